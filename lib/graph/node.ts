@@ -1,0 +1,160 @@
+/**
+ * A value of a tensor program: one primitive applied to other values, with a static shape.
+ * A graph is a set of such nodes reached from its outputs; nodes are immutable and shared freely,
+ * so every transformation (tangent, transpose, batching, simplification) builds new nodes beside
+ * the old ones. `build.ts` constructs them, `primitives/` says what each means.
+ */
+
+/** What a value counts as. Every number is held in double precision; int and bool hold whole numbers. */
+export type DType = 'float' | 'int' | 'bool';
+
+/** Static shape of a value; [] is a scalar. */
+export type Shape = readonly number[];
+
+/** The attributes of every primitive, by name. The tables of the engines and of the rules are
+ * mapped types over this one, so a primitive without a rule does not compile. */
+export interface Attributes {
+  /** A named argument of the program. */
+  input: {readonly name: string};
+  /** Values known when the program is built, row-major. */
+  constant: {readonly values: Float64Array};
+
+  unary: {readonly fn: UnaryName};
+  binary: {readonly fn: BinaryName};
+  /** operands: condition, then, else (one shape). */
+  select: Empty;
+
+  reshape: Empty;
+  /** result axis i is the operand's axis permutation[i]. */
+  transpose: {readonly permutation: readonly number[]};
+  /** Axes of size 1 grow to the result's size; ranks are equal. */
+  broadcast: Empty;
+  /** y[i] = x[begin + i·strides], strides may be negative. */
+  slice: {readonly begin: readonly number[]; readonly strides: readonly number[]};
+  /** Transpose of slice: y is zero but for y[begin + i·strides] = x[i]. */
+  place: {readonly begin: readonly number[]; readonly strides: readonly number[]};
+  concat: {readonly axis: number};
+
+  /** y[i] = x[table[i]] over flat positions; −1 gives 0. */
+  gather: {readonly table: Int32Array};
+  /** Transpose of gather: y[table[i]] += x[i]; −1 is dropped. */
+  scatter: {readonly table: Int32Array};
+  /** gather with positions computed by the program: operands x, positions; outside the range gives 0. */
+  gatherAt: Empty;
+  /** scatter with computed positions: operands x, positions. */
+  scatterAt: Empty;
+  /** Operands: sorted [rows, n], values [rows, m]: how many of the sorted are < (left) or ≤ (right) each value. */
+  searchSorted: {readonly side: 'left' | 'right'};
+
+  /** Reductions drop their axes. */
+  sum: {readonly axes: readonly number[]};
+  max: {readonly axes: readonly number[]};
+  min: {readonly axes: readonly number[]};
+  /** Position of the first extreme along an axis, which is dropped. */
+  argMax: {readonly axis: number};
+  argMin: {readonly axis: number};
+  cumsum: {readonly axis: number; readonly exclusive: boolean; readonly reverse: boolean};
+
+  /** [b, m, k]·[b, k, n] → [b, m, n]; a flag says its operand is stored transposed. */
+  matMul: {readonly transposeA: boolean; readonly transposeB: boolean};
+  /** A [b, n, n], B [b, n, k] → A⁻¹B, or A⁻ᵀB. */
+  solve: {readonly adjoint: boolean};
+  /** A [b, n, n] symmetric positive definite → its lower factor. */
+  cholesky: Empty;
+  /** T [b, n, n], B [b, n, k] → T⁻¹B or T⁻ᵀB with the named triangle of T alone. */
+  triangularSolve: {readonly lower: boolean; readonly adjoint: boolean};
+  /** A [b, n, n] → L − I + U packed, rows permuted by partial pivoting. */
+  lu: Empty;
+  /** A [b, n, n] → [b, n]: row i of the factored matrix is row p[i] of A. */
+  luPermutation: Empty;
+}
+
+export type Empty = Readonly<Record<string, never>>;
+export type Op = keyof Attributes;
+
+export const unaryNames = [
+  'neg', 'abs', 'sign', 'square', 'sqrt', 'rsqrt', 'reciprocal', 'exp', 'expm1', 'log', 'log1p',
+  'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh',
+  'sigmoid', 'softplus', 'erf', 'relu', 'positive',
+  'floor', 'ceil', 'round', 'truncate', 'isNaN', 'isInf', 'isFinite', 'not', 'nonzero',
+] as const;
+export type UnaryName = (typeof unaryNames)[number];
+
+export const binaryNames = [
+  'add', 'sub', 'mul', 'div', 'pow', 'maximum', 'minimum', 'mod', 'floorDiv', 'atan2',
+  'equal', 'notEqual', 'less', 'lessEqual', 'greater', 'greaterEqual', 'and', 'or', 'bitwiseAnd',
+] as const;
+export type BinaryName = (typeof binaryNames)[number];
+
+export interface Node<O extends Op = Op> {
+  readonly op: O;
+  readonly operands: readonly Node[];
+  readonly attributes: Attributes[O];
+  readonly shape: Shape;
+  /** Number of elements: the product of the shape. */
+  readonly size: number;
+  readonly dtype: DType;
+}
+
+/** A program: named inputs, named outputs. */
+export interface Graph {
+  readonly inputs: readonly Node<'input'>[];
+  readonly outputs: readonly Output[];
+}
+
+export interface Output {
+  readonly name: string;
+  readonly node: Node;
+}
+
+/** Narrows a node to one primitive. */
+export function isOp<O extends Op>(node: Node, op: O): node is Node<O> {
+  return node.op === op;
+}
+
+export function sizeOf(shape: Shape): number {
+  let size = 1;
+  for (const n of shape) size *= n;
+  return size;
+}
+
+/** Row-major strides of a shape. */
+export function stridesOf(shape: Shape): number[] {
+  const strides = new Array<number>(shape.length);
+  let step = 1;
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    strides[axis] = step;
+    step *= shape[axis];
+  }
+  return strides;
+}
+
+export function sameShape(a: Shape, b: Shape): boolean {
+  return a.length === b.length && a.every((n, axis) => n === b[axis]);
+}
+
+/** Every node the given ones need, operands before their users. Iterative: graphs may be deep. */
+export function topological(outputs: readonly Node[]): Node[] {
+  const order: Node[] = [];
+  const seen = new Set<Node>();
+  const stack: {node: Node; next: number}[] = [];
+  for (const output of outputs) {
+    if (seen.has(output)) continue;
+    seen.add(output);
+    stack.push({node: output, next: 0});
+    while (stack.length > 0) {
+      const top = stack[stack.length - 1];
+      if (top.next < top.node.operands.length) {
+        const operand = top.node.operands[top.next++];
+        if (!seen.has(operand)) {
+          seen.add(operand);
+          stack.push({node: operand, next: 0});
+        }
+      } else {
+        order.push(top.node);
+        stack.pop();
+      }
+    }
+  }
+  return order;
+}
