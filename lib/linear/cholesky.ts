@@ -1,0 +1,173 @@
+/**
+ * Dense Cholesky without square roots, A = Uᵀ D⁻¹ U with U's diagonal equal to D: half the work of LU
+ * and no pivoting, for symmetric positive definite matrices such as M − h²K of a stable structure. The
+ * upper triangle is used because its rows lie in order in memory (Golub & Van Loan §4.1, by rows).
+ */
+import { SingularMatrixError } from '../errors.js';
+import { loadDense } from './dense-lu.js';
+import { DirectFactor } from './direct.js';
+import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite } from './singularity.js';
+import { EPSILON, type Analysis, type Factor, type LinearSolver, type Pattern } from './solver.js';
+
+/** Dense Cholesky; refuses a matrix that is not positive definite, naming the row where that shows. */
+export function cholesky(): LinearSolver {
+  return { name: 'cholesky', analyze: (pattern) => new CholeskyAnalysis(pattern) };
+}
+
+class CholeskyAnalysis implements Analysis {
+  readonly kind = 'dense';
+  readonly n: number;
+  readonly nonzeros: number;
+  readonly work: number;
+  private readonly own: CholeskyFactor;
+
+  constructor(private readonly pattern: Pattern) {
+    this.n = pattern.n;
+    this.nonzeros = (pattern.n * (pattern.n + 1)) / 2;
+    this.work = choleskyWork(pattern.n);
+    this.own = new CholeskyFactor(pattern);
+  }
+
+  factor(values: Float64Array): Factor {
+    this.own.refactor(values);
+    return this.own;
+  }
+
+  createFactor(): Factor {
+    return new CholeskyFactor(this.pattern);
+  }
+}
+
+/** Σ_k m(m+1) + m over m = n − k − 1. */
+export function choleskyWork(n: number): number {
+  return ((n - 1) * n * (n + 4)) / 3;
+}
+
+export class CholeskyFactor extends DirectFactor {
+  readonly kind = 'cholesky';
+  private readonly a: Float64Array;
+  private readonly diagonal: Float64Array;
+  /** The first row whose pivot was certainly negative, or −1. */
+  private negativeRow = -1;
+
+  constructor(pattern: Pattern) {
+    super(pattern);
+    this.a = new Float64Array(pattern.n ** 2);
+    this.diagonal = new Float64Array(pattern.n);
+  }
+
+  get size(): number {
+    return this.a.length + this.n;
+  }
+
+  protected get width(): number {
+    return this.n;
+  }
+
+  override refactor(values: Float64Array): void {
+    if (this.tryRefactor(values)) return;
+    throwIfNotFinite(this.pattern, values);
+    const row = this.negativeRow;
+    throw new SingularMatrixError(
+      'not-positive-definite',
+      `The ${this.n} × ${this.n} matrix is not positive definite: the pivot of row ${row} is negative. ` +
+        'Use auto() or lu() for it; of a structure at rest it means buckling, or a force with the wrong sign.',
+      { rows: [row] },
+    );
+  }
+
+  /** False, without an error, when the matrix is not positive definite: the caller has another method. */
+  tryRefactor(values: Float64Array): boolean {
+    this.usable = false;
+    const smallest = this.eliminate(values);
+    if (this.negativeRow >= 0) return false;
+    if (!(smallest > SUSPICIOUS_PIVOT)) {
+      examine(this.pattern, values, this, this.n);
+      this.negativeRow = this.diagonal.findIndex((pivot) => pivot < 0);
+      if (this.negativeRow >= 0) return false;
+    }
+    this.usable = true;
+    return true;
+  }
+
+  protected eliminate(values: Float64Array): number {
+    const { a, diagonal, n } = this;
+    this.negativeRow = -1;
+    loadDense(this.pattern, values, a);
+    for (let k = 0; k < n; k++) {
+      diagonal[k] = a[k * n + k];
+      // A zero or negative diagonal entry decides the matter at once; a KKT matrix is told by it.
+      if (!(diagonal[k] > 0)) {
+        this.negativeRow = k;
+        return 0;
+      }
+    }
+    let smallest = Infinity;
+    for (let start = 0; start < n; start += 4) {
+      const right = Math.min(start + 4, n);
+      for (let k = start; k < right; k++) {
+        const top = k * n;
+        let pivot = a[top + k];
+        const size = pivot / diagonal[k];
+        if (!(size >= -SUSPICIOUS_PIVOT)) {
+          this.negativeRow = k;
+          return 0;
+        }
+        smallest = Math.min(smallest, size);
+        if (pivot === 0) pivot = EPSILON * diagonal[k];
+        diagonal[k] = pivot;
+        const reciprocal = 1 / pivot;
+        a[top + k] = reciprocal;
+        for (let i = k + 1; i < right; i++) {
+          const row = i * n;
+          const l = a[top + i] * reciprocal;
+          for (let j = i; j < n; j++) a[row + j] -= l * a[top + j];
+        }
+      }
+      if (right === start + 4) updateTrailing(a, n, start);
+    }
+    return smallest;
+  }
+
+  protected substitute(x: Float64Array, at: number): void {
+    const { a, n } = this;
+    for (let k = 0; k < n; k++) {
+      const row = k * n;
+      const value = x[at + k] * a[row + k];
+      x[at + k] = value;
+      for (let j = k + 1; j < n; j++) x[at + j] -= a[row + j] * value;
+    }
+    for (let i = n - 2; i >= 0; i--) {
+      const row = i * n;
+      let sum = 0;
+      for (let j = i + 1; j < n; j++) sum += a[row + j] * x[at + j];
+      x[at + i] -= sum * a[row + i];
+    }
+  }
+
+  protected substituteTransposed(x: Float64Array, at: number): void {
+    this.substitute(x, at);
+  }
+}
+
+/** Rows below lose their multiples of four finished rows in one pass over memory. */
+function updateTrailing(a: Float64Array, n: number, start: number): void {
+  const r0 = start * n;
+  const r1 = r0 + n;
+  const r2 = r1 + n;
+  const r3 = r2 + n;
+  const d0 = a[r0 + start];
+  const d1 = a[r1 + start + 1];
+  const d2 = a[r2 + start + 2];
+  const d3 = a[r3 + start + 3];
+  for (let i = start + 4; i < n; i++) {
+    const row = i * n;
+    const l0 = a[r0 + i] * d0;
+    const l1 = a[r1 + i] * d1;
+    const l2 = a[r2 + i] * d2;
+    const l3 = a[r3 + i] * d3;
+    for (let j = i; j < n; j++) {
+      a[row + j] -= l0 * a[r0 + j] + l1 * a[r1 + j] + l2 * a[r2 + j] + l3 * a[r3 + j];
+    }
+  }
+}

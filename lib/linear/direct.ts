@@ -1,0 +1,77 @@
+/**
+ * What all direct factors share: several right-hand sides, b and x in one array, and the judgement of
+ * singular matrices. A concrete factor only eliminates and substitutes, in place and at an offset.
+ */
+import { ShapeError, StiffgradError } from '../errors.js';
+import { examine, SUSPICIOUS_PIVOT } from './singularity.js';
+import type { Factor, Pattern } from './solver.js';
+
+export abstract class DirectFactor implements Factor {
+  abstract readonly kind: string;
+  abstract readonly size: number;
+  readonly n: number;
+  protected usable = false;
+
+  constructor(protected readonly pattern: Pattern) {
+    this.n = pattern.n;
+  }
+
+  get linearIterations(): number {
+    return 0;
+  }
+
+  /**
+   * Factors `values`; a pivot that is exactly zero is replaced so that the elimination can be finished
+   * and examined. Returns the smallest pivot relative to the largest entry of its row (not above it:
+   * a value too small only costs an examination), or NaN when something was not finite.
+   */
+  protected abstract eliminate(values: Float64Array): number;
+  /** x[at … at + n) ← A⁻¹ x. */
+  protected abstract substitute(x: Float64Array, at: number): void;
+  /** x[at … at + n) ← A⁻ᵀ x. */
+  protected abstract substituteTransposed(x: Float64Array, at: number): void;
+  /** Terms in the longest sum of the elimination; see `examine`. */
+  protected abstract get width(): number;
+
+  refactor(values: Float64Array): void {
+    this.usable = false;
+    const smallest = this.eliminate(values);
+    if (!(smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, this.width);
+    this.usable = true;
+  }
+
+  solve(b: Float64Array, x: Float64Array, count = 1): void {
+    const length = this.prepare(b, x, count);
+    for (let at = 0; at < length; at += this.n) this.substitute(x, at);
+  }
+
+  solveTransposed(b: Float64Array, x: Float64Array, count = 1): void {
+    const length = this.prepare(b, x, count);
+    for (let at = 0; at < length; at += this.n) this.substituteTransposed(x, at);
+  }
+
+  /** For the examination alone, which also solves with factors of singular matrices. */
+  rawSolve(x: Float64Array): void {
+    this.substitute(x, 0);
+  }
+
+  rawSolveTransposed(x: Float64Array): void {
+    this.substituteTransposed(x, 0);
+  }
+
+  private prepare(b: Float64Array, x: Float64Array, count: number): number {
+    if (!this.usable) throwNotFactored();
+    const length = count * this.n;
+    if (b.length < length || x.length < length) throwTooShort(b, x, length);
+    if (b !== x) for (let i = 0; i < length; i++) x[i] = b[i];
+    return length;
+  }
+}
+
+export function throwNotFactored(): never {
+  throw new StiffgradError('not-factored', 'This factor holds no matrix: call refactor first, and again after it has thrown.', {});
+}
+
+function throwTooShort(b: Float64Array, x: Float64Array, length: number): never {
+  throw new ShapeError('bad-length', `b and x need ${length} numbers each; they have ${b.length} and ${x.length}.`, { length, b: b.length, x: x.length });
+}

@@ -1,0 +1,6 @@
+/** The face of this room: solvers, their contract, and the patterns they work on. */
+export type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
+export { auto } from './auto.js';
+export { cholesky } from './cholesky.js';
+export { lu } from './dense-lu.js';
+export { checkPattern, csrPattern, densePattern, patternFromEntries, structurallySymmetric, transpose, type Transpose } from './pattern.js';

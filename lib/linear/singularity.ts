@@ -1,0 +1,185 @@
+/**
+ * Is this matrix singular, and which rows depend on one another? Runs only when a factorization meets a
+ * pivot so small that it may be rounding alone, so it can afford to be careful: a small pivot can be
+ * honest, since a row in micrometres beside a row in meganewtons is not a defect. The matrix is
+ * therefore judged after scaling its rows and columns to largest entry 1, by Hager's and Higham's
+ * estimate of the condition number (Higham, Accuracy and Stability of Numerical Algorithms, alg. 15.1).
+ *
+ * The dependent rows are the support of a left null vector y, yᵀA = 0. Inverse iteration from a random
+ * start finds a generic vector of the whole null space, so its support is the union of all dependencies.
+ */
+import { SingularMatrixError, StiffgradError } from '../errors.js';
+import { EPSILON, type Pattern } from './solver.js';
+
+/**
+ * A pivot below this share of its row's largest entry starts an examination. A pivot that would be zero
+ * without rounding is at most (element growth) · m · ε; ε^(2/3) leaves a factor 10⁵ for growth and m.
+ */
+export const SUSPICIOUS_PIVOT = EPSILON ** (2 / 3);
+
+/**
+ * A row belongs to the dependency when its share of the scaled null vector is above this. The vector's
+ * own error is ε times the condition of the rest of the matrix: 1e-6 is safe up to a condition of 10⁹.
+ */
+const NULL_VECTOR_SHARE = 1e-6;
+
+/** What the examination needs of a factor; zero pivots have been replaced, so the solves go through. */
+export interface Examined {
+  readonly n: number;
+  rawSolve(x: Float64Array): void;
+  rawSolveTransposed(x: Float64Array): void;
+}
+
+/**
+ * Returns the estimated condition number of the equilibrated matrix.
+ * @param width terms in the longest sum of the elimination (n of a dense matrix, the band of a banded
+ *   one): width · ε is the relative error of such a sum, and 1 / (width · ε) the largest condition
+ *   number that can be told from infinity.
+ * @throws SingularMatrixError 'singular-matrix' with `rows`, `columns` and `condition`, or 'not-finite'.
+ */
+export function examine(pattern: Pattern, values: Float64Array, factor: Examined, width: number): number {
+  throwIfNotFinite(pattern, values);
+  const rowScale = new Float64Array(pattern.n);
+  const columnScale = new Float64Array(pattern.n);
+  equilibrate(pattern, values, rowScale, columnScale);
+  const { emptyRows, emptyColumns } = emptyLines(rowScale, columnScale);
+  const condition =
+    emptyRows.length + emptyColumns.length > 0
+      ? Infinity
+      : scaledNorm(pattern, values, rowScale, columnScale) * inverseNorm(factor, rowScale, columnScale);
+  if (condition < 1 / (width * EPSILON)) return condition;
+
+  const rows = emptyRows.length > 0 ? emptyRows : nullSupport(factor, rowScale, columnScale, true);
+  const columns = emptyColumns.length > 0 ? emptyColumns : nullSupport(factor, rowScale, columnScale, false);
+  throw new SingularMatrixError('singular-matrix', sentence(pattern.n, rows, columns, emptyRows.length > 0, emptyColumns.length > 0), {
+    rows,
+    columns,
+    condition,
+  });
+}
+
+function sentence(n: number, rows: number[], columns: number[], emptyRow: boolean, emptyColumn: boolean): string {
+  const what = emptyRow
+    ? `${named('row', rows)} ${rows.length > 1 ? 'are' : 'is'} zero`
+    : emptyColumn
+      ? `${named('unknown', columns)} ${columns.length > 1 ? 'appear' : 'appears'} in no equation`
+      : `${named('row', rows)} ${rows.length > 1 ? 'depend on one another' : 'carries no information of its own'}`;
+  return (
+    `The ${n} × ${n} matrix is singular to working precision: ${what}. ` +
+    'Remove redundant equations (two constraints that say the same), or give every unknown an equation, a mass or a compliance.'
+  );
+}
+
+function named(noun: string, indices: number[]): string {
+  const shown = indices.slice(0, 8).join(', ') + (indices.length > 8 ? `, … (${indices.length} in all)` : '');
+  return `${noun}${indices.length > 1 ? 's' : ''} ${shown}`;
+}
+
+/** @throws SingularMatrixError 'not-finite' naming the first bad entry and all rows that have one. */
+export function throwIfNotFinite(pattern: Pattern, values: Float64Array): void {
+  const rows: number[] = [];
+  let first = -1;
+  for (let i = 0; i < pattern.n; i++) {
+    for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) {
+      if (!Number.isFinite(values[p])) {
+        if (first < 0) first = p;
+        if (rows[rows.length - 1] !== i) rows.push(i);
+      }
+    }
+  }
+  if (first < 0) return;
+  const column = pattern.columns[first];
+  throw new StiffgradError(
+    'not-finite',
+    `The matrix has ${values[first]} at row ${rows[0]}, column ${column}: a derivative is not finite there. Check the state it was taken at, and divisions, roots and logarithms in the forces.`,
+    { rows, row: rows[0], column, value: values[first] },
+  );
+}
+
+/** r_i = 1 / max_j |a_ij|, then c_j = 1 / max_i r_i |a_ij|; 0 for an empty row or column. */
+export function equilibrate(pattern: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): void {
+  const { n, rowPointers, columns } = pattern;
+  columnScale.fill(0);
+  for (let i = 0; i < n; i++) {
+    let largest = 0;
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) largest = Math.max(largest, Math.abs(values[p]));
+    rowScale[i] = largest > 0 ? 1 / largest : 0;
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
+      const scaled = Math.abs(values[p]) * rowScale[i];
+      if (scaled > columnScale[columns[p]]) columnScale[columns[p]] = scaled;
+    }
+  }
+  for (let j = 0; j < n; j++) columnScale[j] = columnScale[j] > 0 ? 1 / columnScale[j] : 0;
+}
+
+function emptyLines(rowScale: Float64Array, columnScale: Float64Array): { emptyRows: number[]; emptyColumns: number[] } {
+  const zeros = (scale: Float64Array): number[] => [...scale.keys()].filter((i) => scale[i] === 0);
+  return { emptyRows: zeros(rowScale), emptyColumns: zeros(columnScale) };
+}
+
+/** ‖R A C‖₁: the largest column sum. */
+function scaledNorm(pattern: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): number {
+  const sums = new Float64Array(pattern.n);
+  for (let i = 0; i < pattern.n; i++) {
+    for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) {
+      sums[pattern.columns[p]] += Math.abs(values[p]) * rowScale[i] * columnScale[pattern.columns[p]];
+    }
+  }
+  return sums.reduce((a, b) => Math.max(a, b), 0);
+}
+
+/** Hager's estimate of ‖(R A C)⁻¹‖₁: five pairs of solves at most, as in LAPACK's xLACON. */
+function inverseNorm(factor: Examined, rowScale: Float64Array, columnScale: Float64Array): number {
+  const n = factor.n;
+  const x = new Float64Array(n).fill(1 / n);
+  const signs = new Float64Array(n);
+  let estimate = 0;
+  for (let round = 0; round < 5; round++) {
+    scaledSolve(factor, x, rowScale, columnScale, false);
+    const norm = x.reduce((sum, value) => sum + Math.abs(value), 0);
+    if (!(norm < Infinity)) return Infinity;
+    if (norm <= estimate) break;
+    estimate = norm;
+    for (let i = 0; i < n; i++) signs[i] = x[i] < 0 ? -1 : 1;
+    scaledSolve(factor, signs, rowScale, columnScale, true);
+    let largest = 0;
+    for (let i = 1; i < n; i++) if (Math.abs(signs[i]) > Math.abs(signs[largest])) largest = i;
+    x.fill(0);
+    x[largest] = 1;
+  }
+  // Higham's safeguard: a fixed vector that the iteration cannot be fooled on.
+  for (let i = 0; i < n; i++) x[i] = (i % 2 === 0 ? 1 : -1) * (1 + i / Math.max(1, n - 1));
+  scaledSolve(factor, x, rowScale, columnScale, false);
+  const alternative = (2 * x.reduce((sum, value) => sum + Math.abs(value), 0)) / (3 * n);
+  return alternative <= estimate ? estimate : alternative < Infinity ? alternative : Infinity;
+}
+
+/** x ← (R A C)⁻¹ x = C⁻¹ A⁻¹ R⁻¹ x, or its transpose. */
+function scaledSolve(factor: Examined, x: Float64Array, rowScale: Float64Array, columnScale: Float64Array, transposed: boolean): void {
+  const before = transposed ? columnScale : rowScale;
+  const after = transposed ? rowScale : columnScale;
+  for (let i = 0; i < x.length; i++) x[i] = before[i] > 0 ? x[i] / before[i] : x[i];
+  if (transposed) factor.rawSolveTransposed(x);
+  else factor.rawSolve(x);
+  for (let i = 0; i < x.length; i++) x[i] = after[i] > 0 ? x[i] / after[i] : x[i];
+}
+
+/** Indices where a generic null vector of the scaled matrix lives: rows (left) or columns (right). */
+function nullSupport(factor: Examined, rowScale: Float64Array, columnScale: Float64Array, left: boolean): number[] {
+  const n = factor.n;
+  const x = new Float64Array(n);
+  // A fixed linear congruence (Numerical Recipes' constants): the same matrix always names the same rows.
+  for (let i = 0, seed = 1; i < n; i++) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    x[i] = 0.5 + seed / 2 ** 32;
+  }
+  // Each round shrinks what is not null by the ratio of the smallest singular values; three are plenty.
+  for (let round = 0; round < 3; round++) {
+    scaledSolve(factor, x, rowScale, columnScale, left);
+    let largest = 0;
+    for (let i = 0; i < n; i++) if (!(Math.abs(x[i]) <= largest)) largest = Math.abs(x[i]);
+    if (!(largest > 0 && largest < Infinity)) break;
+    for (let i = 0; i < n; i++) x[i] /= largest;
+  }
+  return [...x.keys()].filter((i) => !(Math.abs(x[i]) <= NULL_VECTOR_SHARE));
+}

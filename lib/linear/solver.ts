@@ -1,0 +1,72 @@
+/**
+ * The one contract of every linear solver: a pattern is analyzed once, its values are factored many
+ * times, and a factor is solved with, forwards and transposed. The cut follows lineax and CHOLMOD
+ * (symbolic, numeric, solve); it is what lets Newton refactor without allocating and the adjoint
+ * reuse the very factor of the step.
+ *
+ *     const analysis = auto().analyze(pattern);   // once for a system: ordering, symbolic factor, choice
+ *     const factor = analysis.factor(values);     // every iteration: in place, the same object each time
+ *     factor.solve(residual, correction);
+ *
+ * An adjoint sweep that wants the factors of all steps takes a pool of them: `createFactor()` gives an
+ * independent factor that owns `size` numbers and shares everything symbolic with its analysis. Newton
+ * then refactors the step's own object and nothing is copied. Once a factor has been used, neither
+ * `refactor` nor a solve allocates.
+ */
+
+/**
+ * Where the nonzeros of an n × n matrix are: compressed rows, the columns of each row ascending.
+ * The values that go with it are in the same order; of a dense pattern that is row-major n·n.
+ */
+export interface Pattern {
+  readonly n: number;
+  /** n + 1 places: row i holds entries rowPointers[i] … rowPointers[i + 1] − 1. */
+  readonly rowPointers: Int32Array;
+  readonly columns: Int32Array;
+  /** The values are symmetric for every argument (a proof, not an observation). */
+  readonly symmetric: boolean;
+  /** All n·n entries are present. */
+  readonly dense: boolean;
+}
+
+export interface LinearSolver {
+  readonly name: string;
+  /** Everything that depends on the pattern alone. Costs allocations; done once for a system. */
+  analyze(pattern: Pattern): Analysis;
+}
+
+export interface Analysis {
+  /** 'dense', 'band', 'tridiagonal', 'sparse', … : what was chosen. */
+  readonly kind: string;
+  readonly n: number;
+  /** Numbers in the factor, as predicted before pivoting. */
+  readonly nonzeros: number;
+  /** Floating-point operations of one factorization, counted (not timed). */
+  readonly work: number;
+  /**
+   * Factors in place and returns the analysis' own factor, the same object at every call.
+   * @throws SingularMatrixError 'singular-matrix' with `data.rows`, and 'not-finite'.
+   */
+  factor(values: Float64Array): Factor;
+  /** Another factor, independent of all others and still empty: fill it with `refactor`. */
+  createFactor(): Factor;
+}
+
+export interface Factor {
+  readonly n: number;
+  /** What the factor is now: 'lu', 'cholesky', … (`auto` may change it from one matrix to the next). */
+  readonly kind: string;
+  /** Doubles this factor keeps: what a memory budget counts. */
+  readonly size: number;
+  /** Iterations of the last solve: refinements of a direct factor, steps of a Krylov method. */
+  readonly linearIterations: number;
+  /** Factors new values of the same pattern. The values are not kept by reference. */
+  refactor(values: Float64Array): void;
+  /** A x = b. `b` and `x` may be one array. `count` right-hand sides lie one after the other. */
+  solve(b: Float64Array, x: Float64Array, count?: number): void;
+  /** Aᵀ x = b, under the same rules. */
+  solveTransposed(b: Float64Array, x: Float64Array, count?: number): void;
+}
+
+/** ε of double precision: the gap between 1 and the next number. */
+export const EPSILON = Number.EPSILON;
