@@ -1,0 +1,161 @@
+/**
+ * The operations of TensorFlow's tf.linalg that tfjs lacks, named and shaped as there: matrices are the
+ * last two dimensions, all others are a batch. They are ordinary tfjs operations: float32 in and out,
+ * differentiable to any order on tfjs's tape, on every backend. Away from tfjs-node the values are read
+ * synchronously and factored in double precision, so the result is the exact one rounded once (as far
+ * as the matrix's condition lets doubles go); on tfjs-node TensorFlow's own float32 kernels run.
+ */
+import * as tf from '@tensorflow/tfjs';
+import '../tfjs/repair.js'; // the second derivatives here pass through Prod and Tile
+import {identity, runCholesky, runLu, runSolve, runTriangularSolve, transposed, triangles} from './gradients.js';
+import {squareMatrices, withRightSide} from './shape.js';
+
+type Input = tf.Tensor | tf.TensorLike;
+
+/**
+ * x from A x = b, or Aᵀ x = b with `adjoint`: a [..., n, n], b [..., n, k] (or [n]) → [..., n, k] (or [..., n]).
+ * Batch dimensions broadcast. LU with partial pivoting.
+ *
+ * @throws ShapeError; SingularMatrixError with `data.batch`, `data.rows` (those that depend on the rows above them).
+ */
+function solve(a: Input, b: Input, {adjoint = false}: {adjoint?: boolean} = {}): tf.Tensor {
+  return tf.tidy(() =>
+    withRightSide('linalg.solve', squareMatrices('linalg.solve', 'a', a), b, (left, right) => runSolve(left, right, adjoint)),
+  );
+}
+
+/**
+ * The lower triangular L with A = LLᵀ of a symmetric positive definite A, [..., n, n] → [..., n, n].
+ * A is taken as ½(A + Aᵀ), which changes no symmetric matrix and makes the gradient the symmetric one
+ * TensorFlow returns, exact in every direction.
+ *
+ * @throws ShapeError; SingularMatrixError (code 'not-positive-definite') with `data.batch`, `data.row`.
+ */
+function cholesky(a: Input): tf.Tensor {
+  return tf.tidy(() => symmetricFactor('linalg.cholesky', a));
+}
+
+function symmetricFactor(operation: string, a: Input): tf.Tensor {
+  const matrices = squareMatrices(operation, 'a', a);
+  return runCholesky(tf.mul(tf.add(matrices, transposed(matrices)), 0.5));
+}
+
+/**
+ * x from LLᵀ x = b, with L of `cholesky`: l [..., n, n], b [..., n, k] (or [n]) → [..., n, k] (or [..., n]).
+ *
+ * @throws ShapeError; SingularMatrixError where L has a zero on its diagonal.
+ */
+function choleskySolve(l: Input, b: Input): tf.Tensor {
+  return tf.tidy(() =>
+    withRightSide('linalg.choleskySolve', squareMatrices('linalg.choleskySolve', 'l', l), b, (left, right) =>
+      runTriangularSolve(left, runTriangularSolve(left, right, true, false), true, true),
+    ),
+  );
+}
+
+/**
+ * x from T x = b, or Tᵀ x = b with `adjoint`, T the lower (default) or upper triangle of `a`; the other
+ * triangle is not read. Shapes and batch as in `solve`.
+ *
+ * @throws ShapeError; SingularMatrixError where the diagonal has a zero.
+ */
+function triangularSolve(a: Input, b: Input, {lower = true, adjoint = false}: {lower?: boolean; adjoint?: boolean} = {}): tf.Tensor {
+  return tf.tidy(() =>
+    withRightSide('linalg.triangularSolve', squareMatrices('linalg.triangularSolve', 'a', a), b, (left, right) =>
+      runTriangularSolve(left, right, lower, adjoint),
+    ),
+  );
+}
+
+/**
+ * LU with partial pivoting: `lu` [..., n, n] holds L (unit diagonal, not stored) and U, `p` [..., n] (int32) the
+ * row of A in each row of the product, so that gather(A, p) = LU. A singular matrix has factors too:
+ * U then has a zero, within rounding, on its diagonal; the gradient needs a regular one.
+ *
+ * @throws ShapeError.
+ */
+function lu(a: Input): {lu: tf.Tensor; p: tf.Tensor} {
+  return tf.tidy(() => {
+    const [factors, p] = runLu(squareMatrices('linalg.lu', 'a', a));
+    return {lu: factors, p};
+  });
+}
+
+/**
+ * A⁻¹, or A⁻ᵀ with `adjoint`, [..., n, n] → [..., n, n].
+ *
+ * @throws as `solve`.
+ */
+function inv(a: Input, {adjoint = false}: {adjoint?: boolean} = {}): tf.Tensor {
+  return tf.tidy(() => {
+    const matrices = squareMatrices('linalg.inv', 'a', a);
+    return withRightSide('linalg.inv', matrices, identity(matrices.shape[matrices.rank - 1]), (left, right) =>
+      runSolve(left, right, adjoint),
+    );
+  });
+}
+
+/**
+ * Determinants, [..., n, n] → [...]. Up to n = 3 the polynomial itself, which is differentiable everywhere;
+ * above, the product of U's diagonal with the sign of the permutation, whose gradient, det(A)·A⁻ᵀ,
+ * exists here where A is regular.
+ *
+ * @throws ShapeError; SingularMatrixError from the gradient of a singular matrix with n > 3.
+ */
+function det(a: Input): tf.Tensor {
+  return tf.tidy(() => {
+    const matrices = squareMatrices('linalg.det', 'a', a);
+    const n = matrices.shape[matrices.rank - 1];
+    if (n === 0) {
+      return tf.ones(matrices.shape.slice(0, -2));
+    }
+    return n <= 3 ? expandedDeterminant(matrices, n) : factoredDeterminant(matrices, n);
+  });
+}
+
+function expandedDeterminant(a: tf.Tensor, n: number): tf.Tensor {
+  if (n === 1) {
+    return tf.reshape(a, a.shape.slice(0, -2));
+  }
+  const rows = tf.unstack(a, a.rank - 2).map((row) => tf.unstack(row, row.rank - 1));
+  const minor = (row: number, left: number, right: number): tf.Tensor =>
+    tf.sub(tf.mul(rows[row][left], rows[row + 1][right]), tf.mul(rows[row][right], rows[row + 1][left]));
+  if (n === 2) {
+    return minor(0, 0, 1);
+  }
+  return tf.add(
+    tf.sub(tf.mul(rows[0][0], minor(1, 1, 2)), tf.mul(rows[0][1], minor(1, 0, 2))),
+    tf.mul(rows[0][2], minor(1, 0, 1)),
+  );
+}
+
+function factoredDeterminant(a: tf.Tensor, n: number): tf.Tensor {
+  const [factors, p] = runLu(a);
+  return tf.mul(permutationSign(p, n), tf.prod(diagonal(factors, n), a.rank - 2));
+}
+
+/** (−1) to the number of inversions: the product of sign(pⱼ − pᵢ) over i < j. */
+function permutationSign(p: tf.Tensor, n: number): tf.Tensor {
+  const rows = tf.cast(p, 'float32');
+  const order = tf.sign(tf.sub(tf.expandDims(rows, -2), tf.expandDims(rows, -1)));
+  const above = triangles(n, {below: 0, diagonal: 0, above: 1});
+  const rest = triangles(n, {below: 1, diagonal: 1, above: 0});
+  return tf.prod(tf.reshape(tf.add(tf.mul(order, above), rest), [...p.shape.slice(0, -1), n * n]), p.rank - 1);
+}
+
+const diagonal = (a: tf.Tensor, n: number): tf.Tensor => tf.sum(tf.mul(a, identity(n)), a.rank - 1);
+
+/**
+ * log det A of a symmetric positive definite A, [..., n, n] → [...]: twice the sum of log Lᵢᵢ.
+ *
+ * @throws as `cholesky`.
+ */
+function logdet(a: Input): tf.Tensor {
+  return tf.tidy(() => {
+    const l = symmetricFactor('linalg.logdet', a);
+    return tf.mul(tf.sum(tf.log(diagonal(l, l.shape[l.rank - 1])), -1), 2);
+  });
+}
+
+export const linalg = {solve, cholesky, choleskySolve, lu, triangularSolve, inv, det, logdet};
+export {LinalgCholesky, LinalgLu, LinalgSolve, LinalgTriangularSolve} from './kernels.js';

@@ -1,0 +1,47 @@
+/**
+ * The same operations as TensorFlow's own kernels, on the backend of tfjs-node. They are float32
+ * throughout (LAPACK-like routines of Eigen), and refuse a matrix without saying which: the caller
+ * then repeats the work in double precision, which either succeeds or names the row.
+ */
+import type {TensorInfo} from '@tensorflow/tfjs';
+
+interface Attribute {
+  name: string;
+  type: number;
+  value: number | boolean;
+}
+
+/** What this file needs of tfjs-node's backend (its own typings come with an optional package). */
+export interface NativeBackend {
+  binding: {TF_ATTR_BOOL: number; TF_ATTR_TYPE: number; TF_FLOAT: number; TF_INT32: number};
+  executeSingleOutput(name: string, attributes: Attribute[], inputs: TensorInfo[]): TensorInfo;
+  executeMultipleOutputs(name: string, attributes: Attribute[], inputs: TensorInfo[], outputs: number): TensorInfo[];
+}
+
+export function isNative(backend: object): backend is NativeBackend {
+  return 'executeSingleOutput' in backend && 'binding' in backend;
+}
+
+const floatType = ({binding}: NativeBackend): Attribute => ({name: 'T', type: binding.TF_ATTR_TYPE, value: binding.TF_FLOAT});
+const flag = ({binding}: NativeBackend, name: string, value: boolean): Attribute => ({name, type: binding.TF_ATTR_BOOL, value});
+
+export const nativeSolve = (backend: NativeBackend, a: TensorInfo, b: TensorInfo, adjoint: boolean): TensorInfo =>
+  backend.executeSingleOutput('MatrixSolve', [flag(backend, 'adjoint', adjoint), floatType(backend)], [a, b]);
+
+export const nativeTriangularSolve = (backend: NativeBackend, a: TensorInfo, b: TensorInfo, lower: boolean, adjoint: boolean): TensorInfo =>
+  backend.executeSingleOutput(
+    'MatrixTriangularSolve',
+    [flag(backend, 'lower', lower), flag(backend, 'adjoint', adjoint), floatType(backend)],
+    [a, b],
+  );
+
+export const nativeCholesky = (backend: NativeBackend, a: TensorInfo): TensorInfo =>
+  backend.executeSingleOutput('Cholesky', [floatType(backend)], [a]);
+
+export const nativeLu = (backend: NativeBackend, a: TensorInfo): TensorInfo[] =>
+  backend.executeMultipleOutputs(
+    'Lu',
+    [floatType(backend), {name: 'output_idx_type', type: backend.binding.TF_ATTR_TYPE, value: backend.binding.TF_INT32}],
+    [a],
+    2,
+  );
