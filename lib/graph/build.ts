@@ -297,9 +297,9 @@ export function gatherAt(x: Node, positions: Node): Node {
   return make('gatherAt', [x, positions], {}, positions.shape, x.dtype);
 }
 
-/** Zeros of the given shape; x added at computed flat positions of x's shape. */
+/** Zeros of the given shape; x added at computed flat positions, one for each element of x. */
 export function scatterAt(x: Node, positions: Node, shape: Shape): Node {
-  if (x.size !== positions.size) throw mismatch('scatter', x, positions);
+  if (!sameShape(x.shape, positions.shape)) throw mismatch('scatter', x, positions);
   return make('scatterAt', [x, positions], {}, [...shape], x.dtype);
 }
 

@@ -1,0 +1,83 @@
+/** Products of matrices, batched: [b, m, k]·[b, k, n]. */
+import {addAll, broadcastTo, matMul, reshape} from '../build.js';
+import type {Node} from '../node.js';
+import type {Kernel, Primitive} from './primitive.js';
+import {rows} from './primitive.js';
+
+interface Sizes {
+  readonly batch: number;
+  readonly m: number;
+  readonly k: number;
+  readonly n: number;
+}
+
+function sizes(node: Node<'matMul'>): Sizes {
+  const [a] = node.operands;
+  return {batch: node.shape[0], m: node.shape[1], n: node.shape[2], k: a.shape[node.attributes.transposeA ? 1 : 2]};
+}
+
+function kernel(node: Node<'matMul'>): Kernel {
+  const {batch, m, k, n} = sizes(node);
+  const [rowA, colA] = node.attributes.transposeA ? [1, m] : [k, 1];
+  const [rowB, colB] = node.attributes.transposeB ? [1, k] : [n, 1];
+  return ([a, b], out) => {
+    for (let s = 0; s < batch; s++) {
+      const baseA = s * m * k;
+      const baseB = s * k * n;
+      const baseC = s * m * n;
+      for (let i = 0; i < m; i++) {
+        for (let j = 0; j < n; j++) {
+          let total = 0;
+          for (let l = 0; l < k; l++) total += a[baseA + i * rowA + l * colA] * b[baseB + l * rowB + j * colB];
+          out[baseC + i * n + j] = total;
+        }
+      }
+    }
+  };
+}
+
+export const matMulPrimitive: Primitive<'matMul'> = {
+  evaluate: kernel,
+  tangent(node, [da, db]) {
+    const [a, b] = node.operands;
+    const {transposeA, transposeB} = node.attributes;
+    return addAll([
+      da === undefined ? undefined : matMul(da, b, transposeA, transposeB),
+      db === undefined ? undefined : matMul(a, db, transposeA, transposeB),
+    ]);
+  },
+  /** C = op(A) op(B): op(A)‾ = C‾ op(B)ᵀ, op(B)‾ = op(A)ᵀ C‾, stored as the operand is. */
+  transpose(node, cotangent, linear) {
+    const [a, b] = node.operands;
+    const {transposeA, transposeB} = node.attributes;
+    const forA = (): Node => (transposeA ? matMul(b, cotangent, transposeB, true) : matMul(cotangent, b, false, !transposeB));
+    const forB = (): Node => (transposeB ? matMul(cotangent, a, true, transposeA) : matMul(a, cotangent, !transposeA, false));
+    return [linear[0] ? forA() : undefined, linear[1] ? forB() : undefined];
+  },
+  dependence(node, operand) {
+    const {m, k, n} = sizes(node);
+    const {transposeA, transposeB} = node.attributes;
+    return rows(node.size, (element, push) => {
+      const s = Math.floor(element / (m * n));
+      const i = Math.floor(element / n) % m;
+      const j = element % n;
+      for (let l = 0; l < k; l++) {
+        if (operand === 0) push(s * m * k + (transposeA ? l * m + i : i * k + l));
+        else push(s * k * n + (transposeB ? j * k + l : l * n + j));
+      }
+    });
+  },
+  /** A plain product with one matrix folds the new axis into its rows; otherwise it joins the batch. */
+  batch(node, [a, b], batched, size) {
+    const {batch, m, k, n} = sizes(node);
+    const {transposeA, transposeB} = node.attributes;
+    if (batched[0] && !batched[1] && batch === 1 && !transposeA) {
+      return reshape(matMul(reshape(a, [1, size * m, k]), b, false, transposeB), [size, 1, m, n]);
+    }
+    const joined = (x: Node, isBatched: boolean): Node => {
+      const shape = isBatched ? x.shape.slice(1) : x.shape;
+      return reshape(isBatched ? x : broadcastTo(x, [size, ...shape]), [size * batch, shape[1], shape[2]]);
+    };
+    return reshape(matMul(joined(a, batched[0]), joined(b, batched[1]), transposeA, transposeB), [size, batch, m, n]);
+  },
+};
