@@ -1,0 +1,212 @@
+/**
+ * Tables: the four measured files where they are present, and made files with one fault each, whose
+ * error must name the place.
+ */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { DataError } from '../../lib/errors.js';
+import { readTable, type Table, type TableOptions } from '../../training/table.js';
+
+let folder = '';
+
+async function made(text: string | Uint8Array, options?: TableOptions, name = 'made.csv'): Promise<Table> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return readTable(path, options);
+}
+
+async function failure(attempt: Promise<unknown> | (() => unknown)): Promise<DataError> {
+  try {
+    await (typeof attempt === 'function' ? attempt() : attempt);
+  } catch (error) {
+    expect(error).to.be.instanceOf(DataError);
+    return error as DataError;
+  }
+  throw new Error('expected a DataError');
+}
+
+describe('readTable', () => {
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'table-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  describe('measured records', () => {
+    const measured = new URL('../../../shared/measured/', import.meta.url).pathname;
+
+    function record(name: string, check: (table: Table) => void): void {
+      it(name, async function () {
+        const path = join(measured, name);
+        if (!existsSync(path)) {
+          console.log(`      skipped: ${name} is not here`);
+          this.skip();
+        }
+        check(await readTable(path));
+      });
+    }
+
+    // The expected rows are the files' own first and last lines.
+    record('emps/train.csv', (table) => {
+      expect(table.columns).to.deep.equal(['t_s', 'qg_ref_m', 'qm_meas_m', 'vir_V']);
+      expect(table.rows).to.equal(24841);
+      expect(table.column('vir_V')[0]).to.equal(2.53862809);
+      expect(table.column('qm_meas_m')[24840]).to.equal(0.00361505);
+    });
+
+    record('silverbox/SNLS80mV.csv', (table) => {
+      expect(table.columns, 'the nameless column that a comma at the line end makes').to.deep.equal(['V1', 'V2']);
+      expect(table.rows).to.equal(131072);
+      expect([table.column('V1')[1], table.column('V2')[1]]).to.deep.equal([0.0066102, 0.012971]);
+    });
+
+    record('pendulum/single.csv', (table) => {
+      expect(table.columns).to.deep.equal(['split', 'segment', 'time_s', 'theta_rad', 'dtheta_rad_s']);
+      expect(table.text('split')[0]).to.equal('id');
+      expect(new Set(table.text('split'))).to.deep.equal(new Set(['id', 'vad']));
+      expect(table.column('theta_rad')[1]).to.equal(1.52510131);
+    });
+
+    record('lynx-hare/hudson-bay-lynx-hare.csv', (table) => {
+      expect(table.columns).to.deep.equal(['Year', 'Lynx', 'Hare']);
+      expect(table.rows).to.equal(21);
+      expect([...table.column('Year')]).to.deep.equal(Array.from({ length: 21 }, (_, i) => 1900 + i));
+      expect(table.column('Lynx')[20]).to.equal(8.6);
+    });
+  });
+
+  describe('forms of a file', () => {
+    const expected = { columns: ['t', 'x'], t: [0, 1], x: [-1.5, 2e-3] };
+    const forms: readonly [string, string, string?][] = [
+      ['commas', 't,x\n0,-1.5\n1,2e-3\n'],
+      ['no line end after the last row', 't,x\n0,-1.5\n1,2e-3'],
+      ['Windows line ends', 't,x\r\n0,-1.5\r\n1,2e-3\r\n'],
+      ['a byte order mark', '\ufefft,x\n0,-1.5\n1,2e-3\n'],
+      ['tabs', 't\tx\n0\t-1.5\n1\t2e-3\n', 'made.tsv'],
+      ['semicolons', 't;x\n0;-1.5\n1;+2.0E-3\n'],
+      ['quotes and blanks', '"t" , "x"\n 0, "-1.5"\n1 ,2e-3 \n'],
+      ['comments and blank lines', '# by hand\n\nt,x\n# first\n0,-1.5\n\n1,.002\n'],
+    ];
+    for (const [name, text, file] of forms) {
+      it(name, async () => {
+        const table = await made(text, {}, file);
+        expect(table.columns).to.deep.equal(expected.columns);
+        expect([...table.column('t')]).to.deep.equal(expected.t);
+        expect([...table.column('x')]).to.deep.equal(expected.x);
+      });
+    }
+
+    it('keeps codes that look like numbers as text where told', async () => {
+      const table = await made('code,x\n007,1\n12,2\n', { text: ['code'] });
+      expect(table.text('code')).to.deep.equal(['007', '12']);
+    });
+
+    it('keeps quoted delimiters and line ends inside a field', async () => {
+      const table = await made('name,x\n"a, b\nc",1\n', {});
+      expect(table.text('name')).to.deep.equal(['a, b\nc']);
+    });
+
+    it('returns every double that was written, to the last bit', async () => {
+      const doubles = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 40 });
+      await fc.assert(
+        fc.asyncProperty(doubles, async (values) => {
+          const table = await made(`x\n${values.map(String).join('\n')}\n`);
+          expect([...table.column('x')].map((x) => x + 0)).to.deep.equal(values.map((x) => x + 0)); // "-0" is written "0"
+        }),
+        { numRuns: 30 },
+      );
+    });
+  });
+
+  describe('a fault names its place', () => {
+    const rows = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i},${i * 0.5}`);
+
+    /** A file of 2000 data rows whose line 1234 reads as given; line 1 is the header. */
+    function brokenLine(line: string): string {
+      const lines = ['t,x', ...rows(2000)];
+      lines[1233] = line;
+      return lines.join('\n');
+    }
+
+    const cells: readonly [string, string, string, RegExp][] = [
+      ['a word', '1232,abc', 'abc', /'abc' is not a number \(the column holds numbers since line 2\)/],
+      ['nan', '1232,NaN', 'NaN', /'NaN' is not a finite number/],
+      ['inf', '1232,-inf', '-inf', /not a finite number/],
+      ['an empty cell', '1232,', '', /is empty where a number is needed/],
+      ['a decimal comma', '1232,"3,5"', '3,5', /decimal comma/],
+      ['an overflow', '1232,1e999', '1e999', /larger than a double/],
+      ['a hexadecimal', '1232,0x10', '0x10', /not a number/],
+    ];
+    for (const [name, line, text, sentence] of cells) {
+      it(`${name} in line 1234`, async () => {
+        const error = await failure(made(brokenLine(line)));
+        expect(error.message).to.match(/made\.csv, line 1234, column 'x'/).and.match(sentence);
+        expect(error.code).to.equal('table-cell');
+        expect(error.data).to.include({ line: 1234, column: 'x', text });
+      });
+    }
+
+    it('a missing field in line 1234', async () => {
+      const error = await failure(made(brokenLine('1232')));
+      expect(error.message).to.match(/line 1234: 1 field where the header has 2; 'x' is the first without a value/);
+      expect(error.data).to.include({ line: 1234, fields: 1, expected: 2 });
+    });
+
+    it('a field too many in line 1234', async () => {
+      const error = await failure(made(brokenLine('1232,1,2')));
+      expect(error.message).to.match(/line 1234: 3 fields where the header has 2; '2' is the first without a column/);
+    });
+
+    it('a quote never closed', async () => {
+      const error = await failure(made(brokenLine('1232,"1')));
+      expect(error.code).to.equal('table-malformed');
+      expect(error.message).to.match(/quote is opened and never closed/);
+    });
+
+    it('counts comments, blank lines and quoted line ends', async () => {
+      const error = await failure(made('# one\n\nname,x\n# four\n"a\nb",1\n\n"c\nd",bad\n'));
+      expect(error.data.line).to.equal(8);
+    });
+
+    it('an empty first cell of a number column is found when the column turns out to hold numbers', async () => {
+      const error = await failure(made('t,x\n0,\n1,2\n'));
+      expect(error.data).to.include({ line: 2, column: 'x', text: '' });
+    });
+
+    it('data under no name', async () => {
+      const error = await failure(made('t,\n0,\n1,5\n'));
+      expect(error.message).to.match(/line 3: field 2 \('5'\) has no name/);
+    });
+
+    it('a name twice in the header', async () => {
+      const error = await failure(made('#\nt,x,t\n0,1,2\n'));
+      expect(error.data).to.include({ line: 2, column: 't' });
+    });
+
+    it('no such file, a folder, a file without anything, without rows, of bytes', async () => {
+      expect((await failure(readTable(join(folder, 'absent.csv')))).message).to.match(/absent\.csv cannot be read: there is no such file/);
+      expect((await failure(readTable(folder))).message).to.match(/is a folder/);
+      expect((await failure(made(''))).message).to.match(/is empty/);
+      expect((await failure(made('# only\n\n'))).message).to.match(/no header line/);
+      expect((await failure(made('t,x\n'))).message).to.match(/header \(line 1\) but no rows/);
+      expect((await failure(made(new Uint8Array([80, 65, 82, 49, 0, 0]), {}, 'made.parquet'))).message).to.match(/not a text file/);
+    });
+
+    it('a column that is not there, with the nearest that is', async () => {
+      const table = await made('time,position,voltage\n0,1,2\n');
+      const error = await failure(() => table.column('Postion'));
+      expect(error.message).to.match(/no column 'Postion'. Did you mean 'position'\? It has: time, position, voltage\./);
+      expect((await failure(() => table.text('current'))).data.nearest).to.equal(undefined);
+      expect((await failure(made('t,x\n0,1\n', { text: ['y'] }))).code).to.equal('table-column');
+    });
+
+    it('numbers asked of a text column', async () => {
+      const table = await made('name,x\n,1\nanna,2\n');
+      const error = await failure(() => table.column('name'));
+      expect(error.message).to.match(/holds text \(line 3: 'anna'\)/);
+    });
+  });
+});

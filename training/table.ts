@@ -1,0 +1,247 @@
+/**
+ * Reads a table of measurements, CSV or TSV, row by row through the streaming parser `csv-parse`
+ * (quotes, comments, byte order marks, either line end). Numbers become Float64Arrays. A bad row is
+ * an error that names its line in the file, its column and its text. Node's file system and the
+ * parser are loaded at the call, so that the module can be imported in a browser.
+ */
+import type { Options } from 'csv-parse';
+import { DataError } from '../lib/errors.js';
+import { Column } from './column.js';
+import { nearestName } from './nearest-name.js';
+
+export interface Table {
+  /** The header, trimmed, in the file's order. */
+  readonly columns: readonly string[];
+  /** How many rows of data there are, the header not counted. */
+  readonly rows: number;
+  /** The numbers of a column, [rows]; DataError where it does not exist or holds text. */
+  column(name: string): Float64Array;
+  /** A column as text, [rows]; numbers in their shortest form. */
+  text(name: string): string[];
+  has(name: string): boolean;
+}
+
+export interface TableOptions {
+  /** What stands between fields. Default: by the header line, tab before semicolon before comma. */
+  readonly delimiter?: string;
+  /** A line that begins so is a remark; default '#'. */
+  readonly comment?: string;
+  /** Columns that are text though they may look like numbers, such as codes. */
+  readonly text?: readonly string[];
+}
+
+/**
+ * Reads a CSV or TSV file with a header line. Blank lines and comment lines are skipped, fields are
+ * trimmed; a column without a name and without content (a delimiter at the end of every line) is
+ * dropped. Throws DataError with `data.file` and, for a row, `data.line` (from 1, counted in the
+ * file), `data.column` and `data.text`.
+ */
+export async function readTable(path: string, options: TableOptions = {}): Promise<Table> {
+  const comment = options.comment ?? '#';
+  const chunks = fileChunks(path);
+  const start = await beginning(path, chunks);
+  const delimiter = options.delimiter ?? delimiterOf(start.toString('utf8'), comment);
+  const builder = new TableBuilder(path, new Set(options.text));
+  for await (const { record, line } of records(path, start, chunks, { delimiter, comment })) builder.push(record, line);
+  return builder.finish();
+}
+
+/** The file's bytes; what the operating system refuses is a DataError. */
+async function* fileChunks(path: string): AsyncGenerator<Buffer> {
+  const { createReadStream } = await import('node:fs');
+  try {
+    for await (const chunk of createReadStream(path)) yield chunk as Buffer;
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+/** The first chunk, which decides the delimiter; an empty or binary file ends here. */
+async function beginning(path: string, chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
+  const { value, done } = await chunks.next();
+  if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, { file: path });
+  const utf16 = value[0] === 0xff && value[1] === 0xfe;
+  if (value.includes(0) && !utf16) {
+    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV and TSV.`, { file: path });
+  }
+  return value;
+}
+
+interface TextRecord {
+  readonly record: readonly string[];
+  readonly line: number;
+}
+
+async function* records(
+  path: string,
+  start: Buffer,
+  rest: AsyncIterable<Buffer>,
+  dialect: Pick<Options, 'delimiter' | 'comment'>,
+): AsyncGenerator<TextRecord> {
+  const [{ parse }, { Readable, pipeline }] = await Promise.all([import('csv-parse'), import('node:stream')]);
+  async function* all(): AsyncGenerator<Buffer> {
+    yield start;
+    yield* rest;
+  }
+  const parser = parse({
+    ...dialect,
+    comment_no_infix: true, // a '#' inside a field is not a comment
+    bom: true,
+    trim: true,
+    skip_empty_lines: true,
+    relax_column_count: true, // the length of a row is checked here, with the columns' names at hand
+    info: true,
+  });
+  // The reader below sees the parser fail, as an exception of its iteration: the callback has nothing to add.
+  pipeline(Readable.from(all()), parser, () => {});
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
+      yield { record, line: info.lines - lineEnds(record) };
+    }
+  } catch (cause) {
+    throw cause instanceof DataError ? cause : malformed(path, cause);
+  }
+}
+
+/** Line ends inside quoted fields: the parser counts to the record's last line, a reader looks for its first. */
+function lineEnds(record: readonly string[]): number {
+  let count = 0;
+  for (const field of record) if (field.includes('\n')) count += field.split('\n').length - 1;
+  return count;
+}
+
+/** Tab before semicolon before comma, in the first line that is neither blank nor a comment, outside quotes. */
+function delimiterOf(text: string, comment: string): string {
+  const lines = text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/);
+  const header = lines.find((line) => line.trim() !== '' && !(comment !== '' && line.startsWith(comment))) ?? '';
+  const bare = header.replace(/"[^"]*"/g, '');
+  return ['\t', ';', ','].find((delimiter) => bare.includes(delimiter)) ?? ',';
+}
+
+class TableBuilder {
+  private columns: Column[] = [];
+  private headerLine = 0;
+  private rows = 0;
+
+  constructor(
+    private readonly file: string,
+    private readonly textNames: ReadonlySet<string>,
+  ) {}
+
+  push(record: readonly string[], line: number): void {
+    if (this.headerLine === 0) this.begin(record, line);
+    else this.pushRow(record, line);
+  }
+
+  finish(): Table {
+    const { file, rows, headerLine } = this;
+    if (headerLine === 0) throw new DataError('table-empty', `${file} has no header line, only comments or blank lines.`, { file });
+    if (rows === 0) throw new DataError('table-empty', `${file} has a header (line ${headerLine}) but no rows.`, { file, line: headerLine });
+    return tableOf(file, this.columns.filter((column) => !(column.name === '' && column.isBlank)), rows);
+  }
+
+  private begin(header: readonly string[], line: number): void {
+    this.headerLine = line;
+    const { file } = this;
+    const names = header.map((name) => name.trim());
+    const twice = names.find((name, i) => name !== '' && names.indexOf(name) < i);
+    if (twice !== undefined) {
+      throw new DataError('table-header', `${file}, line ${line}: the header names '${twice}' twice. Rename one of the two columns.`, {
+        file, line, column: twice, columns: names,
+      });
+    }
+    for (const name of this.textNames) if (!names.includes(name)) throw missingColumn(file, name, names);
+    this.columns = names.map((name) => new Column(name, this.textNames.has(name) ? 'text' : 'undecided'));
+  }
+
+  private pushRow(record: readonly string[], line: number): void {
+    const { file, columns } = this;
+    if (record.length !== columns.length) throw wrongLength(file, line, record, columns);
+    this.rows++;
+    columns.forEach((column, i) => {
+      if (column.name === '' && record[i] !== '') throw unnamed(file, line, i, record[i]);
+      const bad = column.push(record[i], line);
+      if (bad === undefined) return;
+      const because = bad.line === line && line !== column.decidedAt ? ` (the column holds numbers since line ${column.decidedAt})` : '';
+      throw new DataError('table-cell', `${file}, line ${bad.line}, column '${column.name}': '${bad.text}' ${bad.what}${because}. ${bad.remedy}`, {
+        file, line: bad.line, column: column.name, text: bad.text,
+      });
+    });
+  }
+}
+
+function tableOf(file: string, columns: readonly Column[], rows: number): Table {
+  const names = columns.map((column) => column.name);
+  const numbers = new Map<string, Float64Array>();
+  const find = (name: string): Column => {
+    const column = columns[names.indexOf(name)];
+    if (column === undefined) throw missingColumn(file, name, names);
+    return column;
+  };
+  return {
+    columns: names,
+    rows,
+    has: (name) => names.includes(name),
+    column(name) {
+      const column = find(name);
+      if (column.kind !== 'number') throw notNumbers(file, column);
+      const values = numbers.get(name) ?? column.values;
+      numbers.set(name, values);
+      return values;
+    },
+    text(name) {
+      const column = find(name);
+      return column.kind === 'number' ? Array.from(column.values, String) : [...column.text];
+    },
+  };
+}
+
+function wrongLength(file: string, line: number, record: readonly string[], columns: readonly Column[]): DataError {
+  const few = record.length < columns.length;
+  const place = few ? `'${columns[record.length].name || `number ${record.length + 1}`}' is the first without a value` : `'${record[columns.length]}' is the first without a column`;
+  const text = record.join(' | ');
+  const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text; // a sentence, not a dump: the whole row is in `data`
+  return new DataError(
+    'table-row',
+    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'} where the header has ${columns.length}; ${place}. The row reads: ${shown}. Complete it or remove it.`,
+    { file, line, column: few ? columns[record.length].name : undefined, text, fields: record.length, expected: columns.length },
+  );
+}
+
+function unnamed(file: string, line: number, index: number, text: string): DataError {
+  return new DataError('table-header', `${file}, line ${line}: field ${index + 1} ('${text}') has no name in the header. Name the column or empty it.`, {
+    file, line, column: '', index, text,
+  });
+}
+
+function notNumbers(file: string, column: Column): DataError {
+  const where = column.isBlank ? 'is empty' : `holds text (line ${column.decidedAt}: '${column.text.find((word) => word !== '')}')`;
+  return new DataError('table-text', `${file}: column '${column.name}' ${where}, not numbers. Read it with text('${column.name}').`, {
+    file, column: column.name, ...(column.isBlank ? {} : { line: column.decidedAt }),
+  });
+}
+
+function missingColumn(file: string, name: string, columns: readonly string[]): DataError {
+  const nearest = nearestName(name, columns);
+  const hint = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
+  return new DataError('table-column', `${file} has no column '${name}'.${hint} It has: ${columns.filter((known) => known !== '').join(', ')}.`, {
+    file, column: name, columns, nearest,
+  });
+}
+
+function malformed(file: string, cause: unknown): DataError {
+  const { message = String(cause), lines } = cause as { message?: string; lines?: number };
+  const open = (cause as { code?: string }).code === 'CSV_QUOTE_NOT_CLOSED';
+  const what = open ? 'a quote is opened and never closed: look for a stray " in the rows before' : message;
+  return new DataError('table-malformed', `${file}${lines === undefined ? '' : `, line ${lines}`}: ${what}.`, { file, line: lines, cause });
+}
+
+function unreadable(file: string, cause: unknown): DataError {
+  const { code = 'unknown', message = String(cause) } = cause as { code?: string; message?: string };
+  const why: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such file. A relative path starts at the folder the program was started in',
+    EISDIR: 'it is a folder, not a file',
+    EACCES: 'it may not be read: check its permissions',
+  };
+  return new DataError('table-unreadable', `${file} cannot be read: ${why[code] ?? message}.`, { file, cause: code });
+}
