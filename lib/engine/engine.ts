@@ -1,0 +1,41 @@
+/**
+ * Where a program runs. An engine turns graphs into executables over typed arrays; Newton's
+ * iteration, the factorizations and the adjoints see nothing else.
+ *
+ * Programs compiled together share one set of buffers by name: an output called `z` of one is the
+ * input called `z` of another, so that a step hands its values on without copies.
+ */
+import type {Graph} from '../graph/node.js';
+
+export interface Engine {
+  readonly name: 'interpreter' | 'wasm' | 'tensor';
+  /** Unit roundoff of its arithmetic: tolerances below it are not asked for. */
+  readonly epsilon: number;
+  compile(programs: Programs): Executable;
+}
+
+export interface Programs {
+  readonly [name: string]: Graph;
+}
+
+export interface Executable {
+  /** The buffer of an input or output, row-major; the same array for the executable's whole life. */
+  buffer(name: string): Float64Array;
+  /** Runs one program: reads its inputs' buffers, writes its outputs'. Allocates nothing. */
+  run(program: string): void;
+}
+
+/** Sizes of all buffers of programs compiled together; one name, one size. */
+export function bufferSizes(programs: Programs): Map<string, number> {
+  const sizes = new Map<string, number>();
+  const need = (name: string, size: number): void => {
+    const known = sizes.get(name);
+    if (known !== undefined && known !== size) throw new Error(`buffer ${name} is ${known} numbers in one program and ${size} in another`);
+    sizes.set(name, size);
+  };
+  for (const graph of Object.values(programs)) {
+    for (const node of graph.inputs) need(node.attributes.name, node.size);
+    for (const output of graph.outputs) need(output.name, output.node.size);
+  }
+  return sizes;
+}

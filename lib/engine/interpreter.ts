@@ -1,0 +1,190 @@
+/**
+ * Runs programs as plain loops in double precision, one after another, over memory laid out when
+ * the program is compiled. It is what the other engines are checked against, and what runs where
+ * WebAssembly is forbidden.
+ */
+import type {Graph, Node} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
+import {binaryRules} from '../graph/primitives/elementwise.js';
+import {primitiveOf} from '../graph/primitives/index.js';
+import type {Kernel} from '../graph/primitives/primitive.js';
+import type {Engine, Executable, Programs} from './engine.js';
+import {bufferSizes} from './engine.js';
+
+/** One kernel with the arrays it works on. */
+interface Instruction {
+  readonly kernel: Kernel;
+  readonly operands: readonly Float64Array[];
+  readonly out: Float64Array;
+}
+
+export const interpreter: Engine = {
+  name: 'interpreter',
+  epsilon: Number.EPSILON,
+  compile(programs: Programs): Executable {
+    const buffers = new Map<string, Float64Array>();
+    for (const [name, size] of bufferSizes(programs)) buffers.set(name, new Float64Array(size));
+    const instructions = new Map<string, readonly Instruction[]>();
+    for (const [name, graph] of Object.entries(programs)) instructions.set(name, compileGraph(graph, buffers));
+    return {
+      buffer(name) {
+        const found = buffers.get(name);
+        if (found === undefined) throw new Error(`no buffer is called ${name}`);
+        return found;
+      },
+      run(program) {
+        const list = instructions.get(program);
+        if (list === undefined) throw new Error(`no program is called ${program}`);
+        for (let i = 0; i < list.length; i++) list[i].kernel(list[i].operands, list[i].out);
+      },
+    };
+  },
+};
+
+const copy: Kernel = ([x], out) => out.set(x);
+
+function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>): Instruction[] {
+  const order = topological(graph.outputs.map(output => output.node)).filter(node => node.op !== 'input');
+  const inputNames = new Set(graph.inputs.map(node => node.attributes.name));
+  const arrays = new Map<Node, Float64Array>();
+  for (const node of graph.inputs) arrays.set(node, namedBuffer(buffers, node.attributes.name));
+
+  // A result goes straight to its output's buffer, unless that buffer is read by this very program.
+  const direct = new Map<Node, Float64Array>();
+  for (const {name, node} of graph.outputs) {
+    if (!inputNames.has(name) && !direct.has(node) && node.op !== 'reshape' && node.op !== 'constant') direct.set(node, namedBuffer(buffers, name));
+  }
+
+  const memory = new MemoryPlan(order, graph.outputs.map(output => output.node));
+  const known = new Set<Node>();
+  const before: Instruction[] = [];
+  const program: Instruction[] = [];
+  for (const node of order) {
+    if (node.op === 'reshape') {
+      arrays.set(node, arrayOf(arrays, node.operands[0]));
+      if (known.has(node.operands[0])) known.add(node);
+      memory.release(node, arrays);
+      continue;
+    }
+    const fixed = node.operands.every(operand => known.has(operand)) && !direct.has(node);
+    const out = direct.get(node) ?? (fixed ? new Float64Array(node.size) : memory.take(node));
+    arrays.set(node, out);
+    if (fixed) known.add(node);
+    (fixed ? before : program).push(instruction(node, arrays, out));
+    memory.release(node, arrays);
+  }
+  // What depends on no input is computed once, now.
+  for (const {kernel, operands, out} of before) kernel(operands, out);
+  for (const {name, node} of graph.outputs) {
+    const target = namedBuffer(buffers, name);
+    const source = arrayOf(arrays, node);
+    if (source !== target) program.push({kernel: copy, operands: [source], out: target});
+  }
+  return program;
+}
+
+function namedBuffer(buffers: ReadonlyMap<string, Float64Array>, name: string): Float64Array {
+  const found = buffers.get(name);
+  if (found === undefined) throw new Error(`no buffer is called ${name}`);
+  return found;
+}
+
+function arrayOf(arrays: ReadonlyMap<Node, Float64Array>, node: Node): Float64Array {
+  const found = arrays.get(node);
+  if (found === undefined) throw new Error(`${node.op} is used before it is computed; is an input missing from the graph's list?`);
+  return found;
+}
+
+/** The kernel of a node; a repeated scalar beside an array is read in place, not spread out first. */
+function instruction(node: Node, arrays: ReadonlyMap<Node, Float64Array>, out: Float64Array): Instruction {
+  if (isOp(node, 'binary')) {
+    const [a, b] = node.operands;
+    if (isRepeatedScalar(a) !== isRepeatedScalar(b)) {
+      const operands = [a, b].map(operand => arrayOf(arrays, isRepeatedScalar(operand) ? operand.operands[0] : operand));
+      return {kernel: scalarKernel(node, isRepeatedScalar(a)), operands, out};
+    }
+  }
+  return {kernel: primitiveOf(node).evaluate(node), operands: node.operands.map(operand => arrayOf(arrays, operand)), out};
+}
+
+function isRepeatedScalar(node: Node): boolean {
+  return node.op === 'broadcast' && node.operands[0].size === 1;
+}
+
+function scalarKernel(node: Node<'binary'>, first: boolean): Kernel {
+  const {fn} = node.attributes;
+  if (fn === 'mul') {
+    return (operands, out) => {
+      const s = operands[first ? 0 : 1][0];
+      const x = operands[first ? 1 : 0];
+      for (let i = 0; i < out.length; i++) out[i] = s * x[i];
+    };
+  }
+  if (fn === 'add') {
+    return (operands, out) => {
+      const s = operands[first ? 0 : 1][0];
+      const x = operands[first ? 1 : 0];
+      for (let i = 0; i < out.length; i++) out[i] = s + x[i];
+    };
+  }
+  const f = binaryRules[fn].value;
+  return first
+    ? ([a, b], out) => {
+        const s = a[0];
+        for (let i = 0; i < out.length; i++) out[i] = f(s, b[i]);
+      }
+    : ([a, b], out) => {
+        const s = b[0];
+        for (let i = 0; i < out.length; i++) out[i] = f(a[i], s);
+      };
+}
+
+/** The node whose array a value lives in: a reshape shows its operand's, a repeated scalar is read in place. */
+function storage(node: Node): Node {
+  return node.op === 'reshape' || isRepeatedScalar(node) ? storage(node.operands[0]) : node;
+}
+
+/** Hands out arrays for intermediate values, and takes them back after their last use. */
+class MemoryPlan {
+  private readonly uses = new Map<Node, number>();
+  private readonly free = new Map<number, Float64Array[]>();
+  private readonly owned = new Set<Float64Array>();
+
+  constructor(order: readonly Node[], outputs: readonly Node[]) {
+    for (const node of order) for (const value of valuesRead(node)) this.use(value);
+    for (const node of outputs) for (const value of valuesHeld(node)) this.use(value);
+  }
+
+  private use(node: Node): void {
+    this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
+  }
+
+  take(node: Node): Float64Array {
+    const array = this.free.get(node.size)?.pop() ?? new Float64Array(node.size);
+    this.owned.add(array);
+    return array;
+  }
+
+  /** Counts this node's use of its operands; a value nobody needs again gives its array back. */
+  release(node: Node, arrays: ReadonlyMap<Node, Float64Array>): void {
+    for (const value of valuesRead(node)) {
+      const left = (this.uses.get(value) ?? 0) - 1;
+      this.uses.set(value, left);
+      const array = arrays.get(value);
+      if (left > 0 || array === undefined || !this.owned.delete(array)) continue;
+      const list = this.free.get(array.length);
+      if (list === undefined) this.free.set(array.length, [array]);
+      else list.push(array);
+    }
+  }
+}
+
+/** What a node may read while it is computed: its operands' arrays, and the scalar behind a repeated one. */
+function valuesRead(node: Node): Node[] {
+  return node.operands.flatMap(valuesHeld);
+}
+
+function valuesHeld(node: Node): Node[] {
+  const root = node.op === 'reshape' ? storage(node) : node;
+  return isRepeatedScalar(root) ? [root, storage(root)] : [root];
+}
