@@ -160,14 +160,30 @@ function updateTrailing(a: Float64Array, n: number, start: number): void {
   const d1 = a[r1 + start + 1];
   const d2 = a[r2 + start + 2];
   const d3 = a[r3 + start + 3];
-  for (let i = start + 4; i < n; i++) {
+  // Two rows at a time: each entry that is read serves both.
+  let i = start + 4;
+  for (; i + 1 < n; i += 2) {
     const row = i * n;
+    const next = row + n;
     const l0 = a[r0 + i] * d0;
     const l1 = a[r1 + i] * d1;
     const l2 = a[r2 + i] * d2;
     const l3 = a[r3 + i] * d3;
-    for (let j = i; j < n; j++) {
-      a[row + j] -= l0 * a[r0 + j] + l1 * a[r1 + j] + l2 * a[r2 + j] + l3 * a[r3 + j];
+    const m0 = a[r0 + i + 1] * d0;
+    const m1 = a[r1 + i + 1] * d1;
+    const m2 = a[r2 + i + 1] * d2;
+    const m3 = a[r3 + i + 1] * d3;
+    a[row + i] -= l0 * a[r0 + i] + l1 * a[r1 + i] + l2 * a[r2 + i] + l3 * a[r3 + i];
+    for (let j = i + 1; j < n; j++) {
+      const u0 = a[r0 + j];
+      const u1 = a[r1 + j];
+      const u2 = a[r2 + j];
+      const u3 = a[r3 + j];
+      a[row + j] -= l0 * u0 + l1 * u1 + l2 * u2 + l3 * u3;
+      a[next + j] -= m0 * u0 + m1 * u1 + m2 * u2 + m3 * u3;
     }
+  }
+  if (i < n) {
+    a[i * n + i] -= a[r0 + i] ** 2 * d0 + a[r1 + i] ** 2 * d1 + a[r2 + i] ** 2 * d2 + a[r3 + i] ** 2 * d3;
   }
 }

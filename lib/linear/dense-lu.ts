@@ -64,9 +64,13 @@ export class DenseLuFactor extends DirectFactor {
   }
 
   protected eliminate(values: Float64Array): number {
-    loadDense(this.pattern, values, this.a);
-    rowScales(this.a, this.n, this.scale);
-    return this.n < BLOCKED_FROM ? luUnblocked(this.a, this.n, this.pivots, this.scale) : luBlocked(this.a, this.n, this.pivots, this.scale);
+    if (this.pattern.dense) {
+      loadScaled(values, this.a, this.n, this.scale);
+    } else {
+      loadDense(this.pattern, values, this.a);
+      loadScaled(this.a, this.a, this.n, this.scale);
+    }
+    return luFactor(this.a, this.n, this.pivots, this.scale);
   }
 
   protected substitute(x: Float64Array, at: number): void {
@@ -77,9 +81,6 @@ export class DenseLuFactor extends DirectFactor {
     luSolveTransposed(this.a, this.n, this.pivots, x, at);
   }
 }
-
-/** Measured: below this the panel's bookkeeping costs more than the saved memory traffic. */
-const BLOCKED_FROM = 24;
 
 /** Writes the values of any pattern as a row-major n·n array. */
 export function loadDense(pattern: Pattern, values: Float64Array, a: Float64Array): void {
@@ -97,12 +98,14 @@ export function loadDense(pattern: Pattern, values: Float64Array, a: Float64Arra
   }
 }
 
-/** scale_i = 1 / max_j |a_ij|; 0 for a row of zeros. */
-function rowScales(a: Float64Array, n: number, scale: Float64Array): void {
+/** Copies a row-major matrix and finds scale_i = 1 / max_j |a_ij|, 0 for a row of zeros, in one pass. */
+function loadScaled(values: Float64Array, a: Float64Array, n: number, scale: Float64Array): void {
   for (let i = 0, p = 0; i < n; i++) {
     let largest = 0;
     for (const end = p + n; p < end; p++) {
-      const size = Math.abs(a[p]);
+      const value = values[p];
+      a[p] = value;
+      const size = Math.abs(value);
       if (size > largest) largest = size;
     }
     scale[i] = largest > 0 ? 1 / largest : 0;
@@ -141,26 +144,8 @@ function pivot(a: Float64Array, n: number, k: number, pivots: Int32Array, scale:
   return best;
 }
 
-/** One pivot at a time, rows updated in full. The diagonal is left inverted. */
-export function luUnblocked(a: Float64Array, n: number, pivots: Int32Array, scale: Float64Array): number {
-  let smallest = Infinity;
-  for (let k = 0; k < n; k++) {
-    const size = pivot(a, n, k, pivots, scale);
-    smallest = Math.min(smallest, size);
-    const top = k * n;
-    const reciprocal = a[top + k];
-    for (let i = k + 1; i < n; i++) {
-      const row = i * n;
-      const l = a[row + k] * reciprocal;
-      a[row + k] = l;
-      for (let j = k + 1; j < n; j++) a[row + j] -= l * a[top + j];
-    }
-  }
-  return smallest;
-}
-
 /** Four pivots at a time: factor a panel of four columns, then update everything right of it at once. */
-export function luBlocked(a: Float64Array, n: number, pivots: Int32Array, scale: Float64Array): number {
+export function luFactor(a: Float64Array, n: number, pivots: Int32Array, scale: Float64Array): number {
   let smallest = Infinity;
   let start = 0;
   for (; start + 4 <= n; start += 4) {
@@ -215,7 +200,29 @@ function updateRight(a: Float64Array, n: number, start: number): void {
     a[r2 + j] = u2;
     a[r3 + j] -= l30 * u0 + l31 * u1 + l32 * u2;
   }
-  for (let i = right; i < n; i++) {
+  // Two rows at a time: each entry of U that is read serves both.
+  let i = right;
+  for (; i + 1 < n; i += 2) {
+    const row = i * n;
+    const next = row + n;
+    const l0 = a[row + start];
+    const l1 = a[row + start + 1];
+    const l2 = a[row + start + 2];
+    const l3 = a[row + start + 3];
+    const m0 = a[next + start];
+    const m1 = a[next + start + 1];
+    const m2 = a[next + start + 2];
+    const m3 = a[next + start + 3];
+    for (let j = right; j < n; j++) {
+      const u0 = a[r0 + j];
+      const u1 = a[r1 + j];
+      const u2 = a[r2 + j];
+      const u3 = a[r3 + j];
+      a[row + j] -= l0 * u0 + l1 * u1 + l2 * u2 + l3 * u3;
+      a[next + j] -= m0 * u0 + m1 * u1 + m2 * u2 + m3 * u3;
+    }
+  }
+  if (i < n) {
     const row = i * n;
     const l0 = a[row + start];
     const l1 = a[row + start + 1];

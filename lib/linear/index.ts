@@ -4,3 +4,8 @@ export { auto } from './auto.js';
 export { cholesky } from './cholesky.js';
 export { lu } from './dense-lu.js';
 export { checkPattern, csrPattern, densePattern, patternFromEntries, structurallySymmetric, transpose, type Transpose } from './pattern.js';
+export { cg } from './cg.js';
+export { gmres, type GmresOptions } from './gmres.js';
+export type { KrylovFactor, KrylovOptions, KrylovSolver, Preconditioner } from './krylov.js';
+export { minres } from './minres.js';
+export { CsrOperator, type Operator } from './operator.js';
