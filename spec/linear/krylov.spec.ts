@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { StiffgradError } from '../../lib/errors.js';
 import { cg, CsrOperator, gmres, type KrylovSolver, lu, minres, type Operator } from '../../lib/linear/index.js';
-import { fromRows, grid, type Matrix, multiply, random, randomDefinite, randomMatrix, vector } from './matrices.js';
+import { fromRows, grid, type Matrix, multiply, random, randomDefinite, randomMatrix, runs, vector } from './matrices.js';
 
 function relativeResidual(matrix: Matrix, x: Float64Array, b: Float64Array, transposed = false): number {
   const residual = multiply(matrix, x, transposed).map((value, i) => b[i] - value);
@@ -50,7 +50,7 @@ describe('linear: Krylov methods', () => {
         for (const preconditioner of ['none', 'diagonal'] as const) check(gmres({ tolerance: 1e-12, preconditioner }), matrix, 1e-12);
         check(gmres({ tolerance: 1e-10, restart: 7 }), matrix, 1e-10);
       }),
-      { numRuns: 25 },
+      runs(25),
     );
   });
 
@@ -63,7 +63,7 @@ describe('linear: Krylov methods', () => {
           check(minres({ tolerance: 1e-11, preconditioner }), matrix, 1e-11);
         }
       }),
-      { numRuns: 25 },
+      runs(25),
     );
   });
 
