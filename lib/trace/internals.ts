@@ -1,0 +1,85 @@
+/**
+ * The part of tfjs's engine a trace has to take hold of: which backend runs, the tape, the scopes,
+ * and the four ways in which a function could reach past the trace (reading a value, creating or
+ * assigning a variable, changing the backend). Fields are set directly: `tf.setBackend` is
+ * asynchronous in its type and walks over every registered kernel. Checked against tfjs 4.22.
+ */
+import * as tf from '@tensorflow/tfjs';
+
+type Engine = ReturnType<typeof tf.engine>;
+
+interface Internals {
+  readonly state: Engine['state'];
+  backendName: string | undefined;
+  backendInstance: tf.KernelBackend | null;
+  pendingBackendInit: Promise<boolean> | null;
+  readSync: Engine['readSync'];
+  read: Engine['read'];
+  makeVariable: Engine['makeVariable'];
+  setBackend: Engine['setBackend'];
+}
+
+export function internals(): Internals {
+  return tf.engine() as unknown as Internals;
+}
+
+/** What takes the place of the engine's own ways out while a trace runs. */
+export interface Guards {
+  readonly backendName: string;
+  readonly backend: tf.KernelBackend;
+  readonly readSync: Engine['readSync'];
+  readonly read: Engine['read'];
+  readonly makeVariable: Engine['makeVariable'];
+  readonly setBackend: Engine['setBackend'];
+  readonly assign: tf.Variable['assign'];
+  readonly random: () => number;
+}
+
+/**
+ * Puts our backend and an empty tape in place of what is there, and opens a scope for the trace's
+ * tensors; returns what disposes them and puts everything back.
+ */
+export function takeEngine(guards: Guards): () => void {
+  const engine = internals();
+  const restore = [replaceBackend(engine, guards), replaceTape(engine), guardEngine(engine, guards)];
+  tf.engine().startScope('trace');
+  return () => {
+    // An error thrown past tf.tidy may leave scopes open.
+    while (engine.state.scopeStack.length > 0) tf.engine().endScope();
+    for (const put of restore) put();
+  };
+}
+
+function replaceBackend(engine: Internals, {backendName, backend}: Guards): () => void {
+  const before = {backendName: engine.backendName, backendInstance: engine.backendInstance, pendingBackendInit: engine.pendingBackendInit};
+  Object.assign(engine, {backendName, backendInstance: backend, pendingBackendInit: null});
+  return () => Object.assign(engine, before);
+}
+
+function replaceTape({state}: Internals): () => void {
+  const {activeTape, gradientDepth, kernelDepth, activeScope, scopeStack, profiling} = state;
+  const flags = tf.env().features;
+  const debug = flags['DEBUG'];
+  const empty: Partial<Record<keyof typeof state, unknown>> = {activeTape: null, gradientDepth: 0, kernelDepth: 0, activeScope: null, scopeStack: [], profiling: false};
+  Object.assign(state, empty);
+  // In debug mode tfjs reads every result.
+  if (debug === true) flags['DEBUG'] = false;
+  return () => {
+    Object.assign(state, {activeTape, gradientDepth, kernelDepth, activeScope, scopeStack, profiling});
+    if (debug === true) flags['DEBUG'] = debug;
+  };
+}
+
+function guardEngine(engine: Internals, guards: Guards): () => void {
+  const {readSync, read, makeVariable, setBackend} = engine;
+  const {assign} = tf.Variable.prototype;
+  const {random} = Math;
+  Object.assign(engine, {readSync: guards.readSync, read: guards.read, makeVariable: guards.makeVariable, setBackend: guards.setBackend});
+  tf.Variable.prototype.assign = guards.assign;
+  Math.random = guards.random;
+  return () => {
+    Object.assign(engine, {readSync, read, makeVariable, setBackend});
+    tf.Variable.prototype.assign = assign;
+    Math.random = random;
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * Positions in an array: computed by the program, or known when it is traced. Known ones become
+ * tables, which keep the sparsity of what depends on what.
+ */
+import {constant, gather, gatherAt, reshape, scatter, scatterAt, viewTable} from '../graph/build.js';
+import type {Node, Shape} from '../graph/node.js';
+import {isOp, sizeOf, topological} from '../graph/node.js';
+import {primitiveOf} from '../graph/primitives/index.js';
+
+/** 0, step, 2·step, … in row-major order. */
+export function counting(shape: Shape, step = 1): Node {
+  return constant(Float64Array.from({length: sizeOf(shape)}, (_, i) => i * step), shape, 'int');
+}
+
+const evaluated = new WeakMap<Node, Float64Array>();
+
+/** The values of a node that depends on no input. */
+export function knownValues(node: Node): Float64Array | undefined {
+  const order = topological([node]);
+  if (order.some(part => part.op === 'input')) return undefined;
+  for (const part of order) if (!evaluated.has(part)) evaluated.set(part, evaluate(part));
+  return evaluated.get(node);
+}
+
+function evaluate(node: Node): Float64Array {
+  if (isOp(node, 'constant')) return node.attributes.values;
+  const out = new Float64Array(node.size);
+  const operands = node.operands.map(operand => evaluated.get(operand) ?? evaluate(operand));
+  if (node.op === 'reshape') out.set(operands[0]);
+  else primitiveOf(node).evaluate(node)(operands, out);
+  return out;
+}
+
+function tableOf(positions: Node, range: number): Int32Array | undefined {
+  const known = knownValues(positions);
+  return known === undefined ? undefined : Int32Array.from(known, at => (at >= 0 && at < range ? at : -1));
+}
+
+/** x at flat positions, in the given shape; outside the array 0. */
+export function take(x: Node, positions: Node, shape: Shape): Node {
+  const table = tableOf(positions, x.size);
+  return table === undefined ? reshape(gatherAt(x, positions), shape) : gather(x, table, shape);
+}
+
+/** Zeros of the given shape with x added at flat positions; those outside are dropped. */
+export function put(x: Node, positions: Node, shape: Shape): Node {
+  const table = tableOf(positions, sizeOf(shape));
+  return table === undefined ? scatterAt(x, reshape(positions, x.shape), shape) : scatter(x, table, shape);
+}
+
+/** A strided view of x, of any strides. */
+export function viewGather(x: Node, shape: Shape, strides: readonly number[]): Node {
+  return gather(x, viewTable(shape, 0, strides), shape);
+}
