@@ -121,7 +121,7 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
       if (whenA === -1 && b.dtype === 'float') return same(unary('neg', b));
       if (whenB === -1 && a.dtype === 'float') return same(unary('neg', a));
       // A factor that is zero by construction removes the dependence, as sparsity needs; 0·∞ is then 0.
-      if (whenA === 0 || whenB === 0) return zeros(shape);
+      if (whenA === 0 || whenB === 0) return full(0, shape, resultType(fn, a, b));
       return undefined;
     case 'div':
       if (whenB === 1 && a.dtype === 'float') return same(a);
@@ -255,7 +255,7 @@ export function slice(x: Node, begin: readonly number[], size: Shape, strides: r
 /** Zeros of the given shape with x at begin + i·strides: the transpose of slice. */
 export function place(x: Node, begin: readonly number[], shape: Shape, strides: readonly number[] = begin.map(() => 1)): Node {
   if (sameShape(x.shape, shape) && strides.every((stride, axis) => stride === 1 || shape[axis] <= 1)) return x;
-  if (uniformValue(x) === 0) return zeros(shape);
+  if (uniformValue(x) === 0) return full(0, shape, x.dtype);
   return make('place', [x], {begin: [...begin], strides: [...strides]}, [...shape], x.dtype);
 }
 
@@ -287,7 +287,7 @@ export function gather(x: Node, table: Int32Array, shape: Shape): Node {
 
 /** y[table[i]] += x[i] over flat positions of zeros. */
 export function scatter(x: Node, table: Int32Array, shape: Shape): Node {
-  if (uniformValue(x) === 0) return zeros(shape);
+  if (uniformValue(x) === 0) return full(0, shape, x.dtype);
   if (table.length === sizeOf(shape) && table.every((at, i) => at === i)) return reshape(x, shape);
   return make('scatter', [x], {table}, [...shape], x.dtype);
 }
@@ -321,8 +321,9 @@ export function sum(x: Node, axes: readonly number[]): Node {
   const shape = droppedAxes(x.shape, sorted);
   if (sorted.every(axis => x.shape[axis] === 1)) return reshape(x, shape);
   const known = uniformValue(x);
-  if (known === 0) return zeros(shape);
-  return make('sum', [x], {axes: sorted}, shape, x.dtype === 'float' ? 'float' : 'int');
+  const dtype = x.dtype === 'float' ? 'float' : 'int';
+  if (known === 0) return full(0, shape, dtype);
+  return make('sum', [x], {axes: sorted}, shape, dtype);
 }
 
 function extreme(op: 'max' | 'min', x: Node, axes: readonly number[]): Node {
