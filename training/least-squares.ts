@@ -1,0 +1,336 @@
+/**
+ * Nonlinear least squares, min ½‖r(x)‖², by the Levenberg–Marquardt method: steps from
+ * min ‖Jδ + r‖² + μ‖Dδ‖² with Moré's scaling (The Levenberg–Marquardt algorithm, 1978: D holds the largest
+ * norm each column of J has had, so units do not matter), solved by QR, and the damping μ led by the gain
+ * ratio (Nielsen, Damping parameter in Marquardt's method, 1999). The tests of convergence are MINPACK's.
+ * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
+ */
+import { InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../lib/errors.js';
+import { RowQr } from './row-qr.js';
+
+export interface Linearization {
+  /** r, [m]. */
+  readonly residuals: Float64Array;
+  /** ∂r/∂x, [m, p] row-major. */
+  readonly jacobian: Float64Array;
+}
+
+/**
+ * What is to be made small. Arrays that are returned belong to the solver: return new ones. Undefined, a
+ * value that is not finite, or a NewtonError, SingularMatrixError or InconsistentStateError thrown on the
+ * way says that the residuals cannot be had at this x.
+ */
+export interface LeastSquaresProblem {
+  linearize(x: Float64Array): Linearization | undefined;
+  /**
+   * The residuals alone, to judge a step by. Give it where it saves more than two thirds of `linearize`;
+   * else it costs more than it saves, for most steps are accepted and need the Jacobian as well.
+   */
+  residuals?(x: Float64Array): Float64Array | undefined;
+}
+
+/** Why the iteration ended. The first four are convergence. */
+export type LeastSquaresStatus = 'gradient' | 'step' | 'cost' | 'zero-residual' | 'no-progress' | 'max-iterations';
+
+export interface LeastSquaresIteration {
+  /** 0 is the start; rejected steps count. */
+  readonly iteration: number;
+  /** ½‖r‖² at `x`. */
+  readonly cost: number;
+  /** Where the iteration stands after this step: where it stood before, if the step was rejected. */
+  readonly x: Float64Array;
+  readonly accepted: boolean;
+  /** Greatest cosine of the angle between the residuals and a column of the Jacobian: 0 at a minimum. */
+  readonly gradient: number;
+  /** ‖Dδ‖ / ‖Dx‖ of the step tried. */
+  readonly step: number;
+  readonly damping: number;
+  /** Actual over predicted reduction; NaN where the trial could not be evaluated. */
+  readonly gainRatio: number;
+  /** Why the trial could not be evaluated. */
+  readonly failure?: string;
+}
+
+export interface LeastSquaresResult extends Linearization {
+  readonly x: Float64Array;
+  readonly cost: number;
+  readonly status: LeastSquaresStatus;
+  readonly converged: boolean;
+  /** The status as a sentence. */
+  readonly message: string;
+  /** R of the final Jacobian and Qᵀr: what `uncertainty` starts from. */
+  readonly factor: RowQr;
+  readonly history: readonly LeastSquaresIteration[];
+  readonly evaluations: { readonly residuals: number; readonly jacobians: number; readonly failed: number };
+}
+
+export interface LevenbergMarquardtOptions {
+  readonly tolerance?: {
+    /**
+     * Cosine between residuals and columns. In a fit of m residuals, cosine·√m is how many standard errors a
+     * parameter still has to go: the default 1e-10 leaves 3e-8 of one at m = 1e5.
+     */
+    readonly gradient?: number;
+    /** ‖Dδ‖ / ‖Dx‖; default 1e-10. */
+    readonly step?: number;
+    /** Predicted and actual reduction over the cost; default 1e-12: √(1e-12·m) is 3e-4 standard errors at m = 1e5. */
+    readonly cost?: number;
+  };
+  /** Steps tried, rejected ones included; default 200: the slowest of NIST's regressions in the tests needs 142. */
+  readonly maxIterations?: number;
+  /** μ at the start, relative to the scaled JᵀJ, whose diagonal is 1. Default 1e-3 (Nielsen: 1e-6 for a start known to be good, 1 for a bad one). */
+  readonly damping?: number;
+}
+
+export interface LeastSquaresMethod {
+  readonly name: string;
+  /** The iteration step by step, for callers that report, wait or break off between steps; returns the result. */
+  iterate(problem: LeastSquaresProblem, start: ArrayLike<number>): Generator<LeastSquaresIteration, LeastSquaresResult, void>;
+  /** The same to the end. */
+  minimize(problem: LeastSquaresProblem, start: ArrayLike<number>, onIteration?: (iteration: LeastSquaresIteration) => void): LeastSquaresResult;
+}
+
+/** A method for `identify`, or by itself: `levenbergMarquardt().minimize(problem, start)`. */
+export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): LeastSquaresMethod {
+  const settings = settingsOf(options);
+  return {
+    name: 'levenbergMarquardt',
+    iterate: (problem, start) => iterate(problem, start, settings),
+    minimize(problem, start, onIteration) {
+      const iterations = iterate(problem, start, settings);
+      for (;;) {
+        const { done, value } = iterations.next();
+        if (done) return value;
+        onIteration?.(value);
+      }
+    },
+  };
+}
+
+/** A point that has been evaluated: everything the next step needs. */
+interface Point extends Linearization {
+  readonly x: Float64Array;
+  readonly cost: number;
+  readonly factor: RowQr;
+}
+
+/** Nielsen's state: μ, and the factor ν by which the next failure raises it. */
+interface Damping {
+  readonly mu: number;
+  readonly nu: number;
+}
+
+interface Trial {
+  readonly delta: Float64Array;
+  /** ‖Dδ‖ / ‖Dx‖ */
+  readonly step: number;
+  /** Reductions of the cost: foreseen by the linear model, and found (NaN where the trial failed). */
+  readonly predicted: number;
+  readonly actual: number;
+  readonly next?: Point;
+  readonly failure?: string;
+}
+
+interface Settings {
+  readonly gradient: number;
+  readonly step: number;
+  readonly cost: number;
+  readonly maxIterations: number;
+  readonly damping: number;
+}
+
+/** Below the square of roundoff, damping has no effect on a solution by QR; it is kept from underflowing. */
+const LEAST_DAMPING = Number.EPSILON ** 2;
+
+function* iterate(problem: LeastSquaresProblem, start: ArrayLike<number>, settings: Settings): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+  const evaluator = new Evaluator(problem);
+  let point = evaluator.start(Float64Array.from(start));
+  let scale = largerNorms(new Float64Array(point.x.length), point.factor);
+  let damping: Damping = { mu: settings.damping, nu: 2 };
+  const leastCost = Number.EPSILON ** 2 * point.cost; // residuals that are the start's roundoff
+  const history: LeastSquaresIteration[] = [{ iteration: 0, cost: point.cost, x: point.x, accepted: true, gradient: gradientCosine(point), step: 0, damping: damping.mu, gainRatio: NaN }];
+  yield history[0];
+  let status = statusOfPoint(point, leastCost, settings);
+  while (status === undefined && history.length <= settings.maxIterations) {
+    const trial = tryStep(evaluator, point, scale, damping.mu);
+    const gainRatio = trial.actual / trial.predicted;
+    const accepted = trial.next !== undefined && trial.actual > 0;
+    const { mu } = damping;
+    damping = nextDamping(damping, accepted ? gainRatio : NaN);
+    if (accepted) {
+      point = trial.next!;
+      scale = largerNorms(scale, point.factor);
+    }
+    history.push({ iteration: history.length, cost: point.cost, x: point.x, accepted, gradient: gradientCosine(point), step: trial.step, damping: mu, gainRatio, failure: trial.failure });
+    yield history[history.length - 1];
+    status = statusOfPoint(point, leastCost, settings) ?? statusOfTrial(trial, point, settings);
+  }
+  return resultOf(point, status ?? 'max-iterations', history, evaluator, settings);
+}
+
+function tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: number): Trial {
+  const delta = dampedStep(point.factor, scale, mu);
+  const step = scaledNorm(scale, delta) / scaledNorm(scale, point.x);
+  const predicted = predictedReduction(point.factor, scale, delta, mu);
+  const x = point.x.map((xi, i) => xi + delta[i]);
+  const { value: next, failure } = evaluator.at(x, (residuals) => reduction(point.residuals, residuals) > 0);
+  if (next === undefined) return { delta, step, predicted, actual: NaN, failure };
+  const actual = reduction(point.residuals, next.residuals);
+  return { delta, step, predicted, actual, next: 'factor' in next ? next : undefined };
+}
+
+/** δ of min ‖Jδ + r‖² + μ‖Dδ‖²: R with the rows √μ D below it and zeros at their right. */
+function dampedStep(factor: RowQr, scale: Float64Array, mu: number): Float64Array {
+  const { p } = factor;
+  const rows = new Float64Array(p * p);
+  for (let j = 0; j < p; j++) rows[j * p + j] = Math.sqrt(mu) * scale[j];
+  return factor.copy().append(rows, new Float64Array(p)).solve().map((d) => -d);
+}
+
+/** ½‖r‖² − ½‖r + Jδ‖² = ½ δᵀ(μD²δ − Jᵀr), for δ solves (JᵀJ + μD²)δ = −Jᵀr; both terms are positive. */
+function predictedReduction(factor: RowQr, scale: Float64Array, delta: Float64Array, mu: number): number {
+  const g = factor.gradient();
+  let sum = 0;
+  for (let j = 0; j < delta.length; j++) sum += delta[j] * (mu * scale[j] ** 2 * delta[j] - g[j]);
+  return sum / 2;
+}
+
+/** ½‖r‖² − ½‖s‖² as a sum of products, which keeps its digits when the two are nearly equal. */
+function reduction(r: Float64Array, s: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < r.length; i++) sum += (r[i] - s[i]) * (r[i] + s[i]);
+  return sum / 2;
+}
+
+/** Nielsen's rule; NaN stands for a rejected step. */
+function nextDamping({ mu, nu }: Damping, gainRatio: number): Damping {
+  if (!(gainRatio > 0)) return { mu: mu * nu, nu: 2 * nu };
+  return { mu: Math.max(mu * Math.max(1 / 3, 1 - (2 * gainRatio - 1) ** 3), LEAST_DAMPING), nu: 2 };
+}
+
+function statusOfPoint(point: Point, leastCost: number, { gradient }: Settings): LeastSquaresStatus | undefined {
+  if (point.cost <= leastCost) return 'zero-residual';
+  return gradientCosine(point) <= gradient ? 'gradient' : undefined;
+}
+
+function statusOfTrial({ step, predicted, actual, failure }: Trial, { cost }: Point, settings: Settings): LeastSquaresStatus | undefined {
+  if (predicted <= settings.cost * cost && Math.abs(actual) <= settings.cost * cost) return 'cost';
+  if (step > settings.step) return undefined;
+  return failure === undefined ? 'step' : 'no-progress';
+}
+
+/** Greatest |J_jᵀr| / (‖J_j‖‖r‖); a column of zeros, a parameter without influence, is orthogonal to everything. */
+function gradientCosine({ factor, cost }: Point): number {
+  const norm = Math.sqrt(2 * cost);
+  const norms = factor.columnNorms();
+  return factor.gradient().reduce((greatest, g, j) => (g === 0 ? greatest : Math.max(greatest, Math.abs(g) / norms[j] / norm)), 0);
+}
+
+/** Moré's D: never smaller than before; 1 for a column that has always been zero. */
+function largerNorms(scale: Float64Array, factor: RowQr): Float64Array {
+  return factor.columnNorms().map((norm, j) => Math.max(norm, scale[j]) || 1);
+}
+
+function scaledNorm(scale: Float64Array, x: Float64Array): number {
+  return x.reduce((norm, xi, i) => Math.hypot(norm, scale[i] * xi), 0);
+}
+
+/** Evaluates the problem, counts, and turns what a simulation may legitimately throw into a value. */
+class Evaluator {
+  residuals = 0;
+  jacobians = 0;
+  failed = 0;
+
+  constructor(private readonly problem: LeastSquaresProblem) {}
+
+  /** The start has to be evaluable: its failure is the caller's. */
+  start(x: Float64Array): Point {
+    const bad = x.findIndex((xi) => !Number.isFinite(xi));
+    if (bad >= 0) throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, { x });
+    this.jacobians++;
+    const at = this.problem.linearize(x);
+    const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
+    if (at === undefined || failure !== undefined) {
+      throw new OptionError('start-not-evaluable', `The least-squares problem has no value at its start: ${failure}. Choose another guess.`, { x });
+    }
+    return pointOf(x, at);
+  }
+
+  /** The point at x; only its residuals where `problem.residuals` exists and they are not `worthwhile`. */
+  at(x: Float64Array, worthwhile: (residuals: Float64Array) => boolean): { value?: Point | { residuals: Float64Array }; failure?: string } {
+    try {
+      if (this.problem.residuals !== undefined) {
+        this.residuals++;
+        const residuals = this.problem.residuals(x);
+        const failure = residuals === undefined ? 'the problem cannot be evaluated there' : notFinite({ residuals });
+        if (residuals === undefined || failure !== undefined) return this.fail(failure);
+        if (!worthwhile(residuals)) return { value: { residuals } };
+      }
+      this.jacobians++;
+      const at = this.problem.linearize(x);
+      const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
+      return at === undefined || failure !== undefined ? this.fail(failure) : { value: pointOf(x, at) };
+    } catch (error) {
+      if (isFailedSimulation(error)) return this.fail(error.message);
+      throw error;
+    }
+  }
+
+  private fail(failure = 'unknown'): { failure: string } {
+    this.failed++;
+    return { failure };
+  }
+}
+
+function isFailedSimulation(error: unknown): error is Error {
+  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError;
+}
+
+function notFinite({ residuals, jacobian = new Float64Array() }: { residuals: Float64Array; jacobian?: Float64Array }): string | undefined {
+  const row = residuals.findIndex((value) => !Number.isFinite(value));
+  if (row >= 0) return `residual ${row} is ${residuals[row]}`;
+  const entry = jacobian.findIndex((value) => !Number.isFinite(value));
+  if (entry < 0) return undefined;
+  const p = jacobian.length / residuals.length;
+  return `the derivative of residual ${Math.floor(entry / p)} by parameter ${entry % p} is ${jacobian[entry]}`;
+}
+
+function pointOf(x: Float64Array, { residuals, jacobian }: Linearization): Point {
+  if (jacobian.length !== residuals.length * x.length) {
+    throw new OptionError('jacobian-shape', `${residuals.length} residuals of ${x.length} parameters need a Jacobian of ${residuals.length * x.length} entries, not ${jacobian.length}.`);
+  }
+  let cost = 0;
+  for (const value of residuals) cost += value * value;
+  return { x, residuals, jacobian, cost: cost / 2, factor: new RowQr(x.length).append(jacobian, residuals) };
+}
+
+function resultOf(point: Point, status: LeastSquaresStatus, history: readonly LeastSquaresIteration[], { residuals, jacobians, failed }: Evaluator, settings: Settings): LeastSquaresResult {
+  const failure = history[history.length - 1].failure;
+  const sentences: Record<LeastSquaresStatus, string> = {
+    gradient: `Converged: no parameter lowers the cost any more (the residuals' cosine with the Jacobian's columns is at most ${settings.gradient}).`,
+    step: `Converged: the last step was smaller than ${settings.step} of the parameters.`,
+    cost: `Converged: the last step could lower the cost by ${settings.cost} of itself at most.`,
+    'zero-residual': 'Converged: the model meets the data to roundoff.',
+    'no-progress': `Not converged: the steps became smaller than ${settings.step} of the parameters and still could not be evaluated (${failure}).`,
+    'max-iterations': `Not converged after ${settings.maxIterations} steps: start nearer, or allow more.`,
+  };
+  return {
+    ...point,
+    status,
+    converged: status !== 'no-progress' && status !== 'max-iterations',
+    message: sentences[status],
+    history,
+    evaluations: { residuals, jacobians, failed },
+  };
+}
+
+function settingsOf({ tolerance = {}, maxIterations = 200, damping = 1e-3 }: LevenbergMarquardtOptions): Settings {
+  const settings = { gradient: tolerance.gradient ?? 1e-10, step: tolerance.step ?? 1e-10, cost: tolerance.cost ?? 1e-12, maxIterations, damping };
+  for (const [name, value] of Object.entries(settings)) {
+    const least = name === 'damping' ? 'positive' : 'not negative';
+    if (!Number.isFinite(value) || value < 0 || (name === 'damping' && value === 0)) {
+      throw new OptionError('least-squares-option', `levenbergMarquardt: ${name} is ${value}, but must be finite and ${least}.`, { name, value });
+    }
+  }
+  return settings;
+}

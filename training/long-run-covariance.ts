@@ -1,0 +1,60 @@
+/**
+ * The covariance of a sum of vectors that are correlated in time, Σ_{|l|<L} (1 − |l|/L) Σ_k u_k u_{k+l}ᵀ
+ * (Bartlett's weights: Newey & West, Econometrica 1987). Written as the mean of w wᵀ over all windows of L
+ * samples, w their sum, which is the same number in one pass, whatever L, and positive semidefinite by its form.
+ */
+
+export interface LongRunCovariance {
+  /** [p, p] row-major: of the sum of all vectors. */
+  readonly covariance: Float64Array;
+  /** L in samples. */
+  readonly bandwidth: number;
+}
+
+/** `series`: each [samples, p] row-major; vectors of different series are taken to be independent. */
+export function longRunCovariance(series: readonly Float64Array[], p: number, bandwidth?: number): LongRunCovariance {
+  const window = Math.max(1, Math.round(bandwidth ?? andrewsBandwidth(series, p)));
+  const covariance = new Float64Array(p * p);
+  for (const vectors of series) addWindows(covariance, vectors, p, window);
+  return { covariance: covariance.map((value) => value / window), bandwidth: window };
+}
+
+/** Every window that touches the series, those at its ends too: outside, the vectors count as zero. */
+function addWindows(covariance: Float64Array, vectors: Float64Array, p: number, window: number): void {
+  const samples = vectors.length / p;
+  const sum = new Float64Array(p);
+  for (let last = 0; last < samples + window - 1; last++) {
+    for (let j = 0; j < p; j++) {
+      if (last < samples) sum[j] += vectors[last * p + j];
+      if (last >= window) sum[j] -= vectors[(last - window) * p + j];
+    }
+    for (let i = 0; i < p; i++) for (let j = 0; j < p; j++) covariance[i * p + j] += sum[i] * sum[j];
+  }
+}
+
+/**
+ * L of least mean square error when each component is a first-order autoregression: 1.1447 (α n)^⅓ with
+ * α = 4ρ² / (1 − ρ²)², ρ the correlation of neighbours (Andrews, Econometrica 1991, table I and (6.4)). The
+ * component with the longest memory decides. At most a quarter of the longest series, so that several windows remain.
+ */
+function andrewsBandwidth(series: readonly Float64Array[], p: number): number {
+  const longest = Math.max(1, ...series.map((vectors) => vectors.length / p));
+  let alpha = 0;
+  for (let j = 0; j < p; j++) {
+    const squared = neighbourCorrelation(series, p, j) ** 2;
+    alpha = Math.max(alpha, (4 * squared) / (1 - squared) ** 2);
+  }
+  return Math.min(1.1447 * Math.cbrt(alpha * longest), longest / 4);
+}
+
+function neighbourCorrelation(series: readonly Float64Array[], p: number, component: number): number {
+  let product = 0;
+  let square = 0;
+  for (const vectors of series) {
+    for (let k = component; k < vectors.length; k += p) {
+      square += vectors[k] ** 2;
+      if (k >= p) product += vectors[k] * vectors[k - p];
+    }
+  }
+  return square === 0 ? 0 : product / square;
+}

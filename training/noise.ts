@@ -1,0 +1,28 @@
+/**
+ * Gaussian random numbers that a seed repeats: xoroshiro128+ of the library `pure-rand` under Marsaglia's
+ * polar method (SIAM Review 1964), which needs no trigonometric function and no table.
+ */
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+
+/** A source of independent normal numbers of mean 0 and variance 1. */
+export function gaussian(seed: number): () => number {
+  const generator = xoroshiro128plus(seed);
+  let spare: number | undefined;
+  return () => {
+    if (spare !== undefined) {
+      const value = spare;
+      spare = undefined;
+      return value;
+    }
+    for (;;) {
+      const x = 2 * uniformFloat64(generator) - 1;
+      const y = 2 * uniformFloat64(generator) - 1;
+      const square = x * x + y * y;
+      if (square >= 1 || square === 0) continue;
+      const factor = Math.sqrt((-2 * Math.log(square)) / square);
+      spare = y * factor;
+      return x * factor;
+    }
+  };
+}

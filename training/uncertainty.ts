@@ -1,0 +1,200 @@
+/**
+ * How well least squares determines its parameters: covariance, standard errors, correlations, and which
+ * parameters the data cannot tell apart. From the singular values of the Jacobian with columns of unit
+ * length (Belsley, Kuh & Welsch, Regression Diagnostics, 1980): a singular value of zero is a direction
+ * in which the residuals do not change, and the parameters in it get an infinite standard error and a
+ * warning. Two covariances: s²(JᵀJ)⁻¹, right where residuals are independent, and the one of Newey & West
+ * (Econometrica 1987) where they are not, which is the rule for residuals of a simulation: what the
+ * model misses lasts for many samples.
+ */
+import { OptionError } from '../lib/errors.js';
+import type { Linearization } from './least-squares.js';
+import { longRunCovariance } from './long-run-covariance.js';
+import type { RowQr } from './row-qr.js';
+import { singularValues, type SingularValues } from './singular-values.js';
+
+/** A stretch of the residuals that is a time series: `samples` rows of `outputs` residuals each, from row `start` on. */
+export interface ResidualSeries {
+  readonly start: number;
+  readonly samples: number;
+  readonly outputs: number;
+}
+
+export interface UncertaintyOptions {
+  /** Names for the warnings; default x[0], x[1], ... */
+  readonly names?: readonly string[];
+  /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
+  readonly series?: readonly ResidualSeries[];
+  /** Samples after which correlation is taken to be gone; default by the scores' own memory (Andrews 1991). */
+  readonly bandwidth?: number;
+  /**
+   * Singular values below this part of the greatest count as zero. Default 1e-10, the accuracy of
+   * sensitivities from a converged Newton iteration; Jacobians by finite differences need 1e-6.
+   */
+  readonly rankTolerance?: number;
+}
+
+/** A direction in which the residuals do not change. */
+export interface UnidentifiedDirection {
+  /** Which parameters are in it. */
+  readonly parameters: readonly number[];
+  /** How each parameter moves along it, [p], the largest change scaled to 1. */
+  readonly direction: Float64Array;
+}
+
+export interface Uncertainty {
+  /** Estimated variance of a residual, 2·cost / (m − rank); NaN without degrees of freedom. */
+  readonly variance: number;
+  readonly degreesOfFreedom: number;
+  /** [p, p] row-major; rows of unidentified parameters are NaN with an infinite diagonal. */
+  readonly covariance: Float64Array;
+  /** [p]; infinite where unidentified. */
+  readonly standardError: Float64Array;
+  /** [p, p] row-major, unit diagonal; NaN where unidentified. */
+  readonly correlation: Float64Array;
+  readonly rank: number;
+  /** Greatest over least singular value of the scaled Jacobian. */
+  readonly condition: number;
+  readonly unidentified: readonly UnidentifiedDirection[];
+  /** Samples over which correlation in time was allowed for; 0: independent residuals assumed. */
+  readonly bandwidth: number;
+  /** Sentences for the report: what cannot be told apart, and what hardly can. */
+  readonly warnings: readonly string[];
+}
+
+/** Beyond it one parameter's error would shrink sevenfold, 1/√(1 − 0.99²), were the other known. */
+const STRONG_CORRELATION = 0.99;
+
+/** The uncertainty of a fit, from the minimum that `levenbergMarquardt` returned. */
+export function uncertainty(fit: Linearization & { readonly factor: RowQr; readonly cost: number }, options: UncertaintyOptions = {}): Uncertainty {
+  const { rankTolerance = 1e-10, series } = options;
+  const { p } = fit.factor;
+  const names = options.names ?? Array.from({ length: p }, (_, i) => `x[${i}]`);
+  const norms = fit.factor.columnNorms();
+  const decomposition = singularValues(scaledColumns(fit.factor, norms), p);
+  const rank = decomposition.values.filter((value) => value > rankTolerance * decomposition.values[0]).length;
+  const degreesOfFreedom = fit.residuals.length - rank;
+  const variance = degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN;
+  const inverse = pseudoInverse(decomposition, norms, rank);
+  const correlated = series === undefined ? undefined : sandwich(fit, inverse, series, options.bandwidth, rank);
+  const covariance = correlated?.covariance ?? inverse.map((value) => value * variance);
+  const unidentified = nullDirections(decomposition, norms, rank, rankTolerance);
+  const lost = new Set(unidentified.flatMap(({ parameters }) => parameters));
+  forget(covariance, p, lost);
+  const standardError = Float64Array.from({ length: p }, (_, i) => (degreesOfFreedom > 0 ? Math.sqrt(covariance[i * p + i]) : Infinity));
+  const correlation = correlationOf(covariance, p);
+  return {
+    variance,
+    degreesOfFreedom,
+    covariance,
+    standardError,
+    correlation,
+    rank,
+    condition: p === 0 ? 1 : decomposition.values[0] / decomposition.values[p - 1],
+    unidentified,
+    bandwidth: correlated?.bandwidth ?? 0,
+    warnings: [
+      ...(degreesOfFreedom > 0 ? [] : [`There are no more residuals (${fit.residuals.length}) than parameters to find (${rank}): nothing is left to judge the errors by. Give more data.`]),
+      ...unidentified.map((direction) => unidentifiedWarning(direction, names)),
+      ...strongPairs(correlation, names),
+    ],
+  };
+}
+
+/** R with columns of unit length; a column of zeros stays. */
+function scaledColumns({ r, p }: RowQr, norms: Float64Array): Float64Array {
+  return r.map((value, index) => value / (norms[index % p] || 1));
+}
+
+/** (JᵀJ)⁻¹ over the directions that the residuals see: D⁻¹ V Σ⁻² Vᵀ D⁻¹. */
+function pseudoInverse({ values, vectors }: SingularValues, norms: Float64Array, rank: number): Float64Array {
+  const p = values.length;
+  const inverse = new Float64Array(p * p);
+  for (let i = 0; i < p; i++) {
+    for (let j = 0; j < p; j++) {
+      let sum = 0;
+      for (let k = 0; k < rank; k++) sum += (vectors[i * p + k] / values[k]) * (vectors[j * p + k] / values[k]);
+      inverse[i * p + j] = sum / (norms[i] || 1) / (norms[j] || 1);
+    }
+  }
+  return inverse;
+}
+
+/** (JᵀJ)⁻¹ S (JᵀJ)⁻¹ with S the long-run covariance of the scores Σ over outputs of J_row·r. */
+function sandwich(fit: Linearization, inverse: Float64Array, series: readonly ResidualSeries[], bandwidth: number | undefined, rank: number): { covariance: Float64Array; bandwidth: number } {
+  const p = Math.sqrt(inverse.length);
+  const rows = series.reduce((sum, { samples, outputs }) => sum + samples * outputs, 0);
+  if (rows !== fit.residuals.length) {
+    throw new OptionError('series-length', `The series cover ${rows} residuals, but there are ${fit.residuals.length}.`, { rows, residuals: fit.residuals.length });
+  }
+  const samples = series.reduce((sum, one) => sum + one.samples, 0);
+  const middle = longRunCovariance(series.map((one) => scores(fit, one, p)), p, bandwidth);
+  const correction = samples / Math.max(samples - rank, 1); // for the residuals' being smaller than the noise
+  const covariance = multiply(multiply(inverse, middle.covariance, p), inverse, p).map((value) => value * correction);
+  return { covariance, bandwidth: middle.bandwidth };
+}
+
+function scores({ residuals, jacobian }: Linearization, { start, samples, outputs }: ResidualSeries, p: number): Float64Array {
+  const score = new Float64Array(samples * p);
+  for (let k = 0; k < samples; k++) {
+    for (let row = start + k * outputs; row < start + (k + 1) * outputs; row++) {
+      for (let j = 0; j < p; j++) score[k * p + j] += jacobian[row * p + j] * residuals[row];
+    }
+  }
+  return score;
+}
+
+function nullDirections({ vectors, values }: SingularValues, norms: Float64Array, rank: number, rankTolerance: number): UnidentifiedDirection[] {
+  const p = values.length;
+  // A direction of weight w changes the residuals by w of what the parameter alone does: below the root of
+  // the tolerance, its square, which enters the covariance, is roundoff.
+  const least = Math.sqrt(rankTolerance);
+  return Array.from({ length: p - rank }, (_, k) => {
+    const scaled = Float64Array.from({ length: p }, (_, i) => vectors[i * p + rank + k]);
+    const parameters = [...scaled.keys()].filter((i) => Math.abs(scaled[i]) > least);
+    const direction = scaled.map((value, i) => (Math.abs(value) > least ? value / (norms[i] || 1) : 0));
+    const largest = direction.reduce((found, value) => (Math.abs(value) > Math.abs(found) ? value : found), 0);
+    return { parameters, direction: direction.map((value) => value / largest) };
+  });
+}
+
+/** What is not identified must not look as if it were. */
+function forget(covariance: Float64Array, p: number, lost: ReadonlySet<number>): void {
+  for (const i of lost) {
+    for (let j = 0; j < p; j++) covariance[i * p + j] = covariance[j * p + i] = NaN;
+    covariance[i * p + i] = Infinity;
+  }
+}
+
+function correlationOf(covariance: Float64Array, p: number): Float64Array {
+  const deviation = Float64Array.from({ length: p }, (_, i) => Math.sqrt(covariance[i * p + i]));
+  return covariance.map((value, index) => {
+    const [i, j] = [Math.floor(index / p), index % p];
+    return i === j ? 1 : Number.isFinite(deviation[i] * deviation[j]) ? value / (deviation[i] * deviation[j]) : NaN;
+  });
+}
+
+function unidentifiedWarning({ parameters, direction }: UnidentifiedDirection, names: readonly string[]): string {
+  if (parameters.length === 1) return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something it acts on.`;
+  const list = parameters.map((i) => names[i]);
+  const moves = parameters.map((i) => `${direction[i] < 0 ? '−' : '+'}${Math.abs(direction[i]).toPrecision(3)} ${names[i]}`).join(' ').replace(/^\+/, '');
+  return `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not change along ${moves}. Fix one of them, or measure something they act on differently.`;
+}
+
+function strongPairs(correlation: Float64Array, names: readonly string[]): string[] {
+  const p = names.length;
+  const sentences: string[] = [];
+  for (let i = 0; i < p; i++) {
+    for (let j = i + 1; j < p; j++) {
+      const value = correlation[i * p + j];
+      if (Math.abs(value) > STRONG_CORRELATION) sentences.push(`${names[i]} and ${names[j]} are hard to tell apart: their estimates have correlation ${value.toPrecision(6)}.`);
+    }
+  }
+  return sentences;
+}
+
+function multiply(a: Float64Array, b: Float64Array, p: number): Float64Array {
+  const product = new Float64Array(p * p);
+  for (let i = 0; i < p; i++) for (let k = 0; k < p; k++) for (let j = 0; j < p; j++) product[i * p + j] += a[i * p + k] * b[k * p + j];
+  return product;
+}
