@@ -1,0 +1,224 @@
+/**
+ * What is known of a parameter before the fit: free, positive, between bounds, or fixed. Least squares runs
+ * in a coordinate of its own for each, that may be any real number: θ itself, ln θ for a positive one, the
+ * logit of its place between the bounds for a bounded one (Gill, Murray & Wright, Practical Optimization, §7.4).
+ * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta method).
+ */
+import { OptionError } from '../lib/errors.js';
+
+/** A number, an array of any depth, or anything with a shape and its values, such as a tensor. */
+export type ParameterValue = number | Float64Array | readonly ParameterValue[] | { readonly shape: readonly number[]; dataSync(): ArrayLike<number> };
+
+export type ParameterKind = 'free' | 'positive' | 'bounded' | 'fixed';
+
+/** Made by `free`, `positive`, `bounded` and `fixed`; plain data. */
+export interface Parameter {
+  readonly kind: ParameterKind;
+  /** The guess, or the fixed value, [size] row-major. */
+  readonly guess: Float64Array;
+  /** [] for a number. */
+  readonly shape: readonly number[];
+  /** −∞ and ∞ where there are none. */
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Any real number. */
+export function free(guess: ParameterValue): Parameter {
+  return parameter('free', guess, -Infinity, Infinity);
+}
+
+/** Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess wrong by a factor does no harm. */
+export function positive(guess: ParameterValue): Parameter {
+  return parameter('positive', guess, 0, Infinity);
+}
+
+/** Strictly between two finite numbers. */
+export function bounded(low: number, high: number, guess: ParameterValue): Parameter {
+  return parameter('bounded', guess, low, high);
+}
+
+/** Known: takes part in the model, not in the fit. */
+export function fixed(value: ParameterValue): Parameter {
+  return parameter('fixed', value, -Infinity, Infinity);
+}
+
+function parameter(kind: ParameterKind, value: ParameterValue, low: number, high: number): Parameter {
+  return { kind, low, high, ...flatten(value) };
+}
+
+function flatten(value: ParameterValue): { guess: Float64Array; shape: readonly number[] } {
+  if (typeof value === 'number') return { guess: Float64Array.of(value), shape: [] };
+  if (value instanceof Float64Array) return { guess: value.slice(), shape: [value.length] };
+  if (!isArray(value)) return { guess: Float64Array.from(value.dataSync()), shape: [...value.shape] };
+  const parts = value.map(flatten);
+  const inner = parts.length === 0 ? [] : parts[0].shape;
+  const odd = parts.findIndex(({ shape }) => shape.join() !== inner.join());
+  if (odd >= 0) {
+    throw new OptionError('parameter-ragged', `A parameter's guess is no regular array: its entry ${odd} has shape [${parts[odd].shape}] where the first has [${inner}].`, { entry: odd });
+  }
+  return { guess: Float64Array.from(parts.flatMap(({ guess }) => [...guess])), shape: [value.length, ...inner] };
+}
+
+/** `Array.isArray` does not narrow a readonly array out of a union. */
+function isArray(value: ParameterValue): value is readonly ParameterValue[] {
+  return Array.isArray(value);
+}
+
+/** The parameters of a problem by name. */
+export type Parameters = { readonly [name: string]: Parameter };
+
+/** Where one name's numbers lie: in the values (all of them) and, unless it is fixed, in the coordinates. */
+interface Slot {
+  readonly name: string;
+  readonly parameter: Parameter;
+  readonly offset: number;
+  readonly size: number;
+}
+
+/**
+ * The way between named values θ and the one vector x that least squares moves. `size` counts the
+ * coordinates: every number of every parameter that is not fixed, in the order of the names.
+ */
+export class ParameterSpace {
+  readonly size: number;
+  /** One label a coordinate: `k`, or `k[2]`, `k[0,1]` for entries of arrays. */
+  readonly labels: readonly string[];
+  /** x of the guesses, [size]. */
+  readonly start: Float64Array;
+  private readonly moving: readonly Slot[];
+
+  constructor(private readonly parameters: Parameters) {
+    let size = 0;
+    const moving: Slot[] = [];
+    for (const [name, parameter] of Object.entries(parameters)) {
+      check(name, parameter);
+      if (parameter.kind === 'fixed') continue;
+      moving.push({ name, parameter, offset: size, size: parameter.guess.length });
+      size += parameter.guess.length;
+    }
+    this.size = size;
+    this.moving = moving;
+    this.labels = moving.flatMap(({ name, parameter }) => entryLabels(name, parameter.shape));
+    this.start = this.coordinates(Object.fromEntries(moving.map(({ name, parameter }) => [name, parameter.guess])));
+  }
+
+  /** Every parameter's value by name, row-major, the fixed ones too. */
+  values(x: Float64Array): { [name: string]: Float64Array } {
+    const theta = this.natural(x);
+    const values: { [name: string]: Float64Array } = {};
+    for (const [name, { kind, guess }] of Object.entries(this.parameters)) if (kind === 'fixed') values[name] = guess.slice();
+    for (const { name, offset, size } of this.moving) values[name] = theta.slice(offset, offset + size);
+    return values;
+  }
+
+  /** x of named values; those of fixed parameters are not looked at. */
+  coordinates(values: { readonly [name: string]: ArrayLike<number> }): Float64Array {
+    const x = new Float64Array(this.size);
+    for (const { name, parameter, offset, size } of this.moving) {
+      for (let i = 0; i < size; i++) x[offset + i] = toCoordinate(parameter, values[name][i]);
+    }
+    return x;
+  }
+
+  /** θ(x), entry by entry: the values of the parameters that move, [size]. */
+  natural(x: Float64Array): Float64Array {
+    return this.each((parameter, i) => fromCoordinate(parameter, x[i]));
+  }
+
+  /** dθ/dx, entry by entry, [size]. */
+  derivative(x: Float64Array): Float64Array {
+    return this.each((parameter, i) => slope(parameter, x[i]));
+  }
+
+  /** ∂r/∂x from ∂r/∂θ, [m, size] row-major, in place. */
+  toCoordinates(jacobian: Float64Array, x: Float64Array): Float64Array {
+    const derivative = this.derivative(x);
+    for (let i = 0; i < jacobian.length; i++) jacobian[i] *= derivative[i % this.size];
+    return jacobian;
+  }
+
+  /** The standard errors of θ from those of x: |dθ/dx| σ. */
+  naturalErrors(standardError: Float64Array, x: Float64Array): Float64Array {
+    return this.derivative(x).map((d, i) => Math.abs(d) * standardError[i]);
+  }
+
+  /**
+   * The interval x ± z·σ carried over to θ, which stays inside the domain where θ ± z·σ would not.
+   * z = 1.96 for 95 % of a normal distribution.
+   */
+  intervals(standardError: Float64Array, x: Float64Array, z = 1.959963984540054): { low: Float64Array; high: Float64Array } {
+    const at = (sign: number): Float64Array => this.natural(x.map((value, i) => value + sign * z * standardError[i]));
+    return { low: at(-1), high: at(1) };
+  }
+
+  /** Sentences on estimates that lie against a bound: what a fit does when the bound is wrong, or the model. */
+  boundWarnings(x: Float64Array): string[] {
+    const theta = this.natural(x);
+    return this.labels.flatMap((label, i) => {
+      const { kind, low, high } = this.parameterAt(i);
+      if (kind !== 'bounded') return [];
+      const place = (theta[i] - low) / (high - low);
+      if (place > AGAINST && place < 1 - AGAINST) return [];
+      return [`${label} lies against its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`];
+    });
+  }
+
+  private each(value: (parameter: Parameter, i: number) => number): Float64Array {
+    const all = new Float64Array(this.size);
+    for (const { parameter, offset, size } of this.moving) for (let i = offset; i < offset + size; i++) all[i] = value(parameter, i);
+    return all;
+  }
+
+  private parameterAt(i: number): Parameter {
+    return this.moving.find(({ offset, size }) => i < offset + size)!.parameter;
+  }
+}
+
+/** As near to a bound as a thousandth of the interval the logistic slope is a thousandth too: the fit moves on only because it is pushed. */
+const AGAINST = 1e-3;
+
+function toCoordinate({ kind, low, high }: Parameter, value: number): number {
+  if (kind === 'positive') return Math.log(value);
+  if (kind === 'bounded') return Math.log((value - low) / (high - value));
+  return value;
+}
+
+function fromCoordinate({ kind, low, high }: Parameter, x: number): number {
+  if (kind === 'positive') return Math.exp(x);
+  // Each half from its nearer bound, so that neither loses digits.
+  if (kind === 'bounded') return x < 0 ? low + (high - low) * (Math.exp(x) / (1 + Math.exp(x))) : high - (high - low) * (Math.exp(-x) / (1 + Math.exp(-x)));
+  return x;
+}
+
+function slope({ kind, low, high }: Parameter, x: number): number {
+  if (kind === 'positive') return Math.exp(x);
+  if (kind === 'bounded') {
+    const e = Math.exp(-Math.abs(x));
+    return ((high - low) * e) / (1 + e) ** 2;
+  }
+  return 1;
+}
+
+function entryLabels(name: string, shape: readonly number[]): string[] {
+  if (shape.length === 0) return [name];
+  let indices: number[][] = [[]];
+  for (const length of shape) indices = indices.flatMap((index) => Array.from({ length }, (_, i) => [...index, i]));
+  return indices.map((index) => `${name}[${index.join(',')}]`);
+}
+
+/** A guess that its own coordinate cannot express is an error before anything runs. */
+function check(name: string, { kind, guess, shape, low, high }: Parameter): void {
+  const labels = entryLabels(name, shape);
+  const refuse = (i: number, demand: string): never => {
+    throw new OptionError('parameter-guess', `Parameter ${labels[i] ?? name}: ${kind === 'fixed' ? 'its value' : 'the guess'} ${guess[i]} ${demand}.`, { parameter: name, index: i, guess: guess[i], low, high });
+  };
+  if (kind === 'bounded' && !(Number.isFinite(low) && Number.isFinite(high) && low < high)) {
+    throw new OptionError('parameter-bounds', `Parameter ${name}: bounded(${low}, ${high}, ...) needs two finite bounds, the lower one first. Use positive or free where there is no bound.`, { parameter: name, low, high });
+  }
+  guess.forEach((value, i) => {
+    if (!Number.isFinite(value)) refuse(i, 'is not a finite number');
+    if (kind === 'positive' && value <= 0) refuse(i, 'is not greater than zero');
+    if (kind === 'bounded' && !(value > low && value < high)) refuse(i, `is not strictly between its bounds ${low} and ${high}`);
+  });
+}
