@@ -1,0 +1,67 @@
+/** What a Newton iteration is asked to do: a plain value, checked when it is made. */
+import {OptionError} from '../errors.js';
+import type {LinearSolver} from '../linear/index.js';
+import {auto} from '../linear/index.js';
+import type {StepLength} from './step-length.js';
+import {full} from './step-length.js';
+
+export interface NewtonOptions {
+  /**
+   * Converged when the next correction is below absolute + relative·|z| in every component, and the
+   * residual below what such a correction would leave. Defaults 1e-12 and 1e-10: the last correction
+   * is still applied, so the error left is far smaller, and gradients are those of the exact step.
+   */
+  readonly tolerance?: {readonly absolute?: number; readonly relative?: number};
+  /** Default 50: full Newton needs 2–6; damped steps on a hard problem tens. */
+  readonly maxIterations?: number;
+  /** Truncated: exactly this many iterations, converged or not. */
+  readonly iterations?: number;
+  /**
+   * 'fresh' (default): a Jacobian an iteration. 'chord': one a step. 'auto': kept while corrections
+   * shrink fast enough, across iterations and steps.
+   */
+  readonly jacobian?: 'fresh' | 'chord' | 'auto';
+  readonly step?: StepLength;
+  readonly linear?: LinearSolver;
+  /** 'halve': a step that fails is retried as two half steps, down to h/1024. Default 'throw'. */
+  readonly onFailure?: 'throw' | 'halve';
+}
+
+export interface Newton {
+  readonly tolerance: {readonly absolute: number; readonly relative: number};
+  readonly maxIterations: number;
+  readonly iterations?: number;
+  readonly jacobian: 'fresh' | 'chord' | 'auto';
+  readonly step: StepLength;
+  readonly linear: LinearSolver;
+  readonly onFailure: 'throw' | 'halve';
+}
+
+function positive(name: string, value: number): number {
+  if (!(value > 0)) throw new OptionError('bad-newton', `newton: ${name} must be positive, not ${value}.`, {[name]: value});
+  return value;
+}
+
+function count(name: string, value: number): number {
+  if (!Number.isInteger(value) || value < 1) throw new OptionError('bad-newton', `newton: ${name} must be a whole number of at least 1, not ${value}.`, {[name]: value});
+  return value;
+}
+
+function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]): T {
+  if (!allowed.includes(value)) throw new OptionError('bad-newton', `newton: ${name} must be one of ${allowed.join(', ')}, not ${value}.`, {[name]: value});
+  return value;
+}
+
+/** @throws OptionError 'bad-newton' */
+export function newton(options: NewtonOptions = {}): Newton {
+  const {tolerance, maxIterations = 50, iterations, jacobian = 'fresh', step = full(), linear = auto(), onFailure = 'throw'} = options;
+  return {
+    tolerance: {absolute: positive('tolerance.absolute', tolerance?.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance?.relative ?? 1e-10)},
+    maxIterations: count('maxIterations', maxIterations),
+    iterations: iterations === undefined ? undefined : count('iterations', iterations),
+    jacobian: oneOf('jacobian', jacobian, ['fresh', 'chord', 'auto']),
+    step,
+    linear,
+    onFailure: oneOf('onFailure', onFailure, ['throw', 'halve']),
+  };
+}

@@ -1,0 +1,70 @@
+/** Explicit schemes: no unknown, one update. */
+import * as tf from '@tensorflow/tfjs';
+import type {Blocks} from '../system/equations.js';
+import {combine} from './blocks.js';
+import type {Formulation, Scheme} from './scheme.js';
+
+/** The state without what a scheme carries: what `rate` differentiates. */
+const state = (x: Blocks): Blocks => ('y' in x ? {y: x.y} : {q: x.q, v: x.v});
+
+function onRates(name: string, order: number, update: Formulation['update']): Scheme {
+  const formulation: Formulation = {unknown: [], update};
+  return {name, order, mechanics: formulation, ode: formulation};
+}
+
+/** x⁺ = x + h x'. First order. */
+export function explicitEuler(): Scheme {
+  return onRates('explicitEuler', 1, (_, {x, t, h, rate}) => combine(state(x), [h, rate(x, t)]));
+}
+
+/** The classical Runge–Kutta method (Kutta 1901). Fourth order. */
+export function rk4(): Scheme {
+  return onRates('rk4', 4, (_, {x, t, h, rate}) => {
+    const x0 = state(x);
+    const half = tf.mul(h, 0.5);
+    const k1 = rate(x0, t);
+    const k2 = rate(combine(x0, [half, k1]), tf.add(t, half));
+    const k3 = rate(combine(x0, [half, k2]), tf.add(t, half));
+    const k4 = rate(combine(x0, [h, k3]), tf.add(t, h));
+    const slope = combine(k1, [2, k2], [2, k3], [1, k4]);
+    return combine(x0, [tf.div(h, 6), slope]);
+  });
+}
+
+/** v⁺ = v + h a(q, v, t), then q⁺ = q + h v⁺. First order; symplectic for separable conservative systems. */
+export function symplecticEuler(): Scheme {
+  return {
+    name: 'symplecticEuler',
+    order: 1,
+    mechanics: {
+      unknown: [],
+      update: (_, {x, t, h, acceleration}) => {
+        const v = tf.add(x.v, tf.mul(h, acceleration(x.q, x.v, t)));
+        return {q: tf.add(x.q, tf.mul(h, v)), v};
+      },
+    },
+  };
+}
+
+/**
+ * Velocity Verlet (Störmer; the central difference method of structural dynamics). Second order;
+ * symplectic for separable conservative systems. A force that depends on velocity is taken at the
+ * end of the step with v + h a, which keeps the order: the error of that predictor is O(h²), and it
+ * enters v⁺ with a factor h/2.
+ */
+export function verlet(): Scheme {
+  return {
+    name: 'verlet',
+    order: 2,
+    mechanics: {
+      unknown: [],
+      update: (_, {x, t, h, acceleration}) => {
+        const a = acceleration(x.q, x.v, t);
+        const half = tf.mul(h, 0.5);
+        const q = tf.add(x.q, tf.mul(h, tf.add(x.v, tf.mul(half, a))));
+        const next = acceleration(q, tf.add(x.v, tf.mul(h, a)), tf.add(t, h));
+        return {q, v: tf.add(x.v, tf.mul(half, tf.add(a, next)))};
+      },
+    },
+  };
+}

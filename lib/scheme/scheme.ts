@@ -1,0 +1,78 @@
+/**
+ * How a step is formed (equations.md §2): the unknown z solves R(z; x, p, t, h) = 0, and
+ * x⁺ = U(z; x, p, t, h). A scheme is these two pure functions of tensors; Newton, sparsity, adjoint
+ * and sensitivities are derived from them by tracing and written once.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import type {Blocks, Equations} from '../system/equations.js';
+
+/** One step seen from its start: the state x at time t, the step h, and the system. */
+export interface StepPoint extends Equations {
+  /** q and v, or y, and what the scheme carries. */
+  readonly x: Blocks;
+  /** [] */
+  readonly t: tf.Tensor;
+  /** [] */
+  readonly h: tf.Tensor;
+  /**
+   * How far the guess breaks the kinematics, q⁺ − q⁺(z), by block; only in the first iteration from
+   * such a guess. A residual that eliminates q⁺ adds it.
+   */
+  readonly defect?: Blocks;
+}
+
+/** Where Newton starts. */
+export interface Guess {
+  readonly z: Blocks;
+  /** Blocks of the state whose eliminated kinematics the guess breaks. */
+  readonly defect?: Blocks;
+  /** The first residual takes f(q, v, t) of the step's start wherever it asks for a force. */
+  readonly frozenForce?: boolean;
+  /** The first iteration belongs to the guess and is not counted. */
+  readonly linearized?: boolean;
+}
+
+/** A scheme for one kind of system. */
+export interface Formulation {
+  /** Blocks of z, each of the state's shape; none for an explicit scheme. */
+  readonly unknown: readonly string[];
+  /** Blocks the state gains beside q and v, or y, with their values at the start of the run. */
+  readonly carry?: (at: StepPoint) => Blocks;
+  /** R by blocks, named as the unknown's. */
+  readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
+  /** x⁺: all of the state's blocks. */
+  readonly update: (z: Blocks, at: StepPoint) => Blocks;
+  /** Default: every unknown block starts at the state's block of its name, or at zero. */
+  readonly guess?: (at: StepPoint) => Guess;
+}
+
+export interface Scheme {
+  readonly name: string;
+  /** Order of consistency, as a scheme for smooth problems. */
+  readonly order: number;
+  readonly mechanics?: Formulation;
+  readonly ode?: Formulation;
+}
+
+export interface SchemeSpec extends Formulation {
+  readonly name?: string;
+  readonly order: number;
+  /** What it integrates; default mechanics. */
+  readonly kind?: 'mechanics' | 'ode';
+}
+
+/**
+ * A scheme of one's own: `unknown` names the blocks of z, `residual(z, at)` and `update(z, at)` are
+ * tensor functions (see `StepPoint` for what `at` offers).
+ *
+ * @throws OptionError where an implicit scheme lacks its residual, or the order is not positive
+ */
+export function defineScheme({name = 'custom', order, kind = 'mechanics', ...formulation}: SchemeSpec): Scheme {
+  if (!(order > 0)) throw new OptionError('bad-scheme', `defineScheme: order must be a positive number, not ${order}.`);
+  if (typeof formulation.update !== 'function') throw new OptionError('bad-scheme', 'defineScheme: update(z, at) must be a function giving the new state.');
+  if (formulation.unknown.length > 0 && formulation.residual === undefined) {
+    throw new OptionError('bad-scheme', `defineScheme: a scheme with unknown ${formulation.unknown.join(', ')} needs residual(z, at).`);
+  }
+  return {name, order, [kind]: formulation};
+}

@@ -1,0 +1,200 @@
+/**
+ * One-step schemes in the velocity with blended ends (equations.md §2–3): θ-method, Euler schemes,
+ * trapezoid, blended Euler, and implicit midpoint. All share one kinematics,
+ *
+ *     q⁺ = q + h[(1−β)v + βv⁺],
+ *
+ * and differ in the balance of momentum. `form` chooses whether q⁺ is eliminated (condensed: the
+ * unknown is v⁺) or stays an unknown with its own row (coupled); both give the same iterates.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import type {Blocks} from '../system/equations.js';
+import type {Formulation, Guess, Scheme, StepPoint} from './scheme.js';
+
+export type GuessName = 'rest' | 'current' | 'consistent' | 'linearized' | 'extrapolated';
+export type VelocityUnknown = 'velocity' | 'increment' | 'acceleration';
+
+export interface ThetaOptions {
+  /** Eliminate q⁺ (default), or keep it as an unknown with its own row. */
+  readonly form?: 'condensed' | 'coupled';
+  /** Where Newton starts; default 'consistent' (v⁺ = v and the q⁺ that follows from it). */
+  readonly guess?: GuessName;
+}
+
+export interface BlendedOptions extends ThetaOptions {
+  /** What z is: v⁺ (default), v⁺ − v, or (v⁺ − v)/h. Condensed form only. */
+  readonly unknown?: VelocityUnknown;
+}
+
+interface Blend extends BlendedOptions {
+  readonly name: string;
+  readonly order: number;
+  /** Share of the end in the force. */
+  readonly alpha: number;
+  /** Share of the end in the velocity that moves q. */
+  readonly beta: number;
+  /** One force, at the middle of the step, in place of the blend of two. */
+  readonly midpoint?: boolean;
+}
+
+/** w₀ a + w₁ b without terms of weight zero. */
+function blend(weight: number, a: () => tf.Tensor, b: () => tf.Tensor): tf.Tensor {
+  if (weight === 0) return a();
+  if (weight === 1) return b();
+  return tf.add(tf.mul(a(), 1 - weight), tf.mul(b(), weight));
+}
+
+const middle = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, b), 0.5);
+
+/** q⁺ from v⁺. */
+function kinematics({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor {
+  return tf.add(x.q, tf.mul(h, blend(beta, () => x.v, () => v)));
+}
+
+/** M(v⁺ − v) − h f, with M at the position that weighs q and q⁺ as the velocities are weighed. */
+function balance(scheme: Blend, {x, t, h, force, mass}: StepPoint, q: tf.Tensor, v: tf.Tensor): tf.Tensor {
+  const applied = scheme.midpoint === true
+    ? force(middle(x.q, q), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
+    : blend(scheme.alpha, () => force(x.q, x.v, t), () => force(q, v, tf.add(t, h)));
+  const where = blend(scheme.beta, () => x.q, () => q);
+  return tf.sub(mass(where, tf.sub(v, x.v)), tf.mul(h, applied));
+}
+
+/** v⁺ from the unknown, and back. */
+const fromUnknown: {readonly [U in VelocityUnknown]: (z: tf.Tensor, at: StepPoint) => tf.Tensor} = {
+  velocity: z => z,
+  increment: (z, {x}) => tf.add(x.v, z),
+  acceleration: (z, {x, h}) => tf.add(x.v, tf.mul(h, z)),
+};
+const toUnknown: {readonly [U in VelocityUnknown]: (v: tf.Tensor, at: StepPoint) => tf.Tensor} = {
+  velocity: v => v,
+  increment: (v, {x}) => tf.sub(v, x.v),
+  acceleration: (v, {x, h}) => tf.div(tf.sub(v, x.v), h),
+};
+
+/** The guessed end of the step: velocity, position, and whether f⁺₀ is f rather than evaluated there. */
+function guessedEnd(scheme: Blend, at: StepPoint): {v: tf.Tensor; q: tf.Tensor; frozen: boolean} {
+  const {x, h} = at;
+  switch (scheme.guess ?? 'consistent') {
+    case 'rest': return {v: tf.zerosLike(x.v), q: x.q, frozen: true};
+    case 'current':
+    case 'linearized': return {v: x.v, q: x.q, frozen: true};
+    case 'consistent': return {v: x.v, q: tf.add(x.q, tf.mul(h, x.v)), frozen: false};
+    case 'extrapolated': {
+      const v = tf.add(x.v, tf.mul(h, x.trend));
+      return {v, q: kinematics(scheme, at, v), frozen: false};
+    }
+  }
+}
+
+/** What 'extrapolated' carries: the mean acceleration of the last step. */
+const trendBlock = (scheme: Blend, trend: () => tf.Tensor): Blocks => (scheme.guess === 'extrapolated' ? {trend: trend()} : {});
+
+function condensed(scheme: Blend): Formulation {
+  const unknown = scheme.unknown ?? 'velocity';
+  const end = (z: Blocks, at: StepPoint): {q: tf.Tensor; v: tf.Tensor} => {
+    const v = fromUnknown[unknown](z[unknown], at);
+    const q = kinematics(scheme, at, v);
+    return {q: at.defect === undefined ? q : tf.add(q, at.defect.q), v};
+  };
+  return {
+    unknown: [unknown],
+    residual: (z, at) => {
+      const {q, v} = end(z, at);
+      return {[unknown]: balance(scheme, at, q, v)};
+    },
+    update: (z, at) => {
+      const {q, v} = end(z, at);
+      return {q, v, ...trendBlock(scheme, () => tf.div(tf.sub(v, at.x.v), at.h))};
+    },
+    guess: (at): Guess => {
+      const {v, q, frozen} = guessedEnd(scheme, at);
+      const z = {[unknown]: toUnknown[unknown](v, at)};
+      // q⁺ = q + hv follows from v⁺ = v for every β, so only a frozen guess has a defect.
+      if (!frozen) return {z};
+      return {z, defect: {q: tf.sub(q, kinematics(scheme, at, v))}, frozenForce: true, linearized: scheme.guess === 'linearized'};
+    },
+  };
+}
+
+function coupled(scheme: Blend): Formulation {
+  return {
+    unknown: ['q', 'v'],
+    residual: ({q, v}, at) => ({q: tf.sub(q, kinematics(scheme, at, v)), v: balance(scheme, at, q, v)}),
+    update: ({q, v}, at) => ({q, v, ...trendBlock(scheme, () => tf.div(tf.sub(v, at.x.v), at.h))}),
+    guess: (at): Guess => {
+      const {v, q, frozen} = guessedEnd(scheme, at);
+      return {z: {q, v}, frozenForce: frozen, linearized: scheme.guess === 'linearized'};
+    },
+  };
+}
+
+/** The same blend for y' = f(y, t): y⁺ − y − h[(1−α)f + αf⁺]. Guesses of velocity have no meaning there and start at y. */
+function firstOrder(scheme: Blend): Formulation {
+  return {
+    unknown: ['y'],
+    residual: ({y}, {x, t, h, rate}) => {
+      const slope = scheme.midpoint === true
+        ? rate({y: middle(x.y, y)}, tf.add(t, tf.mul(h, 0.5))).y
+        : blend(scheme.alpha, () => rate(x, t).y, () => rate({y}, tf.add(t, h)).y);
+      return {y: tf.sub(tf.sub(y, x.y), tf.mul(h, slope))};
+    },
+    update: ({y}, at) => ({y, ...trendBlock(scheme, () => tf.div(tf.sub(y, at.x.y), at.h))}),
+    guess: ({x, h}): Guess => {
+      if (scheme.guess === 'extrapolated') return {z: {y: tf.add(x.y, tf.mul(h, x.trend))}};
+      const frozen = scheme.guess === 'rest' || scheme.guess === 'current' || scheme.guess === 'linearized';
+      return {z: {y: x.y}, frozenForce: frozen, linearized: scheme.guess === 'linearized'};
+    },
+  };
+}
+
+function blended(scheme: Blend): Scheme {
+  if (scheme.form === 'coupled' && (scheme.unknown ?? 'velocity') !== 'velocity') {
+    throw new OptionError('bad-scheme', `${scheme.name}: the coupled form has the unknown (q, v); unknown '${scheme.unknown}' needs form 'condensed'.`);
+  }
+  const carriesTrend = scheme.guess === 'extrapolated';
+  const mechanics = scheme.form === 'coupled' ? coupled(scheme) : condensed(scheme);
+  const ode = firstOrder(scheme);
+  return {
+    name: scheme.name,
+    order: scheme.order,
+    mechanics: carriesTrend ? {...mechanics, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})} : mechanics,
+    ode: carriesTrend ? {...ode, carry: ({x, t, rate}) => ({trend: rate(x, t).y})} : ode,
+  };
+}
+
+function checkShare(name: string, value: number): void {
+  if (!(value >= 0 && value <= 1)) throw new OptionError('bad-scheme', `${name} must lie in [0, 1], not ${value}.`);
+}
+
+/**
+ * The generalized trapezoidal θ-method: M(v⁺−v) = h[(1−θ)f + θf⁺], q⁺ = q + h[(1−θ)v + θv⁺].
+ * θ = 0 explicit Euler, ½ trapezoid (second order), 1 implicit Euler; A-stable for θ ≥ ½.
+ */
+export function theta(value: number, options: ThetaOptions = {}): Scheme {
+  checkShare('theta(θ): θ', value);
+  return blended({...options, name: `theta(${value})`, order: value === 0.5 ? 2 : 1, alpha: value, beta: value});
+}
+
+/** The trapezoidal rule, θ = ½. Second order, A-stable, no damping. */
+export function trapezoid(options: ThetaOptions = {}): Scheme {
+  return blended({...options, name: 'trapezoid', order: 2, alpha: 0.5, beta: 0.5});
+}
+
+/** Implicit midpoint: M(v⁺−v) = h f((q+q⁺)/2, (v+v⁺)/2, t+h/2). Second order, symplectic, B-stable. */
+export function implicitMidpoint(options: ThetaOptions = {}): Scheme {
+  return blended({...options, name: 'implicitMidpoint', order: 2, alpha: 0.5, beta: 0.5, midpoint: true});
+}
+
+/** Shares α of f⁺ in the force and β of v⁺ in the kinematics, apart from one another (the Compliant note, §2–3). */
+export function blendedEuler({alpha, beta, ...options}: {readonly alpha: number; readonly beta: number} & BlendedOptions): Scheme {
+  checkShare('blendedEuler: alpha', alpha);
+  checkShare('blendedEuler: beta', beta);
+  return blended({...options, name: `blendedEuler(${alpha}, ${beta})`, order: alpha === 0.5 && beta === 0.5 ? 2 : 1, alpha, beta});
+}
+
+/** Implicit Euler with the velocity as unknown. First order, L-stable. */
+export function implicitEulerInVelocity(options: ThetaOptions = {}): Scheme {
+  return blended({...options, name: 'implicitEuler', order: 1, alpha: 1, beta: 1});
+}

@@ -1,0 +1,122 @@
+/**
+ * A step ready to run: its programs compiled by an engine, each group at first use. Compiled steps
+ * are kept by the structure of their graphs, so that a system built anew for every loss evaluation
+ * is differentiated and compiled once.
+ */
+import type {Engine, Executable, Programs} from '../engine/engine.js';
+import {graphKey} from '../graph/key.js';
+import type {Analysis, LinearSolver} from '../linear/index.js';
+import type {Output} from '../graph/node.js';
+import type {JacobianProgram} from './programs.js';
+import {
+  adjointPrograms, forwardPrograms, jacobianProgram, productPrograms, startPrograms, startPullPrograms, startPushPrograms, tangentPrograms, unrolledPrograms,
+} from './programs.js';
+import type {TracedStep} from './trace-step.js';
+
+export class CompiledStep {
+  private readonly groups = new Map<string, Executable>();
+  private readonly analyses = new Map<string, Analysis>();
+  private ownJacobian: JacobianProgram | undefined;
+  /** Milliseconds spent differentiating and compiling since the caller last reset it. */
+  compileTime = 0;
+
+  constructor(private readonly traced: TracedStep, readonly engine: Engine) {}
+
+  /** The Jacobian of an implicit scheme; undefined for an explicit one. */
+  get jacobian(): JacobianProgram | undefined {
+    const {residual, z} = this.traced;
+    if (residual !== undefined) this.ownJacobian ??= this.timed(() => jacobianProgram(residual, z));
+    return this.ownJacobian;
+  }
+
+  /** The solver's symbolic work for this step's Jacobian, done once. */
+  analysis(solver: LinearSolver, key: string): Analysis {
+    const known = this.analyses.get(key);
+    if (known !== undefined) return known;
+    const {jacobian} = this;
+    if (jacobian === undefined) throw new Error('an explicit scheme has no linear system');
+    const analysis = this.timed(() => solver.analyze(jacobian.pattern));
+    this.analyses.set(key, analysis);
+    return analysis;
+  }
+
+  get start(): Executable {
+    return this.group('start', () => startPrograms(this.traced));
+  }
+
+  get startPull(): Executable {
+    return this.group('startPull', () => startPullPrograms(this.traced));
+  }
+
+  startPush(count: number): Executable {
+    return this.group(`startPush.${count}`, () => startPushPrograms(this.traced, count));
+  }
+
+  get forward(): Executable {
+    return this.group('forward', () => forwardPrograms(this.traced, this.jacobian));
+  }
+
+  get products(): Executable {
+    return this.group('products', () => productPrograms(this.traced));
+  }
+
+  get adjoint(): Executable {
+    return this.group('adjoint', () => adjointPrograms(this.traced, this.jacobian));
+  }
+
+  get unrolled(): Executable {
+    const {jacobian} = this;
+    if (jacobian === undefined) return this.adjoint;
+    return this.group('unrolled', () => unrolledPrograms(this.traced, jacobian));
+  }
+
+  tangent(count: number): Executable {
+    return this.group(`tangent.${count}`, () => tangentPrograms(this.traced, this.jacobian, count));
+  }
+
+  private group(name: string, build: () => Programs): Executable {
+    const known = this.groups.get(name);
+    if (known !== undefined) return known;
+    const compiled = this.timed(() => this.engine.compile(build()));
+    this.groups.set(name, compiled);
+    return compiled;
+  }
+
+  private timed<T>(work: () => T): T {
+    const begin = performance.now();
+    try {
+      return work();
+    } finally {
+      this.compileTime += performance.now() - begin;
+    }
+  }
+}
+
+/** Compiled steps kept: enough for the systems of one program, few enough to hold little memory. */
+const keptSteps = 32;
+const kept = new Map<string, CompiledStep>();
+
+function stepKey(step: TracedStep, engine: Engine): string {
+  const {start, guess} = step;
+  const outputs: Output[] = Object.entries({
+    residual: step.residual, update: step.update, guess: guess?.z, frozen: guess?.frozen,
+    defect: guess?.defect?.value, broken: guess?.defect?.residual, start: start.x, mass: start.mass,
+  }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
+  const inputs = [step.x, step.z, step.t, step.h, start.given, start.t, ...step.parameters.map(({node}) => node)];
+  return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;
+}
+
+/** The compiled step of this structure: a kept one, or a new one. */
+export function compileStep(step: TracedStep, engine: Engine): CompiledStep {
+  const key = stepKey(step, engine);
+  const known = kept.get(key);
+  if (known !== undefined) {
+    kept.delete(key);
+    kept.set(key, known);
+    return known;
+  }
+  const compiled = new CompiledStep(step, engine);
+  kept.set(key, compiled);
+  if (kept.size > keptSteps) kept.delete(kept.keys().next().value as string);
+  return compiled;
+}

@@ -1,0 +1,229 @@
+/**
+ * The programs of a step, derived from its residual and update by differentiation. Each group is
+ * compiled when first needed: a run without gradients never builds an adjoint. Buffer names are the
+ * contract: x, z, t, h, p.i in; R, J, next, … out (see each group).
+ */
+import {add, constant, gather, input, neg, sub} from '../graph/build.js';
+import {batch} from '../graph/batch.js';
+import {colorColumns} from '../graph/coloring.js';
+import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
+import type {Graph, Node, Output} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
+import {simplify, substitute} from '../graph/simplify.js';
+import type {SparsityPattern} from '../graph/sparsity.js';
+import {sparsityPattern} from '../graph/sparsity.js';
+import type {Programs} from '../engine/engine.js';
+import type {Pattern} from '../linear/index.js';
+import type {TracedStep} from './trace-step.js';
+
+/** A graph from named outputs: its inputs are the named values they reach. */
+export function graphOf(outputs: {readonly [name: string]: Node | undefined}): Graph {
+  const list: Output[] = Object.entries(outputs).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
+  const inputs = topological(list.map(output => output.node)).filter(node => isOp(node, 'input'));
+  return simplify({inputs, outputs: list});
+}
+
+/** ∂R/∂z: where it is not zero, and its values as a program. */
+export interface JacobianProgram {
+  readonly pattern: Pattern;
+  /** Values in the pattern's order. */
+  readonly values: Node;
+  /** Tangents it takes: the number of colours. */
+  readonly colors: number;
+}
+
+export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
+  const direction = input('dz', z.shape);
+  const [tangent] = pushforward([residual], new Map([[z, direction]]));
+  const sparsity = sparsityPattern(tangent, direction, residual.size);
+  const coloring = colorColumns(sparsity);
+  const pattern = toPattern(sparsity);
+  if (tangent === undefined || pattern.columns.length === 0) {
+    return {pattern, values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]), colors: 0};
+  }
+  const {colors, ofColumn} = coloring;
+  const n = z.size;
+  const seeds = new Float64Array(colors * n);
+  ofColumn.forEach((color, column) => (seeds[color * n + column] = 1));
+  const [compressed] = batch([tangent], new Map([[direction, constant(seeds, [colors, n])]]), colors);
+  const table = new Int32Array(pattern.columns.length);
+  for (let row = 0; row < n; row++) {
+    for (let k = pattern.rowPointers[row]; k < pattern.rowPointers[row + 1]; k++) table[k] = ofColumn[pattern.columns[k]] * n + row;
+  }
+  return {pattern, values: gather(compressed, table, [table.length]), colors};
+}
+
+function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
+  return {n: rows, rowPointers: pointers, columns: indices, symmetric: false, dense: indices.length === rows * rows};
+}
+
+/** start: given, t → x, mass. */
+export function startPrograms({start}: TracedStep): Programs {
+  return {start: graphOf({x: start.x, mass: start.mass})};
+}
+
+/** The cotangent of the start: given, t, xBar → givenBar, pBar.i. */
+export function startPullPrograms(step: TracedStep): Programs {
+  const xBar = input('xBar', step.start.x.shape);
+  const wrt = [step.start.given, ...step.parameters.map(({node}) => node)];
+  const bars = pullback([step.start.x], wrt, [xBar]);
+  return {startPull: graphOf(barOutputs('givenBar', wrt, bars))};
+}
+
+/** The tangent of the start for `count` directions: given, t, dGiven, dp.i → dx. */
+export function startPushPrograms(step: TracedStep, count: number): Programs {
+  const seeds = directionInputs(step, count, step.start.given, 'dGiven');
+  return {startPush: graphOf({dx: pushMany([step.start.x], seeds, count)[0]})};
+}
+
+/** guess → z, defect; residual → R; jacobian → J; update → next; startResidual, startJacobian → R, J at the guess. */
+export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined): Programs {
+  const {residual, guess, update} = step;
+  if (residual === undefined || guess === undefined || jacobian === undefined) return {update: graphOf({next: update})};
+  const programs: Record<string, Graph> = {
+    guess: graphOf({z: guess.z, defect: guess.defect?.value}),
+    residual: graphOf({R: residual}),
+    jacobian: graphOf({J: jacobian.values}),
+    update: graphOf({next: update}),
+  };
+  const first = firstResidual(step);
+  if (first !== undefined) {
+    programs.startResidual = graphOf({R: first.residual});
+    programs.startJacobian = graphOf({J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.jacobianOf, step.z, jacobian)});
+  }
+  return programs;
+}
+
+/** The Jacobian of a variant of the residual, in the pattern of the residual's own. */
+function jacobianLike(variant: Node, z: Node, own: JacobianProgram): Node {
+  const other = jacobianProgram(variant, z);
+  const table = new Int32Array(own.pattern.columns.length).fill(-1);
+  for (let row = 0; row < own.pattern.n; row++) {
+    for (let k = own.pattern.rowPointers[row]; k < own.pattern.rowPointers[row + 1]; k++) {
+      for (let j = other.pattern.rowPointers[row]; j < other.pattern.rowPointers[row + 1]; j++) {
+        if (other.pattern.columns[j] === own.pattern.columns[k]) table[k] = j;
+      }
+    }
+  }
+  return gather(other.values, table, [table.length]);
+}
+
+/**
+ * The right-hand side of the first iteration where the guess breaks the kinematics or chooses its
+ * force: R₀ − R_δ δ, so that J Δz = R₀ − R_δ δ also removes the defect (equations.md §3, the term
+ * −hθK R_q). The Jacobian is that of the residual at the guess, its forces evaluated there.
+ */
+export function firstResidual({residual, guess}: TracedStep): {residual: Node; jacobianOf: Node} | undefined {
+  if (residual === undefined || guess === undefined || guess.frozen === undefined) return undefined;
+  if (guess.defect === undefined) return {residual: guess.frozen, jacobianOf: residual};
+  const {input: defect, residual: broken} = guess.defect;
+  const [byDefect] = pushforward([broken], new Map([[defect, neg(defect)]]));
+  return {residual: byDefect === undefined ? guess.frozen : add(guess.frozen, byDefect), jacobianOf: broken};
+}
+
+/** Matrix-free products: direction → Jd; direction → JTd. */
+export function productPrograms({residual, z}: TracedStep): Programs {
+  if (residual === undefined) return {};
+  const direction = input('direction', z.shape);
+  const [tangent] = pushforward([residual], new Map([[z, direction]]));
+  const [cotangent] = pullback([residual], [z], [direction]);
+  return {apply: graphOf({Jd: orZeros(tangent, residual)}), applyTransposed: graphOf({JTd: orZeros(cotangent, z)})};
+}
+
+function barOutputs(first: string, wrt: readonly Node[], bars: readonly (Node | undefined)[]): {[name: string]: Node} {
+  const outputs: {[name: string]: Node} = {};
+  wrt.forEach((node, i) => (outputs[i === 0 ? first : `pBar.${i - 1}`] = orZeros(bars[i], node)));
+  return outputs;
+}
+
+/**
+ * The implicit adjoint of a step (equations.md §5), at the converged z:
+ * pullUnknown: nextBar → zBar = U_zᵀ x̄⁺; jacobian → J;
+ * pullStep: nextBar, w → xBar = U_xᵀ x̄⁺ − R_xᵀ w, pBar.i likewise.
+ */
+export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined): Programs {
+  const nextBar = input('nextBar', step.update.shape);
+  const wrt = [step.x, ...step.parameters.map(({node}) => node)];
+  const {residual, update, z} = step;
+  if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(barOutputs('xBar', wrt, pullback([update], wrt, [nextBar])))};
+  const w = input('w', z.shape);
+  const [zBar] = pullback([update], [z], [nextBar]);
+  const bars = pullback([update, residual], wrt, [nextBar, neg(w)]);
+  return {
+    pullUnknown: graphOf({zBar: orZeros(zBar, z)}),
+    jacobian: graphOf({J: jacobian.values}),
+    pullStep: graphOf(barOutputs('xBar', wrt, bars)),
+  };
+}
+
+/**
+ * The adjoint of Newton's own iterations, for truncated steps. z' = z − sΔ with J(z)Δ = R(z):
+ * its transposed derivative is z̄ − F_zᵀw, x̄ = −F_xᵀw with Jᵀw = s z̄' and F = R − JΔ at fixed Δ.
+ * pullIteration: z, delta, w → zBar = F_zᵀ w, xBar, pBar.i;
+ * pullGuess: zBar, delta, w → xBar, pBar.i of z₀(x) − F₀(x)ᵀw, the first iteration included where it is special.
+ */
+export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): Programs {
+  const {residual, guess, z, x} = step;
+  if (residual === undefined || guess === undefined) return {};
+  const parameters = step.parameters.map(({node}) => node);
+  const w = input('w', z.shape);
+  const delta = input('delta', z.shape);
+  const linearized = (value: Node, of: Node): Node => {
+    const [moved] = pushforward([of], new Map([[z, delta]]));
+    return moved === undefined ? value : sub(value, moved);
+  };
+  const [zBar, ...rest] = pullback([linearized(residual, residual)], [z, x, ...parameters], [w]);
+  const programs: Record<string, Graph> = {
+    pullUnknown: graphOf({zBar: orZeros(pullback([step.update], [z], [input('nextBar', step.update.shape)])[0], z)}),
+    pullUpdate: graphOf(barOutputs('xBar', [x, ...parameters], pullback([step.update], [x, ...parameters], [input('nextBar', step.update.shape)]))),
+    jacobian: graphOf({J: jacobian.values}),
+    pullIteration: graphOf({zBar: orZeros(zBar, z), ...barOutputs('xBar', [x, ...parameters], rest)}),
+    pullGuess: graphOf(barOutputs('xBar', [x, ...parameters], pullback([guess.z], [x, ...parameters], [input('zBar', z.shape)]))),
+  };
+  const first = firstResidual(step);
+  if (first !== undefined) {
+    const atGuess = new Map<Node, Node>([[z, guess.z]]);
+    if (guess.defect !== undefined) atGuess.set(guess.defect.input, guess.defect.value);
+    const [f0] = substitute([linearized(first.residual, first.jacobianOf)], atGuess);
+    programs.startJacobian = graphOf({J: jacobianLike(first.jacobianOf, z, jacobian)});
+    programs.pullFirst = graphOf(barOutputs('xBar', [x, ...parameters], pullback([f0], [x, ...parameters], [w])));
+  }
+  return programs;
+}
+
+function directionInputs(step: TracedStep, count: number, state: Node, name: string): Map<Node, Node> {
+  const seeds = new Map<Node, Node>([[state, input(name, [count, ...state.shape])]]);
+  step.parameters.forEach(({node}, i) => seeds.set(node, input(`dp.${i}`, [count, ...node.shape])));
+  return seeds;
+}
+
+/** Tangents along `count` directions at once. */
+function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node>, count: number): Node[] {
+  const single = new Map<Node, Node>();
+  const many = new Map<Node, Node>();
+  for (const [node, seed] of seeds) {
+    const direction = input('direction', node.shape);
+    single.set(node, direction);
+    many.set(direction, seed);
+  }
+  const tangents = pushforward(outputs, single);
+  const values = batch(tangents.map((tangent, i) => orZeros(tangent, outputs[i])), many, count);
+  return values;
+}
+
+/**
+ * Forward sensitivities along `count` directions (equations.md §5):
+ * jacobian → J; pushResidual: dx, dp.i → rhs = −(R_x ẋ + R_p ṗ); pushUpdate: dx, dz, dp.i → dNext.
+ */
+export function tangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
+  const {residual, update, z, x} = step;
+  const seeds = directionInputs(step, count, x, 'dx');
+  if (residual === undefined || jacobian === undefined) return {pushUpdate: graphOf({dNext: pushMany([update], seeds, count)[0]})};
+  const withUnknown = new Map(seeds).set(z, input('dz', [count, ...z.shape]));
+  return {
+    jacobian: graphOf({J: jacobian.values}),
+    pushResidual: graphOf({rhs: neg(pushMany([residual], seeds, count)[0])}),
+    pushUpdate: graphOf({dNext: pushMany([update], withUnknown, count)[0]}),
+  };
+}
+

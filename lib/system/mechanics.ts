@@ -1,0 +1,120 @@
+/**
+ * Mechanical systems M(q) a = f(q, v, t; p): what the user writes, and the same as tensor functions
+ * for a scheme (equations.md's convention: f is the applied force, on the right-hand side).
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError} from '../errors.js';
+import {sizeOf} from '../graph/node.js';
+import {linalg} from '../linalg/index.js';
+import {constantTensor, within} from '../trace/trace.js';
+import type {Equations} from './equations.js';
+import type {Numeric} from './numeric.js';
+import {isNumeric, readNumeric} from './numeric.js';
+import type {Params} from './params.js';
+
+/** A force of the shape of q, in ordinary tfjs operations on one system (no batch axis). */
+export type ForceTerm = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+
+export type Mass = Numeric | ((at: {q: tf.Tensor; params: Params}) => tf.Tensor);
+
+export interface MechanicsSpec {
+  /** Scalar, lumped (the shape of q) or consistent matrix [n, n] with n the size of q; or a function of q giving one of these. */
+  readonly mass: Mass;
+  /** Summed; may be empty. */
+  readonly forces: ForceTerm | readonly ForceTerm[];
+}
+
+export interface MechanicalSystem {
+  readonly kind: 'mechanics';
+  readonly mass: Mass;
+  readonly forces: readonly ForceTerm[];
+}
+
+/**
+ * A mechanical system of unit-consistent terms.
+ * @throws OptionError where mass or forces are not what they should be
+ */
+export function mechanics(spec: MechanicsSpec): MechanicalSystem {
+  const forces = typeof spec.forces === 'function' ? [spec.forces] : spec.forces;
+  if (!Array.isArray(forces) || forces.some(force => typeof force !== 'function')) {
+    throw new OptionError('bad-forces', 'forces must be a function of {q, v, t, params} or an array of such functions.');
+  }
+  if (typeof spec.mass !== 'function' && !isNumeric(spec.mass)) {
+    throw new OptionError('bad-mass', 'mass must be a number, an array, a tensor, or a function of {q, params} giving a tensor.');
+  }
+  return {kind: 'mechanics', mass: spec.mass, forces};
+}
+
+type MassKind = 'scalar' | 'lumped' | 'consistent';
+
+function massKind(mass: readonly number[], shape: readonly number[]): MassKind {
+  const n = sizeOf(shape);
+  if (sizeOf(mass) === 1) return 'scalar';
+  if (mass.length === shape.length && mass.every((m, axis) => m === shape[axis])) return 'lumped';
+  if (mass.length === 2 && mass[0] === n && mass[1] === n) return 'consistent';
+  throw new ShapeError(
+    'mass-shape',
+    `mass has shape [${mass.join(', ')}]: give a number, one mass a coordinate [${shape.join(', ')}], or a matrix [${n}, ${n}].`,
+    {mass: [...mass], q: [...shape]},
+  );
+}
+
+/** The mass as a tensor in the running trace, in double precision. */
+function massTensor(mass: Mass, q: tf.Tensor, params: Params): tf.Tensor {
+  if (typeof mass === 'function') return within('mass', () => mass({q, params}));
+  if (mass instanceof tf.Tensor) return mass;
+  const {values, shape} = readNumeric(mass, 'mass');
+  return constantTensor(values, shape);
+}
+
+/** A force term's result, checked to have the shape of q (a scalar or smaller shape is refused: it is usually a forgotten axis). */
+function forceTensor(term: ForceTerm, index: number, at: Parameters<ForceTerm>[0]): tf.Tensor {
+  return within(`forces[${index}]`, () => {
+    const force = term(at);
+    if (!(force instanceof tf.Tensor)) {
+      throw new ShapeError('force-shape', `forces[${index}] must return a tensor of the shape of q, [${at.q.shape.join(', ')}], not ${typeof force}.`, {term: index});
+    }
+    if (force.shape.length !== at.q.shape.length || force.shape.some((n, axis) => n !== at.q.shape[axis])) {
+      throw new ShapeError(
+        'force-shape',
+        `forces[${index}] returned shape [${force.shape.join(', ')}], but q has shape [${at.q.shape.join(', ')}]. Every force has the shape of q.`,
+        {term: index, force: force.shape, q: at.q.shape},
+      );
+    }
+    return force;
+  });
+}
+
+/** The system as tensor functions, for the trace of a step. */
+export function mechanicalEquations(system: MechanicalSystem, params: Params): Equations {
+  const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => {
+    const terms = system.forces.map((term, i) => forceTensor(term, i, {q, v, t, params}));
+    return terms.length === 0 ? tf.zerosLike(q) : terms.reduce((total, term) => tf.add(total, term));
+  };
+  const massAt = (q: tf.Tensor): tf.Tensor => massTensor(system.mass, q, params);
+  const massTimes = (q: tf.Tensor, w: tf.Tensor): tf.Tensor => {
+    const mass = massAt(q);
+    switch (massKind(mass.shape, q.shape)) {
+      case 'scalar': return tf.mul(tf.reshape(mass, []), w);
+      case 'lumped': return tf.mul(mass, w);
+      case 'consistent': return tf.reshape(tf.matMul(mass as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
+    }
+  };
+  const massSolve = (q: tf.Tensor, f: tf.Tensor): tf.Tensor => {
+    const mass = massAt(q);
+    switch (massKind(mass.shape, q.shape)) {
+      case 'scalar': return tf.div(f, tf.reshape(mass, []));
+      case 'lumped': return tf.div(f, mass);
+      case 'consistent': return tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape);
+    }
+  };
+  const acceleration = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => massSolve(q, force(q, v, t));
+  return {
+    kind: 'mechanics',
+    force,
+    mass: massTimes,
+    massAt,
+    acceleration,
+    rate: (x, t) => ({q: x.v, v: acceleration(x.q, x.v, t)}),
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * Numbers as users give them, read once at the door: plain numbers, nested arrays and Float64Arrays
+ * keep double precision; a tensor carries what float32 holds and stays known, so that gradients can
+ * return to it.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import {Tensor} from '@tensorflow/tfjs';
+import {ShapeError, StiffgradError} from '../errors.js';
+import type {Shape} from '../graph/node.js';
+import {sizeOf} from '../graph/node.js';
+
+export type NestedNumbers = readonly (number | NestedNumbers)[];
+export type Numeric = number | NestedNumbers | Float64Array | tf.Tensor;
+
+export interface NumericValue {
+  readonly values: Float64Array;
+  readonly shape: Shape;
+  /** The tensor it came from, where it did. */
+  readonly tensor?: tf.Tensor;
+}
+
+export function isNumeric(x: unknown): x is Numeric {
+  return typeof x === 'number' || Array.isArray(x) || x instanceof Float64Array || x instanceof Tensor;
+}
+
+/**
+ * @param name what the value is, for the error
+ * @throws ShapeError 'ragged-array' where nested arrays differ in length; StiffgradError 'not-numeric'
+ */
+export function readNumeric(x: Numeric, name: string): NumericValue {
+  if (typeof x === 'number') return {values: Float64Array.of(x), shape: []};
+  if (x instanceof Float64Array) return {values: x.slice(), shape: [x.length]};
+  if (x instanceof Tensor) {
+    if (x.isDisposed) throw new StiffgradError('disposed-tensor', `${name} is a tensor that was disposed; keep it (tf.keep) or pass a new one.`);
+    return {values: Float64Array.from(x.dataSync()), shape: [...x.shape], tensor: x};
+  }
+  if (ArrayBuffer.isView(x)) return readNumeric(Float64Array.from(x as unknown as ArrayLike<number>), name);
+  if (!Array.isArray(x)) throw new StiffgradError('not-numeric', `${name} must be a number, an array of numbers or a tensor, not ${describe(x)}.`);
+  const shape = arrayShape(x);
+  const values = new Float64Array(sizeOf(shape));
+  fill(x, shape, 0, values, 0, name);
+  return {values, shape};
+}
+
+function arrayShape(x: NestedNumbers): number[] {
+  const shape: number[] = [];
+  let level: number | NestedNumbers = x;
+  while (Array.isArray(level)) {
+    shape.push(level.length);
+    level = (level as NestedNumbers)[0];
+  }
+  return shape;
+}
+
+function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Float64Array, at: number, name: string): void {
+  if (depth === shape.length) {
+    if (typeof x !== 'number') throw new StiffgradError('not-numeric', `${name} holds ${describe(x)} where a number belongs.`);
+    values[at] = x;
+    return;
+  }
+  if (!Array.isArray(x) || x.length !== shape[depth]) {
+    throw new ShapeError('ragged-array', `${name} is not a full array: at depth ${depth} one entry has ${shape[depth]} elements and another ${Array.isArray(x) ? x.length : 'none'}.`);
+  }
+  const step = sizeOf(shape.slice(depth + 1));
+  x.forEach((part: number | NestedNumbers, i: number) => fill(part, shape, depth + 1, values, at + i * step, name));
+}
+
+function describe(x: unknown): string {
+  return x === null ? 'null' : x === undefined ? 'undefined' : typeof x === 'object' ? 'an object' : `${typeof x} ${String(x)}`;
+}
+
+/** The first entry that is not finite, or −1. */
+export function firstNotFinite(values: Float64Array): number {
+  for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) return i;
+  return -1;
+}
+
+/** An entry's place in a shape, as one writes it: [1, 0]. */
+export function indexText(shape: Shape, at: number): string {
+  if (shape.length === 0) return '';
+  const index: number[] = [];
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    index.unshift(at % shape[axis]);
+    at = Math.floor(at / shape[axis]);
+  }
+  return `[${index.join(', ')}]`;
+}

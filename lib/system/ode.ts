@@ -1,0 +1,43 @@
+/** First-order systems y' = f(y, t; p): neural ODEs, stiff chemistry. */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError} from '../errors.js';
+import {within} from '../trace/trace.js';
+import type {Equations} from './equations.js';
+import type {Params} from './params.js';
+
+export type Derivative = (at: {y: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+
+export interface OdeSystem {
+  readonly kind: 'ode';
+  readonly derivative: Derivative;
+}
+
+/** @throws OptionError where the derivative is not a function */
+export function ode(derivative: Derivative): OdeSystem {
+  if (typeof derivative !== 'function') throw new OptionError('bad-derivative', 'ode(derivative) takes a function of {y, t, params} giving a tensor of the shape of y.');
+  return {kind: 'ode', derivative};
+}
+
+function notMechanical(): never {
+  throw new OptionError('wrong-system', 'This scheme is for mechanics({...}): an ode has no force or mass.');
+}
+
+export function odeEquations(system: OdeSystem, params: Params): Equations {
+  return {
+    kind: 'ode',
+    force: notMechanical,
+    mass: notMechanical,
+    massAt: notMechanical,
+    acceleration: notMechanical,
+    rate: ({y}, t) => ({
+      y: within('derivative', () => {
+        const result = system.derivative({y, t, params});
+        if (!(result instanceof tf.Tensor) || result.shape.length !== y.shape.length || result.shape.some((n, axis) => n !== y.shape[axis])) {
+          const got = result instanceof tf.Tensor ? `a tensor of shape [${(result as tf.Tensor).shape.join(', ')}]` : typeof result;
+          throw new ShapeError('derivative-shape', `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`, {y: y.shape});
+        }
+        return result;
+      }),
+    }),
+  };
+}
