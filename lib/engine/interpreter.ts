@@ -44,7 +44,8 @@ export const interpreter: Engine = {
 const copy: Kernel = ([x], out) => out.set(x);
 
 function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>): Instruction[] {
-  const order = topological(graph.outputs.map(output => output.node)).filter(node => node.op !== 'input');
+  const outputs = graph.outputs.map(output => output.node);
+  const order = readNodes(outputs);
   const inputNames = new Set(graph.inputs.map(node => node.attributes.name));
   const arrays = new Map<Node, Float64Array>();
   for (const node of graph.inputs) arrays.set(node, namedBuffer(buffers, node.attributes.name));
@@ -55,32 +56,56 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
     if (!inputNames.has(name) && !direct.has(node) && node.op !== 'reshape' && node.op !== 'constant') direct.set(node, namedBuffer(buffers, name));
   }
 
-  const memory = new MemoryPlan(order, graph.outputs.map(output => output.node));
+  const memory = new MemoryPlan(order, outputs);
   const known = new Set<Node>();
   const before: Instruction[] = [];
   const program: Instruction[] = [];
   for (const node of order) {
+    const isKnown = sources(node).every(source => known.has(source));
     if (node.op === 'reshape') {
       arrays.set(node, arrayOf(arrays, node.operands[0]));
-      if (known.has(node.operands[0])) known.add(node);
-      memory.release(node, arrays);
-      continue;
+      if (isKnown) known.add(node);
+    } else {
+      const fixed = isKnown && !direct.has(node);
+      const out = direct.get(node) ?? (fixed ? new Float64Array(node.size) : memory.take(node));
+      arrays.set(node, out);
+      if (fixed) known.add(node);
+      (fixed ? before : program).push(instruction(node, arrays, out));
     }
-    const fixed = node.operands.every(operand => known.has(operand)) && !direct.has(node);
-    const out = direct.get(node) ?? (fixed ? new Float64Array(node.size) : memory.take(node));
-    arrays.set(node, out);
-    if (fixed) known.add(node);
-    (fixed ? before : program).push(instruction(node, arrays, out));
     memory.release(node, arrays);
   }
   // What depends on no input is computed once, now.
   for (const {kernel, operands, out} of before) kernel(operands, out);
-  for (const {name, node} of graph.outputs) {
-    const target = namedBuffer(buffers, name);
-    const source = arrayOf(arrays, node);
-    if (source !== target) program.push({kernel: copy, operands: [source], out: target});
+  return [...program, ...copies(graph, arrays, buffers)];
+}
+
+/** The nodes whose numbers some instruction reads or an output shows, operands first; inputs are there already. */
+function readNodes(outputs: readonly Node[]): Node[] {
+  const order = topological(outputs);
+  const read = new Set(outputs);
+  for (let i = order.length - 1; i >= 0; i--) {
+    if (read.has(order[i])) for (const source of sources(order[i])) read.add(source);
   }
-  return program;
+  return order.filter(node => node.op !== 'input' && read.has(node));
+}
+
+/**
+ * Results that are not yet in their outputs' buffers. All outputs change at once: where one takes its
+ * value from an input's buffer that another overwrites (an exchange), that value is set aside first.
+ */
+function copies(graph: Graph, arrays: ReadonlyMap<Node, Float64Array>, buffers: ReadonlyMap<string, Float64Array>): Instruction[] {
+  const moves = graph.outputs
+    .map(({name, node}) => ({source: arrayOf(arrays, node), target: namedBuffer(buffers, name)}))
+    .filter(({source, target}) => source !== target);
+  const overwritten = new Set(moves.map(({target}) => target));
+  const aside: Instruction[] = [];
+  const last = moves.map(({source, target}): Instruction => {
+    if (!overwritten.has(source)) return {kernel: copy, operands: [source], out: target};
+    const kept = new Float64Array(source.length);
+    aside.push({kernel: copy, operands: [source], out: kept});
+    return {kernel: copy, operands: [kept], out: target};
+  });
+  return [...aside, ...last];
 }
 
 function namedBuffer(buffers: ReadonlyMap<string, Float64Array>, name: string): Float64Array {
@@ -95,20 +120,22 @@ function arrayOf(arrays: ReadonlyMap<Node, Float64Array>, node: Node): Float64Ar
   return found;
 }
 
-/** The kernel of a node; a repeated scalar beside an array is read in place, not spread out first. */
-function instruction(node: Node, arrays: ReadonlyMap<Node, Float64Array>, out: Float64Array): Instruction {
-  if (isOp(node, 'binary')) {
-    const [a, b] = node.operands;
-    if (isRepeatedScalar(a) !== isRepeatedScalar(b)) {
-      const operands = [a, b].map(operand => arrayOf(arrays, isRepeatedScalar(operand) ? operand.operands[0] : operand));
-      return {kernel: scalarKernel(node, isRepeatedScalar(a)), operands, out};
-    }
-  }
-  return {kernel: primitiveOf(node).evaluate(node), operands: node.operands.map(operand => arrayOf(arrays, operand)), out};
+/** The nodes whose numbers a node's instruction reads; a repeated scalar beside an array is read in place, not spread out first. */
+function sources(node: Node): readonly Node[] {
+  return hasScalarOperand(node) ? node.operands.map(operand => (isRepeatedScalar(operand) ? operand.operands[0] : operand)) : node.operands;
+}
+
+function hasScalarOperand(node: Node): node is Node<'binary'> {
+  return isOp(node, 'binary') && isRepeatedScalar(node.operands[0]) !== isRepeatedScalar(node.operands[1]);
 }
 
 function isRepeatedScalar(node: Node): boolean {
   return node.op === 'broadcast' && node.operands[0].size === 1;
+}
+
+function instruction(node: Node, arrays: ReadonlyMap<Node, Float64Array>, out: Float64Array): Instruction {
+  const kernel = hasScalarOperand(node) ? scalarKernel(node, isRepeatedScalar(node.operands[0])) : primitiveOf(node).evaluate(node);
+  return {kernel, operands: sources(node).map(source => arrayOf(arrays, source)), out};
 }
 
 function scalarKernel(node: Node<'binary'>, first: boolean): Kernel {
@@ -139,9 +166,9 @@ function scalarKernel(node: Node<'binary'>, first: boolean): Kernel {
       };
 }
 
-/** The node whose array a value lives in: a reshape shows its operand's, a repeated scalar is read in place. */
+/** The node whose array a value lives in: a reshape shows its operand's. */
 function storage(node: Node): Node {
-  return node.op === 'reshape' || isRepeatedScalar(node) ? storage(node.operands[0]) : node;
+  return node.op === 'reshape' ? storage(node.operands[0]) : node;
 }
 
 /** Hands out arrays for intermediate values, and takes them back after their last use. */
@@ -151,8 +178,8 @@ class MemoryPlan {
   private readonly owned = new Set<Float64Array>();
 
   constructor(order: readonly Node[], outputs: readonly Node[]) {
-    for (const node of order) for (const value of valuesRead(node)) this.use(value);
-    for (const node of outputs) for (const value of valuesHeld(node)) this.use(value);
+    for (const node of order) for (const source of sources(node)) this.use(storage(source));
+    for (const node of outputs) this.use(storage(node));
   }
 
   private use(node: Node): void {
@@ -165,9 +192,10 @@ class MemoryPlan {
     return array;
   }
 
-  /** Counts this node's use of its operands; a value nobody needs again gives its array back. */
+  /** Counts this node's use of what it reads; a value nobody needs again gives its array back. */
   release(node: Node, arrays: ReadonlyMap<Node, Float64Array>): void {
-    for (const value of valuesRead(node)) {
+    for (const source of sources(node)) {
+      const value = storage(source);
       const left = (this.uses.get(value) ?? 0) - 1;
       this.uses.set(value, left);
       const array = arrays.get(value);
@@ -177,14 +205,4 @@ class MemoryPlan {
       else list.push(array);
     }
   }
-}
-
-/** What a node may read while it is computed: its operands' arrays, and the scalar behind a repeated one. */
-function valuesRead(node: Node): Node[] {
-  return node.operands.flatMap(valuesHeld);
-}
-
-function valuesHeld(node: Node): Node[] {
-  const root = node.op === 'reshape' ? storage(node) : node;
-  return isRepeatedScalar(root) ? [root, storage(root)] : [root];
 }

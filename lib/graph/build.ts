@@ -72,8 +72,8 @@ function resultType(fn: UnaryName | BinaryName, ...operands: readonly Node[]): D
 
 export function unary(fn: UnaryName, x: Node): Node {
   if (fn === 'neg') {
-    if (isOp(x, 'unary') && x.attributes.fn === 'neg') return x.operands[0];
-    if (isOp(x, 'constant') && x.size === 1) return constant(x.attributes.values.map(value => -value), x.shape, x.dtype);
+    if (isOp(x, 'unary') && x.attributes.fn === 'neg') return relabel(x.operands[0], x.dtype);
+    if (isOp(x, 'constant') && x.size === 1) return constant(x.attributes.values.map(value => -value), x.shape, resultType(fn, x));
   }
   // A function of a repeated value is the repeated function of it.
   if (x.op === 'broadcast') return broadcastTo(unary(fn, x.operands[0]), x.shape);
@@ -85,13 +85,17 @@ export function binary(fn: BinaryName, a: Node, b: Node): Node {
   const shape = sameShape(a.shape, b.shape) ? a.shape : broadcastShape(a, b);
   const shortcut = identity(fn, a, b, shape);
   if (shortcut !== undefined) return shortcut;
-  // Both repeated along the same axes: compute once, then repeat.
-  const left = broadcastTo(a, shape);
-  const right = broadcastTo(b, shape);
-  if (left.op === 'broadcast' && right.op === 'broadcast' && sameShape(left.operands[0].shape, right.operands[0].shape)) {
-    return broadcastTo(binary(fn, left.operands[0], right.operands[0]), shape);
-  }
-  return make('binary', [left, right], {fn}, shape, resultType(fn, a, b));
+  const operands = [broadcastTo(a, shape), broadcastTo(b, shape)];
+  const [left, right] = unrepeated(operands, shape) ?? [];
+  if (left !== undefined && right !== undefined) return broadcastTo(binary(fn, left, right), shape);
+  return make('binary', operands, {fn}, shape, resultType(fn, a, b));
+}
+
+/** Where all operands are repeated along a common axis: what they repeat, so as to compute once and repeat the result. */
+function unrepeated(operands: readonly Node[], shape: Shape): readonly Node[] | undefined {
+  if (!operands.every(operand => operand.op === 'broadcast')) return undefined;
+  const inner = operands.map(operand => operand.operands[0]);
+  return sameShape(inner.map(({shape}) => shape).reduce(broadcastShapes), shape) ? undefined : inner;
 }
 
 /** x + 0, x − 0, x·1, x·0, x/1, x^1, x^2, a + (−b), … without building a node. */
@@ -128,8 +132,9 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
       if (whenA === 0) return zeros(shape);
       return undefined;
     case 'pow':
-      if (whenB === 1) return same(a);
-      if (whenB === 2) return same(unary('square', a));
+      if (whenB === 0) return full(1, shape, resultType(fn, a, b));
+      if (whenB === 1) return same(relabel(a, resultType(fn, a, b)));
+      if (whenB === 2) return same(relabel(unary('square', a), resultType(fn, a, b)));
       if (whenB === 0.5) return same(unary('sqrt', a));
       if (whenB === -1) return same(unary('reciprocal', a));
       return undefined;
@@ -149,10 +154,19 @@ export const scale = (x: Node, factor: number): Node => binary('mul', x, scalar(
 export function select(condition: Node, a: Node, b: Node): Node {
   let shape = sameShape(a.shape, b.shape) ? a.shape : broadcastShape(a, b);
   if (!sameShape(condition.shape, shape)) shape = broadcastShapes(condition.shape, shape);
+  const dtype = commonType([a, b]);
   const known = uniformValue(condition);
-  if (known !== undefined) return broadcastTo(known !== 0 ? a : b, shape);
-  const dtype = a.dtype === 'float' || b.dtype === 'float' ? 'float' : a.dtype;
-  return make('select', [broadcastTo(condition, shape), broadcastTo(a, shape), broadcastTo(b, shape)], {}, shape, dtype);
+  if (known !== undefined) return broadcastTo(relabel(known !== 0 ? a : b, dtype), shape);
+  const operands = [condition, a, b].map(operand => broadcastTo(operand, shape));
+  const [when, left, right] = unrepeated(operands, shape) ?? [];
+  if (when !== undefined && left !== undefined && right !== undefined) return broadcastTo(select(when, left, right), shape);
+  return make('select', operands, {}, shape, dtype);
+}
+
+/** What values of several types count as together. */
+function commonType(nodes: readonly Node[]): DType {
+  if (nodes.some(node => node.dtype === 'float')) return 'float';
+  return nodes.every(node => node.dtype === 'bool') ? 'bool' : 'int';
 }
 
 /** The sum of several values of one shape; nothing is zero of that shape. */
@@ -197,25 +211,35 @@ export function broadcastTo(x: Node, shape: Shape): Node {
 
 export function reshape(x: Node, shape: Shape): Node {
   if (sizeOf(shape) !== x.size) throw mismatch(`reshape to [${shape.join(', ')}]`, x);
-  if (sameShape(x.shape, shape)) return x;
-  if (x.op === 'reshape') return reshape(x.operands[0], shape);
-  if (isOp(x, 'constant')) return make('constant', [], x.attributes, [...shape], x.dtype);
-  if (x.op === 'broadcast') {
-    if (x.operands[0].size === 1) return broadcastTo(reshape(x.operands[0], []), shape);
-    // Leading or trailing axes of size 1 do not disturb a broadcast.
-    const trimmed = shape.filter(n => n !== 1);
-    if (sameShape(trimmed, x.shape.filter(n => n !== 1))) return rebroadcast(x, shape);
-  }
-  return make('reshape', [x], {}, [...shape], x.dtype);
+  return view(x, shape, x.dtype);
 }
 
-/** Reshape of a broadcast that only adds or removes axes of size 1: the operand takes it instead. */
-function rebroadcast(x: Node, shape: Shape): Node {
+/** The same numbers counted as another type. */
+function relabel(x: Node, dtype: DType): Node {
+  return view(x, x.shape, dtype);
+}
+
+/** The same numbers in another shape or counted as another type: one node however many of them follow each other. */
+function view(x: Node, shape: Shape, dtype: DType): Node {
+  if (sameShape(x.shape, shape) && x.dtype === dtype) return x;
+  if (x.op === 'reshape') return view(x.operands[0], shape, dtype);
+  if (isOp(x, 'constant')) return make('constant', [], x.attributes, [...shape], dtype);
+  if (x.op === 'broadcast') {
+    if (x.operands[0].size === 1) return broadcastTo(view(x.operands[0], [], dtype), shape);
+    // Axes of size 1 more or less do not disturb a broadcast.
+    const trimmed = shape.filter(n => n !== 1);
+    if (sameShape(trimmed, x.shape.filter(n => n !== 1))) return rebroadcast(x, shape, dtype);
+  }
+  return make('reshape', [x], {}, [...shape], dtype);
+}
+
+/** View of a broadcast that only adds or removes axes of size 1: the operand takes it instead. */
+function rebroadcast(x: Node, shape: Shape, dtype: DType): Node {
   const inner = x.operands[0];
   const kept = inner.shape.filter((_, axis) => x.shape[axis] !== 1);
   let next = 0;
   const operandShape = shape.map(n => (n === 1 ? 1 : kept[next++]));
-  return broadcastTo(reshape(inner, operandShape), shape);
+  return broadcastTo(view(inner, operandShape, dtype), shape);
 }
 
 export function transpose(x: Node, permutation: readonly number[]): Node {
@@ -229,13 +253,20 @@ export function transpose(x: Node, permutation: readonly number[]): Node {
   return make('transpose', [x], {permutation: [...permutation]}, shape, x.dtype);
 }
 
+/** Whether begin + i·strides, i < size, are different places inside a shape, axis by axis. */
+function fits(begin: readonly number[], size: Shape, strides: readonly number[], shape: Shape): boolean {
+  if (begin.length !== shape.length || size.length !== shape.length || strides.length !== shape.length) return false;
+  return shape.every((n, axis) => {
+    const last = begin[axis] + (size[axis] - 1) * strides[axis];
+    const inside = begin[axis] >= 0 && begin[axis] < n && last >= 0 && last < n;
+    return size[axis] === 0 || (size[axis] > 0 && inside && (strides[axis] !== 0 || size[axis] === 1));
+  });
+}
+
 /** x[begin + i·strides], i < size. */
 export function slice(x: Node, begin: readonly number[], size: Shape, strides: readonly number[] = begin.map(() => 1)): Node {
-  for (let axis = 0; axis < x.shape.length; axis++) {
-    const last = begin[axis] + (size[axis] - 1) * strides[axis];
-    if (size[axis] < 0 || (size[axis] > 0 && (begin[axis] < 0 || begin[axis] >= x.shape[axis] || last < 0 || last >= x.shape[axis]))) {
-      throw mismatch(`slice from [${begin.join(', ')}] of size [${size.join(', ')}] on axis ${axis}`, x);
-    }
+  if (!fits(begin, size, strides, x.shape)) {
+    throw mismatch(`slice from [${begin.join(', ')}] of size [${size.join(', ')}] and strides [${strides.join(', ')}]`, x);
   }
   if (sameShape(size, x.shape) && strides.every((stride, axis) => stride === 1 || size[axis] <= 1)) return x;
   if (x.op === 'broadcast') {
@@ -254,39 +285,48 @@ export function slice(x: Node, begin: readonly number[], size: Shape, strides: r
 
 /** Zeros of the given shape with x at begin + i·strides: the transpose of slice. */
 export function place(x: Node, begin: readonly number[], shape: Shape, strides: readonly number[] = begin.map(() => 1)): Node {
+  if (!fits(begin, x.shape, strides, shape)) {
+    throw mismatch(`place at [${begin.join(', ')}] with strides [${strides.join(', ')}] in [${shape.join(', ')}]`, x);
+  }
   if (sameShape(x.shape, shape) && strides.every((stride, axis) => stride === 1 || shape[axis] <= 1)) return x;
   if (uniformValue(x) === 0) return full(0, shape, x.dtype);
   return make('place', [x], {begin: [...begin], strides: [...strides]}, [...shape], x.dtype);
 }
 
 export function concat(parts: readonly Node[], axis: number): Node {
+  const dtype = commonType(parts);
   const kept = parts.filter(part => part.shape[axis] > 0);
-  if (kept.length === 0) return parts[0];
-  if (kept.length === 1) return kept[0];
+  if (kept.length <= 1) return relabel(kept[0] ?? parts[0], dtype);
   const first = kept[0];
   for (const part of kept) {
     if (part.shape.length !== first.shape.length || part.shape.some((n, i) => i !== axis && n !== first.shape[i])) throw mismatch(`concat along axis ${axis}`, first, part);
   }
   const total = kept.reduce((sum, part) => sum + part.shape[axis], 0);
-  const dtype = kept.some(part => part.dtype === 'float') ? 'float' : first.dtype;
   return make('concat', kept, {axis}, first.shape.map((n, i) => (i === axis ? total : n)), dtype);
 }
 
 // ------------------------------------------------------------------ indexing
 
+function requireTable(what: string, x: Node, table: Int32Array, length: number, range: number): void {
+  if (table.length === length && table.every(at => at >= -1 && at < range)) return;
+  throw mismatch(`${what} with a table of ${table.length} positions, which should be ${length} below ${range}`, x);
+}
+
 /** y[i] = x[table[i]] over flat positions, zero where the table says −1. */
 export function gather(x: Node, table: Int32Array, shape: Shape): Node {
+  requireTable('gather', x, table, sizeOf(shape), x.size);
   if (isOp(x, 'gather')) {
     const inner = x.attributes.table;
     return gather(x.operands[0], table.map(at => (at < 0 ? -1 : inner[at])), shape);
   }
-  if (x.op === 'reshape') return gather(x.operands[0], table, shape);
+  if (x.op === 'reshape') return relabel(gather(x.operands[0], table, shape), x.dtype);
   if (table.length === x.size && table.every((at, i) => at === i)) return reshape(x, shape);
   return make('gather', [x], {table}, [...shape], x.dtype);
 }
 
 /** y[table[i]] += x[i] over flat positions of zeros. */
 export function scatter(x: Node, table: Int32Array, shape: Shape): Node {
+  requireTable('scatter', x, table, x.size, sizeOf(shape));
   if (uniformValue(x) === 0) return full(0, shape, x.dtype);
   if (table.length === sizeOf(shape) && table.every((at, i) => at === i)) return reshape(x, shape);
   return make('scatter', [x], {table}, [...shape], x.dtype);
@@ -314,15 +354,17 @@ function droppedAxes(shape: Shape, axes: readonly number[]): Shape {
   return shape.filter((_, axis) => !axes.includes(axis));
 }
 
+/** Truth values add up to a count. */
+const summedType = (x: Node): DType => (x.dtype === 'float' ? 'float' : 'int');
+
 /** Sum over axes, which are dropped. */
 export function sum(x: Node, axes: readonly number[]): Node {
   const sorted = [...axes].sort((a, b) => a - b);
   if (sorted.length === 0) return x;
   const shape = droppedAxes(x.shape, sorted);
-  if (sorted.every(axis => x.shape[axis] === 1)) return reshape(x, shape);
-  const known = uniformValue(x);
-  const dtype = x.dtype === 'float' ? 'float' : 'int';
-  if (known === 0) return full(0, shape, dtype);
+  if (sorted.every(axis => x.shape[axis] === 1)) return view(x, shape, summedType(x));
+  const dtype = summedType(x);
+  if (uniformValue(x) === 0) return full(0, shape, dtype);
   return make('sum', [x], {axes: sorted}, shape, dtype);
 }
 
@@ -341,7 +383,7 @@ export function argExtreme(op: 'argMax' | 'argMin', x: Node, axis: number): Node
 }
 
 export function cumsum(x: Node, axis: number, exclusive: boolean, reverse: boolean): Node {
-  return make('cumsum', [x], {axis, exclusive, reverse}, x.shape, x.dtype);
+  return make('cumsum', [x], {axis, exclusive, reverse}, x.shape, summedType(x));
 }
 
 /** Sums away the axes that broadcasting added or stretched: the transpose of broadcastTo. */
@@ -410,11 +452,6 @@ export function cast(x: Node, dtype: DType): Node {
   return relabel(x, dtype);
 }
 
-/** The same numbers counted as another type. */
-function relabel(x: Node, dtype: DType): Node {
-  return {...x, dtype};
-}
-
 // ------------------------------------------------------------------ generic reconstruction
 
 /** The same primitive on other operands of the same shapes, through the constructors above. */
@@ -438,7 +475,7 @@ export function rebuild(node: Node, operands: readonly Node[]): Node {
       default: return make(node.op, operands, node.attributes, node.shape, node.dtype);
     }
   })();
-  return built.dtype === node.dtype ? built : relabel(built, node.dtype);
+  return relabel(built, node.dtype);
 }
 
 /** Row-major flat positions of every element of a strided view. */

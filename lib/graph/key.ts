@@ -34,7 +34,8 @@ function attributeKey(value: unknown): string {
     }
     return hash;
   }
-  return String(value);
+  // Names are quoted, so that none can be taken for a piece of the key.
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 /** The key of one node whose operands are already numbered. */
@@ -53,6 +54,6 @@ export function graphKey(graph: Graph): string {
     ids.set(node, ids.size);
     parts.push(structuralKey(node, node.operands.map(operand => ids.get(operand) ?? -1)));
   }
-  const outputs = graph.outputs.map(output => `${output.name}=${ids.get(output.node)}`);
+  const outputs = graph.outputs.map(output => `${JSON.stringify(output.name)}=${ids.get(output.node)}`);
   return `${parts.join('|')}>${outputs.join(',')}`;
 }

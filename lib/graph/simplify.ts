@@ -19,40 +19,51 @@ export function simplify(graph: Graph): Graph {
 
 /** Inputs are kept as they are (they are compared by identity, their names may repeat). */
 export function simplifyNodes(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
+  const canonical = canonicalizer(inputs);
+  // Operands first, so that the recursion below goes only through what a constructor has just built.
+  for (const node of topological(outputs)) canonical(node);
+  return outputs.map(canonical);
+}
+
+/** A function that gives the one node that stands for every node equal to its argument, simplified all the way down. */
+function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
   const results = new Map<Node, Node>();
   const interned = new Map<string, Node>();
   const ids = new Map<Node, number>();
-  const identify = (node: Node): number => {
-    let id = ids.get(node);
-    if (id === undefined) ids.set(node, (id = ids.size));
-    return id;
+  const adopt = (node: Node): Node => {
+    ids.set(node, ids.size);
+    results.set(node, node);
+    return node;
   };
-  inputs.forEach(identify);
+  inputs.forEach(adopt);
 
-  /** The one node that stands for every node equal to this one, and to whose operands the same was done. */
   const intern = (node: Node): Node => {
-    if (ids.has(node) || node.op === 'input') {
-      identify(node);
-      return node;
-    }
-    const operands = node.operands.map(intern);
-    const same = operands.every((operand, i) => operand === node.operands[i]);
-    const candidate = same ? node : {...node, operands};
-    const key = structuralKey(candidate, operands.map(identify));
+    const operandIds = node.operands.map(operand => ids.get(operand) ?? -1);
+    if (isCommutative(node)) operandIds.sort((a, b) => a - b);
+    const key = structuralKey(node, operandIds);
     const known = interned.get(key);
     if (known !== undefined) return known;
-    interned.set(key, candidate);
-    identify(candidate);
-    return candidate;
+    interned.set(key, node);
+    return adopt(node);
   };
 
-  for (const node of topological(outputs)) {
-    const operands = node.operands.map(operand => results.get(operand) ?? operand);
+  const canonical = (node: Node): Node => {
+    const done = results.get(node);
+    if (done !== undefined) return done;
+    if (node.op === 'input') return adopt(node);
+    const operands = node.operands.map(canonical);
     const changed = operands.some((operand, i) => operand !== node.operands[i]);
-    const rebuilt = changed ? rebuild(node, operands) : node;
-    results.set(node, intern(reduce(rebuilt)));
-  }
-  return outputs.map(output => results.get(output) ?? output);
+    const reduced = changed ? rebuild(node, operands) : reduce(node);
+    const result = reduced === node ? intern(node) : canonical(reduced);
+    results.set(node, result);
+    return result;
+  };
+  return canonical;
+}
+
+/** Functions of two values that are the same, to the last bit, with the two exchanged. */
+function isCommutative(node: Node): boolean {
+  return isOp(node, 'binary') && (node.attributes.fn === 'add' || node.attributes.fn === 'mul');
 }
 
 /** Evaluates what is known, and replaces computed positions that are. */

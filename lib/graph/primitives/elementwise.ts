@@ -12,6 +12,9 @@ interface UnaryRule {
 
 const one = scalar(1);
 
+/** 1 − x² as a product: exact to rounding also next to ±1, where the difference of squares is not. */
+const oneMinusSquare = (x: Node): Node => mul(sub(one, x), add(one, x));
+
 /** Value and derivative of every function of one argument. */
 export const unaryRules: {readonly [F in UnaryName]: UnaryRule} = {
   neg: {value: x => -x, derivative: x => full(-1, x.shape)},
@@ -28,15 +31,15 @@ export const unaryRules: {readonly [F in UnaryName]: UnaryRule} = {
   sin: {value: Math.sin, derivative: x => unary('cos', x)},
   cos: {value: Math.cos, derivative: x => neg(unary('sin', x))},
   tan: {value: Math.tan, derivative: (_, y) => add(unary('square', y), one)},
-  asin: {value: Math.asin, derivative: x => unary('rsqrt', sub(one, unary('square', x)))},
-  acos: {value: Math.acos, derivative: x => neg(unary('rsqrt', sub(one, unary('square', x))))},
+  asin: {value: Math.asin, derivative: x => unary('rsqrt', oneMinusSquare(x))},
+  acos: {value: Math.acos, derivative: x => neg(unary('rsqrt', oneMinusSquare(x)))},
   atan: {value: Math.atan, derivative: x => unary('reciprocal', add(unary('square', x), one))},
   sinh: {value: Math.sinh, derivative: x => unary('cosh', x)},
   cosh: {value: Math.cosh, derivative: x => unary('sinh', x)},
   tanh: {value: Math.tanh, derivative: (_, y) => sub(one, unary('square', y))},
   asinh: {value: Math.asinh, derivative: x => unary('rsqrt', add(unary('square', x), one))},
-  acosh: {value: Math.acosh, derivative: x => unary('rsqrt', sub(unary('square', x), one))},
-  atanh: {value: Math.atanh, derivative: x => unary('reciprocal', sub(one, unary('square', x)))},
+  acosh: {value: Math.acosh, derivative: x => unary('rsqrt', mul(sub(x, one), add(x, one)))},
+  atanh: {value: Math.atanh, derivative: x => unary('reciprocal', oneMinusSquare(x))},
   sigmoid: {value: sigmoid, derivative: (_, y) => mul(y, sub(one, y))},
   softplus: {value: softplus, derivative: x => unary('sigmoid', x)},
   erf: {value: erf, derivative: x => scale(unary('exp', neg(unary('square', x))), 2 / Math.sqrt(Math.PI))},
@@ -97,12 +100,14 @@ export const binaryRules: {readonly [F in BinaryName]: BinaryRule} = {
   bitwiseAnd: {value: (a, b) => a & b},
 };
 
-/** d(aᵇ) = b a^(b−1) da + aᵇ log a db; the second only where a > 0, as its limit at a = 0⁺ is 0. */
+/**
+ * d(aᵇ) = b a^(b−1) da + aᵇ log a db; the second only where a > 0, as its limit at a = 0⁺ is 0. Where
+ * b = 0 the first is zero, also at a = 0, where a^(b−1) is infinite.
+ */
 function powTangent(a: Node, b: Node, y: Node, da: Node | undefined, db: Node | undefined): Node | undefined {
   const exponent = uniformValue(b);
-  const byBase = da === undefined || exponent === 0
-    ? undefined
-    : mul(mul(b, exponent !== undefined ? binary('pow', a, scalar(exponent - 1)) : binary('pow', a, sub(b, one))), da);
+  const less = exponent !== undefined ? scalar(exponent - 1) : select(binary('equal', b, scalar(0)), one, sub(b, one));
+  const byBase = da === undefined || exponent === 0 ? undefined : mul(mul(b, binary('pow', a, less)), da);
   if (db === undefined) return byBase;
   const positive = binary('greater', a, scalar(0));
   const logarithm = unary('log', select(positive, a, full(1, a.shape)));

@@ -2,14 +2,17 @@
  * Linear systems and factorizations of small dense matrices, batched. Tangents after Giles (2008),
  * "An extended collection of matrix derivative results", and Murray (2016) for Cholesky.
  */
-import {add, addAll, binary, cholesky, constant, full, gatherAt, lu, luPermutation, matMul, mul, neg, reshape, solve, sub, transpose, triangularSolve} from '../build.js';
+import {add, addAll, broadcastTo, cholesky, constant, full, gatherAt, lu, luPermutation, matMul, mul, neg, reshape, solve, sub, transpose, triangularSolve} from '../build.js';
 import type {Node} from '../node.js';
 import type {Kernel, Primitive} from './primitive.js';
 import {rows} from './primitive.js';
 
 // ------------------------------------------------------------------ kernels
 
-/** In-place LU with partial pivoting of the n×n matrix at `at`; NaN marks a zero pivot's row, as no number is right there. */
+/**
+ * In-place LU with partial pivoting of the n×n matrix at `at`. A column without a pivot is left as it is
+ * (LAPACK's getrf): PA = LU still holds, U has a zero on its diagonal, and what divides by it is not finite.
+ */
 function factorize(a: Float64Array, at: number, n: number, pivots: Int32Array): void {
   for (let i = 0; i < n; i++) pivots[i] = i;
   for (let k = 0; k < n; k++) {
@@ -26,6 +29,7 @@ function factorize(a: Float64Array, at: number, n: number, pivots: Int32Array): 
       }
     }
     const pivot = a[at + k * n + k];
+    if (pivot === 0) continue;
     for (let i = k + 1; i < n; i++) {
       const factor = a[at + i * n + k] / pivot;
       a[at + i * n + k] = factor;
@@ -134,7 +138,7 @@ function manyColumns(b: Node, size: number, solveColumns: (b: Node) => Node): No
 function folded(operands: readonly Node[], batched: readonly boolean[], size: number): Node[] {
   return operands.map((x, k) => {
     const shape = batched[k] ? x.shape.slice(1) : x.shape;
-    const repeated = batched[k] ? x : binary('add', x, full(0, [size, ...shape]));
+    const repeated = batched[k] ? x : broadcastTo(x, [size, ...shape]);
     return reshape(repeated, [size * shape[0], ...shape.slice(1)]);
   });
 }

@@ -56,10 +56,10 @@ function everything(count: number, operandSize: number): Rows {
   });
 }
 
-/** Positions for each copy along a leading axis; those outside the range stay outside. */
-function batchedPositions(positions: Node, range: number, size: number): Node {
-  const shape = [size, ...positions.shape];
-  const offsets = constant(Float64Array.from({length: size}, (_, s) => s * range), [size, ...positions.shape.map(() => 1)], 'int');
+/** Positions, shared or one set for each copy, in a leading axis of copies; those outside the range stay outside. */
+function batchedPositions(positions: Node, isBatched: boolean, range: number, size: number): Node {
+  const shape = isBatched ? positions.shape : [size, ...positions.shape];
+  const offsets = constant(Float64Array.from({length: size}, (_, s) => s * range), [size, ...shape.slice(1).map(() => 1)], 'int');
   const inside = binary('and', binary('greaterEqual', positions, scalar(0)), binary('less', positions, scalar(range)));
   return select(broadcastTo(inside, shape), add(positions, offsets), broadcastTo(scalar(-1, 'int'), shape));
 }
@@ -76,8 +76,8 @@ export const gatherAtPrimitive: Primitive<'gatherAt'> = {
   dependence: (node, operand) => (operand === 1 ? 'none' : everything(node.size, node.operands[0].size)),
   batch(node, [x, positions], batched, size) {
     const range = node.operands[0].size;
-    if (!batched[1]) return gatherAt(x, batchedPositions(positions, range, size));
-    throw new Error('gatherAt with batched positions is not linear');
+    if (!batched[0]) return gatherAt(x, positions);
+    return gatherAt(x, batchedPositions(positions, batched[1], range, size));
   },
 };
 
@@ -93,7 +93,7 @@ export const scatterAtPrimitive: Primitive<'scatterAt'> = {
   transpose: (node, cotangent) => [gatherAt(cotangent, node.operands[1]), undefined],
   dependence: (node, operand) => (operand === 1 ? 'none' : everything(node.size, node.operands[0].size)),
   batch(node, [x, positions], batched, size) {
-    if (!batched[1]) return scatterAt(x, batchedPositions(positions, node.size, size), [size, ...node.shape]);
-    throw new Error('scatterAt with batched positions is not linear');
+    const copies = batched[0] ? x : broadcastTo(x, [size, ...x.shape]);
+    return scatterAt(copies, batchedPositions(positions, batched[1], node.size, size), [size, ...node.shape]);
   },
 };
