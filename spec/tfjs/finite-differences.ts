@@ -24,10 +24,17 @@ export function inDouble<T>(run: () => T): T {
   }
 }
 
-/** A reproducible stream of numbers in (0, 1): Lehmer's generator with Park and Miller's multiplier. */
+/**
+ * A reproducible stream of numbers in (0, 1): Lehmer's generator with Park and Miller's multiplier. The first
+ * few are dropped: those of neighbouring small seeds lie close together.
+ */
 export function stream(seed: number): () => number {
   let state = (Math.abs(Math.trunc(seed)) % 2147483646) + 1;
-  return () => (state = (state * 48271) % 2147483647) / 2147483647;
+  const next = (): number => (state = (state * 48271) % 2147483647) / 2147483647;
+  for (let i = 0; i < 4; i++) {
+    next();
+  }
+  return next;
 }
 
 export interface Point {

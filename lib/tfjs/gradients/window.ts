@@ -132,7 +132,7 @@ export const window: readonly tf.GradConfig[] = [
     gradFunc: (dy, [x], attrs) => ({
       x: () => {
         const [radius, bias, alpha, beta] = ['depthRadius', 'bias', 'alpha', 'beta'].map((name) => attrs[name] as number);
-        const channels = x.shape[3];
+        const [channels] = x.shape.slice(3);
         const near = weigh(channels, channels, (o, i) => (Math.abs(o - i) <= radius ? 1 : 0));
         const s = tf.add(tf.mul(transposedAlong(tf.square(x), 3, near), alpha), bias);
         const through = transposedAlong(tf.mul(tf.mul(single(dy), x), tf.pow(s, -beta - 1)), 3, near);
