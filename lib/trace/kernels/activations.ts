@@ -55,9 +55,4 @@ export const activations: Lowerings = {
   LeakyRelu: lower<Unary, tf.LeakyReluAttrs>(({x}, {alpha}) => prelu(x, scalar(alpha))),
   Prelu: lower<{x: Node; alpha: Node}>(({x, alpha}) => prelu(x, alpha)),
   Softmax: lower<{logits: Node}, tf.SoftmaxAttrs>(({logits}, {dim}) => softmax(logits, axisOf(dim, logits.shape))),
-  LogSoftmax: lower<{logits: Node}, tf.LogSoftmaxAttrs>(({logits}, {axis}) => {
-    const along = axisOf(axis, logits.shape);
-    const shifted = sub(logits, expandReduced(max(logits, [along]), logits.shape, [along]));
-    return sub(shifted, expandReduced(unary('log', sum(unary('exp', shifted), [along])), logits.shape, [along]));
-  }),
 };

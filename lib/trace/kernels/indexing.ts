@@ -187,8 +187,6 @@ function topK(x: Node, k: number): Node[] {
   return [reshape(gatherAt(x, positions), [...outer, k]), reshape(index, [...outer, k])];
 }
 
-type Sorted = {readonly sortedSequence: Node; readonly values: Node};
-
 export const indexing: Lowerings = {
   GatherV2: lower<{x: Node; indices: Node}, tf.GatherV2Attrs>(({x, indices}, {axis, batchDims}) =>
     gather(x, indices, tf.util.parseAxisParam(axis, [...x.shape])[0], batchDims ?? 0)),
@@ -200,8 +198,6 @@ export const indexing: Lowerings = {
   UnsortedSegmentSum: lower<{x: Node; segmentIds: Node}, tf.UnsortedSegmentSumAttrs>(({x, segmentIds}, {numSegments}) => segmentSum(x, segmentIds, numSegments)),
   Bincount: lower<{x: Node; weights: Node}, tf.BincountAttrs>(({x, weights}, {size}) => binCount(x, weights, size, false)),
   DenseBincount: lower<{x: Node; weights: Node}, tf.DenseBincountAttrs>(({x, weights}, {size, binaryOutput}) => binCount(x, weights, size, binaryOutput === true)),
-  SearchSorted: lower<Sorted, tf.SearchSortedAttrs>(({sortedSequence, values}, {side}) => searchSorted(sortedSequence, values, side)),
-  LowerBound: lower<Sorted>(({sortedSequence, values}) => searchSorted(sortedSequence, values, 'left')),
-  UpperBound: lower<Sorted>(({sortedSequence, values}) => searchSorted(sortedSequence, values, 'right')),
+  SearchSorted: lower<{sortedSequence: Node; values: Node}, tf.SearchSortedAttrs>(({sortedSequence, values}, {side}) => searchSorted(sortedSequence, values, side)),
   TopK: lower<Unary, tf.TopKAttrs>(({x}, {k}) => topK(x, k)),
 };

@@ -109,7 +109,7 @@ function batchToSpace(x: Node, blockShape: readonly number[], crops: Paddings): 
   const unfolded = getReshaped(shape, block, sizeOf(block));
   const folded = getReshapedPermuted(shape, block, sizeOf(block));
   const moved = reshape(transpose(reshape(x, unfolded), getPermuted(unfolded.length, block.length)), folded);
-  return slice(moved, getSliceBeginCoords(cropped, block.length), getSliceSize(folded, cropped, block.length));
+  return cut(moved, getSliceBeginCoords(cropped, block.length), getSliceSize(folded, cropped, block.length));
 }
 
 function depthToSpace(x: Node, block: number, dataFormat: 'NHWC' | 'NCHW'): Node {
@@ -145,7 +145,6 @@ export const shapes: Lowerings = {
   Unpack: lower<{value: Node}, tf.UnpackAttrs>(({value}, {axis}) => unpack(value, axisOf(axis, value.shape))),
   SplitV: lower<Unary, tf.SplitVAttrs>(({x}, {numOrSizeSplits, axis}) => split(x, numOrSizeSplits, axisOf(axis, x.shape))),
   Tile: lower<Unary, tf.TileAttrs>(({x}, {reps}) => tile(x, reps)),
-  BroadcastTo: lower<Unary, tf.BroadCastToAttrs>(({x}, {shape}) => broadcastTo(x, shape)),
   PadV2: lower<Unary, tf.PadV2Attrs>(({x}, {paddings, constantValue}) => pad(x, paddings, constantValue)),
   MirrorPad: lower<Unary, tf.MirrorPadAttrs>(({x}, {paddings, mode}) => mirrorPad(x, paddings, mode)),
   SpaceToBatchND: lower<Unary, tf.SpaceToBatchNDAttrs>(({x}, {blockShape, paddings}) => spaceToBatch(x, blockShape, paddings)),
