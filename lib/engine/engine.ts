@@ -21,6 +21,8 @@ export interface Programs {
 export interface Executable {
   /** The buffer of an input or output, row-major; the same array for the executable's whole life. */
   buffer(name: string): Float64Array;
+  /** The same, or undefined where no program has such an input or output. */
+  find(name: string): Float64Array | undefined;
   /** Runs one program: reads its inputs' buffers, writes its outputs'. Allocates nothing. */
   run(program: string): void;
 }

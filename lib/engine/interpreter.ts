@@ -27,11 +27,8 @@ export const interpreter: Engine = {
     const instructions = new Map<string, readonly Instruction[]>();
     for (const [name, graph] of Object.entries(programs)) instructions.set(name, compileGraph(graph, buffers));
     return {
-      buffer(name) {
-        const found = buffers.get(name);
-        if (found === undefined) throw new Error(`no buffer is called ${name}`);
-        return found;
-      },
+      buffer: name => namedBuffer(buffers, name),
+      find: name => buffers.get(name),
       run(program) {
         const list = instructions.get(program);
         if (list === undefined) throw new Error(`no program is called ${program}`);

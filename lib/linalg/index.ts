@@ -18,7 +18,7 @@ type Input = tf.Tensor | tf.TensorLike;
  *
  * @throws ShapeError; SingularMatrixError with `data.batch`, `data.rows` (those that depend on the rows above them).
  */
-function solve(a: Input, b: Input, {adjoint = false}: {adjoint?: boolean} = {}): tf.Tensor {
+export function solve(a: Input, b: Input, {adjoint = false}: {adjoint?: boolean} = {}): tf.Tensor {
   return tf.tidy(() =>
     withRightSide('linalg.solve', squareMatrices('linalg.solve', 'a', a), b, (left, right) => runSolve(left, right, adjoint)),
   );
@@ -31,7 +31,7 @@ function solve(a: Input, b: Input, {adjoint = false}: {adjoint?: boolean} = {}):
  *
  * @throws ShapeError; SingularMatrixError (code 'not-positive-definite') with `data.batch`, `data.row`.
  */
-function cholesky(a: Input): tf.Tensor {
+export function cholesky(a: Input): tf.Tensor {
   return tf.tidy(() => symmetricFactor('linalg.cholesky', a));
 }
 
@@ -45,7 +45,7 @@ function symmetricFactor(operation: string, a: Input): tf.Tensor {
  *
  * @throws ShapeError; SingularMatrixError where L has a zero on its diagonal.
  */
-function choleskySolve(l: Input, b: Input): tf.Tensor {
+export function choleskySolve(l: Input, b: Input): tf.Tensor {
   return tf.tidy(() =>
     withRightSide('linalg.choleskySolve', squareMatrices('linalg.choleskySolve', 'l', l), b, (left, right) =>
       runTriangularSolve(left, runTriangularSolve(left, right, true, false), true, true),
@@ -59,7 +59,7 @@ function choleskySolve(l: Input, b: Input): tf.Tensor {
  *
  * @throws ShapeError; SingularMatrixError where the diagonal has a zero.
  */
-function triangularSolve(a: Input, b: Input, {lower = true, adjoint = false}: {lower?: boolean; adjoint?: boolean} = {}): tf.Tensor {
+export function triangularSolve(a: Input, b: Input, {lower = true, adjoint = false}: {lower?: boolean; adjoint?: boolean} = {}): tf.Tensor {
   return tf.tidy(() =>
     withRightSide('linalg.triangularSolve', squareMatrices('linalg.triangularSolve', 'a', a), b, (left, right) =>
       runTriangularSolve(left, right, lower, adjoint),
@@ -74,7 +74,7 @@ function triangularSolve(a: Input, b: Input, {lower = true, adjoint = false}: {l
  *
  * @throws ShapeError.
  */
-function lu(a: Input): {lu: tf.Tensor; p: tf.Tensor} {
+export function lu(a: Input): {lu: tf.Tensor; p: tf.Tensor} {
   return tf.tidy(() => {
     const [factors, p] = runLu(squareMatrices('linalg.lu', 'a', a));
     return {lu: factors, p};
@@ -86,7 +86,7 @@ function lu(a: Input): {lu: tf.Tensor; p: tf.Tensor} {
  *
  * @throws as `solve`.
  */
-function inv(a: Input, {adjoint = false}: {adjoint?: boolean} = {}): tf.Tensor {
+export function inv(a: Input, {adjoint = false}: {adjoint?: boolean} = {}): tf.Tensor {
   return tf.tidy(() => {
     const matrices = squareMatrices('linalg.inv', 'a', a);
     return withRightSide('linalg.inv', matrices, identity(matrices.shape[matrices.rank - 1]), (left, right) =>
@@ -102,7 +102,7 @@ function inv(a: Input, {adjoint = false}: {adjoint?: boolean} = {}): tf.Tensor {
  *
  * @throws ShapeError; SingularMatrixError from the gradient of a singular matrix with n > 3.
  */
-function det(a: Input): tf.Tensor {
+export function det(a: Input): tf.Tensor {
   return tf.tidy(() => {
     const matrices = squareMatrices('linalg.det', 'a', a);
     const n = matrices.shape[matrices.rank - 1];
@@ -150,12 +150,13 @@ const diagonal = (a: tf.Tensor, n: number): tf.Tensor => tf.sum(tf.mul(a, identi
  *
  * @throws as `cholesky`.
  */
-function logdet(a: Input): tf.Tensor {
+export function logdet(a: Input): tf.Tensor {
   return tf.tidy(() => {
     const l = symmetricFactor('linalg.logdet', a);
     return tf.mul(tf.sum(tf.log(diagonal(l, l.shape[l.rank - 1])), -1), 2);
   });
 }
 
+/** All of them under one name, as tf.linalg has them. */
 export const linalg = {solve, cholesky, choleskySolve, lu, triangularSolve, inv, det, logdet};
 export {LinalgCholesky, LinalgLu, LinalgSolve, LinalgTriangularSolve} from './kernels.js';

@@ -67,12 +67,12 @@ function sizes(a: TensorInfo, b: TensorInfo): {n: number; k: number; batch: numb
   return {n, k, batch: a.shape.slice(0, -2).reduce((count, size) => count * size, 1)};
 }
 
-function solve({inputs, backend, attrs}: Call): TensorInfo {
+function solve({inputs, backend, attrs}: Call): TensorInfo[] {
   const [a, b] = [input(inputs, 'a'), input(inputs, 'b')];
   const adjoint = attrs?.['adjoint'] === true;
   return nativeOr(
     backend,
-    (native) => nativeSolve(native, a, b, adjoint),
+    (native) => [nativeSolve(native, a, b, adjoint)],
     () => {
       const {n, k, batch} = sizes(a, b);
       const matrices = read(backend, a);
@@ -91,17 +91,17 @@ function solve({inputs, backend, attrs}: Call): TensorInfo {
         }
         columns.set(solveLu(factor, p, n, columns, k, adjoint));
       }
-      return write(backend, x, b.shape);
+      return [write(backend, x, b.shape)];
     },
   );
 }
 
-function triangularSolve({inputs, backend, attrs}: Call): TensorInfo {
+function triangularSolve({inputs, backend, attrs}: Call): TensorInfo[] {
   const [a, b] = [input(inputs, 'a'), input(inputs, 'b')];
   const triangle = {lower: attrs?.['lower'] !== false, adjoint: attrs?.['adjoint'] === true, unit: false};
   return nativeOr(
     backend,
-    (native) => nativeTriangularSolve(native, a, b, triangle.lower, triangle.adjoint),
+    (native) => [nativeTriangularSolve(native, a, b, triangle.lower, triangle.adjoint)],
     () => {
       const {n, k, batch} = sizes(a, b);
       const matrices = read(backend, a);
@@ -119,7 +119,7 @@ function triangularSolve({inputs, backend, attrs}: Call): TensorInfo {
         }
         solveTriangular(matrix, n, x.subarray(i * n * k, (i + 1) * n * k), k, triangle);
       }
-      return write(backend, x, b.shape);
+      return [write(backend, x, b.shape)];
     },
   );
 }
@@ -133,11 +133,11 @@ function zeroOnDiagonal(matrix: Float64Array, n: number): number {
   return none;
 }
 
-function cholesky({inputs, backend}: Call): TensorInfo {
+function cholesky({inputs, backend}: Call): TensorInfo[] {
   const a = input(inputs, 'a');
   return nativeOr(
     backend,
-    (native) => finiteOrRefused(native, nativeCholesky(native, a)),
+    (native) => [nativeCholesky(native, a)],
     () => {
       const {n, batch} = sizes(a, a);
       const factors = read(backend, a);
@@ -157,18 +157,9 @@ function cholesky({inputs, backend}: Call): TensorInfo {
           );
         }
       }
-      return write(backend, factors, a.shape);
+      return [write(backend, factors, a.shape)];
     },
   );
-}
-
-/** TensorFlow answers an indefinite matrix with NaN from version 2.9 on, with an error before. */
-function finiteOrRefused(backend: NativeBackend & tf.KernelBackend, factor: TensorInfo): TensorInfo {
-  if (isFinite(backend.readSync(factor.dataId) as Float32Array)) {
-    return factor;
-  }
-  backend.disposeData(factor.dataId);
-  throw new Error('The native Cholesky factor is not finite.');
 }
 
 function lu({inputs, backend}: Call): TensorInfo[] {
@@ -196,15 +187,24 @@ function lu({inputs, backend}: Call): TensorInfo[] {
   );
 }
 
-/** The native operation where there is one; where it refuses, double precision decides and explains. */
-function nativeOr<T>(backend: tf.KernelBackend, native: (backend: NativeBackend & tf.KernelBackend) => T, double: () => T): T {
-  if (isNative(backend)) {
-    try {
-      return native(backend);
-    } catch {
-      return double();
-    }
+/**
+ * The native operation where there is one; where it refuses, with an error or with entries that are not finite (which
+ * of the two differs between operations and versions), double precision decides and explains.
+ */
+function nativeOr(backend: tf.KernelBackend, native: (backend: NativeBackend) => tf.Tensor[], double: () => TensorInfo[]): TensorInfo[] {
+  if (!isNative(backend)) {
+    return double();
   }
+  let outputs: tf.Tensor[];
+  try {
+    outputs = native(backend);
+  } catch {
+    return double();
+  }
+  if (outputs.every(({dataId}) => isFinite(backend.readSync(dataId) as Float32Array))) {
+    return outputs;
+  }
+  tf.dispose(outputs);
   return double();
 }
 
@@ -226,7 +226,7 @@ function singular(operation: string, matrix: Float64Array, n: number, index: num
   );
 }
 
-const kernels: Record<string, (call: Call) => TensorInfo | TensorInfo[]> = {
+const kernels: Record<string, (call: Call) => TensorInfo[]> = {
   [LinalgSolve]: solve,
   [LinalgTriangularSolve]: triangularSolve,
   [LinalgCholesky]: cholesky,
@@ -239,7 +239,10 @@ for (const backendName of backends) {
       tf.registerKernel({
         kernelName,
         backendName,
-        kernelFunc: ({inputs, backend, attrs}) => kernel({inputs, backend: backend as tf.KernelBackend, attrs}),
+        kernelFunc: ({inputs, backend, attrs}) => {
+          const outputs = kernel({inputs, backend: backend as tf.KernelBackend, attrs});
+          return outputs.length === 1 ? outputs[0] : outputs;
+        },
       });
     }
   }

@@ -1,9 +1,10 @@
 /**
  * The same operations as TensorFlow's own kernels, on the backend of tfjs-node. They are float32
- * throughout (LAPACK-like routines of Eigen), and refuse a matrix without saying which: the caller
- * then repeats the work in double precision, which either succeeds or names the row.
+ * throughout, and answer a matrix they cannot factor with an error that does not say which it was, or with
+ * entries that are not finite: the caller then repeats the work in double precision, which either succeeds or
+ * names the row.
  */
-import type {TensorInfo} from '@tensorflow/tfjs';
+import type {Tensor, TensorInfo} from '@tensorflow/tfjs';
 
 interface Attribute {
   name: string;
@@ -14,8 +15,8 @@ interface Attribute {
 /** What this file needs of tfjs-node's backend (its own typings come with an optional package). */
 export interface NativeBackend {
   binding: {TF_ATTR_BOOL: number; TF_ATTR_TYPE: number; TF_FLOAT: number; TF_INT32: number};
-  executeSingleOutput(name: string, attributes: Attribute[], inputs: TensorInfo[]): TensorInfo;
-  executeMultipleOutputs(name: string, attributes: Attribute[], inputs: TensorInfo[], outputs: number): TensorInfo[];
+  executeSingleOutput(name: string, attributes: Attribute[], inputs: TensorInfo[]): Tensor;
+  executeMultipleOutputs(name: string, attributes: Attribute[], inputs: TensorInfo[], outputs: number): Tensor[];
 }
 
 export function isNative(backend: object): backend is NativeBackend {
@@ -25,20 +26,20 @@ export function isNative(backend: object): backend is NativeBackend {
 const floatType = ({binding}: NativeBackend): Attribute => ({name: 'T', type: binding.TF_ATTR_TYPE, value: binding.TF_FLOAT});
 const flag = ({binding}: NativeBackend, name: string, value: boolean): Attribute => ({name, type: binding.TF_ATTR_BOOL, value});
 
-export const nativeSolve = (backend: NativeBackend, a: TensorInfo, b: TensorInfo, adjoint: boolean): TensorInfo =>
+export const nativeSolve = (backend: NativeBackend, a: TensorInfo, b: TensorInfo, adjoint: boolean): Tensor =>
   backend.executeSingleOutput('MatrixSolve', [flag(backend, 'adjoint', adjoint), floatType(backend)], [a, b]);
 
-export const nativeTriangularSolve = (backend: NativeBackend, a: TensorInfo, b: TensorInfo, lower: boolean, adjoint: boolean): TensorInfo =>
+export const nativeTriangularSolve = (backend: NativeBackend, a: TensorInfo, b: TensorInfo, lower: boolean, adjoint: boolean): Tensor =>
   backend.executeSingleOutput(
     'MatrixTriangularSolve',
     [flag(backend, 'lower', lower), flag(backend, 'adjoint', adjoint), floatType(backend)],
     [a, b],
   );
 
-export const nativeCholesky = (backend: NativeBackend, a: TensorInfo): TensorInfo =>
+export const nativeCholesky = (backend: NativeBackend, a: TensorInfo): Tensor =>
   backend.executeSingleOutput('Cholesky', [floatType(backend)], [a]);
 
-export const nativeLu = (backend: NativeBackend, a: TensorInfo): TensorInfo[] =>
+export const nativeLu = (backend: NativeBackend, a: TensorInfo): Tensor[] =>
   backend.executeMultipleOutputs(
     'Lu',
     [floatType(backend), {name: 'output_idx_type', type: backend.binding.TF_ATTR_TYPE, value: backend.binding.TF_INT32}],

@@ -6,8 +6,8 @@
 import { SingularMatrixError } from '../errors.js';
 import { loadDense } from './dense-lu.js';
 import { DirectFactor } from './direct.js';
-import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite } from './singularity.js';
-import { EPSILON, type Analysis, type Factor, type LinearSolver, type Pattern } from './solver.js';
+import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite, ZERO_PIVOT } from './singularity.js';
+import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
 
 /** Dense Cholesky; refuses a matrix that is not positive definite, naming the row where that shows. */
 export function cholesky(): LinearSolver {
@@ -114,7 +114,7 @@ export class CholeskyFactor extends DirectFactor {
           return 0;
         }
         smallest = Math.min(smallest, size);
-        if (pivot === 0) pivot = EPSILON * diagonal[k];
+        if (pivot === 0) pivot = ZERO_PIVOT * diagonal[k];
         diagonal[k] = pivot;
         const reciprocal = 1 / pivot;
         a[top + k] = reciprocal;

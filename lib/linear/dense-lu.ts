@@ -6,7 +6,8 @@
  * are updated four pivots at a time, which reads and writes the trailing matrix a quarter as often.
  */
 import { DirectFactor } from './direct.js';
-import { EPSILON, type Analysis, type Factor, type LinearSolver, type Pattern } from './solver.js';
+import { ZERO_PIVOT } from './singularity.js';
+import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
 
 /** Dense LU with scaled partial pivoting, for any square matrix. */
 export function lu(): LinearSolver {
@@ -114,8 +115,7 @@ function loadScaled(values: Float64Array, a: Float64Array, n: number, scale: Flo
 
 /**
  * Finds and swaps in the pivot of column k, and leaves its reciprocal on the diagonal. Returns the
- * pivot's scaled size. A column of zeros gets ε times its row's scale instead, so that the elimination
- * can be finished and the null vectors be found.
+ * pivot's scaled size. A column of zeros gets a stand-in, so that the elimination can be finished and the null vectors be found.
  */
 function pivot(a: Float64Array, n: number, k: number, pivots: Int32Array, scale: Float64Array): number {
   let best = Math.abs(a[k * n + k]) * scale[k];
@@ -139,7 +139,7 @@ function pivot(a: Float64Array, n: number, k: number, pivots: Int32Array, scale:
     }
   }
   const diagonal = k * n + k;
-  if (best === 0) a[diagonal] = EPSILON * (scale[k] > 0 ? 1 / scale[k] : 1);
+  if (best === 0) a[diagonal] = ZERO_PIVOT * (scale[k] > 0 ? 1 / scale[k] : 1);
   a[diagonal] = 1 / a[diagonal];
   return best;
 }

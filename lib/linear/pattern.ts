@@ -97,9 +97,24 @@ export function transpose(pattern: Pattern): Transpose {
 
 /** Every entry (i, j) has its (j, i). */
 export function structurallySymmetric(pattern: Pattern): boolean {
-  if (pattern.dense) return true;
+  return structuralSymmetry(pattern) === 1;
+}
+
+/** The share of off-diagonal entries whose mirror image is an entry too; 1 when there are none. */
+export function structuralSymmetry(pattern: Pattern): number {
+  if (pattern.dense) return 1;
+  const { n, rowPointers, columns } = pattern;
   const { columnPointers, rows } = transpose(pattern);
-  for (let i = 0; i <= pattern.n; i++) if (columnPointers[i] !== pattern.rowPointers[i]) return false;
-  for (let p = 0; p < rows.length; p++) if (rows[p] !== pattern.columns[p]) return false;
-  return true;
+  let mirrored = 0;
+  let total = 0;
+  for (let i = 0; i < n; i++) {
+    let q = columnPointers[i];
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
+      if (columns[p] === i) continue;
+      total++;
+      while (q < columnPointers[i + 1] && rows[q] < columns[p]) q++;
+      if (q < columnPointers[i + 1] && rows[q] === columns[p]) mirrored++;
+    }
+  }
+  return total === 0 ? 1 : mirrored / total;
 }

@@ -23,6 +23,12 @@ export const SUSPICIOUS_PIVOT = EPSILON ** (2 / 3);
  */
 const NULL_VECTOR_SHARE = 1e-6;
 
+/**
+ * What stands in for a pivot that is exactly zero, relative to its row: so small that no scaling of the
+ * columns makes it look honest, and so large that its reciprocal stays far from overflow.
+ */
+export const ZERO_PIVOT = 1e-150;
+
 /** What the examination needs of a factor; zero pivots have been replaced, so the solves go through. */
 export interface Examined {
   readonly n: number;

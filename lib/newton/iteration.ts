@@ -58,7 +58,7 @@ const noiseFactor = 32;
 export class NewtonIteration {
   readonly history: number[] = [];
   /** The reason of the last failure, where an error stands behind it. */
-  cause: Error | undefined;
+  cause: StiffgradError | undefined;
   private readonly delta: Float64Array;
   private readonly test: Float64Array;
   private readonly base: Float64Array;
@@ -149,7 +149,7 @@ export class NewtonIteration {
       if (!allFinite(residual)) return 'not-finite';
 
       // The next correction, estimated with the factor at hand, is the error left in z.
-      const quick = this.direct;
+      const quick = this.direct && (options.iterations === undefined || options.jacobian !== 'fresh');
       if (quick) this.solve(factor, residual, test);
       const left = quick ? this.scaledSize(test) : size;
       const small = this.scaledResidual() <= 1;

@@ -29,15 +29,18 @@ export class CompiledStep {
     return this.ownJacobian;
   }
 
+  /** The analysis last used: what the statistics show. */
+  currentAnalysis: Analysis | undefined;
+
   /** The solver's symbolic work for this step's Jacobian, done once. */
   analysis(solver: LinearSolver, key: string): Analysis {
     const known = this.analyses.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return (this.currentAnalysis = known);
     const {jacobian} = this;
     if (jacobian === undefined) throw new Error('an explicit scheme has no linear system');
     const analysis = this.timed(() => solver.analyze(jacobian.pattern));
     this.analyses.set(key, analysis);
-    return analysis;
+    return (this.currentAnalysis = analysis);
   }
 
   get start(): Executable {

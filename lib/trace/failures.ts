@@ -84,7 +84,7 @@ const aboutShapes = /shape|rank|dimension|\bdims?\b|\baxis|\baxes|broadcast|\bsi
 
 /** Any error of a term as one that names it; errors that are the user's own pass unchanged. */
 export function located(error: unknown, term: string): unknown {
-  if (error instanceof StiffgradError) return error instanceof ShapeError && error.data['term'] === undefined ? shapeError(error, term, error) : error;
+  if (error instanceof StiffgradError) return locatedOwn(error, term);
   if (!(error instanceof Error) || error.constructor !== Error) return error;
   const kernel = unknownKernel.exec(error.message)?.[1];
   if (kernel !== undefined) return caused(unsupportedKernel(term, kernel), error);
@@ -93,11 +93,14 @@ export function located(error: unknown, term: string): unknown {
     const sentence = `takes tf.grad through the tfjs kernel ${gradient}, for which tfjs has no gradient. Write that gradient by hand, or with other operations.`;
     return caused(traceError('missing-gradient', term, sentence, {kernel: gradient}), error);
   }
-  return aboutShapes.test(error.message) ? shapeError(error, term) : error;
+  return aboutShapes.test(error.message) ? caused(new ShapeError('shape-mismatch', `${at(term)}: ${error.message}`, {term}), error) : error;
 }
 
-function shapeError(error: Error, term: string, known?: StiffgradError): ShapeError {
-  return caused(new ShapeError(known?.code ?? 'shape-mismatch', `${at(term)}: ${error.message}`, {...known?.data, term}), error);
+/** Errors of ours that were thrown where the term was not known. */
+function locatedOwn(error: StiffgradError, term: string): StiffgradError {
+  const kind = error instanceof ShapeError ? ShapeError : error instanceof TraceError ? TraceError : undefined;
+  if (kind === undefined || error.data['term'] !== undefined) return error;
+  return caused(new kind(error.code, `${at(term)}: ${error.message}`, {...error.data, term}), error);
 }
 
 function caused<E extends Error>(error: E, cause: unknown): E {

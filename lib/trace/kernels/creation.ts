@@ -4,7 +4,6 @@ import {binary, cast, constant, full, place, reshape, select} from '../../graph/
 import type {Node} from '../../graph/node.js';
 import type {Lowerings, Unary} from '../lowering.js';
 import {lower, typeOf} from '../lowering.js';
-import {notTensors} from '../failures.js';
 
 /** tfjs's rules: a step against the direction gives nothing, but a step of 1 turns around by itself. */
 function range(start: number, stop: number, step: number): Float64Array {
@@ -32,10 +31,7 @@ function diag(x: Node): Node {
 }
 
 export const creation: Lowerings = {
-  Fill: lower<unknown, tf.FillAttrs>((_, {shape, value, dtype}) => {
-    if (typeof value === 'string') throw notTensors('tf.fill', 'cannot hold text in a traced function.');
-    return full(Number(value), shape, typeOf(dtype ?? 'float32'));
-  }),
+  Fill: lower<unknown, tf.FillAttrs>((_, {shape, value, dtype}) => full(Number(value), shape, typeOf(dtype ?? tf.util.inferDtype(value)))),
   Range: lower<unknown, tf.RangeAttrs>((_, {start, stop, step, dtype}) => {
     const values = range(start, stop, step);
     return constant(values, [values.length], typeOf(dtype));

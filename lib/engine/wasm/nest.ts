@@ -1,0 +1,122 @@
+/**
+ * A loop nest: axes with sizes, and what is done at its points. It begins with as few axes as its
+ * results need and is divided only where a value inside has to be told row from column, so chains of
+ * elementwise functions of any rank are one long loop. Where a value is put together from parts
+ * (concat, place), an axis is cut there, and each piece has an expression of its own.
+ */
+import type {Node} from '../../graph/node.js';
+import {isOp, stridesOf} from '../../graph/node.js';
+import {mergeAxes, placeStrides, tableView} from './view.js';
+
+/** How a point's value enters the result. */
+export type Combine = 'store' | 'sum' | 'max' | 'min' | 'scatter' | 'scatterAt';
+
+export interface Root {
+  /** The value whose storage is written. */
+  readonly node: Node;
+  /** What is evaluated at the points: the node itself, or its operand for a reduction or scattering. */
+  readonly source: Node;
+  readonly combine: Combine;
+  /** The result is zeroed first: its nest does not reach every element. */
+  readonly clear: boolean;
+  /** Flat position of the point in the source, by axis of the nest. */
+  sourceSteps: number[];
+  /** Flat position in the result; 0 along the axes that are reduced. */
+  resultSteps: number[];
+  readonly resultOffset: number;
+  /** For a scatter: entry of the table by axis. */
+  tableSteps: number[];
+  readonly table: Int32Array | undefined;
+}
+
+export interface Axis {
+  readonly size: number;
+  /** Ascending positions where a new piece begins, without 0 and size. */
+  readonly cuts: readonly number[];
+}
+
+export interface Nest {
+  axes: Axis[];
+  readonly roots: readonly Root[];
+  /** The axes follow the results' and sources' memory in order; such nests may be joined. */
+  readonly flat: boolean;
+}
+
+/** Divides an axis in two, outer × inner; its cuts are forgotten and will be asked for again. */
+export function divide(nest: Nest, axis: number, inner: number): void {
+  const {size} = nest.axes[axis];
+  nest.axes.splice(axis, 1, {size: size / inner, cuts: []}, {size: inner, cuts: []});
+  for (const root of nest.roots) {
+    for (const steps of [root.sourceSteps, root.resultSteps, root.tableSteps]) steps.splice(axis, 1, steps[axis] * inner, steps[axis]);
+  }
+}
+
+export function cut(nest: Nest, axis: number, at: number): void {
+  const {size, cuts} = nest.axes[axis];
+  if (cuts.includes(at)) return;
+  nest.axes[axis] = {size, cuts: [...cuts, at].sort((a, b) => a - b)};
+}
+
+/** The nest that computes one stored value. */
+export function nestOf(node: Node): Nest {
+  if (isOp(node, 'sum') || isOp(node, 'max') || isOp(node, 'min')) return reductionNest(node, node.op, node.attributes.axes);
+  if (isOp(node, 'scatter')) return scatterNest(node);
+  if (node.op === 'scatterAt') return flatNest(node, node.operands[0], 'scatterAt');
+  if (isOp(node, 'place') && isSpread(node)) return spreadNest(node);
+  return flatNest(node, node, 'store');
+}
+
+/** A place whose elements stand apart is written by its operand's elements, over zeros. */
+export function isSpread(node: Node<'place'>): boolean {
+  return node.attributes.strides.some((stride, axis) => stride !== 1 && node.operands[0].shape[axis] > 1);
+}
+
+function flatNest(node: Node, source: Node, combine: Combine): Nest {
+  const steps = source.size === 1 ? [] : [1];
+  const axes = source.size === 1 ? [] : [{size: source.size, cuts: []}];
+  const root: Root = {
+    node, source, combine, clear: combine === 'scatterAt', sourceSteps: steps, resultSteps: [...steps], resultOffset: 0, tableSteps: steps.map(() => 0), table: undefined,
+  };
+  return {axes, roots: [root], flat: combine === 'store'};
+}
+
+function reductionNest(node: Node, combine: Combine, reduced: readonly number[]): Nest {
+  const source = node.operands[0];
+  const strides = stridesOf(source.shape);
+  const kept = source.shape.map((_, axis) => axis).filter(axis => !reduced.includes(axis));
+  const resultStrides = stridesOf(node.shape);
+  const keptAxes = mergeAxes(kept.map(axis => source.shape[axis]), kept.map(axis => strides[axis]), resultStrides);
+  const reducedAxes = mergeAxes(reduced.map(axis => source.shape[axis]), reduced.map(axis => strides[axis]));
+  const sourceSteps = [...keptAxes.strides[0], ...reducedAxes.strides[0]];
+  const axes = [...keptAxes.shape, ...reducedAxes.shape].map(size => ({size, cuts: []}));
+  const inOrder = [...axes].reverse().reduce<{step: number; same: boolean}>(
+    ({step, same}, {size}, i) => ({step: step * size, same: same && sourceSteps[axes.length - 1 - i] === step}), {step: 1, same: true},
+  ).same;
+  const root: Root = {
+    node, source, combine, clear: false, sourceSteps,
+    resultSteps: [...keptAxes.strides[1], ...reducedAxes.shape.map(() => 0)],
+    resultOffset: 0, tableSteps: axes.map(() => 0), table: undefined,
+  };
+  return {axes, roots: [root], flat: inOrder};
+}
+
+function scatterNest(node: Node<'scatter'>): Nest {
+  const [source] = node.operands;
+  const view = tableView(node.attributes.table, source.shape);
+  const steps = stridesOf(view.shape);
+  const root: Root = {
+    node, source, combine: 'scatter', clear: true,
+    sourceSteps: steps, resultSteps: [...view.strides], resultOffset: view.offset, tableSteps: [...view.tableStrides], table: view.table,
+  };
+  return {axes: view.shape.map(size => ({size, cuts: []})), roots: [root], flat: false};
+}
+
+function spreadNest(node: Node<'place'>): Nest {
+  const view = placeStrides(node);
+  const steps = stridesOf(view.shape);
+  const root: Root = {
+    node, source: node.operands[0], combine: 'store', clear: true,
+    sourceSteps: steps, resultSteps: [...view.strides], resultOffset: view.offset, tableSteps: view.shape.map(() => 0), table: undefined,
+  };
+  return {axes: view.shape.map(size => ({size, cuts: []})), roots: [root], flat: false};
+}

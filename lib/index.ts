@@ -1,0 +1,17 @@
+/** stiffgrad: differentiable simulation of stiff systems for TensorFlow.js. */
+import './tfjs/repair.js';
+
+export * from './errors.js';
+export {implicitAdjoint, unrolledAdjoint, type Adjoint} from './adjoint/index.js';
+export {linalg} from './linalg/index.js';
+export {auto, cg, cholesky, gmres, lu, minres, type LinearSolver} from './linear/index.js';
+export {backtracking, full, newton, subSteps, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
+export * from './scheme/index.js';
+export {simulate, type Cotangent, type Pullback, type Tangent} from './simulate/simulate.js';
+export type {SimulateOptions, SaveAt, Progress} from './simulate/options.js';
+export type {Initial} from './simulate/prepare.js';
+export type {Stats, Trajectory} from './simulate/trajectory.js';
+export {mechanics, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
+export type {Numeric} from './system/numeric.js';
+export {ode, type Derivative, type OdeSystem} from './system/ode.js';
+export type {NumericParams, Params} from './system/params.js';

@@ -1,0 +1,367 @@
+/**
+ * Sparse L D Lᵀ of a symmetric matrix, definite or not: ordered by minimum degree, in supernodes, every
+ * pivot on the diagonal in an order fixed in advance, so that a new factorization is pure arithmetic.
+ *
+ * Definite matrices need no more. For an indefinite one (a KKT matrix [A Gᵀ; G 0]) two things replace
+ * the search for pivots. Each row without a diagonal entry is matched with a neighbour that is eliminated
+ * right before it, so that its pivot is never a structural zero. And a pivot that is still too small is
+ * enlarged to √ε of its scale, the solve being corrected by iterative refinement (static pivoting, as
+ * in PARDISO: Schenk & Gärtner 2006). Every solve of an indefinite matrix is checked by its residual.
+ */
+import { StiffgradError } from '../errors.js';
+import { DirectFactor } from './direct.js';
+import { eliminate } from './elimination.js';
+import { inverse, symmetricGraph } from './graph.js';
+import { pairedOrdering } from './kkt-ordering.js';
+import type { OrderingName } from './ordering.js';
+import { backwardError } from './refinement.js';
+import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite } from './singularity.js';
+import { EPSILON, type Analysis, type Factor, type LinearSolver, type Pattern } from './solver.js';
+import { sparseLu } from './sparse-lu.js';
+import { Supernodal } from './supernodal.js';
+import { supernodes, type Supernodes } from './supernodes.js';
+
+export interface LdltOptions {
+  /** Default 'amd'. */
+  readonly ordering?: OrderingName;
+}
+
+/**
+ * A pivot below this share of its scale is enlarged to it: the error made is then of size √ε and the
+ * factor grows by 1/√ε, which balances the two (Li & Demmel 1998; the same in SuperLU_DIST).
+ */
+const PIVOT_FLOOR = Math.sqrt(EPSILON);
+
+/** Refinement ends here: a backward error of some ε, as after a solve with pivoting. */
+const REFINED = 8 * EPSILON;
+
+/** A step must halve the backward error at least, or rounding has the last word (Arioli et al. 1989). */
+const MAX_REFINEMENTS = 10;
+
+/** What a solve may be left with after that: above it the factor is of no use and the solve an error. */
+const ACCEPTABLE = 1e-10;
+
+export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
+  return { name: 'sparse-ldlt', analyze: (pattern) => new SparseLdltAnalysis(pattern, options) };
+}
+
+export class SparseLdltAnalysis implements Analysis {
+  readonly kind = 'sparse';
+  readonly n: number;
+  readonly nonzeros: number;
+  readonly work: number;
+  private readonly symbolic: Symbolic;
+  private own: SparseLdltFactor | undefined;
+
+  constructor(
+    private readonly pattern: Pattern,
+    options: LdltOptions = {},
+  ) {
+    if (!pattern.symmetric) {
+      throw new StiffgradError('not-symmetric', 'sparseLdlt() needs a pattern whose values are symmetric; use sparseLu() or auto() for this one.', {});
+    }
+    this.symbolic = new Symbolic(pattern, options.ordering ?? 'amd');
+    this.n = pattern.n;
+    this.nonzeros = this.symbolic.nodes.size;
+    this.work = this.symbolic.nodes.work;
+  }
+
+  factor(values: Float64Array): Factor {
+    this.own ??= this.createFactor();
+    this.own.refactor(values);
+    return this.own;
+  }
+
+  createFactor(): SparseLdltFactor {
+    return new SparseLdltFactor(this.pattern, this.symbolic);
+  }
+}
+
+/** The lists the numeric part follows, and the scratch that all factors of an analysis share. */
+class Symbolic {
+  readonly nodes: Supernodes;
+  readonly numeric: Supernodal;
+  readonly order: Int32Array;
+  /** Lower-triangle entries of the permuted matrix: where from in the values, where to in the blocks. */
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  /** Position in the values of the diagonal entry of permuted row k, −1 where the pattern has none. */
+  readonly diagonal: Int32Array;
+  readonly scale: Float64Array;
+  readonly permuted: Float64Array;
+  readonly right: Float64Array;
+  readonly solution: Float64Array;
+  readonly residual: Float64Array;
+  readonly sizes: Float64Array;
+
+  constructor(pattern: Pattern, name: OrderingName) {
+    const { n } = pattern;
+    const graph = symmetricGraph(pattern);
+    const elimination = eliminate(graph, pairedOrdering(pattern, graph, name));
+    this.order = elimination.order;
+    this.nodes = supernodes(graph, elimination);
+    this.numeric = new Supernodal(this.nodes);
+    const { source, target, diagonal } = scatterLists(pattern, this.order, this.nodes);
+    this.source = source;
+    this.target = target;
+    this.diagonal = diagonal;
+    this.scale = new Float64Array(n);
+    this.permuted = new Float64Array(n);
+    this.right = new Float64Array(n);
+    this.solution = new Float64Array(n);
+    this.residual = new Float64Array(n);
+    this.sizes = new Float64Array(n);
+  }
+}
+
+function scatterLists(pattern: Pattern, order: Int32Array, nodes: Supernodes): { source: Int32Array; target: Int32Array; diagonal: Int32Array } {
+  const { n, rowPointers, columns } = pattern;
+  const { first, rowPointers: lists, rows, blocks, count } = nodes;
+  const place = inverse(order);
+  const owner = new Int32Array(n);
+  for (let s = 0; s < count; s++) owner.fill(s, first[s], first[s + 1]);
+  const diagonal = new Int32Array(n).fill(-1);
+  const source: number[] = [];
+  const target: number[] = [];
+  for (let i = 0; i < n; i++) {
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
+      const row = place[i];
+      const column = place[columns[p]];
+      if (row === column) diagonal[row] = p;
+      if (row < column) continue;
+      const s = owner[column];
+      const at = find(rows, lists[s], lists[s + 1], row) - lists[s];
+      source.push(p);
+      target.push(blocks[s] + at * (first[s + 1] - first[s]) + column - first[s]);
+    }
+  }
+  return { source: Int32Array.from(source), target: Int32Array.from(target), diagonal };
+}
+
+/** Position of a value in an ascending stretch that contains it. */
+function find(sorted: Int32Array, from: number, to: number, value: number): number {
+  let low = from;
+  let high = to - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export class SparseLdltFactor extends DirectFactor {
+  readonly kind = 'ldlt';
+  private readonly blocks: Float64Array;
+  /** The values themselves, when solves are refined; made at the first matrix that needs it. */
+  private values: Float64Array | undefined;
+  private refined = false;
+  private iterations = 0;
+  private negative = 0;
+  private enlarged = 0;
+
+  constructor(
+    pattern: Pattern,
+    private readonly symbolic: Symbolic,
+  ) {
+    super(pattern);
+    this.blocks = new Float64Array(symbolic.nodes.size);
+  }
+
+  get size(): number {
+    return this.blocks.length + (this.values?.length ?? 0);
+  }
+
+  override get linearIterations(): number {
+    return this.iterations;
+  }
+
+  /** Negative pivots of the last matrix: the number of its negative eigenvalues (Sylvester's law). */
+  get negativePivots(): number {
+    return this.negative;
+  }
+
+  /** Pivots that had to be enlarged; 0 means the factor is that of the matrix itself. */
+  get enlargedPivots(): number {
+    return this.enlarged;
+  }
+
+  protected get width(): number {
+    return this.symbolic.nodes.tallest;
+  }
+
+  override refactor(values: Float64Array): void {
+    if (this.tryRefactor(values)) return;
+    // LU with pivoting is the judge of what is left: it names dependent rows, or finds nothing wrong.
+    sparseLu().analyze(this.pattern).factor(values);
+    throw new StiffgradError(
+      'unstable-pivots',
+      `${this.enlarged} of the ${this.n} pivots of this indefinite matrix vanish in the order chosen from its pattern, and refinement does not make up for it. Use auto() or sparseLu(), which pivot off the diagonal.`,
+      { enlargedPivots: this.enlarged, negativePivots: this.negative },
+    );
+  }
+
+  /** False when the matrix needs pivots off the diagonal, or is singular in a way only those can tell. */
+  tryRefactor(values: Float64Array): boolean {
+    const { numeric, scale } = this.symbolic;
+    this.usable = false;
+    this.iterations = 0;
+    this.refined = false;
+    if (this.factorDefinite(values)) {
+      this.negative = this.enlarged = 0;
+      this.usable = true;
+      return true;
+    }
+    schurScale(this.pattern, values, this.symbolic);
+    this.load(values);
+    let done = numeric.factor(this.blocks, scale, 'above-floor', PIVOT_FLOOR);
+    if (!done) {
+      throwIfNotFinite(this.pattern, values);
+      symmetricScale(this.pattern, values, this.symbolic);
+      this.load(values);
+      numeric.factor(this.blocks, scale, 'enlarge', PIVOT_FLOOR);
+    }
+    this.negative = numeric.negative;
+    this.enlarged = numeric.enlarged;
+    this.keep(values);
+    this.refined = true;
+    done ||= this.enlarged === 0 || this.probe();
+    this.usable = done;
+    return done;
+  }
+
+  protected eliminate(): number {
+    throw new StiffgradError('unreachable', 'the factorization is that of refactor', {});
+  }
+
+  /** A matrix with a positive diagonal is tried as definite first: nothing to scale, keep or refine. */
+  private factorDefinite(values: Float64Array): boolean {
+    const { numeric, scale, diagonal } = this.symbolic;
+    for (let k = 0; k < scale.length; k++) {
+      scale[k] = diagonal[k] < 0 ? 0 : values[diagonal[k]];
+      if (!(scale[k] > 0)) return false;
+    }
+    this.load(values);
+    if (!numeric.factor(this.blocks, scale, 'positive', 0)) return false;
+    if (!(numeric.smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, this.width);
+    return true;
+  }
+
+  private load(values: Float64Array): void {
+    const { source, target } = this.symbolic;
+    const blocks = this.blocks;
+    blocks.fill(0);
+    for (let q = 0; q < source.length; q++) blocks[target[q]] = values[source[q]];
+  }
+
+  private keep(values: Float64Array): void {
+    this.values ??= new Float64Array(this.pattern.columns.length);
+    const kept = this.values;
+    for (let p = 0; p < kept.length; p++) kept[p] = values[p];
+  }
+
+  /**
+   * Solves for a right-hand side that is in no proper subspace one could name. Of a singular matrix the
+   * refinement cannot converge then; of a regular one it converges when the enlarged pivots did no harm.
+   */
+  private probe(): boolean {
+    const { right, solution } = this.symbolic;
+    for (let i = 0, seed = 1; i < this.n; i++) {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+      right[i] = seed / 2 ** 31 - 1;
+      solution[i] = right[i];
+    }
+    const error = this.refine();
+    return error <= ACCEPTABLE;
+  }
+
+  protected substitute(x: Float64Array, at: number): void {
+    const { n } = this;
+    if (!this.refined) {
+      this.substituteOnce(x, at);
+      return;
+    }
+    const { right, solution } = this.symbolic;
+    for (let i = 0; i < n; i++) solution[i] = right[i] = x[at + i];
+    const error = this.refine();
+    if (!(error <= ACCEPTABLE)) {
+      throw new StiffgradError('inaccurate-solve', `sparse LDLᵀ: refinement ends at a backward error of ${error.toExponential(1)}. The matrix is nearly singular, or needs pivoting: use sparseLu().`, {
+        backwardError: error,
+        iterations: this.iterations,
+      });
+    }
+    for (let i = 0; i < n; i++) x[at + i] = solution[i];
+  }
+
+  protected substituteTransposed(x: Float64Array, at: number): void {
+    this.substitute(x, at);
+  }
+
+  /** One solve with the factor as it is. */
+  private substituteOnce(x: Float64Array, at: number): void {
+    const { order, permuted, numeric } = this.symbolic;
+    const { n } = this;
+    for (let k = 0; k < n; k++) permuted[k] = x[at + order[k]];
+    numeric.solve(this.blocks, permuted);
+    for (let k = 0; k < n; k++) x[at + order[k]] = permuted[k];
+  }
+
+  /** `solution` ← A⁻¹ `right`, in place of the right-hand side it holds. Returns the backward error. */
+  private refine(): number {
+    const { right, solution, residual, sizes } = this.symbolic;
+    const values = this.values;
+    if (values === undefined) return Infinity;
+    this.substituteOnce(solution, 0);
+    let error = backwardError(this.pattern, values, solution, right, residual, sizes, false);
+    this.iterations = 0;
+    while (error > REFINED && this.iterations < MAX_REFINEMENTS) {
+      this.substituteOnce(residual, 0);
+      for (let i = 0; i < solution.length; i++) solution[i] += residual[i];
+      this.iterations++;
+      const next = backwardError(this.pattern, values, solution, right, residual, sizes, false);
+      const stalled = !(next <= error / 2);
+      error = next;
+      if (stalled) break;
+    }
+    return error;
+  }
+}
+
+/**
+ * scale_k = max(|a_kk|, max_j a_kj² / |a_jj|): the size of what elimination can leave on the diagonal,
+ * so the size a pivot may be expected to have. For a multiplier it is g²/a. Like the pivots it follows
+ * any symmetric scaling of the matrix.
+ */
+function schurScale({ n, rowPointers, columns }: Pattern, values: Float64Array, { order, diagonal, scale, sizes: reciprocals }: Symbolic): void {
+  for (let k = 0; k < n; k++) {
+    const size = diagonal[k] < 0 ? 0 : Math.abs(values[diagonal[k]]);
+    reciprocals[order[k]] = size > 0 ? 1 / size : 0;
+  }
+  for (let k = 0; k < n; k++) {
+    const i = order[k];
+    let largest = diagonal[k] < 0 ? 0 : Math.abs(values[diagonal[k]]);
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
+      // Math.max keeps a NaN, and a NaN fails the test of its pivot.
+      largest = Math.max(largest, values[p] * values[p] * reciprocals[columns[p]]);
+    }
+    scale[k] = largest > 0 ? largest : Infinity;
+  }
+}
+
+/**
+ * scale_k = 1/s_k² where S A S has largest entries near 1 in every row: the scale of last resort, which
+ * no zero on the diagonal can mislead. Three rounds of Ruiz's iteration (2001) reach it to a factor 2.
+ */
+function symmetricScale({ n, rowPointers, columns }: Pattern, values: Float64Array, { order, scale, sizes: s, residual: largest }: Symbolic): void {
+  s.fill(1);
+  for (let round = 0; round < 3; round++) {
+    largest.fill(0);
+    for (let i = 0; i < n; i++) {
+      for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
+        largest[i] = Math.max(largest[i], Math.abs(values[p]) * s[i] * s[columns[p]]);
+      }
+    }
+    for (let i = 0; i < n; i++) if (largest[i] > 0) s[i] /= Math.sqrt(largest[i]);
+  }
+  for (let k = 0; k < n; k++) scale[k] = 1 / (s[order[k]] * s[order[k]]);
+}

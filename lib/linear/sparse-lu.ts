@@ -1,0 +1,184 @@
+/**
+ * Sparse LU for matrices without symmetry. The first matrix chooses pivots (lu-plan.ts); later ones
+ * follow that plan for as long as its pivots stay acceptable, as in KLU (Davis & Palamadai Natarajan,
+ * ACM TOMS 907), and when they do not, new pivots are chosen.
+ *
+ * Plans are kept in the order they were made, and a matrix takes the first that accepts it. So a matrix
+ * that comes again, in a checkpointed sweep or in the next run, takes the plan it had and gives the same
+ * bits, whatever came between.
+ */
+import { DirectFactor } from './direct.js';
+import { eliminate } from './elimination.js';
+import { symmetricGraph, type Graph } from './graph.js';
+import { pairedOrdering } from './kkt-ordering.js';
+import { follow, plan, planSolve, planSolveTransposed, rowScales, type LuNumbers, type LuPlan } from './lu-plan.js';
+import { ordering } from './ordering.js';
+import { structuralSymmetry, transpose, type Transpose } from './pattern.js';
+import { throwIfNotFinite } from './singularity.js';
+import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
+
+export interface SparseLuOptions {
+  /**
+   * 'symmetric': least fill for A + Aᵀ with pivots on the diagonal, right where the pattern is nearly
+   * symmetric. 'column': least fill for AᵀA, whatever the row exchanges. 'natural': as given. Default:
+   * 'symmetric' where at least half of the off-diagonal entries have their mirror image, as UMFPACK does.
+   */
+  readonly ordering?: 'symmetric' | 'column' | 'natural';
+}
+
+/**
+ * A plan is kept while each pivot is at least this share of the largest entry of its column: KLU's
+ * tolerance. Looser than the 0.1 of a new search, so that a plan is not left as soon as it is made.
+ */
+const KEEP_THRESHOLD = 1e-3;
+
+/** Plans kept: after a few changes of regime, what comes is likely to be new again. */
+const MAX_PLANS = 4;
+
+export function sparseLu(options: SparseLuOptions = {}): LinearSolver {
+  return { name: 'sparse-lu', analyze: (pattern) => new SparseLuAnalysis(pattern, options) };
+}
+
+export class SparseLuAnalysis implements Analysis {
+  readonly kind = 'sparse';
+  readonly n: number;
+  readonly nonzeros: number;
+  readonly work: number;
+  private readonly symbolic: Symbolic;
+  private own: SparseLuFactor | undefined;
+
+  constructor(
+    private readonly pattern: Pattern,
+    options: SparseLuOptions = {},
+  ) {
+    const { order, nonzeros, work } = columnOrder(pattern, options.ordering);
+    this.n = pattern.n;
+    this.nonzeros = nonzeros;
+    this.work = work;
+    this.symbolic = new Symbolic(pattern, order);
+  }
+
+  factor(values: Float64Array): Factor {
+    this.own ??= this.createFactor();
+    this.own.refactor(values);
+    return this.own;
+  }
+
+  createFactor(): SparseLuFactor {
+    return new SparseLuFactor(this.pattern, this.symbolic);
+  }
+}
+
+/** The column order, and the factor it would have if all pivots were on the diagonal. */
+function columnOrder(pattern: Pattern, wanted: SparseLuOptions['ordering']): { order: Int32Array; nonzeros: number; work: number } {
+  const name = wanted ?? (structuralSymmetry(pattern) >= 0.5 ? 'symmetric' : 'column');
+  const graph = name === 'column' ? columnGraph(pattern) : symmetricGraph(pattern);
+  const first = name === 'symmetric' ? pairedOrdering(pattern, graph, 'amd') : ordering(graph, name === 'column' ? 'amd' : 'natural');
+  const { order, below, squares } = eliminate(graph, first);
+  return { order: name === 'natural' ? first : order, nonzeros: 2 * below + pattern.n, work: below + 2 * squares };
+}
+
+/** The graph of AᵀA: columns that share a row. Rows with more than 10 √n entries are left out, as in COLAMD. */
+function columnGraph(pattern: Pattern): Graph {
+  const { n, rowPointers, columns } = pattern;
+  const { columnPointers, rows } = transpose(pattern);
+  const dense = Math.max(16, 10 * Math.sqrt(n));
+  const pointers = new Int32Array(n + 1);
+  const adjacent: number[] = [];
+  const seen = new Int32Array(n).fill(-1);
+  for (let j = 0; j < n; j++) {
+    seen[j] = j;
+    for (let p = columnPointers[j]; p < columnPointers[j + 1]; p++) {
+      const i = rows[p];
+      if (rowPointers[i + 1] - rowPointers[i] > dense) continue;
+      for (let q = rowPointers[i]; q < rowPointers[i + 1]; q++) {
+        if (seen[columns[q]] === j) continue;
+        seen[columns[q]] = j;
+        adjacent.push(columns[q]);
+      }
+    }
+    pointers[j + 1] = adjacent.length;
+  }
+  return { n, pointers, adjacent: Int32Array.from(adjacent) };
+}
+
+/** Shared by the factors of an analysis: order, plans and scratch. */
+class Symbolic {
+  readonly columns: Transpose;
+  readonly plans: LuPlan[] = [];
+  readonly scale: Float64Array;
+  readonly placed: Float64Array;
+  readonly work: Float64Array;
+
+  constructor(
+    pattern: Pattern,
+    readonly order: Int32Array,
+  ) {
+    this.columns = transpose(pattern);
+    this.scale = new Float64Array(pattern.n);
+    this.placed = new Float64Array(pattern.n);
+    this.work = new Float64Array(pattern.n);
+  }
+}
+
+const NOTHING: LuNumbers = { lower: new Float64Array(0), upper: new Float64Array(0), reciprocals: new Float64Array(0) };
+
+export class SparseLuFactor extends DirectFactor {
+  readonly kind = 'lu';
+  private plan: LuPlan | undefined;
+  private numbers = NOTHING;
+
+  constructor(
+    pattern: Pattern,
+    private readonly symbolic: Symbolic,
+  ) {
+    super(pattern);
+  }
+
+  get size(): number {
+    return this.numbers.lower.length + this.numbers.upper.length + this.n;
+  }
+
+  protected get width(): number {
+    return this.plan?.width ?? 1;
+  }
+
+  protected eliminate(values: Float64Array): number {
+    const { plans, scale, work, placed, columns, order } = this.symbolic;
+    if (!rowScales(this.pattern, values, scale)) throwIfNotFinite(this.pattern, values);
+    for (let p = 0; p < plans.length; p++) {
+      this.take(plans[p]);
+      const smallest = follow(plans[p], values, this.numbers, scale, KEEP_THRESHOLD, work, placed);
+      if (smallest > 0) return smallest;
+    }
+    const found = plan(this.pattern, columns, order, values);
+    this.take(found);
+    const smallest = follow(found, values, this.numbers, scale, 0, work, placed);
+    // The plan of a singular matrix is good for nothing else.
+    if (smallest > 0 && plans.length < MAX_PLANS) plans.push(found);
+    return smallest;
+  }
+
+  /** Makes room for a plan's numbers where the last plan had less, or other, room. */
+  private take(next: LuPlan): void {
+    if (this.plan === next) return;
+    this.plan = next;
+    const { lower, upper } = this.numbers;
+    if (lower.length >= next.lowerRows.length && upper.length >= next.upperRows.length && this.numbers !== NOTHING) return;
+    this.numbers = {
+      lower: new Float64Array(next.lowerRows.length),
+      upper: new Float64Array(next.upperRows.length),
+      reciprocals: new Float64Array(this.n),
+    };
+  }
+
+  protected substitute(x: Float64Array, at: number): void {
+    if (this.plan !== undefined) planSolve(this.plan, this.numbers, x, at, this.symbolic.work);
+    this.symbolic.work.fill(0);
+  }
+
+  protected substituteTransposed(x: Float64Array, at: number): void {
+    if (this.plan !== undefined) planSolveTransposed(this.plan, this.numbers, x, at, this.symbolic.work);
+    this.symbolic.work.fill(0);
+  }
+}

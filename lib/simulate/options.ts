@@ -1,0 +1,118 @@
+/** What a run is asked to do: checked and completed before anything is computed. */
+import type {Adjoint} from '../adjoint/index.js';
+import {implicitAdjoint} from '../adjoint/index.js';
+import {OptionError} from '../errors.js';
+import type {Newton} from '../newton/index.js';
+import {newton} from '../newton/index.js';
+import type {Scheme} from '../scheme/index.js';
+import {implicitMidpoint} from '../scheme/index.js';
+import type {NumericParams} from '../system/params.js';
+
+export type SaveAt = 'all' | 'end' | {readonly every: number} | readonly number[];
+
+export interface Progress {
+  readonly t: number;
+  readonly step: number;
+  readonly steps: number;
+}
+
+export interface SimulateOptions {
+  /** Default implicitMidpoint(): second order, symplectic, no damping, any stiffness. */
+  readonly scheme?: Scheme;
+  readonly params?: NumericParams;
+  /** Step length, in the system's unit of time. */
+  readonly dt: number;
+  /** Number of steps; or give t1. */
+  readonly steps?: number;
+  /** End of the run; the last step is shortened to meet it. */
+  readonly t1?: number;
+  /** 'all' (default): the start and every step; 'end': the start and the last; every n-th step; or times of the grid. */
+  readonly saveAt?: SaveAt;
+  readonly newton?: Newton;
+  readonly adjoint?: Adjoint;
+  /** 'auto' (default) takes the fastest that runs here; the results are the same. */
+  readonly engine?: 'auto' | 'wasm' | 'interpreter' | 'tensor';
+  readonly onProgress?: (progress: Progress) => void;
+  /** Default true. false: a failed run comes back with its status and what was reached. */
+  readonly throw?: boolean;
+}
+
+/** The times of a run: t0 + n·dt, the last one exactly t1 where that was given. */
+export interface Grid {
+  readonly t0: number;
+  readonly dt: number;
+  readonly steps: number;
+  /** time(0) … time(steps) */
+  time(n: number): number;
+}
+
+export interface RunOptions {
+  readonly scheme: Scheme;
+  readonly params: NumericParams;
+  readonly grid: Grid;
+  /** Step numbers that are saved, ascending; 0 is the start. */
+  readonly saved: Int32Array;
+  readonly newton: Newton;
+  readonly adjoint: Adjoint;
+  readonly engine: 'auto' | 'wasm' | 'interpreter' | 'tensor';
+  readonly onProgress?: (progress: Progress) => void;
+  readonly throw: boolean;
+}
+
+/** A grid time is met within this share of a step: rounding of t0 + n·dt over 10⁶ steps stays below it. */
+const gridSlack = 1e-6;
+
+/** @throws OptionError 'bad-time', 'bad-save' or 'unknown-option' */
+export function readOptions(options: SimulateOptions, t0: number): RunOptions {
+  const known = ['scheme', 'params', 'dt', 'steps', 't1', 'saveAt', 'newton', 'adjoint', 'engine', 'onProgress', 'throw'];
+  const unknown = Object.keys(options).find(name => !known.includes(name));
+  if (unknown !== undefined) throw new OptionError('unknown-option', `simulate has no option '${unknown}'; it has ${known.join(', ')}.`, {option: unknown});
+  const grid = readGrid(options, t0);
+  return {
+    scheme: options.scheme ?? implicitMidpoint(),
+    params: options.params ?? {},
+    grid,
+    saved: savedSteps(options.saveAt ?? 'all', grid),
+    newton: options.newton ?? newton(),
+    adjoint: options.adjoint ?? implicitAdjoint(),
+    engine: options.engine ?? 'auto',
+    onProgress: options.onProgress,
+    throw: options.throw ?? true,
+  };
+}
+
+function readGrid({dt, steps, t1}: SimulateOptions, t0: number): Grid {
+  if (!(dt > 0) || !Number.isFinite(dt)) throw new OptionError('bad-time', `dt must be a positive number, not ${dt}.`, {dt});
+  if (!Number.isFinite(t0)) throw new OptionError('bad-time', `The initial time must be finite, not ${t0}.`, {t: t0});
+  if ((steps === undefined) === (t1 === undefined)) throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
+  if (steps !== undefined) {
+    if (!Number.isInteger(steps) || steps < 0) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${steps}.`, {steps});
+    return {t0, dt, steps, time: n => t0 + n * dt};
+  }
+  const end = t1 as number;
+  if (!(end >= t0) || !Number.isFinite(end)) throw new OptionError('bad-time', `t1 = ${end} lies before the start t = ${t0}, or is not finite.`, {t1: end, t: t0});
+  const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
+  return {t0, dt, steps: count, time: n => (n === count ? end : t0 + n * dt)};
+}
+
+function savedSteps(saveAt: SaveAt, grid: Grid): Int32Array {
+  const {steps} = grid;
+  if (saveAt === 'all') return Int32Array.from({length: steps + 1}, (_, n) => n);
+  if (saveAt === 'end') return steps === 0 ? Int32Array.of(0) : Int32Array.of(0, steps);
+  if (Array.isArray(saveAt)) return savedTimes(saveAt, grid);
+  const {every} = saveAt as {every: number};
+  if (!Number.isInteger(every) || every < 1) throw new OptionError('bad-save', `saveAt: {every} must be a whole number of at least 1, not ${every}.`, {every});
+  return Int32Array.from({length: Math.floor(steps / every) + 1}, (_, k) => k * every);
+}
+
+function savedTimes(times: readonly number[], grid: Grid): Int32Array {
+  return Int32Array.from(times, (time, i) => {
+    if (i > 0 && !(time > times[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${time} after ${times[i - 1]}.`, {index: i});
+    const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
+    const nearest = [n, grid.steps].find(candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt);
+    if (nearest === undefined) {
+      throw new OptionError('bad-save', `saveAt: ${time} is not a time of the grid ${grid.t0} + n·${grid.dt} up to ${grid.time(grid.steps)}. Choose dt so that it is.`, {index: i, time});
+    }
+    return nearest;
+  });
+}

@@ -1,0 +1,153 @@
+/** From what the user wrote to what runs: state read and checked, system traced, step compiled. */
+import * as tf from '@tensorflow/tfjs';
+import type {Engine, Executable} from '../engine/engine.js';
+import {chooseEngine} from '../engine/index.js';
+import {InconsistentStateError, OptionError, ShapeError, SingularMatrixError} from '../errors.js';
+import type {Shape} from '../graph/node.js';
+import {densePattern, lu} from '../linear/index.js';
+import type {CompiledStep} from '../step/compiled.js';
+import {compileStep} from '../step/compiled.js';
+import type {System, TracedStep} from '../step/trace-step.js';
+import {stateBlocks, traceStep} from '../step/trace-step.js';
+import type {Numeric, NumericValue} from '../system/numeric.js';
+import {firstNotFinite, indexText, readNumeric} from '../system/numeric.js';
+import type {Leaf} from '../system/params.js';
+import {readParams} from '../system/params.js';
+import {isTracing} from '../trace/trace.js';
+import type {RunOptions, SimulateOptions} from './options.js';
+import {readOptions} from './options.js';
+
+export type Initial =
+  | {readonly q: Numeric; readonly v: Numeric; readonly t?: number}
+  | {readonly y: Numeric; readonly t?: number};
+
+export interface Prepared {
+  readonly system: System;
+  readonly options: RunOptions;
+  readonly engine: Engine;
+  readonly traced: TracedStep;
+  readonly compiled: CompiledStep;
+  readonly shape: Shape;
+  /** The user's blocks, in order: q and v, or y. */
+  readonly initial: readonly NumericValue[];
+  readonly leaves: readonly Leaf[];
+  /** Values of the parameters, in the order of `traced.parameters`, read at preparation. */
+  readonly parameterValues: readonly Float64Array[];
+  readonly milliseconds: {trace: number; compile: number};
+}
+
+/** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
+export function prepare(system: System, initial: Initial, options: SimulateOptions): Prepared {
+  if (isTracing()) throw new OptionError('nested', 'simulate cannot run inside a traced function (a force, a mass, an event): run it outside and pass its result.');
+  const read = readOptions(options, initial.t ?? 0);
+  const values = readInitial(system, initial);
+  const {shape} = values[0];
+  const leaves = readParams(read.params);
+  for (const leaf of leaves) requireFinite(`params.${leaf.name}`, leaf);
+  const engine = chooseEngine(read.engine);
+  const begin = performance.now();
+  const traced = traceStep(system, read.scheme, shape, leaves);
+  const traceTime = performance.now() - begin;
+  const compileBegin = performance.now();
+  const compiled = compileStep(traced, engine);
+  const compileTime = performance.now() - compileBegin;
+  compiled.compileTime = 0;
+  const parameterValues = traced.parameters.map(({leaf, tensor}) => leaf?.values ?? valuesOf(tensor as tf.Tensor));
+  traced.parameters.forEach(({tensor}, i) => {
+    if (tensor !== undefined) requireFinite(nameOfCaptured(tensor), {values: parameterValues[i], shape: tensor.shape});
+  });
+  return {system, options: read, engine, traced, compiled, shape, initial: values, leaves, parameterValues, milliseconds: {trace: traceTime, compile: compileTime}};
+}
+
+function valuesOf(tensor: tf.Tensor): Float64Array {
+  return Float64Array.from(tensor.dataSync());
+}
+
+function nameOfCaptured(tensor: tf.Tensor): string {
+  return tensor instanceof tf.Variable ? `the captured variable ${tensor.name}` : 'a captured tensor';
+}
+
+function readInitial(system: System, initial: Initial): NumericValue[] {
+  const names = stateBlocks(system);
+  const given = initial as {readonly [name: string]: Numeric | undefined};
+  const unexpected = Object.keys(initial).find(name => name !== 't' && !names.includes(name));
+  if (unexpected !== undefined) {
+    throw new OptionError('bad-initial', `The initial state of ${system.kind === 'ode' ? 'an ode is {y}' : 'a mechanical system is {q, v}'}, with t if it is not 0; '${unexpected}' does not belong there.`, {name: unexpected});
+  }
+  const values = names.map(name => {
+    const value = given[name];
+    if (value === undefined) throw new OptionError('bad-initial', `The initial state lacks ${name}.`, {name});
+    return readNumeric(value, `initial.${name}`);
+  });
+  const [first, ...others] = values;
+  others.forEach((value, i) => {
+    if (value.shape.length !== first.shape.length || value.shape.some((n, axis) => n !== first.shape[axis])) {
+      throw new ShapeError('initial-shape', `initial.${names[i + 1]} has shape [${value.shape.join(', ')}], but initial.${names[0]} has [${first.shape.join(', ')}].`, {shapes: values.map(v => [...v.shape])});
+    }
+  });
+  if (first.values.length === 0) throw new ShapeError('initial-shape', `initial.${names[0]} is empty.`);
+  values.forEach((value, i) => requireFinite(`initial.${names[i]}`, value));
+  return values;
+}
+
+function requireFinite(name: string, {values, shape}: Pick<NumericValue, 'values' | 'shape'>): void {
+  const at = firstNotFinite(values);
+  if (at >= 0) throw new InconsistentStateError('not-finite', `${name}${indexText(shape, at)} is ${values[at]}: every number must be finite.`, {name, index: at});
+}
+
+/** Sets parameters in an executable; a program that does not read one has no buffer for it. */
+export function loadParameters(executable: Executable, prepared: Pick<Prepared, 'traced' | 'parameterValues'>): void {
+  prepared.parameterValues.forEach((values, i) => executable.find(`p.${i}`)?.set(values));
+}
+
+/**
+ * x at the start: the user's blocks and what the scheme carries. The mass is checked on the way.
+ * @throws SingularMatrixError 'singular-mass'; InconsistentStateError where the start is not finite
+ */
+export function startState(prepared: Prepared): Float64Array {
+  const {compiled, traced, initial, options} = prepared;
+  const {start} = compiled;
+  loadParameters(start, prepared);
+  const given = start.find('given');
+  let offset = 0;
+  for (const {values} of initial) {
+    given?.set(values, offset);
+    offset += values.length;
+  }
+  start.find('t')?.fill(options.grid.t0);
+  start.run('start');
+  checkMass(prepared, start.find('mass'));
+  const x = start.buffer('x').slice();
+  const at = firstNotFinite(x);
+  if (at >= 0) {
+    throw new InconsistentStateError('not-finite', `${traced.state.rowName(at)} of the initial state is ${x[at]}: a force or the mass is not finite there.`, {row: at});
+  }
+  return x;
+}
+
+function checkMass({traced, initial}: Prepared, mass: Float64Array | undefined): void {
+  const node = traced.start.mass;
+  if (mass === undefined || node === undefined) return;
+  const n = initial[0].values.length;
+  const bad = mass.findIndex(value => !Number.isFinite(value));
+  if (bad >= 0) throw new InconsistentStateError('not-finite', `The mass is not finite at ${indexText(node.shape, bad) || 'its one value'}: ${mass[bad]}.`, {index: bad});
+  if (mass.length === n * n && mass.length > 1 && node.shape.length === 2 && node.shape[0] === n) {
+    checkMassMatrix(mass, n);
+    return;
+  }
+  const at = mass.findIndex(value => !(value > 0));
+  if (at >= 0) {
+    throw new SingularMatrixError('singular-mass', `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass.`, {rows: [at]});
+  }
+}
+
+function checkMassMatrix(mass: Float64Array, n: number): void {
+  try {
+    lu().analyze(densePattern(n)).factor(mass.slice());
+  } catch (error) {
+    if (!(error instanceof SingularMatrixError)) throw error;
+    const rows = error.data.rows as number[];
+    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.join(', ')} depend on one another.`, {rows});
+  }
+}
+

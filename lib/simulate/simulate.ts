@@ -1,0 +1,167 @@
+/** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError} from '../errors.js';
+import type {System} from '../step/trace-step.js';
+import type {Numeric} from '../system/numeric.js';
+import {readNumeric} from '../system/numeric.js';
+import type {NumericParams, Tree} from '../system/params.js';
+import {readParams, toTree} from '../system/params.js';
+import {asTensors, taping} from './operation.js';
+import type {SimulateOptions} from './options.js';
+import type {Initial, Prepared} from './prepare.js';
+import {prepare} from './prepare.js';
+import type {Run} from './run.js';
+import {run} from './run.js';
+import {sweepBack, sweepForward} from './sweep.js';
+import type {Trajectory} from './trajectory.js';
+import {blockSeries, shownBlocks, trajectoryOf} from './trajectory.js';
+
+/** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
+export interface Cotangent {
+  readonly q?: Numeric;
+  readonly v?: Numeric;
+  readonly y?: Numeric;
+  readonly a?: Numeric;
+}
+
+export interface Pullback {
+  readonly initial: {readonly q?: Float64Array; readonly v?: Float64Array; readonly y?: Float64Array};
+  /** A tree like `options.params`. */
+  readonly params: Tree<Float64Array>;
+  readonly variables: Map<tf.Variable, Float64Array>;
+  /** Captured tensors that are not variables. */
+  readonly tensors: Map<tf.Tensor, Float64Array>;
+}
+
+export interface Tangent {
+  readonly initial?: {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
+  readonly params?: NumericParams;
+  /** Directions of captured variables. */
+  readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
+}
+
+function finish(prepared: Prepared, result: Run): void {
+  if (result.error !== undefined && prepared.options.throw) throw result.error;
+}
+
+/**
+ * Runs a system from its initial state. States q and v (or y) have any one shape; `dt` and times are
+ * in the system's unit of time. Inside tf.grad, tf.variableGrads or optimizer.minimize the result
+ * carries gradients to `initial`, `params` and every captured variable, through every implicit step.
+ *
+ * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError for a model
+ *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`)
+ */
+export function simulate(system: System, initial: Initial, options: SimulateOptions): Trajectory {
+  const prepared = prepare(system, initial, options);
+  const result = run(prepared, taping() ? {iterations: prepared.options.adjoint.kind === 'unrolled'} : undefined);
+  finish(prepared, result);
+  return trajectoryOf(prepared, result, asTensors(prepared, result));
+}
+
+/** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
+simulate.vjp = (system: System, initial: Initial, options: SimulateOptions): {trajectory: Trajectory; pullback(cotangent: Cotangent): Pullback} => {
+  const prepared = prepare(system, initial, options);
+  const result = run(prepared, {iterations: prepared.options.adjoint.kind === 'unrolled'});
+  finish(prepared, result);
+  const {record} = result;
+  const trajectory = trajectoryOf(prepared, result, asTensors(prepared, {...result, record: undefined}));
+  return {
+    trajectory,
+    pullback(cotangent) {
+      if (record === undefined) throw new Error('a run for a gradient keeps its steps');
+      return namedGradient(prepared, sweepBack(prepared, record, packCotangent(prepared, cotangent, result.times.length)));
+    },
+  };
+};
+
+/** The run, and the tangents of its saved values along one direction, in double precision. */
+simulate.jvp = (system: System, initial: Initial, options: SimulateOptions, tangent: Tangent): {trajectory: Trajectory; tangent: {[name: string]: Float64Array}} => {
+  const {trajectory, tangents} = simulate.jvps(system, initial, options, [tangent]);
+  return {trajectory, tangent: tangents[0]};
+};
+
+/** As `jvp`, along several directions in one sweep. */
+simulate.jvps = (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): {trajectory: Trajectory; tangents: {[name: string]: Float64Array}[]} => {
+  const prepared = prepare(system, initial, options);
+  const result = run(prepared, {iterations: false});
+  finish(prepared, result);
+  if (result.record === undefined) throw new Error('a run for a tangent keeps its steps');
+  const packed = packDirections(prepared, directions);
+  const saved = result.times.length;
+  const swept = sweepForward(prepared, result.record, packed, saved);
+  const {state} = prepared.traced;
+  const perDirection = saved * state.size;
+  return {
+    trajectory: trajectoryOf(prepared, result, asTensors(prepared, {...result, record: undefined})),
+    tangents: directions.map((_, k) => Object.fromEntries(shownBlocks(state).map(block => [
+      block.name, blockSeries(swept.subarray(k * perDirection, (k + 1) * perDirection), state, block),
+    ]))),
+  };
+};
+
+
+function packCotangent({traced}: Prepared, cotangent: Cotangent, saved: number): Float64Array {
+  const {state} = traced;
+  const packed = new Float64Array(saved * state.size);
+  for (const [name, value] of Object.entries(cotangent)) {
+    if (value === undefined) continue;
+    const block = state.block(name);
+    if (block === undefined) throw new OptionError('no-series', `pullback: this run has no ${name}; it has ${shownBlocks(state).map(b => b.name).join(', ')}.`, {name});
+    const {values} = readNumeric(value as Numeric, `cotangent.${name}`);
+    if (values.length !== saved * block.size) {
+      throw new ShapeError('cotangent-shape', `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape [${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`, {name});
+    }
+    for (let i = 0; i < saved; i++) packed.set(values.subarray(i * block.size, (i + 1) * block.size), i * state.size + block.offset);
+  }
+  return packed;
+}
+
+function namedGradient({traced, leaves, system, initial}: Prepared, {initial: flat, parameters}: {initial: Float64Array; parameters: readonly Float64Array[]}): Pullback {
+  const names = system.kind === 'mechanics' ? ['q', 'v'] : ['y'];
+  const size = initial[0].values.length;
+  const variables = new Map<tf.Variable, Float64Array>();
+  const tensors = new Map<tf.Tensor, Float64Array>();
+  traced.parameters.forEach(({tensor}, i) => {
+    if (tensor instanceof tf.Variable) variables.set(tensor, parameters[i]);
+    else if (tensor !== undefined) tensors.set(tensor, parameters[i]);
+  });
+  return {
+    initial: Object.fromEntries(names.map((name, i) => [name, flat.slice(i * size, (i + 1) * size)])),
+    params: toTree(leaves, leaves.map((_, i) => parameters[i])),
+    variables,
+    tensors,
+  };
+}
+
+function packDirections(prepared: Prepared, directions: readonly Tangent[]): {count: number; initial: Float64Array; parameters: Float64Array[]} {
+  const {system, initial, traced, parameterValues} = prepared;
+  const names = system.kind === 'mechanics' ? ['q', 'v'] : ['y'];
+  const size = initial[0].values.length;
+  const count = directions.length;
+  const packedInitial = new Float64Array(count * names.length * size);
+  const parameters = parameterValues.map(values => new Float64Array(count * values.length));
+  const put = (target: Float64Array, at: number, value: Numeric, expected: number, name: string): void => {
+    const {values} = readNumeric(value, `tangent.${name}`);
+    if (values.length !== expected) throw new ShapeError('tangent-shape', `tangent.${name} has ${values.length} numbers where ${expected} belong.`, {name});
+    target.set(values, at);
+  };
+  directions.forEach((direction, k) => {
+    for (const [name, value] of Object.entries(direction.initial ?? {})) {
+      const block = names.indexOf(name);
+      if (block < 0) throw new OptionError('bad-tangent', `tangent.initial has ${name}; the initial state has ${names.join(', ')}.`, {name});
+      if (value !== undefined) put(packedInitial, (k * names.length + block) * size, value as Numeric, size, `initial.${name}`);
+    }
+    for (const leaf of readParams(direction.params)) {
+      const at = traced.parameters.findIndex(parameter => parameter.leaf?.name === leaf.name);
+      if (at < 0) throw new OptionError('bad-tangent', `tangent.params.${leaf.name}: the run has no such parameter.`, {name: leaf.name});
+      put(parameters[at], k * parameterValues[at].length, leaf.values, parameterValues[at].length, `params.${leaf.name}`);
+    }
+    for (const [tensor, value] of direction.variables ?? []) {
+      const at = traced.parameters.findIndex(parameter => parameter.tensor === tensor);
+      if (at < 0) throw new OptionError('bad-tangent', 'tangent.variables names a variable that the system does not use.');
+      put(parameters[at], k * parameterValues[at].length, value, parameterValues[at].length, 'variables');
+    }
+  });
+  return {count, initial: packedInitial, parameters};
+}

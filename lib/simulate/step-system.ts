@@ -1,0 +1,131 @@
+/** The forward programs of a step as the nonlinear system that Newton's iteration solves. */
+import type {Executable} from '../engine/engine.js';
+import type {Analysis, Factor, LinearSolver, Pattern} from '../linear/index.js';
+import type {NonlinearSystem} from '../newton/index.js';
+import type {Prepared} from './prepare.js';
+import {loadParameters} from './prepare.js';
+
+/** A solver that can work from products with vectors alone. */
+interface MatrixFree extends LinearSolver {
+  bind(operator: {n: number; apply(x: Float64Array, y: Float64Array): void; applyTransposed(x: Float64Array, y: Float64Array): void; diagonal(d: Float64Array): void}): Factor & {refresh(): void};
+}
+
+export function isMatrixFree(solver: LinearSolver): solver is MatrixFree {
+  return 'bind' in solver;
+}
+
+let solverCount = 0;
+const solverKeys = new WeakMap<LinearSolver, string>();
+
+/** A name that tells solver values apart: two gmres() may have different options. */
+export function solverKey(solver: LinearSolver): string {
+  let key = solverKeys.get(solver);
+  if (key === undefined) solverKeys.set(solver, (key = `${solver.name}#${solverCount++}`));
+  return key;
+}
+
+export class StepSystem implements NonlinearSystem {
+  readonly z: Float64Array;
+  readonly residual: Float64Array;
+  readonly epsilon: number;
+  readonly evaluateFirstResidual?: () => void;
+  readonly pattern: Pattern;
+  private readonly forward: Executable;
+  private readonly values: Float64Array;
+  private readonly analysis: Analysis;
+  private readonly free?: {readonly factor: Factor & {refresh(): void}; readonly load: () => void};
+  private matrixAtHand = true;
+
+  constructor(prepared: Prepared) {
+    const {compiled, traced, engine, options} = prepared;
+    const {jacobian} = compiled;
+    if (jacobian === undefined) throw new Error('an explicit scheme has no equations to solve');
+    this.forward = compiled.forward;
+    this.pattern = jacobian.pattern;
+    this.z = this.forward.buffer('z');
+    this.residual = this.forward.buffer('R');
+    this.values = this.forward.buffer('J');
+    this.epsilon = engine.epsilon;
+    const {linear} = options.newton;
+    this.analysis = compiled.analysis(linear, solverKey(linear));
+    if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = () => this.forward.run('startResidual');
+    if (isMatrixFree(linear)) this.free = this.bindProducts(linear, prepared);
+  }
+
+  evaluateResidual(): void {
+    this.forward.run('residual');
+  }
+
+  factor(first: boolean): Factor {
+    const special = first && this.evaluateFirstResidual !== undefined;
+    if (this.free !== undefined && !special) {
+      this.matrixAtHand = false;
+      this.free.load();
+      this.free.factor.refresh();
+      return this.free.factor;
+    }
+    this.matrixAtHand = true;
+    this.forward.run(special ? 'startJacobian' : 'jacobian');
+    return this.analysis.factor(this.values);
+  }
+
+  scaleRows(weights: Float64Array, scale: Float64Array): boolean {
+    if (!this.matrixAtHand) return false;
+    const {rowPointers, columns} = this.pattern;
+    const {values} = this;
+    for (let row = 0; row < scale.length; row++) {
+      let sum = 0;
+      const end = rowPointers[row + 1];
+      for (let k = rowPointers[row]; k < end; k++) sum += Math.abs(values[k]) * weights[columns[k]];
+      scale[row] = sum;
+    }
+    return true;
+  }
+
+  /** The state moved by a roundoff, up and down in turn: what R changes by is what it cannot resolve. */
+  measureNoise(noise: Float64Array): void {
+    const x = this.forward.find('x');
+    const {residual, epsilon} = this;
+    noise.set(residual);
+    if (x !== undefined) {
+      const kept = x.slice();
+      for (let i = 0; i < x.length; i++) x[i] *= 1 + (i % 2 === 0 ? epsilon : -epsilon);
+      this.evaluateResidual();
+      x.set(kept);
+    }
+    for (let i = 0; i < noise.length; i++) noise[i] = Math.abs(residual[i] - noise[i]);
+    this.evaluateResidual();
+  }
+
+  private bindProducts(solver: MatrixFree, prepared: Prepared): {factor: Factor & {refresh(): void}; load: () => void} {
+    const {products} = prepared.compiled;
+    loadParameters(products, prepared);
+    const direction = products.find('direction');
+    const shared = ['x', 'z', 't', 'h'].flatMap(name => {
+      const to = products.find(name);
+      const from = this.forward.find(name);
+      return to === undefined || from === undefined ? [] : [{to, from}];
+    });
+    const run = (program: string, output: string) => (x: Float64Array, y: Float64Array): void => {
+      direction?.set(x);
+      products.run(program);
+      y.set(products.buffer(output));
+    };
+    const factor = solver.bind({
+      n: this.z.length,
+      apply: run('apply', 'Jd'),
+      applyTransposed: run('applyTransposed', 'JTd'),
+      diagonal: d => this.diagonal(d),
+    });
+    return {factor, load: () => shared.forEach(({to, from}) => to.set(from))};
+  }
+
+  private diagonal(d: Float64Array): void {
+    this.forward.run('jacobian');
+    const {rowPointers, columns} = this.pattern;
+    d.fill(0);
+    for (let row = 0; row < d.length; row++) {
+      for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) if (columns[k] === row) d[row] = this.values[k];
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import type {Shape} from '../graph/node.js';
+import type {Block, Layout} from '../step/layout.js';
+import type {Prepared} from './prepare.js';
+import type {Run, Status} from './run.js';
+
+export type SeriesName = 't' | 'q' | 'v' | 'a' | 'lambda' | 'y';
+
+export interface Stats {
+  readonly steps: number;
+  readonly rejectedSteps: number;
+  readonly newtonIterations: number;
+  readonly residualEvaluations: number;
+  readonly jacobianEvaluations: number;
+  readonly factorizations: number;
+  readonly linearIterations: number;
+  /** Of the linear solver's factor. */
+  readonly nonzeros: number;
+  /** Failed attempts at a step, by cause. */
+  readonly failures: {readonly [cause: string]: number};
+  readonly milliseconds: {readonly trace: number; readonly compile: number; readonly run: number};
+  readonly engine: 'wasm' | 'interpreter' | 'tensor';
+  /** How the linear systems were solved: 'dense', 'band', 'sparse', …; 'none' for an explicit scheme. */
+  readonly linear: string;
+}
+
+export interface Trajectory {
+  /** [saved] */
+  readonly t: tf.Tensor;
+  /** [saved, ...shape], the start first; of an ode these are absent and y is there. */
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly y?: tf.Tensor;
+  /** Accelerations, where the scheme carries them. */
+  readonly a?: tf.Tensor;
+  /** The same in double precision, row-major. */
+  values(name: SeriesName): Float64Array;
+  readonly status: Status;
+  readonly stats: Stats;
+  readonly events: readonly never[];
+  /** Frees the tensors; `values` stay. */
+  dispose(): void;
+}
+
+/** One block of every saved state, in double precision. */
+export function blockSeries(states: Float64Array, layout: Layout, {offset, size}: Block): Float64Array {
+  const saved = states.length / layout.size;
+  const series = new Float64Array(saved * size);
+  for (let i = 0; i < saved; i++) series.set(states.subarray(i * layout.size + offset, i * layout.size + offset + size), i * size);
+  return series;
+}
+
+export function statsOf(prepared: Prepared, {counters, milliseconds}: Run): Stats {
+  const {compiled, options, engine} = prepared;
+  const analysis = compiled.jacobian === undefined ? undefined : compiled.currentAnalysis;
+  return {
+    ...counters,
+    failures: {...counters.failures},
+    nonzeros: analysis?.nonzeros ?? 0,
+    linear: compiled.jacobian === undefined ? 'none' : 'bind' in options.newton.linear ? options.newton.linear.name : analysis?.kind ?? 'none',
+    milliseconds: {trace: prepared.milliseconds.trace, compile: prepared.milliseconds.compile + compiled.compileTime, run: milliseconds},
+    engine: engine.name,
+  };
+}
+
+/** Names of the state's blocks that a trajectory shows. */
+const shown: readonly SeriesName[] = ['q', 'v', 'y', 'a', 'lambda'];
+
+export function shownBlocks(layout: Layout): Block[] {
+  return shown.flatMap(name => layout.block(name) ?? []);
+}
+
+/**
+ * @param tensors the shown blocks as tensors [saved, ...shape], by name
+ */
+export function trajectoryOf(prepared: Prepared, run: Run, tensors: {readonly [name: string]: tf.Tensor}): Trajectory {
+  const {traced} = prepared;
+  const t = tf.tensor1d(Float32Array.from(run.times));
+  const absent = (name: string) => (): never => {
+    throw new OptionError('no-series', `A run of ${prepared.system.kind === 'ode' ? 'an ode has y' : 'a mechanical system has q and v'}, not ${name}.`);
+  };
+  const trajectory = {
+    t,
+    ...tensors,
+    values(name: SeriesName): Float64Array {
+      if (name === 't') return run.times.slice();
+      const block = traced.state.block(name);
+      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${['t', ...shownBlocks(traced.state).map(b => b.name)].join(', ')}.`, {name});
+      return blockSeries(run.states, traced.state, block);
+    },
+    status: run.status,
+    stats: statsOf(prepared, run),
+    events: [],
+    dispose() {
+      tf.dispose([t, ...Object.values(tensors)]);
+    },
+  };
+  for (const name of ['q', 'v']) {
+    if (!(name in tensors)) Object.defineProperty(trajectory, name, {get: absent(name), enumerable: false});
+  }
+  return trajectory as unknown as Trajectory;
+}
+
+export function savedShape(count: number, shape: Shape): number[] {
+  return [count, ...shape];
+}
