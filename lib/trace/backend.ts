@@ -9,7 +9,7 @@ import {constant} from '../graph/build.js';
 import type {Node} from '../graph/node.js';
 import {asList, lowerings} from './kernels/index.js';
 import type {Lowering} from './lowering.js';
-import {tensorTypeOf, typeOf} from './lowering.js';
+import {typeOf} from './lowering.js';
 import {located, unsupportedKernel, valueRead} from './failures.js';
 import {refusals} from './refusals.js';
 import {currentSession, requireSession} from './session.js';
@@ -110,5 +110,5 @@ for (const {kernel} of refusals) tf.registerKernel({kernelName: kernel, backendN
 /** A tensor that stands for a node in the current trace. */
 export function tensorOf(node: Node): tf.Tensor {
   const session = requireSession();
-  return tf.engine().makeTensorFromDataId(session.add(node, node.op), [...node.shape], tensorTypeOf(node.dtype));
+  return tf.engine().makeTensorFromTensorInfo(session.describe(node, node.op));
 }

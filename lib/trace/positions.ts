@@ -14,11 +14,15 @@ export function counting(shape: Shape, step = 1): Node {
 
 const evaluated = new WeakMap<Node, Float64Array>();
 
+/** Whether a node depends on no input. */
+export function isKnown(node: Node): boolean {
+  return topological([node]).every(part => part.op !== 'input');
+}
+
 /** The values of a node that depends on no input. */
 export function knownValues(node: Node): Float64Array | undefined {
-  const order = topological([node]);
-  if (order.some(part => part.op === 'input')) return undefined;
-  for (const part of order) if (!evaluated.has(part)) evaluated.set(part, evaluate(part));
+  if (!isKnown(node)) return undefined;
+  for (const part of topological([node])) if (!evaluated.has(part)) evaluated.set(part, evaluate(part));
   return evaluated.get(node);
 }
 

@@ -11,6 +11,7 @@ import type {Node} from '../graph/node.js';
 import {internals} from './internals.js';
 import {disposed, valueRead} from './failures.js';
 import {tensorTypeOf, typeOf} from './lowering.js';
+import {isKnown} from './positions.js';
 
 export interface Captured {
   /** captured.0, captured.1, … in the order of first use. */
@@ -91,7 +92,7 @@ export class Session {
   private constantOf(tensor: TensorInfo): Node | undefined {
     const node = this.entries.get(tensor.dataId)?.node;
     if (node === undefined) return this.outer?.constantOf(tensor);
-    return node.op === 'constant' ? node : undefined;
+    return isKnown(node) ? node : undefined;
   }
 
   kernelOf(dataId: DataId): string | undefined {

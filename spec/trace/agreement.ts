@@ -75,7 +75,7 @@ function tensorFrom({shape, values, dtype}: Drawn): tf.Tensor {
 }
 
 function eager({inputs, f}: Case): Result[] {
-  return tf.tidy(() => listOf(f(...inputs.map(tensorFrom))).map(({shape, dtype, ...y}, i, all) => ({shape: y && shape, dtype, values: all[i].dataSync()})));
+  return tf.tidy(() => listOf(f(...inputs.map(tensorFrom))).map(y => ({shape: y.shape, dtype: y.dtype, values: y.dataSync()})));
 }
 
 /** Whole numbers are inputs too, or captured: then they are constants, and positions become tables. */
