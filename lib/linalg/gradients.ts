@@ -137,7 +137,10 @@ tf.registerGradient({
   }),
 });
 
-/** P as a matrix: row i has its one in column p[i]. (tfjs refuses a one-hot vector of length one.) */
+/**
+ * P as a matrix: row i has its one in column p[i]. (tfjs refuses a one-hot vector of length one, and its wasm
+ * backend writes whole numbers where a float32 one is asked for.)
+ */
 export function permutation(p: tf.Tensor, n: number): tf.Tensor {
-  return n < 2 ? tf.ones([...p.shape, n]) : tf.oneHot(p, n, 1, 0, 'float32');
+  return n < 2 ? tf.ones([...p.shape, n]) : tf.cast(tf.oneHot(p, n), 'float32');
 }

@@ -15,6 +15,8 @@ export function sumTo(t: tf.Tensor, shape: number[]): tf.Tensor {
   return tf.util.arraysEqual(summed.shape, shape) ? summed : tf.reshape(summed, shape);
 }
 
+export const float = (t: tf.Tensor): tf.Tensor => (t.dtype === 'float32' ? t : tf.cast(t, 'float32'));
+
 /** Nothing flows back: a zero of the input's shape, in float32 whatever the input's type. */
 export const zero = (t: tf.Tensor): tf.Tensor => tf.zeros(t.shape, 'float32');
 

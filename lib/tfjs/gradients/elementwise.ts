@@ -5,14 +5,14 @@
  * (maximum, minimum, squaredDifference, prelu), or give NaN at points where the function is smooth.
  */
 import * as tf from '@tensorflow/tfjs';
-import {single, sumTo, zero} from './broadcast.js';
+import {float, single, sumTo, zero} from './broadcast.js';
 
 /** y = f(x): x̄ = ȳ·f′(x). */
 function unary(kernelName: string, derivative: (x: tf.Tensor) => tf.Tensor): tf.GradConfig {
   return {
     kernelName,
     inputsToSave: ['x'],
-    gradFunc: (dy, [x]) => ({x: () => tf.mul(single(dy), derivative(tf.cast(x, 'float32')))}),
+    gradFunc: (dy, [x]) => ({x: () => tf.mul(single(dy), derivative(float(x)))}),
   };
 }
 
@@ -27,7 +27,7 @@ function binary(
     inputsToSave: [a, b],
     gradFunc: (dy, saved) => {
       const partial = (i: 0 | 1) => () => {
-        const [left, right] = saved.map((t) => tf.cast(t, 'float32'));
+        const [left, right] = saved.map(float);
         return sumTo(partials[i](left, right, single(dy)), saved[i].shape);
       };
       return {[a]: partial(0), [b]: partial(1)};

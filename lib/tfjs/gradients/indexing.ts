@@ -213,10 +213,13 @@ export const indexing: readonly tf.GradConfig[] = [
     gradFunc: (dys, [x], {k, sorted}) => ({
       x: () => {
         const length = x.shape[x.rank - 1];
+        const [values] = several(dys);
+        if (length < 2) {
+          return values; // tfjs refuses one-hot vectors of length one; the place of the largest is no question
+        }
         const {indices} = tf.topk(x, k as number, sorted as boolean);
-        const values = tf.expandDims(several(dys)[0], -1);
-        // tfjs refuses one-hot vectors of length one, where the place of the largest is no question
-        return length < 2 ? several(dys)[0] : tf.sum(tf.mul(tf.oneHot(tf.cast(indices, 'int32'), length, 1, 0, 'float32'), values), -2);
+        const places = tf.cast(tf.oneHot(tf.cast(indices, 'int32'), length), 'float32');
+        return tf.sum(tf.mul(places, tf.expandDims(values, -1)), -2);
       },
     }),
   },

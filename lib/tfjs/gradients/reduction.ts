@@ -4,7 +4,7 @@
  * and min give the whole cotangent to each of several equal extremes.
  */
 import * as tf from '@tensorflow/tfjs';
-import {axes, kept, single, size} from './broadcast.js';
+import {axes, float, kept, single, size} from './broadcast.js';
 
 /** The extreme's cotangent, shared equally where several entries attain it (as TensorFlow does; the central difference agrees). */
 function extreme(kernelName: string, reduce: typeof tf.max, attribute: string): tf.GradConfig {
@@ -102,7 +102,7 @@ export const reduction: readonly tf.GradConfig[] = [
         const others = x.shape.flatMap((_, axis) => (reduced.includes(axis) ? [] : [axis]));
         const order = [...others, ...reduced];
         const outer = others.map((axis) => x.shape[axis]);
-        const permuted = tf.transpose(tf.cast(x, 'float32'), order);
+        const permuted = tf.transpose(float(x), order);
         const rows = tf.reshape(permuted, [...outer, size(x.shape) / Math.max(1, size(outer))]);
         const rest = tf.mul(tf.cumprod(rows, others.length, true, false), tf.cumprod(rows, others.length, true, true));
         const gradient = tf.mul(tf.reshape(single(dy), [...outer, 1]), rest);
