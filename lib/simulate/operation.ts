@@ -3,11 +3,11 @@
  * gradient is the adjoint sweep, with respect to every tensor it was given and every one captured.
  */
 import * as tf from '@tensorflow/tfjs';
+import type {Gradient} from '../adjoint/backward.js';
+import {sweepBack} from '../adjoint/backward.js';
 import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
-import type {Gradient} from './sweep.js';
-import {sweepBack} from './sweep.js';
 import {blockSeries, shownBlocks} from './trajectory.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */
@@ -63,7 +63,7 @@ function onTape(prepared: Prepared, run: Run, list: readonly Source[]): {[name: 
           throw new OptionError('second-derivative', 'simulate is differentiated twice by tfjs\'s tape, which carries one derivative: use simulate.jvp and simulate.vjp together for second derivatives.');
         }
         if (record === undefined) throw new Error('a run on a tape keeps its steps');
-        const gradient = sweepBack(prepared, record, Float64Array.from(dy.dataSync()));
+        const gradient = sweepBack(prepared, prepared.options.adjoint, record, Float64Array.from(dy.dataSync()));
         return list.map(source => tf.tensor(Float32Array.from(source.gradient(gradient)), source.tensor.shape));
       },
     }));

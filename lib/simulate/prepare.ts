@@ -1,13 +1,15 @@
 /** From what the user wrote to what runs: state read and checked, system traced, step compiled. */
 import * as tf from '@tensorflow/tfjs';
-import type {Engine, Executable} from '../engine/engine.js';
+import {checkUnrollable} from '../adjoint/unrolled.js';
+import type {Engine} from '../engine/engine.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError, SingularMatrixError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {densePattern, lu} from '../linear/index.js';
-import type {CompiledStep} from '../step/compiled.js';
 import {compileStep} from '../step/compiled.js';
-import type {System, TracedStep} from '../step/trace-step.js';
+import type {StepContext} from '../step/context.js';
+import {loadStart} from '../step/context.js';
+import type {System} from '../step/trace-step.js';
 import {stateBlocks, traceStep} from '../step/trace-step.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
 import {firstNotFinite, indexText, readNumeric} from '../system/numeric.js';
@@ -21,18 +23,14 @@ export type Initial =
   | {readonly q: Numeric; readonly v: Numeric; readonly t?: number}
   | {readonly y: Numeric; readonly t?: number};
 
-export interface Prepared {
+export interface Prepared extends StepContext {
   readonly system: System;
   readonly options: RunOptions;
   readonly engine: Engine;
-  readonly traced: TracedStep;
-  readonly compiled: CompiledStep;
   readonly shape: Shape;
   /** The user's blocks, in order: q and v, or y. */
   readonly initial: readonly NumericValue[];
   readonly leaves: readonly Leaf[];
-  /** Values of the parameters, in the order of `traced.parameters`, read at preparation. */
-  readonly parameterValues: readonly Float64Array[];
   readonly milliseconds: {trace: number; compile: number};
 }
 
@@ -44,6 +42,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const {shape} = values[0];
   const leaves = readParams(read.params);
   for (const leaf of leaves) requireFinite(`params.${leaf.name}`, leaf);
+  if (read.adjoint.kind === 'unrolled') checkUnrollable(read.newton.jacobian, read.newton);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
   const traced = traceStep(system, read.scheme, shape, leaves);
@@ -56,7 +55,12 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   traced.parameters.forEach(({tensor}, i) => {
     if (tensor !== undefined) requireFinite(nameOfCaptured(tensor), {values: parameterValues[i], shape: tensor.shape});
   });
-  return {system, options: read, engine, traced, compiled, shape, initial: values, leaves, parameterValues, milliseconds: {trace: traceTime, compile: compileTime}};
+  const given = new Float64Array(values.length * values[0].values.length);
+  values.forEach((value, i) => given.set(value.values, i * value.values.length));
+  return {
+    system, options: read, engine, traced, compiled, shape, initial: values, leaves, parameterValues, given, t0: read.grid.t0, linear: read.newton.linear,
+    milliseconds: {trace: traceTime, compile: compileTime},
+  };
 }
 
 function valuesOf(tensor: tf.Tensor): Float64Array {
@@ -95,26 +99,14 @@ function requireFinite(name: string, {values, shape}: Pick<NumericValue, 'values
   if (at >= 0) throw new InconsistentStateError('not-finite', `${name}${indexText(shape, at)} is ${values[at]}: every number must be finite.`, {name, index: at});
 }
 
-/** Sets parameters in an executable; a program that does not read one has no buffer for it. */
-export function loadParameters(executable: Executable, prepared: Pick<Prepared, 'traced' | 'parameterValues'>): void {
-  prepared.parameterValues.forEach((values, i) => executable.find(`p.${i}`)?.set(values));
-}
-
 /**
  * x at the start: the user's blocks and what the scheme carries. The mass is checked on the way.
  * @throws SingularMatrixError 'singular-mass'; InconsistentStateError where the start is not finite
  */
 export function startState(prepared: Prepared): Float64Array {
-  const {compiled, traced, initial, options} = prepared;
-  const {start} = compiled;
-  loadParameters(start, prepared);
-  const given = start.find('given');
-  let offset = 0;
-  for (const {values} of initial) {
-    given?.set(values, offset);
-    offset += values.length;
-  }
-  start.find('t')?.fill(options.grid.t0);
+  const {traced} = prepared;
+  const {start} = prepared.compiled;
+  loadStart(start, prepared);
   start.run('start');
   checkMass(prepared, start.find('mass'));
   const x = start.buffer('x').slice();

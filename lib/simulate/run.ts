@@ -4,12 +4,14 @@
  */
 import type {Executable} from '../engine/engine.js';
 import {NewtonError, SingularMatrixError, StiffgradError} from '../errors.js';
+import type {IterationRecord, StepRecord} from '../adjoint/record.js';
+import {loadParameters} from '../step/context.js';
+import {isMatrixFree} from '../step/solvers.js';
 import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
 import {NewtonIteration} from '../newton/index.js';
 import type {Prepared} from './prepare.js';
-import {loadParameters, startState} from './prepare.js';
-import type {IterationRecord, StepRecord} from './record.js';
-import {isMatrixFree, StepSystem} from './step-system.js';
+import {startState} from './prepare.js';
+import {StepSystem} from './step-system.js';
 
 export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
 

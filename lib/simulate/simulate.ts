@@ -1,5 +1,7 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
 import * as tf from '@tensorflow/tfjs';
+import {sweepBack} from '../adjoint/backward.js';
+import {sweepForward} from '../adjoint/tangent.js';
 import {OptionError, ShapeError} from '../errors.js';
 import type {System} from '../step/trace-step.js';
 import type {Numeric} from '../system/numeric.js';
@@ -12,7 +14,6 @@ import type {Initial, Prepared} from './prepare.js';
 import {prepare} from './prepare.js';
 import type {Run} from './run.js';
 import {run} from './run.js';
-import {sweepBack, sweepForward} from './sweep.js';
 import type {Trajectory} from './trajectory.js';
 import {blockSeries, shownBlocks, trajectoryOf} from './trajectory.js';
 
@@ -70,7 +71,7 @@ simulate.vjp = (system: System, initial: Initial, options: SimulateOptions): {tr
     trajectory,
     pullback(cotangent) {
       if (record === undefined) throw new Error('a run for a gradient keeps its steps');
-      return namedGradient(prepared, sweepBack(prepared, record, packCotangent(prepared, cotangent, result.times.length)));
+      return namedGradient(prepared, sweepBack(prepared, prepared.options.adjoint, record, packCotangent(prepared, cotangent, result.times.length)));
     },
   };
 };

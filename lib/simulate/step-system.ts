@@ -1,28 +1,11 @@
 /** The forward programs of a step as the nonlinear system that Newton's iteration solves. */
 import type {Executable} from '../engine/engine.js';
-import type {Analysis, Factor, LinearSolver, Pattern} from '../linear/index.js';
+import type {Analysis, Factor, Pattern} from '../linear/index.js';
 import type {NonlinearSystem} from '../newton/index.js';
+import {loadParameters} from '../step/context.js';
+import type {MatrixFreeSolver} from '../step/solvers.js';
+import {isMatrixFree, solverKey} from '../step/solvers.js';
 import type {Prepared} from './prepare.js';
-import {loadParameters} from './prepare.js';
-
-/** A solver that can work from products with vectors alone. */
-interface MatrixFree extends LinearSolver {
-  bind(operator: {n: number; apply(x: Float64Array, y: Float64Array): void; applyTransposed(x: Float64Array, y: Float64Array): void; diagonal(d: Float64Array): void}): Factor & {refresh(): void};
-}
-
-export function isMatrixFree(solver: LinearSolver): solver is MatrixFree {
-  return 'bind' in solver;
-}
-
-let solverCount = 0;
-const solverKeys = new WeakMap<LinearSolver, string>();
-
-/** A name that tells solver values apart: two gmres() may have different options. */
-export function solverKey(solver: LinearSolver): string {
-  let key = solverKeys.get(solver);
-  if (key === undefined) solverKeys.set(solver, (key = `${solver.name}#${solverCount++}`));
-  return key;
-}
 
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
@@ -97,7 +80,7 @@ export class StepSystem implements NonlinearSystem {
     this.evaluateResidual();
   }
 
-  private bindProducts(solver: MatrixFree, prepared: Prepared): {factor: Factor & {refresh(): void}; load: () => void} {
+  private bindProducts(solver: MatrixFreeSolver, prepared: Prepared): {factor: Factor & {refresh(): void}; load: () => void} {
     const {products} = prepared.compiled;
     loadParameters(products, prepared);
     const direction = products.find('direction');

@@ -1,0 +1,78 @@
+/**
+ * The gradient of a run: cotangents of the saved states go back step by step, each step's cotangent
+ * pulled through by the implicit or the unrolled adjoint (equations.md §5).
+ */
+import type {Executable} from '../engine/engine.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters, loadStart} from '../step/context.js';
+import {implicitPull} from './implicit.js';
+import type {Adjoint} from './index.js';
+import type {StepRecord, TakenStep} from './record.js';
+import {unrolledPull} from './unrolled.js';
+
+export interface Gradient {
+  /** Cotangents of the user's initial blocks, flat: q and v, or y. */
+  readonly initial: Float64Array;
+  /** One for each parameter of the traced step. */
+  readonly parameters: readonly Float64Array[];
+}
+
+/** Replaces the cotangent of a step's end by that of its beginning, and adds to the parameters'. */
+export type StepPull = (step: TakenStep, xBar: Float64Array) => void;
+
+/** Adds up the cotangents of the parameters, program by program. */
+export class ParameterBars {
+  readonly totals: Float64Array[];
+  private readonly sources: (Float64Array | undefined)[];
+
+  constructor({parameterValues}: StepContext, executable: Executable) {
+    this.totals = parameterValues.map(values => new Float64Array(values.length));
+    this.sources = this.totals.map((_, i) => executable.find(`pBar.${i}`));
+  }
+
+  add(): void {
+    for (let p = 0; p < this.totals.length; p++) {
+      const source = this.sources[p];
+      if (source !== undefined) addTo(this.totals[p], source, 0);
+    }
+  }
+}
+
+function addTo(x: Float64Array, y: Float64Array, at: number): void {
+  for (let i = 0; i < x.length; i++) x[i] += y[at + i];
+}
+
+/**
+ * The gradient for cotangents of the saved states ([saved, state], row-major).
+ * @throws OptionError where the unrolled adjoint cannot follow the iteration that was run
+ */
+export function sweepBack(context: StepContext, adjoint: Adjoint, record: StepRecord, cotangents: Float64Array): Gradient {
+  const unrolled = adjoint.kind === 'unrolled' && context.compiled.jacobian !== undefined;
+  const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint;
+  loadParameters(executable, context);
+  const bars = new ParameterBars(context, executable);
+  const pull = (unrolled ? unrolledPull : implicitPull)(context, executable, bars);
+  const size = record.start.length;
+  const xBar = new Float64Array(size);
+  for (let k = record.steps.length; k > 0; k--) {
+    const saved = record.savedAfter.get(k);
+    if (saved !== undefined) addTo(xBar, cotangents, saved * size);
+    pull(record.steps[k - 1], xBar);
+  }
+  const first = record.savedAfter.get(0);
+  if (first !== undefined) addTo(xBar, cotangents, first * size);
+  return {initial: pullStart(context, xBar, bars.totals), parameters: bars.totals};
+}
+
+/** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
+function pullStart(context: StepContext, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
+  const {startPull} = context.compiled;
+  loadStart(startPull, context);
+  startPull.find('xBar')?.set(xBar);
+  startPull.run('startPull');
+  totals.forEach((total, i) => {
+    const bar = startPull.find(`pBar.${i}`);
+    if (bar !== undefined) addTo(total, bar, 0);
+  });
+  return startPull.buffer('givenBar').slice();
+}

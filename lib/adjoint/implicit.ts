@@ -1,0 +1,28 @@
+/**
+ * The adjoint of the implicit function: Jᵀw = U_zᵀx̄⁺, x̄ = U_xᵀx̄⁺ − R_xᵀw, p̄ likewise, with J at the
+ * converged z. One transposed solve and one vector–Jacobian product a step.
+ */
+import type {Executable} from '../engine/engine.js';
+import type {StepContext} from '../step/context.js';
+import type {ParameterBars, StepPull} from './backward.js';
+import {jacobianFactor, loadStep} from './jacobian-factor.js';
+
+export function implicitPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
+  const jacobian = jacobianFactor(context, executable);
+  const nextBar = executable.find('nextBar');
+  const z = executable.find('z');
+  const w = executable.find('w');
+  return (step, xBar) => {
+    loadStep(executable, step);
+    nextBar?.set(xBar);
+    if (jacobian !== undefined && step.z !== undefined) {
+      z?.set(step.z);
+      executable.run('pullUnknown');
+      const factor = jacobian.refresh('jacobian');
+      if (w !== undefined) factor.solveTransposed(executable.buffer('zBar'), w);
+    }
+    executable.run('pullStep');
+    xBar.set(executable.buffer('xBar'));
+    bars.add();
+  };
+}

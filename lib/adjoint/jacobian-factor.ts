@@ -1,0 +1,36 @@
+/** The Jacobian of a recorded step, factored again for its tangent or cotangent. */
+import type {Executable} from '../engine/engine.js';
+import type {Factor} from '../linear/index.js';
+import {auto} from '../linear/index.js';
+import {isMatrixFree, solverKey} from '../step/solvers.js';
+import type {StepContext} from '../step/context.js';
+import type {TakenStep} from './record.js';
+
+export interface JacobianFactor {
+  /** Runs the program that writes J, and factors it. */
+  refresh(program: string): Factor;
+}
+
+/** One solver value for every sweep whose own solver works without a matrix: the adjoint has the matrix. */
+const directSolver = auto();
+
+/** undefined for an explicit scheme. */
+export function jacobianFactor({compiled, linear}: StepContext, executable: Executable): JacobianFactor | undefined {
+  if (compiled.jacobian === undefined) return undefined;
+  const solver = isMatrixFree(linear) ? directSolver : linear;
+  const analysis = compiled.analysis(solver, solverKey(solver));
+  const values = executable.buffer('J');
+  return {
+    refresh(program) {
+      executable.run(program);
+      return analysis.factor(values);
+    },
+  };
+}
+
+/** Sets a recorded step's state, time and length. */
+export function loadStep(executable: Executable, step: TakenStep): void {
+  executable.find('x')?.set(step.x);
+  executable.find('t')?.fill(step.t);
+  executable.find('h')?.fill(step.h);
+}

@@ -1,0 +1,86 @@
+/**
+ * The adjoint of Newton's own iterations z' = z − sΔ, J(z)Δ = R(z), in reverse: with w = s J⁻ᵀz̄' and
+ * F = R − JΔ at fixed Δ, z̄ = z̄' − F_zᵀw and x̄ = −F_xᵀw. It differentiates what was computed, whether
+ * it converged or not; s counts as a constant.
+ */
+import type {Executable} from '../engine/engine.js';
+import {OptionError} from '../errors.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters} from '../step/context.js';
+import {isMatrixFree} from '../step/solvers.js';
+import type {ParameterBars, StepPull} from './backward.js';
+import {jacobianFactor, loadStep} from './jacobian-factor.js';
+import type {IterationRecord, TakenStep} from './record.js';
+
+/** @throws OptionError where the iteration's Jacobian was not its own */
+export function checkUnrollable(jacobian: 'fresh' | 'chord' | 'auto', context: Pick<StepContext, 'linear'>): void {
+  if (jacobian !== 'fresh' || isMatrixFree(context.linear)) {
+    throw new OptionError('bad-adjoint', 'unrolledAdjoint differentiates iterations with a Jacobian of their own: use newton({jacobian: \'fresh\'}) and a direct linear solver, or implicitAdjoint().');
+  }
+}
+
+export function unrolledPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
+  const jacobian = jacobianFactor(context, executable);
+  const zBar = new Float64Array(context.traced.unknown.size);
+  const total = new Float64Array(context.traced.state.size);
+  const w = executable.find('w');
+  const collect = (): void => {
+    const xBar = executable.buffer('xBar');
+    for (let i = 0; i < total.length; i++) total[i] += xBar[i];
+    bars.add();
+  };
+  /** w = −s J⁻ᵀ z̄: the sign of −F_xᵀw goes with w. */
+  const solve = (program: string, length: number): void => {
+    const factor = jacobian?.refresh(program);
+    if (w === undefined || factor === undefined) return;
+    factor.solveTransposed(zBar, w);
+    for (let i = 0; i < w.length; i++) w[i] *= -length;
+  };
+  const pullIteration = ({z, delta, length}: IterationRecord): void => {
+    executable.find('z')?.set(z);
+    executable.find('delta')?.set(delta);
+    solve('jacobian', length);
+    executable.run('pullIteration');
+    const moved = executable.buffer('zBar');
+    for (let i = 0; i < zBar.length; i++) zBar[i] += moved[i];
+    collect();
+  };
+  /** The first iteration from a guess with its own residual: F₀ is a function of x alone, the guess within it. */
+  const pullFirst = (step: TakenStep, {z, delta}: IterationRecord): void => {
+    executable.find('z')?.set(z);
+    executable.find('delta')?.set(delta);
+    if (context.traced.guess?.defect !== undefined) executable.find('defect')?.set(defectOf(context, step));
+    solve('startJacobian', 1);
+    executable.run('pullFirst');
+    collect();
+  };
+  return (step, xBar) => {
+    const {z, iterations = []} = step;
+    if (z === undefined) throw new Error('an implicit step was recorded without its unknown');
+    total.fill(0);
+    loadStep(executable, step);
+    executable.find('nextBar')?.set(xBar);
+    executable.find('z')?.set(z);
+    executable.run('pullUnknown');
+    zBar.set(executable.buffer('zBar'));
+    executable.run('pullUpdate');
+    collect();
+    for (let k = iterations.length - 1; k >= 0; k--) {
+      if (iterations[k].first) pullFirst(step, iterations[k]);
+      else pullIteration(iterations[k]);
+    }
+    executable.find('zBar')?.set(zBar);
+    executable.run('pullGuess');
+    collect();
+    xBar.set(total);
+  };
+}
+
+/** The defect of a step's guess, evaluated anew. */
+function defectOf(context: StepContext, step: TakenStep): Float64Array {
+  const {forward} = context.compiled;
+  loadParameters(forward, context);
+  loadStep(forward, step);
+  forward.run('guess');
+  return forward.buffer('defect');
+}
