@@ -1,0 +1,120 @@
+/**
+ * Rest: q with f(q, 0, t; p) = 0 (or y with y' = 0), differentiable like a step. An equilibrium is a
+ * scheme whose one step lands on it: its residual is the force, so Newton, adjoint and tfjs operation
+ * are those of `simulate`.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Newton} from '../newton/index.js';
+import {backtracking, newton} from '../newton/index.js';
+import type {Scheme} from '../scheme/index.js';
+import type {System} from '../step/trace-step.js';
+import type {Numeric} from '../system/numeric.js';
+import {readNumeric} from '../system/numeric.js';
+import type {NumericParams} from '../system/params.js';
+import type {SimulateOptions} from './options.js';
+import type {Pullback} from './simulate.js';
+import {simulate} from './simulate.js';
+import type {Stats, Trajectory} from './trajectory.js';
+
+export interface EquilibriumOptions {
+  readonly params?: NumericParams;
+  /** Default: Newton with backtracking, which a start far from rest needs, and up to 200 iterations. */
+  readonly newton?: Newton;
+  readonly engine?: SimulateOptions['engine'];
+}
+
+/** Where the search starts. A velocity is not asked for: at rest it is zero. */
+export type EquilibriumStart = {readonly q: Numeric; readonly t?: number} | {readonly y: Numeric; readonly t?: number};
+
+export interface Equilibrium {
+  /** The shape of the start; of an ode it is y that is there. */
+  readonly q: tf.Tensor;
+  readonly y?: tf.Tensor;
+  /** The same in double precision, row-major. */
+  values(name: 'q' | 'y'): Float64Array;
+  readonly stats: Stats;
+  dispose(): void;
+}
+
+export const equilibriumScheme: Scheme = {
+  name: 'equilibrium',
+  order: 1,
+  mechanics: {
+    unknown: ['q'],
+    residual: ({q}, {x, t, force}) => ({q: force(q, tf.zerosLike(x.v), t)}),
+    update: ({q}, {x}) => ({q, v: tf.zerosLike(x.v)}),
+  },
+  ode: {
+    unknown: ['y'],
+    residual: ({y}, {t, rate}) => ({y: rate({y}, t).y}),
+    update: ({y}) => ({y}),
+  },
+};
+
+function atRest(start: EquilibriumStart): Parameters<typeof simulate>[1] {
+  if ('y' in start) return start;
+  const {values, shape} = readNumeric(start.q, 'initial.q');
+  return {...start, v: nested(new Float64Array(values.length), shape)};
+}
+
+/** Zeros of a shape, as nested arrays. */
+function nested(flat: Float64Array, shape: readonly number[]): Numeric {
+  if (shape.length <= 1) return shape.length === 0 ? 0 : flat;
+  const step = flat.length / shape[0];
+  return Array.from({length: shape[0]}, (_, i) => nested(flat.subarray(i * step, (i + 1) * step), shape.slice(1)) as number);
+}
+
+function optionsOf({params, engine, newton: method}: EquilibriumOptions): SimulateOptions {
+  return {
+    scheme: equilibriumScheme, params, engine, dt: 1, steps: 1, saveAt: 'end',
+    newton: method ?? newton({step: backtracking(), maxIterations: 200}),
+  };
+}
+
+function lastOf(trajectory: Trajectory): Equilibrium {
+  const name = trajectory.y === undefined ? 'q' : 'y';
+  const values = trajectory.values(name);
+  const series = trajectory[name] as tf.Tensor;
+  const [, ...shape] = series.shape;
+  const rest = tf.tidy(() => tf.reshape(tf.slice(series, [1], [1]), shape));
+  const dispose = (): void => rest.dispose();
+  const result = {
+    values: (asked: 'q' | 'y') => (asked === name ? values.slice(values.length / 2) : trajectory.values(asked)),
+    stats: trajectory.stats,
+    dispose,
+    [name]: rest,
+  };
+  // On a tape the intermediate tensors belong to it and go with its scope.
+  if (tf.engine().state.gradientDepth === 0) trajectory.dispose();
+  return result as unknown as Equilibrium;
+}
+
+/**
+ * The state of rest near a start. `force` is taken at v = 0 and at the start's time. Differentiable
+ * inside tfjs's tape with respect to params and captured variables, by the implicit function; the
+ * start has no gradient.
+ * @throws NewtonError where the search does not converge; SingularMatrixError where the equilibrium is
+ *   not isolated (a free motion: `data.rows`)
+ */
+export function equilibrium(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): Equilibrium {
+  return lastOf(simulate(system, atRest(start), optionsOf(options)));
+}
+
+/** The equilibrium, and the map from a cotangent of it to those of params and variables, in double precision. */
+equilibrium.vjp = (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): {equilibrium: Equilibrium; pullback(cotangent: {q?: Numeric; y?: Numeric}): Pick<Pullback, 'params' | 'variables' | 'tensors'>} => {
+  const {trajectory, pullback} = simulate.vjp(system, atRest(start), optionsOf(options));
+  return {
+    equilibrium: lastOf(trajectory),
+    pullback(cotangent) {
+      const padded = Object.fromEntries(Object.entries(cotangent).flatMap(([name, value]) => {
+        if (value === undefined) return [];
+        const {values} = readNumeric(value as Numeric, `cotangent.${name}`);
+        const both = new Float64Array(2 * values.length);
+        both.set(values, values.length);
+        return [[name, both]];
+      }));
+      const {params, variables, tensors} = pullback(padded);
+      return {params, variables, tensors};
+    },
+  };
+};
