@@ -4,12 +4,11 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import type {DataId, TensorInfo} from '@tensorflow/tfjs';
-import type {TraceError} from '../errors.js';
-import {StiffgradError} from '../errors.js';
+import {TraceError} from '../errors.js';
 import {constant, input} from '../graph/build.js';
 import type {Node} from '../graph/node.js';
 import {internals} from './internals.js';
-import {disposed, valueRead} from './failures.js';
+import {disposed} from './failures.js';
 import {tensorTypeOf, typeOf} from './lowering.js';
 import {isKnown} from './positions.js';
 
@@ -145,10 +144,9 @@ function readWhole(backend: tf.KernelBackend, tensor: tf.Tensor): Node | undefin
   try {
     const values = backend.readSync(tensor.dataId) as Int32Array | Uint8Array;
     return constant(Float64Array.from(values), tensor.shape, typeOf(tensor.dtype));
-  } catch (error) {
+  } catch {
     // A trace around this one has no value for it, some backends cannot read at once: then it is an input.
-    if (error instanceof StiffgradError || error instanceof Error) return undefined;
-    throw error;
+    return undefined;
   }
 }
 
@@ -159,7 +157,7 @@ export function currentSession(): Session | undefined {
 }
 
 export function requireSession(): Session {
-  if (innermost === undefined) throw valueRead('', 'one of an earlier trace');
+  if (innermost === undefined) throw new TraceError('not-tracing', 'Tensors stand for nodes only inside a function that is being traced.');
   return innermost;
 }
 

@@ -4,7 +4,6 @@
  * kernels they end in are lowered to our primitives by a tfjs backend of our own.
  */
 import * as tf from '@tensorflow/tfjs';
-import {TraceError} from '../errors.js';
 import {constant, input} from '../graph/build.js';
 import type {Graph, Node, Output, Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
@@ -141,7 +140,6 @@ export function within<T>(term: string, f: () => T): T {
 
 /** The node a tensor stands for in the current trace. */
 export function nodeOf(tensor: tf.Tensor): Node {
-  if (currentSession() === undefined) throw new TraceError('not-tracing', 'nodeOf is called outside a trace: tensors stand for nodes only there.');
   return requireSession().nodeOf(tensor);
 }
 

@@ -1,6 +1,7 @@
 /** What a trace records, and that it leaves tfjs as it found it. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
+import {TraceError} from '../../lib/errors.js';
 import {interpreter} from '../../lib/engine/interpreter.js';
 import type {Node} from '../../lib/graph/node.js';
 import {isOp, topological} from '../../lib/graph/node.js';
@@ -77,6 +78,7 @@ describe('trace', () => {
         expect(node.op).to.equal('input');
         return tensorOf(node);
       });
+      expect(() => nodeOf(tf.scalar(1))).to.throw(TraceError).with.property('code', 'not-tracing');
       expect(graph.outputs[0].node).to.equal(graph.inputs[0]);
     });
   });
