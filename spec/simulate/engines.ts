@@ -1,0 +1,12 @@
+/** The engines the numerical tests run on, with what each can resolve. A new engine is one more entry. */
+import type {EngineName} from '../../lib/engine/index.js';
+
+export interface EngineCase {
+  readonly name: EngineName;
+  /** Double precision: printed digits are met as printed, and gradients meet finite differences. */
+  readonly double: boolean;
+}
+
+export const engines: readonly EngineCase[] = [
+  {name: 'interpreter', double: true},
+];
