@@ -44,7 +44,8 @@ done
 if [ -z "$into" ]; then
   into=$(dirname "$0")/..
 fi
-into=$(cd "$into" 2> /dev/null && pwd) || fail "there is no directory '$into'."
+[ -d "$into" ] || fail "there is no directory '$into'."
+into=$(cd "$into" && pwd)
 [ -f "$into/package.json" ] || fail "'$into' has no package.json: give the project's directory with --into."
 
 if [ -z "$tensorflow" ]; then
@@ -54,7 +55,8 @@ spec = importlib.util.find_spec("tensorflow")
 print(spec.submodule_search_locations[0] if spec and spec.submodule_search_locations else "")')
   [ -n "$tensorflow" ] || fail "python3 finds no TensorFlow: 'pip install tensorflow-cpu', or give its directory with --tensorflow."
 fi
-tensorflow=$(cd "$tensorflow" 2> /dev/null && pwd) || fail "there is no directory '$tensorflow'."
+[ -d "$tensorflow" ] || fail "there is no directory '$tensorflow'."
+tensorflow=$(cd "$tensorflow" && pwd)
 
 # A wheel has both libraries beside its Python files and the C API in libtensorflow_cc; libtensorflow has them under lib/.
 if [ -e "$tensorflow/libtensorflow_cc.so.2" ]; then

@@ -27,25 +27,31 @@ interface Operand {
 }
 
 /**
- * The cotangent of one operand contracts the output's cotangent with the other operand, down to this operand's labels.
- * A label that only this operand has was summed away: the cotangent is the same along it. One that only the other
- * has is summed first: tfjs's einsum is wrong where it has to sum several labels that are not shared.
+ * The cotangent of one operand contracts the output's cotangent with the other operands, down to this operand's labels.
+ * A label that only this operand has was summed away: the cotangent is the same along it. One that only one of
+ * the others has is summed first: tfjs's einsum is wrong where a sum runs over labels that are not shared.
+ * (tfjs itself takes two operands at most; in a trace there may be more.)
  */
-function einsumGradient(output: Operand, x: Operand, other: Operand | undefined): tf.Tensor {
-  const known = [...x.labels].filter((label) => output.labels.includes(label) || other?.labels.includes(label)).join('');
-  const contracted = other === undefined ? reordered(output, known) : contraction(output, summed(other, output.labels + x.labels), known);
+function einsumGradient(output: Operand, x: Operand, others: Operand[]): tf.Tensor {
+  const contracted = [output, ...others.map((other, i) => summed(other, [output, x, ...without(others, i)]))];
+  const known = [...x.labels].filter((label) => contracted.some(({labels}) => labels.includes(label))).join('');
+  const value = others.length === 0 ? reordered(output, known) : contraction(contracted, known);
   const shape = x.value.shape.map((n, axis) => (known.includes(x.labels[axis]) ? n : 1));
-  const expanded = tf.reshape(contracted, shape);
+  const expanded = tf.reshape(value, shape);
   return size(shape) === x.value.size ? expanded : tf.mul(expanded, tf.ones(x.value.shape));
 }
+
+const without = (operands: Operand[], i: number): Operand[] => operands.filter((_, other) => other !== i);
 
 const reordered = ({labels, value}: Operand, order: string): tf.Tensor =>
   tf.transpose(value, [...order].map((label) => labels.indexOf(label)));
 
-const contraction = (a: Operand, b: Operand, result: string): tf.Tensor =>
-  tf.einsum(`${a.labels},${b.labels}->${result}`, a.value, b.value);
+const contraction = (operands: Operand[], result: string): tf.Tensor =>
+  tf.einsum(`${operands.map(({labels}) => labels).join(',')}->${result}`, ...operands.map(({value}) => value));
 
-function summed({labels, value}: Operand, keep: string): Operand {
+/** Sums an operand over the labels that none of the `rest` has. */
+function summed({labels, value}: Operand, rest: Operand[]): Operand {
+  const keep = rest.map((other) => other.labels).join('');
   const away = [...labels].flatMap((label, axis) => (keep.includes(label) ? [] : [axis]));
   return away.length === 0
     ? {labels, value}
@@ -60,7 +66,7 @@ const einsum: tf.GradConfig = {
     const output = {labels, value: single(dy)};
     const operands = inputs.split(',').map((term, i): Operand => ({labels: term, value: saved[i]}));
     return Object.fromEntries(
-      operands.map((operand, i) => [i, () => einsumGradient(output, operand, operands.find((_, other) => other !== i))]),
+      operands.map((operand, i) => [i, () => einsumGradient(output, operand, without(operands, i))]),
     );
   },
 };
