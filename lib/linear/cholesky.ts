@@ -5,37 +5,20 @@
  */
 import { SingularMatrixError } from '../errors.js';
 import { loadDense } from './dense-lu.js';
-import { DirectFactor } from './direct.js';
+import { DirectAnalysis, SpecialFactor } from './direct.js';
 import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite, ZERO_PIVOT } from './singularity.js';
-import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
+import type { LinearSolver, Pattern } from './solver.js';
 
 /** Dense Cholesky; refuses a matrix that is not positive definite, naming the row where that shows. */
 export function cholesky(): LinearSolver {
-  return { name: 'cholesky', analyze: (pattern) => new CholeskyAnalysis(pattern) };
+  return {
+    name: 'cholesky',
+    analyze: (pattern) => new DirectAnalysis('dense', pattern.n, choleskyNonzeros(pattern.n), choleskyWork(pattern.n), () => new CholeskyFactor(pattern)),
+  };
 }
 
-class CholeskyAnalysis implements Analysis {
-  readonly kind = 'dense';
-  readonly n: number;
-  readonly nonzeros: number;
-  readonly work: number;
-  private readonly own: CholeskyFactor;
-
-  constructor(private readonly pattern: Pattern) {
-    this.n = pattern.n;
-    this.nonzeros = (pattern.n * (pattern.n + 1)) / 2;
-    this.work = choleskyWork(pattern.n);
-    this.own = new CholeskyFactor(pattern);
-  }
-
-  factor(values: Float64Array): Factor {
-    this.own.refactor(values);
-    return this.own;
-  }
-
-  createFactor(): Factor {
-    return new CholeskyFactor(this.pattern);
-  }
+export function choleskyNonzeros(n: number): number {
+  return (n * (n + 1)) / 2;
 }
 
 /** Σ_k m(m+1) + m over m = n − k − 1. */
@@ -43,7 +26,7 @@ export function choleskyWork(n: number): number {
   return ((n - 1) * n * (n + 4)) / 3;
 }
 
-export class CholeskyFactor extends DirectFactor {
+export class CholeskyFactor extends SpecialFactor {
   readonly kind = 'cholesky';
   private readonly a: Float64Array;
   private readonly diagonal: Float64Array;
@@ -58,10 +41,6 @@ export class CholeskyFactor extends DirectFactor {
 
   get size(): number {
     return this.a.length + this.n;
-  }
-
-  protected get width(): number {
-    return this.n;
   }
 
   override refactor(values: Float64Array): void {
@@ -90,7 +69,7 @@ export class CholeskyFactor extends DirectFactor {
     return true;
   }
 
-  protected eliminate(values: Float64Array): number {
+  private eliminate(values: Float64Array): number {
     const { a, diagonal, n } = this;
     this.negativeRow = -1;
     loadDense(this.pattern, values, a);

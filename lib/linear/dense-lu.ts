@@ -5,37 +5,16 @@
  * columns too was measured to cost half a factorization at n = 8 and to gain no accuracy. Large matrices
  * are updated four pivots at a time, which reads and writes the trailing matrix a quarter as often.
  */
-import { DirectFactor } from './direct.js';
+import { DirectAnalysis, GeneralFactor } from './direct.js';
 import { ZERO_PIVOT } from './singularity.js';
-import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
+import type { LinearSolver, Pattern } from './solver.js';
 
 /** Dense LU with scaled partial pivoting, for any square matrix. */
 export function lu(): LinearSolver {
-  return { name: 'lu', analyze: (pattern) => new DenseLuAnalysis(pattern) };
-}
-
-class DenseLuAnalysis implements Analysis {
-  readonly kind = 'dense';
-  readonly n: number;
-  readonly nonzeros: number;
-  readonly work: number;
-  private readonly own: DenseLuFactor;
-
-  constructor(private readonly pattern: Pattern) {
-    this.n = pattern.n;
-    this.nonzeros = pattern.n ** 2;
-    this.work = denseLuWork(pattern.n);
-    this.own = new DenseLuFactor(pattern);
-  }
-
-  factor(values: Float64Array): Factor {
-    this.own.refactor(values);
-    return this.own;
-  }
-
-  createFactor(): Factor {
-    return new DenseLuFactor(this.pattern);
-  }
+  return {
+    name: 'lu',
+    analyze: (pattern) => new DirectAnalysis('dense', pattern.n, pattern.n ** 2, denseLuWork(pattern.n), () => new DenseLuFactor(pattern)),
+  };
 }
 
 /** Σ_k (n−k−1)(2(n−k−1) + 1) multiplications, additions and divisions. */
@@ -43,7 +22,7 @@ export function denseLuWork(n: number): number {
   return ((n - 1) * n * (4 * n + 1)) / 6;
 }
 
-export class DenseLuFactor extends DirectFactor {
+export class DenseLuFactor extends GeneralFactor {
   readonly kind = 'lu';
   private readonly a: Float64Array;
   private readonly pivots: Int32Array;
@@ -115,7 +94,8 @@ function loadScaled(values: Float64Array, a: Float64Array, n: number, scale: Flo
 
 /**
  * Finds and swaps in the pivot of column k, and leaves its reciprocal on the diagonal. Returns the
- * pivot's scaled size. A column of zeros gets a stand-in, so that the elimination can be finished and the null vectors be found.
+ * pivot's scaled size. A column of zeros gets a stand-in, so that the elimination can be finished and
+ * the null vectors be found.
  */
 function pivot(a: Float64Array, n: number, k: number, pivots: Int32Array, scale: Float64Array): number {
   let best = Math.abs(a[k * n + k]) * scale[k];

@@ -1,10 +1,29 @@
 /**
- * What all direct factors share: several right-hand sides, b and x in one array, and the judgement of
+ * What direct factors share: several right-hand sides, b and x in one array, and the judgement of
  * singular matrices. A concrete factor only eliminates and substitutes, in place and at an offset.
  */
 import { ShapeError, StiffgradError } from '../errors.js';
 import { examine, SUSPICIOUS_PIVOT } from './singularity.js';
-import type { Factor, Pattern } from './solver.js';
+import type { Analysis, Factor, Pattern } from './solver.js';
+
+/** An analysis is what was found, and how to make a factor of it; its own factor is made when first used. */
+export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
+  private own: F | undefined;
+
+  constructor(
+    readonly kind: string,
+    readonly n: number,
+    readonly nonzeros: number,
+    readonly work: number,
+    readonly createFactor: () => F,
+  ) {}
+
+  factor(values: Float64Array): F {
+    this.own ??= this.createFactor();
+    this.own.refactor(values);
+    return this.own;
+  }
+}
 
 export abstract class DirectFactor implements Factor {
   abstract readonly kind: string;
@@ -20,25 +39,11 @@ export abstract class DirectFactor implements Factor {
     return 0;
   }
 
-  /**
-   * Factors `values`; a pivot that is exactly zero is replaced so that the elimination can be finished
-   * and examined. Returns the smallest pivot relative to the largest entry of its row (not above it:
-   * a value too small only costs an examination), or NaN when something was not finite.
-   */
-  protected abstract eliminate(values: Float64Array): number;
+  abstract refactor(values: Float64Array): void;
   /** x[at … at + n) ← A⁻¹ x. */
   protected abstract substitute(x: Float64Array, at: number): void;
   /** x[at … at + n) ← A⁻ᵀ x. */
   protected abstract substituteTransposed(x: Float64Array, at: number): void;
-  /** Terms in the longest sum of the elimination; see `examine`. */
-  protected abstract get width(): number;
-
-  refactor(values: Float64Array): void {
-    this.usable = false;
-    const smallest = this.eliminate(values);
-    if (!(smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, this.width);
-    this.usable = true;
-  }
 
   solve(b: Float64Array, x: Float64Array, count = 1): void {
     const length = this.prepare(b, x, count);
@@ -65,6 +70,37 @@ export abstract class DirectFactor implements Factor {
     if (b.length < length || x.length < length) throwTooShort(b, x, length);
     if (b !== x) for (let i = 0; i < length; i++) x[i] = b[i];
     return length;
+  }
+}
+
+/** A factor that takes every regular matrix, so its refusal is a judgement: the matrix is singular. */
+export abstract class GeneralFactor extends DirectFactor {
+  /**
+   * Factors `values`; a pivot that is exactly zero is replaced so that the elimination can be finished
+   * and examined. Returns the smallest pivot relative to the largest entry of its row (not above it:
+   * a value too small only costs an examination), or NaN when something was not finite.
+   */
+  protected abstract eliminate(values: Float64Array): number;
+  /** Terms in the longest sum of the elimination; see `examine`. */
+  protected abstract get width(): number;
+
+  refactor(values: Float64Array): void {
+    this.usable = false;
+    const smallest = this.eliminate(values);
+    if (!(smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, this.width);
+    this.usable = true;
+  }
+}
+
+/** A faster factor for some matrices only: definite ones, or ones that need no row exchanges. */
+export abstract class SpecialFactor extends DirectFactor {
+  /** False, without an error, when the matrix needs a more general method. */
+  abstract tryRefactor(values: Float64Array): boolean;
+
+  refactor(values: Float64Array): void {
+    if (!this.tryRefactor(values)) {
+      throw new StiffgradError('needs-pivoting', `The matrix is not one for ${this.kind}: it needs row exchanges.`, { kind: this.kind });
+    }
   }
 }
 

@@ -1,11 +1,15 @@
 /** The face of this room: solvers, their contract, and the patterns they work on. */
 export type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
 export { auto } from './auto.js';
+export { band } from './band.js';
 export { cholesky } from './cholesky.js';
 export { lu } from './dense-lu.js';
+export { ordering, type OrderingName } from './ordering.js';
 export { checkPattern, csrPattern, densePattern, patternFromEntries, structurallySymmetric, transpose, type Transpose } from './pattern.js';
 export { cg } from './cg.js';
 export { gmres, type GmresOptions } from './gmres.js';
 export type { KrylovFactor, KrylovOptions, KrylovSolver, Preconditioner } from './krylov.js';
 export { minres } from './minres.js';
 export { CsrOperator, type Operator } from './operator.js';
+export { sparseLdlt, type LdltOptions } from './sparse-ldlt.js';
+export { sparseLu, type SparseLuOptions } from './sparse-lu.js';

@@ -63,12 +63,13 @@ class PivotSearch {
   private readonly n: number;
   private readonly scale: Float64Array;
   private readonly rowPlace: Int32Array;
+  private readonly pivotRow: Int32Array;
   private readonly x: Float64Array;
   /** The last column whose search visited a row. */
   private readonly visited: Int32Array;
   private readonly stack: Int32Array;
   private readonly position: Int32Array;
-  /** Rows reached by the present column, in topological order from `top` on. */
+  /** Rows reached by the present column, from `top` on. */
   private readonly reached: Int32Array;
   private readonly lowerPointers: Int32Array;
   private readonly upperPointers: Int32Array;
@@ -87,6 +88,7 @@ class PivotSearch {
     this.scale = new Float64Array(n);
     rowScales(pattern, values, this.scale);
     this.rowPlace = new Int32Array(n).fill(-1);
+    this.pivotRow = new Int32Array(n).fill(-1);
     this.x = new Float64Array(n);
     this.visited = new Int32Array(n).fill(-1);
     this.stack = new Int32Array(n);
@@ -108,15 +110,15 @@ class PivotSearch {
     const { lowerRows, lowerValues, upperRows } = this;
     for (let p = columns.columnPointers[j]; p < columns.columnPointers[j + 1]; p++) x[columns.rows[p]] = values[columns.source[p]];
     let upper = upperPointers[k];
-    for (let r = top; r < n; r++) {
-      const i = reached[r];
-      const pivot = rowPlace[i];
-      if (pivot < 0) continue;
-      upperRows[upper++] = pivot;
-      const value = x[i];
-      for (let p = lowerPointers[pivot]; p < lowerPointers[pivot + 1]; p++) x[lowerRows[p]] -= lowerValues[p] * value;
-    }
+    for (let r = top; r < n; r++) if (rowPlace[reached[r]] >= 0) upperRows[upper++] = rowPlace[reached[r]];
     upperPointers[k + 1] = upper;
+    // Pivot numbers ascending are a topological order too, and the one `follow` will use: same bits.
+    upperRows.subarray(upperPointers[k], upper).sort();
+    for (let p = upperPointers[k]; p < upper; p++) {
+      const pivot = upperRows[p];
+      const value = x[this.pivotRow[pivot]];
+      for (let q = lowerPointers[pivot]; q < lowerPointers[pivot + 1]; q++) x[lowerRows[q]] -= lowerValues[q] * value;
+    }
     const chosen = this.choose(k, top);
     let lower = lowerPointers[k];
     const reciprocal = chosen < 0 ? 0 : 1 / x[chosen];
@@ -188,6 +190,7 @@ class PivotSearch {
       chosen = diagonal;
     }
     rowPlace[chosen] = k;
+    this.pivotRow[k] = chosen;
     // A column of zeros: all its multipliers are zero, whatever stands here.
     if (best === 0) x[chosen] = 1;
     return chosen;
@@ -206,7 +209,6 @@ class PivotSearch {
     this.placeLeftRows();
     const lowerRows = this.lowerRows.slice(0, lowerPointers[n]).map((i) => rowPlace[i]);
     const upperRows = this.upperRows.slice(0, upperPointers[n]);
-    for (let k = 0; k < n; k++) upperRows.subarray(upperPointers[k], upperPointers[k + 1]).sort();
     const entryPointers = new Int32Array(n + 1);
     const entrySource = new Int32Array(columns.rows.length);
     const entryRows = new Int32Array(columns.rows.length);

@@ -9,14 +9,14 @@
  * in PARDISO: Schenk & Gärtner 2006). Every solve of an indefinite matrix is checked by its residual.
  */
 import { StiffgradError } from '../errors.js';
-import { DirectFactor } from './direct.js';
+import { DirectAnalysis, SpecialFactor } from './direct.js';
 import { eliminate } from './elimination.js';
 import { inverse, symmetricGraph } from './graph.js';
 import { pairedOrdering } from './kkt-ordering.js';
 import type { OrderingName } from './ordering.js';
 import { backwardError } from './refinement.js';
 import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite } from './singularity.js';
-import { EPSILON, type Analysis, type Factor, type LinearSolver, type Pattern } from './solver.js';
+import { EPSILON, type LinearSolver, type Pattern } from './solver.js';
 import { sparseLu } from './sparse-lu.js';
 import { Supernodal } from './supernodal.js';
 import { supernodes, type Supernodes } from './supernodes.js';
@@ -42,39 +42,15 @@ const MAX_REFINEMENTS = 10;
 const ACCEPTABLE = 1e-10;
 
 export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
-  return { name: 'sparse-ldlt', analyze: (pattern) => new SparseLdltAnalysis(pattern, options) };
+  return { name: 'sparse-ldlt', analyze: (pattern) => analyzeLdlt(pattern, options) };
 }
 
-export class SparseLdltAnalysis implements Analysis {
-  readonly kind = 'sparse';
-  readonly n: number;
-  readonly nonzeros: number;
-  readonly work: number;
-  private readonly symbolic: Symbolic;
-  private own: SparseLdltFactor | undefined;
-
-  constructor(
-    private readonly pattern: Pattern,
-    options: LdltOptions = {},
-  ) {
-    if (!pattern.symmetric) {
-      throw new StiffgradError('not-symmetric', 'sparseLdlt() needs a pattern whose values are symmetric; use sparseLu() or auto() for this one.', {});
-    }
-    this.symbolic = new Symbolic(pattern, options.ordering ?? 'amd');
-    this.n = pattern.n;
-    this.nonzeros = this.symbolic.nodes.size;
-    this.work = this.symbolic.nodes.work;
+export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): DirectAnalysis<SparseLdltFactor> {
+  if (!pattern.symmetric) {
+    throw new StiffgradError('not-symmetric', 'sparseLdlt() needs a pattern whose values are symmetric; use sparseLu() or auto() for this one.', {});
   }
-
-  factor(values: Float64Array): Factor {
-    this.own ??= this.createFactor();
-    this.own.refactor(values);
-    return this.own;
-  }
-
-  createFactor(): SparseLdltFactor {
-    return new SparseLdltFactor(this.pattern, this.symbolic);
-  }
+  const symbolic = new Symbolic(pattern, options.ordering ?? 'amd');
+  return new DirectAnalysis('sparse', pattern.n, symbolic.nodes.size, symbolic.nodes.work, () => new SparseLdltFactor(pattern, symbolic));
 }
 
 /** The lists the numeric part follows, and the scratch that all factors of an analysis share. */
@@ -150,7 +126,7 @@ function find(sorted: Int32Array, from: number, to: number, value: number): numb
   return low;
 }
 
-export class SparseLdltFactor extends DirectFactor {
+export class SparseLdltFactor extends SpecialFactor {
   readonly kind = 'ldlt';
   private readonly blocks: Float64Array;
   /** The values themselves, when solves are refined; made at the first matrix that needs it. */
@@ -184,10 +160,6 @@ export class SparseLdltFactor extends DirectFactor {
   /** Pivots that had to be enlarged; 0 means the factor is that of the matrix itself. */
   get enlargedPivots(): number {
     return this.enlarged;
-  }
-
-  protected get width(): number {
-    return this.symbolic.nodes.tallest;
   }
 
   override refactor(values: Float64Array): void {
@@ -230,10 +202,6 @@ export class SparseLdltFactor extends DirectFactor {
     return done;
   }
 
-  protected eliminate(): number {
-    throw new StiffgradError('unreachable', 'the factorization is that of refactor', {});
-  }
-
   /** A matrix with a positive diagonal is tried as definite first: nothing to scale, keep or refine. */
   private factorDefinite(values: Float64Array): boolean {
     const { numeric, scale, diagonal } = this.symbolic;
@@ -243,7 +211,7 @@ export class SparseLdltFactor extends DirectFactor {
     }
     this.load(values);
     if (!numeric.factor(this.blocks, scale, 'positive', 0)) return false;
-    if (!(numeric.smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, this.width);
+    if (!(numeric.smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, this.symbolic.nodes.tallest);
     return true;
   }
 

@@ -7,7 +7,7 @@
  * that comes again, in a checkpointed sweep or in the next run, takes the plan it had and gives the same
  * bits, whatever came between.
  */
-import { DirectFactor } from './direct.js';
+import { DirectAnalysis, GeneralFactor } from './direct.js';
 import { eliminate } from './elimination.js';
 import { symmetricGraph, type Graph } from './graph.js';
 import { pairedOrdering } from './kkt-ordering.js';
@@ -15,7 +15,7 @@ import { follow, plan, planSolve, planSolveTransposed, rowScales, type LuNumbers
 import { ordering } from './ordering.js';
 import { structuralSymmetry, transpose, type Transpose } from './pattern.js';
 import { throwIfNotFinite } from './singularity.js';
-import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
+import type { LinearSolver, Pattern } from './solver.js';
 
 export interface SparseLuOptions {
   /**
@@ -36,37 +36,13 @@ const KEEP_THRESHOLD = 1e-3;
 const MAX_PLANS = 4;
 
 export function sparseLu(options: SparseLuOptions = {}): LinearSolver {
-  return { name: 'sparse-lu', analyze: (pattern) => new SparseLuAnalysis(pattern, options) };
+  return { name: 'sparse-lu', analyze: (pattern) => analyzeLu(pattern, options) };
 }
 
-export class SparseLuAnalysis implements Analysis {
-  readonly kind = 'sparse';
-  readonly n: number;
-  readonly nonzeros: number;
-  readonly work: number;
-  private readonly symbolic: Symbolic;
-  private own: SparseLuFactor | undefined;
-
-  constructor(
-    private readonly pattern: Pattern,
-    options: SparseLuOptions = {},
-  ) {
-    const { order, nonzeros, work } = columnOrder(pattern, options.ordering);
-    this.n = pattern.n;
-    this.nonzeros = nonzeros;
-    this.work = work;
-    this.symbolic = new Symbolic(pattern, order);
-  }
-
-  factor(values: Float64Array): Factor {
-    this.own ??= this.createFactor();
-    this.own.refactor(values);
-    return this.own;
-  }
-
-  createFactor(): SparseLuFactor {
-    return new SparseLuFactor(this.pattern, this.symbolic);
-  }
+export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): DirectAnalysis<SparseLuFactor> {
+  const { order, nonzeros, work } = columnOrder(pattern, options.ordering);
+  const symbolic = new Symbolic(pattern, order);
+  return new DirectAnalysis('sparse', pattern.n, nonzeros, work, () => new SparseLuFactor(pattern, symbolic));
 }
 
 /** The column order, and the factor it would have if all pivots were on the diagonal. */
@@ -108,7 +84,9 @@ class Symbolic {
   readonly plans: LuPlan[] = [];
   readonly scale: Float64Array;
   readonly placed: Float64Array;
+  /** Zero between uses. */
   readonly work: Float64Array;
+  readonly solution: Float64Array;
 
   constructor(
     pattern: Pattern,
@@ -118,12 +96,13 @@ class Symbolic {
     this.scale = new Float64Array(pattern.n);
     this.placed = new Float64Array(pattern.n);
     this.work = new Float64Array(pattern.n);
+    this.solution = new Float64Array(pattern.n);
   }
 }
 
 const NOTHING: LuNumbers = { lower: new Float64Array(0), upper: new Float64Array(0), reciprocals: new Float64Array(0) };
 
-export class SparseLuFactor extends DirectFactor {
+export class SparseLuFactor extends GeneralFactor {
   readonly kind = 'lu';
   private plan: LuPlan | undefined;
   private numbers = NOTHING;
@@ -173,12 +152,10 @@ export class SparseLuFactor extends DirectFactor {
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    if (this.plan !== undefined) planSolve(this.plan, this.numbers, x, at, this.symbolic.work);
-    this.symbolic.work.fill(0);
+    if (this.plan !== undefined) planSolve(this.plan, this.numbers, x, at, this.symbolic.solution);
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
-    if (this.plan !== undefined) planSolveTransposed(this.plan, this.numbers, x, at, this.symbolic.work);
-    this.symbolic.work.fill(0);
+    if (this.plan !== undefined) planSolveTransposed(this.plan, this.numbers, x, at, this.symbolic.solution);
   }
 }

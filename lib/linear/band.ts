@@ -1,0 +1,108 @@
+/**
+ * Banded matrices: chains, beams, rods, anything whose unknowns have neighbours on a line. The band is
+ * found by reverse Cuthill–McKee where the order given is not as good. Three methods, from fast to
+ * general, and each matrix gets the first that is safe for it: tridiagonal elimination from both ends,
+ * Cholesky within the band, LU with partial pivoting within the band.
+ */
+import { bandCholeskyWork, BandCholeskyFactor } from './band-cholesky.js';
+import { bandLuWork, BandLuFactor } from './band-lu.js';
+import { bandOrder, type BandOrder } from './band-order.js';
+import { DirectAnalysis, SpecialFactor } from './direct.js';
+import { FallbackFactor } from './fallback.js';
+import type { Factor, LinearSolver, Pattern } from './solver.js';
+import { factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed, type TridiagonalNumbers, type TridiagonalPlaces } from './tridiagonal.js';
+
+export function band(): LinearSolver {
+  return { name: 'band', analyze: (pattern) => analyzeBand(pattern) };
+}
+
+export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): DirectAnalysis {
+  const { n, symmetric } = pattern;
+  const { lower, upper } = order;
+  const general = (): Factor => new BandLuFactor(pattern, order);
+  if (lower <= 1 && upper <= 1) {
+    const places = tridiagonalPlaces(pattern, order);
+    // A row takes a division, five multiplications and two subtractions.
+    return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), general));
+  }
+  if (symmetric) {
+    const definite = (): Factor => new FallbackFactor(new BandCholeskyFactor(pattern, order), general);
+    return new DirectAnalysis('band', n, n * (upper + 1), bandCholeskyWork(n, order), definite);
+  }
+  return new DirectAnalysis('band', n, n * (lower + upper + 1), bandLuWork(n, order), general);
+}
+
+/** Places of the three diagonals; entries that the pattern lacks point behind the values, at a zero. */
+function tridiagonalPlaces(pattern: Pattern, { rows, columns }: BandOrder): TridiagonalPlaces {
+  const missing = rows.length;
+  const lower = new Int32Array(pattern.n).fill(missing);
+  const diagonal = new Int32Array(pattern.n).fill(missing);
+  const upper = new Int32Array(pattern.n).fill(missing);
+  for (let p = 0; p < rows.length; p++) (columns[p] < rows[p] ? lower : columns[p] > rows[p] ? upper : diagonal)[rows[p]] = p;
+  // These two are read and not used; any place inside the values will do.
+  if (pattern.n > 0) lower[0] = upper[pattern.n - 1] = 0;
+  return { lower, diagonal, upper };
+}
+
+class TridiagonalFactor extends SpecialFactor {
+  readonly kind = 'tridiagonal';
+  private readonly numbers: TridiagonalNumbers;
+  /** The values and a zero behind them, where the pattern lacks entries. */
+  private readonly padded: Float64Array | undefined;
+  /** The permuted solution, where rows are not in the order of the band. */
+  private readonly y: Float64Array | undefined;
+
+  constructor(
+    pattern: Pattern,
+    private readonly band: BandOrder,
+    private readonly places: TridiagonalPlaces,
+  ) {
+    super(pattern);
+    const { n } = pattern;
+    const entries = pattern.columns.length;
+    this.numbers = { lower: new Float64Array(n), reciprocals: new Float64Array(n), upper: new Float64Array(n) };
+    this.padded = entries < 3 * n - 2 ? new Float64Array(entries + 1) : undefined;
+    this.y = band.natural ? undefined : new Float64Array(n);
+  }
+
+  get size(): number {
+    return 3 * this.n + (this.padded?.length ?? 0) + (this.y?.length ?? 0);
+  }
+
+  tryRefactor(values: Float64Array): boolean {
+    const padded = this.padded;
+    if (padded !== undefined) for (let p = 0; p + 1 < padded.length; p++) padded[p] = values[p];
+    this.usable = factorTridiagonal(padded ?? values, this.places, this.numbers, this.pattern.symmetric);
+    return this.usable;
+  }
+
+  protected substitute(x: Float64Array, at: number): void {
+    const y = this.y;
+    if (y === undefined) {
+      solveTridiagonal(this.numbers, x, at);
+    } else {
+      gather(this.band.order, x, at, y);
+      solveTridiagonal(this.numbers, y, 0);
+      scatter(this.band.order, y, x, at);
+    }
+  }
+
+  protected substituteTransposed(x: Float64Array, at: number): void {
+    const y = this.y;
+    if (y === undefined) {
+      solveTridiagonalTransposed(this.numbers, x, at);
+    } else {
+      gather(this.band.order, x, at, y);
+      solveTridiagonalTransposed(this.numbers, y, 0);
+      scatter(this.band.order, y, x, at);
+    }
+  }
+}
+
+function gather(order: Int32Array, x: Float64Array, at: number, y: Float64Array): void {
+  for (let k = 0; k < order.length; k++) y[k] = x[at + order[k]];
+}
+
+function scatter(order: Int32Array, y: Float64Array, x: Float64Array, at: number): void {
+  for (let k = 0; k < order.length; k++) x[at + order[k]] = y[k];
+}
