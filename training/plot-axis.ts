@@ -1,0 +1,72 @@
+/** An axis: the range of the data, a unit of readable size, round ticks (by d3-scale) and their labels. */
+import { scaleLinear, scaleLog } from 'd3-scale';
+import { numberText, powerOfTen } from './number-text.js';
+import { readableUnit } from './units.js';
+
+export interface Axis {
+  readonly label: string;
+  /** 'm', 'N·s/m', ...; none for a pure number. */
+  readonly unit?: string;
+  readonly scale?: 'linear' | 'log';
+  /** Default: the data's range, with a margin on the y axis. */
+  readonly domain?: readonly [number, number];
+  /** What is counted has no halves. */
+  readonly integer?: boolean;
+}
+
+export interface Tick {
+  readonly value: number;
+  readonly text: string;
+}
+
+export interface LaidAxis {
+  /** Label with the unit in brackets. */
+  readonly title: string;
+  readonly ticks: readonly Tick[];
+  /** Data to pixels. */
+  readonly at: (value: number) => number;
+  readonly domain: readonly [number, number];
+}
+
+/** `count` is about how many ticks there is room for. */
+export function layAxis(axis: Axis, data: readonly [number, number], pixels: readonly [number, number], count: number): LaidAxis {
+  return axis.scale === 'log' ? layLog(axis, data, pixels, count) : layLinear(axis, data, pixels, count);
+}
+
+function layLinear(axis: Axis, data: readonly [number, number], pixels: readonly [number, number], count: number): LaidAxis {
+  const domain = axis.domain ?? widened(data);
+  const { factor, unit } = readableUnit(axis.unit, Math.max(Math.abs(domain[0]), Math.abs(domain[1])));
+  const scale = scaleLinear([domain[0] * factor, domain[1] * factor], [...pixels]);
+  const format = axis.integer === true ? String : scale.tickFormat(count);
+  return {
+    title: unit === '' ? axis.label : `${axis.label} (${unit})`,
+    ticks: scale.ticks(count).filter((value) => axis.integer !== true || Number.isInteger(value)).map((value) => ({ value: value / factor, text: format(value) })),
+    at: (value) => scale(value * factor),
+    domain,
+  };
+}
+
+function layLog(axis: Axis, data: readonly [number, number], pixels: readonly [number, number], count: number): LaidAxis {
+  const [low, high] = axis.domain ?? (data[0] < data[1] ? data : [data[0] / 2, data[0] * 2]);
+  const scale = scaleLog([low, high], [...pixels]);
+  const powers = scale.ticks(count).filter((value) => Number.isInteger(Number(Math.log10(value).toFixed(9)))); // 10^k up to roundoff of the logarithm
+  const step = Math.max(1, Math.ceil(powers.length / count));
+  const ticks =
+    powers.length > 1
+      ? powers.filter((_, i) => i % step === 0).map((value) => ({ value, text: powerText(value) }))
+      : scale.ticks(count).filter((_, i, all) => i % Math.ceil(all.length / count) === 0).map((value) => ({ value, text: numberText(value, 3) }));
+  return { title: axis.unit === undefined ? axis.label : `${axis.label} (${axis.unit})`, ticks, at: scale, domain: [low, high] };
+}
+
+/** 1 and 10 are easier to read than powers. */
+function powerText(value: number): string {
+  const exponent = Math.round(Math.log10(value));
+  return exponent === 0 ? '1' : exponent === 1 ? '10' : powerOfTen(exponent);
+}
+
+/** A record that is constant, or so but for roundoff, still needs a range. */
+function widened([low, high]: readonly [number, number]): [number, number] {
+  if (high - low > 1e-12 * Math.max(Math.abs(low), Math.abs(high))) return [low, high];
+  const margin = Math.abs(low) / 2 || 1;
+  return [low - margin, high + margin];
+}

@@ -1,0 +1,251 @@
+/**
+ * Charts as SVG text, without a document and without scripts: for reports and for figures in the docs. Scales,
+ * ticks and curves come from d3-scale and d3-shape; what a charting library would add (a browser's DOM,
+ * interaction) has no use in a file. Colours are Okabe and Ito's, told apart by colour-blind readers too, and lie in
+ * style rules, so that one figure serves light and dark pages.
+ */
+import { line } from 'd3-shape';
+import { decimate, distinctPixels } from './decimate.js';
+import { numberText } from './number-text.js';
+import { layAxis, type Axis, type LaidAxis } from './plot-axis.js';
+
+export type { Axis } from './plot-axis.js';
+
+/** 'underlay' is a broad pale line for another to lie on; 'stems' are lines from zero; 'bars' touch each other. */
+export type SeriesStyle = 'line' | 'underlay' | 'dashed' | 'points' | 'bars' | 'stems';
+
+export interface Series {
+  readonly name: string;
+  readonly x: ArrayLike<number>;
+  readonly y: ArrayLike<number>;
+  readonly style?: SeriesStyle;
+  /** Which of the six colours, from 0; default: the place among the series. */
+  readonly color?: number;
+}
+
+/** A horizontal line across the plot: a limit, a mean. */
+export interface Level {
+  readonly y: number;
+  readonly name?: string;
+}
+
+export interface Chart {
+  readonly title: string;
+  /** What a reader who cannot see it should know; default: ranges of the axes and series. */
+  readonly description?: string;
+  readonly x: Axis;
+  readonly y: Axis;
+  readonly series: readonly Series[];
+  readonly levels?: readonly Level[];
+  /** Default: true where there is more than one series. */
+  readonly legend?: boolean;
+  /** In CSS pixels; default 720 × 300. */
+  readonly width?: number;
+  readonly height?: number;
+  /** Prefix of the ids inside; needed where one page holds two charts of one title. */
+  readonly id?: string;
+  /** Without its own style rules, for a page that has `chartStyle` already. */
+  readonly bare?: boolean;
+}
+
+/** The rules for all charts of a page. Contrast of each colour to the ground is at least 3:1 (WCAG 1.4.11). */
+export const chartStyle = `
+.chart { --ink: #1f2328; --halo: #ffffffd9; --soft: #59636e; --grid: #d8dee4; --pale: #b4bcc6; --c0: #0072b2; --c1: #d55e00; --c2: #00805d; --c3: #b0518a; --c4: #9a6700; --c5: #6e5bd0;
+  color: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+@media (prefers-color-scheme: dark) { .chart { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #2fbf94; --c3: #e092c1; --c4: #e6b450; --c5: #a79bf0; } }
+.chart text { fill: var(--ink); } .chart .heading { font-weight: 600; font-size: 13px; } .chart .tick, .chart .level { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
+.chart .grid { stroke: var(--grid); stroke-width: 1; } .chart .frame { stroke: var(--soft); stroke-width: 1; fill: none; } .chart .level { paint-order: stroke; stroke: var(--halo); stroke-width: 4; } .chart .levelline { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
+.chart .s { fill: none; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; } .chart .underlay { stroke: var(--pale); stroke-width: 4; } .chart .dashed { stroke-dasharray: 6 4; }
+.chart .points { stroke-width: 4; } .chart .bars { fill-opacity: 0.35; stroke-width: 1; }
+`.trim();
+
+/** Room for text, in pixels: sizes of the style above and a little air. */
+const MARGIN = { top: 26, right: 14, bottom: 40 };
+const LEGEND_LINE = 18;
+/** Width of an average character of the fonts above at 11 and 12 px: text cannot be measured without a browser. */
+const TICK_CHARACTER = 6.3;
+const LEGEND_CHARACTER = 6.6;
+
+interface Frame {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** One chart as the text of an `<svg>` element. Long records are decimated to what the pixels can show. */
+export function lineChart(chart: Chart): string {
+  const { width = 720, height = 300, id = slug(chart.title) } = chart;
+  const legend = legendRows(chart, width);
+  const [xRange, yRange] = ranges(chart);
+  const top = MARGIN.top + LEGEND_LINE * legend.length;
+  const bottom = height - MARGIN.bottom;
+  const y = layAxis(chart.y, yRange, [bottom, top], Math.max(2, Math.round((bottom - top) / 45))); // 45 px between ticks
+  // Never narrower than for six characters, so that charts below each other share their time axis.
+  const left = 26 + TICK_CHARACTER * Math.max(...y.ticks.map(({ text }) => text.length), 6);
+  const { x, right } = layHorizontal(chart.x, xRange, left, width);
+  const frame: Frame = { left, right, top, bottom };
+  const clip = `${id}-clip`;
+  return [
+    `<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="${id}-title ${id}-desc">`,
+    `<title id="${id}-title">${escapeXml(chart.title)}</title><desc id="${id}-desc">${escapeXml(chart.description ?? describe(chart, x, y))}</desc>`,
+    chart.bare === true ? '' : `<style>${chartStyle}</style>`,
+    `<clipPath id="${clip}"><rect x="${px(frame.left - 3)}" y="${frame.top - 3}" width="${px(frame.right - frame.left + 6)}" height="${frame.bottom - frame.top + 6}"/></clipPath>`,
+    `<text class="heading" x="${px(frame.left)}" y="14">${escapeXml(chart.title)}</text>`,
+    ...drawLegend(legend, frame),
+    ...drawAxes(x, y, frame, height),
+    `<g clip-path="url(#${clip})">`,
+    ...chart.series.map((series, i) => drawSeries(series, i, x, y)),
+    ...(chart.levels ?? []).filter((level) => Number.isFinite(level.y)).map((level) => drawLevel(level, y, frame)),
+    '</g></svg>',
+  ].filter((part) => part !== '').join('\n');
+}
+
+/** The horizontal axis with as many labels as fit; the right margin holds what the last one sticks out. */
+function layHorizontal(axis: Axis, data: readonly [number, number], left: number, width: number): { x: LaidAxis; right: number } {
+  for (let count = Math.max(2, Math.round((width - left) / 80)); ; count--) {
+    const draft = layAxis(axis, data, [left, width - MARGIN.right], count);
+    const label = TICK_CHARACTER * Math.max(...draft.ticks.map(({ text }) => text.length), 1);
+    const right = width - Math.max(MARGIN.right, label / 2 + 2);
+    const x = layAxis(axis, data, [left, right], count);
+    const tight = x.ticks.some(({ value }, i) => i > 0 && x.at(value) - x.at(x.ticks[i - 1].value) < label + 2 * TICK_CHARACTER);
+    if (!tight || count === 1) return { x, right };
+  }
+}
+
+/** The data's range on both axes; on y with a margin of 4 %, so that lines do not run along the frame. */
+function ranges({ series, levels = [], y }: Chart): [readonly [number, number], readonly [number, number]] {
+  const positive = y.scale === 'log';
+  const xs = range(series.map((one) => one.x), false);
+  const half = Math.max(0, ...series.filter(({ style }) => style === 'bars').map(({ x }) => (x.length > 1 ? (x[1] - x[0]) / 2 : 0.5)));
+  const fromZero = series.some(({ style }) => style === 'bars' || style === 'stems');
+  const [low, high] = range([...series.map((one) => one.y), levels.map((level) => level.y), fromZero ? [0] : []], positive);
+  const margin = positive ? (high / low) ** 0.04 : 0.04 * (high - low);
+  const yRange: [number, number] = positive ? [low / margin, high * margin] : [low === 0 && fromZero ? 0 : low - margin, high + margin];
+  return [[xs[0] - half, xs[1] + half], yRange];
+}
+
+function range(columns: readonly ArrayLike<number>[], positive: boolean): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const column of columns) {
+    for (let i = 0; i < column.length; i++) {
+      const value = column[i];
+      if (!Number.isFinite(value) || (positive && value <= 0)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  return low <= high ? [low, high] : positive ? [1, 10] : [0, 1]; // nothing to show: an empty frame
+}
+
+interface LegendEntry {
+  readonly name: string;
+  readonly style: SeriesStyle;
+  readonly color: number;
+  readonly x: number;
+}
+
+/** Rows as wide as the chart. One series needs none by itself: the heading and the axis say what it is. */
+function legendRows({ series, legend = series.length > 1 }: Chart, width: number): LegendEntry[][] {
+  if (!legend) return [];
+  const rows: LegendEntry[][] = [[]];
+  let x = 0;
+  series.forEach(({ name, style = 'line', color }, i) => {
+    const space = 34 + LEGEND_CHARACTER * name.length + 16; // the sample line, its gap, the name, the gap to the next
+    if (x > 0 && x + space > width - 80) {
+      rows.push([]);
+      x = 0;
+    }
+    rows[rows.length - 1].push({ name, style, color: colorOf(color, i), x });
+    x += space;
+  });
+  return rows;
+}
+
+function drawLegend(rows: readonly (readonly LegendEntry[])[], { left }: Frame): string[] {
+  return rows.flatMap((row, r) =>
+    row.map(({ name, style, color, x }) => {
+      const [from, y] = [left + x, MARGIN.top + 6 + LEGEND_LINE * r];
+      const sample = style === 'points' ? `M${px(from + 14)} ${y}h0` : style === 'bars' ? `M${px(from + 3)} ${y + 5}v-10h22v10z` : `M${px(from)} ${y}h28`;
+      return `<path class="s ${style}" ${paint(style, color)} d="${sample}"/><text x="${px(from + 34)}" y="${y + 4}">${escapeXml(name)}</text>`;
+    }),
+  );
+}
+
+function drawAxes(x: LaidAxis, y: LaidAxis, { left, right, top, bottom }: Frame, height: number): string[] {
+  const horizontal = y.ticks.map(({ value }) => `M${px(left)} ${px(y.at(value))}H${px(right)}`).join('');
+  const vertical = x.ticks.map(({ value }) => `M${px(x.at(value))} ${bottom}v5`).join('');
+  const middle = (top + bottom) / 2;
+  return [
+    `<path class="grid" d="${horizontal}"/><path class="frame" d="M${px(left)} ${bottom}H${px(right)}${vertical}"/>`,
+    ...y.ticks.map(({ value, text }) => `<text class="tick" x="${px(left - 6)}" y="${px(y.at(value) + 4)}" text-anchor="end">${escapeXml(text)}</text>`),
+    ...x.ticks.map(({ value, text }) => `<text class="tick" x="${px(x.at(value))}" y="${bottom + 18}" text-anchor="middle">${escapeXml(text)}</text>`),
+    `<text x="${px((left + right) / 2)}" y="${height - 4}" text-anchor="middle">${escapeXml(x.title)}</text>`,
+    `<text transform="translate(12 ${px(middle)}) rotate(-90)" text-anchor="middle">${escapeXml(y.title)}</text>`,
+  ];
+}
+
+function drawLevel({ y: value, name }: Level, y: LaidAxis, { left, right }: Frame): string {
+  const at = px(y.at(value));
+  const text = name === undefined ? '' : `<text class="level" x="${px(right - 4)}" y="${px(y.at(value) - 5)}" text-anchor="end">${escapeXml(name)}</text>`;
+  return `<path class="levelline" d="M${px(left)} ${at}H${px(right)}"/>${text}`;
+}
+
+function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis): string {
+  const { style = 'line' } = series;
+  const xs = Float64Array.from(series.x, x.at);
+  const ys = Float64Array.from(series.y, (value) => (Number.isFinite(value) ? y.at(value) : NaN));
+  const name = `<title>${escapeXml(series.name)}</title>`;
+  return `<path class="s ${style}" ${paint(style, colorOf(series.color, index))} d="${shape(style, xs, ys, y.at(Math.max(0, y.domain[0])))}">${name}</path>`;
+}
+
+function shape(style: SeriesStyle, x: Float64Array, y: Float64Array, zero: number): string {
+  if (style === 'bars') {
+    const half = x.length > 1 ? (x[1] - x[0]) / 2 : 4;
+    return Array.from(x, (at, i) => `M${px(at - half)} ${px(zero)}V${px(y[i])}H${px(at + half)}V${px(zero)}`).join('');
+  }
+  if (style === 'stems') return Array.from(x, (at, i) => `M${px(at)} ${px(zero)}V${px(y[i])}`).join('');
+  if (style === 'points') return distinctPixels(x, y).filter((i) => Number.isFinite(y[i])).map((i) => `M${px(x[i])} ${px(y[i])}h0`).join('');
+  const kept = isAscending(x) ? decimate(x, y) : distinctPixels(x, y);
+  const path = line<number>((i) => x[i], (i) => y[i]).defined((i) => Number.isFinite(y[i])).digits(1);
+  return path(kept) ?? '';
+}
+
+function isAscending(x: Float64Array): boolean {
+  for (let i = 1; i < x.length; i++) if (!(x[i] >= x[i - 1])) return false;
+  return true;
+}
+
+function paint(style: SeriesStyle, color: number): string {
+  if (style === 'underlay') return '';
+  const stroke = `stroke:var(--c${color})`;
+  return style === 'bars' ? `style="${stroke};fill:var(--c${color})"` : `style="${stroke}"`;
+}
+
+function colorOf(color: number | undefined, index: number): number {
+  return (color ?? index) % 6;
+}
+
+function describe({ series }: Chart, x: LaidAxis, y: LaidAxis): string {
+  const lines = series.map(({ name, y: values }) => {
+    const [low, high] = range([values], false);
+    return `${name}: ${values.length} values between ${numberText(low)} and ${numberText(high)}`;
+  });
+  return `${y.title} against ${x.title}, from ${numberText(x.domain[0])} to ${numberText(x.domain[1])}. ${lines.join('; ')}.`;
+}
+
+/** A tenth of a pixel is finer than a screen shows. */
+function px(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+function slug(title: string): string {
+  return `chart-${title.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`;
+}
+
+/** Text as it may stand in XML and HTML, in an element or a quoted attribute. */
+export function escapeXml(text: string): string {
+  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+  // Control characters other than tab and line ends are forbidden in XML 1.0.
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd').replace(/[&<>"']/g, (character) => entities[character]);
+}

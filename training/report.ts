@@ -1,0 +1,286 @@
+/**
+ * A fit as one HTML page that needs nothing else: what was found, how sure it is, how well the model meets
+ * the data and where it does not. Takes plain data, so that anything can be reported; `writeReport` replaces a
+ * file only when the new one is whole.
+ */
+import { DataError, OptionError } from '../lib/errors.js';
+import { errorText, fixedText, measuredText, numberText } from './number-text.js';
+import { escapeXml, lineChart, type Series } from './plot.js';
+import { reportStyle } from './report-style.js';
+import { autocorrelation, goodnessOfFit, histogram } from './residual-statistics.js';
+import { quantityText } from './units.js';
+
+export interface ReportParameter {
+  readonly name: string;
+  readonly unit?: string;
+  readonly description?: string;
+  readonly estimate: number;
+  /** None for a fixed parameter; Infinity for one that the data cannot tell. */
+  readonly standardError?: number;
+  /** The 95 % interval, where it is not estimate ± 1.96 standard errors. */
+  readonly interval?: readonly [number, number];
+  /** What others found, or the truth of a synthetic record. */
+  readonly reference?: number;
+}
+
+export interface ReportFit {
+  readonly name: string;
+  readonly unit?: string;
+  /** [samples]; in s unless `timeUnit` says otherwise. */
+  readonly t: ArrayLike<number>;
+  readonly measured: ArrayLike<number>;
+  readonly simulated: ArrayLike<number>;
+  readonly timeUnit?: string;
+}
+
+export interface Report {
+  readonly title: string;
+  readonly description?: string;
+  readonly parameters: readonly ReportParameter[];
+  /** The heading of the reference column: 'published', 'truth'. */
+  readonly referenceName?: string;
+  /** One for each output and record. */
+  readonly fits: readonly ReportFit[];
+  /** Cost by iteration: a LeastSquaresResult's history fits. */
+  readonly history?: readonly { readonly iteration: number; readonly cost: number }[];
+  readonly correlation?: { readonly labels: readonly string[]; /** [p, p] row-major */ readonly values: ArrayLike<number> };
+  /** Facts for the head of the page: iterations, time, solver's counts. */
+  readonly statistics?: readonly { readonly name: string; readonly value: number | string; readonly unit?: string }[];
+  readonly warnings?: readonly string[];
+  readonly notes?: readonly string[];
+}
+
+/** Half the width of a 95 % interval in standard errors. */
+const Z95 = 1.959963984540054;
+
+/** The page as text. */
+export function renderReport(report: Report): string {
+  check(report);
+  const { title, description, fits, history = [], correlation } = report;
+  return [
+    `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">`,
+    `<title>${escapeXml(title)}</title>\n<style>\n${reportStyle}\n</style>\n</head>\n<body>\n<main>`,
+    `<header><h1>${escapeXml(title)}</h1>${description === undefined ? '' : `<p class="soft">${escapeXml(description)}</p>`}</header>`,
+    warnings(report),
+    facts(report),
+    section('Parameters', parameterTable(report)),
+    ...fits.map((fit, i) => section(fits.length > 1 ? `Fit: ${fit.name}` : 'Fit', fitFigures(fit, i))),
+    fits.length === 0 ? '' : section('Goodness of fit', goodnessTable(fits)),
+    history.length < 2 ? '' : section('Convergence', convergence(history)),
+    correlation === undefined || correlation.labels.length < 2 ? '' : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
+    list('Notes', report.notes),
+    `<footer>Made by stiffgrad. Intervals hold for a model that is right but for random noise; what the residuals show beside noise is not in them.</footer>`,
+    '</main>\n</body>\n</html>\n',
+  ].filter((part) => part !== '').join('\n');
+}
+
+/** Writes the page to `path`, folders included: into a file beside it first, which then takes its name. */
+export async function writeReport(path: string, report: Report): Promise<void> {
+  const html = renderReport(report);
+  const [{ mkdir, rename, rm, writeFile }, { dirname }] = await Promise.all([import('node:fs/promises'), import('node:path')]);
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(partial, html);
+    await rename(partial, path);
+  } catch (cause) {
+    await rm(partial, { force: true }).catch(() => {}); // the first failure is the one to tell
+    throw new DataError('report-unwritable', `The report cannot be written to ${path}: ${cause instanceof Error ? cause.message : String(cause)}.`, { file: path, cause });
+  }
+}
+
+function section(heading: string, content: string): string {
+  return `<section>\n<h2>${escapeXml(heading)}</h2>\n${content}\n</section>`;
+}
+
+function warnings({ warnings: sentences = [] }: Report): string {
+  if (sentences.length === 0) return '';
+  return `<section class="warnings" role="note">\n<h2>${sentences.length === 1 ? 'A warning' : 'Warnings'}</h2>\n${bullets(sentences)}\n</section>`;
+}
+
+function list(heading: string, sentences: readonly string[] = []): string {
+  return sentences.length === 0 ? '' : section(heading, bullets(sentences));
+}
+
+function bullets(sentences: readonly string[]): string {
+  return `<ul>${sentences.map((sentence) => `<li>${escapeXml(sentence)}</li>`).join('')}</ul>`;
+}
+
+function facts({ statistics = [] }: Report): string {
+  if (statistics.length === 0) return '';
+  const items = statistics.map(({ name, value, unit }) => `<div><dt>${escapeXml(name)}</dt><dd>${escapeXml(typeof value === 'string' ? value : Number.isInteger(value) ? countText(value) : numberText(value))}${unitText(unit)}</dd></div>`);
+  return `<dl class="facts">${items.join('')}</dl>`;
+}
+
+function parameterTable({ parameters, referenceName = 'reference' }: Report): string {
+  const compared = parameters.some(({ reference }) => reference !== undefined);
+  const head = ['parameter', 'estimate', 'standard error', 'relative', '95 % interval', ...(compared ? [referenceName, 'difference', 'in std. errors'] : [])];
+  const rows = parameters.map((parameter) => parameterRow(parameter, compared));
+  return `<div class="scroll"><table>${headRow(head)}<tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+function parameterRow({ name, unit, description, estimate, standardError, interval, reference }: ReportParameter, compared: boolean): string {
+  const fixed = standardError === undefined;
+  const error = standardError ?? NaN;
+  const [low, high] = interval ?? [estimate - Z95 * error, estimate + Z95 * error];
+  const label = `${escapeXml(name)}${unitText(unit)}${description === undefined ? '' : `<br><span class="unit">${escapeXml(description)}</span>`}`;
+  const cells = [
+    measuredText(estimate, error),
+    fixed ? 'fixed' : errorText(error),
+    fixed || estimate === 0 ? '' : percent(error / Math.abs(estimate)),
+    fixed ? '' : Number.isFinite(error) ? `${measuredText(low, error)} … ${measuredText(high, error)}` : `${numberText(low)} … ${numberText(high)}`,
+  ];
+  if (compared) cells.push(...(reference === undefined ? ['', '', ''] : comparison(estimate, error, reference)));
+  return `<tr><th scope="row">${label}</th>${cells.map((cell, i) => `<td${i === 3 ? ' class="interval"' : ''}>${cell}</td>`).join('')}</tr>`;
+}
+
+function comparison(estimate: number, error: number, reference: number): string[] {
+  const difference = estimate - reference;
+  return [
+    numberText(reference, 6),
+    reference === 0 ? numberText(difference, 2) : `${difference < 0 ? '−' : '+'}${percent(Math.abs(difference / reference))}`,
+    error > 0 && Number.isFinite(error) ? fixedText(difference / error, 1) : '',
+  ];
+}
+
+/** Two digits are what an error deserves. */
+function percent(ratio: number): string {
+  return Number.isFinite(ratio) ? `${numberText(100 * ratio, 2)} %` : '∞';
+}
+
+function fitFigures(fit: ReportFit, index: number): string {
+  const { name, unit, t, measured, simulated, timeUnit = 's' } = fit;
+  const residuals = Float64Array.from(measured, (value, i) => value - simulated[i]);
+  const time = { label: 'time', unit: timeUnit };
+  const value = { label: name, unit };
+  const both: Series[] = [
+    { name: 'measured', x: t, y: measured, style: 'underlay' },
+    { name: 'simulated', x: t, y: simulated, color: 0 },
+  ];
+  const complete = residuals.every(Number.isFinite);
+  const error: Series[] = [{ name: 'residual', x: t, y: residuals, color: 1 }];
+  const { worst, worstAt, rmse } = goodnessOfFit(measured, simulated);
+  const [from, to] = around(worstAt, t.length);
+  const closer = (series: readonly Series[]): Series[] => series.map((one) => ({ ...one, x: slice(one.x, from, to), y: slice(one.y, from, to) }));
+  const visible = worst > VISIBLE * extent(slice(measured, from, to));
+  const chart = (suffix: string, options: Parameters<typeof lineChart>[0]): string => `<figure>${lineChart({ width: WIDTH, height: 260, ...options, id: `fit${index}-${suffix}`, bare: true })}</figure>`;
+  return [
+    chart('whole', { title: 'Measured and simulated', x: time, y: value, series: both }),
+    chart('residual', { title: 'Residual: measured − simulated (dashed: ± RMSE)', height: 220, x: time, y: { label: 'residual', unit }, levels: [{ y: rmse }, { y: -rmse }], series: error }),
+    t.length > CLOSE ? chart('closer', { title: 'Where the model is furthest off', height: 220, x: time, ...(visible ? { y: value, series: closer(both) } : { y: { label: 'residual', unit }, series: closer(error) }) }) : '',
+    // A simulation that broke off has neither distribution nor memory to show.
+    !complete ? '' : `<div class="pair">${distribution(residuals, rmse, unit, chart)}${memory(residuals, t, timeUnit, chart)}</div>`,
+  ].filter((part) => part !== '').join('\n');
+}
+
+type DrawChart = (suffix: string, options: Parameters<typeof lineChart>[0]) => string;
+
+/** The page's column, and half of it for charts two abreast, in CSS pixels (62 rem less the padding). */
+const WIDTH = 950;
+const HALF = { width: 467, height: 240 };
+
+function distribution(residuals: Float64Array, rmse: number, unit: string | undefined, chart: DrawChart): string {
+  const { centers, density, width } = histogram(residuals);
+  // Densities have the inverse unit of the residual, which nobody reads: shown as a share of the samples in each bin.
+  const share = density.map((value) => 100 * value * width);
+  const normalX = Float64Array.from({ length: 121 }, (_, i) => centers[0] + ((centers[centers.length - 1] - centers[0]) * i) / 120);
+  const normal = normalX.map((x) => ((100 * width) / (rmse * Math.sqrt(2 * Math.PI))) * Math.exp(-0.5 * (x / rmse) ** 2));
+  const series: Series[] = [{ name: 'residuals', x: centers, y: share, style: 'bars', color: 1 }];
+  if (rmse > 0) series.push({ name: 'normal of the same RMS', x: normalX, y: normal, color: 0 });
+  return chart('histogram', { ...HALF, title: 'Distribution of the residual', x: { label: 'residual', unit }, y: { label: 'share', unit: '%' }, series });
+}
+
+function memory(residuals: Float64Array, t: ArrayLike<number>, unit: string, chart: DrawChart): string {
+  const { lags, values, band } = autocorrelation(residuals);
+  const spacing = t.length > 1 ? (t[t.length - 1] - t[0]) / (t.length - 1) : 1;
+  return chart('memory', {
+    ...HALF,
+    title: 'Autocorrelation of the residual',
+    x: { label: 'lag', unit },
+    y: { label: 'correlation', domain: [Math.min(-0.2, ...values) - 0.05, 1.05] },
+    levels: [{ y: band, name: 'white noise, 95 %' }, { y: -band }],
+    series: [{ name: 'autocorrelation', x: lags.map((lag) => lag * spacing), y: values, color: 1 }],
+  });
+}
+
+/** Samples in the closer view: about one for each pixel of its width. */
+const CLOSE = 800;
+
+function around(index: number, length: number): [number, number] {
+  const from = Math.max(0, Math.min(index - CLOSE / 2, length - CLOSE));
+  return [from, Math.min(length, from + CLOSE)];
+}
+
+/** A deviation smaller than 2 % of the range, four pixels of the plot, hides behind the lines: then the residual itself is shown. */
+const VISIBLE = 0.02;
+
+function extent(values: Float64Array): number {
+  return values.reduce((high, value) => Math.max(high, value), -Infinity) - values.reduce((low, value) => Math.min(low, value), Infinity);
+}
+
+function slice(values: ArrayLike<number>, from: number, to: number): Float64Array {
+  return Float64Array.from({ length: to - from }, (_, i) => values[from + i]);
+}
+
+function goodnessTable(fits: readonly ReportFit[]): string {
+  const rows = fits.map(({ name, unit, measured, simulated, t, timeUnit = 's' }) => {
+    const { samples, rmse, worst, worstAt, r2 } = goodnessOfFit(measured, simulated);
+    const cells = [countText(samples), quantityText(rmse, unit), quantityText(worst, unit), `${numberText(t[worstAt])} ${timeUnit}`, determinationText(r2)];
+    return `<tr><th scope="row">${escapeXml(name)}</th>${cells.map((cell) => `<td>${escapeXml(cell)}</td>`).join('')}</tr>`;
+  });
+  return `<div class="scroll"><table>${headRow(['output', 'samples', 'RMSE', 'largest', 'at', 'R²'])}<tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+/** R², told by what it lacks to 1 where it is nearer than four digits can show. */
+function determinationText(r2: number): string {
+  return r2 > 0.9999 && r2 < 1 ? `1 − ${numberText(1 - r2, 2)}` : numberText(r2);
+}
+
+/** Thousands set apart. */
+function countText(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+function convergence(history: NonNullable<Report['history']>): string {
+  const series: Series[] = [
+    { name: 'cost', x: history.map(({ iteration }) => iteration), y: history.map(({ cost }) => cost) },
+    { name: 'iterations', x: history.map(({ iteration }) => iteration), y: history.map(({ cost }) => cost), style: 'points', color: 0 },
+  ];
+  return `<figure>${lineChart({ title: 'Cost after each iteration', width: WIDTH, height: 220, x: { label: 'iteration', integer: true }, y: { label: 'cost', scale: 'log' }, series, legend: false, id: 'convergence', bare: true })}</figure>`;
+}
+
+function heatTable(labels: readonly string[], values: ArrayLike<number>): string {
+  const p = labels.length;
+  const rows = labels.map((label, i) => {
+    const cells = labels.map((_, j) => heatCell(values[i * p + j], i === j));
+    return `<tr><th scope="row">${escapeXml(label)}</th>${cells.join('')}</tr>`;
+  });
+  return `<div class="scroll"><table class="heat">${headRow(['', ...labels])}<tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+/** Blue for positive, orange for negative; at most 60 % opaque, so that the number stays legible on either ground. */
+function heatCell(value: number, diagonal: boolean): string {
+  if (diagonal) return '<td class="soft">1</td>';
+  if (!Number.isFinite(value)) return '<td class="soft">–</td>';
+  const color = value > 0 ? '0,114,178' : '213,94,0';
+  return `<td style="background:rgba(${color},${(0.6 * Math.abs(value)).toFixed(2)})">${fixedText(value, 2)}</td>`;
+}
+
+function headRow(cells: readonly string[]): string {
+  return `<thead><tr>${cells.map((cell) => `<th scope="col">${escapeXml(cell)}</th>`).join('')}</tr></thead>`;
+}
+
+function unitText(unit: string | undefined): string {
+  return unit === undefined || unit === '' ? '' : ` <span class="unit">${escapeXml(unit)}</span>`;
+}
+
+function check({ fits, correlation }: Report): void {
+  for (const { name, t, measured, simulated } of fits) {
+    if (t.length === 0 || t.length !== measured.length || t.length !== simulated.length) {
+      throw new OptionError('report-lengths', `The report's fit '${name}' has ${t.length} times, ${measured.length} measured and ${simulated.length} simulated values: give as many of each, and at least one.`, { fit: name });
+    }
+  }
+  if (correlation !== undefined && correlation.values.length !== correlation.labels.length ** 2) {
+    throw new OptionError('report-correlation', `A correlation of ${correlation.labels.length} parameters needs ${correlation.labels.length ** 2} values, not ${correlation.values.length}.`);
+  }
+}

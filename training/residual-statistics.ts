@@ -1,0 +1,85 @@
+/** What residuals tell about a fit: their size, their distribution, and how long they remember. */
+
+export interface GoodnessOfFit {
+  readonly samples: number;
+  /** Root of the mean square of measured − simulated. */
+  readonly rmse: number;
+  /** Greatest absolute residual, and where. */
+  readonly worst: number;
+  readonly worstAt: number;
+  /** 1 − Σ residual² / Σ (measured − mean)²; NaN for a constant record. */
+  readonly r2: number;
+}
+
+export function goodnessOfFit(measured: ArrayLike<number>, simulated: ArrayLike<number>): GoodnessOfFit {
+  const samples = measured.length;
+  let mean = 0;
+  for (let i = 0; i < samples; i++) mean += measured[i] / samples;
+  let [squares, spread, worst, worstAt] = [0, 0, 0, 0];
+  for (let i = 0; i < samples; i++) {
+    const residual = measured[i] - simulated[i];
+    squares += residual ** 2;
+    spread += (measured[i] - mean) ** 2;
+    if (Math.abs(residual) > worst) [worst, worstAt] = [Math.abs(residual), i];
+  }
+  return { samples, rmse: Math.sqrt(squares / samples), worst, worstAt, r2: spread > 0 ? 1 - squares / spread : NaN };
+}
+
+export interface Histogram {
+  /** Middle of each bin. */
+  readonly centers: Float64Array;
+  /** Probability density: the counts over samples and width, so that a normal curve can lie over it. */
+  readonly density: Float64Array;
+  readonly width: number;
+}
+
+/** Bins of Freedman and Diaconis's width 2·IQR/∛n (1981), over the values' own range; 60 at most, what a small plot can show. */
+export function histogram(values: ArrayLike<number>): Histogram {
+  const sorted = Float64Array.from(values).sort();
+  const n = sorted.length;
+  const [low, high] = [sorted[0], sorted[n - 1]];
+  const spread = sorted[Math.floor(0.75 * (n - 1))] - sorted[Math.floor(0.25 * (n - 1))];
+  const wanted = (2 * spread) / Math.cbrt(n);
+  const bins = high > low ? Math.min(60, Math.max(5, wanted > 0 ? Math.ceil((high - low) / wanted) : 1)) : 1;
+  const width = high > low ? (high - low) / bins : 1;
+  const density = new Float64Array(bins);
+  for (const value of sorted) density[Math.min(bins - 1, Math.floor((value - low) / width))] += 1 / (n * width);
+  return { centers: Float64Array.from({ length: bins }, (_, i) => low + (i + 0.5) * width), density, width };
+}
+
+export interface Autocorrelation {
+  readonly lags: Float64Array;
+  readonly values: Float64Array;
+  /** 1.96/√n: what white noise stays within, 19 times in 20. */
+  readonly band: number;
+}
+
+/** Lags shown: one for each pixel of a small plot. */
+const LAGS = 400;
+
+/** Correlation of the values with themselves some samples later, to where it has died away. */
+export function autocorrelation(values: ArrayLike<number>): Autocorrelation {
+  const n = values.length;
+  let mean = 0;
+  for (let i = 0; i < n; i++) mean += values[i] / n;
+  const centered = Float64Array.from(values, (value) => value - mean);
+  const covariance = (lag: number): number => {
+    let sum = 0;
+    for (let i = lag; i < n; i++) sum += centered[i] * centered[i - lag];
+    return sum;
+  };
+  const variance = covariance(0);
+  const at = (lag: number): number => (variance > 0 ? covariance(lag) / variance : 0);
+  const reach = memory(at, n);
+  const spacing = Math.max(1, Math.ceil(reach / LAGS));
+  const lags = Float64Array.from({ length: Math.floor(reach / spacing) + 1 }, (_, i) => i * spacing);
+  return { lags, values: lags.map(at), band: 1.96 / Math.sqrt(n) };
+}
+
+/** Twice the lag, to a factor of two, at which the correlation first falls below a tenth; a quarter of the record at most. */
+function memory(at: (lag: number) => number, n: number): number {
+  const most = Math.max(1, Math.floor(n / 4));
+  let lag = 1;
+  while (lag < most && at(lag) > 0.1) lag *= 2;
+  return Math.min(most, Math.max(2 * lag, 40));
+}
