@@ -71,6 +71,7 @@ describe('graph: every primitive', () => {
       });
 
       it('has the tangent that differences give', () => {
+        const trust = new Trust();
         forAll(build, count, (applied, random) => {
           const values = draw(applied.inputs, random);
           const {tangent, directions} = tangentOf(applied);
@@ -81,11 +82,14 @@ describe('graph: every primitive', () => {
           });
           const expected = differences(asFunction([applied.node], nodesOf(applied)), values, moves);
           const [found] = tangent === undefined ? [new Float64Array(applied.node.size)] : evaluate([tangent], [...nodesOf(applied), ...directions], [...values, ...along]);
-          expectDerivative(found, expected.values[0], expected.reliable[0], tangent === undefined ? 0 : 0.5);
+          expectDerivative(found, expected.values[0], expected.reliable[0]);
+          if (tangent !== undefined) trust.count(expected.reliable[0]);
         });
+        trust.expectMost();
       });
 
       it('has the second derivatives that differences give, in any order', () => {
+        const trust = new Trust();
         forAll(build, Math.ceil(count / 2), (applied, random) => {
           const values = draw(applied.inputs, random);
           const wrt = smooth(applied).map(k => applied.inputs[k].node);
@@ -104,13 +108,17 @@ describe('graph: every primitive', () => {
           const expected = differences(given => gradientAt(withWeights(given)), values, moves);
           const hessian = asFunction(second.map((part, i) => part ?? zerosLike(present[i].gradient)), [...nodesOf(applied), cotangent, ...directions]);
           const products = hessian([...values, ...weights, ...along]);
-          products.forEach((product, i) => expectDerivative(product, expected.values[i], expected.reliable[i]));
+          products.forEach((product, i) => {
+            expectDerivative(product, expected.values[i], expected.reliable[i]);
+            trust.count(expected.reliable[i]);
+          });
           // ⟨H d, e⟩ = ⟨H e, d⟩: a Hessian is symmetric, to rounding.
           const turned = hessian([...values, ...weights, ...across]);
           const pick = (list: Values): Values => present.map(({i}) => list[i]);
           const scale = dotSize(products, pick(across)) + dotSize(turned, pick(along));
           expect(dot(products, pick(across))).to.be.closeTo(dot(turned, pick(along)), 1e-12 * (1 + scale));
         });
+        trust.expectMost();
       });
 
       it('has the transpose that ⟨Jv, w⟩ = ⟨v, Jᵀw⟩ asks for', () => {
@@ -170,13 +178,27 @@ function zerosLike(node: Node): Node {
   return {op: 'constant', operands: [], attributes: {values: new Float64Array(node.size)}, shape: node.shape, size: node.size, dtype: 'float'};
 }
 
-/** 1e-8 of the largest: what `differences` vouches for where it is reliable; a part of it must be, all but where values jump on purpose. */
-function expectDerivative(found: Float64Array, expected: Float64Array, reliable: readonly boolean[], part = 0.5): void {
+/** 1e-8 of the largest: what `differences` vouches for where it is reliable. */
+function expectDerivative(found: Float64Array, expected: Float64Array, reliable: readonly boolean[]): void {
   const scale = 1 + largest(expected.filter((_, i) => reliable[i]));
-  expect(reliable.filter(Boolean).length, 'differences that can be trusted').to.be.at.least(part * reliable.length);
   reliable.forEach((trusted, i) => {
     if (trusted) expect(found[i], `element ${i}`).to.be.closeTo(expected[i], 1e-8 * scale);
   });
+}
+
+/** How many differences could be trusted: a test that skips most of them would show nothing. */
+class Trust {
+  private all = 0;
+  private trusted = 0;
+
+  count(reliable: readonly boolean[]): void {
+    this.all += reliable.length;
+    this.trusted += reliable.filter(Boolean).length;
+  }
+
+  expectMost(): void {
+    expect(this.trusted, 'differences that can be trusted').to.be.at.least(0.8 * this.all);
+  }
 }
 
 /** Primitives whose dependence is exact at generic points: not more than observed. */
@@ -193,10 +215,11 @@ function expectDependence(node: Node, k: number, relation: Relation, operands: V
   const moved = (j: number, step: number): Float64Array =>
     f(operands.map((x, i) => (i === k ? x.map((value, at) => (at === j ? value + step : value)) : x)))[0];
   for (let j = 0; j < inputs[k].size; j++) {
-    // A jump is as high for half the step; what changes with the step is a derivative.
+    // A jump is as high for half the step, or not there; what changes with the step is a derivative.
     const [whole, half] = [moved(j, 2 ** -8), moved(j, 2 ** -9)];
     whole.forEach((value, i) => {
-      if (value !== base[i] && value !== half[i]) expect(declared[i].has(j), `element ${i} depends on element ${j} of operand ${k}`).to.equal(true);
+      const moves = value !== base[i] && half[i] !== base[i] && value !== half[i];
+      if (moves) expect(declared[i].has(j), `element ${i} depends on element ${j} of operand ${k}`).to.equal(true);
       else if (exact.has(node.op)) expect(declared[i].has(j), `element ${i} does not depend on element ${j} of operand ${k}`).to.equal(false);
     });
   }

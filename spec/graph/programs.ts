@@ -1,0 +1,182 @@
+/**
+ * Random programs: some inputs, then one primitive after another applied to values at hand. Arguments are
+ * first brought to where the primitive is defined and well conditioned, so that values and derivatives of
+ * ten steps stay of unit scale.
+ */
+import {
+  add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, gather, gatherAt, input, lu, luPermutation, matMul, max, min, mul,
+  place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, slice, solve, sum, transpose, triangularSolve, unary,
+} from '../../lib/graph/build.js';
+import type {BinaryName, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
+import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
+import type {Choices} from './choices.js';
+
+export interface Program {
+  readonly inputs: readonly Node<'input'>[];
+  readonly outputs: readonly Node[];
+  /** The primitive chosen for each step. */
+  readonly ops: readonly Op[];
+}
+
+const sin = (x: Node): Node => unary('sin', x);
+/** In [low, high], smoothly. */
+const into = (x: Node, low: number, high: number): Node => add(scale(sin(x), (high - low) / 2), scalar((high + low) / 2));
+
+/** Brings an argument to where a function is defined, away from its poles. */
+const preparations: {readonly [F in UnaryName]?: (x: Node) => Node} = {
+  exp: sin, expm1: sin, sinh: sin, cosh: sin, tan: sin, square: sin,
+  sqrt: x => into(x, 0.5, 2), rsqrt: x => into(x, 0.5, 2), reciprocal: x => into(x, 0.5, 2), log: x => into(x, 0.5, 2), log1p: x => into(x, -0.5, 1),
+  asin: x => into(x, -0.7, 0.7), acos: x => into(x, -0.7, 0.7), atanh: x => into(x, -0.7, 0.7), acosh: x => into(x, 1.3, 3),
+};
+
+const secondPreparations: {readonly [F in BinaryName]?: (x: Node) => Node} = {
+  div: x => into(x, 0.5, 2), mod: x => into(x, 1, 2), floorDiv: x => into(x, 1, 2), pow: x => into(x, -2, 2), atan2: x => into(x, 0.5, 2),
+};
+
+/** Any value as numbers of another shape: some repeated, some left out. */
+function reshaped(x: Node, shape: Shape): Node {
+  return gather(x, Int32Array.from({length: sizeOf(shape)}, (_, i) => (x.size === 0 ? -1 : (7 * i + 3) % x.size)), shape);
+}
+
+function matrices(x: Node, choices: Choices): Node {
+  return reshaped(x, [choices.integer(1, 2), choices.integer(1, 3), choices.integer(1, 3)]);
+}
+
+/** Strictly diagonally dominant. */
+function dominant(x: Node, batch: number, n: number): Node {
+  const diagonal = constant(Float64Array.from({length: n * n}, (_, i) => (Math.floor(i / n) === i % n ? n + 1 : 0)), [1, n, n]);
+  return add(into(reshaped(x, [batch, n, n]), -1, 1), diagonal);
+}
+
+/** Whole numbers from −1 to `range`, by way of values. */
+const positions = (x: Node, range: number): Node => cast(into(x, -1, range), 'int');
+
+type Recipe = (x: Node, y: Node, choices: Choices) => Node;
+
+/** Random begin and stride along each axis. */
+function strided(shape: Shape, choices: Choices): {begin: number[]; size: number[]; strides: number[]} {
+  const size = shape.map(n => choices.integer(1, n));
+  const backwards = shape.map(() => choices.flag());
+  return {
+    size,
+    begin: shape.map((n, axis) => (backwards[axis] ? n - 1 : n - size[axis])),
+    strides: backwards.map(back => (back ? -1 : 1)),
+  };
+}
+
+/** A primitive without a row here does not compile. */
+const recipes: {readonly [O in Op]: Recipe} = {
+  input: (x, y) => add(reshaped(x, y.shape), y),
+  constant: (x, _, choices) => {
+    const random = choices.random();
+    return mul(x, constant(Float64Array.from({length: x.size}, () => 2 * random() - 1), x.shape));
+  },
+  unary(x, _, choices) {
+    const fn = choices.pick(unaryNames);
+    return unary(fn, (preparations[fn] ?? (given => given))(x));
+  },
+  binary(x, y, choices) {
+    const fn = choices.pick(binaryNames);
+    const second = (secondPreparations[fn] ?? (given => given))(reshaped(y, choices.narrower(x.shape)));
+    if (fn === 'bitwiseAnd') return binary(fn, positions(x, 7), positions(second, 7));
+    if (fn === 'pow') return binary(fn, into(x, 0.5, 2), choices.flag() ? second : scalar(choices.integer(-2, 3)));
+    const result = choices.flag() ? binary(fn, x, second) : fn in secondPreparations ? binary(fn, x, second) : binary(fn, second, x);
+    return fn === 'mul' ? sin(result) : result;
+  },
+  select: (x, y) => select(binary('less', x, scalar(0.1)), x, reshaped(y, x.shape)),
+  reshape: (x, _, choices) => reshape(x, choices.regrouped(x.shape)),
+  transpose: (x, _, choices) => transpose(x, choices.permutation(x.shape.length)),
+  broadcast: (x, _, choices) => broadcastTo(x, [choices.integer(1, 3), ...x.shape.map(n => (n === 1 ? choices.integer(1, 3) : n))]),
+  slice(x, _, choices) {
+    const {begin, size, strides} = strided(x.shape, choices);
+    return slice(x, begin, size, strides);
+  },
+  place(x, _, choices) {
+    const shape = x.shape.map(n => 2 * n);
+    const backwards = x.shape.map(() => choices.flag());
+    return place(x, backwards.map((back, axis) => (back ? shape[axis] - 1 : 1)), shape, backwards.map(back => (back ? -2 : 1)));
+  },
+  concat(x, y, choices) {
+    if (x.shape.length === 0) return concat([reshape(x, [1]), reshape(y, [y.size])], 0);
+    const axis = choices.integer(0, x.shape.length - 1);
+    return concat([x, reshaped(y, x.shape.map((n, i) => (i === axis ? choices.integer(1, 2) : n)))], axis);
+  },
+  gather(x, _, choices) {
+    const shape = choices.shape(0, 3);
+    const random = choices.random();
+    return gather(x, Int32Array.from({length: sizeOf(shape)}, () => Math.floor(random() * (x.size + 1)) - 1), shape);
+  },
+  scatter(x, _, choices) {
+    const shape = choices.shape(0, 3);
+    const random = choices.random();
+    return sin(scatter(x, Int32Array.from({length: x.size}, () => Math.floor(random() * (sizeOf(shape) + 1)) - 1), shape));
+  },
+  gatherAt: (x, y) => gatherAt(x, positions(y, x.size)),
+  scatterAt: (x, y, choices) => {
+    const shape = choices.shape(0, 3);
+    return sin(scatterAt(x, positions(reshaped(y, x.shape), sizeOf(shape)), shape));
+  },
+  searchSorted(x, y, choices) {
+    const rows = choices.integer(1, 2);
+    const sorted = cumsum(unary('exp', sin(reshaped(x, [rows, 4]))), 1, false, false);
+    const place = searchSorted(sorted, scale(into(reshaped(y, [rows, 3]), 0, 5), 1), choices.pick(['left', 'right'] as const));
+    return mul(cast(place, 'float'), reshaped(x, [rows, 3]));
+  },
+  sum: (x, _, choices) => sin(sum(x, choices.subset(x.shape.length))),
+  max: (x, _, choices) => max(x, choices.subset(x.shape.length)),
+  min: (x, _, choices) => min(x, choices.subset(x.shape.length)),
+  argMax: (x, y) => along('argMax', x, y),
+  argMin: (x, y) => along('argMin', x, y),
+  cumsum: (x, _, choices) =>
+    x.shape.length === 0 ? sin(x) : sin(cumsum(x, choices.integer(0, x.shape.length - 1), choices.flag(), choices.flag())),
+  matMul(x, y, choices) {
+    const a = matrices(x, choices);
+    const [b, m, n] = a.shape;
+    const columns = choices.integer(1, 3);
+    const [transposeA, transposeB] = [choices.flag(), choices.flag()];
+    const inner = transposeA ? m : n;
+    return sin(matMul(a, reshaped(y, transposeB ? [b, columns, inner] : [b, inner, columns]), transposeA, transposeB));
+  },
+  solve: (x, y, choices) => ofMatrix(choices, (b, n) => solve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag())),
+  cholesky: (x, _, choices) => ofMatrix(choices, (b, n) => cholesky(dominant(x, b, n))),
+  triangularSolve: (x, y, choices) => ofMatrix(choices, (b, n) => triangularSolve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag(), choices.flag())),
+  lu: (x, _, choices) => ofMatrix(choices, (b, n) => scale(lu(dominant(x, b, n)), 0.25)),
+  luPermutation: (x, y, choices) => ofMatrix(choices, (b, n) => mul(cast(luPermutation(dominant(x, b, n)), 'float'), reshaped(y, [b, n]))),
+};
+
+/** The position of an extreme, as a factor. */
+function along(op: 'argMax' | 'argMin', x: Node, y: Node): Node {
+  const flat = reshape(x, [x.size]);
+  return mul(y, scale(cast(argExtreme(op, flat, 0), 'float'), 1 / x.size));
+}
+
+function ofMatrix(choices: Choices, build: (batch: number, n: number) => Node): Node {
+  return build(choices.integer(1, 2), choices.integer(1, 3));
+}
+
+/** Numbers in a program stay few: a large value is summed along its first axis. */
+function bounded(x: Node): Node {
+  return x.size > 64 && x.shape.length > 0 ? bounded(sin(sum(x, [0]))) : x;
+}
+
+const ops = Object.keys(recipes) as Op[];
+
+export function program(choices: Choices, steps = 10): Program {
+  const inputs = Array.from({length: choices.integer(1, 3)}, (_, k) => input(`x${k}`, choices.shape(0, 3)));
+  const values: Node[] = [...inputs];
+  const chosen: Op[] = [];
+  for (let step = 0; step < steps; step++) {
+    const op = choices.pick(ops);
+    // The latest value again and again, so that programs are deep.
+    const x = choices.flag() ? values[values.length - 1] : choices.pick(values);
+    const result = cast(recipes[op](x, choices.pick(values), choices), 'float');
+    chosen.push(op);
+    values.push(bounded(result));
+  }
+  const outputs = Array.from({length: choices.integer(1, 3)}, (_, k) => values[Math.max(0, values.length - 1 - 2 * k)]);
+  return {inputs, outputs, ops: chosen};
+}
+
+/** Draws a program may use. */
+export const programDraws = 160;
+
