@@ -1,0 +1,65 @@
+/**
+ * Orders of convergence, observed on nonlinear, damped, driven systems with every kind of mass. The
+ * reference is the classical Runge–Kutta method with steps so small that its error is rounding.
+ */
+import {expect} from 'chai';
+import type {Scheme} from '../../lib/index.js';
+import {
+  blendedEuler, defineScheme, explicitEuler, implicitEuler, implicitMidpoint, newmark, rk4, simulate, symplecticEuler, theta, trapezoid, verlet,
+} from '../../lib/index.js';
+import {combine} from '../../lib/scheme/blocks.js';
+import {difference, norm, order} from '../simulate/numbers.js';
+import type {Problem} from './problems.js';
+import {firstOrder, mechanical} from './problems.js';
+
+const span = 1;
+
+/** The state at the end of the span, after n steps. */
+function end({system, initial}: Problem, scheme: Scheme, n: number): Float64Array {
+  const path = simulate(system, initial, {scheme, dt: span / n, steps: n, saveAt: 'end', engine: 'interpreter'});
+  path.dispose();
+  const blocks = system.kind === 'ode' ? [path.values('y')] : [path.values('q'), path.values('v')];
+  return Float64Array.from(blocks.flatMap(series => [...series.subarray(series.length / 2)]));
+}
+
+/** Heun's method, as a user would define it: explicit, with no unknown. */
+const heun = (kind: 'mechanics' | 'ode'): Scheme => defineScheme({
+  name: 'Heun', order: 2, kind, unknown: [],
+  update: (_, {x, t, h, rate}) => {
+    const k1 = rate(x, t);
+    const k2 = rate(combine(x, [h, k1]), t.add(h));
+    return combine(x, [h.mul(0.5), combine(k1, [1, k2])]);
+  },
+});
+
+const schemes: readonly Scheme[] = [
+  explicitEuler(), symplecticEuler(), implicitEuler(), implicitEuler({form: 'coupled'}), implicitEuler({unknown: 'acceleration'}),
+  theta(0.7), blendedEuler({alpha: 0.5, beta: 1}), blendedEuler({alpha: 1, beta: 0.5}), newmark({beta: 0.3025, gamma: 0.6}),
+  theta(0.5), trapezoid(), trapezoid({form: 'coupled'}), implicitMidpoint(), implicitMidpoint({form: 'coupled'}),
+  newmark(), newmark({beta: 1 / 6}), newmark({beta: 0}), verlet(), rk4(), heun('mechanics'), heun('ode'),
+];
+
+/** Steps of the finer run: small enough that the next term of the error is below 0.05 of an order, large enough for rounding. */
+const steps = (scheme: Scheme): number => (scheme.order === 1 ? 1600 : scheme.order === 2 ? 400 : 192);
+
+describe('orders of convergence', () => {
+  for (const problem of [...mechanical, ...firstOrder]) {
+    describe(problem.title, () => {
+      let reference: Float64Array;
+      before(() => {
+        reference = end(problem, rk4(), 8192);
+      });
+      for (const scheme of schemes) {
+        if (scheme[problem.system.kind] === undefined) continue;
+        // α alone counts where there are no kinematics to weigh: (½, 1) is the trapezoid for an ode.
+        if (problem.system.kind === 'ode' && scheme.name === 'blendedEuler(0.5, 1)') continue;
+        const unknown = scheme[problem.system.kind]?.unknown.join(', ') || 'none';
+        it(`${scheme.name} (unknown: ${unknown}) has order ${scheme.order}`, () => {
+          const n = steps(scheme);
+          const [coarse, fine] = [n / 2, n].map(count => norm(difference(end(problem, scheme, count), reference)));
+          expect(order(coarse, fine)).to.be.closeTo(scheme.order, 0.05);
+        });
+      }
+    });
+  }
+});
