@@ -4,11 +4,10 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/backward.js';
-import {sweepBack} from '../adjoint/backward.js';
 import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
-import {blockSeries, shownBlocks} from './trajectory.js';
+import {column, pullSeries, seriesOf} from './series.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */
 interface Source {
@@ -36,42 +35,37 @@ export function taping(): boolean {
   return tf.engine().state.gradientDepth > 0;
 }
 
-/** The run's blocks as tensors [saved, ...shape]; on the tape where one is running. */
-export function asTensors(prepared: Prepared, run: Run): {[name: string]: tf.Tensor} {
+/** The saved series as tensors [saved, ...shape], by name; on the tape where one is running and the run kept its steps. */
+export function asTensors(prepared: Prepared, run: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
   const list = run.record === undefined ? [] : sources(prepared);
-  return list.length > 0 ? onTape(prepared, run, list) : plain(prepared, run);
+  return list.length > 0 ? onTape(prepared, run, matrix, list) : plain(prepared, run, matrix);
 }
 
-function plain({traced}: Prepared, {states, times}: Run): {[name: string]: tf.Tensor} {
-  const tensors: {[name: string]: tf.Tensor} = {};
-  for (const block of shownBlocks(traced.state)) {
-    tensors[block.name] = tf.tensor(Float32Array.from(blockSeries(states, traced.state, block)), [times.length, ...block.shape]);
-  }
-  return tensors;
+function plain(prepared: Prepared, {times}: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
+  const {blocks, width} = seriesOf(prepared);
+  return Object.fromEntries(blocks.map(block => [
+    block.name, tf.tensor(Float32Array.from(column(matrix, width, block)), [times.length, ...block.shape]),
+  ]));
 }
 
-/** One operation gives all states in one tensor; slices of it give the blocks, and the tape does the rest. */
-function onTape(prepared: Prepared, run: Run, list: readonly Source[]): {[name: string]: tf.Tensor} {
-  const {traced} = prepared;
-  const {states, times, record} = run;
-  const width = traced.state.size;
+/** One operation gives the whole matrix; slices of it give the series, and the tape does the rest. */
+function onTape(prepared: Prepared, run: Run, matrix: Float64Array, list: readonly Source[]): {[name: string]: tf.Tensor} {
+  const {blocks, width} = seriesOf(prepared);
+  const saved = run.times.length;
   return tf.tidy(() => {
     const operation = tf.customGrad((..._inputs: (tf.Tensor | tf.GradSaveFunc)[]) => ({
-      value: tf.tensor2d(Float32Array.from(states), [times.length, width]),
+      value: tf.tensor2d(Float32Array.from(matrix), [saved, width]),
       gradFunc: (dy: tf.Tensor) => {
         if (tf.engine().state.gradientDepth > 0) {
           throw new OptionError('second-derivative', 'simulate is differentiated twice by tfjs\'s tape, which carries one derivative: use simulate.jvp and simulate.vjp together for second derivatives.');
         }
-        if (record === undefined) throw new Error('a run on a tape keeps its steps');
-        const gradient = sweepBack(prepared, prepared.options.adjoint, record, Float64Array.from(dy.dataSync()));
+        const gradient = pullSeries(prepared, run, Float64Array.from(dy.dataSync()));
         return list.map(source => tf.tensor(Float32Array.from(source.gradient(gradient)), source.tensor.shape));
       },
     }));
     const packed = operation(...list.map(({tensor}) => tensor));
-    const tensors: {[name: string]: tf.Tensor} = {};
-    for (const {name, shape, offset, size} of shownBlocks(traced.state)) {
-      tensors[name] = tf.reshape(tf.slice(packed, [0, offset], [times.length, size]), [times.length, ...shape]);
-    }
-    return tensors;
+    return Object.fromEntries(blocks.map(({name, shape, offset, size}) => [
+      name, tf.reshape(tf.slice(packed, [0, offset], [saved, size]), [saved, ...shape]),
+    ]));
   });
 }

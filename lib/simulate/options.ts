@@ -6,6 +6,7 @@ import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
 import {implicitMidpoint} from '../scheme/index.js';
+import type {Observe} from '../step/trace-step.js';
 import type {NumericParams} from '../system/params.js';
 
 export type SaveAt = 'all' | 'end' | {readonly every: number} | readonly number[];
@@ -30,6 +31,8 @@ export interface SimulateOptions {
   readonly saveAt?: SaveAt;
   readonly newton?: Newton;
   readonly adjoint?: Adjoint;
+  /** A function of the state, traced like a force; its values are saved beside the state as `observed`. */
+  readonly observe?: Observe;
   /** 'auto' (default) takes the fastest that runs here; the results are the same. */
   readonly engine?: 'auto' | 'wasm' | 'interpreter' | 'tensor';
   readonly onProgress?: (progress: Progress) => void;
@@ -64,7 +67,7 @@ const gridSlack = 1e-6;
 
 /** @throws OptionError 'bad-time', 'bad-save' or 'unknown-option' */
 export function readOptions(options: SimulateOptions, t0: number): RunOptions {
-  const known = ['scheme', 'params', 'dt', 'steps', 't1', 'saveAt', 'newton', 'adjoint', 'engine', 'onProgress', 'throw'];
+  const known = ['scheme', 'params', 'dt', 'steps', 't1', 'saveAt', 'newton', 'adjoint', 'observe', 'engine', 'onProgress', 'throw'];
   const unknown = Object.keys(options).find(name => !known.includes(name));
   if (unknown !== undefined) throw new OptionError('unknown-option', `simulate has no option '${unknown}'; it has ${known.join(', ')}.`, {option: unknown});
   const grid = readGrid(options, t0);

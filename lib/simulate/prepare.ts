@@ -45,7 +45,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   if (read.adjoint.kind === 'unrolled') checkUnrollable(read.newton.jacobian, read.newton);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
-  const traced = traceStep(system, read.scheme, shape, leaves);
+  const traced = traceStep(system, read.scheme, shape, leaves, options.observe);
   const traceTime = performance.now() - begin;
   const compileBegin = performance.now();
   const compiled = compileStep(traced, engine);

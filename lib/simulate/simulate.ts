@@ -1,7 +1,6 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
 import * as tf from '@tensorflow/tfjs';
-import {sweepBack} from '../adjoint/backward.js';
-import {sweepForward} from '../adjoint/tangent.js';
+import type {Directions} from '../adjoint/tangent.js';
 import {OptionError, ShapeError} from '../errors.js';
 import type {System} from '../step/trace-step.js';
 import type {Numeric} from '../system/numeric.js';
@@ -15,7 +14,8 @@ import {prepare} from './prepare.js';
 import type {Run} from './run.js';
 import {run} from './run.js';
 import type {Trajectory} from './trajectory.js';
-import {blockSeries, shownBlocks, trajectoryOf} from './trajectory.js';
+import {column, pullSeries, pushSeries, seriesOf, seriesValues, setColumn} from './series.js';
+import {trajectoryOf} from './trajectory.js';
 
 /** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
 export interface Cotangent {
@@ -23,6 +23,7 @@ export interface Cotangent {
   readonly v?: Numeric;
   readonly y?: Numeric;
   readonly a?: Numeric;
+  readonly observed?: Numeric;
 }
 
 export interface Pullback {
@@ -41,8 +42,11 @@ export interface Tangent {
   readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
 }
 
-function finish(prepared: Prepared, result: Run): void {
+/** The trajectory of a run, or its error. */
+function finish(prepared: Prepared, result: Run, onTape: boolean): Trajectory {
   if (result.error !== undefined && prepared.options.throw) throw result.error;
+  const matrix = seriesValues(prepared, result);
+  return trajectoryOf(prepared, result, matrix, asTensors(prepared, onTape ? result : {...result, record: undefined}, matrix));
 }
 
 /**
@@ -56,23 +60,16 @@ function finish(prepared: Prepared, result: Run): void {
 export function simulate(system: System, initial: Initial, options: SimulateOptions): Trajectory {
   const prepared = prepare(system, initial, options);
   const result = run(prepared, taping() ? {iterations: prepared.options.adjoint.kind === 'unrolled'} : undefined);
-  finish(prepared, result);
-  return trajectoryOf(prepared, result, asTensors(prepared, result));
+  return finish(prepared, result, true);
 }
 
 /** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
 simulate.vjp = (system: System, initial: Initial, options: SimulateOptions): {trajectory: Trajectory; pullback(cotangent: Cotangent): Pullback} => {
   const prepared = prepare(system, initial, options);
   const result = run(prepared, {iterations: prepared.options.adjoint.kind === 'unrolled'});
-  finish(prepared, result);
-  const {record} = result;
-  const trajectory = trajectoryOf(prepared, result, asTensors(prepared, {...result, record: undefined}));
   return {
-    trajectory,
-    pullback(cotangent) {
-      if (record === undefined) throw new Error('a run for a gradient keeps its steps');
-      return namedGradient(prepared, sweepBack(prepared, prepared.options.adjoint, record, packCotangent(prepared, cotangent, result.times.length)));
-    },
+    trajectory: finish(prepared, result, false),
+    pullback: cotangent => namedGradient(prepared, pullSeries(prepared, result, packCotangent(prepared, cotangent, result.times.length))),
   };
 };
 
@@ -86,34 +83,24 @@ simulate.jvp = (system: System, initial: Initial, options: SimulateOptions, tang
 simulate.jvps = (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): {trajectory: Trajectory; tangents: {[name: string]: Float64Array}[]} => {
   const prepared = prepare(system, initial, options);
   const result = run(prepared, {iterations: false});
-  finish(prepared, result);
-  if (result.record === undefined) throw new Error('a run for a tangent keeps its steps');
-  const packed = packDirections(prepared, directions);
-  const saved = result.times.length;
-  const swept = sweepForward(prepared, result.record, packed, saved);
-  const {state} = prepared.traced;
-  const perDirection = saved * state.size;
-  return {
-    trajectory: trajectoryOf(prepared, result, asTensors(prepared, {...result, record: undefined})),
-    tangents: directions.map((_, k) => Object.fromEntries(shownBlocks(state).map(block => [
-      block.name, blockSeries(swept.subarray(k * perDirection, (k + 1) * perDirection), state, block),
-    ]))),
-  };
+  const trajectory = finish(prepared, result, false);
+  const {blocks, width} = seriesOf(prepared);
+  const tangents = pushSeries(prepared, result, packDirections(prepared, directions));
+  return {trajectory, tangents: tangents.map(matrix => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])))};
 };
 
-
-function packCotangent({traced}: Prepared, cotangent: Cotangent, saved: number): Float64Array {
-  const {state} = traced;
-  const packed = new Float64Array(saved * state.size);
+function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
+  const {blocks, width} = seriesOf(prepared);
+  const packed = new Float64Array(saved * width);
   for (const [name, value] of Object.entries(cotangent)) {
     if (value === undefined) continue;
-    const block = state.block(name);
-    if (block === undefined) throw new OptionError('no-series', `pullback: this run has no ${name}; it has ${shownBlocks(state).map(b => b.name).join(', ')}.`, {name});
+    const block = blocks.find(candidate => candidate.name === name);
+    if (block === undefined) throw new OptionError('no-series', `pullback: this run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`, {name});
     const {values} = readNumeric(value as Numeric, `cotangent.${name}`);
     if (values.length !== saved * block.size) {
       throw new ShapeError('cotangent-shape', `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape [${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`, {name});
     }
-    for (let i = 0; i < saved; i++) packed.set(values.subarray(i * block.size, (i + 1) * block.size), i * state.size + block.offset);
+    setColumn(packed, width, block, values);
   }
   return packed;
 }
@@ -135,7 +122,7 @@ function namedGradient({traced, leaves, system, initial}: Prepared, {initial: fl
   };
 }
 
-function packDirections(prepared: Prepared, directions: readonly Tangent[]): {count: number; initial: Float64Array; parameters: Float64Array[]} {
+function packDirections(prepared: Prepared, directions: readonly Tangent[]): Directions {
   const {system, initial, traced, parameterValues} = prepared;
   const names = system.kind === 'mechanics' ? ['q', 'v'] : ['y'];
   const size = initial[0].values.length;

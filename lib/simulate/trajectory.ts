@@ -1,12 +1,11 @@
 /** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import type {Shape} from '../graph/node.js';
-import type {Block, Layout} from '../step/layout.js';
 import type {Prepared} from './prepare.js';
 import type {Run, Status} from './run.js';
+import {column, seriesOf} from './series.js';
 
-export type SeriesName = 't' | 'q' | 'v' | 'a' | 'lambda' | 'y';
+export type SeriesName = 't' | 'q' | 'v' | 'a' | 'lambda' | 'y' | 'observed';
 
 export interface Stats {
   readonly steps: number;
@@ -35,6 +34,8 @@ export interface Trajectory {
   readonly y?: tf.Tensor;
   /** Accelerations, where the scheme carries them. */
   readonly a?: tf.Tensor;
+  /** [saved, ...shape of `observe`], where that was given. */
+  readonly observed?: tf.Tensor;
   /** The same in double precision, row-major. */
   values(name: SeriesName): Float64Array;
   readonly status: Status;
@@ -42,14 +43,6 @@ export interface Trajectory {
   readonly events: readonly never[];
   /** Frees the tensors; `values` stay. */
   dispose(): void;
-}
-
-/** One block of every saved state, in double precision. */
-export function blockSeries(states: Float64Array, layout: Layout, {offset, size}: Block): Float64Array {
-  const saved = states.length / layout.size;
-  const series = new Float64Array(saved * size);
-  for (let i = 0; i < saved; i++) series.set(states.subarray(i * layout.size + offset, i * layout.size + offset + size), i * size);
-  return series;
 }
 
 export function statsOf(prepared: Prepared, {counters, milliseconds}: Run): Stats {
@@ -65,18 +58,11 @@ export function statsOf(prepared: Prepared, {counters, milliseconds}: Run): Stat
   };
 }
 
-/** Names of the state's blocks that a trajectory shows. */
-const shown: readonly SeriesName[] = ['q', 'v', 'y', 'a', 'lambda'];
-
-export function shownBlocks(layout: Layout): Block[] {
-  return shown.flatMap(name => layout.block(name) ?? []);
-}
-
 /**
- * @param tensors the shown blocks as tensors [saved, ...shape], by name
+ * @param matrix the saved series, see series.ts
+ * @param tensors the same as tensors [saved, ...shape], by name
  */
-export function trajectoryOf(prepared: Prepared, run: Run, tensors: {readonly [name: string]: tf.Tensor}): Trajectory {
-  const {traced} = prepared;
+export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}): Trajectory {
   const t = tf.tensor1d(Float32Array.from(run.times));
   const absent = (name: string) => (): never => {
     throw new OptionError('no-series', `A run of ${prepared.system.kind === 'ode' ? 'an ode has y' : 'a mechanical system has q and v'}, not ${name}.`);
@@ -86,9 +72,10 @@ export function trajectoryOf(prepared: Prepared, run: Run, tensors: {readonly [n
     ...tensors,
     values(name: SeriesName): Float64Array {
       if (name === 't') return run.times.slice();
-      const block = traced.state.block(name);
-      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${['t', ...shownBlocks(traced.state).map(b => b.name)].join(', ')}.`, {name});
-      return blockSeries(run.states, traced.state, block);
+      const {blocks, width} = seriesOf(prepared);
+      const block = blocks.find(candidate => candidate.name === name);
+      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${['t', ...blocks.map(b => b.name)].join(', ')}.`, {name});
+      return column(matrix, width, block);
     },
     status: run.status,
     stats: statsOf(prepared, run),
@@ -101,8 +88,4 @@ export function trajectoryOf(prepared: Prepared, run: Run, tensors: {readonly [n
     if (!(name in tensors)) Object.defineProperty(trajectory, name, {get: absent(name), enumerable: false});
   }
   return trajectory as unknown as Trajectory;
-}
-
-export function savedShape(count: number, shape: Shape): number[] {
-  return [count, ...shape];
 }

@@ -9,7 +9,7 @@ import type {Analysis, LinearSolver} from '../linear/index.js';
 import type {Output} from '../graph/node.js';
 import type {JacobianProgram} from './programs.js';
 import {
-  adjointPrograms, forwardPrograms, jacobianProgram, productPrograms, startPrograms, startPullPrograms, startPushPrograms, tangentPrograms, unrolledPrograms,
+  adjointPrograms, forwardPrograms, jacobianProgram, observePrograms, productPrograms, startPrograms, startPullPrograms, startPushPrograms, tangentPrograms, unrolledPrograms,
 } from './programs.js';
 import type {TracedStep} from './trace-step.js';
 
@@ -77,6 +77,10 @@ export class CompiledStep {
     return this.group(`tangent.${count}`, () => tangentPrograms(this.traced, this.jacobian, count));
   }
 
+  observe(count: number): Executable {
+    return this.group(`observe.${count}`, () => observePrograms(this.traced, count));
+  }
+
   private group(name: string, build: () => Programs): Executable {
     const known = this.groups.get(name);
     if (known !== undefined) return known;
@@ -103,7 +107,7 @@ function stepKey(step: TracedStep, engine: Engine): string {
   const {start, guess} = step;
   const outputs: Output[] = Object.entries({
     residual: step.residual, update: step.update, guess: guess?.z, frozen: guess?.frozen,
-    defect: guess?.defect?.value, broken: guess?.defect?.residual, start: start.x, mass: start.mass,
+    defect: guess?.defect?.value, broken: guess?.defect?.residual, start: start.x, mass: start.mass, observed: step.observed?.node,
   }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
   const inputs = [step.x, step.z, step.t, step.h, start.given, start.t, ...step.parameters.map(({node}) => node)];
   return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;

@@ -23,6 +23,27 @@ export function graphOf(outputs: {readonly [name: string]: Node | undefined}): G
   return simplify({inputs, outputs: list});
 }
 
+/**
+ * Observations of many states at once: xs [count, state], ts [count], p.i → observed [count, k];
+ * pullObserved: observedBar → xsBar, pBar.i; pushObserved: dxs, dp.i → dObserved, for one direction.
+ */
+export function observePrograms(step: TracedStep, count: number): Programs {
+  if (step.observed === undefined) return {};
+  const xs = input('xs', [count, ...step.x.shape]);
+  const ts = input('ts', [count]);
+  const parameters = step.parameters.map(({node}) => node);
+  const [observed] = batch([step.observed.node], new Map<Node, Node>([[step.x, xs], [step.t, ts]]), count);
+  const bars = pullback([observed], [xs, ...parameters], [input('observedBar', observed.shape)]);
+  const seeds = new Map<Node, Node>([[xs, input('dxs', xs.shape)]]);
+  parameters.forEach((node, i) => seeds.set(node, input(`dp.${i}`, node.shape)));
+  const [tangent] = pushforward([observed], seeds);
+  return {
+    observe: graphOf({observed}),
+    pullObserved: graphOf(barOutputs('xsBar', [xs, ...parameters], bars)),
+    pushObserved: graphOf({dObserved: orZeros(tangent, observed)}),
+  };
+}
+
 /** ∂R/∂z: where it is not zero, and its values as a program. */
 export interface JacobianProgram {
   readonly pattern: Pattern;

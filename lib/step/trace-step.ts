@@ -4,8 +4,8 @@
  * returns; nothing after it sees a tensor.
  */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError} from '../errors.js';
-import {input} from '../graph/build.js';
+import {OptionError, ShapeError} from '../errors.js';
+import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
@@ -17,7 +17,7 @@ import {odeEquations} from '../system/ode.js';
 import type {Leaf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import type {Trace, TraceInput} from '../trace/trace.js';
-import {trace} from '../trace/trace.js';
+import {trace, within} from '../trace/trace.js';
 import {Layout} from './layout.js';
 
 export type System = MechanicalSystem | OdeSystem;
@@ -46,7 +46,18 @@ export interface TracedStep {
   readonly guess?: TracedGuess;
   /** The state at the start of a run, carried blocks included, from the user's own blocks. */
   readonly start: TracedStart;
+  /** What the user observes of a state, as a function of x, t and the parameters. */
+  readonly observed?: TracedObservation;
 }
+
+export interface TracedObservation {
+  /** Flat. */
+  readonly node: Node;
+  readonly shape: Shape;
+}
+
+/** A function of the state whose values are saved beside it. */
+export type Observe = (at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly y: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
 
 export interface TracedGuess {
   readonly z: Node;
@@ -139,7 +150,7 @@ const withoutUndefined = (blocks: {readonly [name: string]: tf.Tensor | undefine
  * @param shape the shape of q, or of y
  * @throws TraceError, ShapeError, OptionError where the user's functions cannot be traced
  */
-export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: readonly Leaf[]): TracedStep {
+export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: readonly Leaf[], observe?: Observe): TracedStep {
   const formulation = formulationOf(scheme, system);
   const own = stateBlocks(system).map(name => ({name, shape}));
   const list = new ParameterList(leaves);
@@ -156,13 +167,17 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
 
   let hasDefect = false;
   let linearized = false;
+  let observedShape: Shape = [];
   const traced = trace(tensors => {
-    const equations = equationsOf(system, list.tree(tensors));
+    const params = list.tree(tensors);
+    const equations = equationsOf(system, params);
     const at: StepPoint = {...equations, x: state.split(tensors.x), t: tensors.t, h: tensors.h};
     const blocks = unknown.split(tensors.z);
     const update = state.join(formulation.update(blocks, at), `${scheme.name}: update`);
+    const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
+    if (observed !== undefined) observedShape = observed.shape;
     const {residual} = formulation;
-    if (residual === undefined) return {update};
+    if (residual === undefined) return withoutUndefined({update, observed});
     const guess: Guess = formulation.guess?.(at) ?? {z: defaultGuess(unknown, at.x)};
     linearized = guess.linearized === true;
     hasDefect = guess.defect !== undefined;
@@ -170,6 +185,7 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
     const rows = (point: StepPoint): tf.Tensor => unknown.join(residual(blocks, point), `${scheme.name}: residual`);
     return withoutUndefined({
       update,
+      observed,
       residual: rows(at),
       guess: unknown.join(guess.z, `${scheme.name}: guess`),
       defect: guess.defect === undefined ? undefined : defectLayout.join(guess.defect, `${scheme.name}: defect`),
@@ -186,7 +202,9 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
     if (node === undefined) throw new Error(`the trace of a step gave no ${name}`);
     return node;
   };
-  const common = {name: scheme.name, order: scheme.order, state, unknown, parameters: list.parameters, x, z, t, h, update: named('update'), start};
+  const observedNode = nodes.get('observed');
+  const observed = observedNode === undefined ? undefined : {node: reshape(observedNode, [observedNode.size]), shape: observedShape};
+  const common = {observed, name: scheme.name, order: scheme.order, state, unknown, parameters: list.parameters, x, z, t, h, update: named('update'), start};
   if (!nodes.has('residual')) return common;
   return {
     ...common,
@@ -198,6 +216,16 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
       linearized,
     },
   };
+}
+
+
+/** What the user's `observe` gives for the state. */
+function observedTensor(observe: Observe, {x, t}: StepPoint, params: Params): tf.Tensor {
+  return within('observe', () => {
+    const observed = observe({...x, t, params} as Parameters<Observe>[0]);
+    if (!(observed instanceof tf.Tensor)) throw new ShapeError('observe-shape', `observe must return a tensor, not ${typeof observed}.`);
+    return observed;
+  });
 }
 
 /** Unknown blocks named like the state's start there; stages and accelerations start at zero. */

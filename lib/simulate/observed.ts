@@ -1,0 +1,47 @@
+/** Saved functions of the state: their values for all saved states at once, and the derivatives through them. */
+import {loadParameters} from '../step/context.js';
+import type {StepContext} from '../step/context.js';
+import type {Executable} from '../engine/engine.js';
+import type {Run} from './run.js';
+
+type Saved = Pick<Run, 'states' | 'times'>;
+
+function load(context: StepContext, {states, times}: Saved): Executable {
+  const executable = context.compiled.observe(times.length);
+  loadParameters(executable, context);
+  executable.find('xs')?.set(states);
+  executable.find('ts')?.set(times);
+  return executable;
+}
+
+/** [saved, ...shape of the observation], flat. */
+export function observedValues(context: StepContext, saved: Saved): Float64Array {
+  const executable = load(context, saved);
+  executable.run('observe');
+  return executable.buffer('observed').slice();
+}
+
+/** Adds the cotangents of the states behind a cotangent of the observations; returns those of the parameters. */
+export function pullObserved(context: StepContext, saved: Saved, bar: Float64Array, stateBars: Float64Array): Float64Array[] {
+  const executable = load(context, saved);
+  executable.find('observedBar')?.set(bar);
+  executable.run('pullObserved');
+  const xsBar = executable.buffer('xsBar');
+  for (let i = 0; i < stateBars.length; i++) stateBars[i] += xsBar[i];
+  return context.parameterValues.map((_, i) => executable.buffer(`pBar.${i}`).slice());
+}
+
+/** The tangents of the observations for tangents of the states [count, saved, state] and directions of the parameters. */
+export function pushObserved(context: StepContext, saved: Saved, tangents: Float64Array, parameters: readonly Float64Array[], count: number): Float64Array[] {
+  const executable = load(context, saved);
+  const width = tangents.length / count;
+  return Array.from({length: count}, (_, k) => {
+    executable.find('dxs')?.set(tangents.subarray(k * width, (k + 1) * width));
+    parameters.forEach((dp, i) => {
+      const size = dp.length / count;
+      executable.find(`dp.${i}`)?.set(dp.subarray(k * size, (k + 1) * size));
+    });
+    executable.run('pushObserved');
+    return executable.buffer('dObserved').slice();
+  });
+}
