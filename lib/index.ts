@@ -15,5 +15,8 @@ export type {Initial} from './simulate/prepare.js';
 export type {Stats, Trajectory} from './simulate/trajectory.js';
 export {mechanics, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
 export type {Numeric} from './system/numeric.js';
+export {readNumeric, type NumericValue} from './system/numeric.js';
+export type {Observe, System} from './step/trace-step.js';
+export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type OdeSystem} from './system/ode.js';
 export type {NumericParams, Params} from './system/params.js';

@@ -82,7 +82,8 @@ const blank: CellComplaint = {
 
 function complaint(cell: string): CellComplaint {
   if (cell === '') return blank;
-  if (notANumber.test(cell)) return { what: 'is not a finite number', remedy: 'Remove the row or fill the gap with a measured value.' };
+  if (notANumber.test(cell))
+    return { what: 'is not a finite number', remedy: 'Remove the row or fill the gap with a measured value.' };
   if (decimal.test(cell)) return { what: 'is larger than a double can hold', remedy: 'Correct the cell or choose another unit.' };
   if (/^[+-]?\d+,\d+$/.test(cell)) return { what: 'has a decimal comma', remedy: 'Write a decimal point.' };
   return {

@@ -7,7 +7,7 @@
 /** Indices of the samples to draw, ascending. `x` in pixels, ascending; NaN in `y` is kept once, as a gap. */
 export function decimate(x: ArrayLike<number>, y: ArrayLike<number>): number[] {
   const kept: number[] = [];
-  for (let from = 0; from < x.length; ) {
+  for (let from = 0; from < x.length;) {
     const column = Math.floor(x[from]);
     let to = from + 1;
     while (to < x.length && Math.floor(x[to]) === column) to++;

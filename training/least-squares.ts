@@ -87,7 +87,11 @@ export interface LeastSquaresMethod {
   /** The iteration step by step, for callers that report, wait or break off between steps; returns the result. */
   iterate(problem: LeastSquaresProblem, start: ArrayLike<number>): Generator<LeastSquaresIteration, LeastSquaresResult, void>;
   /** The same to the end. */
-  minimize(problem: LeastSquaresProblem, start: ArrayLike<number>, onIteration?: (iteration: LeastSquaresIteration) => void): LeastSquaresResult;
+  minimize(
+    problem: LeastSquaresProblem,
+    start: ArrayLike<number>,
+    onIteration?: (iteration: LeastSquaresIteration) => void,
+  ): LeastSquaresResult;
 }
 
 /** A method for `identify`, or by itself: `levenbergMarquardt().minimize(problem, start)`. */
@@ -142,13 +146,28 @@ interface Settings {
 /** Below the square of roundoff, damping has no effect on a solution by QR; it is kept from underflowing. */
 const LEAST_DAMPING = Number.EPSILON ** 2;
 
-function* iterate(problem: LeastSquaresProblem, start: ArrayLike<number>, settings: Settings): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+function* iterate(
+  problem: LeastSquaresProblem,
+  start: ArrayLike<number>,
+  settings: Settings,
+): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
   const evaluator = new Evaluator(problem);
   let point = evaluator.start(Float64Array.from(start));
   let scale = largerNorms(new Float64Array(point.x.length), point.factor);
   let damping: Damping = { mu: settings.damping, nu: 2 };
   const leastCost = Number.EPSILON ** 2 * point.cost; // residuals that are the start's roundoff
-  const history: LeastSquaresIteration[] = [{ iteration: 0, cost: point.cost, x: point.x, accepted: true, gradient: gradientCosine(point), step: 0, damping: damping.mu, gainRatio: NaN }];
+  const history: LeastSquaresIteration[] = [
+    {
+      iteration: 0,
+      cost: point.cost,
+      x: point.x,
+      accepted: true,
+      gradient: gradientCosine(point),
+      step: 0,
+      damping: damping.mu,
+      gainRatio: NaN,
+    },
+  ];
   yield history[0];
   let status = statusOfPoint(point, leastCost, settings);
   while (status === undefined && history.length <= settings.maxIterations) {
@@ -161,7 +180,17 @@ function* iterate(problem: LeastSquaresProblem, start: ArrayLike<number>, settin
       point = trial.next!;
       scale = largerNorms(scale, point.factor);
     }
-    history.push({ iteration: history.length, cost: point.cost, x: point.x, accepted, gradient: gradientCosine(point), step: trial.step, damping: mu, gainRatio, failure: trial.failure });
+    history.push({
+      iteration: history.length,
+      cost: point.cost,
+      x: point.x,
+      accepted,
+      gradient: gradientCosine(point),
+      step: trial.step,
+      damping: mu,
+      gainRatio,
+      failure: trial.failure,
+    });
     yield history[history.length - 1];
     status = statusOfPoint(point, leastCost, settings) ?? statusOfTrial(trial, point, settings);
   }
@@ -184,7 +213,11 @@ function dampedStep(factor: RowQr, scale: Float64Array, mu: number): Float64Arra
   const { p } = factor;
   const rows = new Float64Array(p * p);
   for (let j = 0; j < p; j++) rows[j * p + j] = Math.sqrt(mu) * scale[j];
-  return factor.copy().append(rows, new Float64Array(p)).solve().map((d) => -d);
+  return factor
+    .copy()
+    .append(rows, new Float64Array(p))
+    .solve()
+    .map((d) => -d);
 }
 
 /** ½‖r‖² − ½‖r + Jδ‖² = ½ δᵀ(μD²δ − Jᵀr), for δ solves (JᵀJ + μD²)δ = −Jᵀr; both terms are positive. */
@@ -213,7 +246,11 @@ function statusOfPoint(point: Point, leastCost: number, { gradient }: Settings):
   return gradientCosine(point) <= gradient ? 'gradient' : undefined;
 }
 
-function statusOfTrial({ step, predicted, actual, failure }: Trial, { cost }: Point, settings: Settings): LeastSquaresStatus | undefined {
+function statusOfTrial(
+  { step, predicted, actual, failure }: Trial,
+  { cost }: Point,
+  settings: Settings,
+): LeastSquaresStatus | undefined {
   if (predicted <= settings.cost * cost && Math.abs(actual) <= settings.cost * cost) return 'cost';
   if (step > settings.step) return undefined;
   return failure === undefined ? 'step' : 'no-progress';
@@ -223,7 +260,9 @@ function statusOfTrial({ step, predicted, actual, failure }: Trial, { cost }: Po
 function gradientCosine({ factor, cost }: Point): number {
   const norm = Math.sqrt(2 * cost);
   const norms = factor.columnNorms();
-  return factor.gradient().reduce((greatest, g, j) => (g === 0 ? greatest : Math.max(greatest, Math.abs(g) / norms[j] / norm)), 0);
+  return factor
+    .gradient()
+    .reduce((greatest, g, j) => (g === 0 ? greatest : Math.max(greatest, Math.abs(g) / norms[j] / norm)), 0);
 }
 
 /** Moré's D: never smaller than before; 1 for a column that has always been zero. */
@@ -246,18 +285,26 @@ class Evaluator {
   /** The start has to be evaluable: its failure is the caller's. */
   start(x: Float64Array): Point {
     const bad = x.findIndex((xi) => !Number.isFinite(xi));
-    if (bad >= 0) throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, { x });
+    if (bad >= 0)
+      throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, { x });
     this.jacobians++;
     const at = this.problem.linearize(x);
     const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
     if (at === undefined || failure !== undefined) {
-      throw new OptionError('start-not-evaluable', `The least-squares problem has no value at its start: ${failure}. Choose another guess.`, { x });
+      throw new OptionError(
+        'start-not-evaluable',
+        `The least-squares problem has no value at its start: ${failure}. Choose another guess.`,
+        { x },
+      );
     }
     return pointOf(x, at);
   }
 
   /** The point at x; only its residuals where `problem.residuals` exists and they are not `worthwhile`. */
-  at(x: Float64Array, worthwhile: (residuals: Float64Array) => boolean): { value?: Point | { residuals: Float64Array }; failure?: string } {
+  at(
+    x: Float64Array,
+    worthwhile: (residuals: Float64Array) => boolean,
+  ): { value?: Point | { residuals: Float64Array }; failure?: string } {
     try {
       if (this.problem.residuals !== undefined) {
         this.residuals++;
@@ -286,7 +333,13 @@ function isFailedSimulation(error: unknown): error is Error {
   return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError;
 }
 
-function notFinite({ residuals, jacobian = new Float64Array() }: { residuals: Float64Array; jacobian?: Float64Array }): string | undefined {
+function notFinite({
+  residuals,
+  jacobian = new Float64Array(),
+}: {
+  residuals: Float64Array;
+  jacobian?: Float64Array;
+}): string | undefined {
   const row = residuals.findIndex((value) => !Number.isFinite(value));
   if (row >= 0) return `residual ${row} is ${residuals[row]}`;
   const entry = jacobian.findIndex((value) => !Number.isFinite(value));
@@ -297,14 +350,23 @@ function notFinite({ residuals, jacobian = new Float64Array() }: { residuals: Fl
 
 function pointOf(x: Float64Array, { residuals, jacobian }: Linearization): Point {
   if (jacobian.length !== residuals.length * x.length) {
-    throw new OptionError('jacobian-shape', `${residuals.length} residuals of ${x.length} parameters need a Jacobian of ${residuals.length * x.length} entries, not ${jacobian.length}.`);
+    throw new OptionError(
+      'jacobian-shape',
+      `${residuals.length} residuals of ${x.length} parameters need a Jacobian of ${residuals.length * x.length} entries, not ${jacobian.length}.`,
+    );
   }
   let cost = 0;
   for (const value of residuals) cost += value * value;
   return { x, residuals, jacobian, cost: cost / 2, factor: new RowQr(x.length).append(jacobian, residuals) };
 }
 
-function resultOf(point: Point, status: LeastSquaresStatus, history: readonly LeastSquaresIteration[], { residuals, jacobians, failed }: Evaluator, settings: Settings): LeastSquaresResult {
+function resultOf(
+  point: Point,
+  status: LeastSquaresStatus,
+  history: readonly LeastSquaresIteration[],
+  { residuals, jacobians, failed }: Evaluator,
+  settings: Settings,
+): LeastSquaresResult {
   const failure = history[history.length - 1].failure;
   const sentences: Record<LeastSquaresStatus, string> = {
     gradient: `Converged: no parameter lowers the cost any more (the residuals' cosine with the Jacobian's columns is at most ${settings.gradient}).`,
@@ -325,11 +387,20 @@ function resultOf(point: Point, status: LeastSquaresStatus, history: readonly Le
 }
 
 function settingsOf({ tolerance = {}, maxIterations = 200, damping = 1e-3 }: LevenbergMarquardtOptions): Settings {
-  const settings = { gradient: tolerance.gradient ?? 1e-10, step: tolerance.step ?? 1e-10, cost: tolerance.cost ?? 1e-12, maxIterations, damping };
+  const settings = {
+    gradient: tolerance.gradient ?? 1e-10,
+    step: tolerance.step ?? 1e-10,
+    cost: tolerance.cost ?? 1e-12,
+    maxIterations,
+    damping,
+  };
   for (const [name, value] of Object.entries(settings)) {
     const least = name === 'damping' ? 'positive' : 'not negative';
     if (!Number.isFinite(value) || value < 0 || (name === 'damping' && value === 0)) {
-      throw new OptionError('least-squares-option', `levenbergMarquardt: ${name} is ${value}, but must be finite and ${least}.`, { name, value });
+      throw new OptionError('least-squares-option', `levenbergMarquardt: ${name} is ${value}, but must be finite and ${least}.`, {
+        name,
+        value,
+      });
     }
   }
   return settings;

@@ -18,7 +18,9 @@ export function measuredText(value: number, standardError = NaN, digits = 6): st
 export function errorText(standardError: number): string {
   if (!Number.isFinite(standardError)) return numberText(standardError);
   const decimals = standardError > 0 ? errorDecimals(standardError) : 0;
-  return decimals >= 0 && decimals <= 6 && standardError < 1e6 ? standardError.toFixed(decimals) : numberText(standardError, 2, true);
+  return decimals >= 0 && decimals <= 6 && standardError < 1e6
+    ? standardError.toFixed(decimals)
+    : numberText(standardError, 2, true);
 }
 
 /** Significant digits, in positional or scientific notation, whichever is shorter to read; zeros at the end only where they mean something. */
@@ -43,7 +45,19 @@ export function fixedText(value: number, decimals: number): string {
 
 /** 10 with a superscript exponent. */
 export function powerOfTen(exponent: number): string {
-  const superscripts: Readonly<Record<string, string>> = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };
+  const superscripts: Readonly<Record<string, string>> = {
+    '-': '⁻',
+    0: '⁰',
+    1: '¹',
+    2: '²',
+    3: '³',
+    4: '⁴',
+    5: '⁵',
+    6: '⁶',
+    7: '⁷',
+    8: '⁸',
+    9: '⁹',
+  };
   return `10${[...String(exponent)].map((digit) => superscripts[digit]).join('')}`;
 }
 

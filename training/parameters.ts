@@ -7,7 +7,8 @@
 import { OptionError } from '../lib/errors.js';
 
 /** A number, an array of any depth, or anything with a shape and its values, such as a tensor. */
-export type ParameterValue = number | Float64Array | readonly ParameterValue[] | { readonly shape: readonly number[]; dataSync(): ArrayLike<number> };
+export type ParameterValue =
+  number | Float64Array | readonly ParameterValue[] | { readonly shape: readonly number[]; dataSync(): ArrayLike<number> };
 
 export type ParameterKind = 'free' | 'positive' | 'bounded' | 'fixed';
 
@@ -55,7 +56,11 @@ function flatten(value: ParameterValue): { guess: Float64Array; shape: readonly 
   const inner = parts.length === 0 ? [] : parts[0].shape;
   const odd = parts.findIndex(({ shape }) => shape.join() !== inner.join());
   if (odd >= 0) {
-    throw new OptionError('parameter-ragged', `A parameter's guess is no regular array: its entry ${odd} has shape [${parts[odd].shape}] where the first has [${inner}].`, { entry: odd });
+    throw new OptionError(
+      'parameter-ragged',
+      `A parameter's guess is no regular array: its entry ${odd} has shape [${parts[odd].shape}] where the first has [${inner}].`,
+      { entry: odd },
+    );
   }
   return { guess: Float64Array.from(parts.flatMap(({ guess }) => [...guess])), shape: [value.length, ...inner] };
 }
@@ -160,13 +165,16 @@ export class ParameterSpace {
       if (kind !== 'bounded') return [];
       const place = (theta[i] - low) / (high - low);
       if (place > AGAINST && place < 1 - AGAINST) return [];
-      return [`${label} lies against its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`];
+      return [
+        `${label} lies against its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`,
+      ];
     });
   }
 
   private each(value: (parameter: Parameter, i: number) => number): Float64Array {
     const all = new Float64Array(this.size);
-    for (const { parameter, offset, size } of this.moving) for (let i = offset; i < offset + size; i++) all[i] = value(parameter, i);
+    for (const { parameter, offset, size } of this.moving)
+      for (let i = offset; i < offset + size; i++) all[i] = value(parameter, i);
     return all;
   }
 
@@ -187,7 +195,10 @@ function toCoordinate({ kind, low, high }: Parameter, value: number): number {
 function fromCoordinate({ kind, low, high }: Parameter, x: number): number {
   if (kind === 'positive') return Math.exp(x);
   // Each half from its nearer bound, so that neither loses digits.
-  if (kind === 'bounded') return x < 0 ? low + (high - low) * (Math.exp(x) / (1 + Math.exp(x))) : high - (high - low) * (Math.exp(-x) / (1 + Math.exp(-x)));
+  if (kind === 'bounded')
+    return x < 0
+      ? low + (high - low) * (Math.exp(x) / (1 + Math.exp(x)))
+      : high - (high - low) * (Math.exp(-x) / (1 + Math.exp(-x)));
   return x;
 }
 
@@ -211,10 +222,18 @@ function entryLabels(name: string, shape: readonly number[]): string[] {
 function check(name: string, { kind, guess, shape, low, high }: Parameter): void {
   const labels = entryLabels(name, shape);
   const refuse = (i: number, demand: string): never => {
-    throw new OptionError('parameter-guess', `Parameter ${labels[i] ?? name}: ${kind === 'fixed' ? 'its value' : 'the guess'} ${guess[i]} ${demand}.`, { parameter: name, index: i, guess: guess[i], low, high });
+    throw new OptionError(
+      'parameter-guess',
+      `Parameter ${labels[i] ?? name}: ${kind === 'fixed' ? 'its value' : 'the guess'} ${guess[i]} ${demand}.`,
+      { parameter: name, index: i, guess: guess[i], low, high },
+    );
   };
   if (kind === 'bounded' && !(Number.isFinite(low) && Number.isFinite(high) && low < high)) {
-    throw new OptionError('parameter-bounds', `Parameter ${name}: bounded(${low}, ${high}, ...) needs two finite bounds, the lower one first. Use positive or free where there is no bound.`, { parameter: name, low, high });
+    throw new OptionError(
+      'parameter-bounds',
+      `Parameter ${name}: bounded(${low}, ${high}, ...) needs two finite bounds, the lower one first. Use positive or free where there is no bound.`,
+      { parameter: name, low, high },
+    );
   }
   guess.forEach((value, i) => {
     if (!Number.isFinite(value)) refuse(i, 'is not a finite number');

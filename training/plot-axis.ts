@@ -40,7 +40,10 @@ function layLinear(axis: Axis, data: readonly [number, number], pixels: readonly
   const format = axis.integer === true ? String : scale.tickFormat(count);
   return {
     title: unit === '' ? axis.label : `${axis.label} (${unit})`,
-    ticks: scale.ticks(count).filter((value) => axis.integer !== true || Number.isInteger(value)).map((value) => ({ value: value / factor, text: format(value) })),
+    ticks: scale
+      .ticks(count)
+      .filter((value) => axis.integer !== true || Number.isInteger(value))
+      .map((value) => ({ value: value / factor, text: format(value) })),
     at: (value) => scale(value * factor),
     domain,
   };
@@ -54,7 +57,10 @@ function layLog(axis: Axis, data: readonly [number, number], pixels: readonly [n
   const ticks =
     powers.length > 1
       ? powers.filter((_, i) => i % step === 0).map((value) => ({ value, text: powerText(value) }))
-      : scale.ticks(count).filter((_, i, all) => i % Math.ceil(all.length / count) === 0).map((value) => ({ value, text: numberText(value, 3) }));
+      : scale
+          .ticks(count)
+          .filter((_, i, all) => i % Math.ceil(all.length / count) === 0)
+          .map((value) => ({ value, text: numberText(value, 3) }));
   return { title: axis.unit === undefined ? axis.label : `${axis.label} (${axis.unit})`, ticks, at: scale, domain: [low, high] };
 }
 

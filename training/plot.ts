@@ -98,7 +98,9 @@ export function lineChart(chart: Chart): string {
     ...chart.series.map((series, i) => drawSeries(series, i, x, y)),
     ...(chart.levels ?? []).filter((level) => Number.isFinite(level.y)).map((level) => drawLevel(level, y, frame)),
     '</g></svg>',
-  ].filter((part) => part !== '').join('\n');
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
 }
 
 /** The horizontal axis with as many labels as fit; the right margin holds what the last one sticks out. */
@@ -116,12 +118,20 @@ function layHorizontal(axis: Axis, data: readonly [number, number], left: number
 /** The data's range on both axes; on y with a margin of 4 %, so that lines do not run along the frame. */
 function ranges({ series, levels = [], y }: Chart): [readonly [number, number], readonly [number, number]] {
   const positive = y.scale === 'log';
-  const xs = range(series.map((one) => one.x), false);
-  const half = Math.max(0, ...series.filter(({ style }) => style === 'bars').map(({ x }) => (x.length > 1 ? (x[1] - x[0]) / 2 : 0.5)));
+  const xs = range(
+    series.map((one) => one.x),
+    false,
+  );
+  const half = Math.max(
+    0,
+    ...series.filter(({ style }) => style === 'bars').map(({ x }) => (x.length > 1 ? (x[1] - x[0]) / 2 : 0.5)),
+  );
   const fromZero = series.some(({ style }) => style === 'bars' || style === 'stems');
   const [low, high] = range([...series.map((one) => one.y), levels.map((level) => level.y), fromZero ? [0] : []], positive);
   const margin = positive ? (high / low) ** 0.04 : 0.04 * (high - low);
-  const yRange: [number, number] = positive ? [low / margin, high * margin] : [low === 0 && fromZero ? 0 : low - margin, high + margin];
+  const yRange: [number, number] = positive
+    ? [low / margin, high * margin]
+    : [low === 0 && fromZero ? 0 : low - margin, high + margin];
   return [[xs[0] - half, xs[1] + half], yRange];
 }
 
@@ -166,7 +176,12 @@ function drawLegend(rows: readonly (readonly LegendEntry[])[], { left }: Frame):
   return rows.flatMap((row, r) =>
     row.map(({ name, style, color, x }) => {
       const [from, y] = [left + x, MARGIN.top + 6 + LEGEND_LINE * r];
-      const sample = style === 'points' ? `M${px(from + 14)} ${y}h0` : style === 'bars' ? `M${px(from + 3)} ${y + 5}v-10h22v10z` : `M${px(from)} ${y}h28`;
+      const sample =
+        style === 'points'
+          ? `M${px(from + 14)} ${y}h0`
+          : style === 'bars'
+            ? `M${px(from + 3)} ${y + 5}v-10h22v10z`
+            : `M${px(from)} ${y}h28`;
       return `<path class="s ${style}" ${paint(style, color)} d="${sample}"/><text x="${px(from + 34)}" y="${y + 4}">${escapeXml(name)}</text>`;
     }),
   );
@@ -178,8 +193,14 @@ function drawAxes(x: LaidAxis, y: LaidAxis, { left, right, top, bottom }: Frame,
   const middle = (top + bottom) / 2;
   return [
     `<path class="grid" d="${horizontal}"/><path class="frame" d="M${px(left)} ${bottom}H${px(right)}${vertical}"/>`,
-    ...y.ticks.map(({ value, text }) => `<text class="tick" x="${px(left - 6)}" y="${px(y.at(value) + 4)}" text-anchor="end">${escapeXml(text)}</text>`),
-    ...x.ticks.map(({ value, text }) => `<text class="tick" x="${px(x.at(value))}" y="${bottom + 18}" text-anchor="middle">${escapeXml(text)}</text>`),
+    ...y.ticks.map(
+      ({ value, text }) =>
+        `<text class="tick" x="${px(left - 6)}" y="${px(y.at(value) + 4)}" text-anchor="end">${escapeXml(text)}</text>`,
+    ),
+    ...x.ticks.map(
+      ({ value, text }) =>
+        `<text class="tick" x="${px(x.at(value))}" y="${bottom + 18}" text-anchor="middle">${escapeXml(text)}</text>`,
+    ),
     `<text x="${px((left + right) / 2)}" y="${height - 4}" text-anchor="middle">${escapeXml(x.title)}</text>`,
     `<text transform="translate(12 ${px(middle)}) rotate(-90)" text-anchor="middle">${escapeXml(y.title)}</text>`,
   ];
@@ -187,7 +208,10 @@ function drawAxes(x: LaidAxis, y: LaidAxis, { left, right, top, bottom }: Frame,
 
 function drawLevel({ y: value, name }: Level, y: LaidAxis, { left, right }: Frame): string {
   const at = px(y.at(value));
-  const text = name === undefined ? '' : `<text class="level" x="${px(right - 4)}" y="${px(y.at(value) - 5)}" text-anchor="end">${escapeXml(name)}</text>`;
+  const text =
+    name === undefined
+      ? ''
+      : `<text class="level" x="${px(right - 4)}" y="${px(y.at(value) - 5)}" text-anchor="end">${escapeXml(name)}</text>`;
   return `<path class="levelline" d="M${px(left)} ${at}H${px(right)}"/>${text}`;
 }
 
@@ -205,9 +229,18 @@ function shape(style: SeriesStyle, x: Float64Array, y: Float64Array, zero: numbe
     return Array.from(x, (at, i) => `M${px(at - half)} ${px(zero)}V${px(y[i])}H${px(at + half)}V${px(zero)}`).join('');
   }
   if (style === 'stems') return Array.from(x, (at, i) => `M${px(at)} ${px(zero)}V${px(y[i])}`).join('');
-  if (style === 'points') return distinctPixels(x, y).filter((i) => Number.isFinite(y[i])).map((i) => `M${px(x[i])} ${px(y[i])}h0`).join('');
+  if (style === 'points')
+    return distinctPixels(x, y)
+      .filter((i) => Number.isFinite(y[i]))
+      .map((i) => `M${px(x[i])} ${px(y[i])}h0`)
+      .join('');
   const kept = isAscending(x) ? decimate(x, y) : distinctPixels(x, y);
-  const path = line<number>((i) => x[i], (i) => y[i]).defined((i) => Number.isFinite(y[i])).digits(1);
+  const path = line<number>(
+    (i) => x[i],
+    (i) => y[i],
+  )
+    .defined((i) => Number.isFinite(y[i]))
+    .digits(1);
   return path(kept) ?? '';
 }
 
@@ -240,12 +273,17 @@ function px(value: number): string {
 }
 
 function slug(title: string): string {
-  return `chart-${title.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`;
+  return `chart-${title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')}`;
 }
 
 /** Text as it may stand in XML and HTML, in an element or a quoted attribute. */
 export function escapeXml(text: string): string {
   const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
   // Control characters other than tab and line ends are forbidden in XML 1.0.
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd').replace(/[&<>"']/g, (character) => entities[character]);
+  return text
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd')
+    .replace(/[&<>"']/g, (character) => entities[character]);
 }

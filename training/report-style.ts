@@ -18,7 +18,7 @@ thead th { white-space: normal; border-bottom: 1px solid var(--soft); font-weigh
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr)); gap: 0.6rem; margin: 1rem 0 0; padding: 0; }
 .facts div { background: var(--panel); border: 1px solid var(--rule); border-radius: 6px; padding: 0.5rem 0.8rem; } .facts dt { color: var(--soft); font-size: 0.8rem; } .facts dd { margin: 0; font-size: 1.05rem; font-weight: 600; font-variant-numeric: tabular-nums; }
 .warnings { background: var(--warn); border-left: 4px solid var(--warnrule); border-radius: 0 6px 6px 0; margin: 1.5rem 0 0; padding: 0.7rem 1rem 0.7rem 1.1rem; } .warnings h2 { margin: 0 0 0.3rem; font-size: 1rem; } ul { margin: 0.3rem 0; padding-left: 1.2rem; }
-figure { margin: 1rem 0 0; } .chart { display: block; max-width: 100%; height: auto; } .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
+figure { margin: 1rem 0 0; overflow-x: auto; } .chart { display: block; max-width: 100%; min-width: 27rem; height: auto; } .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
 footer { margin-top: 3rem; padding-top: 0.8rem; border-top: 1px solid var(--rule); color: var(--soft); font-size: 0.85rem; }
 @media print { body { font-size: 11pt; } main { max-width: none; padding: 0; } figure, tr { break-inside: avoid; } }
 ${chartStyle}

@@ -67,11 +67,15 @@ export function renderReport(report: Report): string {
     ...fits.map((fit, i) => section(fits.length > 1 ? `Fit: ${fit.name}` : 'Fit', fitFigures(fit, i))),
     fits.length === 0 ? '' : section('Goodness of fit', goodnessTable(fits)),
     history.length < 2 ? '' : section('Convergence', convergence(history)),
-    correlation === undefined || correlation.labels.length < 2 ? '' : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
+    correlation === undefined || correlation.labels.length < 2
+      ? ''
+      : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
     list('Notes', report.notes),
     `<footer>Made by stiffgrad. Intervals hold for a model that is right but for random noise; what the residuals show beside noise is not in them.</footer>`,
     '</main>\n</body>\n</html>\n',
-  ].filter((part) => part !== '').join('\n');
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
 }
 
 /** Writes the page to `path`, folders included: into a file beside it first, which then takes its name. */
@@ -85,7 +89,11 @@ export async function writeReport(path: string, report: Report): Promise<void> {
     await rename(partial, path);
   } catch (cause) {
     await rm(partial, { force: true }).catch(() => {}); // the first failure is the one to tell
-    throw new DataError('report-unwritable', `The report cannot be written to ${path}: ${cause instanceof Error ? cause.message : String(cause)}.`, { file: path, cause });
+    throw new DataError(
+      'report-unwritable',
+      `The report cannot be written to ${path}: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      { file: path, cause },
+    );
   }
 }
 
@@ -108,18 +116,31 @@ function bullets(sentences: readonly string[]): string {
 
 function facts({ statistics = [] }: Report): string {
   if (statistics.length === 0) return '';
-  const items = statistics.map(({ name, value, unit }) => `<div><dt>${escapeXml(name)}</dt><dd>${escapeXml(typeof value === 'string' ? value : Number.isInteger(value) ? countText(value) : numberText(value))}${unitText(unit)}</dd></div>`);
+  const items = statistics.map(
+    ({ name, value, unit }) =>
+      `<div><dt>${escapeXml(name)}</dt><dd>${escapeXml(typeof value === 'string' ? value : Number.isInteger(value) ? countText(value) : numberText(value))}${unitText(unit)}</dd></div>`,
+  );
   return `<dl class="facts">${items.join('')}</dl>`;
 }
 
 function parameterTable({ parameters, referenceName = 'reference' }: Report): string {
   const compared = parameters.some(({ reference }) => reference !== undefined);
-  const head = ['parameter', 'estimate', 'standard error', 'relative', '95 % interval', ...(compared ? [referenceName, 'difference', 'in std. errors'] : [])];
+  const head = [
+    'parameter',
+    'estimate',
+    'standard error',
+    'relative',
+    '95 % interval',
+    ...(compared ? [referenceName, 'difference', 'in std. errors'] : []),
+  ];
   const rows = parameters.map((parameter) => parameterRow(parameter, compared));
   return `<div class="scroll"><table>${headRow(head)}<tbody>${rows.join('')}</tbody></table></div>`;
 }
 
-function parameterRow({ name, unit, description, estimate, standardError, interval, reference }: ReportParameter, compared: boolean): string {
+function parameterRow(
+  { name, unit, description, estimate, standardError, interval, reference }: ReportParameter,
+  compared: boolean,
+): string {
   const fixed = standardError === undefined;
   const error = standardError ?? NaN;
   const [low, high] = interval ?? [estimate - Z95 * error, estimate + Z95 * error];
@@ -128,7 +149,11 @@ function parameterRow({ name, unit, description, estimate, standardError, interv
     measuredText(estimate, error),
     fixed ? 'fixed' : errorText(error),
     fixed || estimate === 0 ? '' : percent(error / Math.abs(estimate)),
-    fixed ? '' : Number.isFinite(error) ? `${measuredText(low, error)} … ${measuredText(high, error)}` : `${numberText(low)} … ${numberText(high)}`,
+    fixed
+      ? ''
+      : Number.isFinite(error)
+        ? `${measuredText(low, error)} … ${measuredText(high, error)}`
+        : `${numberText(low)} … ${numberText(high)}`,
   ];
   if (compared) cells.push(...(reference === undefined ? ['', '', ''] : comparison(estimate, error, reference)));
   return `<tr><th scope="row">${label}</th>${cells.map((cell, i) => `<td${i === 3 ? ' class="interval"' : ''}>${cell}</td>`).join('')}</tr>`;
@@ -161,16 +186,36 @@ function fitFigures(fit: ReportFit, index: number): string {
   const error: Series[] = [{ name: 'residual', x: t, y: residuals, color: 1 }];
   const { worst, worstAt, rmse } = goodnessOfFit(measured, simulated);
   const [from, to] = around(worstAt, t.length);
-  const closer = (series: readonly Series[]): Series[] => series.map((one) => ({ ...one, x: slice(one.x, from, to), y: slice(one.y, from, to) }));
+  const closer = (series: readonly Series[]): Series[] =>
+    series.map((one) => ({ ...one, x: slice(one.x, from, to), y: slice(one.y, from, to) }));
   const visible = worst > VISIBLE * extent(slice(measured, from, to));
-  const chart = (suffix: string, options: Parameters<typeof lineChart>[0]): string => `<figure>${lineChart({ width: WIDTH, height: 260, ...options, id: `fit${index}-${suffix}`, bare: true })}</figure>`;
+  const chart = (suffix: string, options: Parameters<typeof lineChart>[0]): string =>
+    `<figure>${lineChart({ width: WIDTH, height: 260, ...options, id: `fit${index}-${suffix}`, bare: true })}</figure>`;
   return [
     chart('whole', { title: 'Measured and simulated', x: time, y: value, series: both }),
-    chart('residual', { title: 'Residual: measured − simulated (dashed: ± RMSE)', height: 220, x: time, y: { label: 'residual', unit }, levels: [{ y: rmse }, { y: -rmse }], series: error }),
-    t.length > CLOSE ? chart('closer', { title: 'Where the model is furthest off', height: 220, x: time, ...(visible ? { y: value, series: closer(both) } : { y: { label: 'residual', unit }, series: closer(error) }) }) : '',
+    chart('residual', {
+      title: 'Residual: measured − simulated (dashed: ± RMSE)',
+      height: 220,
+      x: time,
+      y: { label: 'residual', unit },
+      levels: [{ y: rmse }, { y: -rmse }],
+      series: error,
+    }),
+    t.length > CLOSE
+      ? chart('closer', {
+          title: 'Where the model is furthest off',
+          height: 220,
+          x: time,
+          ...(visible ? { y: value, series: closer(both) } : { y: { label: 'residual', unit }, series: closer(error) }),
+        })
+      : '',
     // A simulation that broke off has neither distribution nor memory to show.
-    !complete ? '' : `<div class="pair">${distribution(residuals, rmse, unit, chart)}${memory(residuals, t, timeUnit, chart)}</div>`,
-  ].filter((part) => part !== '').join('\n');
+    !complete
+      ? ''
+      : `<div class="pair">${distribution(residuals, rmse, unit, chart)}${memory(residuals, t, timeUnit, chart)}</div>`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
 }
 
 type DrawChart = (suffix: string, options: Parameters<typeof lineChart>[0]) => string;
@@ -183,11 +228,20 @@ function distribution(residuals: Float64Array, rmse: number, unit: string | unde
   const { centers, density, width } = histogram(residuals);
   // Densities have the inverse unit of the residual, which nobody reads: shown as a share of the samples in each bin.
   const share = density.map((value) => 100 * value * width);
-  const normalX = Float64Array.from({ length: 121 }, (_, i) => centers[0] + ((centers[centers.length - 1] - centers[0]) * i) / 120);
+  const normalX = Float64Array.from(
+    { length: 121 },
+    (_, i) => centers[0] + ((centers[centers.length - 1] - centers[0]) * i) / 120,
+  );
   const normal = normalX.map((x) => ((100 * width) / (rmse * Math.sqrt(2 * Math.PI))) * Math.exp(-0.5 * (x / rmse) ** 2));
   const series: Series[] = [{ name: 'residuals', x: centers, y: share, style: 'bars', color: 1 }];
   if (rmse > 0) series.push({ name: 'normal of the same RMS', x: normalX, y: normal, color: 0 });
-  return chart('histogram', { ...HALF, title: 'Distribution of the residual', x: { label: 'residual', unit }, y: { label: 'share', unit: '%' }, series });
+  return chart('histogram', {
+    ...HALF,
+    title: 'Distribution of the residual',
+    x: { label: 'residual', unit },
+    y: { label: 'share', unit: '%' },
+    series,
+  });
 }
 
 function memory(residuals: Float64Array, t: ArrayLike<number>, unit: string, chart: DrawChart): string {
@@ -215,7 +269,10 @@ function around(index: number, length: number): [number, number] {
 const VISIBLE = 0.02;
 
 function extent(values: Float64Array): number {
-  return values.reduce((high, value) => Math.max(high, value), -Infinity) - values.reduce((low, value) => Math.min(low, value), Infinity);
+  return (
+    values.reduce((high, value) => Math.max(high, value), -Infinity) -
+    values.reduce((low, value) => Math.min(low, value), Infinity)
+  );
 }
 
 function slice(values: ArrayLike<number>, from: number, to: number): Float64Array {
@@ -225,7 +282,13 @@ function slice(values: ArrayLike<number>, from: number, to: number): Float64Arra
 function goodnessTable(fits: readonly ReportFit[]): string {
   const rows = fits.map(({ name, unit, measured, simulated, t, timeUnit = 's' }) => {
     const { samples, rmse, worst, worstAt, r2 } = goodnessOfFit(measured, simulated);
-    const cells = [countText(samples), quantityText(rmse, unit), quantityText(worst, unit), `${numberText(t[worstAt])} ${timeUnit}`, determinationText(r2)];
+    const cells = [
+      countText(samples),
+      quantityText(rmse, unit),
+      quantityText(worst, unit),
+      `${numberText(t[worstAt])} ${timeUnit}`,
+      determinationText(r2),
+    ];
     return `<tr><th scope="row">${escapeXml(name)}</th>${cells.map((cell) => `<td>${escapeXml(cell)}</td>`).join('')}</tr>`;
   });
   return `<div class="scroll"><table>${headRow(['output', 'samples', 'RMSE', 'largest', 'at', 'R²'])}<tbody>${rows.join('')}</tbody></table></div>`;
@@ -244,7 +307,13 @@ function countText(count: number): string {
 function convergence(history: NonNullable<Report['history']>): string {
   const series: Series[] = [
     { name: 'cost', x: history.map(({ iteration }) => iteration), y: history.map(({ cost }) => cost) },
-    { name: 'iterations', x: history.map(({ iteration }) => iteration), y: history.map(({ cost }) => cost), style: 'points', color: 0 },
+    {
+      name: 'iterations',
+      x: history.map(({ iteration }) => iteration),
+      y: history.map(({ cost }) => cost),
+      style: 'points',
+      color: 0,
+    },
   ];
   return `<figure>${lineChart({ title: 'Cost after each iteration', width: WIDTH, height: 220, x: { label: 'iteration', integer: true }, y: { label: 'cost', scale: 'log' }, series, legend: false, id: 'convergence', bare: true })}</figure>`;
 }
@@ -277,10 +346,17 @@ function unitText(unit: string | undefined): string {
 function check({ fits, correlation }: Report): void {
   for (const { name, t, measured, simulated } of fits) {
     if (t.length === 0 || t.length !== measured.length || t.length !== simulated.length) {
-      throw new OptionError('report-lengths', `The report's fit '${name}' has ${t.length} times, ${measured.length} measured and ${simulated.length} simulated values: give as many of each, and at least one.`, { fit: name });
+      throw new OptionError(
+        'report-lengths',
+        `The report's fit '${name}' has ${t.length} times, ${measured.length} measured and ${simulated.length} simulated values: give as many of each, and at least one.`,
+        { fit: name },
+      );
     }
   }
   if (correlation !== undefined && correlation.values.length !== correlation.labels.length ** 2) {
-    throw new OptionError('report-correlation', `A correlation of ${correlation.labels.length} parameters needs ${correlation.labels.length ** 2} values, not ${correlation.values.length}.`);
+    throw new OptionError(
+      'report-correlation',
+      `A correlation of ${correlation.labels.length} parameters needs ${correlation.labels.length ** 2} values, not ${correlation.values.length}.`,
+    );
   }
 }

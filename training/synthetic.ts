@@ -71,7 +71,12 @@ interface Stroke {
  * Endless strokes of random length. Speeds are shuffled in rounds, so that each is used equally often;
  * the direction is kept while there is room for the stroke and turned where there is not.
  */
-function* randomStrokes(seed: number, travel: number, acceleration: number, speeds: readonly number[]): Generator<Stroke, never, void> {
+function* randomStrokes(
+  seed: number,
+  travel: number,
+  acceleration: number,
+  speeds: readonly number[],
+): Generator<Stroke, never, void> {
   const generator = xoroshiro128plus(seed);
   const random = (): number => uniformFloat64(generator);
   let start = 0;
@@ -117,13 +122,22 @@ function shuffled(values: readonly number[], random: () => number): number[] {
 function check(positives: Readonly<Record<string, number>>, speeds: readonly number[]): void {
   const named = [...Object.entries(positives), ...speeds.map((speed, i): [string, number] => [`speeds[${i}]`, speed])];
   for (const [name, value] of named) {
-    if (!(Number.isFinite(value) && value > 0)) throw new OptionError('reference-option', `positioningReference: ${name} is ${value}, but must be positive.`, { name, value });
+    if (!(Number.isFinite(value) && value > 0))
+      throw new OptionError('reference-option', `positioningReference: ${name} is ${value}, but must be positive.`, {
+        name,
+        value,
+      });
   }
-  if (speeds.length === 0) throw new OptionError('reference-option', 'positioningReference needs at least one speed.', { name: 'speeds' });
+  if (speeds.length === 0)
+    throw new OptionError('reference-option', 'positioningReference needs at least one speed.', { name: 'speeds' });
   const { travel, acceleration } = positives;
   const fastest = Math.max(...speeds);
   // A stroke that starts in the middle must fit into one half or the other.
   if ((2 * fastest ** 2) / acceleration > travel) {
-    throw new OptionError('reference-option', `positioningReference: ${fastest} m/s is not reached within half the travel of ${travel} m at ${acceleration} m/s²: lower the speed.`, { name: 'speeds', value: fastest });
+    throw new OptionError(
+      'reference-option',
+      `positioningReference: ${fastest} m/s is not reached within half the travel of ${travel} m at ${acceleration} m/s²: lower the speed.`,
+      { name: 'speeds', value: fastest },
+    );
   }
 }

@@ -135,9 +135,15 @@ class TableBuilder {
 
   finish(): Table {
     const { file, rows, headerLine } = this;
-    if (headerLine === 0) throw new DataError('table-empty', `${file} has no header line, only comments or blank lines.`, { file });
-    if (rows === 0) throw new DataError('table-empty', `${file} has a header (line ${headerLine}) but no rows.`, { file, line: headerLine });
-    return tableOf(file, this.columns.filter((column) => !(column.name === '' && column.isBlank)), rows);
+    if (headerLine === 0)
+      throw new DataError('table-empty', `${file} has no header line, only comments or blank lines.`, { file });
+    if (rows === 0)
+      throw new DataError('table-empty', `${file} has a header (line ${headerLine}) but no rows.`, { file, line: headerLine });
+    return tableOf(
+      file,
+      this.columns.filter((column) => !(column.name === '' && column.isBlank)),
+      rows,
+    );
   }
 
   private begin(header: readonly string[], line: number): void {
@@ -146,9 +152,16 @@ class TableBuilder {
     const names = header.map((name) => name.trim());
     const twice = names.find((name, i) => name !== '' && names.indexOf(name) < i);
     if (twice !== undefined) {
-      throw new DataError('table-header', `${file}, line ${line}: the header names '${twice}' twice. Rename one of the two columns.`, {
-        file, line, column: twice, columns: names,
-      });
+      throw new DataError(
+        'table-header',
+        `${file}, line ${line}: the header names '${twice}' twice. Rename one of the two columns.`,
+        {
+          file,
+          line,
+          column: twice,
+          columns: names,
+        },
+      );
     }
     for (const name of this.textNames) if (!names.includes(name)) throw missingColumn(file, name, names);
     this.columns = names.map((name) => new Column(name, this.textNames.has(name) ? 'text' : 'undecided'));
@@ -162,10 +175,18 @@ class TableBuilder {
       if (column.name === '' && record[i] !== '') throw unnamed(file, line, i, record[i]);
       const bad = column.push(record[i], line);
       if (bad === undefined) return;
-      const because = bad.line === line && line !== column.decidedAt ? ` (the column holds numbers since line ${column.decidedAt})` : '';
-      throw new DataError('table-cell', `${file}, line ${bad.line}, column '${column.name}': '${bad.text}' ${bad.what}${because}. ${bad.remedy}`, {
-        file, line: bad.line, column: column.name, text: bad.text,
-      });
+      const because =
+        bad.line === line && line !== column.decidedAt ? ` (the column holds numbers since line ${column.decidedAt})` : '';
+      throw new DataError(
+        'table-cell',
+        `${file}, line ${bad.line}, column '${column.name}': '${bad.text}' ${bad.what}${because}. ${bad.remedy}`,
+        {
+          file,
+          line: bad.line,
+          column: column.name,
+          text: bad.text,
+        },
+      );
     });
   }
 }
@@ -198,7 +219,9 @@ function tableOf(file: string, columns: readonly Column[], rows: number): Table 
 
 function wrongLength(file: string, line: number, record: readonly string[], columns: readonly Column[]): DataError {
   const few = record.length < columns.length;
-  const place = few ? `'${columns[record.length].name || `number ${record.length + 1}`}' is the first without a value` : `'${record[columns.length]}' is the first without a column`;
+  const place = few
+    ? `'${columns[record.length].name || `number ${record.length + 1}`}' is the first without a value`
+    : `'${record[columns.length]}' is the first without a column`;
   const text = record.join(' | ');
   const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text; // a sentence, not a dump: the whole row is in `data`
   return new DataError(
@@ -209,31 +232,58 @@ function wrongLength(file: string, line: number, record: readonly string[], colu
 }
 
 function unnamed(file: string, line: number, index: number, text: string): DataError {
-  return new DataError('table-header', `${file}, line ${line}: field ${index + 1} ('${text}') has no name in the header. Name the column or empty it.`, {
-    file, line, column: '', index, text,
-  });
+  return new DataError(
+    'table-header',
+    `${file}, line ${line}: field ${index + 1} ('${text}') has no name in the header. Name the column or empty it.`,
+    {
+      file,
+      line,
+      column: '',
+      index,
+      text,
+    },
+  );
 }
 
 function notNumbers(file: string, column: Column): DataError {
-  const where = column.isBlank ? 'is empty' : `holds text (line ${column.decidedAt}: '${column.text.find((word) => word !== '')}')`;
-  return new DataError('table-text', `${file}: column '${column.name}' ${where}, not numbers. Read it with text('${column.name}').`, {
-    file, column: column.name, ...(column.isBlank ? {} : { line: column.decidedAt }),
-  });
+  const where = column.isBlank
+    ? 'is empty'
+    : `holds text (line ${column.decidedAt}: '${column.text.find((word) => word !== '')}')`;
+  return new DataError(
+    'table-text',
+    `${file}: column '${column.name}' ${where}, not numbers. Read it with text('${column.name}').`,
+    {
+      file,
+      column: column.name,
+      ...(column.isBlank ? {} : { line: column.decidedAt }),
+    },
+  );
 }
 
 function missingColumn(file: string, name: string, columns: readonly string[]): DataError {
   const nearest = nearestName(name, columns);
   const hint = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
-  return new DataError('table-column', `${file} has no column '${name}'.${hint} It has: ${columns.filter((known) => known !== '').join(', ')}.`, {
-    file, column: name, columns, nearest,
-  });
+  return new DataError(
+    'table-column',
+    `${file} has no column '${name}'.${hint} It has: ${columns.filter((known) => known !== '').join(', ')}.`,
+    {
+      file,
+      column: name,
+      columns,
+      nearest,
+    },
+  );
 }
 
 function malformed(file: string, cause: unknown): DataError {
   const { message = String(cause), lines } = cause as { message?: string; lines?: number };
   const open = (cause as { code?: string }).code === 'CSV_QUOTE_NOT_CLOSED';
   const what = open ? 'a quote is opened and never closed: look for a stray " in the rows before' : message;
-  return new DataError('table-malformed', `${file}${lines === undefined ? '' : `, line ${lines}`}: ${what}.`, { file, line: lines, cause });
+  return new DataError('table-malformed', `${file}${lines === undefined ? '' : `, line ${lines}`}: ${what}.`, {
+    file,
+    line: lines,
+    cause,
+  });
 }
 
 function unreadable(file: string, cause: unknown): DataError {

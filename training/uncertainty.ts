@@ -66,7 +66,10 @@ export interface Uncertainty {
 const STRONG_CORRELATION = 0.99;
 
 /** The uncertainty of a fit, from the minimum that `levenbergMarquardt` returned. */
-export function uncertainty(fit: Linearization & { readonly factor: RowQr; readonly cost: number }, options: UncertaintyOptions = {}): Uncertainty {
+export function uncertainty(
+  fit: Linearization & { readonly factor: RowQr; readonly cost: number },
+  options: UncertaintyOptions = {},
+): Uncertainty {
   const { rankTolerance = 1e-10, series } = options;
   const { p } = fit.factor;
   const names = options.names ?? Array.from({ length: p }, (_, i) => `x[${i}]`);
@@ -81,7 +84,9 @@ export function uncertainty(fit: Linearization & { readonly factor: RowQr; reado
   const unidentified = nullDirections(decomposition, norms, rank, rankTolerance);
   const lost = new Set(unidentified.flatMap(({ parameters }) => parameters));
   forget(covariance, p, lost);
-  const standardError = Float64Array.from({ length: p }, (_, i) => (degreesOfFreedom > 0 ? Math.sqrt(covariance[i * p + i]) : Infinity));
+  const standardError = Float64Array.from({ length: p }, (_, i) =>
+    degreesOfFreedom > 0 ? Math.sqrt(covariance[i * p + i]) : Infinity,
+  );
   const correlation = correlationOf(covariance, p);
   return {
     variance,
@@ -94,7 +99,11 @@ export function uncertainty(fit: Linearization & { readonly factor: RowQr; reado
     unidentified,
     bandwidth: correlated?.bandwidth ?? 0,
     warnings: [
-      ...(degreesOfFreedom > 0 ? [] : [`There are no more residuals (${fit.residuals.length}) than parameters to find (${rank}): nothing is left to judge the errors by. Give more data.`]),
+      ...(degreesOfFreedom > 0
+        ? []
+        : [
+            `There are no more residuals (${fit.residuals.length}) than parameters to find (${rank}): nothing is left to judge the errors by. Give more data.`,
+          ]),
       ...unidentified.map((direction) => unidentifiedWarning(direction, names)),
       ...strongPairs(correlation, names),
     ],
@@ -121,14 +130,27 @@ function pseudoInverse({ values, vectors }: SingularValues, norms: Float64Array,
 }
 
 /** (JᵀJ)⁻¹ S (JᵀJ)⁻¹ with S the long-run covariance of the scores Σ over outputs of J_row·r. */
-function sandwich(fit: Linearization, inverse: Float64Array, series: readonly ResidualSeries[], bandwidth: number | undefined, rank: number): { covariance: Float64Array; bandwidth: number } {
+function sandwich(
+  fit: Linearization,
+  inverse: Float64Array,
+  series: readonly ResidualSeries[],
+  bandwidth: number | undefined,
+  rank: number,
+): { covariance: Float64Array; bandwidth: number } {
   const p = Math.sqrt(inverse.length);
   const rows = series.reduce((sum, { samples, outputs }) => sum + samples * outputs, 0);
   if (rows !== fit.residuals.length) {
-    throw new OptionError('series-length', `The series cover ${rows} residuals, but there are ${fit.residuals.length}.`, { rows, residuals: fit.residuals.length });
+    throw new OptionError('series-length', `The series cover ${rows} residuals, but there are ${fit.residuals.length}.`, {
+      rows,
+      residuals: fit.residuals.length,
+    });
   }
   const samples = series.reduce((sum, one) => sum + one.samples, 0);
-  const middle = longRunCovariance(series.map((one) => scores(fit, one, p)), p, bandwidth);
+  const middle = longRunCovariance(
+    series.map((one) => scores(fit, one, p)),
+    p,
+    bandwidth,
+  );
   const correction = samples / Math.max(samples - rank, 1); // for the residuals' being smaller than the noise
   const covariance = multiply(multiply(inverse, middle.covariance, p), inverse, p).map((value) => value * correction);
   return { covariance, bandwidth: middle.bandwidth };
@@ -144,7 +166,12 @@ function scores({ residuals, jacobian }: Linearization, { start, samples, output
   return score;
 }
 
-function nullDirections({ vectors, values }: SingularValues, norms: Float64Array, rank: number, rankTolerance: number): UnidentifiedDirection[] {
+function nullDirections(
+  { vectors, values }: SingularValues,
+  norms: Float64Array,
+  rank: number,
+  rankTolerance: number,
+): UnidentifiedDirection[] {
   const p = values.length;
   // A direction of weight w changes the residuals by w of what the parameter alone does: below the root of
   // the tolerance, its square, which enters the covariance, is roundoff.
@@ -175,9 +202,13 @@ function correlationOf(covariance: Float64Array, p: number): Float64Array {
 }
 
 function unidentifiedWarning({ parameters, direction }: UnidentifiedDirection, names: readonly string[]): string {
-  if (parameters.length === 1) return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something it acts on.`;
+  if (parameters.length === 1)
+    return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something it acts on.`;
   const list = parameters.map((i) => names[i]);
-  const moves = parameters.map((i) => `${direction[i] < 0 ? '−' : '+'}${Math.abs(direction[i]).toPrecision(3)} ${names[i]}`).join(' ').replace(/^\+/, '');
+  const moves = parameters
+    .map((i) => `${direction[i] < 0 ? '−' : '+'}${Math.abs(direction[i]).toPrecision(3)} ${names[i]}`)
+    .join(' ')
+    .replace(/^\+/, '');
   return `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not change along ${moves}. Fix one of them, or measure something they act on differently.`;
 }
 
@@ -187,7 +218,10 @@ function strongPairs(correlation: Float64Array, names: readonly string[]): strin
   for (let i = 0; i < p; i++) {
     for (let j = i + 1; j < p; j++) {
       const value = correlation[i * p + j];
-      if (Math.abs(value) > STRONG_CORRELATION) sentences.push(`${names[i]} and ${names[j]} are hard to tell apart: their estimates have correlation ${value.toPrecision(6)}.`);
+      if (Math.abs(value) > STRONG_CORRELATION)
+        sentences.push(
+          `${names[i]} and ${names[j]} are hard to tell apart: their estimates have correlation ${value.toPrecision(6)}.`,
+        );
     }
   }
   return sentences;
@@ -195,6 +229,7 @@ function strongPairs(correlation: Float64Array, names: readonly string[]): strin
 
 function multiply(a: Float64Array, b: Float64Array, p: number): Float64Array {
   const product = new Float64Array(p * p);
-  for (let i = 0; i < p; i++) for (let k = 0; k < p; k++) for (let j = 0; j < p; j++) product[i * p + j] += a[i * p + k] * b[k * p + j];
+  for (let i = 0; i < p; i++)
+    for (let k = 0; k < p; k++) for (let j = 0; j < p; j++) product[i * p + j] += a[i * p + k] * b[k * p + j];
   return product;
 }
