@@ -152,3 +152,46 @@ export function grid(k: number, l = k): Matrix {
 export function hilbert(n: number): Matrix {
   return fromRows(Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_unused, j) => 1 / (i + j + 1))), true);
 }
+
+/** [A Gᵀ; G 0] with A definite (banded with random couplings) and m independent, overlapping constraints. */
+export function saddle(n: number, m: number, next: () => number, stiffness = 1): Matrix {
+  const entries: [number, number, number][] = [];
+  for (let i = 0; i < n; i++) {
+    entries.push([i, i, stiffness * (4 + next())]);
+    if (i > 0) {
+      const coupling = stiffness * (2 * next() - 1);
+      entries.push([i, i - 1, coupling], [i - 1, i, coupling]);
+    }
+  }
+  for (let c = 0; c < m; c++) {
+    const first = Math.floor((c * n) / m);
+    for (const j of new Set([first, (first + 1) % n, Math.floor(next() * n)])) {
+      const value = j === first ? 2 + next() : (next() < 0.5 ? -1 : 1) * (0.1 + next());
+      entries.push([n + c, j, value], [j, n + c, value]);
+    }
+  }
+  return fromEntries(n + m, entries, true);
+}
+
+/** A diagonal, a full first row and a full first column: natural order fills it, any other does not. */
+export function arrow(n: number): Matrix {
+  const entries: [number, number, number][] = [[0, 0, n]];
+  for (let i = 1; i < n; i++) entries.push([i, i, 2], [i, 0, 1], [0, i, 1]);
+  return fromEntries(n, entries, true);
+}
+
+/** Diagonals −lower … upper, random, with a chosen diagonal. */
+export function banded(n: number, lower: number, upper: number, next: () => number, diagonal = 0): Matrix {
+  const entries: [number, number, number][] = [];
+  for (let i = 0; i < n; i++) {
+    for (let j = Math.max(0, i - lower); j <= Math.min(n - 1, i + upper); j++) {
+      entries.push([i, j, (i === j ? diagonal : 0) + 2 * next() - 1]);
+    }
+  }
+  return fromEntries(n, entries);
+}
+
+/** The same values with the promise of symmetry taken back: what LU must solve too. */
+export function unsymmetric({ pattern, values }: Matrix): Matrix {
+  return { pattern: { ...pattern, symmetric: false }, values };
+}
