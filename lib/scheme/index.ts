@@ -1,5 +1,5 @@
 /** The face of this room: schemes, one file a family. */
 export {explicitEuler, rk4, symplecticEuler, verlet} from './explicit.js';
-export {implicitEuler, newmark, type NewmarkOptions} from './newmark.js';
+export {newmark, type NewmarkOptions} from './newmark.js';
 export {defineScheme, type Formulation, type Guess, type Scheme, type SchemeSpec, type StepPoint} from './scheme.js';
-export {blendedEuler, implicitMidpoint, theta, trapezoid, type BlendedOptions, type GuessName, type ThetaOptions, type VelocityUnknown} from './theta.js';
+export {blendedEuler, implicitEuler, implicitMidpoint, theta, trapezoid, type BlendedOptions, type GuessName, type ThetaOptions, type VelocityUnknown} from './theta.js';

@@ -52,20 +52,27 @@ function kinematics({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor {
   return tf.add(x.q, tf.mul(h, blend(beta, () => x.v, () => v)));
 }
 
+/** The end of a step; `gain` is v⁺ − v, from the unknown itself where that does not round v⁺ first. */
+interface End {
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly gain: tf.Tensor;
+}
+
 /** M(v⁺ − v) − h f, with M at the position that weighs q and q⁺ as the velocities are weighed. */
-function balance(scheme: Blend, {x, t, h, force, mass}: StepPoint, q: tf.Tensor, v: tf.Tensor): tf.Tensor {
+function balance(scheme: Blend, {x, t, h, force, mass}: StepPoint, {q, v, gain}: End): tf.Tensor {
   const applied = scheme.midpoint === true
     ? force(middle(x.q, q), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
     : blend(scheme.alpha, () => force(x.q, x.v, t), () => force(q, v, tf.add(t, h)));
   const where = blend(scheme.beta, () => x.q, () => q);
-  return tf.sub(mass(where, tf.sub(v, x.v)), tf.mul(h, applied));
+  return tf.sub(mass(where, gain), tf.mul(h, applied));
 }
 
-/** v⁺ from the unknown, and back. */
-const fromUnknown: {readonly [U in VelocityUnknown]: (z: tf.Tensor, at: StepPoint) => tf.Tensor} = {
-  velocity: z => z,
-  increment: (z, {x}) => tf.add(x.v, z),
-  acceleration: (z, {x, h}) => tf.add(x.v, tf.mul(h, z)),
+/** v⁺ − v from the unknown, and the unknown from v⁺. */
+const gained: {readonly [U in VelocityUnknown]: (z: tf.Tensor, at: StepPoint) => tf.Tensor} = {
+  velocity: (z, {x}) => tf.sub(z, x.v),
+  increment: z => z,
+  acceleration: (z, {h}) => tf.mul(h, z),
 };
 const toUnknown: {readonly [U in VelocityUnknown]: (v: tf.Tensor, at: StepPoint) => tf.Tensor} = {
   velocity: v => v,
@@ -93,20 +100,18 @@ const trendBlock = (scheme: Blend, trend: () => tf.Tensor): Blocks => (scheme.gu
 
 function condensed(scheme: Blend): Formulation {
   const unknown = scheme.unknown ?? 'velocity';
-  const end = (z: Blocks, at: StepPoint): {q: tf.Tensor; v: tf.Tensor} => {
-    const v = fromUnknown[unknown](z[unknown], at);
+  const end = (z: Blocks, at: StepPoint): End => {
+    const gain = gained[unknown](z[unknown], at);
+    const v = unknown === 'velocity' ? z[unknown] : tf.add(at.x.v, gain);
     const q = kinematics(scheme, at, v);
-    return {q: at.defect === undefined ? q : tf.add(q, at.defect.q), v};
+    return {q: at.defect === undefined ? q : tf.add(q, at.defect.q), v, gain};
   };
   return {
     unknown: [unknown],
-    residual: (z, at) => {
-      const {q, v} = end(z, at);
-      return {[unknown]: balance(scheme, at, q, v)};
-    },
+    residual: (z, at) => ({[unknown]: balance(scheme, at, end(z, at))}),
     update: (z, at) => {
-      const {q, v} = end(z, at);
-      return {q, v, ...trendBlock(scheme, () => tf.div(tf.sub(v, at.x.v), at.h))};
+      const {q, v, gain} = end(z, at);
+      return {q, v, ...trendBlock(scheme, () => tf.div(gain, at.h))};
     },
     guess: (at): Guess => {
       const {v, q, frozen} = guessedEnd(scheme, at);
@@ -121,7 +126,7 @@ function condensed(scheme: Blend): Formulation {
 function coupled(scheme: Blend): Formulation {
   return {
     unknown: ['q', 'v'],
-    residual: ({q, v}, at) => ({q: tf.sub(q, kinematics(scheme, at, v)), v: balance(scheme, at, q, v)}),
+    residual: ({q, v}, at) => ({q: tf.sub(q, kinematics(scheme, at, v)), v: balance(scheme, at, {q, v, gain: tf.sub(v, at.x.v)})}),
     update: ({q, v}, at) => ({q, v, ...trendBlock(scheme, () => tf.div(tf.sub(v, at.x.v), at.h))}),
     guess: (at): Guess => {
       const {v, q, frozen} = guessedEnd(scheme, at);
@@ -149,7 +154,16 @@ function firstOrder(scheme: Blend): Formulation {
   };
 }
 
+function checkName(scheme: Blend, option: 'form' | 'guess' | 'unknown', allowed: readonly string[]): void {
+  const name = scheme[option];
+  if (name !== undefined && !allowed.includes(name)) throw new OptionError('bad-scheme', `${scheme.name}: ${option} must be one of ${allowed.join(', ')}, not ${String(name)}.`, {[option]: name});
+}
+
+/** @throws OptionError 'bad-scheme' */
 function blended(scheme: Blend): Scheme {
+  checkName(scheme, 'form', ['condensed', 'coupled']);
+  checkName(scheme, 'guess', ['rest', 'current', 'consistent', 'linearized', 'extrapolated']);
+  checkName(scheme, 'unknown', Object.keys(gained));
   if (scheme.form === 'coupled' && (scheme.unknown ?? 'velocity') !== 'velocity') {
     throw new OptionError('bad-scheme', `${scheme.name}: the coupled form has the unknown (q, v); unknown '${scheme.unknown}' needs form 'condensed'.`);
   }
@@ -194,7 +208,10 @@ export function blendedEuler({alpha, beta, ...options}: {readonly alpha: number;
   return blended({...options, name: `blendedEuler(${alpha}, ${beta})`, order: alpha === 0.5 && beta === 0.5 ? 2 : 1, alpha, beta});
 }
 
-/** Implicit Euler with the velocity as unknown. First order, L-stable. */
-export function implicitEulerInVelocity(options: ThetaOptions = {}): Scheme {
+/**
+ * Implicit Euler: M(v⁺−v) = h f⁺, q⁺ = q + h v⁺. First order, L-stable. The unknown is v⁺ (default),
+ * or in the acceleration form a⁺ = (v⁺−v)/h, of which M a⁺ = f⁺; both are the same step.
+ */
+export function implicitEuler(options: ThetaOptions & {readonly unknown?: 'velocity' | 'acceleration'} = {}): Scheme {
   return blended({...options, name: 'implicitEuler', order: 1, alpha: 1, beta: 1});
 }
