@@ -111,7 +111,8 @@ function layHorizontal(axis: Axis, data: readonly [number, number], left: number
     const right = width - Math.max(MARGIN.right, label / 2 + 2);
     const x = layAxis(axis, data, [left, right], count);
     const tight = x.ticks.some(({ value }, i) => i > 0 && x.at(value) - x.at(x.ticks[i - 1].value) < label + 2 * TICK_CHARACTER);
-    if (!tight || count === 1) return { x, right };
+    if (!tight) return { x, right };
+    if (count === 1) return { x: { ...x, ticks: x.ticks.slice(0, 1) }, right };
   }
 }
 

@@ -225,15 +225,13 @@ const WIDTH = 950;
 const HALF = { width: 467, height: 240 };
 
 function distribution(residuals: Float64Array, rmse: number, unit: string | undefined, chart: DrawChart): string {
-  const { centers, density, width } = histogram(residuals);
-  // Densities have the inverse unit of the residual, which nobody reads: shown as a share of the samples in each bin.
-  const share = density.map((value) => 100 * value * width);
+  const { centers, share, width } = histogram(residuals);
   const normalX = Float64Array.from(
     { length: 121 },
     (_, i) => centers[0] + ((centers[centers.length - 1] - centers[0]) * i) / 120,
   );
   const normal = normalX.map((x) => ((100 * width) / (rmse * Math.sqrt(2 * Math.PI))) * Math.exp(-0.5 * (x / rmse) ** 2));
-  const series: Series[] = [{ name: 'residuals', x: centers, y: share, style: 'bars', color: 1 }];
+  const series: Series[] = [{ name: 'residuals', x: centers, y: share.map((part) => 100 * part), style: 'bars', color: 1 }];
   if (rmse > 0) series.push({ name: 'normal of the same RMS', x: normalX, y: normal, color: 0 });
   return chart('histogram', {
     ...HALF,

@@ -28,23 +28,27 @@ export function goodnessOfFit(measured: ArrayLike<number>, simulated: ArrayLike<
 export interface Histogram {
   /** Middle of each bin. */
   readonly centers: Float64Array;
-  /** Probability density: the counts over samples and width, so that a normal curve can lie over it. */
-  readonly density: Float64Array;
+  /** The part of the values in each bin; they add up to 1. */
+  readonly share: Float64Array;
   readonly width: number;
 }
 
-/** Bins of Freedman and Diaconis's width 2·IQR/∛n (1981), over the values' own range; 60 at most, what a small plot can show. */
+/** What a small plot can show. */
+const MOST_BINS = 60;
+
+/** Bins of Freedman and Diaconis's width 2·IQR/∛n (1981), over the values' own range; between 5 and 60, one for a constant. */
 export function histogram(values: ArrayLike<number>): Histogram {
   const sorted = Float64Array.from(values).sort();
   const n = sorted.length;
   const [low, high] = [sorted[0], sorted[n - 1]];
   const spread = sorted[Math.floor(0.75 * (n - 1))] - sorted[Math.floor(0.25 * (n - 1))];
-  const wanted = (2 * spread) / Math.cbrt(n);
-  const bins = high > low ? Math.min(60, Math.max(5, wanted > 0 ? Math.ceil((high - low) / wanted) : 1)) : 1;
-  const width = high > low ? (high - low) / bins : 1;
-  const density = new Float64Array(bins);
-  for (const value of sorted) density[Math.min(bins - 1, Math.floor((value - low) / width))] += 1 / (n * width);
-  return { centers: Float64Array.from({ length: bins }, (_, i) => low + (i + 0.5) * width), density, width };
+  const wanted = Math.ceil((high - low) / ((2 * spread) / Math.cbrt(n)));
+  const varies = (high - low) / MOST_BINS > 0; // false for differences at the end of the doubles' range, too
+  const bins = varies ? Math.min(MOST_BINS, Math.max(5, wanted)) : 1;
+  const width = varies ? (high - low) / bins : 1;
+  const share = new Float64Array(bins);
+  for (const value of sorted) share[Math.min(bins - 1, Math.floor((value - low) / width))] += 1 / n;
+  return { centers: Float64Array.from({ length: bins }, (_, i) => low + (i + 0.5) * width), share, width };
 }
 
 export interface Autocorrelation {

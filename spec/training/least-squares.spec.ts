@@ -70,7 +70,7 @@ describe('least squares', () => {
     }
   });
 
-  it('reaches the bottom of Rosenbrock\'s valley exactly', () => {
+  it("reaches the bottom of Rosenbrock's valley exactly", () => {
     const fit = levenbergMarquardt().minimize(rosenbrock, [-1.2, 1]);
     expect(fit.status).to.equal('zero-residual');
     expect(worst(fit.x, [1, 1])).to.be.below(1e-14);
@@ -91,10 +91,22 @@ describe('least squares', () => {
   it('does not depend on the units of the parameters', () => {
     const { model, x, y, starts, certified } = referenceProblems.find(({ name }) => name === 'Rat43')!;
     const units = [1e8, 1e-6, 1e3, 1e-3];
-    const scaled: ReferenceProblem['model'] = (b, at) => model(b.map((value, i) => value * units[i]), at).map((value, i) => (i === 0 ? value : value * units[i - 1]));
+    const scaled: ReferenceProblem['model'] = (b, at) =>
+      model(
+        b.map((value, i) => value * units[i]),
+        at,
+      ).map((value, i) => (i === 0 ? value : value * units[i - 1]));
     const one = levenbergMarquardt().minimize(regression(model, x, y), starts[1]);
-    const other = levenbergMarquardt().minimize(regression(scaled, x, y), starts[1].map((value, i) => value / units[i]));
-    expect(worst(other.x.map((value, i) => value * units[i]), certified)).to.be.below(1e-6);
+    const other = levenbergMarquardt().minimize(
+      regression(scaled, x, y),
+      starts[1].map((value, i) => value / units[i]),
+    );
+    expect(
+      worst(
+        other.x.map((value, i) => value * units[i]),
+        certified,
+      ),
+    ).to.be.below(1e-6);
     expect(other.history.length).to.equal(one.history.length);
     expect(uncertainty(other).condition / uncertainty(one).condition).to.be.closeTo(1, 1e-6);
   });
@@ -125,7 +137,12 @@ describe('least squares', () => {
     // The way from the far start leads through both: a first step to b2 = 64, later ones to b4 = −7.6.
     const outside = (b: Float64Array): boolean => b[1] > 60 || b[3] < 0;
     const failures: readonly [string, () => undefined][] = [
-      ['a diverged simulation', () => { throw new NewtonError('newton-diverged', 'no convergence at t = 0.1 s'); }],
+      [
+        'a diverged simulation',
+        () => {
+          throw new NewtonError('newton-diverged', 'no convergence at t = 0.1 s');
+        },
+      ],
       ['undefined', () => undefined],
     ];
     for (const [name, fail] of failures) {
@@ -163,14 +180,21 @@ describe('least squares', () => {
     });
 
     it('at the start: an error that names the place', () => {
-      const nan: LeastSquaresProblem = { linearize: () => ({ residuals: Float64Array.of(0, NaN), jacobian: new Float64Array(2) }) };
+      const nan: LeastSquaresProblem = {
+        linearize: () => ({ residuals: Float64Array.of(0, NaN), jacobian: new Float64Array(2) }),
+      };
       expect(() => levenbergMarquardt().minimize(nan, [1])).to.throw(OptionError, /residual 1 is NaN/);
       expect(() => levenbergMarquardt().minimize(nan, [NaN])).to.throw(OptionError, /Entry 0 of the start is NaN/);
     });
 
     it('a mistake in the program is not taken for a failed simulation', () => {
       let calls = 0;
-      const mistaken: LeastSquaresProblem = { linearize: (b) => { if (calls++ > 0) throw new TypeError('oops'); return sound.linearize(b); } };
+      const mistaken: LeastSquaresProblem = {
+        linearize: (b) => {
+          if (calls++ > 0) throw new TypeError('oops');
+          return sound.linearize(b);
+        },
+      };
       expect(() => levenbergMarquardt().minimize(mistaken, starts[0])).to.throw(TypeError, 'oops');
     });
 
@@ -187,7 +211,10 @@ describe('least squares', () => {
   });
 
   it('fits nothing when every parameter is fixed', () => {
-    const fit = levenbergMarquardt().minimize({ linearize: () => ({ residuals: Float64Array.of(1, 2), jacobian: new Float64Array(0) }) }, []);
+    const fit = levenbergMarquardt().minimize(
+      { linearize: () => ({ residuals: Float64Array.of(1, 2), jacobian: new Float64Array(0) }) },
+      [],
+    );
     expect(fit.cost).to.equal(2.5);
     expect(fit.converged).to.equal(true);
     expect(uncertainty(fit).variance).to.equal(2.5);
@@ -202,7 +229,9 @@ describe('least squares', () => {
 
     it('is named: two parameters that appear as a product', () => {
       const fit = levenbergMarquardt().minimize(regression(product, x, y), [1, 4, 0]);
-      const { standardError, unidentified, rank, warnings, correlation } = uncertainty(fit, { names: ['gain', 'mass', 'offset'] });
+      const { standardError, unidentified, rank, warnings, correlation } = uncertainty(fit, {
+        names: ['gain', 'mass', 'offset'],
+      });
       expect(fit.converged).to.equal(true);
       expect(fit.x[0] * fit.x[1]).to.be.closeTo(6, 0.05);
       expect(rank).to.equal(2);
@@ -213,7 +242,10 @@ describe('least squares', () => {
       expect(standardError[0]).to.equal(Infinity);
       expect(standardError[1]).to.equal(Infinity);
       // The offset is determined as well as in the two-parameter fit of a line.
-      const line = levenbergMarquardt().minimize(regression(([s, c], at) => [s * at + c, at, 1], x, y), [1, 0]);
+      const line = levenbergMarquardt().minimize(
+        regression(([s, c], at) => [s * at + c, at, 1], x, y),
+        [1, 0],
+      );
       expect(standardError[2]).to.be.closeTo(uncertainty(line).standardError[1], 1e-9);
       expect(correlation[1]).to.be.NaN;
       expect(warnings).to.have.length(1);
@@ -262,12 +294,26 @@ describe('least squares', () => {
         const independent = uncertainty(fit).standardError[0];
         const correlated = uncertainty(fit, { series: [{ start: 0, samples: n, outputs: 1 }] });
         expect(correlated.bandwidth).to.be.within(100, 1000);
-        return { independent: independent / expected, correlated: correlated.standardError[0] / expected, error: Math.abs(fit.x[0]) / expected };
+        return {
+          independent: independent / expected,
+          correlated: correlated.standardError[0] / expected,
+          error: Math.abs(fit.x[0]) / expected,
+        };
       });
-      const mean = (pick: (ratio: (typeof ratios)[0]) => number): number => ratios.reduce((sum, ratio) => sum + pick(ratio), 0) / records;
-      expect(mean((r) => r.independent), 'the usual formula: √((1−φ)/(1+φ)) of the truth').to.be.closeTo(Math.sqrt((1 - phi) / (1 + phi)), 0.01);
-      expect(mean((r) => r.correlated), 'Newey and West').to.be.within(0.85, 1.1); // biased low by some per cent at this length, as theory says
-      expect(mean((r) => r.error), 'the errors themselves: E|z| = √(2/π)').to.be.closeTo(Math.sqrt(2 / Math.PI), 0.25); // 40 records: ±0.1
+      const mean = (pick: (ratio: (typeof ratios)[0]) => number): number =>
+        ratios.reduce((sum, ratio) => sum + pick(ratio), 0) / records;
+      expect(
+        mean((r) => r.independent),
+        'the usual formula: √((1−φ)/(1+φ)) of the truth',
+      ).to.be.closeTo(Math.sqrt((1 - phi) / (1 + phi)), 0.01);
+      expect(
+        mean((r) => r.correlated),
+        'Newey and West',
+      ).to.be.within(0.85, 1.1); // biased low by some per cent at this length, as theory says
+      expect(
+        mean((r) => r.error),
+        'the errors themselves: E|z| = √(2/π)',
+      ).to.be.closeTo(Math.sqrt(2 / Math.PI), 0.25); // 40 records: ±0.1
     });
 
     it('with a window of one sample is the sandwich of White: n/(n−p) (JᵀJ)⁻¹ Σ JᵀrrᵀJ (JᵀJ)⁻¹', () => {
@@ -283,20 +329,28 @@ describe('least squares', () => {
       const [m, p, lag] = [24, 2, 4];
       const a = Float64Array.from({ length: m * p }, noise);
       const fit = levenbergMarquardt().minimize(linear(a, Float64Array.from({ length: m }, noise)), [0, 0]);
-      const series = [{ start: 0, samples: 8, outputs: 2 }, { start: 16, samples: 8, outputs: 1 }];
+      const series = [
+        { start: 0, samples: 8, outputs: 2 },
+        { start: 16, samples: 8, outputs: 1 },
+      ];
       const score = (row: number, j: number): number => a[row * p + j] * fit.residuals[row];
-      const at = (s: number, k: number, j: number): number => (s === 0 ? score(2 * k, j) + score(2 * k + 1, j) : score(16 + k, j));
+      const at = (s: number, k: number, j: number): number =>
+        s === 0 ? score(2 * k, j) + score(2 * k + 1, j) : score(16 + k, j);
       const middle = [0, 0, 0, 0];
-      for (let s = 0; s < 2; s++) for (let k = 0; k < 8; k++) for (let l = 0; l < 8; l++) for (let i = 0; i < 4; i++) {
-        middle[i] += Math.max(0, 1 - Math.abs(k - l) / lag) * at(s, k, i >> 1) * at(s, l, i & 1);
-      }
+      for (let s = 0; s < 2; s++)
+        for (let k = 0; k < 8; k++)
+          for (let l = 0; l < 8; l++)
+            for (let i = 0; i < 4; i++) {
+              middle[i] += Math.max(0, 1 - Math.abs(k - l) / lag) * at(s, k, i >> 1) * at(s, l, i & 1);
+            }
       const normal = [0, 0, 0, 0];
       for (let row = 0; row < m; row++) for (let i = 0; i < 4; i++) normal[i] += a[row * p + (i >> 1)] * a[row * p + (i & 1)];
       const det = normal[0] * normal[3] - normal[1] * normal[2];
       const inverse = [normal[3] / det, -normal[1] / det, -normal[2] / det, normal[0] / det];
       const variance = [0, 1].map((d) => {
         let sum = 0;
-        for (let i = 0; i < 2; i++) for (let j = 0; j < 2; j++) sum += inverse[2 * d + i] * middle[2 * i + j] * inverse[2 * j + d];
+        for (let i = 0; i < 2; i++)
+          for (let j = 0; j < 2; j++) sum += inverse[2 * d + i] * middle[2 * i + j] * inverse[2 * j + d];
         return (sum * 16) / (16 - p);
       });
       const { covariance } = uncertainty(fit, { series, bandwidth: lag });
@@ -305,7 +359,10 @@ describe('least squares', () => {
 
     it('refuses series that do not cover the residuals', () => {
       const fit = levenbergMarquardt().minimize(linear(Float64Array.of(1, 1), Float64Array.of(1, 2)), [0]);
-      expect(() => uncertainty(fit, { series: [{ start: 0, samples: 1, outputs: 1 }] })).to.throw(OptionError, /cover 1 residuals, but there are 2/);
+      expect(() => uncertainty(fit, { series: [{ start: 0, samples: 1, outputs: 1 }] })).to.throw(
+        OptionError,
+        /cover 1 residuals, but there are 2/,
+      );
     });
   });
 
@@ -314,25 +371,33 @@ describe('least squares', () => {
 
     it('RᵀR = JᵀJ and Rᵀc = Jᵀr, rows taken in any portions', () => {
       fc.assert(
-        fc.property(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 700 }), fc.integer(), fc.integer({ min: 1, max: 700 }), (p, m, seed, cut) => {
-          const noise = gaussian(seed);
-          const j = Float64Array.from({ length: m * p }, noise);
-          const r = Float64Array.from({ length: m }, noise);
-          const first = Math.min(cut, m);
-          const qr = new RowQr(p).append(j.subarray(0, first * p), r.subarray(0, first)).append(j.subarray(first * p), r.subarray(first));
-          const gradient = qr.gradient();
-          for (let a = 0; a < p; a++) {
-            let jr = 0;
-            for (let i = 0; i < m; i++) jr += j[i * p + a] * r[i];
-            expect(gradient[a]).to.be.closeTo(jr, 1e-12 * m);
-            for (let b = 0; b < p; b++) {
-              let [jj, rr] = [0, 0];
-              for (let i = 0; i < m; i++) jj += j[i * p + a] * j[i * p + b];
-              for (let i = 0; i < p; i++) rr += qr.r[i * p + a] * qr.r[i * p + b];
-              expect(rr).to.be.closeTo(jj, 1e-12 * m);
+        fc.property(
+          fc.integer({ min: 1, max: 6 }),
+          fc.integer({ min: 1, max: 700 }),
+          fc.integer(),
+          fc.integer({ min: 1, max: 700 }),
+          (p, m, seed, cut) => {
+            const noise = gaussian(seed);
+            const j = Float64Array.from({ length: m * p }, noise);
+            const r = Float64Array.from({ length: m }, noise);
+            const first = Math.min(cut, m);
+            const qr = new RowQr(p)
+              .append(j.subarray(0, first * p), r.subarray(0, first))
+              .append(j.subarray(first * p), r.subarray(first));
+            const gradient = qr.gradient();
+            for (let a = 0; a < p; a++) {
+              let jr = 0;
+              for (let i = 0; i < m; i++) jr += j[i * p + a] * r[i];
+              expect(gradient[a]).to.be.closeTo(jr, 1e-12 * m);
+              for (let b = 0; b < p; b++) {
+                let [jj, rr] = [0, 0];
+                for (let i = 0; i < m; i++) jj += j[i * p + a] * j[i * p + b];
+                for (let i = 0; i < p; i++) rr += qr.r[i * p + a] * qr.r[i * p + b];
+                expect(rr).to.be.closeTo(jj, 1e-12 * m);
+              }
             }
-          }
-        }),
+          },
+        ),
         { numRuns: 50 },
       );
     });
@@ -346,28 +411,33 @@ describe('least squares', () => {
 
     it('singular values: A V = U Σ with orthogonal columns, descending', () => {
       fc.assert(
-        fc.property(fc.integer({ min: 1, max: 6 }).chain((n) => fc.tuple(fc.constant(n), fc.array(entry, { minLength: n * n, maxLength: n * n }))), ([n, list]) => {
-          const a = Float64Array.from(list);
-          const { values, vectors } = singularValues(a, n);
-          const scale = Math.max(1, values[0]) ** 2;
-          for (let k = 0; k < n; k++) {
-            if (k > 0) expect(values[k]).to.be.at.most(values[k - 1]);
-            for (let l = 0; l < n; l++) {
-              let [product, inner] = [0, 0];
-              for (let i = 0; i < n; i++) {
-                let [x, y] = [0, 0];
-                for (let j = 0; j < n; j++) {
-                  x += a[i * n + j] * vectors[j * n + k];
-                  y += a[i * n + j] * vectors[j * n + l];
+        fc.property(
+          fc
+            .integer({ min: 1, max: 6 })
+            .chain((n) => fc.tuple(fc.constant(n), fc.array(entry, { minLength: n * n, maxLength: n * n }))),
+          ([n, list]) => {
+            const a = Float64Array.from(list);
+            const { values, vectors } = singularValues(a, n);
+            const scale = Math.max(1, values[0]) ** 2;
+            for (let k = 0; k < n; k++) {
+              if (k > 0) expect(values[k]).to.be.at.most(values[k - 1]);
+              for (let l = 0; l < n; l++) {
+                let [product, inner] = [0, 0];
+                for (let i = 0; i < n; i++) {
+                  let [x, y] = [0, 0];
+                  for (let j = 0; j < n; j++) {
+                    x += a[i * n + j] * vectors[j * n + k];
+                    y += a[i * n + j] * vectors[j * n + l];
+                  }
+                  product += x * y;
+                  inner += vectors[i * n + k] * vectors[i * n + l];
                 }
-                product += x * y;
-                inner += vectors[i * n + k] * vectors[i * n + l];
+                expect(product).to.be.closeTo(k === l ? values[k] ** 2 : 0, 1e-13 * scale);
+                expect(inner).to.be.closeTo(k === l ? 1 : 0, 1e-13);
               }
-              expect(product).to.be.closeTo(k === l ? values[k] ** 2 : 0, 1e-13 * scale);
-              expect(inner).to.be.closeTo(k === l ? 1 : 0, 1e-13);
             }
-          }
-        }),
+          },
+        ),
         { numRuns: 200 },
       );
     });

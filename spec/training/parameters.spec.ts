@@ -15,7 +15,9 @@ describe('parameters', () => {
   const anyParameter: fc.Arbitrary<Parameter> = fc.oneof(
     number.map(free),
     fc.double({ min: 1e-6, max: 1e6, noNaN: true }).map(positive),
-    fc.tuple(number, fc.double({ min: 1e-3, max: 1e3, noNaN: true }), fc.double({ min: 0.01, max: 0.99, noNaN: true })).map(([low, width, place]) => bounded(low, low + width, low + place * width)),
+    fc
+      .tuple(number, fc.double({ min: 1e-3, max: 1e3, noNaN: true }), fc.double({ min: 0.01, max: 0.99, noNaN: true }))
+      .map(([low, width, place]) => bounded(low, low + width, low + place * width)),
   );
 
   it('a value goes to its coordinate and comes back', () => {
@@ -23,7 +25,10 @@ describe('parameters', () => {
       fc.property(anyParameter, (parameter) => {
         const space = new ParameterSpace({ p: parameter });
         const [value] = space.values(space.start).p;
-        expect(value).to.be.closeTo(parameter.guess[0], 4e-14 * Math.max(1, Math.abs(parameter.guess[0]), parameter.kind === 'bounded' ? parameter.high - parameter.low : 0));
+        expect(value).to.be.closeTo(
+          parameter.guess[0],
+          4e-14 * Math.max(1, Math.abs(parameter.guess[0]), parameter.kind === 'bounded' ? parameter.high - parameter.low : 0),
+        );
       }),
     );
   });
@@ -36,7 +41,11 @@ describe('parameters', () => {
         const h = 1e-4; // a fourth-order difference: truncation h⁴/30 = 3e-18, roundoff ε|θ|/h
         const slope = (8 * (theta(at + h) - theta(at - h)) - (theta(at + 2 * h) - theta(at - 2 * h))) / (12 * h);
         const [derivative] = space.derivative(Float64Array.of(at));
-        const size = Math.max(Math.abs(theta(at)), parameter.kind === 'bounded' ? Math.max(Math.abs(parameter.low), Math.abs(parameter.high)) : 0, 1);
+        const size = Math.max(
+          Math.abs(theta(at)),
+          parameter.kind === 'bounded' ? Math.max(Math.abs(parameter.low), Math.abs(parameter.high)) : 0,
+          1,
+        );
         expect(Math.abs(derivative - slope)).to.be.below(1e-11 * size + 1e-10 * Math.abs(derivative));
       }),
     );
@@ -55,11 +64,25 @@ describe('parameters', () => {
     const space = new ParameterSpace({
       k: positive([1, 2, 3]),
       mass: fixed([10, 20]),
-      c: free([[1, 2], [3, 4]]),
+      c: free([
+        [1, 2],
+        [3, 4],
+      ]),
       x0: bounded(0, 1, Float64Array.of(0.25)),
       g: free({ shape: [1, 2], dataSync: () => Float32Array.of(5, 6) }),
     });
-    expect(space.labels).to.deep.equal(['k[0]', 'k[1]', 'k[2]', 'c[0,0]', 'c[0,1]', 'c[1,0]', 'c[1,1]', 'x0[0]', 'g[0,0]', 'g[0,1]']);
+    expect(space.labels).to.deep.equal([
+      'k[0]',
+      'k[1]',
+      'k[2]',
+      'c[0,0]',
+      'c[0,1]',
+      'c[1,0]',
+      'c[1,1]',
+      'x0[0]',
+      'g[0,0]',
+      'g[0,1]',
+    ]);
     expect(space.size).to.equal(10);
     const values = space.values(space.start);
     expect(values.k[2]).to.be.closeTo(3, 1e-15);

@@ -31,13 +31,18 @@ describe('plots', () => {
     expect(elementsOf(svg).slice(0, 3)).to.deep.equal(['svg', 'title', 'desc']);
     expect(svg).to.match(/role="img" aria-labelledby="chart-position-title chart-position-desc"/);
     expect(svg).to.contain('<title id="chart-position-title">Position</title>');
-    expect(svg).to.match(/<desc id="chart-position-desc">position \(m\) against time \(s\), from 0 to 2\. measured: 3 values between 0 and 4\.<\/desc>/);
+    expect(svg).to.match(
+      /<desc id="chart-position-desc">position \(m\) against time \(s\), from 0 to 2\. measured: 3 values between 0 and 4\.<\/desc>/,
+    );
   });
 
   it('are well formed whatever the names', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (title, label, name) => {
-        const series = [{ name, x: [0, 1], y: [1, 2] }, { name: label, x: [0, 1], y: [2, 2] }];
+        const series = [
+          { name, x: [0, 1], y: [1, 2] },
+          { name: label, x: [0, 1], y: [2, 2] },
+        ];
         elementsOf(lineChart({ title, x: { label }, y: { label, unit: name }, series, levels: [{ y: 1.5, name: title }] }));
       }),
     );
@@ -60,40 +65,69 @@ describe('plots', () => {
     const small = lineChart({ ...plain, series: [{ name: 'a', x: [0, 1], y: [-3e-6, 3e-6] }] });
     expect(small).to.contain('position (µm)');
     expect(texts(small, 'tick')).to.include.members(['−2', '0', '2']);
-    expect(lineChart({ ...plain, y: { label: 'mass', unit: 'kg' }, series: [{ name: 'a', x: [0, 1], y: [0, 3e-6] }] })).to.contain('mass (10⁻⁶ kg)');
-    expect(lineChart({ ...plain, y: { label: 'ratio' }, series: [{ name: 'a', x: [0, 1], y: [0, 3e-6] }] })).to.contain('ratio (× 10⁻⁶)');
+    expect(
+      lineChart({ ...plain, y: { label: 'mass', unit: 'kg' }, series: [{ name: 'a', x: [0, 1], y: [0, 3e-6] }] }),
+    ).to.contain('mass (10⁻⁶ kg)');
+    expect(lineChart({ ...plain, y: { label: 'ratio' }, series: [{ name: 'a', x: [0, 1], y: [0, 3e-6] }] })).to.contain(
+      'ratio (× 10⁻⁶)',
+    );
   });
 
   it('log axes show powers of ten, and leave out what has no logarithm', () => {
-    const svg = lineChart({ ...plain, y: { label: 'cost', scale: 'log' }, series: [{ name: 'a', x: [0, 1, 2, 3], y: [1e4, 0, 1, 1e-4] }] });
+    const svg = lineChart({
+      ...plain,
+      y: { label: 'cost', scale: 'log' },
+      series: [{ name: 'a', x: [0, 1, 2, 3], y: [1e4, 0, 1, 1e-4] }],
+    });
     expect(texts(svg, 'tick')).to.include.members(['10⁴', '1', '10⁻⁴']);
     expect(paths(svg)[0].match(/M/g)).to.have.length(2); // a gap where the zero is
     const narrow = lineChart({ ...plain, y: { label: 'cost', scale: 'log' }, series: [{ name: 'a', x: [0, 1], y: [13, 17] }] });
-    expect(texts(narrow, 'tick').filter((text) => text.startsWith('1')), 'less than a decade').to.include.members(['14', '16']);
+    expect(
+      texts(narrow, 'tick').filter((text) => text.startsWith('1')),
+      'less than a decade',
+    ).to.include.members(['14', '16']);
   });
 
   it('whole numbers have whole ticks', () => {
-    const svg = lineChart({ ...plain, x: { label: 'iteration', integer: true }, series: [{ name: 'a', x: [0, 1, 2], y: [1, 2, 3] }] });
+    const svg = lineChart({
+      ...plain,
+      x: { label: 'iteration', integer: true },
+      series: [{ name: 'a', x: [0, 1, 2], y: [1, 2, 3] }],
+    });
     expect([...svg.matchAll(/text-anchor="middle">([\d.]+)<\/text>/g)].map(([, text]) => text)).to.deep.equal(['0', '1', '2']);
   });
 
   it('no label leaves the picture or lies on another', () => {
     fc.assert(
-      fc.property(fc.double({ min: -1e12, max: 1e12, noNaN: true }), fc.double({ min: 1e-9, max: 1e12, noNaN: true }), fc.integer({ min: 300, max: 1000 }), (low, size, width) => {
-        const svg = lineChart({ ...plain, width, series: [{ name: 'a', x: [low, low + size], y: [low, low + size] }] });
-        // About 6.3 px a character, as the layout itself assumes.
-        const below = [...svg.matchAll(/<text class="tick" x="([-\d.]+)" y="\d+" text-anchor="middle">([^<]*)</g)].map(([, x, text]) => [Number(x), 3.15 * text.length]);
-        for (const [x, half] of below) expect(x + half).to.be.below(width);
-        const crowded = below.some(([x, half], i) => i > 0 && x - half < below[i - 1][0] + below[i - 1][1]);
-        expect(crowded).to.equal(false);
-        const left = [...svg.matchAll(/<text class="tick" x="([-\d.]+)" y="[\d.]+" text-anchor="end">([^<]*)</g)].map(([, x, text]) => Number(x) - 6.3 * text.length);
-        for (const start of left) expect(start).to.be.above(14); // right of the axis title
-      }),
+      fc.property(
+        fc.double({ min: -1e12, max: 1e12, noNaN: true }),
+        fc.double({ min: 1e-9, max: 1e12, noNaN: true }),
+        fc.integer({ min: 300, max: 1000 }),
+        (low, size, width) => {
+          const svg = lineChart({ ...plain, width, series: [{ name: 'a', x: [low, low + size], y: [low, low + size] }] });
+          // About 6.3 px a character, as the layout itself assumes.
+          const below = [...svg.matchAll(/<text class="tick" x="([-\d.]+)" y="\d+" text-anchor="middle">([^<]*)</g)].map(
+            ([, x, text]) => [Number(x), 3.15 * text.length],
+          );
+          for (const [x, half] of below) expect(x + half).to.be.below(width);
+          const crowded = below.some(([x, half], i) => i > 0 && x - half < below[i - 1][0] + below[i - 1][1]);
+          expect(crowded).to.equal(false);
+          const left = [...svg.matchAll(/<text class="tick" x="([-\d.]+)" y="[\d.]+" text-anchor="end">([^<]*)</g)].map(
+            ([, x, text]) => Number(x) - 6.3 * text.length,
+          );
+          for (const start of left) expect(start).to.be.above(14); // right of the axis title
+        },
+      ),
     );
   });
 
   it('draw constant, empty and broken records', () => {
-    for (const y of [[5, 5], [NaN, NaN], [0, 0], [Infinity, 1]]) {
+    for (const y of [
+      [5, 5],
+      [NaN, NaN],
+      [0, 0],
+      [Infinity, 1],
+    ]) {
       const svg = lineChart({ ...plain, series: [{ name: 'a', x: [0, 1], y }] });
       elementsOf(svg);
       expect(svg).to.not.match(/NaN|Infinity/);
@@ -110,7 +144,7 @@ describe('plots', () => {
   });
 
   describe('long records', () => {
-    it('keep every column\'s extremes: single outliers stay visible', () => {
+    it("keep every column's extremes: single outliers stay visible", () => {
       const n = 130_000;
       const x = Float64Array.from({ length: n }, (_, i) => i);
       const y = Float64Array.from({ length: n }, (_, i) => Math.sin(i / 5000));
@@ -125,30 +159,45 @@ describe('plots', () => {
 
     it('first, least, greatest and last of every pixel column, and nothing else', () => {
       fc.assert(
-        fc.property(fc.array(fc.double({ min: -5, max: 5, noNaN: true }), { minLength: 1, maxLength: 300 }), fc.double({ min: 0.01, max: 2, noNaN: true }), (y, spacing) => {
-          const x = y.map((_, i) => i * spacing);
-          const kept = decimate(x, y);
-          const columns = new Map<number, number[]>();
-          y.forEach((value, i) => columns.set(Math.floor(x[i]), [...(columns.get(Math.floor(x[i])) ?? []), value]));
-          expect(kept).to.deep.equal([...new Set(kept)].sort((a, b) => a - b));
-          for (const [column, values] of columns) {
-            const shown = kept.filter((i) => Math.floor(x[i]) === column).map((i) => y[i]);
-            expect(shown.length).to.be.at.most(4);
-            expect([shown[0], Math.min(...shown), Math.max(...shown), shown[shown.length - 1]]).to.deep.equal([values[0], Math.min(...values), Math.max(...values), values[values.length - 1]]);
-          }
-        }),
+        fc.property(
+          fc.array(fc.double({ min: -5, max: 5, noNaN: true }), { minLength: 1, maxLength: 300 }),
+          fc.double({ min: 0.01, max: 2, noNaN: true }),
+          (y, spacing) => {
+            const x = y.map((_, i) => i * spacing);
+            const kept = decimate(x, y);
+            const columns = new Map<number, number[]>();
+            y.forEach((value, i) => columns.set(Math.floor(x[i]), [...(columns.get(Math.floor(x[i])) ?? []), value]));
+            expect(kept).to.deep.equal([...new Set(kept)].sort((a, b) => a - b));
+            for (const [column, values] of columns) {
+              const shown = kept.filter((i) => Math.floor(x[i]) === column).map((i) => y[i]);
+              expect(shown.length).to.be.at.most(4);
+              expect([shown[0], Math.min(...shown), Math.max(...shown), shown[shown.length - 1]]).to.deep.equal([
+                values[0],
+                Math.min(...values),
+                Math.max(...values),
+                values[values.length - 1],
+              ]);
+            }
+          },
+        ),
       );
     });
 
     it('a gap in a column stays a gap', () => {
       const y = Float64Array.from({ length: 1000 }, (_, i) => (i >= 500 && i < 600 ? NaN : 1));
-      const kept = decimate(Float64Array.from({ length: 1000 }, (_, i) => i / 100), y);
+      const kept = decimate(
+        Float64Array.from({ length: 1000 }, (_, i) => i / 100),
+        y,
+      );
       expect(kept.some((i) => Number.isNaN(y[i]))).to.equal(true);
     });
 
     it('lines that turn back keep their shape', () => {
       const angle = Float64Array.from({ length: 50_000 }, (_, i) => (2 * Math.PI * i) / 49_999);
-      const kept = distinctPixels(angle.map((a) => 100 * Math.cos(a)), angle.map((a) => 100 * Math.sin(a)));
+      const kept = distinctPixels(
+        angle.map((a) => 100 * Math.cos(a)),
+        angle.map((a) => 100 * Math.sin(a)),
+      );
       expect(kept.length).to.be.within(500, 1200); // the circumference is 628 px
     });
   });

@@ -3,7 +3,10 @@ import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { progress, type ProgressOptions } from '../../training/progress.js';
 
-function recorded(options: Partial<ProgressOptions>, isTTY: boolean): { show: ReturnType<typeof progress>; written: () => string; wait: (seconds: number) => void } {
+function recorded(
+  options: Partial<ProgressOptions>,
+  isTTY: boolean,
+): { show: ReturnType<typeof progress>; written: () => string; wait: (seconds: number) => void } {
   const stream = Object.assign(new PassThrough(), { isTTY, columns: 80 });
   let text = '';
   stream.on('data', (chunk: Buffer) => (text += chunk.toString()));

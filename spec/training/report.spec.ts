@@ -29,7 +29,11 @@ function sample(n: number): Report {
     fits: [{ name: 'position', unit: 'm', t, measured: simulated.map((value) => value + 1e-4 * noise()), simulated }],
     history: [10, 1, 0.1].map((cost, iteration) => ({ iteration, cost })),
     correlation: { labels: ['M', 'c'], values: [1, -0.9, -0.9, 1] },
-    statistics: [{ name: 'iterations', value: 3 }, { name: 'steps', value: 24840 }, { name: 'scheme', value: 'trapezoid' }],
+    statistics: [
+      { name: 'iterations', value: 3 },
+      { name: 'steps', value: 24840 },
+      { name: 'scheme', value: 'trapezoid' },
+    ],
     warnings: ['The data do not depend on idle.'],
     notes: ['A note.'],
   };
@@ -42,14 +46,20 @@ describe('report', () => {
     expect(elements.filter((name) => name === 'svg')).to.have.length(6);
     expect(elements).to.not.include.members(['script']).and.not.include.members(['link']);
     expect(html.replaceAll('http://www.w3.org/2000/svg', '')).to.not.match(/https?:|url\((?!#)|@import|src=/);
-    expect(html).to.contain('<html lang="en">').and.contain('<title>Oscillator &lt;1&gt;</title>').and.contain('Spring &amp; damper');
+    expect(html)
+      .to.contain('<html lang="en">')
+      .and.contain('<title>Oscillator &lt;1&gt;</title>')
+      .and.contain('Spring &amp; damper');
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size, 'ids are unique').to.equal(ids.length);
   });
 
   it('tells the parameters with the digits that their errors leave', () => {
     const html = renderReport(sample(100));
-    const row = (name: string): string[] => [...html.match(new RegExp(`<th scope="row">${name}.*?</tr>`))![0].matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map(([, text]) => text);
+    const row = (name: string): string[] =>
+      [...html.match(new RegExp(`<th scope="row">${name}.*?</tr>`))![0].matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map(
+        ([, text]) => text,
+      );
     expect(row('M')).to.deep.equal(['95.11', '0.21', '0.22 %', '94.69 … 95.53', '95.1089', '+0.00046 %', '0.0']);
     expect(row('c')).to.deep.equal(['−3.174', '0.021', '0.65 %', '−3.300 … −3.100', '', '', '']);
     expect(row('idle')).to.deep.equal(['5', '∞', '∞', '−∞ … ∞', '', '', '']);
@@ -63,7 +73,13 @@ describe('report', () => {
     const t = Float64Array.from({ length: n }, (_, i) => i / 610.35);
     const simulated = t.map(() => noise());
     const fit = { t, simulated, measured: simulated.map((value) => value + noise()), unit: 'V' };
-    const html = renderReport({ ...sample(10), fits: [{ ...fit, name: 'train' }, { ...fit, name: 'test' }] });
+    const html = renderReport({
+      ...sample(10),
+      fits: [
+        { ...fit, name: 'train' },
+        { ...fit, name: 'test' },
+      ],
+    });
     expect(html.length).to.be.below(1_000_000);
   });
 
@@ -76,7 +92,20 @@ describe('report', () => {
 
   it('shows a perfect fit, a constant one and a failed one', () => {
     const t = [0, 1, 2, 3];
-    for (const [measured, simulated] of [[[1, 2, 3, 4], [1, 2, 3, 4]], [[1, 1, 1, 1], [2, 2, 2, 2]], [[1, 2, 3, 4], [1, NaN, NaN, NaN]]]) {
+    for (const [measured, simulated] of [
+      [
+        [1, 2, 3, 4],
+        [1, 2, 3, 4],
+      ],
+      [
+        [1, 1, 1, 1],
+        [2, 2, 2, 2],
+      ],
+      [
+        [1, 2, 3, 4],
+        [1, NaN, NaN, NaN],
+      ],
+    ]) {
       const html = renderReport({ title: 'x', parameters: [], fits: [{ name: 'y', t, measured, simulated }] });
       elementsOf(html);
       expect(html).to.not.match(/NaN|undefined/);
@@ -84,8 +113,13 @@ describe('report', () => {
   });
 
   it('refuses lengths that do not match', () => {
-    expect(() => renderReport({ title: 'x', parameters: [], fits: [{ name: 'y', t: [0, 1], measured: [0], simulated: [0, 1] }] })).to.throw(OptionError, /'y' has 2 times, 1 measured and 2 simulated/);
-    expect(() => renderReport({ title: 'x', parameters: [], fits: [], correlation: { labels: ['a'], values: [] } })).to.throw(OptionError, /needs 1 values, not 0/);
+    expect(() =>
+      renderReport({ title: 'x', parameters: [], fits: [{ name: 'y', t: [0, 1], measured: [0], simulated: [0, 1] }] }),
+    ).to.throw(OptionError, /'y' has 2 times, 1 measured and 2 simulated/);
+    expect(() => renderReport({ title: 'x', parameters: [], fits: [], correlation: { labels: ['a'], values: [] } })).to.throw(
+      OptionError,
+      /needs 1 values, not 0/,
+    );
   });
 
   describe('written to a file', () => {
@@ -99,7 +133,9 @@ describe('report', () => {
       const path = join(folder, 'new', 'report.html');
       await writeReport(path, sample(20));
       await writeReport(path, { ...sample(20), title: 'second' });
-      expect(await readFile(path, 'utf8')).to.contain('<title>second</title>').and.match(/<\/html>\n$/);
+      expect(await readFile(path, 'utf8'))
+        .to.contain('<title>second</title>')
+        .and.match(/<\/html>\n$/);
       expect(await readdir(join(folder, 'new'))).to.deep.equal(['report.html']);
     });
 
@@ -143,9 +179,15 @@ describe('report', () => {
           const back = Number(
             numberText(value, digits)
               .replace('−', '-')
-              .replace(/ × 10(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/, (_, sign: string, power: string) => `e${sign === '' ? '' : '-'}${[...power].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(digit)).join('')}`),
+              .replace(
+                / × 10(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/,
+                (_, sign: string, power: string) =>
+                  `e${sign === '' ? '' : '-'}${[...power].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(digit)).join('')}`,
+              ),
           );
-          expect(Math.abs(back - value)).to.be.at.most(0.500001 * 10 ** (Math.floor(Math.log10(Math.abs(value) || 1)) + 1 - digits));
+          expect(Math.abs(back - value)).to.be.at.most(
+            0.500001 * 10 ** (Math.floor(Math.log10(Math.abs(value) || 1)) + 1 - digits),
+          );
         }),
       );
     });
@@ -172,9 +214,9 @@ describe('report', () => {
     it('a histogram holds every value once', () => {
       fc.assert(
         fc.property(fc.array(fc.double({ min: -1e3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 500 }), (values) => {
-          const { density, width } = histogram(values);
-          expect(density.reduce((sum, d) => sum + d * width, 0)).to.be.closeTo(1, 1e-9);
-          expect(density.length).to.be.at.most(60);
+          const { share } = histogram(values);
+          expect(share.reduce((sum, part) => sum + part, 0)).to.be.closeTo(1, 1e-9);
+          expect(share.length).to.be.at.most(60);
         }),
       );
     });
@@ -183,7 +225,9 @@ describe('report', () => {
       const noise = gaussian(4);
       const phi = 0.9;
       let state = 0;
-      const { lags, values, band } = autocorrelation(Float64Array.from({ length: 50_000 }, () => (state = phi * state + noise())));
+      const { lags, values, band } = autocorrelation(
+        Float64Array.from({ length: 50_000 }, () => (state = phi * state + noise())),
+      );
       expect(band).to.be.closeTo(1.96 / Math.sqrt(50_000), 1e-12);
       expect(values[0]).to.equal(1);
       // Bartlett's formula: standard error √((1+φ²)/(1−φ²)/n) = 0.014 at long lags

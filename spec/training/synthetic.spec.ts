@@ -19,7 +19,9 @@ describe('synthetic record', () => {
         for (let k = 1; k < t.length; k++) {
           expect(Math.abs(velocity[k] - velocity[k - 1])).to.be.at.most((5 / 6) * dt * (1 + 1e-9));
           // The trapezoidal rule is exact but where the acceleration jumps: there it is off by a·dt²/8 at most.
-          expect(Math.abs(position[k] - position[k - 1] - (dt / 2) * (velocity[k] + velocity[k - 1]))).to.be.below(((5 / 6) * dt ** 2) / 2);
+          expect(Math.abs(position[k] - position[k - 1] - (dt / 2) * (velocity[k] + velocity[k - 1]))).to.be.below(
+            ((5 / 6) * dt ** 2) / 2,
+          );
           if (velocity[k] === velocity[k - 1]) speeds.add(Math.abs(velocity[k]).toFixed(6));
         }
         expect(speeds.size).to.be.at.most(3);

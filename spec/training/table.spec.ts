@@ -143,7 +143,9 @@ describe('readTable', () => {
     for (const [name, line, text, sentence] of cells) {
       it(`${name} in line 1234`, async () => {
         const error = await failure(made(brokenLine(line)));
-        expect(error.message).to.match(/made\.csv, line 1234, column 'x'/).and.match(sentence);
+        expect(error.message)
+          .to.match(/made\.csv, line 1234, column 'x'/)
+          .and.match(sentence);
         expect(error.code).to.equal('table-cell');
         expect(error.data).to.include({ line: 1234, column: 'x', text });
       });
@@ -187,12 +189,16 @@ describe('readTable', () => {
     });
 
     it('no such file, a folder, a file without anything, without rows, of bytes', async () => {
-      expect((await failure(readTable(join(folder, 'absent.csv')))).message).to.match(/absent\.csv cannot be read: there is no such file/);
+      expect((await failure(readTable(join(folder, 'absent.csv')))).message).to.match(
+        /absent\.csv cannot be read: there is no such file/,
+      );
       expect((await failure(readTable(folder))).message).to.match(/is a folder/);
       expect((await failure(made(''))).message).to.match(/is empty/);
       expect((await failure(made('# only\n\n'))).message).to.match(/no header line/);
       expect((await failure(made('t,x\n'))).message).to.match(/header \(line 1\) but no rows/);
-      expect((await failure(made(new Uint8Array([80, 65, 82, 49, 0, 0]), {}, 'made.parquet'))).message).to.match(/not a text file/);
+      expect((await failure(made(new Uint8Array([80, 65, 82, 49, 0, 0]), {}, 'made.parquet'))).message).to.match(
+        /not a text file/,
+      );
     });
 
     it('a column that is not there, with the nearest that is', async () => {

@@ -9,11 +9,12 @@ export function elementsOf(markup: string): string[] {
   const names: string[] = [];
   const open: string[] = [];
   const tag = /<(\/?)([a-zA-Z][\w-]*)((?:\s+[\w:-]+="[^"<]*")*)\s*(\/?)>/y;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     if (text[at] !== '<') {
       const next = text.indexOf('<', at);
       const words = text.slice(at, next < 0 ? text.length : next);
-      if (/>/.test(words) || /&(?!(?:amp|lt|gt|quot|#39);)/.test(words)) throw new Error(`stray character in: ${words.slice(0, 80)}`);
+      if (/>/.test(words) || /&(?!(?:amp|lt|gt|quot|#39);)/.test(words))
+        throw new Error(`stray character in: ${words.slice(0, 80)}`);
       at += words.length;
       continue;
     }
