@@ -7,7 +7,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, loadStart} from '../step/context.js';
 import {implicitPull} from './implicit.js';
 import type {Adjoint} from './index.js';
-import type {StepRecord, TakenStep} from './record.js';
+import type {StepRecord} from './record.js';
 import {unrolledPull} from './unrolled.js';
 
 export interface Gradient {
@@ -17,8 +17,8 @@ export interface Gradient {
   readonly parameters: readonly Float64Array[];
 }
 
-/** Replaces the cotangent of a step's end by that of its beginning, and adds to the parameters'. */
-export type StepPull = (step: TakenStep, xBar: Float64Array) => void;
+/** Replaces the cotangent of the end of step k by that of its beginning, and adds to the parameters'. */
+export type StepPull = (k: number, xBar: Float64Array) => void;
 
 /** Adds up the cotangents of the parameters, program by program. */
 export class ParameterBars {
@@ -51,13 +51,13 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, record: StepRe
   const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint;
   loadParameters(executable, context);
   const bars = new ParameterBars(context, executable);
-  const pull = (unrolled ? unrolledPull : implicitPull)(context, executable, bars);
-  const size = record.start.length;
+  const pull = (unrolled ? unrolledPull : implicitPull)(context, record, executable, bars);
+  const size = record.stateSize;
   const xBar = new Float64Array(size);
-  for (let k = record.steps.length; k > 0; k--) {
+  for (let k = record.count; k > 0; k--) {
     const saved = record.savedAfter.get(k);
     if (saved !== undefined) addTo(xBar, cotangents, saved * size);
-    pull(record.steps[k - 1], xBar);
+    pull(k - 1, xBar);
   }
   const first = record.savedAfter.get(0);
   if (first !== undefined) addTo(xBar, cotangents, first * size);

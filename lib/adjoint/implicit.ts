@@ -5,18 +5,18 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import type {ParameterBars, StepPull} from './backward.js';
-import {jacobianFactor, loadStep} from './jacobian-factor.js';
+import {jacobianFactor} from './jacobian-factor.js';
+import type {StepRecord} from './record.js';
 
-export function implicitPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
+export function implicitPull(context: StepContext, record: StepRecord, executable: Executable, bars: ParameterBars): StepPull {
   const jacobian = jacobianFactor(context, executable);
+  const load = record.loader(executable);
   const nextBar = executable.find('nextBar');
-  const z = executable.find('z');
   const w = executable.find('w');
-  return (step, xBar) => {
-    loadStep(executable, step);
+  return (k, xBar) => {
+    load(k);
     nextBar?.set(xBar);
-    if (jacobian !== undefined && step.z !== undefined) {
-      z?.set(step.z);
+    if (jacobian !== undefined) {
       executable.run('pullUnknown');
       const factor = jacobian.refresh('jacobian');
       if (w !== undefined) factor.solveTransposed(executable.buffer('zBar'), w);

@@ -4,7 +4,6 @@ import type {Factor} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
 import type {StepContext} from '../step/context.js';
-import type {TakenStep} from './record.js';
 
 export interface JacobianFactor {
   /** Runs the program that writes J, and factors it. */
@@ -26,11 +25,4 @@ export function jacobianFactor({compiled, linear}: StepContext, executable: Exec
       return analysis.factor(values);
     },
   };
-}
-
-/** Sets a recorded step's state, time and length. */
-export function loadStep(executable: Executable, step: TakenStep): void {
-  executable.find('x')?.set(step.x);
-  executable.find('t')?.fill(step.t);
-  executable.find('h')?.fill(step.h);
 }

@@ -1,4 +1,5 @@
-/** What a run leaves behind for its gradient. */
+/** What a run leaves behind for its gradient: every step taken, in one growing array. */
+import type {Executable} from '../engine/engine.js';
 
 export interface IterationRecord {
   /** z before the correction. */
@@ -10,20 +11,55 @@ export interface IterationRecord {
   readonly first: boolean;
 }
 
-export interface TakenStep {
-  readonly t: number;
-  readonly h: number;
-  /** The state before the step. */
-  readonly x: Float64Array;
-  /** The converged unknown; absent for an explicit scheme. */
-  readonly z?: Float64Array;
-  readonly iterations?: readonly IterationRecord[];
+export class StepRecord {
+  /** Number of steps. */
+  count = 0;
+  /** Number of steps taken → index of the saved state at that point. */
+  readonly savedAfter = new Map<number, number>();
+  /** By step, where the unrolled adjoint will want them. */
+  readonly iterations: (readonly IterationRecord[])[] = [];
+  /** Rows of t, h, the state before the step, and the converged unknown. */
+  private rows: Float64Array;
+  private readonly width: number;
+
+  /**
+   * @param stateSize numbers in the state
+   * @param unknownSize numbers in the unknown; 0 for an explicit scheme
+   * @param expected steps to make room for; more may come
+   */
+  constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number) {
+    this.width = 2 + stateSize + unknownSize;
+    this.rows = new Float64Array(this.width * Math.max(expected, 1));
+  }
+
+  append(t: number, h: number, x: Float64Array, z: Float64Array | undefined): void {
+    const at = this.count * this.width;
+    if (at === this.rows.length) {
+      const grown = new Float64Array(2 * this.rows.length);
+      grown.set(this.rows);
+      this.rows = grown;
+    }
+    this.rows[at] = t;
+    this.rows[at + 1] = h;
+    this.rows.set(x, at + 2);
+    if (z !== undefined) this.rows.set(z, at + 2 + this.stateSize);
+    this.count++;
+  }
+
+  /** A function that sets step k's t, h, x and z in an executable's buffers. */
+  loader(executable: Executable): (k: number) => void {
+    const {rows, width, stateSize, unknownSize} = this;
+    const [x, z, t, h] = ['x', 'z', 't', 'h'].map(name => executable.find(name));
+    return k => {
+      const at = k * width;
+      if (t !== undefined) t[0] = rows[at];
+      if (h !== undefined) h[0] = rows[at + 1];
+      if (x !== undefined) copy(rows, at + 2, x, stateSize);
+      if (z !== undefined) copy(rows, at + 2 + stateSize, z, unknownSize);
+    };
+  }
 }
 
-export interface StepRecord {
-  readonly start: Float64Array;
-  readonly steps: TakenStep[];
-  /** Number of steps taken → index of the saved state at that point. */
-  readonly savedAfter: Map<number, number>;
-  readonly unknowns: number;
+function copy(from: Float64Array, at: number, to: Float64Array, count: number): void {
+  for (let i = 0; i < count; i++) to[i] = from[at + i];
 }

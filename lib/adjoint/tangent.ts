@@ -4,7 +4,7 @@
  */
 import type {StepContext} from '../step/context.js';
 import {loadParameters, loadStart} from '../step/context.js';
-import {jacobianFactor, loadStep} from './jacobian-factor.js';
+import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 
 /** Directions in the space of initial state and parameters; each array holds `count` of them, one after another. */
@@ -17,7 +17,7 @@ export interface Directions {
 /** Tangents of the saved states, [count, saved, state]. */
 export function sweepForward(context: StepContext, record: StepRecord, directions: Directions, saved: number): Float64Array {
   const {count} = directions;
-  const size = record.start.length;
+  const size = record.stateSize;
   const result = new Float64Array(count * saved * size);
   const executable = context.compiled.tangent(count);
   loadParameters(executable, context);
@@ -29,22 +29,22 @@ export function sweepForward(context: StepContext, record: StepRecord, direction
     if (at === undefined) return;
     for (let k = 0; k < count; k++) result.set(dx.subarray(k * size, (k + 1) * size), (k * saved + at) * size);
   };
+  const load = record.loader(executable);
   const dxIn = executable.find('dx');
   const dz = executable.find('dz');
   keep(0);
-  record.steps.forEach((step, n) => {
-    loadStep(executable, step);
+  for (let k = 0; k < record.count; k++) {
+    load(k);
     dxIn?.set(dx);
-    if (jacobian !== undefined && step.z !== undefined) {
-      executable.find('z')?.set(step.z);
+    if (jacobian !== undefined) {
       const factor = jacobian.refresh('jacobian');
       executable.run('pushResidual');
       if (dz !== undefined) factor.solve(executable.buffer('rhs'), dz, count);
     }
     executable.run('pushUpdate');
     dx.set(executable.buffer('dNext'));
-    keep(n + 1);
-  });
+    keep(k + 1);
+  }
   return result;
 }
 

@@ -9,8 +9,8 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
 import type {ParameterBars, StepPull} from './backward.js';
-import {jacobianFactor, loadStep} from './jacobian-factor.js';
-import type {IterationRecord, TakenStep} from './record.js';
+import {jacobianFactor} from './jacobian-factor.js';
+import type {IterationRecord, StepRecord} from './record.js';
 
 /** @throws OptionError where the iteration's Jacobian was not its own */
 export function checkUnrollable(jacobian: 'fresh' | 'chord' | 'auto', context: Pick<StepContext, 'linear'>): void {
@@ -19,8 +19,9 @@ export function checkUnrollable(jacobian: 'fresh' | 'chord' | 'auto', context: P
   }
 }
 
-export function unrolledPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
+export function unrolledPull(context: StepContext, record: StepRecord, executable: Executable, bars: ParameterBars): StepPull {
   const jacobian = jacobianFactor(context, executable);
+  const load = record.loader(executable);
   const zBar = new Float64Array(context.traced.unknown.size);
   const total = new Float64Array(context.traced.state.size);
   const w = executable.find('w');
@@ -46,28 +47,26 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
     collect();
   };
   /** The first iteration from a guess with its own residual: F₀ is a function of x alone, the guess within it. */
-  const pullFirst = (step: TakenStep, {z, delta}: IterationRecord): void => {
+  const pullFirst = (k: number, {z, delta}: IterationRecord): void => {
     executable.find('z')?.set(z);
     executable.find('delta')?.set(delta);
-    if (context.traced.guess?.defect !== undefined) executable.find('defect')?.set(defectOf(context, step));
+    if (context.traced.guess?.defect !== undefined) executable.find('defect')?.set(defectOf(context, record, k));
     solve('startJacobian', 1);
     executable.run('pullFirst');
     collect();
   };
-  return (step, xBar) => {
-    const {z, iterations = []} = step;
-    if (z === undefined) throw new Error('an implicit step was recorded without its unknown');
+  return (k, xBar) => {
+    const iterations = record.iterations[k];
     total.fill(0);
-    loadStep(executable, step);
+    load(k);
     executable.find('nextBar')?.set(xBar);
-    executable.find('z')?.set(z);
     executable.run('pullUnknown');
     zBar.set(executable.buffer('zBar'));
     executable.run('pullUpdate');
     collect();
-    for (let k = iterations.length - 1; k >= 0; k--) {
-      if (iterations[k].first) pullFirst(step, iterations[k]);
-      else pullIteration(iterations[k]);
+    for (let i = iterations.length - 1; i >= 0; i--) {
+      if (iterations[i].first) pullFirst(k, iterations[i]);
+      else pullIteration(iterations[i]);
     }
     executable.find('zBar')?.set(zBar);
     executable.run('pullGuess');
@@ -77,10 +76,10 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
 }
 
 /** The defect of a step's guess, evaluated anew. */
-function defectOf(context: StepContext, step: TakenStep): Float64Array {
+function defectOf(context: StepContext, record: StepRecord, k: number): Float64Array {
   const {forward} = context.compiled;
   loadParameters(forward, context);
-  loadStep(forward, step);
+  record.loader(forward)(k);
   forward.run('guess');
   return forward.buffer('defect');
 }

@@ -4,9 +4,9 @@
  */
 import type {Executable} from '../engine/engine.js';
 import {NewtonError, SingularMatrixError, StiffgradError} from '../errors.js';
-import type {IterationRecord, StepRecord} from '../adjoint/record.js';
+import type {IterationRecord} from '../adjoint/record.js';
+import {StepRecord} from '../adjoint/record.js';
 import {loadParameters} from '../step/context.js';
-import {isMatrixFree} from '../step/solvers.js';
 import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
 import {NewtonIteration} from '../newton/index.js';
 import type {Prepared} from './prepare.js';
@@ -77,10 +77,10 @@ class TimeLoop {
     this.h = this.forward.find('h');
     if (compiled.jacobian !== undefined) {
       this.system = new StepSystem(prepared);
-      this.iteration = new NewtonIteration(options.newton, this.system, this.counters, !isMatrixFree(options.newton.linear));
+      this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
     }
     if (recording !== undefined) {
-      this.record = {start: this.state.slice(), steps: [], savedAfter: new Map(), unknowns: traced.unknown.size};
+      this.record = new StepRecord(traced.state.size, compiled.jacobian === undefined ? 0 : traced.unknown.size, options.grid.steps);
     }
   }
 
@@ -95,7 +95,7 @@ class TimeLoop {
     let status: Status = 'completed';
     const save = (): void => {
       states.set(this.state, kept * size);
-      this.record?.savedAfter.set(this.record.steps.length, kept);
+      this.record?.savedAfter.set(this.record.count, kept);
       kept++;
     };
     if (saved[0] === 0) save();
@@ -144,7 +144,10 @@ class TimeLoop {
     }
     forward.run('update');
     for (let i = 0; i < next.length; i++) if (!Number.isFinite(next[i])) return 'not-finite';
-    if (this.record !== undefined) this.keep(this.record, t, h);
+    if (this.record !== undefined) {
+      this.record.append(t, h, state, this.system?.z);
+      if (this.recording?.iterations === true) this.record.iterations.push(this.iterations);
+    }
     state.set(next);
     this.counters.steps++;
     return 'completed';
@@ -156,20 +159,13 @@ class TimeLoop {
     if (!(Math.abs(h - this.lastStep) <= 1e-9 * h)) iteration.forget();
     this.lastStep = h;
     forward.run('guess');
-    this.iterations = [];
+    if (recording?.iterations === true) this.iterations = [];
     const observe = recording?.iterations === true
       ? (z: Float64Array, delta: Float64Array, length: number, first: boolean): void => {
           this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
         }
       : undefined;
     return iteration.find(prepared.traced.guess?.linearized === true, observe);
-  }
-
-  private keep(record: StepRecord, t: number, h: number): void {
-    record.steps.push({
-      t, h, x: this.state.slice(), z: this.system === undefined ? undefined : this.system.z.slice(),
-      iterations: this.recording?.iterations === true ? this.iterations : undefined,
-    });
   }
 
   /** The sentence of a failure: where, why, how it went, and the worst rows by name. */

@@ -11,6 +11,7 @@ export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
   readonly residual: Float64Array;
   readonly epsilon: number;
+  readonly matrixFree: boolean;
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
   private readonly forward: Executable;
@@ -32,6 +33,7 @@ export class StepSystem implements NonlinearSystem {
     const {linear} = options.newton;
     this.analysis = compiled.analysis(linear, solverKey(linear));
     if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = () => this.forward.run('startResidual');
+    this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.free = this.bindProducts(linear, prepared);
   }
 
@@ -63,21 +65,6 @@ export class StepSystem implements NonlinearSystem {
       scale[row] = sum;
     }
     return true;
-  }
-
-  /** The state moved by a roundoff, up and down in turn: what R changes by is what it cannot resolve. */
-  measureNoise(noise: Float64Array): void {
-    const x = this.forward.find('x');
-    const {residual, epsilon} = this;
-    noise.set(residual);
-    if (x !== undefined) {
-      const kept = x.slice();
-      for (let i = 0; i < x.length; i++) x[i] *= 1 + (i % 2 === 0 ? epsilon : -epsilon);
-      this.evaluateResidual();
-      x.set(kept);
-    }
-    for (let i = 0; i < noise.length; i++) noise[i] = Math.abs(residual[i] - noise[i]);
-    this.evaluateResidual();
   }
 
   private bindProducts(solver: MatrixFreeSolver, prepared: Prepared): {factor: Factor & {refresh(): void}; load: () => void} {
