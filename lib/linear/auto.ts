@@ -1,17 +1,19 @@
 /**
  * The default: the method that should take the least time for a pattern, dense, banded or sparse. Time is
  * judged from counted work, each kind of loop having its own measured price for a floating-point
- * operation and for a row. Symmetric matrices are tried with Cholesky or L D Lᵀ, which cost half; where
- * that cannot take a matrix, LU with pivoting does.
+ * operation and for a row. Matrices that are symmetric, by promise or by inspection (symmetrized.ts),
+ * are tried with Cholesky or L D Lᵀ; where that cannot take a matrix, LU with pivoting does.
  */
 import { analyzeBand } from './band.js';
 import { choleskyNonzeros, choleskyWork, CholeskyFactor } from './cholesky.js';
 import { DenseLuFactor, denseLuWork } from './dense-lu.js';
 import { DirectAnalysis } from './direct.js';
 import { FallbackFactor } from './fallback.js';
+import { structurallySymmetric } from './pattern.js';
 import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
 import { analyzeLdlt } from './sparse-ldlt.js';
 import { analyzeLu } from './sparse-lu.js';
+import { specialFor } from './symmetrized.js';
 
 export function auto(): LinearSolver {
   return { name: 'auto', analyze: choose };
@@ -28,10 +30,13 @@ const PRICE = {
   lu: { operation: 1.8, row: 60 },
 } as const;
 
+/** Looking for symmetry in a dense matrix costs what it saves at about this size, measured. */
+const SYMMETRY_PAYS = 32;
+
 const cost = (price: { operation: number; row: number }, work: number, n: number): number => price.operation * work + price.row * n;
 
 function choose(pattern: Pattern): Analysis {
-  const { n, symmetric } = pattern;
+  const { n } = pattern;
   const dense = analyzeDense(pattern);
   if (pattern.dense || n <= 2) return dense;
   const band = analyzeBand(pattern);
@@ -40,7 +45,7 @@ function choose(pattern: Pattern): Analysis {
   const candidates = [
     { analysis: dense, time: cost(PRICE.dense, dense.work, n) },
     { analysis: band, time: cost(PRICE.band, band.work, n) },
-    { analysis: sparse, time: cost(symmetric ? PRICE.ldlt : PRICE.lu, sparse.work, n) },
+    { analysis: sparse, time: cost(structurallySymmetric(pattern) ? PRICE.ldlt : PRICE.lu, sparse.work, n) },
   ];
   return candidates.reduce((best, next) => (next.time < best.time ? next : best)).analysis;
 }
@@ -48,15 +53,17 @@ function choose(pattern: Pattern): Analysis {
 function analyzeDense(pattern: Pattern): Analysis {
   const { n, symmetric } = pattern;
   const general = (): Factor => new DenseLuFactor(pattern);
-  if (!symmetric) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), general);
-  return new DirectAnalysis('dense', n, choleskyNonzeros(n), choleskyWork(n), () => new FallbackFactor(new CholeskyFactor(pattern), general));
+  if (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS)) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), general);
+  const special = specialFor(pattern, (symmetricPattern) => new CholeskyFactor(symmetricPattern));
+  return new DirectAnalysis('dense', n, choleskyNonzeros(n), choleskyWork(n), () => new FallbackFactor(special(), general));
 }
 
 /** Sparse L D Lᵀ where that can be; sparse LU is analyzed only when a matrix needs it. */
 function analyzeSparse(pattern: Pattern): Analysis {
-  if (!pattern.symmetric) return analyzeLu(pattern);
-  const { n, nonzeros, work, createFactor } = analyzeLdlt(pattern);
+  if (!structurallySymmetric(pattern)) return analyzeLu(pattern);
+  const { n, nonzeros, work, createFactor } = analyzeLdlt({ ...pattern, symmetric: true });
+  const special = specialFor(pattern, createFactor);
   let general: Analysis | undefined;
   const makeGeneral = (): Factor => (general ??= analyzeLu(pattern)).createFactor();
-  return new DirectAnalysis('sparse', n, nonzeros, work, () => new FallbackFactor(createFactor(), makeGeneral));
+  return new DirectAnalysis('sparse', n, nonzeros, work, () => new FallbackFactor(special(), makeGeneral));
 }

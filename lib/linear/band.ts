@@ -9,7 +9,9 @@ import { bandLuWork, BandLuFactor } from './band-lu.js';
 import { bandOrder, type BandOrder } from './band-order.js';
 import { DirectAnalysis, SpecialFactor } from './direct.js';
 import { FallbackFactor } from './fallback.js';
+import { structurallySymmetric } from './pattern.js';
 import type { Factor, LinearSolver, Pattern } from './solver.js';
+import { specialFor } from './symmetrized.js';
 import { factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed, type TridiagonalNumbers, type TridiagonalPlaces } from './tridiagonal.js';
 
 export function band(): LinearSolver {
@@ -17,7 +19,7 @@ export function band(): LinearSolver {
 }
 
 export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): DirectAnalysis {
-  const { n, symmetric } = pattern;
+  const { n } = pattern;
   const { lower, upper } = order;
   const general = (): Factor => new BandLuFactor(pattern, order);
   if (lower <= 1 && upper <= 1) {
@@ -25,9 +27,9 @@ export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): Direc
     // A row takes a division, five multiplications and two subtractions.
     return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), general));
   }
-  if (symmetric) {
-    const definite = (): Factor => new FallbackFactor(new BandCholeskyFactor(pattern, order), general);
-    return new DirectAnalysis('band', n, n * (upper + 1), bandCholeskyWork(n, order), definite);
+  if (structurallySymmetric(pattern)) {
+    const definite = specialFor(pattern, (symmetricPattern) => new BandCholeskyFactor(symmetricPattern, order));
+    return new DirectAnalysis('band', n, n * (upper + 1), bandCholeskyWork(n, order), () => new FallbackFactor(definite(), general));
   }
   return new DirectAnalysis('band', n, n * (lower + upper + 1), bandLuWork(n, order), general);
 }

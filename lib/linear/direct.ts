@@ -55,13 +55,13 @@ export abstract class DirectFactor implements Factor {
     for (let at = 0; at < length; at += this.n) this.substituteTransposed(x, at);
   }
 
-  /** For the examination alone, which also solves with factors of singular matrices. */
-  rawSolve(x: Float64Array): void {
-    this.substitute(x, 0);
+  /** One solve in place, unchecked: for factors made of factors, and for the examination of singular ones. */
+  solveAt(x: Float64Array, at: number): void {
+    this.substitute(x, at);
   }
 
-  rawSolveTransposed(x: Float64Array): void {
-    this.substituteTransposed(x, 0);
+  solveTransposedAt(x: Float64Array, at: number): void {
+    this.substituteTransposed(x, at);
   }
 
   private prepare(b: Float64Array, x: Float64Array, count: number): number {

@@ -32,8 +32,8 @@ export const ZERO_PIVOT = 1e-150;
 /** What the examination needs of a factor; zero pivots have been replaced, so the solves go through. */
 export interface Examined {
   readonly n: number;
-  rawSolve(x: Float64Array): void;
-  rawSolveTransposed(x: Float64Array): void;
+  solveAt(x: Float64Array, at: number): void;
+  solveTransposedAt(x: Float64Array, at: number): void;
 }
 
 /**
@@ -165,8 +165,8 @@ function scaledSolve(factor: Examined, x: Float64Array, rowScale: Float64Array, 
   const before = transposed ? columnScale : rowScale;
   const after = transposed ? rowScale : columnScale;
   for (let i = 0; i < x.length; i++) x[i] = before[i] > 0 ? x[i] / before[i] : x[i];
-  if (transposed) factor.rawSolveTransposed(x);
-  else factor.rawSolve(x);
+  if (transposed) factor.solveTransposedAt(x, 0);
+  else factor.solveAt(x, 0);
   for (let i = 0; i < x.length; i++) x[i] = after[i] > 0 ? x[i] / after[i] : x[i];
 }
 

@@ -433,6 +433,47 @@ describe('linear: auto', () => {
     }
   });
 
+  it('finds symmetry that nobody promised, also behind a row scaling', () => {
+    const kind = (matrix: Matrix): string => {
+      const m = unsymmetric(matrix);
+      check(auto(), m);
+      return auto().analyze(m.pattern).factor(m.values).kind;
+    };
+    const next = random(4);
+    const ones = (n: number): Float64Array => new Float64Array(n).fill(1);
+    const masses = (n: number): Float64Array => Float64Array.from({ length: n }, () => 10 ** (4 * next() - 2));
+    expect(kind(grid(30))).to.equal('ldlt');
+    expect(kind(grid(2, 50))).to.equal('band-cholesky');
+    expect(kind(randomDefinite(40, 1, next))).to.equal('cholesky');
+    // I − h² M⁻¹ K, and rounding of its entries.
+    expect(kind(scaled(grid(30), masses(900), ones(900)))).to.equal('ldlt');
+    const rounded = grid(30);
+    rounded.values.forEach((value, p) => (rounded.values[p] = value * (1 + 4 * Number.EPSILON * (next() - 0.5))));
+    expect(kind(rounded)).to.equal('ldlt');
+    // [A −hGᵀ; G 0].
+    const saddlePoint = permuted(saddle(300, 90, next), shuffle(390, next));
+    const rows = ones(390);
+    for (let i = 0; i < 390; i++) if (!hasDiagonal(saddlePoint, i)) rows[i] = -0.01;
+    expect(kind(scaled(saddlePoint, rows, ones(390)))).to.equal('ldlt');
+    // A real difference in one entry, one entry without its mirror image, and a scaling too wide.
+    const spoiled = grid(30);
+    spoiled.values[1] *= 1 + 1e-12;
+    expect(kind(spoiled)).to.equal('lu');
+    expect(kind(fromEntries(900, [...entriesOf(grid(30)), [0, 899, 0.1]]))).to.equal('lu');
+    expect(kind(scaled(grid(30), Float64Array.from({ length: 900 }, (_, i) => 10 ** (i / 60)), ones(900)))).to.equal('lu');
+  });
+
+  it('leaves a matrix to LU when the symmetric method cannot take it', () => {
+    // The pairs (2i, 2i + 1) form [0 1; 1 0] with zeros in the pattern, loosely coupled: no diagonal pivot to begin with.
+    const entries: [number, number, number][] = [];
+    const side = 12;
+    const base = grid(side);
+    for (const [i, j, value] of entriesOf(base)) entries.push([2 * i, 2 * j + 1, value], [2 * j + 1, 2 * i, value], [2 * i, 2 * j, 0], [2 * i + 1, 2 * j + 1, 0]);
+    const matrix = fromEntries(2 * side * side, entries, true);
+    check(auto(), matrix);
+    check(auto(), unsymmetric(matrix));
+  });
+
   it('is as good on a system as its product says: A (A⁻¹ b) = b', () => {
     const matrix = grid(25);
     const b = vector(625, random(1));
@@ -440,6 +481,18 @@ describe('linear: auto', () => {
     multiply(matrix, x).forEach((value, i) => expect(value).to.be.closeTo(b[i], 1e-13));
   });
 });
+
+function entriesOf({ pattern, values }: Matrix): [number, number, number][] {
+  const entries: [number, number, number][] = [];
+  for (let i = 0; i < pattern.n; i++) {
+    for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) entries.push([i, pattern.columns[p], values[p]]);
+  }
+  return entries;
+}
+
+function hasDiagonal({ pattern }: Matrix, i: number): boolean {
+  return pattern.columns.subarray(pattern.rowPointers[i], pattern.rowPointers[i + 1]).includes(i);
+}
 
 function rowOf({ pattern }: Matrix, p: number): number {
   let i = 0;
