@@ -1,10 +1,10 @@
 /** Functions of numbers against published values, and at the special points. */
 import {expect} from 'chai';
-import {input} from '../../lib/graph/build.js';
-import {binary, scalar, unary} from '../../lib/graph/build.js';
+import {binary, input, scalar, unary} from '../../lib/graph/build.js';
 import {pushforward} from '../../lib/graph/differentiate.js';
 import type {BinaryName, Node, UnaryName} from '../../lib/graph/node.js';
 import {binaryRules, unaryRules} from '../../lib/graph/primitives/elementwise.js';
+import {binaryKernel, unaryKernel} from '../../lib/graph/primitives/loops.js';
 import {evaluate} from './evaluate.js';
 
 const ulp = Number.EPSILON;
@@ -48,6 +48,31 @@ describe('graph: functions of numbers', () => {
     for (const [a, b, rest] of table) {
       expect(binaryRules.mod.value(a, b) + 0, `${a} mod ${b}`).to.equal(rest);
       expect(b * binaryRules.floorDiv.value(a, b) + rest).to.equal(a);
+    }
+  });
+
+  it('loops compute what the functions do, to the bit, with single numbers for arrays on either side', () => {
+    const points = [0, -0, 0.5, -0.5, 1, -1, 2.5, -3.7, 7, 1e-9, 1e9, -1e300, 0.999, Infinity, -Infinity, NaN];
+    const x = Float64Array.from(points);
+    const [a, b] = [Float64Array.from(points.flatMap(value => points.map(() => value))), Float64Array.from(points.flatMap(() => points))];
+    for (const name of Object.keys(unaryRules) as UnaryName[]) {
+      const out = new Float64Array(x.length);
+      unaryKernel(name)([x], out);
+      expect(out, name).to.deep.equal(x.map(unaryRules[name].value));
+    }
+    for (const name of Object.keys(binaryRules) as BinaryName[]) {
+      const expected = a.map((value, i) => binaryRules[name].value(value, b[i]));
+      const kernel = binaryKernel(name);
+      const out = new Float64Array(a.length);
+      kernel([a, b], out);
+      expect(out, name).to.deep.equal(expected);
+      points.forEach((value, k) => {
+        const row = new Float64Array(points.length);
+        kernel([Float64Array.of(value), x], row);
+        expect(row, name).to.deep.equal(expected.slice(k * points.length, (k + 1) * points.length));
+        kernel([x, Float64Array.of(value)], row);
+        expect(row, name).to.deep.equal(Float64Array.from(points, (_, i) => expected[i * points.length + k]));
+      });
     }
   });
 

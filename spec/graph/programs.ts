@@ -144,9 +144,9 @@ const recipes: {readonly [O in Op]: Recipe} = {
   luPermutation: (x, y, choices) => ofMatrix(choices, (b, n) => mul(cast(luPermutation(dominant(x, b, n)), 'float'), reshaped(y, [b, n]))),
 };
 
-/** The position of an extreme, as a factor. */
+/** The position of an extreme, as a factor. A ramp keeps values that are equal on paper from being told apart by rounding. */
 function along(op: 'argMax' | 'argMin', x: Node, y: Node): Node {
-  const flat = reshape(x, [x.size]);
+  const flat = add(reshape(x, [x.size]), constant(Float64Array.from({length: x.size}, (_, i) => 0.013 * i), [x.size]));
   return mul(y, scale(cast(argExtreme(op, flat, 0), 'float'), 1 / x.size));
 }
 

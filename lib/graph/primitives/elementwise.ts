@@ -1,8 +1,9 @@
 /** Functions of one, two or three values, element by element. */
 import {add, addAll, binary, broadcastTo, div, full, mul, neg, scalar, scale, select, sub, unary, uniformValue, zeros} from '../build.js';
 import type {BinaryName, Node, UnaryName} from '../node.js';
-import type {Kernel, Primitive} from './primitive.js';
-import {erf, floorMod, roundHalfEven, sigmoid, softplus} from './special.js';
+import {binaryKernel, unaryKernel} from './loops.js';
+import type {Primitive} from './primitive.js';
+import {erf, floorMod, roundHalfEven, sigmoid, sign, softplus} from './special.js';
 
 interface UnaryRule {
   readonly value: (x: number) => number;
@@ -19,7 +20,7 @@ const oneMinusSquare = (x: Node): Node => mul(sub(one, x), add(one, x));
 export const unaryRules: {readonly [F in UnaryName]: UnaryRule} = {
   neg: {value: x => -x, derivative: x => full(-1, x.shape)},
   abs: {value: Math.abs, derivative: x => unary('sign', x)},
-  sign: {value: x => (x > 0 ? 1 : x < 0 ? -1 : 0)},
+  sign: {value: sign},
   square: {value: x => x * x, derivative: x => scale(x, 2)},
   sqrt: {value: Math.sqrt, derivative: (_, y) => div(scalar(0.5), y)},
   rsqrt: {value: x => 1 / Math.sqrt(x), derivative: (x, y) => scale(div(y, x), -0.5)},
@@ -43,7 +44,7 @@ export const unaryRules: {readonly [F in UnaryName]: UnaryRule} = {
   sigmoid: {value: sigmoid, derivative: (_, y) => mul(y, sub(one, y))},
   softplus: {value: softplus, derivative: x => unary('sigmoid', x)},
   erf: {value: erf, derivative: x => scale(unary('exp', neg(unary('square', x))), 2 / Math.sqrt(Math.PI))},
-  relu: {value: x => (x > 0 ? x : x === x ? 0 : NaN), derivative: x => unary('positive', x)},
+  relu: {value: x => Math.max(x, 0), derivative: x => unary('positive', x)},
   positive: {value: x => (x > 0 ? 1 : 0)},
   floor: {value: Math.floor},
   ceil: {value: Math.ceil},
@@ -112,50 +113,6 @@ function powTangent(a: Node, b: Node, y: Node, da: Node | undefined, db: Node | 
   const positive = binary('greater', a, scalar(0));
   const logarithm = unary('log', select(positive, a, full(1, a.shape)));
   return addAll([byBase, mul(mul(y, logarithm), db)]);
-}
-
-function unaryKernel(fn: UnaryName): Kernel {
-  const f = unaryRules[fn].value;
-  switch (fn) {
-    case 'neg':
-      return ([x], out) => {
-        for (let i = 0; i < out.length; i++) out[i] = -x[i];
-      };
-    case 'square':
-      return ([x], out) => {
-        for (let i = 0; i < out.length; i++) out[i] = x[i] * x[i];
-      };
-    default:
-      return ([x], out) => {
-        for (let i = 0; i < out.length; i++) out[i] = f(x[i]);
-      };
-  }
-}
-
-function binaryKernel(fn: BinaryName): Kernel {
-  const f = binaryRules[fn].value;
-  switch (fn) {
-    case 'add':
-      return ([a, b], out) => {
-        for (let i = 0; i < out.length; i++) out[i] = a[i] + b[i];
-      };
-    case 'sub':
-      return ([a, b], out) => {
-        for (let i = 0; i < out.length; i++) out[i] = a[i] - b[i];
-      };
-    case 'mul':
-      return ([a, b], out) => {
-        for (let i = 0; i < out.length; i++) out[i] = a[i] * b[i];
-      };
-    case 'div':
-      return ([a, b], out) => {
-        for (let i = 0; i < out.length; i++) out[i] = a[i] / b[i];
-      };
-    default:
-      return ([a, b], out) => {
-        for (let i = 0; i < out.length; i++) out[i] = f(a[i], b[i]);
-      };
-  }
 }
 
 /** Operands without the leading axis take it by repetition; the others have it. */

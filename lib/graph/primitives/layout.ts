@@ -37,7 +37,11 @@ export const transposePrimitive: Primitive<'transpose'> = {
 
 export const broadcastPrimitive: Primitive<'broadcast'> = {
   evaluate(node) {
-    if (node.operands[0].size === 1) return ([x], out) => out.fill(x[0]);
+    if (node.operands[0].size === 1) {
+      return ([x], out) => {
+        for (let i = 0; i < out.length; i++) out[i] = x[0];
+      };
+    }
     return copyThrough(operandTable(node));
   },
   tangent: ofTangent,

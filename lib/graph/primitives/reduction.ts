@@ -2,11 +2,16 @@
 import {argExtreme, binary, cumsum, div, expandReduced, max, min, mul, sum, viewTable} from '../build.js';
 import type {Shape} from '../node.js';
 import {sizeOf, stridesOf} from '../node.js';
-import type {Primitive, Relation} from './primitive.js';
+import type {Kernel, Primitive, Relation} from './primitive.js';
 import {rows} from './primitive.js';
 
 /** The walk of a reduction: where each group starts, and the offsets of its members. */
-function groups(shape: Shape, axes: readonly number[]): {starts: Int32Array; offsets: Int32Array} {
+interface Groups {
+  readonly starts: Int32Array;
+  readonly offsets: Int32Array;
+}
+
+function groups(shape: Shape, axes: readonly number[]): Groups {
   const strides = stridesOf(shape);
   const kept = shape.map((_, axis) => axis).filter(axis => !axes.includes(axis));
   return {
@@ -38,18 +43,27 @@ export const sumPrimitive: Primitive<'sum'> = {
   batch: (node, [x]) => sum(x, node.attributes.axes.map(axis => axis + 1)),
 };
 
-function extremePrimitive<O extends 'max' | 'min'>(op: O, empty: number, better: (a: number, b: number) => number): Primitive<O> {
+/** The largest and the smallest of each group, each with a loop of its own: see loops.ts. */
+const extremeKernels = {
+  max: ({starts, offsets}: Groups): Kernel => ([x], out) => {
+    for (let i = 0; i < out.length; i++) {
+      let best = -Infinity;
+      for (let k = 0; k < offsets.length; k++) best = Math.max(best, x[starts[i] + offsets[k]]);
+      out[i] = best;
+    }
+  },
+  min: ({starts, offsets}: Groups): Kernel => ([x], out) => {
+    for (let i = 0; i < out.length; i++) {
+      let best = Infinity;
+      for (let k = 0; k < offsets.length; k++) best = Math.min(best, x[starts[i] + offsets[k]]);
+      out[i] = best;
+    }
+  },
+};
+
+function extremePrimitive<O extends 'max' | 'min'>(op: O): Primitive<O> {
   return {
-    evaluate(node) {
-      const {starts, offsets} = groups(node.operands[0].shape, node.attributes.axes);
-      return ([x], out) => {
-        for (let i = 0; i < out.length; i++) {
-          let best = empty;
-          for (let k = 0; k < offsets.length; k++) best = better(best, x[starts[i] + offsets[k]]);
-          out[i] = best;
-        }
-      };
-    },
+    evaluate: node => extremeKernels[op](groups(node.operands[0].shape, node.attributes.axes)),
     /** Elements that share the extreme share the derivative in equal parts. */
     tangent(node, [dx]) {
       if (dx === undefined) return undefined;
@@ -64,29 +78,37 @@ function extremePrimitive<O extends 'max' | 'min'>(op: O, empty: number, better:
   };
 }
 
-export const maxPrimitive = extremePrimitive('max', -Infinity, Math.max);
-export const minPrimitive = extremePrimitive('min', Infinity, Math.min);
+export const maxPrimitive = extremePrimitive('max');
+export const minPrimitive = extremePrimitive('min');
 
-function argPrimitive<O extends 'argMax' | 'argMin'>(op: O, better: (candidate: number, best: number) => boolean): Primitive<O> {
+const argKernels = {
+  argMax: ({starts, offsets}: Groups): Kernel => ([x], out) => {
+    for (let i = 0; i < out.length; i++) {
+      let best = 0;
+      for (let k = 1; k < offsets.length; k++) if (x[starts[i] + offsets[k]] > x[starts[i] + offsets[best]]) best = k;
+      out[i] = best;
+    }
+  },
+  argMin: ({starts, offsets}: Groups): Kernel => ([x], out) => {
+    for (let i = 0; i < out.length; i++) {
+      let best = 0;
+      for (let k = 1; k < offsets.length; k++) if (x[starts[i] + offsets[k]] < x[starts[i] + offsets[best]]) best = k;
+      out[i] = best;
+    }
+  },
+};
+
+function argPrimitive<O extends 'argMax' | 'argMin'>(op: O): Primitive<O> {
   return {
-    evaluate(node) {
-      const {starts, offsets} = groups(node.operands[0].shape, [node.attributes.axis]);
-      return ([x], out) => {
-        for (let i = 0; i < out.length; i++) {
-          let best = 0;
-          for (let k = 1; k < offsets.length; k++) if (better(x[starts[i] + offsets[k]], x[starts[i] + offsets[best]])) best = k;
-          out[i] = best;
-        }
-      };
-    },
+    evaluate: node => argKernels[op](groups(node.operands[0].shape, [node.attributes.axis])),
     tangent: () => undefined,
     dependence: () => 'none',
     batch: (node, [x]) => argExtreme(op, x, node.attributes.axis + 1),
   };
 }
 
-export const argMaxPrimitive = argPrimitive('argMax', (a, b) => a > b);
-export const argMinPrimitive = argPrimitive('argMin', (a, b) => a < b);
+export const argMaxPrimitive = argPrimitive('argMax');
+export const argMinPrimitive = argPrimitive('argMin');
 
 export const cumsumPrimitive: Primitive<'cumsum'> = {
   evaluate(node) {

@@ -38,6 +38,11 @@ export function sigmoid(x: number): number {
   return e / (1 + e);
 }
 
+/** −1, 0 or 1; 0 for what is not a number, as tfjs has it. */
+export function sign(x: number): number {
+  return x > 0 ? 1 : x < 0 ? -1 : 0;
+}
+
 /** To the nearest whole number, halves to the even one (as tfjs rounds). */
 export function roundHalfEven(x: number): number {
   const below = Math.floor(x);
