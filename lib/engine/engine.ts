@@ -11,7 +11,12 @@ export interface Engine {
   readonly name: 'interpreter' | 'wasm' | 'tensor';
   /** Unit roundoff of its arithmetic: tolerances below it are not asked for. */
   readonly epsilon: number;
-  compile(programs: Programs): Executable;
+  compile(programs: Programs, options?: CompileOptions): Executable;
+}
+
+export interface CompileOptions {
+  /** Further buffers beside the programs' own, by name: how many numbers each holds. */
+  readonly extra?: Readonly<Record<string, number>>;
 }
 
 export interface Programs {
@@ -28,7 +33,7 @@ export interface Executable {
 }
 
 /** Sizes of all buffers of programs compiled together; one name, one size. */
-export function bufferSizes(programs: Programs): Map<string, number> {
+export function bufferSizes(programs: Programs, {extra = {}}: CompileOptions = {}): Map<string, number> {
   const sizes = new Map<string, number>();
   const need = (name: string, size: number): void => {
     const known = sizes.get(name);
@@ -39,5 +44,6 @@ export function bufferSizes(programs: Programs): Map<string, number> {
     for (const node of graph.inputs) need(node.attributes.name, node.size);
     for (const output of graph.outputs) need(output.name, output.node.size);
   }
+  for (const [name, size] of Object.entries(extra)) need(name, size);
   return sizes;
 }

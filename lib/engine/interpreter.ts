@@ -4,11 +4,10 @@
  * WebAssembly is forbidden.
  */
 import type {Graph, Node} from '../graph/node.js';
-import {isOp, topological} from '../graph/node.js';
-import {binaryRules} from '../graph/primitives/elementwise.js';
+import {topological} from '../graph/node.js';
 import {primitiveOf} from '../graph/primitives/index.js';
 import type {Kernel} from '../graph/primitives/primitive.js';
-import type {Engine, Executable, Programs} from './engine.js';
+import type {CompileOptions, Engine, Executable, Programs} from './engine.js';
 import {bufferSizes} from './engine.js';
 
 /** One kernel with the arrays it works on. */
@@ -21,9 +20,9 @@ interface Instruction {
 export const interpreter: Engine = {
   name: 'interpreter',
   epsilon: Number.EPSILON,
-  compile(programs: Programs): Executable {
+  compile(programs: Programs, options?: CompileOptions): Executable {
     const buffers = new Map<string, Float64Array>();
-    for (const [name, size] of bufferSizes(programs)) buffers.set(name, new Float64Array(size));
+    for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
     const instructions = new Map<string, readonly Instruction[]>();
     for (const [name, graph] of Object.entries(programs)) instructions.set(name, compileGraph(graph, buffers));
     return {
@@ -119,11 +118,7 @@ function arrayOf(arrays: ReadonlyMap<Node, Float64Array>, node: Node): Float64Ar
 
 /** The nodes whose numbers a node's instruction reads; a repeated scalar beside an array is read in place, not spread out first. */
 function sources(node: Node): readonly Node[] {
-  return hasScalarOperand(node) ? node.operands.map(operand => (isRepeatedScalar(operand) ? operand.operands[0] : operand)) : node.operands;
-}
-
-function hasScalarOperand(node: Node): node is Node<'binary'> {
-  return isOp(node, 'binary') && isRepeatedScalar(node.operands[0]) !== isRepeatedScalar(node.operands[1]);
+  return node.op === 'binary' ? node.operands.map(operand => (isRepeatedScalar(operand) ? operand.operands[0] : operand)) : node.operands;
 }
 
 function isRepeatedScalar(node: Node): boolean {
@@ -131,36 +126,7 @@ function isRepeatedScalar(node: Node): boolean {
 }
 
 function instruction(node: Node, arrays: ReadonlyMap<Node, Float64Array>, out: Float64Array): Instruction {
-  const kernel = hasScalarOperand(node) ? scalarKernel(node, isRepeatedScalar(node.operands[0])) : primitiveOf(node).evaluate(node);
-  return {kernel, operands: sources(node).map(source => arrayOf(arrays, source)), out};
-}
-
-function scalarKernel(node: Node<'binary'>, first: boolean): Kernel {
-  const {fn} = node.attributes;
-  if (fn === 'mul') {
-    return (operands, out) => {
-      const s = operands[first ? 0 : 1][0];
-      const x = operands[first ? 1 : 0];
-      for (let i = 0; i < out.length; i++) out[i] = s * x[i];
-    };
-  }
-  if (fn === 'add') {
-    return (operands, out) => {
-      const s = operands[first ? 0 : 1][0];
-      const x = operands[first ? 1 : 0];
-      for (let i = 0; i < out.length; i++) out[i] = s + x[i];
-    };
-  }
-  const f = binaryRules[fn].value;
-  return first
-    ? ([a, b], out) => {
-        const s = a[0];
-        for (let i = 0; i < out.length; i++) out[i] = f(s, b[i]);
-      }
-    : ([a, b], out) => {
-        const s = b[0];
-        for (let i = 0; i < out.length; i++) out[i] = f(a[i], s);
-      };
+  return {kernel: primitiveOf(node).evaluate(node), operands: sources(node).map(source => arrayOf(arrays, source)), out};
 }
 
 /** The node whose array a value lives in: a reshape shows its operand's. */

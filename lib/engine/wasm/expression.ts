@@ -92,6 +92,31 @@ export class Expressions {
   unary(fn: UnaryName, x: Expression): Expression {
     if (x.kind === 'constant') return this.constant(unaryRules[fn].value(x.value));
     if (fn === 'neg' && x.kind === 'unary' && x.fn === 'neg') return x.x;
+    const zero = (): Expression => this.constant(0);
+    const one = (): Expression => this.constant(1);
+    switch (fn) {
+      case 'square': return this.binary('mul', x, x);
+      case 'reciprocal': return this.binary('div', one(), x);
+      case 'rsqrt': return this.binary('div', one(), this.unary('sqrt', x));
+      case 'relu': return this.binary('maximum', x, zero());
+      case 'positive': return this.binary('greater', x, zero());
+      case 'sign': return this.binary('sub', this.binary('greater', x, zero()), this.binary('less', x, zero()));
+      case 'not': return this.binary('equal', x, zero());
+      case 'nonzero': return this.binary('notEqual', x, zero());
+      case 'isNaN': return this.binary('notEqual', x, x);
+      case 'isInf': return this.binary('equal', this.unary('abs', x), this.constant(Infinity));
+      case 'isFinite': return this.binary('less', this.unary('abs', x), this.constant(Infinity));
+      case 'sigmoid': {
+        // e^−|x| serves both tails: 1/(1 + e⁻ˣ) and eˣ/(1 + eˣ).
+        const e = this.unary('exp', this.unary('neg', this.unary('abs', x)));
+        return this.binary('div', this.select(this.binary('greaterEqual', x, zero()), one(), e), this.binary('add', one(), e));
+      }
+      case 'softplus': {
+        const e = this.unary('exp', this.unary('neg', this.unary('abs', x)));
+        return this.binary('add', this.binary('maximum', x, zero()), this.unary('log1p', e));
+      }
+      default:
+    }
     return this.intern<'unary'>(`${fn} ${x.id}`, id => ({kind: 'unary', id, varies: x.varies, fn, x}));
   }
 
@@ -103,6 +128,7 @@ export class Expressions {
     if (fn === 'add' && b.kind === 'unary' && b.fn === 'neg') return this.binary('sub', a, b.x);
     if (fn === 'mul' && b.kind === 'constant' && b.value === 1) return a;
     if (fn === 'mul' && a.kind === 'constant' && a.value === 1) return b;
+    if (fn === 'floorDiv') return this.unary('floor', this.binary('div', a, b));
     return this.intern<'binary'>(`${fn} ${a.id} ${b.id}`, id => ({kind: 'binary', id, varies: a.varies | b.varies, fn, a, b}));
   }
 

@@ -4,9 +4,10 @@
  * elementwise functions of any rank are one long loop. Where a value is put together from parts
  * (concat, place), an axis is cut there, and each piece has an expression of its own.
  */
+import {full} from '../../graph/build.js';
 import type {Node} from '../../graph/node.js';
 import {isOp, stridesOf} from '../../graph/node.js';
-import {mergeAxes, placeStrides, tableView} from './view.js';
+import {concatRows, mergeAxes, placeStrides, tableView} from './view.js';
 
 /** How a point's value enters the result. */
 export type Combine = 'store' | 'sum' | 'max' | 'min' | 'scatter' | 'scatterAt';
@@ -57,13 +58,15 @@ export function cut(nest: Nest, axis: number, at: number): void {
   nest.axes[axis] = {size, cuts: [...cuts, at].sort((a, b) => a - b)};
 }
 
-/** The nest that computes one stored value. */
-export function nestOf(node: Node): Nest {
-  if (isOp(node, 'sum') || isOp(node, 'max') || isOp(node, 'min')) return reductionNest(node, node.op, node.attributes.axes);
-  if (isOp(node, 'scatter')) return scatterNest(node);
-  if (node.op === 'scatterAt') return flatNest(node, node.operands[0], 'scatterAt');
-  if (isOp(node, 'place') && isSpread(node)) return spreadNest(node);
-  return flatNest(node, node, 'store');
+/** The nests that compute one stored value. */
+export function nestsOf(node: Node): Nest[] {
+  if (isOp(node, 'sum') || isOp(node, 'max') || isOp(node, 'min')) return [reductionNest(node, node.op, node.attributes.axes)];
+  if (isOp(node, 'scatter')) return [scatterNest(node)];
+  if (node.op === 'scatterAt') return [flatNest(node, node.operands[0], 'scatterAt')];
+  if (isOp(node, 'place') && isSpread(node)) return [spreadNest(node)];
+  // Parts are written one by one, each by a nest as simple as the part is.
+  if (isOp(node, 'concat')) return node.operands.map((_, k) => partNest(node, k));
+  return [flatNest(node, node, 'store')];
 }
 
 /** A place whose elements stand apart is written by its operand's elements, over zeros. */
@@ -80,8 +83,26 @@ function flatNest(node: Node, source: Node, combine: Combine): Nest {
   return {axes, roots: [root], flat: combine === 'store'};
 }
 
+function partNest(node: Node<'concat'>, k: number): Nest {
+  const {outer, width, begins, widths} = concatRows(node);
+  const merged = mergeAxes([outer, widths[k]], [widths[k], 1], [width, 1]);
+  const [sourceSteps, resultSteps] = merged.strides;
+  const root: Root = {
+    node, source: node.operands[k], combine: 'store', clear: false,
+    sourceSteps, resultSteps, resultOffset: begins[k], tableSteps: sourceSteps.map(() => 0), table: undefined,
+  };
+  return {axes: merged.shape.map(size => ({size, cuts: []})), roots: [root], flat: true};
+}
+
+/** A reduction of nothing is its first value everywhere. */
+function nothingReduced(node: Node, combine: Combine): Nest {
+  const value = full(combine === 'sum' ? 0 : combine === 'max' ? -Infinity : Infinity, node.shape);
+  return flatNest(node, value, 'store');
+}
+
 function reductionNest(node: Node, combine: Combine, reduced: readonly number[]): Nest {
   const source = node.operands[0];
+  if (source.size === 0) return nothingReduced(node, combine);
   const strides = stridesOf(source.shape);
   const kept = source.shape.map((_, axis) => axis).filter(axis => !reduced.includes(axis));
   const resultStrides = stridesOf(node.shape);

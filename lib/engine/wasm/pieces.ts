@@ -6,7 +6,6 @@
  */
 import type {Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
-import {uniformValue} from '../../graph/build.js';
 import type {Access, AxisIndices} from './access.js';
 import {joinAxes, splitByAxes} from './access.js';
 import type {Expression} from './expression.js';
@@ -14,7 +13,7 @@ import {Expressions} from './expression.js';
 import type {Nest, Root} from './nest.js';
 import {cut, divide} from './nest.js';
 import type {StridedView, TableView} from './view.js';
-import {concatRows, placedAxes, stridedView, tableView} from './view.js';
+import {bare, concatRows, placedAxes, stridedView, tableView} from './view.js';
 
 /** What one result receives at the points of a piece. */
 export interface Assignment {
@@ -76,7 +75,9 @@ const pieceLimit = 16;
 
 export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views: Views): Built | Obstacle {
   const within = new Set(nest.roots.filter(root => root.source === root.node).map(root => root.node));
-  const ownPieces = nest.roots.reduce((most, {node}) => Math.max(most, node.op === 'concat' ? node.operands.length : 1), 1);
+  const dividers: Node[] = [];
+  /** What to store instead where a nest's own result is in its way: what made it too complicated. */
+  const other = (candidates: readonly Node[]): Node | undefined => candidates.find(node => !within.has(node) && !isStored(node));
   for (;;) {
     const expressions = new Expressions();
     const segments = nest.axes.map(segmentsOf);
@@ -87,18 +88,21 @@ export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views
       const builder = new PieceBuilder(nest, box, expressions, wishes, node => isStored(node) && !within.has(node), views);
       pieces.push({segments: choice, sizes: box.map(segment => segment.size), assignments: builder.assignments()});
     }
-    if (wishes.obstacle !== undefined) return {store: wishes.obstacle};
+    if (wishes.obstacle !== undefined) {
+      const store = other([wishes.obstacle, ...dividers]);
+      if (store === undefined) throw new Error(`no loop can be made for ${wishes.obstacle.op}`);
+      return {store};
+    }
     if (wishes.division !== undefined) {
       divide(nest, wishes.division.dim, wishes.division.inner);
+      dividers.unshift(wishes.division.by);
       continue;
     }
     if (wishes.cuts.length === 0) return {pieces, segments};
     for (const {axis, at} of wishes.cuts) cut(nest, axis, at);
     const count = nest.axes.reduce((product, {cuts}) => product * (cuts.length + 1), 1);
-    if (count > Math.max(pieceLimit, 3 * ownPieces)) {
-      const inner = wishes.composed.find(node => !within.has(node));
-      if (inner !== undefined) return {store: inner};
-    }
+    const store = count > pieceLimit ? other(wishes.composed) : undefined;
+    if (store !== undefined) return {store};
   }
 }
 
@@ -113,7 +117,7 @@ function combinations(counts: readonly number[]): number[][] {
 
 /** What stands in the way of building a nest as it is. */
 class Wishes {
-  division: {dim: number; inner: number} | undefined;
+  division: {dim: number; inner: number; by: Node} | undefined;
   readonly cuts: {axis: number; at: number}[] = [];
   /** The compositions that asked for cuts. */
   readonly composed: Node[] = [];
@@ -178,16 +182,12 @@ class PieceBuilder {
     if (isOp(node, 'place')) return this.placed(node, access);
     if (isOp(node, 'gather')) return this.looked(node, access);
     switch (node.op) {
-      case 'constant': {
-        const uniform = uniformValue(node);
-        return uniform !== undefined ? this.make.constant(uniform) : this.make.load(node, access);
-      }
       case 'reshape': return this.value(x, access);
       case 'transpose':
       case 'broadcast':
       case 'slice': return this.viewed(node, access);
       case 'select': return this.make.select(this.value(x, access), this.value(y, access), this.value(z, access));
-      case 'gatherAt': return this.make.loadAt(x, this.value(y, access));
+      case 'gatherAt': return this.make.loadAt(bare(x), this.value(y, access));
       default: throw new Error(`${node.op} is read before it is stored`);
     }
   }
@@ -200,7 +200,7 @@ class PieceBuilder {
   private split(node: Node, access: Access, shape: readonly number[]): AxisIndices | undefined {
     const found = splitByAxes(access, this.sizes, shape);
     if (found === undefined) this.wishes.obstacle ??= node;
-    else if ('dim' in found) this.wishes.division ??= found;
+    else if ('dim' in found) this.wishes.division ??= {...found, by: node};
     else return found;
     return undefined;
   }
@@ -222,7 +222,7 @@ class PieceBuilder {
       const known = view.table[entry.offset];
       return known < 0 ? this.make.constant(0) : this.value(node.operands[0], {offset: at.offset + known, coefficients: at.coefficients});
     }
-    return this.make.lookup(node.operands[0], at, view.table, entry);
+    return this.make.lookup(bare(node.operands[0]), at, view.table, entry);
   }
 
   private part(node: Node<'concat'>, access: Access): Expression {

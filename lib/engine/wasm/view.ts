@@ -6,6 +6,13 @@
 import type {Node, Shape} from '../../graph/node.js';
 import {isOp, sizeOf, stridesOf} from '../../graph/node.js';
 
+/** The value whose storage a node shares: reshapes move nothing. */
+export function bare(node: Node): Node {
+  let found = node;
+  while (found.op === 'reshape') found = found.operands[0];
+  return found;
+}
+
 /** Result axis a of the given size steps through the operand by strides[a], starting from offset. */
 export interface StridedView {
   readonly shape: readonly number[];

@@ -1,0 +1,89 @@
+/**
+ * How each function of one or two numbers is computed: by instructions for one number and for two
+ * at once, by simpler functions, or by calling the very function the interpreter uses (which V8
+ * replaces by its own code where it is `Math.sin` or its like).
+ */
+import type {BinaryName, UnaryName} from '../../graph/node.js';
+import type {Instruction} from './instructions.js';
+
+/** The functions that are left when the composed ones are written out. */
+export type UnaryForm =
+  | {readonly by: 'instruction'; readonly scalar: readonly Instruction[]; readonly vector: readonly Instruction[]}
+  | {readonly by: 'call'}
+  | {readonly by: 'others'; readonly calls: readonly UnaryName[]};
+
+const instruction = (scalar: Instruction, vector: Instruction): UnaryForm => ({by: 'instruction', scalar: [scalar], vector: [vector]});
+const call: UnaryForm = {by: 'call'};
+/** Written out in `expression.ts`; the functions it needs that are calls. */
+const composed = (...calls: UnaryName[]): UnaryForm => ({by: 'others', calls});
+
+export const unaryForms: {readonly [F in UnaryName]: UnaryForm} = {
+  neg: instruction('f64.neg', 'f64x2.neg'),
+  abs: instruction('f64.abs', 'f64x2.abs'),
+  sqrt: instruction('f64.sqrt', 'f64x2.sqrt'),
+  floor: instruction('f64.floor', 'f64x2.floor'),
+  ceil: instruction('f64.ceil', 'f64x2.ceil'),
+  truncate: instruction('f64.trunc', 'f64x2.trunc'),
+  round: instruction('f64.nearest', 'f64x2.nearest'),
+  exp: call,
+  expm1: call,
+  log: call,
+  log1p: call,
+  sin: call,
+  cos: call,
+  tan: call,
+  asin: call,
+  acos: call,
+  atan: call,
+  sinh: call,
+  cosh: call,
+  tanh: call,
+  asinh: call,
+  acosh: call,
+  atanh: call,
+  erf: call,
+  sigmoid: composed('exp'),
+  softplus: composed('exp', 'log1p'),
+  sign: composed(),
+  square: composed(),
+  rsqrt: composed(),
+  reciprocal: composed(),
+  relu: composed(),
+  positive: composed(),
+  isNaN: composed(),
+  isInf: composed(),
+  isFinite: composed(),
+  not: composed(),
+  nonzero: composed(),
+};
+
+export type BinaryForm =
+  | {readonly by: 'instruction'; readonly scalar: Instruction; readonly vector: Instruction}
+  /** A comparison: 1 where it holds, else 0. */
+  | {readonly by: 'comparison'; readonly scalar: Instruction; readonly vector: Instruction}
+  /** Of two truth values. */
+  | {readonly by: 'logic'; readonly scalar: Instruction; readonly vector: Instruction}
+  | {readonly by: 'call'}
+  | {readonly by: 'others'};
+
+export const binaryForms: {readonly [F in BinaryName]: BinaryForm} = {
+  add: {by: 'instruction', scalar: 'f64.add', vector: 'f64x2.add'},
+  sub: {by: 'instruction', scalar: 'f64.sub', vector: 'f64x2.sub'},
+  mul: {by: 'instruction', scalar: 'f64.mul', vector: 'f64x2.mul'},
+  div: {by: 'instruction', scalar: 'f64.div', vector: 'f64x2.div'},
+  maximum: {by: 'instruction', scalar: 'f64.max', vector: 'f64x2.max'},
+  minimum: {by: 'instruction', scalar: 'f64.min', vector: 'f64x2.min'},
+  equal: {by: 'comparison', scalar: 'f64.eq', vector: 'f64x2.eq'},
+  notEqual: {by: 'comparison', scalar: 'f64.ne', vector: 'f64x2.ne'},
+  less: {by: 'comparison', scalar: 'f64.lt', vector: 'f64x2.lt'},
+  lessEqual: {by: 'comparison', scalar: 'f64.le', vector: 'f64x2.le'},
+  greater: {by: 'comparison', scalar: 'f64.gt', vector: 'f64x2.gt'},
+  greaterEqual: {by: 'comparison', scalar: 'f64.ge', vector: 'f64x2.ge'},
+  and: {by: 'logic', scalar: 'i32.and', vector: 'v128.and'},
+  or: {by: 'logic', scalar: 'i32.or', vector: 'v128.or'},
+  pow: {by: 'call'},
+  mod: {by: 'call'},
+  atan2: {by: 'call'},
+  bitwiseAnd: {by: 'call'},
+  floorDiv: {by: 'others'},
+};

@@ -1,0 +1,383 @@
+/**
+ * Code for a nest: counted loops over the segments of its axes, pointers that advance with them,
+ * what does not change hoisted in front, pairs of numbers along one axis with a single last one
+ * where the length is odd. Sums run in the order of the loops; along the vector axis even and odd
+ * points are added apart and joined at the end, so the order is fixed by the shape alone.
+ */
+import type {Body, Local} from './assembler.js';
+import type {Access} from './access.js';
+import type {Advance} from './counting.js';
+import {repeat} from './counting.js';
+import type {Expression} from './expression.js';
+import {children} from './expression.js';
+import type {Nest, Root} from './nest.js';
+import type {Assignment, Built, Piece, Segment} from './pieces.js';
+import type {Address, Surroundings} from './point.js';
+import {PointEmitter} from './point.js';
+
+/** A loop shorter than this along its last axis is not worth pairs. */
+const shortestVector = 2;
+
+/** The partial result of a reduction, apart for single numbers and pairs. */
+interface Accumulator {
+  readonly number: Local;
+  readonly pair: Local | undefined;
+}
+
+/** A pointer that moves with the loops it is made in; `bias` keeps it from passing below zero. */
+interface Pointer {
+  readonly local: Local;
+  readonly bias: number;
+}
+
+const start: {readonly [C in Root['combine']]: number} = {store: 0, scatter: 0, scatterAt: 0, sum: 0, max: -Infinity, min: Infinity};
+
+export interface LoopSurroundings extends Surroundings {
+  /** Pushes nothing, takes nothing: zeroes so many doubles. */
+  zero(body: Body, address: number, count: number): void;
+}
+
+export function emitNest(body: Body, nest: Nest, built: Built, around: LoopSurroundings): void {
+  for (const {node, clear} of nest.roots) {
+    const place = around.place(node);
+    if (clear && 'address' in place) around.zero(body, place.address, node.size);
+  }
+  new NestEmitter(body, nest, built, around).emit();
+}
+
+function isReduction(root: Root): boolean {
+  return root.combine === 'sum' || root.combine === 'max' || root.combine === 'min';
+}
+
+/** The axes from here on are reduced. */
+function reducedFrom(root: Root): number {
+  let axis = root.resultSteps.length;
+  if (!isReduction(root)) return axis;
+  while (axis > 0 && root.resultSteps[axis - 1] === 0) axis--;
+  return axis;
+}
+
+/** Along which axis pairs are formed: the last, or the last one kept where a reduction steps over rows. */
+function chooseVectorAxis(nest: Nest): number {
+  const last = nest.axes.length - 1;
+  if (last < 0) return -1;
+  for (const root of nest.roots) {
+    const kept = reducedFrom(root) - 1;
+    if (kept >= 0 && kept < last && root.sourceSteps[kept] === 1 && root.sourceSteps[last] !== 1 && nest.axes[kept].size >= shortestVector) return kept;
+  }
+  return nest.axes[last].size >= shortestVector ? last : -1;
+}
+
+class NestEmitter {
+  private readonly at: PointEmitter;
+  private readonly vectorAxis: number;
+  private readonly accumulators = new Map<Root, Accumulator>();
+  private readonly pointers = new Map<string, Pointer>();
+  /** Axes with a loop around the code being written. */
+  private moving = 0;
+
+  constructor(private readonly body: Body, private readonly nest: Nest, private readonly built: Built, private readonly around: LoopSurroundings) {
+    this.vectorAxis = chooseVectorAxis(nest);
+    this.at = new PointEmitter(body, around);
+    this.at.vectorAxis = this.vectorAxis;
+    this.at.pointers = {address: (access, base, bytes) => this.address(access, base, bytes)};
+  }
+
+  emit(): void {
+    this.level(0, this.built.pieces, false);
+  }
+
+  // ---------------------------------------------------------------- loops
+
+  private level(axis: number, pieces: readonly Piece[], inPairs: boolean): void {
+    const begun = this.nest.roots.filter(root => isReduction(root) && reducedFrom(root) === axis && axis < this.nest.axes.length);
+    for (const root of begun) this.begin(root, inPairs);
+    if (axis === this.nest.axes.length) {
+      for (const piece of pieces) this.points(piece, inPairs);
+    } else {
+      this.built.segments[axis].forEach((segment, s) => this.segment(axis, segment, pieces.filter(piece => piece.segments[axis] === s), inPairs));
+    }
+    for (const root of begun) this.finish(root, pieces, inPairs);
+  }
+
+  private segment(axis: number, {size}: Segment, pieces: readonly Piece[], inPairs: boolean): void {
+    if (size === 0) return;
+    const paired = axis === this.vectorAxis && size >= shortestVector;
+    const step = paired ? 2 : 1;
+    const trips = Math.floor(size / step);
+    const rest = size - trips * step;
+    const loops = trips > 1 || rest > 0;
+    if (!loops) {
+      this.level(axis + 1, pieces, inPairs || paired);
+      return;
+    }
+    this.at.scope(() => {
+      this.hoist(axis, pieces, paired, inPairs);
+      this.moving |= 1 << axis;
+      const made = this.openPointers(axis, pieces, size);
+      repeat(this.body, trips, made.map(each => ({...each, bytes: each.bytes * step})), () => this.level(axis + 1, pieces, inPairs || paired));
+      if (rest > 0) this.level(axis + 1, pieces, inPairs);
+      for (const {key, local} of made) {
+        this.pointers.delete(key);
+        this.body.release(local);
+      }
+      this.moving &= ~(1 << axis);
+    });
+  }
+
+  // ---------------------------------------------------------------- pointers
+
+  /** The pointers needed inside a loop over an axis: one for each way to move along the axes so far. */
+  private openPointers(axis: number, pieces: readonly Piece[], size: number): NamedAdvance[] {
+    const made = new Map<string, NamedAdvance>();
+    const want = (access: Access, bytes: number): void => {
+      const steps = this.movingSteps(access, bytes, axis);
+      if (steps[axis] === 0) return;
+      const key = steps.join();
+      if (made.has(key)) return;
+      const parent = this.pointers.get(parentKey(steps, axis));
+      const bias = steps[axis] < 0 ? -steps[axis] * (size - 1) : 0;
+      const local = this.body.local('i32');
+      if (parent === undefined) this.body.i32(bias).set(local);
+      else {
+        this.body.get(parent.local);
+        if (bias !== 0) this.body.i32(bias).op('i32.add');
+        this.body.set(local);
+      }
+      made.set(key, {key, local, bytes: steps[axis], fromZero: parent === undefined && bias === 0});
+      this.pointers.set(key, {local, bias: bias + (parent?.bias ?? 0)});
+    };
+    for (const piece of pieces) for (const {access, bytes} of accessesOf(piece)) want(access, bytes);
+    return [...made.values()];
+  }
+
+  /** Bytes the access moves along each axis up to this one that has a loop around the current code. */
+  private movingSteps(access: Access, bytes: number, axis: number): number[] {
+    return access.coefficients.slice(0, axis + 1).map((c, d) => ((this.moving & (1 << d)) !== 0 ? c * bytes : 0));
+  }
+
+  private address(access: Access, base: number, bytes: number): Address {
+    const steps = this.movingSteps(access, bytes, access.coefficients.length - 1);
+    let last = steps.length - 1;
+    while (last >= 0 && steps[last] === 0) last--;
+    const offset = base + bytes * access.offset;
+    if (last < 0) return {pointer: undefined, offset};
+    const pointer = this.pointers.get(steps.slice(0, last + 1).join());
+    if (pointer === undefined) throw new Error('an access has no pointer');
+    return {pointer: pointer.local, offset: offset - pointer.bias};
+  }
+
+  // ---------------------------------------------------------------- invariants
+
+  /** Computes what the loop over this axis does not change, as far as it is used where it does. */
+  private hoist(axis: number, pieces: readonly Piece[], paired: boolean, inPairs: boolean): void {
+    const pairsBelow = paired || (this.vectorAxis > axis && pieces.some(piece => piece.sizes[this.vectorAxis] >= shortestVector));
+    for (const piece of pieces) {
+      let inner = 0;
+      for (let d = axis; d < piece.sizes.length; d++) if (piece.sizes[d] > 1) inner |= 1 << d;
+      const seen = new Set<Expression>();
+      const visit = (e: Expression): void => {
+        if (seen.has(e)) return;
+        seen.add(e);
+        if ((e.varies & inner) === 0) this.at.hoist(e, pairsBelow, inPairs);
+        else children(e).forEach(visit);
+      };
+      for (const {value, position} of piece.assignments) {
+        visit(value);
+        if (position !== undefined) visit(position);
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- points
+
+  private points(piece: Piece, inPairs: boolean): void {
+    const results = piece.assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position]));
+    this.at.point(results, () => {
+      for (const assignment of piece.assignments) this.assign(assignment, inPairs);
+    });
+  }
+
+  private push(e: Expression, inPairs: boolean): void {
+    if (inPairs) this.at.pair(e);
+    else this.at.number(e);
+  }
+
+  private assign(assignment: Assignment, inPairs: boolean): void {
+    const {root, value, target} = assignment;
+    switch (root.combine) {
+      case 'store':
+        this.put(root, target, inPairs, () => this.push(value, inPairs));
+        return;
+      case 'scatter':
+        this.scatter(assignment, inPairs);
+        return;
+      case 'scatterAt':
+        this.scatterAt(assignment, inPairs);
+        return;
+      default:
+    }
+    const accumulator = this.accumulators.get(root);
+    if (accumulator === undefined) {
+      // Every reduced axis has size 1: nothing to reduce.
+      this.put(root, target, inPairs, () => this.push(value, inPairs));
+      return;
+    }
+    const local = inPairs ? accumulator.pair ?? accumulator.number : accumulator.number;
+    this.body.get(local);
+    this.push(value, inPairs);
+    this.body.op(combination(root, inPairs)).set(local);
+  }
+
+  private put(root: Root, target: Access, inPairs: boolean, push: () => void): void {
+    const place = this.around.place(root.node);
+    if ('local' in place) {
+      push();
+      this.body.set(place.local);
+    } else this.at.store(target, place.address, inPairs, push);
+  }
+
+  /** Adds to elements one after another: two of a pair may be the same. */
+  private scatter({root, value, target, entry}: Assignment, inPairs: boolean): void {
+    const {body, at} = this;
+    const base = at.addressOf(root.node);
+    this.eachNumber(value, inPairs, (number, lane) => {
+      const address = body.local('i32');
+      at.pushElementAddress(target, base, lane);
+      const {table} = root;
+      if (table === undefined) {
+        body.set(address);
+        addTo(body, address, number);
+      } else {
+        const offset = body.local('i32');
+        at.pushEntry(table, entry, lane);
+        body.tee(offset).op('i32.add').set(address);
+        if (table.some(position => position < 0)) body.get(offset).i32(0).op('i32.ge_s').if(() => addTo(body, address, number));
+        else addTo(body, address, number);
+        body.release(offset);
+      }
+      body.release(address);
+    });
+  }
+
+  private scatterAt({root, value, position}: Assignment, inPairs: boolean): void {
+    if (position === undefined) throw new Error('a scatterAt without positions');
+    const {body, at} = this;
+    const base = at.addressOf(root.node);
+    const positions: Local[] = [];
+    this.eachNumber(position, inPairs, number => {
+      const kept = body.local('f64');
+      body.get(number).set(kept);
+      positions.push(kept);
+    });
+    this.eachNumber(value, inPairs, (number, lane) => {
+      const where = positions[lane];
+      at.pushInside(where, root.node.size);
+      body.if(() => {
+        const address = body.local('i32');
+        at.pushPositionAddress(where, base);
+        body.set(address);
+        addTo(body, address, number);
+        body.release(address);
+      });
+    });
+    positions.forEach(local => body.release(local));
+  }
+
+  /** Runs code for the number, or each of the pair, with it in a local. */
+  private eachNumber(e: Expression, inPairs: boolean, code: (number: Local, lane: 0 | 1) => void): void {
+    const {body} = this;
+    const number = body.local('f64');
+    if (!inPairs) {
+      this.at.number(e);
+      body.set(number);
+      code(number, 0);
+    } else {
+      const pair = body.local('v128');
+      this.at.pair(e);
+      body.set(pair);
+      for (const lane of [0, 1] as const) {
+        body.get(pair).extractLane(lane).set(number);
+        code(number, lane);
+      }
+      body.release(pair);
+    }
+    body.release(number);
+  }
+
+  // ---------------------------------------------------------------- reductions
+
+  private begin(root: Root, inPairs: boolean): void {
+    const {body} = this;
+    const reducesVector = this.vectorAxis >= reducedFrom(root);
+    const number = body.local(inPairs ? 'v128' : 'f64');
+    const first = start[root.combine];
+    if (inPairs) body.f64x2(first, first).set(number);
+    else body.f64(first).set(number);
+    let pair: Local | undefined;
+    if (reducesVector) {
+      pair = body.local('v128');
+      body.f64x2(first, first).set(pair);
+    }
+    this.accumulators.set(root, {number, pair});
+  }
+
+  private finish(root: Root, pieces: readonly Piece[], inPairs: boolean): void {
+    const {body} = this;
+    const accumulator = this.accumulators.get(root);
+    const target = pieces[0]?.assignments.find(assignment => assignment.root === root)?.target;
+    if (accumulator === undefined || target === undefined) throw new Error('a reduction without points');
+    const {number, pair} = accumulator;
+    this.put(root, target, inPairs, () => {
+      body.get(number);
+      if (pair === undefined) return;
+      const join = combination(root, false);
+      body.get(pair).extractLane(0).get(pair).extractLane(1).op(join, join);
+    });
+    body.release(number);
+    if (pair !== undefined) body.release(pair);
+    this.accumulators.delete(root);
+  }
+}
+
+interface NamedAdvance extends Advance {
+  readonly key: string;
+}
+
+function parentKey(steps: readonly number[], axis: number): string {
+  let last = axis - 1;
+  while (last >= 0 && steps[last] === 0) last--;
+  return steps.slice(0, last + 1).join();
+}
+
+function combination(root: Root, inPairs: boolean): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min' {
+  switch (root.combine) {
+    case 'max': return inPairs ? 'f64x2.max' : 'f64.max';
+    case 'min': return inPairs ? 'f64x2.min' : 'f64.min';
+    default: return inPairs ? 'f64x2.add' : 'f64.add';
+  }
+}
+
+function addTo(body: Body, address: Local, number: Local): void {
+  body.get(address).get(address).memory('f64.load', 0).get(number).op('f64.add').memory('f64.store', 0);
+}
+
+/** Every address a piece uses, with the bytes of an element. */
+function accessesOf(piece: Piece): {access: Access; bytes: number}[] {
+  const list: {access: Access; bytes: number}[] = [];
+  const seen = new Set<Expression>();
+  const visit = (e: Expression): void => {
+    if (seen.has(e)) return;
+    seen.add(e);
+    if (e.kind === 'load' || e.kind === 'lookup') list.push({access: e.access, bytes: 8});
+    if (e.kind === 'lookup') list.push({access: e.entry, bytes: 4});
+    children(e).forEach(visit);
+  };
+  for (const {root, value, target, entry, position} of piece.assignments) {
+    visit(value);
+    if (position !== undefined) visit(position);
+    list.push({access: target, bytes: 8});
+    if (root.table !== undefined) list.push({access: entry, bytes: 4});
+  }
+  return list;
+}

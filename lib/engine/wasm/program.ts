@@ -1,0 +1,121 @@
+/** The function of one program: its steps in order, then the outputs that are not yet in their buffers. */
+import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
+import {isOp} from '../../graph/node.js';
+import type {Body, Local} from './assembler.js';
+import {emitProduct} from './contraction.js';
+import {hostOps} from './host.js';
+import type {Linker} from './link.js';
+import type {LoopSurroundings} from './loops.js';
+import {emitNest} from './loops.js';
+import type {KernelStep, Lowered} from './lower.js';
+import type {Placement} from './memory.js';
+import type {Operand} from './operands.js';
+import {bare} from './view.js';
+import type {Place} from './point.js';
+import {emitArgExtreme, emitCumsum, emitSearchSorted} from './scans.js';
+
+export class ProgramEmitter implements LoopSurroundings {
+  private readonly locals = new Map<Node, Local>();
+
+  constructor(
+    private readonly linker: Linker, private readonly body: Body, private readonly lowered: Lowered, private readonly placement: Placement,
+  ) {}
+
+  emit(): void {
+    for (const step of this.lowered.steps) {
+      if (step.kind === 'loop') emitNest(this.body, step.nest, step.built, this);
+      else this.kernel(step);
+    }
+    this.outputs();
+  }
+
+  // ---------------------------------------------------------------- surroundings of loops
+
+  place(of: Node): Place {
+    if (this.placement.locals.has(of)) {
+      let local = this.locals.get(of);
+      if (local === undefined) this.locals.set(of, (local = this.body.local('f64')));
+      return {local};
+    }
+    return {address: this.addressOf(of)};
+  }
+
+  private addressOf(of: Node): number {
+    if (isOp(of, 'input')) return this.linker.bufferAddress(of.attributes.name);
+    if (isOp(of, 'constant')) return this.linker.constantAddress(of.attributes.values);
+    const output = this.placement.direct.get(of);
+    if (output !== undefined) return this.linker.bufferAddress(output);
+    const offset = this.placement.offsets.get(of);
+    if (offset === undefined) throw new Error(`${of.op} has no place`);
+    return this.linker.sharedAddress(offset);
+  }
+
+  table(table: Int32Array): number {
+    return this.linker.tableAddress(table);
+  }
+
+  call(fn: UnaryName | BinaryName): number {
+    return this.linker.callIndex(fn);
+  }
+
+  zero(body: Body, address: number, count: number): void {
+    this.linker.emitZero(body, address, count);
+  }
+
+  // ---------------------------------------------------------------- kernels
+
+  private operandAddress({of, offset}: Operand): number {
+    return this.addressOf(of) + 8 * offset;
+  }
+
+  private kernel(step: KernelStep): void {
+    const {body} = this;
+    const {node, operands} = step;
+    const to = this.addressOf(node);
+    const from = operands.map(operand => this.operandAddress(operand));
+    if (isOp(node, 'matMul')) this.product(node, operands, to);
+    else if (isOp(node, 'cumsum')) emitCumsum(body, node, from[0], to);
+    else if (isOp(node, 'argMax') || isOp(node, 'argMin')) emitArgExtreme(body, node, from[0], to);
+    else if (isOp(node, 'searchSorted')) emitSearchSorted(body, node, from[0], from[1], to);
+    else if (hostOps.has(node.op)) {
+      body.call(this.linker.hostIndex(step, node.operands.map((operand, i) => ({address: from[i], size: operand.size})), to));
+    } else throw new Error(`no kernel for ${node.op}`);
+  }
+
+  private product(node: Node<'matMul'>, [a, b]: readonly Operand[], to: number): void {
+    const {transposeA, transposeB} = node.attributes;
+    const [batch, m, n] = node.shape;
+    const k = node.operands[0].shape[transposeA ? 1 : 2];
+    const place = (operand: Operand, transposed: boolean): {address: number; batch: number; row: number; column: number} => {
+      const [s, row, column] = operand.strides;
+      return {address: this.operandAddress(operand), batch: s, row: transposed ? column : row, column: transposed ? row : column};
+    };
+    emitProduct(this.body, {batch, m, k, n, a: place(a, transposeA), b: place(b, transposeB), c: {address: to, batch: m * n, row: n, column: 1}});
+  }
+
+  // ---------------------------------------------------------------- outputs
+
+  /**
+   * All outputs change at once: where one takes its value from an input's buffer that another
+   * overwrites (an exchange), that value is set aside first.
+   */
+  private outputs(): void {
+    const {body, linker} = this;
+    const moves: {from: number; to: number; size: number}[] = [];
+    for (const {name, node} of this.lowered.graph.outputs) {
+      const value = bare(node);
+      const to = linker.bufferAddress(name);
+      const place = this.place(value);
+      if ('local' in place) body.i32(0).get(place.local).memory('f64.store', to);
+      else if (place.address !== to) moves.push({from: place.address, to, size: value.size});
+    }
+    const overwritten = new Set(moves.map(({to}) => to));
+    for (const move of moves) {
+      if (!overwritten.has(move.from)) continue;
+      const aside = linker.scratch(8 * move.size);
+      linker.emitCopy(body, move.from, aside, move.size);
+      move.from = aside;
+    }
+    for (const {from, to, size} of moves) linker.emitCopy(body, from, to, size);
+  }
+}

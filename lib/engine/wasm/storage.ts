@@ -1,0 +1,163 @@
+/**
+ * Which values are stored and which are computed where they are read. A value read in one way from
+ * one place is computed there; one read in several ways, or repeated by a broadcast, is computed
+ * once and stored, unless it costs no more than reading it. Whether a stored value then needs memory
+ * at all is settled when loops are joined.
+ */
+import type {Node, Op} from '../../graph/node.js';
+import {isOp, topological} from '../../graph/node.js';
+import {uniformValue} from '../../graph/build.js';
+import {isSpread} from './nest.js';
+import type {Operand} from './operands.js';
+import {contiguousOperand, stridedOperand} from './operands.js';
+import type {Views} from './pieces.js';
+import {bare} from './view.js';
+
+/**
+ * What a primitive is to the loops: given from outside or before; computed point by point; a view;
+ * put together from parts; looked up through a table; written by a nest of its own; or a kernel.
+ */
+export type Kind = 'given' | 'point' | 'view' | 'composed' | 'lookup' | 'nest' | 'kernel';
+
+export const kinds: {readonly [O in Op]: Kind} = {
+  input: 'given',
+  constant: 'given',
+  unary: 'point',
+  binary: 'point',
+  select: 'point',
+  gatherAt: 'point',
+  reshape: 'view',
+  transpose: 'view',
+  broadcast: 'view',
+  slice: 'view',
+  place: 'composed',
+  concat: 'composed',
+  gather: 'lookup',
+  scatter: 'nest',
+  scatterAt: 'nest',
+  sum: 'nest',
+  max: 'nest',
+  min: 'nest',
+  searchSorted: 'kernel',
+  argMax: 'kernel',
+  argMin: 'kernel',
+  cumsum: 'kernel',
+  matMul: 'kernel',
+  solve: 'kernel',
+  cholesky: 'kernel',
+  triangularSolve: 'kernel',
+  lu: 'kernel',
+  luPermutation: 'kernel',
+};
+
+/** A composition of more parts than this is stored: every loop that reads it would have a piece for each part. */
+const partsInPlace = 4;
+
+export interface Storage {
+  /** Values with a storage of their own, operands before users; given ones are not listed. */
+  readonly stored: readonly Node[];
+  isStored(node: Node): boolean;
+  /** The operands of the kernels. */
+  readonly operands: ReadonlyMap<Node, readonly Operand[]>;
+}
+
+/** One way of reading a value: from a stored result, through views. */
+interface Path {
+  readonly id: number;
+  /** Some element is read more than once. */
+  readonly repeats: boolean;
+}
+
+/** More ways than this need not be told apart: two already decide. */
+const pathLimit = 3;
+
+class Paths {
+  private readonly known = new Map<string, Path>();
+
+  private intern(key: string, repeats: boolean): Path {
+    let path = this.known.get(key);
+    if (path === undefined) this.known.set(key, (path = {id: this.known.size, repeats}));
+    return path;
+  }
+
+  from(result: number): Path {
+    return this.intern(`from ${result}`, false);
+  }
+
+  through(path: Path, view: number, repeats: boolean): Path {
+    return this.intern(`${path.id} ${view}`, path.repeats || repeats);
+  }
+}
+
+export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node>, views: Views): Storage {
+  const order = topological(outputs);
+  const ids = new Map(order.map((node, i) => [node, i]));
+  const stored = new Set<Node>([...forced, ...outputs.map(bare)]);
+  const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'given';
+  const operands = new Map<Node, readonly Operand[]>();
+  const readers = new Map<Node, Path[]>();
+  const paths = new Paths();
+  const read = (node: Node, ways: readonly Path[]): void => {
+    const list = readers.get(node) ?? [];
+    if (list.length === 0) readers.set(node, list);
+    for (const way of ways) if (list.length < pathLimit && !list.includes(way)) list.push(way);
+  };
+
+  for (const node of [...order].reverse()) {
+    const kind = kinds[node.op];
+    const ways = readers.get(node) ?? [];
+    if (kind === 'given' || (ways.length === 0 && !stored.has(node))) continue;
+    const id = ids.get(node) ?? -1;
+    if (stored.has(node) || mustStore(node) || worthStoring(node, ways)) {
+      if (node.op !== 'reshape') stored.add(node);
+    }
+    if (kind === 'kernel') {
+      const find = node.op === 'matMul' ? stridedOperand : contiguousOperand;
+      const found = node.operands.map(operand => find(operand, views, isStored));
+      operands.set(node, found);
+      for (const {of} of found) if (kinds[of.op] !== 'given') stored.add(of);
+      continue;
+    }
+    const onwards = stored.has(node) ? [paths.from(id)] : ways;
+    if (isOp(node, 'gather') && views.table(node).table !== undefined) stored.add(bare(node.operands[0]));
+    if (node.op === 'gatherAt') stored.add(bare(node.operands[0]));
+    if (node.op === 'reshape' || kind === 'point' || kind === 'nest') {
+      for (const operand of node.operands) read(operand, onwards);
+    } else {
+      const repeats = node.operands.length === 1 && node.size > node.operands[0].size && node.op !== 'place';
+      for (const operand of node.operands) read(operand, onwards.map(way => paths.through(way, id, repeats)));
+    }
+  }
+  return {stored: order.filter(node => stored.has(node) && kinds[node.op] !== 'given'), isStored, operands};
+}
+
+/** Kinds written by a nest or kernel of their own; a place that leaves gaps is one. */
+function mustStore(node: Node): boolean {
+  const kind = kinds[node.op];
+  return kind === 'nest' || kind === 'kernel' || (isOp(node, 'place') && isSpread(node));
+}
+
+function worthStoring(node: Node, ways: readonly Path[]): boolean {
+  const several = ways.length > 1 || ways.some(way => way.repeats);
+  switch (kinds[node.op]) {
+    case 'point': return node.size === 1 || (several && !isTrivial(node));
+    case 'lookup': return several;
+    case 'composed': return ways.length >= pathLimit || node.operands.length > partsInPlace;
+    default: return false;
+  }
+}
+
+/** No dearer than a load: one cheap operation on at most one given array. */
+function isTrivial(node: Node): boolean {
+  const cheap = (isOp(node, 'unary') && node.attributes.fn === 'neg')
+    || (isOp(node, 'binary') && (node.attributes.fn === 'add' || node.attributes.fn === 'sub' || node.attributes.fn === 'mul'));
+  if (!cheap) return false;
+  const arrays = node.operands.map(belowViews).filter(operand => operand.size > 1 && uniformValue(operand) === undefined);
+  return arrays.length <= 1 && arrays.every(operand => kinds[operand.op] === 'given' || kinds[operand.op] === 'kernel');
+}
+
+function belowViews(node: Node): Node {
+  let found = node;
+  while (kinds[found.op] === 'view') found = found.operands[0];
+  return found;
+}

@@ -1,0 +1,148 @@
+/**
+ * The engine that compiles programs to WebAssembly: one module for all programs compiled together,
+ * fused loops over one memory of fixed size, results in double precision that agree with the
+ * interpreter to rounding. Modules are kept by the programs' structure, so a system built anew
+ * compiles once.
+ */
+import {binaryRules, unaryRules} from '../../graph/primitives/elementwise.js';
+import {hoist} from '../../graph/hoist.js';
+import {graphKey} from '../../graph/key.js';
+import type {BinaryName, Graph, UnaryName} from '../../graph/node.js';
+import {binaryNames} from '../../graph/node.js';
+import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
+import {bufferSizes} from '../engine.js';
+import {bindHostKernel} from './host.js';
+import type {Layout} from './link.js';
+import {link} from './link.js';
+import {lower} from './lower.js';
+
+export interface WasmExecutable extends Executable {
+  readonly memory: WebAssembly.Memory;
+  /** Byte address of a named buffer, for code that works in the same memory. */
+  address(name: string): number;
+  /** The compiled function of a program: calling it is `run(program)` without the look-up. */
+  program(name: string): () => void;
+}
+
+/** A module with no section is enough to know whether modules may be made at all. */
+const emptyModule = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
+let supported: boolean | undefined;
+
+/** Whether WebAssembly is there and allowed (a content security policy may forbid it). */
+export function wasmSupported(): boolean {
+  if (supported === undefined) {
+    try {
+      supported = typeof WebAssembly === 'object' && new WebAssembly.Module(emptyModule) instanceof WebAssembly.Module;
+    } catch {
+      supported = false;
+    }
+  }
+  return supported;
+}
+
+interface Compiled {
+  readonly module: WebAssembly.Module;
+  readonly layout: Layout;
+  /** Programs to run once, when an instance is made. */
+  readonly beginnings: readonly string[];
+}
+
+/** Modules kept, the least recently used given up first: a training loop alternates between a handful of
+ * systems, each with forward, backward and initial programs. */
+const cacheSize = 64;
+const cache = new Map<string, Compiled>();
+
+export interface WasmEngine extends Engine {
+  compile(programs: Programs, options?: CompileOptions): WasmExecutable;
+}
+
+export const wasm: WasmEngine = {
+  name: 'wasm',
+  epsilon: Number.EPSILON,
+  compile: (programs, options = {}) => instantiate(compiled(programs, options)),
+};
+
+function compiled(programs: Programs, options: CompileOptions): Compiled {
+  const key = JSON.stringify([Object.entries(programs).map(([name, graph]) => [name, graphKey(graph)]), options.extra ?? {}]);
+  let found = cache.get(key);
+  if (found !== undefined) cache.delete(key);
+  else found = compileAnew(programs, options);
+  cache.set(key, found);
+  if (cache.size > cacheSize) {
+    for (const oldest of cache.keys()) {
+      cache.delete(oldest);
+      break;
+    }
+  }
+  return found;
+}
+
+function compileAnew(programs: Programs, options: CompileOptions): Compiled {
+  const {bytes, layout, beginnings} = generate(programs, options);
+  return {module: new WebAssembly.Module(bytes), layout, beginnings};
+}
+
+/** The module's bytes and what an instance needs beside them. */
+export function generate(programs: Programs, options: CompileOptions = {}): {bytes: Uint8Array<ArrayBuffer>; layout: Layout; beginnings: string[]} {
+  const parts = new Map<string, Graph>();
+  const beginnings: string[] = [];
+  for (const [name, graph] of Object.entries(programs)) {
+    // What depends on no input is computed once, when an instance is made.
+    const all = new Set(graph.inputs.map(node => node.attributes.name));
+    const {before, each} = hoist(graph, all, `${name}/fixed.`);
+    if (before.outputs.length > 0) {
+      beginnings.push(`${name}/fixed`);
+      parts.set(`${name}/fixed`, before);
+    }
+    parts.set(name, each);
+  }
+  const sizes = bufferSizes(Object.fromEntries(parts));
+  for (const [name, size] of bufferSizes(programs, options)) sizes.set(name, size);
+  const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph)]));
+  return {...link(lowered, sizes), beginnings};
+}
+
+const isBinary = new Set<string>(binaryNames);
+
+function mathFunction(fn: UnaryName | BinaryName): (a: number, b: number) => number {
+  return isBinary.has(fn) ? binaryRules[fn as BinaryName].value : unaryRules[fn as UnaryName].value;
+}
+
+function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
+  const memory = new WebAssembly.Memory({initial: layout.pages, maximum: layout.pages});
+  const instance = new WebAssembly.Instance(module, {
+    env: {memory},
+    math: Object.fromEntries(layout.calls.map(fn => [fn, mathFunction(fn)])),
+    host: Object.fromEntries(layout.hostKernels.map((kernel, i) => [String(i), bindHostKernel(kernel, memory)])),
+  });
+  const functions = new Map<string, () => void>();
+  for (const [program, name] of layout.exports) {
+    const exported = instance.exports[name];
+    if (typeof exported === 'function') functions.set(program, exported as () => void);
+  }
+  const views = new Map<string, Float64Array>();
+  for (const [name, {address, size}] of layout.buffers) views.set(name, new Float64Array(memory.buffer, address, size));
+
+  const program = (name: string): (() => void) => {
+    const found = functions.get(name);
+    if (found === undefined) throw new Error(`no program is called ${name}`);
+    return found;
+  };
+  for (const name of beginnings) program(name)();
+  return {
+    memory,
+    program,
+    run: name => program(name)(),
+    buffer(name) {
+      const found = views.get(name);
+      if (found === undefined) throw new Error(`no buffer is called ${name}`);
+      return found;
+    },
+    find: name => views.get(name),
+    address(name) {
+      const found = layout.buffers.get(name);
+      if (found === undefined) throw new Error(`no buffer is called ${name}`);
+      return found.address;
+    },
+  };
+}
