@@ -1,11 +1,21 @@
 /**
- * Newton's method on a residual that lives in typed arrays. It judges convergence on two scaled
- * quantities together, the next correction and the residual, and never mistakes a stalled iteration
- * for a converged one: where neither can fall further, the residual's own rounding is measured, and
- * only a residual at that level is accepted (equations.md §3).
+ * Newton's method on a residual that lives in typed arrays. An iteration solves for the correction,
+ * goes along it as far as the strategy says, and then solves once more, with the factor at hand, for
+ * the *next* correction: its size is the error that is left, its share of the last one is the rate of
+ * convergence, and as the last correction it is still applied (Deuflhard, Newton Methods for Nonlinear
+ * Problems, §2.1). So an iteration costs one residual and one triangular solve beyond its Jacobian and
+ * factorization, and nothing is allocated.
+ *
+ * Two scales judge convergence, never one alone (equations.md §3): that error against the tolerance,
+ * and the residual against what a correction of the tolerance would leave under the step's *first*
+ * Jacobian: where the model grows without bound the corrections shrink beside it, and only the residual
+ * tells. What is judged is always the whole correction: a damped step that came to a stop does not
+ * count. Where rounding forbids the tolerance, the rounding is measured, and only a residual no larger
+ * than that is accepted.
  */
 import {SingularMatrixError, StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
+import {ResidualNoise} from './noise.js';
 import type {Newton} from './options.js';
 import type {Trial} from './step-length.js';
 
@@ -20,8 +30,8 @@ export interface NonlinearSystem {
   factor(first: boolean): Factor;
   /** Σ_j |J_ij| w_j of the Jacobian last factored; false where it is not at hand (matrix-free). */
   scaleRows(weights: Float64Array, scale: Float64Array): boolean;
-  /** |R(perturbed data) − R| by rows, for a relative perturbation of one unit roundoff: the rounding in R. */
-  measureNoise(noise: Float64Array): void;
+  /** The factor is a Krylov method on products: it costs nothing to renew, and all to solve with. */
+  readonly matrixFree: boolean;
   /** Unit roundoff of the arithmetic in use. */
   readonly epsilon: number;
 }
@@ -41,41 +51,66 @@ export interface NewtonCounters {
 export type IterationObserver = (z: Float64Array, delta: Float64Array, length: number, first: boolean) => void;
 
 /**
- * A correction that shrinks less than this from one iteration to the next, with an old Jacobian, is
- * not worth another iteration with it: at 0.2 a chord iteration still gains 0.7 digits for the cost
- * of one residual and solve, about a third of what a new factorization costs.
+ * Corrections that do not even halve: full Newton squares its error near a root, so with a new Jacobian
+ * this is rounding or a lost iteration, and with an old one it is time for a new one.
  */
-const worthwhileContraction = 0.2;
-
-/** A correction no smaller than this share of the last one, with a new Jacobian, is stagnation: full
- * Newton near a root squares its error, so one that does not halve is at the level of rounding or lost. */
 const stagnation = 0.5;
 
-/** The measured rounding of one perturbation underestimates that of a whole evaluation by a few; 32 covers
- * sums of some hundred terms, and is still far below any residual of consequence. */
-const noiseFactor = 32;
+/**
+ * The estimated error may be this share of the tolerance: errors of many steps add up, and a finite
+ * difference taken through them sees every one (κ of Hairer & Wanner, Solving ODEs II, §IV.8, 0.01 to 0.1).
+ */
+const margin = 0.01;
+
+/**
+ * With 'auto', an old Jacobian is kept while it promises convergence within this many more iterations.
+ * Counted and timed on chains, single oscillators, stiff ode and dense networks: 1 and 2 are best
+ * nearly everywhere and 2 far better where a factorization is dear; from 3 on single oscillators lose.
+ */
+const patience = 2;
+
+/**
+ * Residuals up to this many standard deviations of the measured noise are noise: the largest of a
+ * thousand rows lies at 3.3, and the measurement itself is good to a factor of about 4 (Moré & Wild).
+ */
+const noiseFactor = 14;
+
+/** Where rounding leaves fewer than three digits in z, it is not called convergence. */
+const coarsest = 1e-3;
 
 export class NewtonIteration {
-  readonly history: number[] = [];
   /** The reason of the last failure, where an error stands behind it. */
   cause: StiffgradError | undefined;
-  private readonly delta: Float64Array;
-  private readonly test: Float64Array;
+  private delta: Float64Array;
+  /** The next correction, estimated with the factor at hand. */
+  private next: Float64Array;
   private readonly base: Float64Array;
   private readonly weights: Float64Array;
   private readonly rowScale: Float64Array;
-  private readonly noise: Float64Array;
+  private readonly norms: Float64Array;
+  private recorded = 0;
+  private readonly noise: ResidualNoise;
   private factored: Factor | undefined;
+  /** The factor belongs to the present z. */
+  private fresh = false;
+  /** `delta` holds the correction of the coming iteration already. */
+  private ready = false;
+  private scaled = false;
+  /** Share of |z| that a tolerance may ask for: no less than the arithmetic can hold. */
+  private readonly relative: number;
   private readonly trial: Trial;
+  private readonly evaluate = (): void => this.evaluateResidual();
 
-  constructor(private readonly options: Newton, private readonly system: NonlinearSystem, private readonly counters: NewtonCounters, private readonly direct: boolean) {
+  constructor(private readonly options: Newton, private readonly system: NonlinearSystem, private readonly counters: NewtonCounters) {
     const n = system.z.length;
     this.delta = new Float64Array(n);
-    this.test = new Float64Array(n);
+    this.next = new Float64Array(n);
     this.base = new Float64Array(n);
     this.weights = new Float64Array(n);
     this.rowScale = new Float64Array(n);
-    this.noise = new Float64Array(n);
+    this.norms = new Float64Array((options.iterations ?? options.maxIterations) + 2);
+    this.noise = new ResidualNoise(n);
+    this.relative = Math.max(options.tolerance.relative, 4 * system.epsilon);
     this.trial = (s: number): number => {
       const {base, delta} = this;
       const {z} = system;
@@ -86,6 +121,11 @@ export class NewtonIteration {
     };
   }
 
+  /** ‖R‖₂ at the start of every iteration of the last `find`. */
+  get history(): number[] {
+    return Array.from(this.norms.subarray(0, this.recorded));
+  }
+
   /** Drops the kept factor: the step length or the problem has changed. */
   forget(): void {
     this.factored = undefined;
@@ -94,12 +134,20 @@ export class NewtonIteration {
   /**
    * From the guess in z to the root in z. A linear problem takes one iteration and its test.
    * @param linearized the first iteration belongs to the guess and is not counted
+   * @param observe told of every iteration; the last correction is then a full iteration too, so that
+   *   what is told is all that was done
    */
   find(linearized: boolean, observe?: IterationObserver): NewtonStatus {
-    this.history.length = 0;
+    this.recorded = 0;
     this.cause = undefined;
+    this.ready = false;
+    this.scaled = false;
+    this.rowScale.fill(1);
+    const special = this.system.evaluateFirstResidual !== undefined;
+    if (this.options.jacobian !== 'auto' || special) this.factored = undefined;
+    this.fresh = false;
     try {
-      return this.iterate(linearized, observe);
+      return this.iterate(special, special && linearized, observe);
     } catch (error) {
       // A failed factorization or linear solve is a result of the iteration, with its reason kept.
       if (!(error instanceof StiffgradError)) throw error;
@@ -110,74 +158,120 @@ export class NewtonIteration {
     }
   }
 
-  private iterate(linearized: boolean, observe?: IterationObserver): NewtonStatus {
-    const {options, system, counters, delta, test} = this;
-    const {z, residual} = system;
-    const special = system.evaluateFirstResidual !== undefined;
-    if (options.jacobian !== 'auto' || special) this.factored = undefined;
-    if (system.evaluateFirstResidual !== undefined) {
-      system.evaluateFirstResidual();
-      counters.residualEvaluations++;
-    } else {
-      this.evaluateResidual();
-    }
-    let fresh = false;
-    let haveTest = false;
-    let lastSize = Infinity;
+  /**
+   * @param first the first residual is one of its own: it says nothing of convergence
+   * @param free the first iteration is not counted
+   */
+  private iterate(first: boolean, free: boolean, observe?: IterationObserver): NewtonStatus {
+    const {options, system, counters} = this;
+    const truncated = options.iterations !== undefined;
     const budget = options.iterations ?? options.maxIterations;
-    for (let k = 0, done = 0; done < budget; k++) {
-      const first = k === 0 && special;
-      this.history.push(Math.sqrt(2 * this.merit()));
-      if (!allFinite(residual)) return 'not-finite';
-      let factor = this.factored;
-      if (factor === undefined) {
-        factor = this.refactor(first);
-        fresh = true;
-        haveTest = false;
-      }
-      if (haveTest) delta.set(test);
-      else this.solve(factor, residual, delta);
-      const size = this.scaledSize(delta);
-      const length = this.advance(first, observe);
-      if (!(first && linearized)) {
+    if (first) this.evaluateFirstResidual();
+    else this.evaluateResidual();
+    for (let done = 0; done < budget; first = false, free = false) {
+      const merit = this.note();
+      if (!Number.isFinite(merit) && !allFinite(system.residual)) return 'not-finite';
+      if (merit === 0 && !first && !truncated) return 'converged';
+      const factor = this.factored ?? this.refactor(first);
+      if (!this.ready) this.solve(factor, this.delta);
+      if (!free) {
         counters.newtonIterations++;
         done++;
       }
-      if (length === 0) return this.atRoundoff() ? 'converged' : 'newton-diverged';
-      if (done === options.iterations) return allFinite(z) ? 'converged' : 'not-finite';
-      if (first) this.evaluateResidual();
-      if (!allFinite(residual)) return 'not-finite';
-
-      // The next correction, estimated with the factor at hand, is the error left in z.
-      const quick = this.direct && (options.iterations === undefined || options.jacobian !== 'fresh');
-      if (quick) this.solve(factor, residual, test);
-      const left = quick ? this.scaledSize(test) : size;
-      const small = this.scaledResidual() <= 1;
-      if (options.iterations === undefined && !first && left <= 1 && small) {
-        if (quick) for (let i = 0; i < z.length; i++) z[i] -= test[i];
-        return 'converged';
+      const length = this.advance(first, truncated && done === budget, observe);
+      if (truncated && done === budget) return allFinite(system.z) ? 'converged' : 'not-finite';
+      if (length === 0 || !allFinite(system.residual)) {
+        if (length === 0 && (truncated || this.atRoundoff())) return 'converged';
+        if (this.fresh) return length === 0 ? 'newton-diverged' : 'not-finite';
+        this.retreat();
+        continue;
       }
-      const contraction = left / size;
-      if (options.iterations === undefined && k > 0 && fresh && left > stagnation * lastSize && this.atRoundoff()) return 'converged';
-      lastSize = left;
-      // Keep the Jacobian, or take a new one at the new z.
-      const keep = options.jacobian === 'chord' || (options.jacobian === 'auto' && contraction <= worthwhileContraction);
-      haveTest = quick && keep;
-      fresh = !keep;
-      if (!keep) this.factored = undefined;
+      if (truncated && options.jacobian === 'fresh') {
+        this.discard();
+        continue;
+      }
+      const size = this.scaledSize(this.delta);
+      if (!this.scaled) this.setRowScale(size);
+      const renewed = system.matrixFree && options.jacobian === 'fresh';
+      this.solve(renewed ? this.refactor(false) : factor, this.next);
+      const left = this.scaledSize(this.next);
+      // Of a damped step, or one from a chosen force, the rate is not known: as if it halved.
+      const rate = first || length < 1 ? stagnation : left === 0 ? 0 : left / size;
+      if (!truncated) {
+        if (this.accepts(rate, left)) return this.finish(observe);
+        const stagnated = this.fresh && rate > stagnation && left * this.relative <= coarsest;
+        if (stagnated && this.atRoundoff()) return 'converged';
+        if (!this.fresh && rate >= 1) {
+          this.retreat();
+          continue;
+        }
+      }
+      if (renewed) this.hand(true);
+      else if (length === 1 && this.keeps(rate, left)) this.hand(false);
+      else this.discard();
     }
-    if (options.iterations !== undefined) return 'converged';
-    return this.atRoundoff() ? 'converged' : 'newton-diverged';
+    return truncated || this.atRoundoff() ? 'converged' : 'newton-diverged';
   }
 
-  /** z − sΔ with the strategy's s. The first correction from a chosen force has no residual to compare with: it is taken whole. */
-  private advance(first: boolean, observe?: IterationObserver): number {
+  /**
+   * While corrections shrink, with rate Θ, the error left after the next one is at most 2Θ of it: with
+   * the Jacobian at z₀ kept, errors contract by L‖z − z₀‖ ≈ L‖Δ₀‖, of which Θ = ½L‖Δ₀‖ is the first
+   * observation (Newton–Kantorovich). Corrections that do not shrink must themselves be below the tolerance.
+   */
+  private accepts(rate: number, left: number): boolean {
+    if (rate > stagnation) return this.fresh && left <= 1 && this.scaledResidual() <= 1;
+    return 2 * rate * left <= margin && 2 * rate * this.scaledResidual() <= 1;
+  }
+
+  /** Is the factor good for another iteration? */
+  private keeps(rate: number, left: number): boolean {
+    const {jacobian} = this.options;
+    if (jacobian === 'fresh' || rate > stagnation) return false;
+    return jacobian === 'chord' || left * rate ** patience <= 1;
+  }
+
+  private finish(observe?: IterationObserver): NewtonStatus {
+    const {z} = this.system;
+    if (observe === undefined) {
+      for (let i = 0; i < z.length; i++) z[i] -= this.next[i];
+      return 'converged';
+    }
+    this.solve(this.refactor(false), this.delta);
+    this.counters.newtonIterations++;
+    this.advance(false, true, observe);
+    return 'converged';
+  }
+
+  /** The next correction becomes the coming one, with the factor at hand. */
+  private hand(fresh: boolean): void {
+    const {delta} = this;
+    this.delta = this.next;
+    this.next = delta;
+    this.ready = true;
+    this.fresh = fresh;
+  }
+
+  private discard(): void {
+    this.factored = undefined;
+    this.ready = false;
+  }
+
+  /** An old factor led astray: back to where the iteration began, for a new one there. */
+  private retreat(): void {
+    this.system.z.set(this.base);
+    this.evaluateResidual();
+    this.discard();
+  }
+
+  /** z − sΔ with the strategy's s. A correction that no residual is compared with is taken whole. */
+  private advance(first: boolean, last: boolean, observe?: IterationObserver): number {
     const {options, system, delta, base} = this;
     const {z} = system;
     base.set(z);
     let length = 1;
-    if (first || (options.step.name === 'full' && options.iterations === 1)) {
+    if (first || options.step.name === 'full') {
       for (let i = 0; i < z.length; i++) z[i] -= delta[i];
+      if (!last) this.evaluateResidual();
     } else {
       const size = norm(delta);
       if (size === 0) this.trial(0);
@@ -188,32 +282,37 @@ export class NewtonIteration {
   }
 
   private refactor(first: boolean): Factor {
-    const {system, counters, options} = this;
+    const {system, counters} = this;
     const factor = system.factor(first);
-    counters.jacobianEvaluations++;
-    counters.factorizations++;
+    if (!system.matrixFree || first) {
+      counters.jacobianEvaluations++;
+      counters.factorizations++;
+    }
     this.factored = factor;
-    const {absolute, relative} = options.tolerance;
-    // A tolerance below the arithmetic's own roundoff cannot be met.
-    const share = Math.max(relative, 4 * system.epsilon);
-    for (let i = 0; i < this.weights.length; i++) this.weights[i] = absolute + share * Math.abs(system.z[i]);
-    if (!system.scaleRows(this.weights, this.rowScale)) this.rowScale.fill(this.plainScale(share));
+    this.fresh = true;
     return factor;
   }
 
-  /** Without the matrix: a residual below the tolerance's share of the first one. */
-  private plainScale(share: number): number {
-    return Math.max(this.history[0] * share, this.options.tolerance.absolute * share);
-  }
-
-  private solve(factor: Factor, b: Float64Array, x: Float64Array): void {
-    factor.solve(b, x);
+  private solve(factor: Factor, x: Float64Array): void {
+    factor.solve(this.system.residual, x);
     this.counters.linearIterations += factor.linearIterations;
   }
 
   private evaluateResidual(): void {
     this.system.evaluateResidual();
     this.counters.residualEvaluations++;
+  }
+
+  private evaluateFirstResidual(): void {
+    this.system.evaluateFirstResidual?.();
+    this.counters.residualEvaluations++;
+  }
+
+  /** ½‖R‖², and ‖R‖ into the history. */
+  private note(): number {
+    const merit = this.merit();
+    this.norms[this.recorded++] = Math.sqrt(2 * merit);
+    return merit;
   }
 
   private merit(): number {
@@ -223,47 +322,64 @@ export class NewtonIteration {
     return sum / 2;
   }
 
-  /** The largest component of a correction in units of the tolerance, with z as it is now. */
-  private scaledSize(delta: Float64Array): number {
+  /** A component's tolerance, from its size on either side of the last correction. */
+  private weight(i: number): number {
+    const {base, system, options} = this;
+    return options.tolerance.absolute + this.relative * Math.max(Math.abs(system.z[i]), Math.abs(base[i]));
+  }
+
+  /** The largest component of a correction in units of its tolerance. */
+  private scaledSize(x: Float64Array): number {
     let worst = 0;
-    for (let i = 0; i < delta.length; i++) {
-      const scaled = Math.abs(delta[i]) / this.weights[i];
-      if (!(scaled <= worst)) worst = scaled;
+    for (let i = 0; i < x.length; i++) {
+      const scaled = Math.abs(x[i]) / this.weight(i);
+      if (scaled > worst) worst = scaled;
+      else if (Number.isNaN(scaled)) return Infinity;
     }
     return worst;
   }
 
+  /** What a correction of the tolerance leaves in each row: by the matrix, or by what the first correction, `size` tolerances long, took away. */
+  private setRowScale(size: number): void {
+    const {weights, rowScale, system} = this;
+    this.scaled = true;
+    for (let i = 0; i < weights.length; i++) weights[i] = this.weight(i);
+    if (!system.scaleRows(weights, rowScale)) rowScale.fill(size > 0 ? this.norms[0] / size : 0);
+  }
+
   private scaledResidual(): number {
-    const {residual} = this.system;
+    const {rowScale, system: {residual}} = this;
     let worst = 0;
     for (let i = 0; i < residual.length; i++) {
-      const scaled = residual[i] === 0 ? 0 : Math.abs(residual[i]) / this.rowScale[i];
-      if (!(scaled <= worst)) worst = scaled;
+      const scaled = residual[i] === 0 ? 0 : Math.abs(residual[i]) / rowScale[i];
+      if (scaled > worst) worst = scaled;
+      else if (Number.isNaN(scaled)) return Infinity;
     }
     return worst;
   }
 
   /** The residual is no larger than the rounding in it. */
   private atRoundoff(): boolean {
-    const {system, noise, counters} = this;
+    const {system, noise, rowScale, weights} = this;
     if (!allFinite(system.residual)) return false;
-    system.measureNoise(noise);
-    counters.residualEvaluations += 2;
+    for (let i = 0; i < weights.length; i++) weights[i] = this.weight(i);
+    noise.measure(system.z, system.residual, weights, this.evaluate);
     let floor = 0;
     let worst = 0;
-    for (let i = 0; i < noise.length; i++) {
-      const scale = this.rowScale[i] > 0 ? this.rowScale[i] : 1;
-      floor = Math.max(floor, noise[i] / scale);
+    for (let i = 0; i < rowScale.length; i++) {
+      const scale = rowScale[i] > 0 ? rowScale[i] : 1;
+      floor = Math.max(floor, noise.rows[i] / scale);
       worst = Math.max(worst, Math.abs(system.residual[i]) / scale);
     }
     return worst <= noiseFactor * floor;
   }
 
-  /** Rows with the largest scaled residual, worst first. */
+  /** Rows with the largest scaled residual, worst first; those that are not finite before all others. */
   worstRows(count: number): {row: number; residual: number; scaled: number}[] {
     const {residual} = this.system;
-    return Array.from(residual, (value, row) => ({row, residual: value, scaled: Math.abs(value) / (this.rowScale[row] || 1)}))
-      .sort((a, b) => (Number.isNaN(b.scaled) ? Infinity : b.scaled) - (Number.isNaN(a.scaled) ? Infinity : a.scaled))
+    const size = (scaled: number): number => (Number.isNaN(scaled) ? Infinity : scaled);
+    return Array.from(residual, (value, row) => ({row, residual: value, scaled: size(Math.abs(value) / (this.rowScale[row] || 1))}))
+      .sort((a, b) => (a.scaled === b.scaled ? a.row - b.row : b.scaled - a.scaled))
       .slice(0, count);
   }
 }

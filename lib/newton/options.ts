@@ -7,9 +7,9 @@ import {full} from './step-length.js';
 
 export interface NewtonOptions {
   /**
-   * Converged when the next correction is below absolute + relative·|z| in every component, and the
-   * residual below what such a correction would leave. Defaults 1e-12 and 1e-10: the last correction
-   * is still applied, so the error left is far smaller, and gradients are those of the exact step.
+   * The error left in z, by components: absolute + relative·|z|. Defaults 1e-12 (in the unknown's own
+   * unit; choose it smaller where velocities are) and 1e-12. The estimate is held a hundred times below,
+   * so that gradients and differences between runs see the exact step.
    */
   readonly tolerance?: {readonly absolute?: number; readonly relative?: number};
   /** Default 50: full Newton needs 2–6; damped steps on a hard problem tens. */
@@ -56,7 +56,7 @@ function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]):
 export function newton(options: NewtonOptions = {}): Newton {
   const {tolerance, maxIterations = 50, iterations, jacobian = 'fresh', step = full(), linear = auto(), onFailure = 'throw'} = options;
   return {
-    tolerance: {absolute: positive('tolerance.absolute', tolerance?.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance?.relative ?? 1e-10)},
+    tolerance: {absolute: positive('tolerance.absolute', tolerance?.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance?.relative ?? 1e-12)},
     maxIterations: count('maxIterations', maxIterations),
     iterations: iterations === undefined ? undefined : count('iterations', iterations),
     jacobian: oneOf('jacobian', jacobian, ['fresh', 'chord', 'auto']),

@@ -101,7 +101,7 @@ class TimeLoop {
     if (saved[0] === 0) save();
     for (let n = 0; n < grid.steps; n++) {
       const t = grid.time(n);
-      status = this.step(t, grid.time(n + 1) - t, 0);
+      status = this.step(t, grid.length(n), 0);
       if (status !== 'completed') {
         this.locate(status, n, t);
         break;
@@ -155,8 +155,8 @@ class TimeLoop {
 
   private solve(iteration: NewtonIteration, h: number): NewtonStatus {
     const {forward, prepared, recording} = this;
-    // A kept factor belongs to a step length; h differs by rounding from one grid interval to the next.
-    if (!(Math.abs(h - this.lastStep) <= 1e-9 * h)) iteration.forget();
+    // A kept factor belongs to a step length.
+    if (h !== this.lastStep) iteration.forget();
     this.lastStep = h;
     forward.run('guess');
     if (recording?.iterations === true) this.iterations = [];

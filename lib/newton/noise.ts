@@ -1,0 +1,67 @@
+/**
+ * The rounding in a residual, measured: Moré & Wild, "Estimating computational noise", SIAM J. Sci.
+ * Comput. 33 (2011). Along a line of points so close together that the residual is smooth to rounding,
+ * its third differences hold nothing but noise; scaled by γ₃ they are the noise's standard deviation.
+ * Whatever the cause (cancelling forces, constants, float32), it is in there, and no model of the
+ * arithmetic is needed.
+ */
+
+/** Points along the line, the present one included: three third differences, enough for the order of magnitude that is asked for. */
+const points = 6;
+
+/** γ₃ = (3!)²/6!: the expected square of a third difference of independent noise is σ²/γ₃. */
+const gamma3 = 1 / 20;
+
+export class ResidualNoise {
+  /** The noise in every row, after `measure`. */
+  readonly rows: Float64Array;
+  private readonly start: Float64Array;
+  private readonly kept: Float64Array;
+  private readonly last: Float64Array;
+  private readonly first: Float64Array;
+  private readonly second: Float64Array;
+
+  constructor(n: number) {
+    this.rows = new Float64Array(n);
+    this.start = new Float64Array(n);
+    this.kept = new Float64Array(n);
+    this.last = new Float64Array(n);
+    this.first = new Float64Array(n);
+    this.second = new Float64Array(n);
+  }
+
+  /**
+   * @param spacing of the points in each component: a correction that would not matter. Each component
+   *   takes its own share of it, up or down, so that no row sees a rigid motion.
+   */
+  measure(z: Float64Array, residual: Float64Array, spacing: Float64Array, evaluate: () => void): void {
+    const {rows, start, kept, last, first, second} = this;
+    const n = z.length;
+    start.set(z);
+    kept.set(residual);
+    last.set(residual);
+    rows.fill(0);
+    for (let k = 1; k < points; k++) {
+      for (let i = 0; i < n; i++) z[i] = start[i] + k * spacing[i] * share(i);
+      evaluate();
+      for (let i = 0; i < n; i++) {
+        const d1 = residual[i] - last[i];
+        const d2 = d1 - first[i];
+        const d3 = d2 - second[i];
+        if (k >= 3) rows[i] += d3 * d3;
+        last[i] = residual[i];
+        first[i] = d1;
+        second[i] = d2;
+      }
+    }
+    for (let i = 0; i < n; i++) rows[i] = Math.sqrt((gamma3 * rows[i]) / (points - 3));
+    z.set(start);
+    residual.set(kept);
+  }
+}
+
+/** Between ½ and 1 in size, with changing sign; multiples of the golden ratio fill the interval evenly. */
+function share(i: number): number {
+  const fraction = (i * 0.6180339887498949) % 1;
+  return (i % 2 === 0 ? 0.5 : -0.5) * (1 + fraction);
+}
