@@ -1,5 +1,5 @@
 /** Where values fall among sorted ones: whole numbers, so without a derivative. */
-import {broadcastTo, reshape, searchSorted} from '../build.js';
+import {broadcastTo, reshape, searchSorted, transpose} from '../build.js';
 import type {Node} from '../node.js';
 import type {Primitive} from './primitive.js';
 
@@ -28,11 +28,16 @@ export const searchSortedPrimitive: Primitive<'searchSorted'> = {
   },
   tangent: () => undefined,
   dependence: () => 'none',
-  batch(node, operands, batched, size) {
-    const [sorted, values] = operands.map((x: Node, k) => {
-      const shape = batched[k] ? x.shape.slice(1) : x.shape;
-      return reshape(batched[k] ? x : broadcastTo(x, [size, ...shape]), [size * shape[0], shape[1]]);
-    });
-    return reshape(searchSorted(sorted, values, node.attributes.side), [size, ...node.shape]);
+  /** One table for all copies: their values stand side by side in its rows. Tables of their own become rows. */
+  batch(node, [sorted, values], batched, size) {
+    const {side} = node.attributes;
+    const [rowCount, m] = node.shape;
+    if (!batched[0]) {
+      const beside = reshape(transpose(values, [1, 0, 2]), [rowCount, size * m]);
+      return transpose(reshape(searchSorted(sorted, beside, side), [rowCount, size, m]), [1, 0, 2]);
+    }
+    const copies = batched[1] ? values : broadcastTo(values, [size, ...values.shape]);
+    const asRows = (x: Node): Node => reshape(x, [size * rowCount, x.shape[2]]);
+    return reshape(searchSorted(asRows(sorted), asRows(copies), side), [size, rowCount, m]);
   },
 };
