@@ -1,0 +1,64 @@
+/**
+ * A physical parameter as users give it: numbers (kept in double precision), a tensor or variable
+ * (captured, so tfjs differentiates and trains it), or a function of `params` (so that it can be
+ * identified). Read once when a model is built; its shape meets that of q when the model is traced.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Numeric, Params} from '../lib/index.js';
+import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
+
+export type Coefficient = Numeric | ((params: Params) => tf.Tensor);
+
+/** What the numbers of a coefficient may be. Tensors and functions are not looked into: their values change. */
+export type Sign = 'any' | 'non-negative' | 'positive';
+
+const allowed: {readonly [sign in Sign]: (x: number) => boolean} = {
+  any: x => Number.isFinite(x),
+  'non-negative': x => Number.isFinite(x) && x >= 0,
+  positive: x => Number.isFinite(x) && x > 0,
+};
+
+const demands: {readonly [sign in Sign]: string} = {
+  any: 'finite',
+  'non-negative': 'finite and not negative',
+  positive: 'finite and positive',
+};
+
+/**
+ * The coefficient as a tensor, inside a force or outside.
+ * @param name what it is, for errors: 'spring: stiffness'
+ * @throws OptionError 'bad-coefficient' where a number is not what `sign` asks for, or a function gives no tensor
+ */
+export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'): (params: Params) => tf.Tensor {
+  if (typeof value === 'function') return params => requireTensor(value(params), name);
+  if (value instanceof tf.Tensor) return () => value;
+  if (value === undefined || value === null) throw new OptionError('bad-coefficient', `${name} is missing: give a number, an array, a tensor, or a function of params.`, {name});
+  const {values, shape} = readNumeric(value, name);
+  const bad = values.findIndex(x => !allowed[sign](x));
+  if (bad >= 0) throw new OptionError('bad-coefficient', `${name} must be ${demands[sign]}; ${values.length === 1 ? 'it' : `number ${bad}`} is ${values[bad]}.`, {name, index: bad, value: values[bad]});
+  return () => constantTensor(values, shape);
+}
+
+function requireTensor(value: unknown, name: string): tf.Tensor {
+  if (value instanceof tf.Tensor) return value;
+  throw new OptionError('bad-coefficient', `${name} is a function that returned ${value === undefined ? 'undefined' : typeof value}, not a tensor: is the parameter it reads in options.params?`, {name});
+}
+
+/** Known to be zero when the model is built, so that its term can be left out. */
+export function isZero(value: Coefficient): boolean {
+  return value === 0;
+}
+
+/**
+ * The tensor as it is, once its shape is known to broadcast to `shape` (aligned at the last axis).
+ * @throws ShapeError 'coefficient-shape'
+ */
+export function fitting(tensor: tf.Tensor, shape: readonly number[], name: string, of = 'q'): tf.Tensor {
+  const offset = shape.length - tensor.shape.length;
+  if (offset >= 0 && tensor.shape.every((n, axis) => n === 1 || n === shape[axis + offset])) return tensor;
+  throw new ShapeError(
+    'coefficient-shape',
+    `${name} has shape [${tensor.shape.join(', ')}], which does not broadcast to [${shape.join(', ')}], the shape of ${of}.`,
+    {name, coefficient: [...tensor.shape], expected: [...shape]},
+  );
+}

@@ -1,0 +1,69 @@
+/**
+ * Energies beside forces. A conservative term carries its potential, so that a test can compare the
+ * force with its gradient and a run can watch what it conserves: `simulate(system, …, {observe:
+ * system.energy})` saves the energy in double precision.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {ForceTerm, Mass, MechanicalSystem, Params} from '../lib/index.js';
+import {constantTensor, mechanics, readNumeric, ShapeError} from '../lib/index.js';
+
+/** A potential energy [J] as a scalar tensor. */
+export type Potential = (at: {readonly q: tf.Tensor; readonly params: Params}) => tf.Tensor;
+
+/** An energy of the whole state [J] as a scalar tensor; fits `options.observe`. */
+export type Energy = (at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly params: Params}) => tf.Tensor;
+
+/** A force −∂V/∂q, with V. */
+export interface ConservativeTerm extends ForceTerm {
+  readonly energy: Potential;
+}
+
+/** A system that knows its kinetic and potential energy; dampers and friction lower it, drives change it. */
+export interface SystemWithEnergy extends MechanicalSystem {
+  readonly energy: Energy;
+}
+
+/** A term from its force and its potential. The force must be minus the potential's gradient: nothing checks that. */
+export function conservative(force: ForceTerm, energy: Potential): ConservativeTerm {
+  return Object.assign((at: Parameters<ForceTerm>[0]) => force(at), {energy});
+}
+
+export function isConservative(term: ForceTerm): term is ConservativeTerm {
+  return 'energy' in term && typeof term.energy === 'function';
+}
+
+/** ½ vᵀM(q)v + Σ V: the mechanical energy of a mass and of the conservative ones among the terms. */
+export function mechanicalEnergy({mass, forces}: Pick<MechanicalSystem, 'mass' | 'forces'>): Energy {
+  const potentials = forces.filter(isConservative);
+  return ({q, v, params}) => {
+    const kinetic = tf.mul(0.5, tf.sum(tf.mul(v, massTimes(mass, v, {q, params}))));
+    return potentials.reduce((total, {energy}) => tf.add(total, energy({q, params})), kinetic as tf.Tensor);
+  };
+}
+
+/** `mechanics({mass, forces})` with its mechanical energy. */
+export function withEnergy(mass: Mass, forces: readonly ForceTerm[]): SystemWithEnergy {
+  const system = mechanics({mass, forces});
+  return {...system, energy: mechanicalEnergy(system)};
+}
+
+/**
+ * M w for a mass as `mechanics` takes it: a scalar, one of the shape of w, or a matrix [n, n].
+ * @throws ShapeError 'mass-shape'
+ */
+export function massTimes(mass: Mass, w: tf.Tensor, at: {readonly q: tf.Tensor; readonly params: Params}): tf.Tensor {
+  const m = massTensor(mass, at);
+  if (m.size === 1) return tf.mul(tf.reshape(m, []), w);
+  if (m.shape.length === w.shape.length && m.shape.every((n, axis) => n === w.shape[axis])) return tf.mul(m, w);
+  if (m.shape.length === 2 && m.shape[0] === w.size && m.shape[1] === w.size) {
+    return tf.reshape(tf.matMul(m as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
+  }
+  throw new ShapeError('mass-shape', `mass has shape [${m.shape.join(', ')}]: give a number, one mass a coordinate [${w.shape.join(', ')}], or a matrix [${w.size}, ${w.size}].`, {mass: m.shape, q: w.shape});
+}
+
+function massTensor(mass: Mass, at: {readonly q: tf.Tensor; readonly params: Params}): tf.Tensor {
+  if (typeof mass === 'function') return mass(at);
+  if (mass instanceof tf.Tensor) return mass;
+  const {values, shape} = readNumeric(mass, 'mass');
+  return constantTensor(values, shape);
+}

@@ -1,0 +1,20 @@
+/**
+ * stiffgrad/models: physical and neural terms and whole systems, ready to use. Each is a plain function
+ * that returns a force term for `mechanics({mass, forces})`, or a whole system with its energy. Units
+ * are the user's own, as long as they agree; SI in the examples. Every parameter is a number (kept in
+ * double precision), a tensor or tf.Variable (trained by tfjs), or a function of `params` (identified).
+ */
+export {chain, type ChainSpec} from './chain.js';
+export type {Coefficient} from './coefficient.js';
+export {damper, rayleigh, type RayleighSpec} from './damper.js';
+export {drivenBy, harmonic, ramp, type Drive, type HarmonicSpec, type History, type RampSpec} from './drive.js';
+export {edgeLengths, type Edge, type EdgesSpec} from './edges.js';
+export {conservative, mechanicalEnergy, type ConservativeTerm, type Energy, type Potential, type SystemWithEnergy} from './energy.js';
+export {coulomb, stribeck, type CoulombSpec, type StribeckSpec} from './friction.js';
+export {gravity, standardGravity, type GravitySpec} from './gravity.js';
+export {mlp, type Activation, type Mlp, type MlpSpec} from './mlp.js';
+export {net, type Knot, type Net, type NetSpec} from './net.js';
+export {neuralDissipation, neuralForce, neuralPotential, type Network, type NetworkInput, type NetworkOptions} from './neural.js';
+export {doublePendulum, pendulum, type DoublePendulumSpec, type PendulumSpec} from './pendulum.js';
+export {spring, type CubicElasticity, type Elasticity, type SpringLaw} from './spring.js';
+export {dampers, springs, type DampersSpec, type SpringsSpec} from './springs.js';

@@ -1,0 +1,135 @@
+/**
+ * Networks as terms of a model, beside the physical ones: a free force, one with a potential, one that
+ * only takes energy away. A network sees plain numbers: choose units, or scale inside, so that its
+ * inputs are of order 1.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {ForceTerm, Params} from '../lib/index.js';
+import {OptionError, ShapeError} from '../lib/index.js';
+import type {Coefficient} from './coefficient.js';
+import {coefficient, fitting} from './coefficient.js';
+import type {ConservativeTerm} from './energy.js';
+import {conservative} from './energy.js';
+import type {Mlp} from './mlp.js';
+
+/**
+ * A tf.layers model that is built (its first layer has an inputShape) with one input and one output, an
+ * `mlp`, or a function [rows, features] → [rows, outputs] of one's own. Weights are captured and so
+ * trained by tfjs's optimizers; weights kept in `params` are reached by a function:
+ * `(x, params) => network.apply(x, params.network as Params)`.
+ */
+export type Network = tf.LayersModel | Mlp | ((x: tf.Tensor2D, params: Params) => tf.Tensor);
+
+export type NetworkInput = 'q' | 'v' | 't';
+
+export interface NetworkOptions {
+  /** What the network sees, in this order, flattened and joined. */
+  readonly inputs?: readonly NetworkInput[];
+  /**
+   * false (default): one row with all of q and v, so that every coordinate may act on every other.
+   * true: one row a particle (the first axis of q) with its own q and v, the same network for all; the
+   * Jacobian stays sparse.
+   */
+  readonly shared?: boolean;
+}
+
+type At = Parameters<ForceTerm>[0];
+
+/** The network's outputs [rows, outputs] at a state. */
+type Evaluate = (at: At) => tf.Tensor;
+
+/**
+ * A force from a network: its output, as many numbers as q has, in the shape of q.
+ * @param options.inputs default ['q', 'v']
+ * @param options.scale multiplies the output, a number or broadcasting to q; default 1
+ * @throws OptionError 'bad-network', 'unbuilt-network', 'bad-coefficient'; when traced, ShapeError
+ *   'network-input', 'network-output', 'coefficient-shape'
+ */
+export function neuralForce(network: Network, options: NetworkOptions & {readonly scale?: Coefficient} = {}): ForceTerm {
+  const evaluate = evaluator(network, options, ['q', 'v'], 'neuralForce');
+  const scale = coefficient(options.scale ?? 1, 'neuralForce: scale');
+  return at => {
+    const output = requireOutputs(evaluate(at), at.q.size, 'neuralForce', 'one a coordinate');
+    return tf.mul(fitting(scale(at.params), at.q.shape, 'neuralForce: scale'), tf.reshape(output, at.q.shape));
+  };
+}
+
+/**
+ * A conservative force −∂V/∂q whose potential V(q) is a network's output: one number, or one a
+ * particle where it is shared. Any closed path takes no work, whatever the weights.
+ * @throws OptionError 'bad-network', 'unbuilt-network'; when traced, ShapeError 'network-input', 'network-output'
+ */
+export function neuralPotential(network: Network, options: {readonly shared?: boolean} = {}): ConservativeTerm {
+  const evaluate = evaluator(network, {...options, inputs: ['q']}, ['q'], 'neuralPotential');
+  const energy = (q: tf.Tensor, params: Params): tf.Tensor => {
+    // Only q is an input; v and t are there to be ignored.
+    const output = evaluate({q, v: q, t: tf.scalar(0), params});
+    return tf.sum(requireOutputs(output, output.shape[0], 'neuralPotential', 'one a row'));
+  };
+  return conservative(
+    ({q, params}) => tf.neg(tf.grad(x => energy(x, params))(q)),
+    ({q, params}) => energy(q, params),
+  );
+}
+
+/**
+ * A passive force −L Lᵀ v: the network's n² outputs, n the size of q, are the matrix L. Its power
+ * −|Lᵀv|² is never positive, whatever the weights.
+ * @param options.inputs default ['q']
+ * @throws OptionError 'bad-network', 'unbuilt-network'; when traced, ShapeError 'network-input', 'network-output'
+ */
+export function neuralDissipation(network: Network, options: {readonly inputs?: readonly NetworkInput[]} = {}): ForceTerm {
+  const evaluate = evaluator(network, options, ['q'], 'neuralDissipation');
+  return at => {
+    const n = at.v.size;
+    const factor = tf.reshape(requireOutputs(evaluate(at), n * n, 'neuralDissipation', 'a matrix [n, n]'), [n, n]) as tf.Tensor2D;
+    const velocity = tf.reshape(at.v, [n, 1]) as tf.Tensor2D;
+    return tf.neg(tf.reshape(tf.matMul(factor, tf.matMul(factor, velocity, true)), at.v.shape));
+  };
+}
+
+function evaluator(network: Network, {inputs, shared = false}: NetworkOptions, defaults: readonly NetworkInput[], name: string): Evaluate {
+  const chosen = inputs ?? defaults;
+  const unknown = chosen.find(input => !['q', 'v', 't'].includes(input));
+  if (unknown !== undefined || chosen.length === 0) throw new OptionError('bad-network', `${name}: inputs must be some of 'q', 'v' and 't', not ${JSON.stringify(chosen)}.`, {inputs: chosen});
+  const apply = applier(network, name);
+  return at => apply(features(at, chosen, shared), at.params);
+}
+
+/** [1, all] or, shared, [particles, each]. */
+function features(at: At, inputs: readonly NetworkInput[], shared: boolean): tf.Tensor2D {
+  const rows = shared ? at.q.shape[0] ?? 1 : 1;
+  const parts = inputs.map(input => (input === 't' ? tf.fill([rows, 1], 1).mul(at.t) : tf.reshape(at[input], [rows, at.q.size / rows])));
+  return (parts.length === 1 ? parts[0] : tf.concat(parts, 1)) as tf.Tensor2D;
+}
+
+function requireOutputs(output: tf.Tensor, size: number, name: string, what: string): tf.Tensor {
+  if (output instanceof tf.Tensor && output.size === size) return output;
+  const got = output instanceof tf.Tensor ? `${(output as tf.Tensor).size} numbers, shape [${(output as tf.Tensor).shape.join(', ')}]` : typeof output;
+  throw new ShapeError('network-output', `${name}: the network must give ${size} numbers, ${what}, but gave ${got}.`, {size});
+}
+
+function applier(network: Network, name: string): (x: tf.Tensor2D, params: Params) => tf.Tensor {
+  if (typeof network === 'function') return network;
+  if (isLayersModel(network)) return layersApplier(network, name);
+  if (typeof network?.apply === 'function' && Array.isArray(network.sizes)) return x => network.apply(x);
+  throw new OptionError('bad-network', `${name} takes a tf.layers model, an mlp, or a function of a tensor [rows, features].`);
+}
+
+const isLayersModel = (network: tf.LayersModel | Mlp): network is tf.LayersModel => network instanceof tf.LayersModel;
+
+function layersApplier(model: tf.LayersModel, name: string): (x: tf.Tensor2D) => tf.Tensor {
+  if (!model.built) {
+    throw new OptionError('unbuilt-network', `${name}: the tf.layers model '${model.name}' is not built: give its first layer an inputShape. Weights cannot be made while a force is traced.`);
+  }
+  if (model.inputs.length !== 1 || model.outputs.length !== 1) {
+    throw new OptionError('bad-network', `${name}: the tf.layers model '${model.name}' has ${model.inputs.length} inputs and ${model.outputs.length} outputs; it must have one of each.`);
+  }
+  const [, ...shape] = model.inputs[0].shape;
+  return x => {
+    if (shape.length !== 1 || shape[0] !== x.shape[1]) {
+      throw new ShapeError('network-input', `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], but the state gives it ${x.shape[1]} numbers a row.`, {expected: shape, given: x.shape[1]});
+    }
+    return model.apply(x) as tf.Tensor;
+  };
+}

@@ -1,0 +1,141 @@
+/** Pendulums in minimal coordinates: angles from the downward vertical, in radians. */
+import * as tf from '@tensorflow/tfjs';
+import type {ForceTerm, Mass, Params} from '../lib/index.js';
+import {ShapeError} from '../lib/index.js';
+import type {Coefficient} from './coefficient.js';
+import {coefficient, fitting} from './coefficient.js';
+import {damper} from './damper.js';
+import type {SystemWithEnergy} from './energy.js';
+import {conservative, withEnergy} from './energy.js';
+import {standardGravity} from './gravity.js';
+
+export interface PendulumSpec {
+  /** [length] */
+  readonly length: Coefficient;
+  /** [mass]; default 1. */
+  readonly mass?: Coefficient;
+  /** [length / time²]; default `standardGravity`, in SI. */
+  readonly g?: Coefficient;
+  /** Of the hinge [torque · time]; default 0. */
+  readonly damping?: Coefficient;
+}
+
+/**
+ * A bob on a massless rod: m l² q″ = −m g l sin q − c q′. q is a number, or of any shape: then each
+ * entry is a pendulum of its own, and coefficients are numbers or of the shape of q. The energy is
+ * zero at rest, hanging.
+ * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
+ */
+export function pendulum(spec: PendulumSpec): SystemWithEnergy {
+  const length = coefficient(spec.length, 'pendulum: length', 'positive');
+  const bob = coefficient(spec.mass ?? 1, 'pendulum: mass', 'positive');
+  const g = coefficient(spec.g ?? standardGravity, 'pendulum: g');
+  const inertia: Mass = ({q, params}) => {
+    const product = tf.mul(fitting(bob(params), q.shape, 'pendulum: mass'), tf.square(fitting(length(params), q.shape, 'pendulum: length')));
+    return product.size === 1 ? product : tf.broadcastTo(product, q.shape);
+  };
+  const moment = (params: Params): tf.Tensor => tf.mul(tf.mul(bob(params), g(params)), length(params));
+  const weight = conservative(
+    ({q, params}) => tf.neg(tf.mul(moment(params), tf.sin(q))),
+    ({q, params}) => tf.sum(tf.mul(moment(params), versine(q))),
+  );
+  return withEnergy(inertia, [weight, ...hinge(spec.damping)]);
+}
+
+/** 1 − cos q without cancellation at small angles. */
+const versine = (q: tf.Tensor): tf.Tensor => tf.mul(2, tf.square(tf.sin(tf.mul(0.5, q))));
+
+const hinge = (damping: Coefficient | undefined): ForceTerm[] => (damping === undefined || damping === 0 ? [] : [damper({coefficient: damping})]);
+
+export interface DoublePendulumSpec {
+  /** [2], the upper rod first. */
+  readonly lengths: Coefficient;
+  /** [2]; default [1, 1]. */
+  readonly masses?: Coefficient;
+  /** [length / time²]; default `standardGravity`, in SI. */
+  readonly g?: Coefficient;
+  /** Of the hinges [2] [torque · time], the upper between rod and ground, the lower between the rods; default none. */
+  readonly damping?: Coefficient;
+}
+
+/**
+ * Two bobs on massless rods, the second hung on the first; q = (q₁, q₂) [2] are both angles from the
+ * downward vertical. With δ = q₁ − q₂ the bobs' speeds give
+ *
+ *     T = ½(m₁ + m₂) l₁² q₁′² + ½ m₂ l₂² q₂′² + m₂ l₁ l₂ q₁′ q₂′ cos δ,
+ *     V = (m₁ + m₂) g l₁ (1 − cos q₁) + m₂ g l₂ (1 − cos q₂).
+ *
+ * Lagrange's equations d/dt ∂T/∂q′ − ∂T/∂q = −∂V/∂q: the mass matrix is ∂²T/∂q′²,
+ *
+ *     M = [(m₁ + m₂) l₁²      m₂ l₁ l₂ cos δ]
+ *         [m₂ l₁ l₂ cos δ     m₂ l₂²        ]
+ *
+ * and with c = m₂ l₁ l₂ sin δ, since dM₁₂/dt = −c(q₁′ − q₂′), ∂T/∂q₁ = −c q₁′q₂′ and ∂T/∂q₂ = c q₁′q₂′,
+ *
+ *     −M′ q′ + ∂T/∂q = (c(q₁′ − q₂′)q₂′ − c q₁′q₂′,  c(q₁′ − q₂′)q₁′ + c q₁′q₂′) = (−c q₂′²,  c q₁′²),
+ *
+ * the inertia terms that stand in the force. The energy T + V is zero at rest, hanging.
+ * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'double-pendulum-shape' when traced
+ */
+export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy {
+  const lengths = pair(spec.lengths, 'doublePendulum: lengths', 'positive');
+  const masses = pair(spec.masses ?? [1, 1], 'doublePendulum: masses', 'positive');
+  const gravity = coefficient(spec.g ?? standardGravity, 'doublePendulum: g');
+  /** (m₁ + m₂) l₁², m₂ l₁ l₂ and m₂ l₂². */
+  const inertias = (params: Params): {upper: tf.Tensor; mixed: tf.Tensor; lower: tf.Tensor} => {
+    const [l1, l2] = lengths(params);
+    const [m1, m2] = masses(params);
+    return {upper: tf.mul(tf.add(m1, m2), tf.square(l1)), mixed: tf.mul(m2, tf.mul(l1, l2)), lower: tf.mul(m2, tf.square(l2))};
+  };
+  const mass: Mass = ({q, params}) => {
+    const [q1, q2] = angles(q);
+    const {upper, mixed, lower} = inertias(params);
+    const coupling = tf.mul(mixed, tf.cos(tf.sub(q1, q2)));
+    return tf.reshape(tf.stack([upper, coupling, coupling, lower]), [2, 2]);
+  };
+  const inertial: ForceTerm = ({q, v, params}) => {
+    const [q1, q2] = angles(q);
+    const [v1, v2] = angles(v);
+    const c = tf.mul(inertias(params).mixed, tf.sin(tf.sub(q1, q2)));
+    return tf.stack([tf.neg(tf.mul(c, tf.square(v2))), tf.mul(c, tf.square(v1))]);
+  };
+  /** g ((m₁ + m₂) l₁, m₂ l₂), [2]. */
+  const moments = (params: Params): tf.Tensor => {
+    const [l1, l2] = lengths(params);
+    const [m1, m2] = masses(params);
+    return tf.mul(fitting(gravity(params), [], 'doublePendulum: g', 'a number'), tf.stack([tf.mul(tf.add(m1, m2), l1), tf.mul(m2, l2)]));
+  };
+  const weight = conservative(
+    ({q, params}) => tf.neg(tf.mul(moments(params), tf.sin(q))),
+    ({q, params}) => tf.sum(tf.mul(moments(params), versine(q))),
+  );
+  return withEnergy(mass, [inertial, weight, ...hinges(spec.damping)]);
+}
+
+/** Two numbers, each a scalar tensor. */
+function pair(value: Coefficient, name: string, sign: 'positive' | 'non-negative'): (params: Params) => [tf.Tensor, tf.Tensor] {
+  const read = coefficient(value, name, sign);
+  return params => {
+    const both = tf.broadcastTo(fitting(read(params), [2], name, 'a pair'), [2]);
+    return entries(both);
+  };
+}
+
+const entries = (x: tf.Tensor): [tf.Tensor, tf.Tensor] => [tf.reshape(tf.slice(x, [0], [1]), []), tf.reshape(tf.slice(x, [1], [1]), [])];
+
+function angles(q: tf.Tensor): [tf.Tensor, tf.Tensor] {
+  if (q.shape.length === 1 && q.shape[0] === 2) return entries(q);
+  throw new ShapeError('double-pendulum-shape', `doublePendulum: q has shape [${q.shape.join(', ')}]; it is the two angles, [2].`, {q: q.shape});
+}
+
+/** The gradient of −½c₁q₁′² − ½c₂(q₂′ − q₁′)². */
+function hinges(damping: Coefficient | undefined): ForceTerm[] {
+  if (damping === undefined || damping === 0) return [];
+  const coefficients = pair(damping, 'doublePendulum: damping', 'non-negative');
+  return [({v, params}) => {
+    const [c1, c2] = coefficients(params);
+    const [v1, v2] = angles(v);
+    const lower = tf.mul(c2, tf.sub(v2, v1));
+    return tf.stack([tf.sub(lower, tf.mul(c1, v1)), tf.neg(lower)]);
+  }];
+}

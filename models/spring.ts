@@ -1,0 +1,87 @@
+/** Springs of single coordinates, and the law that every spring here follows. */
+import * as tf from '@tensorflow/tfjs';
+import type {Params} from '../lib/index.js';
+import {OptionError} from '../lib/index.js';
+import type {Coefficient} from './coefficient.js';
+import {coefficient, fitting, isZero} from './coefficient.js';
+import type {ConservativeTerm} from './energy.js';
+import {conservative} from './energy.js';
+
+/**
+ * How a spring answers its elongation e, elementwise: its tension, and the energy stored, of which the
+ * tension is the derivative. A rope that pulls and does not push, for one:
+ * `{tension: e => tf.mul(k, tf.relu(e)), energy: e => tf.mul(k / 2, tf.square(tf.relu(e)))}`.
+ */
+export interface SpringLaw {
+  /** [force], of the shape of the elongation; positive pulls. */
+  tension(elongation: tf.Tensor, params: Params): tf.Tensor;
+  /** [force · length], of the shape of the elongation. */
+  energy(elongation: tf.Tensor, params: Params): tf.Tensor;
+}
+
+export interface CubicElasticity {
+  /** k [force / length]; negative is a spring that buckles (Duffing's double well, with `cubic` < 0). */
+  readonly stiffness: Coefficient;
+  /** c [1 / length²] of the tension k(e + c e³); default 0, a linear spring. k c > 0 hardens, k c < 0 softens. */
+  readonly cubic?: Coefficient;
+}
+
+/** A linear or cubic spring, or a law of one's own. */
+export type Elasticity = CubicElasticity | {readonly law: SpringLaw};
+
+/** A law, and the ratio of tension to elongation as a function of the elongation's square, where that is known: it has no kink at zero. */
+export interface ResolvedLaw extends SpringLaw {
+  secant?(square: tf.Tensor, params: Params): tf.Tensor;
+}
+
+/**
+ * The law k(e + c e³) with the energy k(e²/2 + c e⁴/4), or the user's own.
+ * @throws OptionError 'bad-spring' where neither or both are given
+ */
+export function springLaw(elasticity: Elasticity, name: string): ResolvedLaw {
+  const {law, stiffness, cubic} = elasticity as Partial<CubicElasticity> & {readonly law?: SpringLaw};
+  if ((law === undefined) === (stiffness === undefined)) throw new OptionError('bad-spring', `${name} takes either a stiffness (and cubic) or a law {tension, energy}.`);
+  if (law !== undefined) {
+    if (typeof law.tension !== 'function' || typeof law.energy !== 'function') throw new OptionError('bad-spring', `${name}: law needs two functions of the elongation, tension and energy.`);
+    return law;
+  }
+  const k = fitted(coefficient(stiffness as Coefficient, `${name}: stiffness`), `${name}: stiffness`);
+  if (cubic === undefined || isZero(cubic)) {
+    return {
+      tension: (e, params) => tf.mul(k(e, params), e),
+      energy: (e, params) => tf.mul(k(e, params), tf.mul(0.5, tf.square(e))),
+      secant: k,
+    };
+  }
+  const c = fitted(coefficient(cubic, `${name}: cubic`), `${name}: cubic`);
+  const secant: Fitted = (square, params) => tf.mul(k(square, params), tf.add(1, tf.mul(c(square, params), square)));
+  return {
+    tension: (e, params) => tf.mul(secant(tf.square(e), params), e),
+    energy: (e, params) => {
+      const square = tf.square(e);
+      return tf.mul(k(e, params), tf.mul(square, tf.add(0.5, tf.mul(tf.mul(0.25, c(e, params)), square))));
+    },
+    secant,
+  };
+}
+
+type Fitted = (elongation: tf.Tensor, params: Params) => tf.Tensor;
+
+function fitted(read: (params: Params) => tf.Tensor, name: string): Fitted {
+  return (elongation, params) => fitting(read(params), elongation.shape, name, 'the elongations');
+}
+
+/**
+ * A spring to ground on every coordinate: f = −k(e + c e³), e = q − rest. Each coefficient is a number
+ * or broadcasts to q; a stiffness of 0 leaves a coordinate free.
+ * @throws OptionError 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
+ */
+export function spring(spec: Elasticity & {readonly rest?: Coefficient}): ConservativeTerm {
+  const law = springLaw(spec, 'spring');
+  const rest = coefficient(spec.rest ?? 0, 'spring: rest');
+  const elongation = (q: tf.Tensor, params: Params): tf.Tensor => tf.sub(q, fitting(rest(params), q.shape, 'spring: rest'));
+  return conservative(
+    ({q, params}) => tf.neg(law.tension(elongation(q, params), params)),
+    ({q, params}) => tf.sum(law.energy(elongation(q, params), params)),
+  );
+}

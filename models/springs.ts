@@ -1,0 +1,103 @@
+/** Springs and dampers between particles, on a line ([particles]) or in space ([particles, dim]). */
+import * as tf from '@tensorflow/tfjs';
+import type {ForceTerm, Params} from '../lib/index.js';
+import type {Coefficient} from './coefficient.js';
+import {coefficient, fitting, isZero} from './coefficient.js';
+import type {Edges, EdgesSpec} from './edges.js';
+import {readEdges} from './edges.js';
+import type {ConservativeTerm} from './energy.js';
+import {conservative} from './energy.js';
+import type {Elasticity, ResolvedLaw} from './spring.js';
+import {springLaw} from './spring.js';
+
+/** Stiffness, cubic and rest length are one number for all edges or [edges]. */
+export type SpringsSpec = EdgesSpec & Elasticity & {
+  /** [length]; default 0. See `edgeLengths` for springs that are unstressed in a given place. */
+  readonly restLength?: Coefficient;
+};
+
+/**
+ * Springs along edges. In space edge [i, j] has the elongation |x_j − x_i| − L and pulls its ends
+ * together along itself. On a line the elongation is x_j − x_i − L, with its sign: particles may pass
+ * one another, and the order of i and j matters where L ≠ 0.
+ *
+ * In space a spring whose ends meet has no direction, and its force no derivative there, unless it is
+ * linear or cubic with `restLength: 0` written as a number. Across a straight unstressed net in space
+ * springs have no stiffness: an equilibrium cannot be sought from there (SingularMatrixError), a
+ * motion can.
+ *
+ * @throws OptionError 'bad-edge', 'bad-coefficient', 'bad-spring'; when traced, OptionError
+ *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
+ */
+export function springs(spec: SpringsSpec): ConservativeTerm {
+  const edges = readEdges(spec, 'springs');
+  const law = springLaw(spec, 'springs');
+  const rest = restLengths(spec.restLength, edges);
+  const pulled = spec.restLength === undefined || isZero(spec.restLength) ? pullsFromZero(law) : pulls(law, rest);
+  return conservative(
+    ({q, params}) => edges.assemble(pulled(edges.separation(q, params), params), q, params),
+    ({q, params}) => tf.sum(law.energy(tf.sub(lengths(edges.separation(q, params)), rest(params)), params)),
+  );
+}
+
+function restLengths(value: Coefficient | undefined, edges: Edges): (params: Params) => tf.Tensor {
+  const rest = coefficient(value ?? 0, 'springs: restLength');
+  return params => fitting(rest(params), [edges.count], 'springs: restLength', 'the edges');
+}
+
+type Pull = (separation: tf.Tensor, params: Params) => tf.Tensor;
+
+/** The tension of every edge as a vector along it. */
+function pulls(law: ResolvedLaw, rest: (params: Params) => tf.Tensor): Pull {
+  return (d, params) => {
+    if (d.shape.length === 1) return law.tension(tf.sub(d, rest(params)), params);
+    const length = lengths(d);
+    return tf.mul(column(tf.div(law.tension(tf.sub(length, rest(params)), params), length)), d);
+  };
+}
+
+/** As `pulls` with rest length 0, smooth where the ends meet if the law allows it. */
+function pullsFromZero(law: ResolvedLaw): Pull {
+  const {secant} = law;
+  if (secant === undefined) return pulls(law, () => tf.scalar(0));
+  return (d, params) => (d.shape.length === 1 ? law.tension(d, params) : tf.mul(column(edgewise(secant, d, params)), d));
+}
+
+/** A function of squared lengths, [edges], also where it is one number for all. */
+function edgewise(f: Pull, d: tf.Tensor, params: Params): tf.Tensor {
+  return tf.broadcastTo(f(squaredLengths(d), params), [d.shape[0]]);
+}
+
+const squaredLengths = (d: tf.Tensor): tf.Tensor => tf.sum(tf.square(d), 1);
+
+/** On a line the separation itself, with its sign. */
+const lengths = (d: tf.Tensor): tf.Tensor => (d.shape.length === 1 ? d : tf.sqrt(squaredLengths(d)));
+
+const column = (x: tf.Tensor): tf.Tensor => tf.reshape(x, [x.size, 1]);
+
+/** The coefficient is one number for all edges or [edges]. */
+export interface DampersSpec extends EdgesSpec {
+  /** c [force · time / length], not negative. */
+  readonly coefficient: Coefficient;
+}
+
+/**
+ * Viscous dampers along edges: each resists the rate at which its own length changes,
+ * c · u·(v_j − v_i) along the direction u of the edge, so that momentum and angular momentum are kept
+ * and a rigid motion is free. In space ends that meet have no direction.
+ *
+ * @throws OptionError 'bad-edge', 'bad-coefficient'; when traced, OptionError 'edge-out-of-range',
+ *   ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
+ */
+export function dampers(spec: DampersSpec): ForceTerm {
+  const edges = readEdges(spec, 'dampers');
+  const read = coefficient(spec.coefficient, 'dampers: coefficient', 'non-negative');
+  return ({q, v, params}) => {
+    const c = fitting(read(params), [edges.count], 'dampers: coefficient', 'the edges');
+    const rate = edges.velocity(q, v, params);
+    if (rate.shape.length === 1) return edges.assemble(tf.mul(c, rate), q, params);
+    const d = edges.separation(q, params);
+    const along = tf.div(tf.sum(tf.mul(d, rate), 1), squaredLengths(d));
+    return edges.assemble(tf.mul(column(tf.mul(c, along)), d), q, params);
+  };
+}
