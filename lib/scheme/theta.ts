@@ -52,27 +52,36 @@ function kinematics({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor {
   return tf.add(x.q, tf.mul(h, blend(beta, () => x.v, () => v)));
 }
 
-/** The end of a step; `gain` is v⁺ − v, from the unknown itself where that does not round v⁺ first. */
+/** The end of a step, from the unknown. */
 interface End {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
+  /** v⁺ − v, taken from the unknown where that does not round v⁺ first. */
   readonly gain: tf.Tensor;
+  /** (v⁺ − v)/h, where that is the unknown. */
+  readonly mean?: tf.Tensor;
 }
 
-/** M(v⁺ − v) − h f, with M at the position that weighs q and q⁺ as the velocities are weighed. */
-function balance(scheme: Blend, {x, t, h, force, mass}: StepPoint, {q, v, gain}: End): tf.Tensor {
+/**
+ * M(v⁺ − v) − h f, or that over h where the mean acceleration is the unknown, with M at the position
+ * that weighs q and q⁺ as the velocities are weighed.
+ */
+function balance(scheme: Blend, {x, t, h, force, mass}: StepPoint, {q, v, gain, mean}: End): tf.Tensor {
   const applied = scheme.midpoint === true
     ? force(middle(x.q, q), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
     : blend(scheme.alpha, () => force(x.q, x.v, t), () => force(q, v, tf.add(t, h)));
   const where = blend(scheme.beta, () => x.q, () => q);
-  return tf.sub(mass(where, gain), tf.mul(h, applied));
+  return mean === undefined ? tf.sub(mass(where, gain), tf.mul(h, applied)) : tf.sub(mass(where, mean), applied);
 }
 
-/** v⁺ − v from the unknown, and the unknown from v⁺. */
-const gained: {readonly [U in VelocityUnknown]: (z: tf.Tensor, at: StepPoint) => tf.Tensor} = {
-  velocity: (z, {x}) => tf.sub(z, x.v),
-  increment: z => z,
-  acceleration: (z, {h}) => tf.mul(h, z),
+/** The velocities of a step from its unknown, and the unknown from v⁺. */
+const velocities: {readonly [U in VelocityUnknown]: (z: tf.Tensor, at: StepPoint) => Omit<End, 'q'>} = {
+  velocity: (v, {x}) => ({v, gain: tf.sub(v, x.v)}),
+  increment: (gain, {x}) => ({v: tf.add(x.v, gain), gain}),
+  acceleration: (mean, {x, h}) => {
+    const gain = tf.mul(h, mean);
+    return {v: tf.add(x.v, gain), gain, mean};
+  },
 };
 const toUnknown: {readonly [U in VelocityUnknown]: (v: tf.Tensor, at: StepPoint) => tf.Tensor} = {
   velocity: v => v,
@@ -101,17 +110,16 @@ const trendBlock = (scheme: Blend, trend: () => tf.Tensor): Blocks => (scheme.gu
 function condensed(scheme: Blend): Formulation {
   const unknown = scheme.unknown ?? 'velocity';
   const end = (z: Blocks, at: StepPoint): End => {
-    const gain = gained[unknown](z[unknown], at);
-    const v = unknown === 'velocity' ? z[unknown] : tf.add(at.x.v, gain);
-    const q = kinematics(scheme, at, v);
-    return {q: at.defect === undefined ? q : tf.add(q, at.defect.q), v, gain};
+    const moved = velocities[unknown](z[unknown], at);
+    const q = kinematics(scheme, at, moved.v);
+    return {...moved, q: at.defect === undefined ? q : tf.add(q, at.defect.q)};
   };
   return {
     unknown: [unknown],
     residual: (z, at) => ({[unknown]: balance(scheme, at, end(z, at))}),
     update: (z, at) => {
-      const {q, v, gain} = end(z, at);
-      return {q, v, ...trendBlock(scheme, () => tf.div(gain, at.h))};
+      const {q, v, gain, mean} = end(z, at);
+      return {q, v, ...trendBlock(scheme, () => mean ?? tf.div(gain, at.h))};
     },
     guess: (at): Guess => {
       const {v, q, frozen} = guessedEnd(scheme, at);
@@ -126,7 +134,7 @@ function condensed(scheme: Blend): Formulation {
 function coupled(scheme: Blend): Formulation {
   return {
     unknown: ['q', 'v'],
-    residual: ({q, v}, at) => ({q: tf.sub(q, kinematics(scheme, at, v)), v: balance(scheme, at, {q, v, gain: tf.sub(v, at.x.v)})}),
+    residual: ({q, v}, at) => ({q: tf.sub(q, kinematics(scheme, at, v)), v: balance(scheme, at, {q, ...velocities.velocity(v, at)})}),
     update: ({q, v}, at) => ({q, v, ...trendBlock(scheme, () => tf.div(tf.sub(v, at.x.v), at.h))}),
     guess: (at): Guess => {
       const {v, q, frozen} = guessedEnd(scheme, at);
@@ -163,7 +171,7 @@ function checkName(scheme: Blend, option: 'form' | 'guess' | 'unknown', allowed:
 function blended(scheme: Blend): Scheme {
   checkName(scheme, 'form', ['condensed', 'coupled']);
   checkName(scheme, 'guess', ['rest', 'current', 'consistent', 'linearized', 'extrapolated']);
-  checkName(scheme, 'unknown', Object.keys(gained));
+  checkName(scheme, 'unknown', Object.keys(velocities));
   if (scheme.form === 'coupled' && (scheme.unknown ?? 'velocity') !== 'velocity') {
     throw new OptionError('bad-scheme', `${scheme.name}: the coupled form has the unknown (q, v); unknown '${scheme.unknown}' needs form 'condensed'.`);
   }

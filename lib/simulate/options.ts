@@ -47,6 +47,8 @@ export interface Grid {
   readonly steps: number;
   /** time(0) … time(steps) */
   time(n: number): number;
+  /** Of the step from time(n): dt itself, not a difference of times, which rounds it where t ≫ dt. */
+  length(n: number): number;
 }
 
 export interface RunOptions {
@@ -64,6 +66,9 @@ export interface RunOptions {
 
 /** A grid time is met within this share of a step: rounding of t0 + n·dt over 10⁶ steps stays below it. */
 const gridSlack = 1e-6;
+
+/** The rounding of a difference of two times, as a share of the larger: a half for each time, product and sum. */
+const timeRounding = 4 * Number.EPSILON;
 
 /** @throws OptionError 'bad-time', 'bad-save' or 'unknown-option' */
 export function readOptions(options: SimulateOptions, t0: number): RunOptions {
@@ -90,12 +95,14 @@ function readGrid({dt, steps, t1}: SimulateOptions, t0: number): Grid {
   if ((steps === undefined) === (t1 === undefined)) throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
   if (steps !== undefined) {
     if (!Number.isInteger(steps) || steps < 0) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${steps}.`, {steps});
-    return {t0, dt, steps, time: n => t0 + n * dt};
+    return {t0, dt, steps, time: n => t0 + n * dt, length: () => dt};
   }
   const end = t1 as number;
   if (!(end >= t0) || !Number.isFinite(end)) throw new OptionError('bad-time', `t1 = ${end} lies before the start t = ${t0}, or is not finite.`, {t1: end, t: t0});
   const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
-  return {t0, dt, steps: count, time: n => (n === count ? end : t0 + n * dt)};
+  const left = end - (t0 + (count - 1) * dt);
+  const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
+  return {t0, dt, steps: count, time: n => (n === count ? end : t0 + n * dt), length: n => (n === count - 1 && !whole ? left : dt)};
 }
 
 function savedSteps(saveAt: SaveAt, grid: Grid): Int32Array {
@@ -109,13 +116,15 @@ function savedSteps(saveAt: SaveAt, grid: Grid): Int32Array {
 }
 
 function savedTimes(times: readonly number[], grid: Grid): Int32Array {
-  return Int32Array.from(times, (time, i) => {
-    if (i > 0 && !(time > times[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${time} after ${times[i - 1]}.`, {index: i});
+  const saved = new Int32Array(times.length);
+  times.forEach((time, i) => {
     const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
     const nearest = [n, grid.steps].find(candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt);
     if (nearest === undefined) {
       throw new OptionError('bad-save', `saveAt: ${time} is not a time of the grid ${grid.t0} + n·${grid.dt} up to ${grid.time(grid.steps)}. Choose dt so that it is.`, {index: i, time});
     }
-    return nearest;
+    if (i > 0 && !(nearest > saved[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${time} after ${times[i - 1]}.`, {index: i});
+    saved[i] = nearest;
   });
+  return saved;
 }

@@ -85,6 +85,16 @@ class TimeLoop {
   }
 
   run(): Run {
+    const {compiled} = this.prepared;
+    compiled.busy = true;
+    try {
+      return this.loop();
+    } finally {
+      compiled.busy = false;
+    }
+  }
+
+  private loop(): Run {
     const begin = performance.now();
     const {options, traced} = this.prepared;
     const {grid, saved} = options;

@@ -17,6 +17,8 @@ export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
   private readonly analyses = new Map<string, Analysis>();
   private ownJacobian: JacobianProgram | undefined;
+  /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
+  busy = false;
   /** Milliseconds spent differentiating and compiling since the caller last reset it. */
   compileTime = 0;
 
@@ -117,6 +119,7 @@ function stepKey(step: TracedStep, engine: Engine): string {
 export function compileStep(step: TracedStep, engine: Engine): CompiledStep {
   const key = stepKey(step, engine);
   const known = kept.get(key);
+  if (known?.busy === true) return new CompiledStep(step, engine);
   if (known !== undefined) {
     kept.delete(key);
     kept.set(key, known);
