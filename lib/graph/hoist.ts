@@ -22,7 +22,7 @@ export interface Hoisted {
 export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoisted.'): Hoisted {
   const outputs = graph.outputs.map(output => output.node);
   const changes = new Set<Node>();
-  const boundary = new Map<Node, Node>();
+  const boundary = new Map<Node, Node<'input'>>();
   const pass = (node: Node): void => {
     const value = computedBelow(node);
     if (value !== undefined && !boundary.has(value)) boundary.set(value, input(`${prefix}${boundary.size}`, value.shape, value.dtype));
@@ -35,14 +35,14 @@ export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoi
   }
   for (const node of outputs) if (!changes.has(node)) pass(node);
 
-  const between = [...boundary].map(([node, buffer]) => ({name: isOp(buffer, 'input') ? buffer.attributes.name : '', node}));
+  const between = [...boundary].map(([node, buffer]) => ({name: buffer.attributes.name, node}));
+  const buffers = [...boundary.values()];
   const rest = substitute(outputs, boundary);
-  const used = new Set(topological(rest).filter((node): node is Node<'input'> => isOp(node, 'input')));
-  const isOriginal = new Set<Node>(graph.inputs);
+  const used = new Set(topological(rest));
   return {
     before: {inputs: graph.inputs.filter(node => !changing.has(node.attributes.name)), outputs: between},
     each: {
-      inputs: [...graph.inputs.filter(node => changing.has(node.attributes.name) || used.has(node)), ...[...used].filter(node => !isOriginal.has(node))],
+      inputs: [...graph.inputs.filter(node => changing.has(node.attributes.name) || used.has(node)), ...buffers],
       outputs: graph.outputs.map((output, i) => ({name: output.name, node: rest[i]})),
     },
   };

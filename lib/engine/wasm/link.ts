@@ -6,10 +6,10 @@ import type {BinaryName, UnaryName} from '../../graph/node.js';
 import type {Body, Defined} from './assembler.js';
 import {ModuleBuilder} from './assembler.js';
 import {binaryForms, unaryForms} from './functions.js';
+import {visitExpressions} from './fuse.js';
 import type {HostKernel} from './host.js';
 import {hostOps, withoutGraph} from './host.js';
 import type {KernelStep, Lowered} from './lower.js';
-import {visitExpressions} from './lower.js';
 import {ProgramEmitter} from './program.js';
 import {aligned, placeValues} from './memory.js';
 

@@ -3,23 +3,16 @@
  * values that are stored.
  */
 import type {Graph, Node} from '../../graph/node.js';
-import type {Expression} from './expression.js';
-import {children} from './expression.js';
-import type {Nest} from './nest.js';
+import type {Loop} from './fuse.js';
+import {join, loopOf, mayJoin, visitExpressions, withoutUnread} from './fuse.js';
 import {nestsOf} from './nest.js';
 import type {Operand} from './operands.js';
-import type {Built} from './pieces.js';
-import {Views, buildPieces} from './pieces.js';
+import type {Obstacle} from './pieces.js';
+import {buildPieces} from './pieces.js';
 import type {Storage} from './storage.js';
 import {chooseStorage, kinds} from './storage.js';
-
-export interface LoopStep {
-  readonly kind: 'loop';
-  readonly nest: Nest;
-  readonly built: Built;
-  readonly writes: readonly Node[];
-  readonly reads: ReadonlySet<Node>;
-}
+import {bare} from './view.js';
+import {Views} from './view-cache.js';
 
 export interface KernelStep {
   readonly kind: 'kernel';
@@ -29,7 +22,7 @@ export interface KernelStep {
   readonly reads: ReadonlySet<Node>;
 }
 
-export type Step = LoopStep | KernelStep;
+export type Step = Loop | KernelStep;
 
 export interface Lowered {
   readonly graph: Graph;
@@ -41,55 +34,68 @@ export interface Lowered {
 export function lower(graph: Graph): Lowered {
   const views = new Views();
   const forced = new Set<Node>();
+  const outputs = graph.outputs.map(output => output.node);
   for (;;) {
-    const storage = chooseStorage(graph.outputs.map(output => output.node), forced, views);
-    const steps = stepsOf(storage, views);
-    if (!('store' in steps)) return {graph, steps, addressed: addressedIn(steps)};
-    if (forced.has(steps.store)) throw new Error(`no loop can be made for ${steps.store.op}`);
-    forced.add(steps.store);
-  }
-}
-
-function stepsOf(storage: Storage, views: Views): Step[] | {store: Node} {
-  const steps: Step[] = [];
-  for (const node of storage.stored) {
-    if (kinds[node.op] === 'kernel') {
-      const operands = storage.operands.get(node) ?? [];
-      steps.push({kind: 'kernel', node, operands, writes: [node], reads: new Set(operands.map(({of}) => of))});
+    const storage = chooseStorage(outputs, forced, views);
+    const steps = new Steps(storage, views).make();
+    if ('store' in steps) {
+      if (steps.store === undefined || forced.has(steps.store)) throw new Error('a program has a value that no loop can be made for');
+      forced.add(steps.store);
       continue;
     }
-    for (const nest of nestsOf(node)) {
-      const built = buildPieces(nest, storage.isStored, views);
-      if ('store' in built) return built;
-      steps.push({kind: 'loop', nest, built, writes: [node], reads: readsOf(built)});
-    }
+    const needed = withoutUnneeded(steps, outputs);
+    return {graph, steps: needed, addressed: addressedIn(needed)};
   }
-  return steps;
 }
 
-/** Stored values a nest reads. */
-function readsOf(built: Built): Set<Node> {
-  const reads = new Set<Node>();
-  visitExpressions(built, e => {
-    if (e.kind === 'load' || e.kind === 'lookup' || e.kind === 'loadAt') reads.add(e.of);
-  });
-  return reads;
+/** Steps in order; each new loop joins an earlier one where that is right and pays. */
+class Steps {
+  private readonly steps: Step[] = [];
+  /** The step after which a value is there. */
+  private readonly readyAt = new Map<Node, number>();
+
+  constructor(private readonly storage: Storage, private readonly views: Views) {}
+
+  make(): Step[] | Obstacle {
+    const {storage, views, steps} = this;
+    for (const node of storage.stored) {
+      if (kinds[node.op] === 'kernel') {
+        const operands = storage.operands.get(node) ?? [];
+        this.readyAt.set(node, steps.push({kind: 'kernel', node, operands, writes: [node], reads: new Set(operands.map(({of}) => of))}) - 1);
+        continue;
+      }
+      let last = -1;
+      for (const nest of nestsOf(node)) {
+        const built = buildPieces(nest, storage.isStored, views);
+        if ('store' in built) return built;
+        last = Math.max(last, this.place(loopOf(nest, built)));
+      }
+      this.readyAt.set(node, last);
+    }
+    return steps;
+  }
+
+  private place(loop: Loop): number {
+    const {steps} = this;
+    let first = 0;
+    for (const node of loop.reads) first = Math.max(first, this.readyAt.get(node) ?? 0);
+    for (let i = first; i < steps.length; i++) {
+      const earlier = steps[i];
+      if (earlier.kind !== 'loop' || !mayJoin(earlier, loop)) continue;
+      const joined = join(earlier, loop, this.storage.isStored, this.views);
+      if (joined === undefined) continue;
+      steps[i] = joined;
+      return i;
+    }
+    return steps.push(loop) - 1;
+  }
 }
 
-export function visitExpressions(built: Built, visit: (e: Expression) => void): void {
-  const seen = new Set<Expression>();
-  const walk = (e: Expression): void => {
-    if (seen.has(e)) return;
-    seen.add(e);
-    visit(e);
-    children(e).forEach(walk);
-  };
-  for (const piece of built.pieces) {
-    for (const {value, position} of piece.assignments) {
-      walk(value);
-      if (position !== undefined) walk(position);
-    }
-  }
+/** Values that only the loop that computes them uses are not written. */
+function withoutUnneeded(steps: readonly Step[], outputs: readonly Node[]): Step[] {
+  const needed = new Set<Node>(outputs.map(bare));
+  for (const step of steps) for (const node of step.reads) needed.add(node);
+  return steps.map(step => (step.kind === 'loop' ? withoutUnread(step, node => needed.has(node)) : step)).filter(step => step.writes.length > 0);
 }
 
 function addressedIn(steps: readonly Step[]): Set<Node> {

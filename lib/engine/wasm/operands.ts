@@ -3,8 +3,8 @@ import type {Node} from '../../graph/node.js';
 import {sameShape, stridesOf} from '../../graph/node.js';
 import type {Access} from './access.js';
 import {joinAxes, splitByAxes} from './access.js';
-import type {Views} from './pieces.js';
 import {bare} from './view.js';
+import type {Views} from './view-cache.js';
 
 /** Elements of `of`, from offset, by a stride for each axis of the operand's shape. */
 export interface Operand {

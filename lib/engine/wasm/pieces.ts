@@ -12,8 +12,8 @@ import type {Expression} from './expression.js';
 import {Expressions} from './expression.js';
 import type {Nest, Root} from './nest.js';
 import {cut, divide} from './nest.js';
-import type {StridedView, TableView} from './view.js';
-import {bare, concatRows, placedAxes, stridedView, tableView} from './view.js';
+import {bare, concatRows, placedAxes} from './view.js';
+import type {Views} from './view-cache.js';
 
 /** What one result receives at the points of a piece. */
 export interface Assignment {
@@ -46,27 +46,9 @@ export interface Segment {
   readonly size: number;
 }
 
-/** A value that must be stored before the nest can be built. */
+/** A value that must be stored before the nest can be built; undefined if nothing but the nest's own results is in the way. */
 export interface Obstacle {
-  readonly store: Node;
-}
-
-/** Views of nodes are the same in every nest; they are worked out once for a program. */
-export class Views {
-  private readonly strided = new Map<Node, StridedView>();
-  private readonly tables = new Map<Node, TableView>();
-
-  of(node: Node): StridedView {
-    let view = this.strided.get(node);
-    if (view === undefined) this.strided.set(node, (view = stridedView(node)));
-    return view;
-  }
-
-  table(node: Node<'gather'>): TableView {
-    let view = this.tables.get(node);
-    if (view === undefined) this.tables.set(node, (view = tableView(node.attributes.table, node.shape)));
-    return view;
-  }
+  readonly store: Node | undefined;
 }
 
 /** More pieces than this for one nest are not worth their code: compositions inside are stored instead. A
@@ -89,9 +71,7 @@ export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views
       pieces.push({segments: choice, sizes: box.map(segment => segment.size), assignments: builder.assignments()});
     }
     if (wishes.obstacle !== undefined) {
-      const store = other([wishes.obstacle, ...dividers]);
-      if (store === undefined) throw new Error(`no loop can be made for ${wishes.obstacle.op}`);
-      return {store};
+      return {store: other([wishes.obstacle, ...dividers])};
     }
     if (wishes.division !== undefined) {
       divide(nest, wishes.division.dim, wishes.division.inner);

@@ -10,8 +10,8 @@ import {uniformValue} from '../../graph/build.js';
 import {isSpread} from './nest.js';
 import type {Operand} from './operands.js';
 import {contiguousOperand, stridedOperand} from './operands.js';
-import type {Views} from './pieces.js';
 import {bare} from './view.js';
+import type {Views} from './view-cache.js';
 
 /**
  * What a primitive is to the loops: given from outside or before; computed point by point; a view;

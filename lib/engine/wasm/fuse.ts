@@ -1,0 +1,149 @@
+/**
+ * Joins loops over the same points: one that uses what another computes at the very same point, or
+ * reads the same values. A value that only its own loop uses then needs no memory.
+ */
+import type {Node} from '../../graph/node.js';
+import type {Expression} from './expression.js';
+import {children} from './expression.js';
+import type {Nest} from './nest.js';
+import {divide} from './nest.js';
+import type {Built} from './pieces.js';
+import {buildPieces} from './pieces.js';
+import type {Views} from './view-cache.js';
+
+/** A nest with its expressions and what they read. */
+export interface Loop {
+  readonly kind: 'loop';
+  readonly nest: Nest;
+  readonly built: Built;
+  readonly writes: readonly Node[];
+  readonly reads: ReadonlySet<Node>;
+  /** Different values computed or read at a point. */
+  readonly weight: number;
+}
+
+/** Past this many values at a point, registers are long exhausted and a joined loop saves nothing. */
+const heaviest = 160;
+/** Up to this size loops are joined even if they share nothing: starting a loop costs more than its points. */
+const smallSize = 16;
+
+export function loopOf(nest: Nest, built: Built): Loop {
+  const reads = new Set<Node>();
+  let weight = 0;
+  visitExpressions(built, e => {
+    weight++;
+    if (e.kind === 'load' || e.kind === 'lookup' || e.kind === 'loadAt') reads.add(e.of);
+  });
+  return {kind: 'loop', nest, built, writes: [...new Set(nest.roots.map(({node}) => node))], reads, weight: weight / Math.max(1, built.pieces.length)};
+}
+
+export function visitExpressions(built: Built, visit: (e: Expression) => void): void {
+  const seen = new Set<Expression>();
+  const walk = (e: Expression): void => {
+    if (seen.has(e)) return;
+    seen.add(e);
+    visit(e);
+    children(e).forEach(walk);
+  };
+  for (const piece of built.pieces) {
+    for (const {value, position} of piece.assignments) {
+      walk(value);
+      if (position !== undefined) walk(position);
+    }
+  }
+}
+
+function points(nest: Nest): number {
+  return nest.axes.reduce((product, {size}) => product * size, 1);
+}
+
+/** The values a loop computes at each point, for others at the same point to use. */
+function offered(loop: Loop): Set<Node> {
+  return new Set(loop.nest.roots.filter(root => root.source === root.node).map(root => root.node));
+}
+
+/** Whether joining can pay and keeps every value before its readers; the loop `later` is not yet placed, all it reads is at or before `earlier`. */
+export function mayJoin(earlier: Loop, later: Loop): boolean {
+  if (!earlier.nest.flat || !later.nest.flat || points(earlier.nest) !== points(later.nest)) return false;
+  if (earlier.weight + later.weight > heaviest) return false;
+  const written = new Set(earlier.writes);
+  const dependencies = [...later.reads].filter(node => written.has(node));
+  const here = offered(earlier);
+  if (dependencies.some(node => !here.has(node))) return false;
+  if (dependencies.length > 0) return readsInPlace(later, new Set(dependencies));
+  return points(later.nest) <= smallSize || [...later.reads].some(node => node.size > 1 && earlier.reads.has(node));
+}
+
+/** Whether the loop reads the given values only at the point it is at. */
+function readsInPlace({nest, built}: Loop, values: ReadonlySet<Node>): boolean {
+  const steps = flatSteps(nest);
+  return built.pieces.every(piece => {
+    let from = 0;
+    piece.segments.forEach((s, axis) => (from += steps[axis] * built.segments[axis][s].from));
+    let inPlace = true;
+    const seen = new Set<Expression>();
+    const walk = (e: Expression): void => {
+      if (seen.has(e)) return;
+      seen.add(e);
+      if ((e.kind === 'lookup' || e.kind === 'loadAt') && values.has(e.of)) inPlace = false;
+      if (e.kind === 'load' && values.has(e.of)) {
+        inPlace &&= e.access.offset === from && e.access.coefficients.every((c, axis) => c === (piece.sizes[axis] === 1 ? 0 : steps[axis]));
+      }
+      children(e).forEach(walk);
+    };
+    for (const {value, position} of piece.assignments) {
+      walk(value);
+      if (position !== undefined) walk(position);
+    }
+    return inPlace;
+  });
+}
+
+function flatSteps({axes}: Nest): number[] {
+  const steps = new Array<number>(axes.length);
+  let step = 1;
+  for (let axis = axes.length - 1; axis >= 0; axis--) {
+    steps[axis] = step;
+    step *= axes[axis].size;
+  }
+  return steps;
+}
+
+/** The two loops as one, or undefined where their axes or pieces do not go together. */
+export function join(earlier: Loop, later: Loop, isStored: (node: Node) => boolean, views: Views): Loop | undefined {
+  const [first, second] = [copyOf(earlier.nest), copyOf(later.nest)];
+  const boundaries = [...new Set([...flatSteps(first), ...flatSteps(second)])].sort((a, b) => a - b);
+  const total = points(first);
+  if (boundaries.some((step, i) => (boundaries[i + 1] ?? total) % step !== 0)) return undefined;
+  for (const nest of [first, second]) divideAt(nest, boundaries);
+  const nest: Nest = {axes: first.axes.map(({size}) => ({size, cuts: []})), roots: [...first.roots, ...second.roots], flat: true};
+  const built = buildPieces(nest, isStored, views);
+  return 'store' in built ? undefined : loopOf(nest, built);
+}
+
+function copyOf({axes, roots, flat}: Nest): Nest {
+  return {
+    axes: axes.map(({size}) => ({size, cuts: []})),
+    roots: roots.map(root => ({...root, sourceSteps: [...root.sourceSteps], resultSteps: [...root.resultSteps], tableSteps: [...root.tableSteps]})),
+    flat,
+  };
+}
+
+/** Divides axes so that each of the given steps, ascending, is one's. */
+function divideAt(nest: Nest, steps: readonly number[]): void {
+  for (const step of steps) {
+    const own = flatSteps(nest);
+    if (own.includes(step)) continue;
+    const axis = own.findIndex((s, i) => s < step && step < s * nest.axes[i].size);
+    if (axis >= 0) divide(nest, axis, step / own[axis]);
+  }
+}
+
+/** The loop without the results nobody outside it needs. */
+export function withoutUnread(loop: Loop, isNeeded: (node: Node) => boolean): Loop {
+  const roots = loop.nest.roots.filter(({node, source}) => node !== source || isNeeded(node));
+  if (roots.length === loop.nest.roots.length) return loop;
+  const kept = new Set(roots);
+  const pieces = loop.built.pieces.map(piece => ({...piece, assignments: piece.assignments.filter(({root}) => kept.has(root))}));
+  return {...loop, nest: {...loop.nest, roots}, built: {...loop.built, pieces}, writes: [...new Set(roots.map(({node}) => node))]};
+}
