@@ -1,11 +1,10 @@
-/** What an engine promises beside right values: shared buffers, outputs that change at once, no allocation. */
+/** What the interpreter promises beside what every engine does: memory used twice changes nothing, and none is allocated in a run. */
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import {interpreter} from '../../lib/engine/interpreter.js';
-import {add, broadcastTo, constant, full, input, mul, reshape, scalar, scale, sub, sum, unary} from '../../lib/graph/build.js';
-import type {Graph, Node, Op} from '../../lib/graph/node.js';
+import type {Node, Op} from '../../lib/graph/node.js';
 import {binaryNames, topological, unaryNames} from '../../lib/graph/node.js';
 import {primitiveOf, primitives} from '../../lib/graph/primitives/index.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
@@ -14,11 +13,7 @@ import {binaryCase, cases, unaryCase} from '../graph/cases.js';
 import {Choices, draws, generator, runs} from '../graph/choices.js';
 import {vectors} from '../graph/evaluate.js';
 import {program, programDraws} from '../graph/programs.js';
-
-const graph = (inputs: readonly Node<'input'>[], outputs: {readonly [name: string]: Node}): Graph => ({
-  inputs,
-  outputs: Object.entries(outputs).map(([name, node]) => ({name, node})),
-});
+import {contract, graph} from './contract.js';
 
 /** Every node on its own, each into an array of its own: no memory is used twice. */
 function plainly(outputs: readonly Node[], values: ReadonlyMap<Node, Float64Array>): Float64Array[] {
@@ -53,57 +48,7 @@ describe('engine: interpreter', () => {
     }), runs(120));
   });
 
-  it('updates a value in place, and two by each other at once', () => {
-    const [x, y] = [input('x', [2]), input('y', [2])];
-    const executable = interpreter.compile({
-      advance: graph([x], {x: scale(x, 2)}),
-      exchange: graph([x, y], {x: y, y: x}),
-      rotate: graph([x, y], {x: sub(scalar(0), y), y: x, old: x}),
-      both: graph([x, y], {x: add(x, y), y: sub(x, y), same: reshape(x, [1, 2])}),
-    });
-    const buffer = (name: string): number[] => Array.from(executable.buffer(name));
-    executable.buffer('x').set([1, 2]);
-    executable.buffer('y').set([30, 40]);
-    executable.run('advance');
-    expect(buffer('x')).to.deep.equal([2, 4]);
-    executable.run('exchange');
-    expect([buffer('x'), buffer('y')]).to.deep.equal([[30, 40], [2, 4]]);
-    executable.run('rotate');
-    expect([buffer('x'), buffer('y'), buffer('old')]).to.deep.equal([[-2, -4], [30, 40], [30, 40]]);
-    executable.run('both');
-    expect([buffer('x'), buffer('y'), buffer('same')]).to.deep.equal([[28, 36], [-32, -44], [-2, -4]]);
-  });
-
-  it('hands values from one program to the next by name, and keeps its arrays for life', () => {
-    const [x, z] = [input('x', [3]), input('z', [3])];
-    const executable = interpreter.compile({first: graph([x], {z: unary('square', x)}), second: graph([z, x], {total: sum(mul(z, x), [0])})});
-    const [bufferX, total] = [executable.buffer('x'), executable.buffer('total')];
-    bufferX.set([1, 2, 3]);
-    executable.run('first');
-    executable.run('second');
-    expect(total[0]).to.equal(36);
-    expect(executable.buffer('total')).to.equal(total);
-    expect(() => interpreter.compile({first: graph([x], {z: x}), second: graph([input('z', [2])], {})})).to.throw('buffer z is 3 numbers');
-    expect(() => executable.buffer('w')).to.throw('no buffer is called w');
-    expect(() => executable.run('third')).to.throw('no program is called third');
-  });
-
-  it('writes one value to several outputs, constants, and values nothing computes', () => {
-    const x = input('x', [2]);
-    const y = unary('exp', x);
-    const table = constant(Float64Array.of(1, 2), [2]);
-    const executable = interpreter.compile({run: graph([x], {a: y, b: y, c: reshape(y, [1, 2]), d: table, e: unary('neg', table), f: full(7, [2]), g: x, h: broadcastTo(sum(x, [0]), [2])})});
-    executable.buffer('x').set([0, 1]);
-    // What a program wrote may be overwritten by whoever holds the buffer, and is right again after the next run.
-    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) executable.buffer(name).fill(NaN);
-    executable.run('run');
-    const found = Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(name => [name, Array.from(executable.buffer(name))]));
-    expect(found).to.deep.equal({a: [1, Math.E], b: [1, Math.E], c: [1, Math.E], d: [1, 2], e: [-1, -2], f: [7, 7], g: [0, 1], h: [1, 1]});
-  });
-
-  it('names an input that is missing from the graph\'s list', () => {
-    expect(() => interpreter.compile({run: graph([], {y: unary('exp', input('x', [2]))})})).to.throw('is an input missing');
-  });
+  contract(interpreter);
 
   describe('allocates nothing while it runs', () => {
     setFlagsFromString('--expose-gc');

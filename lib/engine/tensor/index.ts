@@ -1,0 +1,112 @@
+/**
+ * Runs programs as tfjs operations on whatever backend is active when they run: cpu, wasm, tensorflow,
+ * webgl. Numbers are float32 there. Results are read back at once, so a backend that reads only
+ * asynchronously (webgpu) will not do. A run leaves no tensor behind and nothing on a tape around it.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {broadcastShapes} from '../../graph/build.js';
+import type {Graph, Node} from '../../graph/node.js';
+import {isOp, sameShape, topological} from '../../graph/node.js';
+import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
+import {bufferSizes} from '../engine.js';
+import type {Computation} from './replay.js';
+import {held, replay} from './replay.js';
+
+export const tensor: Engine = {
+  name: 'tensor',
+  /** Of float32; of half precision where the graphics processor has no more. */
+  get epsilon(): number {
+    return tf.backend().floatPrecision() === 16 ? 2 ** -10 : 2 ** -23;
+  },
+  compile(programs: Programs, options?: CompileOptions): Executable {
+    const buffers = new Map<string, Float64Array>();
+    for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
+    const runs = new Map(Object.entries(programs).map(([name, graph]) => [name, compileGraph(graph, buffers)]));
+    return {
+      find: name => buffers.get(name),
+      buffer: name => bufferOf(buffers, name),
+      run(program) {
+        const run = runs.get(program);
+        if (run === undefined) throw new Error(`no program is called ${program}`);
+        tf.backend(); // Starts one where none was active yet.
+        withoutTape(() => tf.tidy(run));
+      },
+    };
+  },
+};
+
+function bufferOf(buffers: ReadonlyMap<string, Float64Array>, name: string): Float64Array {
+  const found = buffers.get(name);
+  if (found === undefined) throw new Error(`no buffer is called ${name}`);
+  return found;
+}
+
+/** One node: the places of its operands among the values of a run, and what makes its own from them. */
+interface Step {
+  readonly operands: readonly number[];
+  readonly compute: Computation;
+}
+
+function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>): () => void {
+  const places = new Map<Node, number>();
+  const uploads = graph.inputs.map(node => {
+    places.set(node, places.size);
+    return upload(bufferOf(buffers, node.attributes.name), held(node.shape));
+  });
+  const steps = computedNodes(graph).map((node): Step => {
+    const operands = sources(node).map(source => placeOf(places, source));
+    places.set(node, places.size);
+    return {operands, compute: replay(node)};
+  });
+  const outputs = graph.outputs.map(({name, node}) => ({place: placeOf(places, node), buffer: bufferOf(buffers, name)}));
+  return () => {
+    const values = uploads.map(start => start());
+    for (const {operands, compute} of steps) values.push(compute(operands.map(place => values[place])));
+    // All are read before any is written: an output may have the name of an input that another shows.
+    const results = outputs.map(({place}) => values[place].dataSync());
+    outputs.forEach(({buffer}, i) => buffer.set(results[i]));
+  };
+}
+
+/** Rounds a buffer to float32 and makes a tensor of it; tfjs may keep the array, which is ours until the run is over. */
+function upload(buffer: Float64Array, shape: number[]): () => tf.Tensor {
+  return () => tf.tensor(Float32Array.from(buffer), shape, 'float32');
+}
+
+function placeOf(places: ReadonlyMap<Node, number>, node: Node): number {
+  const place = places.get(node);
+  if (place === undefined) throw new Error(`${node.op} is used before it is computed; is an input missing from the graph's list?`);
+  return place;
+}
+
+/** What has to be computed, operands first: not what tfjs's own broadcasting makes unnecessary. */
+function computedNodes({inputs, outputs}: Graph): Node[] {
+  const results = outputs.map(({node}) => node);
+  const order = topological(results);
+  const needed = new Set(results);
+  for (let i = order.length - 1; i >= 0; i--) {
+    if (needed.has(order[i])) for (const source of sources(order[i])) needed.add(source);
+  }
+  const given = new Set<Node>(inputs);
+  return order.filter(node => needed.has(node) && !given.has(node) && node.op !== 'input');
+}
+
+/** The values a node is computed from: elementwise operations repeat their operands themselves. */
+function sources(node: Node): readonly Node[] {
+  if (!isOp(node, 'binary') && !isOp(node, 'select')) return node.operands;
+  const inner = node.operands.map(operand => (operand.op === 'broadcast' ? operand.operands[0] : operand));
+  const isNative = inner.every(({shape}) => sameShape(held(shape), shape)) && sameShape(inner.map(({shape}) => shape).reduce(broadcastShapes), node.shape);
+  return isNative ? inner : node.operands;
+}
+
+/** A tape around the run would record its operations, and keep their tensors. */
+function withoutTape(run: () => void): void {
+  const {state} = tf.engine();
+  const {activeTape, gradientDepth} = state;
+  Object.assign(state, {activeTape: null, gradientDepth: 0});
+  try {
+    run();
+  } finally {
+    Object.assign(state, {activeTape, gradientDepth});
+  }
+}
