@@ -14,6 +14,7 @@ import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
 import { analyzeLdlt } from './sparse-ldlt.js';
 import { analyzeLu } from './sparse-lu.js';
 import { specialFor } from './symmetrized.js';
+import { TINY, TinyLuFactor } from './tiny-lu.js';
 
 export function auto(): LinearSolver {
   return { name: 'auto', analyze: choose };
@@ -38,7 +39,7 @@ const cost = (price: { operation: number; row: number }, work: number, n: number
 function choose(pattern: Pattern): Analysis {
   const { n } = pattern;
   const dense = analyzeDense(pattern);
-  if (pattern.dense || n <= 2) return dense;
+  if (pattern.dense || n <= TINY) return dense;
   const band = analyzeBand(pattern);
   if (band.kind === 'tridiagonal') return band;
   const sparse = analyzeSparse(pattern);
@@ -52,6 +53,7 @@ function choose(pattern: Pattern): Analysis {
 
 function analyzeDense(pattern: Pattern): Analysis {
   const { n, symmetric } = pattern;
+  if (n <= TINY) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), () => new TinyLuFactor(pattern));
   const general = (): Factor => new DenseLuFactor(pattern);
   if (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS)) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), general);
   const special = specialFor(pattern, (symmetricPattern) => new CholeskyFactor(symmetricPattern));

@@ -5,10 +5,11 @@
  * therefore judged after scaling its rows and columns to largest entry 1, by Hager's and Higham's
  * estimate of the condition number (Higham, Accuracy and Stability of Numerical Algorithms, alg. 15.1).
  *
- * The dependent rows are the support of a left null vector y, yᵀA = 0. Inverse iteration from a random
- * start finds a generic vector of the whole null space, so its support is the union of all dependencies.
+ * The dependent rows are the support of the left null vectors, yᵀA = 0: of all of them up to 600 unknowns
+ * (null-space.ts), of the one that inverse iteration finds beyond.
  */
 import { SingularMatrixError, StiffgradError } from '../errors.js';
+import { DENSE_LIMIT, NULL_VECTOR_SHARE, nullSpaceSupports, randomize } from './null-space.js';
 import { EPSILON, type Pattern } from './solver.js';
 
 /**
@@ -16,12 +17,6 @@ import { EPSILON, type Pattern } from './solver.js';
  * without rounding is at most (element growth) · m · ε; ε^(2/3) leaves a factor 10⁵ for growth and m.
  */
 export const SUSPICIOUS_PIVOT = EPSILON ** (2 / 3);
-
-/**
- * A row belongs to the dependency when its share of the scaled null vector is above this. The vector's
- * own error is ε times the condition of the rest of the matrix: 1e-6 is safe up to a condition of 10⁹.
- */
-const NULL_VECTOR_SHARE = 1e-6;
 
 /**
  * What stands in for a pivot that is exactly zero, relative to its row: so small that no scaling of the
@@ -55,8 +50,9 @@ export function examine(pattern: Pattern, values: Float64Array, factor: Examined
       : scaledNorm(pattern, values, rowScale, columnScale) * inverseNorm(factor, rowScale, columnScale);
   if (condition < 1 / (width * EPSILON)) return condition;
 
-  const rows = emptyRows.length > 0 ? emptyRows : nullSupport(factor, rowScale, columnScale, true);
-  const columns = emptyColumns.length > 0 ? emptyColumns : nullSupport(factor, rowScale, columnScale, false);
+  const supports = pattern.n <= DENSE_LIMIT ? nullSpaceSupports(scaledCopy(pattern, values, rowScale, columnScale), pattern.n) : undefined;
+  const rows = emptyRows.length > 0 ? emptyRows : (supports?.rows ?? nullSupport(factor, rowScale, columnScale, true));
+  const columns = emptyColumns.length > 0 ? emptyColumns : (supports?.columns ?? nullSupport(factor, rowScale, columnScale, false));
   throw new SingularMatrixError('singular-matrix', sentence(pattern.n, rows, columns, emptyRows.length > 0, emptyColumns.length > 0), {
     rows,
     columns,
@@ -123,6 +119,16 @@ function emptyLines(rowScale: Float64Array, columnScale: Float64Array): { emptyR
   return { emptyRows: zeros(rowScale), emptyColumns: zeros(columnScale) };
 }
 
+/** R A C as a dense array. */
+function scaledCopy(pattern: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): Float64Array {
+  const { n, rowPointers, columns } = pattern;
+  const a = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) {
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) a[i * n + columns[p]] = values[p] * rowScale[i] * columnScale[columns[p]];
+  }
+  return a;
+}
+
 /** ‖R A C‖₁: the largest column sum. */
 function scaledNorm(pattern: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): number {
   const sums = new Float64Array(pattern.n);
@@ -172,20 +178,22 @@ function scaledSolve(factor: Examined, x: Float64Array, rowScale: Float64Array, 
 
 /** Indices where a generic null vector of the scaled matrix lives: rows (left) or columns (right). */
 function nullSupport(factor: Examined, rowScale: Float64Array, columnScale: Float64Array, left: boolean): number[] {
-  const n = factor.n;
-  const x = new Float64Array(n);
-  // A fixed linear congruence (Numerical Recipes' constants): the same matrix always names the same rows.
-  for (let i = 0, seed = 1; i < n; i++) {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    x[i] = 0.5 + seed / 2 ** 32;
-  }
-  // Each round shrinks what is not null by the ratio of the smallest singular values; three are plenty.
-  for (let round = 0; round < 3; round++) {
+  const x = new Float64Array(factor.n);
+  randomize(x, 0);
+  // Solving with A and Aᵀ by turns is inverse iteration for the singular vectors; with one of them alone
+  // it would fail where the left null vector is orthogonal to the right one. Each round shrinks the rest
+  // by the square of a ratio of singular values near ε: two are plenty.
+  for (let round = 0; round < 2; round++) {
+    scaledSolve(factor, x, rowScale, columnScale, !left);
+    normalize(x);
     scaledSolve(factor, x, rowScale, columnScale, left);
-    let largest = 0;
-    for (let i = 0; i < n; i++) if (!(Math.abs(x[i]) <= largest)) largest = Math.abs(x[i]);
-    if (!(largest > 0 && largest < Infinity)) break;
-    for (let i = 0; i < n; i++) x[i] /= largest;
+    normalize(x);
   }
   return [...x.keys()].filter((i) => !(Math.abs(x[i]) <= NULL_VECTOR_SHARE));
+}
+
+function normalize(x: Float64Array): void {
+  let largest = 0;
+  for (let i = 0; i < x.length; i++) largest = Math.max(largest, Math.abs(x[i]));
+  if (largest > 0 && largest < Infinity) for (let i = 0; i < x.length; i++) x[i] /= largest;
 }

@@ -1,0 +1,85 @@
+/**
+ * Where the null vectors of a singular matrix live, of which rows (left) and of which columns (right).
+ * Complete pivoting finds the rank, P A Q = L [U₁ U₂; 0 0], and a generic left null vector is then
+ * Pᵀ L⁻ᵀ (0, z) with random z, a right one Q (−U₁⁻¹U₂z, z): their supports are the union of all
+ * dependencies at once. For error messages: it takes n³ operations on a dense copy, once, before a throw.
+ */
+
+/** Larger matrices would take seconds; see `singularity.ts` for what is done with those. */
+export const DENSE_LIMIT = 600;
+
+/**
+ * A row belongs to a dependency when its share of the null vector is above this. The vector's own error
+ * is ε times the condition of the rest of the matrix: 1e-6 is safe up to a condition of 10⁹.
+ */
+export const NULL_VECTOR_SHARE = 1e-6;
+
+/** `a` is n × n, row-major, scaled to largest entries near 1, numerically singular; it is destroyed. */
+export function nullSpaceSupports(a: Float64Array, n: number): { rows: number[]; columns: number[] } {
+  const rowOf = Int32Array.from({ length: n }, (_, i) => i);
+  const columnOf = rowOf.slice();
+  const rank = eliminateCompletely(a, n, rowOf, columnOf);
+  const left = new Float64Array(n);
+  const right = new Float64Array(n);
+  randomize(left, rank);
+  randomize(right, rank);
+  for (let i = n - 1; i > 0; i--) {
+    // Multipliers exist for the first `rank` columns only.
+    for (let j = 0; j < Math.min(i, rank); j++) left[j] -= a[i * n + j] * left[i];
+  }
+  for (let i = rank - 1; i >= 0; i--) {
+    let sum = 0;
+    for (let j = i + 1; j < n; j++) sum -= a[i * n + j] * right[j];
+    right[i] = sum / a[i * n + i];
+  }
+  return { rows: support(left, rowOf), columns: support(right, columnOf) };
+}
+
+/** In place, exchanging rows and columns. Returns the rank, n − 1 at most. */
+function eliminateCompletely(a: Float64Array, n: number, rowOf: Int32Array, columnOf: Int32Array): number {
+  let first = 0;
+  for (let k = 0; k < n - 1; k++) {
+    let row = k;
+    let column = k;
+    for (let i = k; i < n; i++) {
+      for (let j = k; j < n; j++) {
+        if (Math.abs(a[i * n + j]) > Math.abs(a[row * n + column])) {
+          row = i;
+          column = j;
+        }
+      }
+    }
+    const size = Math.abs(a[row * n + column]);
+    if (k === 0) first = size;
+    // What rounding leaves of a zero: a few n ε, growth being small under complete pivoting.
+    if (size <= 8 * n * Number.EPSILON * first) return k;
+    exchange(a, n, k, row, column);
+    [rowOf[k], rowOf[row]] = [rowOf[row], rowOf[k]];
+    [columnOf[k], columnOf[column]] = [columnOf[column], columnOf[k]];
+    for (let i = k + 1; i < n; i++) {
+      const l = a[i * n + k] / a[k * n + k];
+      a[i * n + k] = l;
+      if (l !== 0) for (let j = k + 1; j < n; j++) a[i * n + j] -= l * a[k * n + j];
+    }
+  }
+  return Math.max(n - 1, 0);
+}
+
+function exchange(a: Float64Array, n: number, k: number, row: number, column: number): void {
+  for (let j = 0; j < n; j++) [a[k * n + j], a[row * n + j]] = [a[row * n + j], a[k * n + j]];
+  for (let i = 0; i < n; i++) [a[i * n + k], a[i * n + column]] = [a[i * n + column], a[i * n + k]];
+}
+
+/** x[from …] gets numbers in [0.5, 1.5): Numerical Recipes' linear congruence, the same at every call. */
+export function randomize(x: Float64Array, from: number): void {
+  for (let i = from, seed = 1; i < x.length; i++) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    x[i] = 0.5 + seed / 2 ** 32;
+  }
+}
+
+function support(x: Float64Array, original: Int32Array): number[] {
+  const largest = x.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const inside = [...original.keys()].filter((k) => Math.abs(x[k]) > NULL_VECTOR_SHARE * largest);
+  return inside.map((k) => original[k]).sort((a, b) => a - b);
+}
