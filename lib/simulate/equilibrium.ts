@@ -59,7 +59,7 @@ function atRest(start: EquilibriumStart): Parameters<typeof simulate>[1] {
 
 /** Zeros of a shape, as nested arrays. */
 function nested(flat: Float64Array, shape: readonly number[]): Numeric {
-  if (shape.length <= 1) return shape.length === 0 ? 0 : flat;
+  if (shape.length <= 1) return shape.length === 0 ? 0 : Array.from(flat);
   const step = flat.length / shape[0];
   return Array.from({length: shape[0]}, (_, i) => nested(flat.subarray(i * step, (i + 1) * step), shape.slice(1)) as number);
 }
