@@ -74,7 +74,8 @@ export const binaryFunctions: {readonly [F in BinaryName]: BinaryFunction} = {
   maximum: {kernels: ['Maximum'], apply: tf.maximum},
   minimum: {kernels: ['Minimum'], apply: tf.minimum},
   mod: {kernels: ['Mod'], apply: tf.mod},
-  floorDiv: {kernels: ['FloorDiv'], apply: tf.floorDiv},
+  // tfjs's own quotient is int32, which ends at 2³¹.
+  floorDiv: {kernels: ['Floor', 'RealDiv'], apply: (a, b) => tf.floor(tf.div(a, b))},
   atan2: {kernels: ['Atan2'], apply: tf.atan2},
   equal: {kernels: ['Equal'], apply: (a, b) => toFloat(tf.equal(a, b))},
   notEqual: {kernels: ['NotEqual'], apply: (a, b) => toFloat(tf.notEqual(a, b))},
