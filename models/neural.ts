@@ -119,7 +119,8 @@ function applier(network: Network, name: string): (x: tf.Tensor2D, params: Param
 const isLayersModel = (network: tf.LayersModel | Mlp): network is tf.LayersModel => network instanceof tf.LayersModel;
 
 function layersApplier(model: tf.LayersModel, name: string): (x: tf.Tensor2D) => tf.Tensor {
-  if (!model.built) {
+  // A sequential model that knows no input shape has no inputs yet (its flag `built` comes later still, at its first call).
+  if ((model.inputs as readonly unknown[] | undefined)?.length === undefined || model.inputs.length === 0) {
     throw new OptionError('unbuilt-network', `${name}: the tf.layers model '${model.name}' is not built: give its first layer an inputShape. Weights cannot be made while a force is traced.`);
   }
   if (model.inputs.length !== 1 || model.outputs.length !== 1) {
