@@ -1,0 +1,61 @@
+/**
+ * What the compiler does not see. Style is left to the hand; three things are rules: no type is given up, no
+ * promise is forgotten, and imports run downwards through the rooms (spec/package/rooms.spec.ts checks lib's own).
+ */
+import tseslint from 'typescript-eslint';
+
+const noNode = {regex: '^node:', message: 'It must run in a browser too: load what only Node has at the call, with import().'};
+
+export default tseslint.config(
+  {ignores: ['dist/', 'reports/', '**/.*']},
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: {parserOptions: {project: './tsconfig.json', tsconfigRootDir: import.meta.dirname}},
+    linterOptions: {reportUnusedDisableDirectives: 'error'},
+    rules: {
+      eqeqeq: ['error', 'always', {null: 'ignore'}],
+      'no-var': 'error',
+      'prefer-const': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', {argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'none'}],
+      '@typescript-eslint/no-floating-promises': ['error', {
+        // tfjs types it asynchronous; it is not where the backend's factory is not.
+        allowForKnownSafeCalls: [{from: 'package', package: '@tensorflow/tfjs-core', name: 'setBackend'}],
+      }],
+      // Messages show numbers and shapes as they are; values made of closures lose nothing when taken apart.
+      '@typescript-eslint/restrict-template-expressions': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', {considerDefaultExhaustiveForUnions: true}],
+    },
+  },
+  {
+    files: ['lib/**', 'models/**', 'training/**'],
+    rules: {
+      'no-console': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+    },
+  },
+  {
+    // chai asserts by properties; callbacks that must be asynchronous need not wait.
+    files: ['spec/**'],
+    rules: {'@typescript-eslint/no-unused-expressions': 'off', '@typescript-eslint/require-await': 'off'},
+  },
+  {files: ['**/*.js'], ...tseslint.configs.disableTypeChecked},
+  {
+    files: ['lib/**'],
+    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/(models|training|spec|bench)/', message: 'Imports run downwards.'}]}]},
+  },
+  {
+    files: ['models/**'],
+    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$)', message: "models knows lib's face only."}]}]},
+  },
+  {
+    files: ['training/**'],
+    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$)', message: "training knows lib's face only."}]}]},
+  },
+  {
+    // Scripts speak to a terminal and run on Node.
+    files: ['training/positioning-stage.ts', 'training/progress.ts', 'bench/**'],
+    rules: {'no-console': 'off', 'no-restricted-imports': 'off'},
+  },
+);
