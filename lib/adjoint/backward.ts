@@ -15,10 +15,15 @@ export interface Gradient {
   readonly initial: Float64Array;
   /** One for each parameter of the traced step. */
   readonly parameters: readonly Float64Array[];
+  /** Steps that were taken again, as the budget of memory did not hold them. */
+  readonly recomputedSteps: number;
 }
 
-/** Replaces the cotangent of the end of step k by that of its beginning, and adds to the parameters'. */
-export type StepPull = (k: number, xBar: Float64Array) => void;
+/** Replaces the cotangent of the end of a recorded step by that of its beginning, and adds to the parameters'. */
+export type StepPull = (record: StepRecord, k: number, xBar: Float64Array) => void;
+
+/** Shows the steps of a run from last to first, in pieces of consecutive steps; returns how many had to be taken again. */
+export type Backwards = (visit: (piece: StepRecord) => void) => number;
 
 /** Adds up the cotangents of the parameters, program by program. */
 export class ParameterBars {
@@ -46,22 +51,26 @@ function addTo(x: Float64Array, y: Float64Array, at: number): void {
  * The gradient for cotangents of the saved states ([saved, state], row-major).
  * @throws OptionError where the unrolled adjoint cannot follow the iteration that was run
  */
-export function sweepBack(context: StepContext, adjoint: Adjoint, record: StepRecord, cotangents: Float64Array): Gradient {
+export function sweepBack(context: StepContext, adjoint: Adjoint, backwards: Backwards, cotangents: Float64Array): Gradient {
   const unrolled = adjoint.kind === 'unrolled' && context.compiled.jacobian !== undefined;
   const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint;
   loadParameters(executable, context);
   const bars = new ParameterBars(context, executable);
-  const pull = (unrolled ? unrolledPull : implicitPull)(context, record, executable, bars);
-  const size = record.stateSize;
+  const pull = (unrolled ? unrolledPull : implicitPull)(context, executable, bars);
+  const {size} = context.traced.state;
   const xBar = new Float64Array(size);
-  for (let k = record.count; k > 0; k--) {
+  const addSaved = (record: StepRecord, k: number): void => {
     const saved = record.savedAfter.get(k);
     if (saved !== undefined) addTo(xBar, cotangents, saved * size);
-    pull(k - 1, xBar);
-  }
-  const first = record.savedAfter.get(0);
-  if (first !== undefined) addTo(xBar, cotangents, first * size);
-  return {initial: pullStart(context, xBar, bars.totals), parameters: bars.totals};
+  };
+  const recomputedSteps = backwards(piece => {
+    for (let k = piece.count; k > 0; k--) {
+      addSaved(piece, k);
+      pull(piece, k - 1, xBar);
+    }
+    addSaved(piece, 0);
+  });
+  return {initial: pullStart(context, xBar, bars.totals), parameters: bars.totals, recomputedSteps};
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */

@@ -6,15 +6,15 @@ import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import type {ParameterBars, StepPull} from './backward.js';
 import {jacobianFactor} from './jacobian-factor.js';
-import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
 
-export function implicitPull(context: StepContext, record: StepRecord, executable: Executable, bars: ParameterBars): StepPull {
+export function implicitPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
   const jacobian = jacobianFactor(context, executable);
-  const load = record.loader(executable);
+  const buffers = stepBuffers(executable);
   const nextBar = executable.find('nextBar');
   const w = executable.find('w');
-  return (k, xBar) => {
-    load(k);
+  return (record, k, xBar) => {
+    record.load(k, buffers);
     nextBar?.set(xBar);
     if (jacobian !== undefined) {
       executable.run('pullUnknown');

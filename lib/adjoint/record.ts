@@ -46,18 +46,34 @@ export class StepRecord {
     this.count++;
   }
 
-  /** A function that sets step k's t, h, x and z in an executable's buffers. */
-  loader(executable: Executable): (k: number) => void {
-    const {rows, width, stateSize, unknownSize} = this;
-    const [x, z, t, h] = ['x', 'z', 't', 'h'].map(name => executable.find(name));
-    return k => {
-      const at = k * width;
-      if (t !== undefined) t[0] = rows[at];
-      if (h !== undefined) h[0] = rows[at + 1];
-      if (x !== undefined) copy(rows, at + 2, x, stateSize);
-      if (z !== undefined) copy(rows, at + 2 + stateSize, z, unknownSize);
-    };
+  /** Forgets all steps; the room stays. */
+  clear(): void {
+    this.count = 0;
+    this.savedAfter.clear();
+    this.iterations.length = 0;
   }
+
+  /** Sets step k's t, h, x and z in an executable's buffers. */
+  load(k: number, {t, h, x, z}: StepBuffers): void {
+    const {rows, stateSize, unknownSize} = this;
+    const at = k * this.width;
+    if (t !== undefined) t[0] = rows[at];
+    if (h !== undefined) h[0] = rows[at + 1];
+    if (x !== undefined) copy(rows, at + 2, x, stateSize);
+    if (z !== undefined) copy(rows, at + 2 + stateSize, z, unknownSize);
+  }
+}
+
+/** The buffers of an executable that a recorded step is loaded into; absent where its programs do not read them. */
+export interface StepBuffers {
+  readonly t?: Float64Array;
+  readonly h?: Float64Array;
+  readonly x?: Float64Array;
+  readonly z?: Float64Array;
+}
+
+export function stepBuffers(executable: Executable): StepBuffers {
+  return {t: executable.find('t'), h: executable.find('h'), x: executable.find('x'), z: executable.find('z')};
 }
 
 function copy(from: Float64Array, at: number, to: Float64Array, count: number): void {

@@ -6,6 +6,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, loadStart} from '../step/context.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
 
 /** Directions in the space of initial state and parameters; each array holds `count` of them, one after another. */
 export interface Directions {
@@ -29,12 +30,12 @@ export function sweepForward(context: StepContext, record: StepRecord, direction
     if (at === undefined) return;
     for (let k = 0; k < count; k++) result.set(dx.subarray(k * size, (k + 1) * size), (k * saved + at) * size);
   };
-  const load = record.loader(executable);
+  const buffers = stepBuffers(executable);
   const dxIn = executable.find('dx');
   const dz = executable.find('dz');
   keep(0);
   for (let k = 0; k < record.count; k++) {
-    load(k);
+    record.load(k, buffers);
     dxIn?.set(dx);
     if (jacobian !== undefined) {
       const factor = jacobian.refresh('jacobian');

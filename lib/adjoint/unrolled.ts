@@ -11,6 +11,7 @@ import {isMatrixFree} from '../step/solvers.js';
 import type {ParameterBars, StepPull} from './backward.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {IterationRecord, StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
 
 /** @throws OptionError where the iteration's Jacobian was not its own */
 export function checkUnrollable(jacobian: 'fresh' | 'chord' | 'auto', context: Pick<StepContext, 'linear'>): void {
@@ -19,9 +20,9 @@ export function checkUnrollable(jacobian: 'fresh' | 'chord' | 'auto', context: P
   }
 }
 
-export function unrolledPull(context: StepContext, record: StepRecord, executable: Executable, bars: ParameterBars): StepPull {
+export function unrolledPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
   const jacobian = jacobianFactor(context, executable);
-  const load = record.loader(executable);
+  const buffers = stepBuffers(executable);
   const zBar = new Float64Array(context.traced.unknown.size);
   const total = new Float64Array(context.traced.state.size);
   const w = executable.find('w');
@@ -47,7 +48,7 @@ export function unrolledPull(context: StepContext, record: StepRecord, executabl
     collect();
   };
   /** The first iteration from a guess with its own residual: F₀ is a function of x alone, the guess within it. */
-  const pullFirst = (k: number, {z, delta}: IterationRecord): void => {
+  const pullFirst = (record: StepRecord, k: number, {z, delta}: IterationRecord): void => {
     executable.find('z')?.set(z);
     executable.find('delta')?.set(delta);
     if (context.traced.guess?.defect !== undefined) executable.find('defect')?.set(defectOf(context, record, k));
@@ -55,17 +56,17 @@ export function unrolledPull(context: StepContext, record: StepRecord, executabl
     executable.run('pullFirst');
     collect();
   };
-  return (k, xBar) => {
+  return (record, k, xBar) => {
     const iterations = record.iterations[k];
     total.fill(0);
-    load(k);
+    record.load(k, buffers);
     executable.find('nextBar')?.set(xBar);
     executable.run('pullUnknown');
     zBar.set(executable.buffer('zBar'));
     executable.run('pullUpdate');
     collect();
     for (let i = iterations.length - 1; i >= 0; i--) {
-      if (iterations[i].first) pullFirst(k, iterations[i]);
+      if (iterations[i].first) pullFirst(record, k, iterations[i]);
       else pullIteration(iterations[i]);
     }
     executable.find('zBar')?.set(zBar);
@@ -79,7 +80,7 @@ export function unrolledPull(context: StepContext, record: StepRecord, executabl
 function defectOf(context: StepContext, record: StepRecord, k: number): Float64Array {
   const {forward} = context.compiled;
   loadParameters(forward, context);
-  record.loader(forward)(k);
+  record.load(k, stepBuffers(forward));
   forward.run('guess');
   return forward.buffer('defect');
 }

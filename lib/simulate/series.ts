@@ -8,6 +8,7 @@ import type {Directions} from '../adjoint/tangent.js';
 import {sweepForward} from '../adjoint/tangent.js';
 import type {Block} from '../step/layout.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
+import {backwards} from './backwards.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
 
@@ -55,25 +56,24 @@ export function seriesValues(prepared: Prepared, run: Run): Float64Array {
 
 /** The gradient for a cotangent of the whole matrix. */
 export function pullSeries(prepared: Prepared, run: Run, bars: Float64Array): Gradient {
-  const {record} = run;
-  if (record === undefined) throw new Error('a run for a gradient keeps its steps');
   const {traced, options} = prepared;
-  if (traced.observed === undefined) return sweepBack(prepared, options.adjoint, record, bars);
+  const steps = backwards(prepared, run);
+  if (traced.observed === undefined) return sweepBack(prepared, options.adjoint, steps, bars);
   const {width} = seriesOf(prepared);
   const {size} = traced.state;
   const stateBars = column(bars, width, {offset: 0, size});
   const direct = pullObserved(prepared, run, column(bars, width, {offset: size, size: width - size}), stateBars);
-  const {initial, parameters} = sweepBack(prepared, options.adjoint, record, stateBars);
-  return {initial, parameters: parameters.map((bar, p) => bar.map((value, i) => value + direct[p][i]))};
+  const gradient = sweepBack(prepared, options.adjoint, steps, stateBars);
+  return {...gradient, parameters: gradient.parameters.map((bar, p) => bar.map((value, i) => value + direct[p][i]))};
 }
 
 /** Tangents of the matrix, one for each direction. */
 export function pushSeries(prepared: Prepared, run: Run, directions: Directions): Float64Array[] {
-  const {record, times} = run;
-  if (record === undefined) throw new Error('a run for a tangent keeps its steps');
+  const {kept, times} = run;
+  if (kept === undefined || !('record' in kept)) throw new Error('a run for a tangent keeps its steps');
   const {traced} = prepared;
   const {count, parameters} = directions;
-  const swept = sweepForward(prepared, record, directions, times.length);
+  const swept = sweepForward(prepared, kept.record, directions, times.length);
   const length = times.length * traced.state.size;
   const states = Array.from({length: count}, (_, k) => swept.subarray(k * length, (k + 1) * length));
   if (traced.observed === undefined) return states;

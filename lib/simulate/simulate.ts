@@ -1,5 +1,6 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
 import * as tf from '@tensorflow/tfjs';
+import type {Gradient} from '../adjoint/backward.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {OptionError, ShapeError} from '../errors.js';
 import type {System} from '../step/trace-step.js';
@@ -33,6 +34,8 @@ export interface Pullback {
   readonly variables: Map<tf.Variable, Float64Array>;
   /** Captured tensors that are not variables. */
   readonly tensors: Map<tf.Tensor, Float64Array>;
+  /** Steps taken again because implicitAdjoint({memory}) did not hold them. */
+  readonly recomputedSteps: number;
 }
 
 export interface Tangent {
@@ -46,7 +49,7 @@ export interface Tangent {
 function finish(prepared: Prepared, result: Run, onTape: boolean): Trajectory {
   if (result.error !== undefined && prepared.options.throw) throw result.error;
   const matrix = seriesValues(prepared, result);
-  return trajectoryOf(prepared, result, matrix, asTensors(prepared, onTape ? result : {...result, record: undefined}, matrix));
+  return trajectoryOf(prepared, result, matrix, asTensors(prepared, onTape ? result : {...result, kept: undefined}, matrix));
 }
 
 /**
@@ -59,14 +62,14 @@ function finish(prepared: Prepared, result: Run, onTape: boolean): Trajectory {
  */
 export function simulate(system: System, initial: Initial, options: SimulateOptions): Trajectory {
   const prepared = prepare(system, initial, options);
-  const result = run(prepared, taping() ? {iterations: prepared.options.adjoint.kind === 'unrolled'} : undefined);
+  const result = run(prepared, taping() ? 'budget' : undefined);
   return finish(prepared, result, true);
 }
 
 /** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
 simulate.vjp = (system: System, initial: Initial, options: SimulateOptions): {trajectory: Trajectory; pullback(cotangent: Cotangent): Pullback} => {
   const prepared = prepare(system, initial, options);
-  const result = run(prepared, {iterations: prepared.options.adjoint.kind === 'unrolled'});
+  const result = run(prepared, 'budget');
   return {
     trajectory: finish(prepared, result, false),
     pullback: cotangent => namedGradient(prepared, pullSeries(prepared, result, packCotangent(prepared, cotangent, result.times.length))),
@@ -82,7 +85,7 @@ simulate.jvp = (system: System, initial: Initial, options: SimulateOptions, tang
 /** As `jvp`, along several directions in one sweep. */
 simulate.jvps = (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): {trajectory: Trajectory; tangents: {[name: string]: Float64Array}[]} => {
   const prepared = prepare(system, initial, options);
-  const result = run(prepared, {iterations: false});
+  const result = run(prepared, 'steps');
   const trajectory = finish(prepared, result, false);
   const {blocks, width} = seriesOf(prepared);
   const tangents = pushSeries(prepared, result, packDirections(prepared, directions));
@@ -105,7 +108,7 @@ function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number):
   return packed;
 }
 
-function namedGradient({traced, leaves, system, initial}: Prepared, {initial: flat, parameters}: {initial: Float64Array; parameters: readonly Float64Array[]}): Pullback {
+function namedGradient({traced, leaves, system, initial}: Prepared, {initial: flat, parameters, recomputedSteps}: Gradient): Pullback {
   const names = system.kind === 'mechanics' ? ['q', 'v'] : ['y'];
   const size = initial[0].values.length;
   const variables = new Map<tf.Variable, Float64Array>();
@@ -119,6 +122,7 @@ function namedGradient({traced, leaves, system, initial}: Prepared, {initial: fl
     params: toTree(leaves, leaves.map((_, i) => parameters[i])),
     variables,
     tensors,
+    recomputedSteps,
   };
 }
 

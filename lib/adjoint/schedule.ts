@@ -1,0 +1,76 @@
+/**
+ * Reversal of n steps with room for s states: which states to keep, so that the fewest steps are
+ * taken again (Griewank & Walther 2000, Algorithm 799: revolve). With β(s, r) = (s + r)! / (s! r!) and
+ * r such that β(s, r−1) < n ≤ β(s, r), no schedule takes fewer than r n − β(s+1, r−1).
+ */
+
+/** β(s, r): the steps that s states and r repetitions can reverse. */
+export function reach(states: number, repetitions: number): number {
+  if (states < 0 || repetitions < 0) return 0;
+  let product = 1;
+  for (let i = 1; i <= repetitions; i++) product = (product * (states + i)) / i;
+  return Math.round(product);
+}
+
+function repetitionsFor(steps: number, states: number): number {
+  let r = 0;
+  while (reach(states, r) < steps) r++;
+  return r;
+}
+
+/** Steps taken again by the best schedule, beyond the first pass. */
+export function leastRecomputation(steps: number, states: number): number {
+  if (steps <= 1) return 0;
+  const r = repetitionsFor(steps, states);
+  return r * steps - reach(states + 1, r - 1);
+}
+
+/** How far to go from a kept state before keeping the next, for `steps` to reverse with `states` in all. */
+export function split(steps: number, states: number): number {
+  const r = repetitionsFor(steps, states);
+  const most = Math.min(reach(states, r - 1), steps - reach(states - 1, r - 1));
+  return Math.max(1, Math.min(most, steps - 1));
+}
+
+/** The steps whose starts are kept in the first pass, 0 included. */
+export function firstPass(steps: number, states: number): number[] {
+  const kept = [0];
+  let from = 0;
+  for (let left = states; left > 1 && steps - from > 1; left--) {
+    from += split(steps - from, left);
+    kept.push(from);
+  }
+  return kept;
+}
+
+export interface Reversal {
+  /** Takes steps from..to−1 from the kept state at `from`, and keeps the state at `to`. */
+  advance(from: number, to: number): void;
+  /** Goes back over step k, from the kept state at k. */
+  reverse(k: number): void;
+  /** Whether the state at k is kept. */
+  has(k: number): boolean;
+  drop(k: number): void;
+}
+
+/** Reverses steps from..to−1 with `states` kept at most, that of `from` counted. */
+export function revolve(from: number, to: number, states: number, reversal: Reversal): void {
+  if (to - from === 0) return;
+  if (to - from === 1) {
+    reversal.reverse(from);
+    return;
+  }
+  if (states === 1) {
+    for (let k = to - 1; k >= from; k--) {
+      if (k > from) reversal.advance(from, k);
+      reversal.reverse(k);
+      if (k > from) reversal.drop(k);
+    }
+    return;
+  }
+  const middle = from + split(to - from, states);
+  if (!reversal.has(middle)) reversal.advance(from, middle);
+  revolve(middle, to, states - 1, reversal);
+  reversal.drop(middle);
+  revolve(from, middle, states, reversal);
+}

@@ -1,0 +1,147 @@
+/**
+ * One step of the grid after another, from a state that lies here: solved, checked, and recorded where
+ * a gradient will need it. The time loop drives it forwards; a checkpointed gradient takes its steps again.
+ */
+import type {IterationRecord, StepRecord} from '../adjoint/record.js';
+import type {Executable} from '../engine/engine.js';
+import type {StiffgradError} from '../errors.js';
+import {NewtonError, SingularMatrixError} from '../errors.js';
+import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
+import {NewtonIteration} from '../newton/index.js';
+import {loadParameters} from '../step/context.js';
+import type {Prepared} from './prepare.js';
+import {StepSystem} from './step-system.js';
+
+export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
+
+export interface Counters extends NewtonCounters {
+  steps: number;
+  rejectedSteps: number;
+  failures: Record<string, number>;
+}
+
+/** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
+const deepestHalving = 10;
+
+export class Stepper {
+  /** Where the steps are recorded, if anywhere. */
+  record: StepRecord | undefined;
+  error: StiffgradError | undefined;
+  readonly counters: Counters = {
+    steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
+  };
+  private readonly forward: Executable;
+  private readonly system?: StepSystem;
+  private readonly iteration?: NewtonIteration;
+  private readonly x?: Float64Array;
+  private readonly next: Float64Array;
+  private readonly t?: Float64Array;
+  private readonly h?: Float64Array;
+  private iterations: IterationRecord[] = [];
+  private lastStep = NaN;
+
+  /**
+   * @param state the state, which every step replaces by its successor
+   * @param iterations record Newton's iterations too
+   * @param repeatable no step depends on those before it but through the state: what is taken again comes out the same to the bit
+   */
+  constructor(private readonly prepared: Prepared, readonly state: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean) {
+    const {compiled, options} = prepared;
+    this.forward = compiled.forward;
+    loadParameters(this.forward, prepared);
+    this.x = this.forward.find('x');
+    this.next = this.forward.buffer('next');
+    this.t = this.forward.find('t');
+    this.h = this.forward.find('h');
+    if (compiled.jacobian !== undefined) {
+      this.system = new StepSystem(prepared);
+      this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
+    }
+  }
+
+  /** Step n of the grid. A failure leaves its sentence in `error`. */
+  step(n: number): Status {
+    const {grid} = this.prepared.options;
+    const status = this.advance(grid.time(n), grid.length(n), 0);
+    if (status !== 'completed') this.locate(status, n, grid.time(n));
+    return status;
+  }
+
+  /** One step; with onFailure 'halve', two of half the length where it fails. */
+  private advance(t: number, h: number, depth: number): Status {
+    const status = this.attempt(t, h);
+    if (status === 'completed') return status;
+    const {counters, prepared} = this;
+    counters.failures[status] = (counters.failures[status] ?? 0) + 1;
+    if (prepared.options.newton.onFailure !== 'halve' || this.iteration === undefined) return status;
+    if (depth === deepestHalving) return 'step-too-small';
+    counters.rejectedSteps++;
+    const first = this.advance(t, h / 2, depth + 1);
+    return first === 'completed' ? this.advance(t + h / 2, h / 2, depth + 1) : first;
+  }
+
+  private attempt(t: number, h: number): Status {
+    const {forward, state, iteration, next} = this;
+    this.x?.set(state);
+    this.t?.fill(t);
+    this.h?.fill(h);
+    if (iteration !== undefined) {
+      const status = this.solve(iteration, h);
+      if (status !== 'converged') return status;
+    }
+    forward.run('update');
+    for (let i = 0; i < next.length; i++) if (!Number.isFinite(next[i])) return 'not-finite';
+    if (this.record !== undefined) {
+      this.record.append(t, h, state, this.system?.z);
+      if (this.recordIterations) this.record.iterations.push(this.iterations);
+    }
+    state.set(next);
+    this.counters.steps++;
+    return 'completed';
+  }
+
+  private solve(iteration: NewtonIteration, h: number): NewtonStatus {
+    const {forward, prepared} = this;
+    // A kept factor belongs to a step length.
+    if (h !== this.lastStep || this.repeatable) iteration.forget();
+    this.lastStep = h;
+    forward.run('guess');
+    if (this.recordIterations) this.iterations = [];
+    const observe = this.recordIterations && this.record !== undefined
+      ? (z: Float64Array, delta: Float64Array, length: number, first: boolean): void => {
+          this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
+        }
+      : undefined;
+    return iteration.find(prepared.traced.guess?.linearized === true, observe);
+  }
+
+  /** The sentence of a failure: where, why, how it went, and the worst rows by name. */
+  private locate(status: Status, step: number, t: number): void {
+    const {traced, options} = this.prepared;
+    const rows = this.worstRows();
+    const history = [...(this.iteration?.history ?? [])];
+    const where = `Step ${step} of ${traced.name}, from t = ${t} with h = ${options.grid.dt}`;
+    const data = {status, step, t, h: options.grid.dt, history, rows};
+    const cause = this.iteration?.cause;
+    if (status === 'singular') {
+      const names = ((cause?.data.rows as number[] | undefined) ?? []).map(row => traced.unknown.rowName(row));
+      this.error = new SingularMatrixError('singular-step', `${where}: the Newton matrix is singular; its rows ${names.join(', ') || '(unknown)'} depend on one another. Check masses, units and redundant terms.`, {...data, rows: names});
+    } else {
+      const worst = rows.map(({name, residual}) => `${name} (${residual.toExponential(2)})`).join(', ');
+      const reason = status === 'not-finite' ? 'a number became infinite or NaN'
+        : status === 'step-too-small' ? `the step failed down to h/${2 ** deepestHalving}`
+        : cause !== undefined ? `the linear solver failed: ${cause.message}`
+        : `Newton did not converge in ${history.length} iterations (residual ${history.map(r => r.toExponential(1)).join(' → ')})`;
+      const advice = status === 'not-finite' ? 'Check the model near this state, or take a smaller dt.' : 'Take a smaller dt, newton({step: backtracking()}), or newton({onFailure: \'halve\'}).';
+      this.error = new NewtonError(status, `${where}: ${reason}.${worst === '' ? '' : ` Worst rows: ${worst}.`} ${advice}`, data);
+    }
+  }
+
+  private worstRows(): {name: string; residual: number}[] {
+    const {traced} = this.prepared;
+    if (this.iteration === undefined) {
+      return [...this.next.keys()].filter(row => !Number.isFinite(this.next[row])).slice(0, 5).map(row => ({name: traced.state.rowName(row), residual: this.next[row]}));
+    }
+    return this.iteration.worstRows(5).map(({row, residual}) => ({name: traced.unknown.rowName(row), residual}));
+  }
+}

@@ -1,0 +1,105 @@
+/** The binomial schedule: its counts against the formula, and the gradient under every budget. */
+import {expect} from 'chai';
+import * as tf from '@tensorflow/tfjs';
+import {firstPass, leastRecomputation, reach, revolve, split} from '../../lib/adjoint/schedule.js';
+import {implicitAdjoint, implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js';
+
+/** Griewank & Walther's t(n, s) by its own recursion: t(1, s) = 0, t(n, 1) = n(n−1)/2, t(n, s) = min_m m + t(n−m, s−1) + t(m, s). */
+function leastByRecursion(steps: number, states: number, known: Map<string, number>): number {
+  if (steps === 1) return 0;
+  if (states === 1) return (steps * (steps - 1)) / 2;
+  const key = `${steps},${states}`;
+  let least = known.get(key);
+  if (least === undefined) {
+    least = Infinity;
+    for (let m = 1; m < steps; m++) least = Math.min(least, m + leastByRecursion(steps - m, states - 1, known) + leastByRecursion(m, states, known));
+    known.set(key, least);
+  }
+  return least;
+}
+
+describe('checkpoint schedule', () => {
+  it('has the counts of the binomial formula, which are the least there are', () => {
+    const known = new Map<string, number>();
+    for (let steps = 1; steps <= 40; steps++) {
+      for (let states = 1; states <= 8; states++) expect(leastRecomputation(steps, states), `${steps} steps, ${states} states`).to.equal(leastByRecursion(steps, states, known));
+    }
+    expect(reach(3, 2)).to.equal(10);
+  });
+
+  it('goes back over every step once, last first, within its states and its count', () => {
+    for (let steps = 1; steps <= 50; steps++) {
+      for (let states = 1; states <= steps + 1; states++) {
+        const first = firstPass(steps, states);
+        const kept = new Set(first);
+        const order: number[] = [];
+        let advanced = 0;
+        let most = kept.size;
+        revolve(0, steps, states, {
+          has: k => kept.has(k),
+          drop: k => kept.delete(k),
+          advance(from, to) {
+            expect(kept.has(from)).to.equal(true);
+            advanced += to - from;
+            kept.add(to);
+            most = Math.max(most, kept.size);
+          },
+          reverse(k) {
+            expect(kept.has(k)).to.equal(true);
+            order.push(k);
+          },
+        });
+        expect(order).to.deep.equal(Array.from({length: steps}, (_, i) => steps - 1 - i));
+        // The first pass has already advanced to the last state it kept.
+        expect(advanced + first[first.length - 1], `${steps} steps, ${states} states`).to.equal(leastRecomputation(steps, states));
+        // One more than `states`: the state that is about to be used.
+        expect(most).to.be.at.most(states + 1);
+      }
+    }
+  });
+
+  it('splits where the formula says', () => {
+    expect(split(10, 3)).to.be.within(reach(3, 0), reach(3, 1));
+  });
+});
+
+describe('checkpointed gradients', () => {
+  const system = mechanics({
+    mass: [1, 2, 1.5],
+    forces: [
+      ({q, v, params}) => tf.sub(tf.neg(tf.mul(params.k as tf.Tensor, tf.sinh(q))), tf.mul(v, 0.2)),
+      ({t}) => tf.stack([tf.sin(t), tf.cos(t), tf.mul(t, 0.1)]),
+    ],
+  });
+  const steps = 23;
+  const gradient = (memory: number | undefined, jacobian: 'fresh' | 'auto'): {flat: number[]; recomputed: number} => {
+    const {trajectory, pullback} = simulate.vjp(system, {q: [0.5, -0.2, 0.1], v: [0, 1, 0]}, {
+      scheme: implicitMidpoint({guess: 'extrapolated'}), dt: 0.1, steps, params: {k: [4, 9, 30]}, saveAt: {every: 2},
+      adjoint: implicitAdjoint({memory}), newton: newton({jacobian}),
+    });
+    const {initial, params, recomputedSteps} = pullback({q: trajectory.values('q').map(Math.cos), v: trajectory.values('v')});
+    trajectory.dispose();
+    return {flat: [...initial.q ?? [], ...initial.v ?? [], ...params.k as Float64Array], recomputed: recomputedSteps};
+  };
+
+  it('are the same to the bit under every budget, at the count the formula gives', () => {
+    const all = gradient(undefined, 'fresh');
+    expect(all.recomputed).to.equal(0);
+    // The state here has q, v and what the guess carries: nine numbers.
+    const bytes = 9 * 8;
+    for (let room = 2; room <= steps; room++) {
+      const {flat, recomputed} = gradient(room * bytes, 'fresh');
+      expect(flat, `${room} states`).to.deep.equal(all.flat);
+      const first = firstPass(steps, room);
+      expect(recomputed).to.equal(leastRecomputation(steps, room) - first[first.length - 1] + steps);
+    }
+  });
+
+  it('are reproducible with a Jacobian kept across steps: a budget makes every step its own', () => {
+    const few = gradient(2 * 9 * 8, 'auto');
+    const more = gradient(7 * 9 * 8, 'auto');
+    expect(more.flat).to.deep.equal(few.flat);
+    const all = gradient(undefined, 'auto');
+    few.flat.forEach((value, i) => expect(value).to.be.closeTo(all.flat[i], 1e-9 * Math.max(1, Math.abs(value)), 'to the tolerance of Newton'));
+  });
+});
