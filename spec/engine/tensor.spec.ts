@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import * as tf from '@tensorflow/tfjs';
 import type {Engine} from '../../lib/engine/engine.js';
 import {tensor} from '../../lib/engine/tensor/index.js';
+import {loadTensorflow} from '../../lib/tfjs/native.js';
 import {SingularMatrixError} from '../../lib/errors.js';
 import {add, constant, input, mul, place, reshape, scale, slice, solve, sum, transpose, unary} from '../../lib/graph/build.js';
 import type {Node, Op} from '../../lib/graph/node.js';
@@ -132,6 +133,18 @@ describe('engine: tensor', () => {
       await tf.setBackend('cpu');
       for (const {kernelName} of tf.getKernelsForBackend('lacking')) tf.unregisterKernel(kernelName, 'lacking');
       tf.removeBackend('lacking');
+    });
+
+    agreement();
+  });
+
+  describe('agrees with the interpreter on TensorFlow, where it is installed', () => {
+    before(async function () {
+      if (!(await loadTensorflow())) this.skip();
+    });
+
+    after(async () => {
+      await tf.setBackend('cpu');
     });
 
     agreement();
