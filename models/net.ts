@@ -62,7 +62,7 @@ export function net(spec: NetSpec): Net {
   requireNet(spec);
   const held = heldKnots(spec, dimension);
   const particle = numbering(rows, columns, held);
-  const place = (row: number, column: number): number[] => [column * spacing, -row * spacing, 0].slice(0, dimension);
+  const place = (row: number, column: number): number[] => [column * spacing, 0 - row * spacing, 0].slice(0, dimension);
 
   const positions: number[][] = [];
   const fixed: number[][] = [];
