@@ -75,6 +75,9 @@ const patience = 2;
  */
 const noiseFactor = 14;
 
+/** Sums of squares below this have lost digits to underflow: 2⁻¹⁰²² over ε. */
+const smallestSquare = 1e-292;
+
 /** Where rounding leaves fewer than three digits in z, it is not called convergence. */
 const coarsest = 1e-3;
 
@@ -116,8 +119,8 @@ export class NewtonIteration {
       const {z} = system;
       for (let i = 0; i < n; i++) z[i] = base[i] - s * delta[i];
       this.evaluateResidual();
-      const merit = this.merit();
-      return Number.isFinite(merit) ? merit : Infinity;
+      const share = norm(system.residual) / this.norms[this.recorded - 1];
+      return Number.isFinite(share) ? share * share / 2 : Infinity;
     };
   }
 
@@ -169,9 +172,9 @@ export class NewtonIteration {
     if (first) this.evaluateFirstResidual();
     else this.evaluateResidual();
     for (let done = 0; done < budget; first = false, free = false) {
-      const merit = this.note();
-      if (!Number.isFinite(merit) && !allFinite(system.residual)) return 'not-finite';
-      if (merit === 0 && !first && !truncated) return 'converged';
+      const distance = (this.norms[this.recorded++] = norm(system.residual));
+      if (!Number.isFinite(distance)) return 'not-finite';
+      if (distance === 0 && !first && !truncated) return 'converged';
       const factor = this.factored ?? this.refactor(first);
       if (!this.ready) this.solve(factor, this.delta);
       if (!free) {
@@ -181,7 +184,8 @@ export class NewtonIteration {
       const length = this.advance(first, truncated && done === budget, observe);
       if (truncated && done === budget) return allFinite(system.z) ? 'converged' : 'not-finite';
       if (length === 0 || !allFinite(system.residual)) {
-        if (length === 0 && (truncated || this.atRoundoff())) return 'converged';
+        this.weigh();
+        if (length === 0 && (truncated || this.atRoundoff(largestRatio(this.delta, this.weights)))) return 'converged';
         if (this.fresh) return length === 0 ? 'newton-diverged' : 'not-finite';
         this.retreat();
         continue;
@@ -190,17 +194,17 @@ export class NewtonIteration {
         this.discard();
         continue;
       }
-      const size = this.scaledSize(this.delta);
+      this.weigh();
+      const size = largestRatio(this.delta, this.weights);
       if (!this.scaled) this.setRowScale(size);
       const renewed = system.matrixFree && options.jacobian === 'fresh';
       this.solve(renewed ? this.refactor(false) : factor, this.next);
-      const left = this.scaledSize(this.next);
+      const left = largestRatio(this.next, this.weights);
       // Of a damped step, or one from a chosen force, the rate is not known: as if it halved.
       const rate = first || length < 1 ? stagnation : left === 0 ? 0 : left / size;
       if (!truncated) {
         if (this.accepts(rate, left)) return this.finish(observe);
-        const stagnated = this.fresh && rate > stagnation && left * this.relative <= coarsest;
-        if (stagnated && this.atRoundoff()) return 'converged';
+        if (this.fresh && rate > stagnation && this.atRoundoff(left)) return 'converged';
         if (!this.fresh && rate >= 1) {
           this.retreat();
           continue;
@@ -210,7 +214,7 @@ export class NewtonIteration {
       else if (length === 1 && this.keeps(rate, left)) this.hand(false);
       else this.discard();
     }
-    return truncated || this.atRoundoff() ? 'converged' : 'newton-diverged';
+    return truncated ? 'converged' : 'newton-diverged';
   }
 
   /**
@@ -274,8 +278,9 @@ export class NewtonIteration {
       if (!last) this.evaluateResidual();
     } else {
       const size = norm(delta);
+      // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
       if (size === 0) this.trial(0);
-      else length = options.step.choose(this.trial, this.merit(), size, Math.max(norm(base), z.length), smallestLength(base, delta, system.epsilon));
+      else length = options.step.choose(this.trial, 0.5, size, Math.max(norm(base), z.length), smallestLength(base, delta, system.epsilon));
     }
     observe?.(base, delta, length, first);
     return length;
@@ -308,61 +313,30 @@ export class NewtonIteration {
     this.counters.residualEvaluations++;
   }
 
-  /** ½‖R‖², and ‖R‖ into the history. */
-  private note(): number {
-    const merit = this.merit();
-    this.norms[this.recorded++] = Math.sqrt(2 * merit);
-    return merit;
-  }
-
-  private merit(): number {
-    const {residual} = this.system;
-    let sum = 0;
-    for (let i = 0; i < residual.length; i++) sum += residual[i] * residual[i];
-    return sum / 2;
-  }
-
-  /** A component's tolerance, from its size on either side of the last correction. */
-  private weight(i: number): number {
-    const {base, system, options} = this;
-    return options.tolerance.absolute + this.relative * Math.max(Math.abs(system.z[i]), Math.abs(base[i]));
-  }
-
-  /** The largest component of a correction in units of its tolerance. */
-  private scaledSize(x: Float64Array): number {
-    let worst = 0;
-    for (let i = 0; i < x.length; i++) {
-      const scaled = Math.abs(x[i]) / this.weight(i);
-      if (scaled > worst) worst = scaled;
-      else if (Number.isNaN(scaled)) return Infinity;
-    }
-    return worst;
+  /** Every component's tolerance, from its size on either side of the last correction. */
+  private weigh(): void {
+    const {weights, base, relative, system: {z}, options: {tolerance: {absolute}}} = this;
+    for (let i = 0; i < weights.length; i++) weights[i] = absolute + relative * Math.max(Math.abs(z[i]), Math.abs(base[i]));
   }
 
   /** What a correction of the tolerance leaves in each row: by the matrix, or by what the first correction, `size` tolerances long, took away. */
   private setRowScale(size: number): void {
     const {weights, rowScale, system} = this;
     this.scaled = true;
-    for (let i = 0; i < weights.length; i++) weights[i] = this.weight(i);
     if (!system.scaleRows(weights, rowScale)) rowScale.fill(size > 0 ? this.norms[0] / size : 0);
   }
 
   private scaledResidual(): number {
-    const {rowScale, system: {residual}} = this;
-    let worst = 0;
-    for (let i = 0; i < residual.length; i++) {
-      const scaled = residual[i] === 0 ? 0 : Math.abs(residual[i]) / rowScale[i];
-      if (scaled > worst) worst = scaled;
-      else if (Number.isNaN(scaled)) return Infinity;
-    }
-    return worst;
+    return largestRatio(this.system.residual, this.rowScale);
   }
 
-  /** The residual is no larger than the rounding in it. */
-  private atRoundoff(): boolean {
+  /**
+   * The residual is no larger than the rounding in it, as far as the tolerances just weighed see it.
+   * @param left the correction that it still asks for, in tolerances
+   */
+  private atRoundoff(left: number): boolean {
     const {system, noise, rowScale, weights} = this;
-    if (!allFinite(system.residual)) return false;
-    for (let i = 0; i < weights.length; i++) weights[i] = this.weight(i);
+    if (!(left * this.relative <= coarsest)) return false;
     noise.measure(system.z, system.residual, weights, this.evaluate);
     let floor = 0;
     let worst = 0;
@@ -384,6 +358,19 @@ export class NewtonIteration {
   }
 }
 
+/** max |xᵢ|/wᵢ: a vector in units of another. 0/0 is 0; Infinity where a number is not one. */
+function largestRatio(x: Float64Array, unit: Float64Array): number {
+  let worst = 0;
+  for (let i = 0; i < x.length; i++) {
+    const size = Math.abs(x[i]);
+    if (size === 0) continue;
+    const ratio = size / unit[i];
+    if (ratio > worst) worst = ratio;
+    else if (Number.isNaN(ratio)) return Infinity;
+  }
+  return worst;
+}
+
 /** The s below which z − sΔ is z. */
 function smallestLength(z: Float64Array, delta: Float64Array, epsilon: number): number {
   let largest = 0;
@@ -396,8 +383,21 @@ function allFinite(x: Float64Array): boolean {
   return true;
 }
 
+/** ‖x‖₂; scaled where its square would leave the range of numbers. NaN or Infinity where x is not finite. */
 function norm(x: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < x.length; i++) sum += x[i] * x[i];
-  return Math.sqrt(sum);
+  return sum > smallestSquare && sum < Infinity ? Math.sqrt(sum) : scaledNorm(x);
+}
+
+function scaledNorm(x: Float64Array): number {
+  let largest = 0;
+  for (let i = 0; i < x.length; i++) {
+    if (Number.isNaN(x[i])) return NaN;
+    largest = Math.max(largest, Math.abs(x[i]));
+  }
+  if (largest === 0 || largest === Infinity) return largest;
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum += (x[i] / largest) ** 2;
+  return largest * Math.sqrt(sum);
 }

@@ -52,16 +52,34 @@ function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]):
   return value;
 }
 
+/** A misspelt option would otherwise be a default in silence. */
+function onlyKnown(given: object, known: readonly string[], prefix = ''): void {
+  const unknown = Object.keys(given).find(name => !known.includes(name));
+  if (unknown !== undefined) throw new OptionError('bad-newton', `newton has no option '${prefix}${unknown}'; it has ${known.map(name => prefix + name).join(', ')}.`, {option: prefix + unknown});
+}
+
+function strategy(step: StepLength): StepLength {
+  if (typeof (step as StepLength | undefined)?.choose !== 'function') throw new OptionError('bad-newton', 'newton: step must be full(), subSteps(fraction) or backtracking().');
+  return step;
+}
+
+function solver(linear: LinearSolver): LinearSolver {
+  if (typeof (linear as LinearSolver | undefined)?.analyze !== 'function') throw new OptionError('bad-newton', 'newton: linear must be a linear solver, called: auto(), lu(), cholesky(), gmres(), …');
+  return linear;
+}
+
 /** @throws OptionError 'bad-newton' */
 export function newton(options: NewtonOptions = {}): Newton {
-  const {tolerance, maxIterations = 50, iterations, jacobian = 'fresh', step = full(), linear = auto(), onFailure = 'throw'} = options;
+  onlyKnown(options, ['tolerance', 'maxIterations', 'iterations', 'jacobian', 'step', 'linear', 'onFailure']);
+  const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'fresh', step = full(), linear = auto(), onFailure = 'throw'} = options;
+  onlyKnown(tolerance, ['absolute', 'relative'], 'tolerance.');
   return {
-    tolerance: {absolute: positive('tolerance.absolute', tolerance?.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance?.relative ?? 1e-12)},
+    tolerance: {absolute: positive('tolerance.absolute', tolerance.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance.relative ?? 1e-12)},
     maxIterations: count('maxIterations', maxIterations),
     iterations: iterations === undefined ? undefined : count('iterations', iterations),
     jacobian: oneOf('jacobian', jacobian, ['fresh', 'chord', 'auto']),
-    step,
-    linear,
+    step: strategy(step),
+    linear: solver(linear),
     onFailure: oneOf('onFailure', onFailure, ['throw', 'halve']),
   };
 }
