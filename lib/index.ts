@@ -9,7 +9,7 @@ export {tensorflow} from './linear/tensorflow.js';
 export {backtracking, full, newton, subSteps, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
 export * from './scheme/index.js';
 export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart} from './simulate/equilibrium.js';
-export {simulate, type Cotangent, type Pullback, type Tangent} from './simulate/simulate.js';
+export {simulate, type Cotangent, type Jvps, type Pullback, type Simulation, type Tangent, type Values, type Vjp} from './simulate/simulate.js';
 export type {SimulateOptions, SaveAt, Progress} from './simulate/options.js';
 export type {Initial} from './simulate/prepare.js';
 export type {Stats, Trajectory} from './simulate/trajectory.js';

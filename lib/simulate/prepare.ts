@@ -5,15 +5,16 @@ import type {Engine} from '../engine/engine.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError, SingularMatrixError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
+import {sameShape} from '../graph/node.js';
 import {densePattern, lu} from '../linear/index.js';
 import {compileStep} from '../step/compiled.js';
 import type {StepContext} from '../step/context.js';
 import {loadStart} from '../step/context.js';
-import type {System} from '../step/trace-step.js';
+import type {System, TracedStep} from '../step/trace-step.js';
 import {stateBlocks, traceStep} from '../step/trace-step.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
 import {firstNotFinite, indexText, readNumeric} from '../system/numeric.js';
-import type {Leaf} from '../system/params.js';
+import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {isTracing} from '../trace/trace.js';
 import type {RunOptions, SimulateOptions} from './options.js';
@@ -40,8 +41,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const read = readOptions(options, initial.t ?? 0);
   const values = readInitial(system, initial);
   const {shape} = values[0];
-  const leaves = readParams(read.params);
-  for (const leaf of leaves) requireFinite(`params.${leaf.name}`, leaf);
+  const leaves = readLeaves(read);
   if (read.adjoint.kind === 'unrolled') checkUnrollable(read.newton.jacobian, read.newton);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
@@ -51,16 +51,61 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const compiled = compileStep(traced, engine);
   const compileTime = performance.now() - compileBegin;
   compiled.compileTime = 0;
-  const parameterValues = traced.parameters.map(({leaf, tensor}) => leaf?.values ?? valuesOf(tensor as tf.Tensor));
-  traced.parameters.forEach(({tensor}, i) => {
-    if (tensor !== undefined) requireFinite(nameOfCaptured(tensor), {values: parameterValues[i], shape: tensor.shape});
-  });
-  const given = new Float64Array(values.length * values[0].values.length);
-  values.forEach((value, i) => given.set(value.values, i * value.values.length));
   return {
-    system, options: read, engine, traced, compiled, shape, initial: values, leaves, parameterValues, given, t0: read.grid.t0, linear: read.newton.linear,
-    milliseconds: {trace: traceTime, compile: compileTime},
+    system, options: read, engine, traced, compiled, shape, initial: values, leaves, parameterValues: readParameters(traced, leaves), given: flatten(values),
+    t0: read.grid.t0, linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
   };
+}
+
+/**
+ * The same with other numbers: a new initial state, new params, captured variables read anew. Nothing
+ * is traced again.
+ * @throws ShapeError where a shape or the tree of params is not what was traced
+ */
+export function refill(prepared: Prepared, initial: Initial | undefined, params: NumericParams | undefined): Prepared {
+  const {system, shape, traced} = prepared;
+  prepared.compiled.compileTime = 0;
+  const values = initial === undefined ? prepared.initial : readInitial(system, initial);
+  if (!sameShape(values[0].shape, shape)) {
+    throw new ShapeError('initial-shape', `This simulation was prepared for shape [${shape.join(', ')}], not [${values[0].shape.join(', ')}]: prepare another one.`);
+  }
+  const leaves = params === undefined ? prepared.leaves : readLeaves({params});
+  const same = leaves.length === prepared.leaves.length && leaves.every((leaf, i) => leaf.name === prepared.leaves[i].name && sameShape(leaf.shape, prepared.leaves[i].shape));
+  if (!same) {
+    throw new ShapeError('params-shape', `This simulation was prepared for params ${prepared.leaves.map(describeLeaf).join(', ')}, not ${leaves.map(describeLeaf).join(', ')}: prepare another one.`);
+  }
+  if (initial?.t !== undefined && initial.t !== prepared.t0) {
+    throw new OptionError('bad-time', `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: prepare another one.`, {t: initial.t});
+  }
+  return {
+    ...prepared, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
+    parameterValues: readParameters(traced, leaves), given: flatten(values), milliseconds: {trace: 0, compile: 0},
+  };
+}
+
+const describeLeaf = ({name, shape}: Leaf): string => `${name} [${shape.join(', ')}]`;
+
+function readLeaves({params}: {readonly params: NumericParams}): Leaf[] {
+  const leaves = readParams(params);
+  for (const leaf of leaves) requireFinite(`params.${leaf.name}`, leaf);
+  return leaves;
+}
+
+/** Leaves come first among a step's parameters, in their order; captured tensors follow. */
+function readParameters(traced: TracedStep, leaves: readonly Leaf[]): Float64Array[] {
+  return traced.parameters.map(({tensor}, i) => {
+    if (tensor === undefined) return leaves[i].values;
+    const values = valuesOf(tensor);
+    requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
+    return values;
+  });
+}
+
+function flatten(values: readonly NumericValue[]): Float64Array {
+  const size = values[0].values.length;
+  const given = new Float64Array(values.length * size);
+  values.forEach((value, i) => given.set(value.values, i * size));
+  return given;
 }
 
 function valuesOf(tensor: tf.Tensor): Float64Array {

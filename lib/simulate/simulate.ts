@@ -11,7 +11,7 @@ import {readParams, toTree} from '../system/params.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
-import {prepare} from './prepare.js';
+import {prepare, refill} from './prepare.js';
 import type {Run} from './run.js';
 import {run} from './run.js';
 import type {Trajectory} from './trajectory.js';
@@ -61,36 +61,78 @@ function finish(prepared: Prepared, result: Run, onTape: boolean): Trajectory {
  *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`)
  */
 export function simulate(system: System, initial: Initial, options: SimulateOptions): Trajectory {
-  const prepared = prepare(system, initial, options);
-  const result = run(prepared, taping() ? 'budget' : undefined);
-  return finish(prepared, result, true);
+  return runOn(prepare(system, initial, options));
 }
 
 /** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
-simulate.vjp = (system: System, initial: Initial, options: SimulateOptions): {trajectory: Trajectory; pullback(cotangent: Cotangent): Pullback} => {
+simulate.vjp = (system: System, initial: Initial, options: SimulateOptions): Vjp => vjpOn(prepare(system, initial, options));
+
+/** The run, and the tangents of its saved values along one direction, in double precision. */
+simulate.jvp = (system: System, initial: Initial, options: SimulateOptions, tangent: Tangent): {trajectory: Trajectory; tangent: NamedValues} => {
+  const {trajectory, tangents} = jvpsOn(prepare(system, initial, options), [tangent]);
+  return {trajectory, tangent: tangents[0]};
+};
+
+/** As `jvp`, along several directions in one sweep. */
+simulate.jvps = (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): Jvps => jvpsOn(prepare(system, initial, options), directions);
+
+/**
+ * The same simulation for many initial states and parameters, traced once: what a loop over data wants.
+ * Captured variables are read anew at every call. Numbers that the system's functions take from their
+ * surroundings are those of the moment of preparation; after changing one, prepare again.
+ */
+simulate.prepare = (system: System, initial: Initial, options: SimulateOptions): Simulation => {
   const prepared = prepare(system, initial, options);
+  return {
+    run: ({initial: start, params} = {}) => runOn(refill(prepared, start, params)),
+    vjp: ({initial: start, params} = {}) => vjpOn(refill(prepared, start, params)),
+    jvps: (directions, {initial: start, params} = {}) => jvpsOn(refill(prepared, start, params), directions),
+  };
+};
+
+export interface Vjp {
+  readonly trajectory: Trajectory;
+  pullback(cotangent: Cotangent): Pullback;
+}
+
+export type NamedValues = {[name: string]: Float64Array};
+
+export interface Jvps {
+  readonly trajectory: Trajectory;
+  readonly tangents: NamedValues[];
+}
+
+/** What may differ from one run of a prepared simulation to the next; absent, the values it was prepared with. */
+export interface Values {
+  readonly initial?: Initial;
+  readonly params?: NumericParams;
+}
+
+export interface Simulation {
+  run(values?: Values): Trajectory;
+  vjp(values?: Values): Vjp;
+  jvps(directions: readonly Tangent[], values?: Values): Jvps;
+}
+
+function runOn(prepared: Prepared): Trajectory {
+  return finish(prepared, run(prepared, taping() ? 'budget' : undefined), true);
+}
+
+function vjpOn(prepared: Prepared): Vjp {
   const result = run(prepared, 'budget');
   return {
     trajectory: finish(prepared, result, false),
     pullback: cotangent => namedGradient(prepared, pullSeries(prepared, result, packCotangent(prepared, cotangent, result.times.length))),
   };
-};
+}
 
-/** The run, and the tangents of its saved values along one direction, in double precision. */
-simulate.jvp = (system: System, initial: Initial, options: SimulateOptions, tangent: Tangent): {trajectory: Trajectory; tangent: {[name: string]: Float64Array}} => {
-  const {trajectory, tangents} = simulate.jvps(system, initial, options, [tangent]);
-  return {trajectory, tangent: tangents[0]};
-};
-
-/** As `jvp`, along several directions in one sweep. */
-simulate.jvps = (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): {trajectory: Trajectory; tangents: {[name: string]: Float64Array}[]} => {
-  const prepared = prepare(system, initial, options);
+function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
   const result = run(prepared, 'steps');
   const trajectory = finish(prepared, result, false);
   const {blocks, width} = seriesOf(prepared);
   const tangents = pushSeries(prepared, result, packDirections(prepared, directions));
   return {trajectory, tangents: tangents.map(matrix => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])))};
-};
+}
 
 function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
   const {blocks, width} = seriesOf(prepared);
