@@ -19,13 +19,16 @@ export interface Attributes {
   /** Values known when the program is built, row-major. */
   constant: {readonly values: Float64Array};
 
+  /** A function of one number, element by element. */
   unary: {readonly fn: UnaryName};
+  /** A function of two numbers, element by element (one shape). */
   binary: {readonly fn: BinaryName};
-  /** operands: condition, then, else (one shape). */
+  /** Operands: condition, then, else (one shape). */
   select: Empty;
 
+  /** The same numbers in another shape, or counted as another type. */
   reshape: Empty;
-  /** result axis i is the operand's axis permutation[i]. */
+  /** Result axis i is the operand's axis permutation[i]. */
   transpose: {readonly permutation: readonly number[]};
   /** Axes of size 1 grow to the result's size; ranks are equal. */
   broadcast: Empty;
@@ -33,26 +36,31 @@ export interface Attributes {
   slice: {readonly begin: readonly number[]; readonly strides: readonly number[]};
   /** Transpose of slice: y is zero but for y[begin + i·strides] = x[i]. */
   place: {readonly begin: readonly number[]; readonly strides: readonly number[]};
+  /** The operands one after another along an axis. */
   concat: {readonly axis: number};
 
   /** y[i] = x[table[i]] over flat positions; −1 gives 0. */
   gather: {readonly table: Int32Array};
   /** Transpose of gather: y[table[i]] += x[i]; −1 is dropped. */
   scatter: {readonly table: Int32Array};
-  /** gather with positions computed by the program: operands x, positions; outside the range gives 0. */
+  /** Gather with positions computed by the program: operands x, positions; outside the range gives 0. */
   gatherAt: Empty;
-  /** scatter with computed positions: operands x, positions. */
+  /** Scatter with computed positions: operands x, positions. */
   scatterAt: Empty;
   /** Operands: sorted [rows, n], values [rows, m]: how many of the sorted are < (left) or ≤ (right) each value. */
   searchSorted: {readonly side: 'left' | 'right'};
 
-  /** Reductions drop their axes. */
+  /** Sum over axes, which are dropped. */
   sum: {readonly axes: readonly number[]};
+  /** Largest element over axes, which are dropped; −∞ of nothing. */
   max: {readonly axes: readonly number[]};
+  /** Smallest element over axes, which are dropped; ∞ of nothing. */
   min: {readonly axes: readonly number[]};
-  /** Position of the first extreme along an axis, which is dropped. */
+  /** Position of the first largest element along an axis, which is dropped. */
   argMax: {readonly axis: number};
+  /** Position of the first smallest element along an axis, which is dropped. */
   argMin: {readonly axis: number};
+  /** Running sum along an axis, from its end with reverse, without the element itself with exclusive. */
   cumsum: {readonly axis: number; readonly exclusive: boolean; readonly reverse: boolean};
 
   /** [b, m, k]·[b, k, n] → [b, m, n]; a flag says its operand is stored transposed. */
@@ -63,7 +71,7 @@ export interface Attributes {
   cholesky: Empty;
   /** T [b, n, n], B [b, n, k] → T⁻¹B or T⁻ᵀB with the named triangle of T alone. */
   triangularSolve: {readonly lower: boolean; readonly adjoint: boolean};
-  /** A [b, n, n] → L − I + U packed, rows permuted by partial pivoting. */
+  /** A [b, n, n] → L − I + U packed, rows permuted by partial pivoting; a column without a pivot leaves a zero in U. */
   lu: Empty;
   /** A [b, n, n] → [b, n]: row i of the factored matrix is row p[i] of A. */
   luPermutation: Empty;

@@ -53,8 +53,7 @@ export const primitives: {readonly [O in Op]: Primitive<O>} = {
   luPermutation: luPermutationPrimitive,
 };
 
-/** The rules of a node's primitive. */
+/** The rules of a node's primitive: each row takes the nodes of its own name, as the table guarantees. */
 export function primitiveOf(node: Node): Primitive<Op> {
-  // Each row takes the nodes of its own name, which the table guarantees and the type cannot say.
-  return primitives[node.op] as unknown as Primitive<Op>;
+  return primitives[node.op];
 }
