@@ -82,6 +82,10 @@ export function renderReport(report: Report): string {
 export async function writeReport(path: string, report: Report): Promise<void> {
   const html = renderReport(report);
   const [{ mkdir, rename, rm, writeFile }, { dirname }] = await Promise.all([import('node:fs/promises'), import('node:path')]);
+  // A bundle for browsers has empty modules in their place.
+  if (writeFile === undefined) {
+    throw new DataError('report-unwritable', `There is no file system here to write ${path} to: take the page's text from renderReport.`, { file: path });
+  }
   const partial = `${path}.${process.pid}.partial`;
   try {
     await mkdir(dirname(path), { recursive: true });

@@ -49,6 +49,10 @@ export async function readTable(path: string, options: TableOptions = {}): Promi
 /** The file's bytes; what the operating system refuses is a DataError. */
 async function* fileChunks(path: string): AsyncGenerator<Buffer> {
   const { createReadStream } = await import('node:fs');
+  // A bundle for browsers has an empty module in its place.
+  if (createReadStream === undefined) {
+    throw new DataError('table-unreadable', `${path} cannot be read: readTable needs Node's file system, which is not here.`, { file: path });
+  }
   try {
     for await (const chunk of createReadStream(path)) yield chunk as Buffer;
   } catch (cause) {
