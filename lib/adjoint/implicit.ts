@@ -11,18 +11,22 @@ import {stepBuffers} from './record.js';
 export function implicitPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
+  const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
+  const pullStep = executable.program('pullStep');
+  const zBar = executable.find('zBar');
+  const result = executable.buffer('xBar');
   const nextBar = executable.find('nextBar');
   const w = executable.find('w');
   return (record, k, xBar) => {
     record.load(k, buffers);
     nextBar?.set(xBar);
     if (jacobian !== undefined) {
-      executable.run('pullUnknown');
-      const factor = jacobian.refresh('jacobian');
-      if (w !== undefined) factor.solveTransposed(executable.buffer('zBar'), w);
+      pullUnknown?.();
+      const factor = jacobian.refresh();
+      if (w !== undefined && zBar !== undefined) factor.solveTransposed(zBar, w);
     }
-    executable.run('pullStep');
-    xBar.set(executable.buffer('xBar'));
+    pullStep();
+    xBar.set(result);
     bars.add();
   };
 }

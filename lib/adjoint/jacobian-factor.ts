@@ -6,8 +6,8 @@ import {isMatrixFree, solverKey} from '../step/solvers.js';
 import type {StepContext} from '../step/context.js';
 
 export interface JacobianFactor {
-  /** Runs the program that writes J, and factors it. */
-  refresh(program: string): Factor;
+  /** Evaluates J where the executable's buffers say, or its variant at a guess, and factors it. */
+  refresh(program?: 'startJacobian'): Factor;
 }
 
 /** One solver value for every sweep whose own solver works without a matrix: the adjoint has the matrix. */
@@ -19,9 +19,11 @@ export function jacobianFactor({compiled, linear}: StepContext, executable: Exec
   const solver = isMatrixFree(linear) ? directSolver : linear;
   const analysis = compiled.analysis(solver, solverKey(solver));
   const values = executable.buffer('J');
+  const evaluate = executable.program('jacobian');
   return {
     refresh(program) {
-      executable.run(program);
+      if (program === undefined) evaluate();
+      else executable.run(program);
       return analysis.factor(values);
     },
   };

@@ -38,7 +38,7 @@ export function sweepForward(context: StepContext, record: StepRecord, direction
     record.load(k, buffers);
     dxIn?.set(dx);
     if (jacobian !== undefined) {
-      const factor = jacobian.refresh('jacobian');
+      const factor = jacobian.refresh();
       executable.run('pushResidual');
       if (dz !== undefined) factor.solve(executable.buffer('rhs'), dz, count);
     }

@@ -32,7 +32,7 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
     bars.add();
   };
   /** w = −s J⁻ᵀ z̄: the sign of −F_xᵀw goes with w. */
-  const solve = (program: string, length: number): void => {
+  const solve = (program: 'startJacobian' | undefined, length: number): void => {
     const factor = jacobian?.refresh(program);
     if (w === undefined || factor === undefined) return;
     factor.solveTransposed(zBar, w);
@@ -41,7 +41,7 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
   const pullIteration = ({z, delta, length}: IterationRecord): void => {
     executable.find('z')?.set(z);
     executable.find('delta')?.set(delta);
-    solve('jacobian', length);
+    solve(undefined, length);
     executable.run('pullIteration');
     const moved = executable.buffer('zBar');
     for (let i = 0; i < zBar.length; i++) zBar[i] += moved[i];

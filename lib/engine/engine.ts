@@ -30,6 +30,8 @@ export interface Executable {
   find(name: string): Float64Array | undefined;
   /** Runs one program: reads its inputs' buffers, writes its outputs'. Allocates nothing. */
   run(program: string): void;
+  /** The same as a function, for the inner loops: `program(name)()` is `run(name)` without the look-up. */
+  program(name: string): () => void;
 }
 
 /** Sizes of all buffers of programs compiled together; one name, one size. */

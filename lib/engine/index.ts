@@ -25,3 +25,4 @@ export function chooseEngine(name: EngineName): Engine {
 }
 
 export type {Engine, Executable, Programs} from './engine.js';
+export {interpreter, tensor, wasm};

@@ -25,14 +25,18 @@ export const interpreter: Engine = {
     for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
     const instructions = new Map<string, readonly Instruction[]>();
     for (const [name, graph] of Object.entries(programs)) instructions.set(name, compileGraph(graph, buffers));
+    const program = (name: string): (() => void) => {
+      const list = instructions.get(name);
+      if (list === undefined) throw new Error(`no program is called ${name}`);
+      return () => {
+        for (let i = 0; i < list.length; i++) list[i].kernel(list[i].operands, list[i].out);
+      };
+    };
     return {
       buffer: name => namedBuffer(buffers, name),
       find: name => buffers.get(name),
-      run(program) {
-        const list = instructions.get(program);
-        if (list === undefined) throw new Error(`no program is called ${program}`);
-        for (let i = 0; i < list.length; i++) list[i].kernel(list[i].operands, list[i].out);
-      },
+      run: name => program(name)(),
+      program,
     };
   },
 };

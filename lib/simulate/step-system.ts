@@ -12,9 +12,11 @@ export class StepSystem implements NonlinearSystem {
   readonly residual: Float64Array;
   readonly epsilon: number;
   readonly matrixFree: boolean;
+  readonly evaluateResidual: () => void;
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
   private readonly forward: Executable;
+  private readonly evaluateJacobian: () => void;
   private readonly values: Float64Array;
   private readonly analysis: Analysis;
   private readonly free?: {readonly factor: Factor & {refresh(): void}; readonly load: () => void};
@@ -26,20 +28,19 @@ export class StepSystem implements NonlinearSystem {
     if (jacobian === undefined) throw new Error('an explicit scheme has no equations to solve');
     this.forward = compiled.forward;
     this.pattern = jacobian.pattern;
+    this.evaluateResidual = this.forward.program('residual');
+    this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
     this.residual = this.forward.buffer('R');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
     const {linear} = options.newton;
     this.analysis = compiled.analysis(linear, solverKey(linear));
-    if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = () => this.forward.run('startResidual');
+    if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.free = this.bindProducts(linear, prepared);
   }
 
-  evaluateResidual(): void {
-    this.forward.run('residual');
-  }
 
   factor(first: boolean): Factor {
     const special = first && this.evaluateFirstResidual !== undefined;
@@ -50,7 +51,8 @@ export class StepSystem implements NonlinearSystem {
       return this.free.factor;
     }
     this.matrixAtHand = true;
-    this.forward.run(special ? 'startJacobian' : 'jacobian');
+    if (special) this.forward.run('startJacobian');
+    else this.evaluateJacobian();
     return this.analysis.factor(this.values);
   }
 

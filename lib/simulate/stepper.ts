@@ -31,6 +31,8 @@ export class Stepper {
     steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
   };
   private readonly forward: Executable;
+  private readonly update: () => void;
+  private readonly guess?: () => void;
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
   private readonly x?: Float64Array;
@@ -51,9 +53,11 @@ export class Stepper {
     loadParameters(this.forward, prepared);
     this.x = this.forward.find('x');
     this.next = this.forward.buffer('next');
+    this.update = this.forward.program('update');
     this.t = this.forward.find('t');
     this.h = this.forward.find('h');
     if (compiled.jacobian !== undefined) {
+      this.guess = this.forward.program('guess');
       this.system = new StepSystem(prepared);
       this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
     }
@@ -81,7 +85,7 @@ export class Stepper {
   }
 
   private attempt(t: number, h: number): Status {
-    const {forward, state, iteration, next} = this;
+    const {state, iteration, next} = this;
     this.x?.set(state);
     this.t?.fill(t);
     this.h?.fill(h);
@@ -89,7 +93,7 @@ export class Stepper {
       const status = this.solve(iteration, h);
       if (status !== 'converged') return status;
     }
-    forward.run('update');
+    this.update();
     for (let i = 0; i < next.length; i++) if (!Number.isFinite(next[i])) return 'not-finite';
     if (this.record !== undefined) {
       this.record.append(t, h, state, this.system?.z);
@@ -101,11 +105,11 @@ export class Stepper {
   }
 
   private solve(iteration: NewtonIteration, h: number): NewtonStatus {
-    const {forward, prepared} = this;
+    const {prepared} = this;
     // A kept factor belongs to a step length.
     if (h !== this.lastStep || this.repeatable) iteration.forget();
     this.lastStep = h;
-    forward.run('guess');
+    this.guess?.();
     if (this.recordIterations) this.iterations = [];
     const observe = this.recordIterations && this.record !== undefined
       ? (z: Float64Array, delta: Float64Array, length: number, first: boolean): void => {

@@ -22,15 +22,19 @@ export const tensor: Engine = {
     const buffers = new Map<string, Float64Array>();
     for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
     const runs = new Map(Object.entries(programs).map(([name, graph]) => [name, compileGraph(graph, buffers)]));
+    const program = (name: string): (() => void) => {
+      const run = runs.get(name);
+      if (run === undefined) throw new Error(`no program is called ${name}`);
+      return () => {
+        tf.backend(); // Starts one where none was active yet.
+        withoutTape(() => tf.tidy(run));
+      };
+    };
     return {
       find: name => buffers.get(name),
       buffer: name => bufferOf(buffers, name),
-      run(program) {
-        const run = runs.get(program);
-        if (run === undefined) throw new Error(`no program is called ${program}`);
-        tf.backend(); // Starts one where none was active yet.
-        withoutTape(() => tf.tidy(run));
-      },
+      run: name => program(name)(),
+      program,
     };
   },
 };
