@@ -4,7 +4,7 @@
  * general, and each matrix gets the first that is safe for it: tridiagonal elimination from both ends,
  * Cholesky within the band, LU with partial pivoting within the band.
  */
-import { bandCholeskyWork, BandCholeskyFactor } from './band-cholesky.js';
+import { bandCholeskyWork, BandCholeskyFactor, bandTargets } from './band-cholesky.js';
 import { bandLuWork, BandLuFactor } from './band-lu.js';
 import { bandOrder, type BandOrder } from './band-order.js';
 import { DirectAnalysis, SpecialFactor } from './direct.js';
@@ -28,7 +28,8 @@ export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): Direc
     return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), general));
   }
   if (structurallySymmetric(pattern)) {
-    const definite = specialFor(pattern, (symmetricPattern) => new BandCholeskyFactor(symmetricPattern, order));
+    const targets = bandTargets(order);
+    const definite = specialFor(pattern, (symmetricPattern) => new BandCholeskyFactor(symmetricPattern, targets));
     return new DirectAnalysis('band', n, n * (upper + 1), bandCholeskyWork(n, order), () => new FallbackFactor(definite(), general));
   }
   return new DirectAnalysis('band', n, n * (lower + upper + 1), bandLuWork(n, order), general);

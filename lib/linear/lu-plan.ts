@@ -1,7 +1,7 @@
 /**
  * Sparse LU column by column, after Gilbert and Peierls (SIAM J. Sci. Stat. Comput. 9 (1988) 862–874):
  * column k of the factors solves L x = A(:, q_k), a sparse triangular solve whose nonzeros are found by
- * depth-first search in time proportional to the arithmetic. The pivot is the largest candidate by
+ * depth-first search, in columns pruned after Eisenstat and Liu (1992) of what other columns reach. The pivot is the largest candidate by
  * row-scaled size, unless the diagonal entry of the symmetric order is within the threshold of it.
  *
  * What comes out is a *plan*: the pivots and the pattern of both factors. Other values can follow it
@@ -73,6 +73,8 @@ class PivotSearch {
   private readonly reached: Int32Array;
   private readonly lowerPointers: Int32Array;
   private readonly upperPointers: Int32Array;
+  /** How far a search follows each column of L. */
+  private readonly searchEnds: Int32Array;
   private lowerRows: Int32Array;
   private lowerValues: Float64Array;
   private upperRows: Int32Array;
@@ -96,6 +98,7 @@ class PivotSearch {
     this.reached = new Int32Array(n);
     this.lowerPointers = new Int32Array(n + 1);
     this.upperPointers = new Int32Array(n + 1);
+    this.searchEnds = new Int32Array(n);
     const guess = 2 * pattern.columns.length + n;
     this.lowerRows = new Int32Array(guess);
     this.lowerValues = new Float64Array(guess);
@@ -131,6 +134,31 @@ class PivotSearch {
       x[i] = 0;
     }
     lowerPointers[k + 1] = lower;
+    if (chosen >= 0) this.prune(k, chosen);
+  }
+
+  /**
+   * Where U has (j, k) and L has (k, j), whatever column j leads to below row k, column k leads to as well:
+   * a later search need not follow column j beyond its rows that are pivots by now. They go to the front.
+   */
+  private prune(k: number, chosen: number): void {
+    const { rowPlace, lowerPointers, lowerRows, lowerValues, upperPointers, upperRows, searchEnds } = this;
+    searchEnds[k] = lowerPointers[k + 1];
+    for (let p = upperPointers[k]; p < upperPointers[k + 1]; p++) {
+      const j = upperRows[p];
+      const end = lowerPointers[j + 1];
+      if (searchEnds[j] < end || !contains(lowerRows, lowerPointers[j], end, chosen)) continue;
+      let front = lowerPointers[j];
+      for (let q = front; q < end; q++) {
+        if (rowPlace[lowerRows[q]] < 0) continue;
+        const [row, value] = [lowerRows[q], lowerValues[q]];
+        lowerRows[q] = lowerRows[front];
+        lowerValues[q] = lowerValues[front];
+        lowerRows[front] = row;
+        lowerValues[front++] = value;
+      }
+      searchEnds[j] = front;
+    }
   }
 
   /** All rows the column will have, by depth-first search through the columns of L. Returns the top. */
@@ -145,7 +173,7 @@ class PivotSearch {
   }
 
   private search(k: number, start: number, top: number): number {
-    const { rowPlace, visited, stack, position, reached, lowerPointers, lowerRows } = this;
+    const { rowPlace, visited, stack, position, reached, lowerPointers, lowerRows, searchEnds } = this;
     let depth = 0;
     stack[0] = start;
     visited[start] = k;
@@ -153,7 +181,7 @@ class PivotSearch {
     while (depth >= 0) {
       const i = stack[depth];
       const pivot = rowPlace[i];
-      const end = pivot < 0 ? 0 : lowerPointers[pivot + 1];
+      const end = pivot < 0 ? 0 : searchEnds[pivot];
       let p = position[depth];
       while (p < end && visited[lowerRows[p]] === k) p++;
       if (p < end) {
@@ -236,6 +264,11 @@ class PivotSearch {
       this.rowPlace[i] = k++;
     }
   }
+}
+
+function contains(rows: Int32Array, from: number, to: number, wanted: number): boolean {
+  for (let p = from; p < to; p++) if (rows[p] === wanted) return true;
+  return false;
 }
 
 function grown<T extends Int32Array | Float64Array>(from: T, to: T): T {

@@ -27,20 +27,23 @@ const WIDEST = 1e8;
 
 /** What is known of the mirrored entries from the pattern alone. */
 export class Mirror {
-  /** Place of the entry (j, i) for the entry (i, j), in row order. */
-  private readonly mirror: Int32Array;
+  /** Entries above the diagonal, and below it their mirror images. */
+  private readonly above: Int32Array;
+  private readonly below: Int32Array;
+  /** Row of each entry, and the place of each row's diagonal entry or −1. */
   private readonly row: Int32Array;
   private readonly diagonal: Int32Array;
-  /** Spanning forest: edge e goes from a vertex already reached to a new one, through this entry. */
+  /** Spanning forest: edge e goes from a vertex already reached, through one entry, to a new vertex. */
   private readonly edges: Int32Array;
-  /** D A after `symmetrize` has said yes; scratch that the factors of an analysis share. */
-  readonly scaled: Float64Array;
+  private readonly edgesBack: Int32Array;
+  /** D A of the last matrix; scratch that the factors of an analysis share. */
+  private readonly scaled: Float64Array;
 
   /** The pattern must be structurally symmetric. */
   constructor(private readonly pattern: Pattern) {
     const { n, rowPointers, columns } = pattern;
     // Column order of a symmetric pattern is its row order, so `source` is the mirror.
-    this.mirror = transpose(pattern).source;
+    const mirror = transpose(pattern).source;
     this.row = new Int32Array(columns.length);
     this.diagonal = new Int32Array(n).fill(-1);
     for (let i = 0; i < n; i++) {
@@ -49,29 +52,36 @@ export class Mirror {
         if (columns[p] === i) this.diagonal[i] = p;
       }
     }
+    this.above = Int32Array.from(mirror.keys()).filter((p) => columns[p] > this.row[p]);
+    this.below = this.above.map((p) => mirror[p]);
     this.edges = spanningForest(pattern);
+    this.edgesBack = this.edges.map((p) => mirror[p]);
     this.scaled = new Float64Array(columns.length);
   }
 
-  /** Fills `scale` with D and `scaled` with D A. False when there is no such D, mostly found out early. */
-  symmetrize(values: Float64Array, scale: Float64Array): boolean {
+  /**
+   * D A where there is such a D, which goes into `scale`; the values themselves where D = I. Undefined
+   * where there is none, mostly found out early.
+   */
+  symmetrize(values: Float64Array, scale: Float64Array): Float64Array | undefined {
     const { row, scaled } = this;
     scale.fill(1);
-    if (!this.agree(values, scale) && !(this.spread(values, scale) && this.agree(values, scale))) return false;
+    if (this.equal(values)) return values;
+    if (!this.spread(values, scale)) return undefined;
     for (let p = 0; p < scaled.length; p++) scaled[p] = values[p] * scale[row[p]];
-    return true;
+    return this.equal(scaled) ? scaled : undefined;
   }
 
   /** D along the forest. A pair of zeros says nothing, one zero of a pair says no. */
   private spread(values: Float64Array, scale: Float64Array): boolean {
-    const { edges, mirror, row } = this;
+    const { edges, edgesBack, row } = this;
     const { columns } = this.pattern;
     let smallest = 1;
     let largest = 1;
     for (let e = 0; e < edges.length; e++) {
       const p = edges[e];
       const there = values[p];
-      const back = values[mirror[p]];
+      const back = values[edgesBack[e]];
       const ratio = there === 0 && back === 0 ? 1 : there / back;
       const next = scale[row[p]] * ratio;
       scale[columns[p]] = next;
@@ -82,23 +92,21 @@ export class Mirror {
     return largest <= WIDEST * smallest;
   }
 
-  private agree(values: Float64Array, scale: Float64Array): boolean {
-    const { mirror, row, diagonal } = this;
-    const { columns } = this.pattern;
-    for (let p = 0; p < mirror.length; p++) {
-      const q = mirror[p];
-      if (q <= p) continue;
-      const i = row[p];
-      const j = columns[p];
-      const one = values[p] * scale[i];
-      const other = values[q] * scale[j];
-      const difference = one - other;
-      if (difference === 0) continue;
-      const [a, b] = [diagonal[i], diagonal[j]];
-      const middle = a < 0 || b < 0 ? 0 : Math.abs(values[a] * scale[i] * (values[b] * scale[j]));
-      if (!(difference * difference <= SAME * SAME * Math.max(one * one, other * other, middle))) return false;
+  private equal(values: Float64Array): boolean {
+    const { above, below } = this;
+    for (let e = 0; e < above.length; e++) {
+      const one = values[above[e]];
+      const other = values[below[e]];
+      if (one !== other && !this.same(values, above[e], one, other)) return false;
     }
     return true;
+  }
+
+  private same(values: Float64Array, p: number, one: number, other: number): boolean {
+    const a = this.diagonal[this.row[p]];
+    const b = this.diagonal[this.pattern.columns[p]];
+    const middle = a < 0 || b < 0 ? 0 : Math.abs(values[a] * values[b]);
+    return (one - other) ** 2 <= SAME ** 2 * Math.max(one * one, other * other, middle);
   }
 }
 
@@ -152,7 +160,8 @@ export class SymmetrizedFactor extends SpecialFactor {
   }
 
   tryRefactor(values: Float64Array): boolean {
-    this.usable = this.mirror.symmetrize(values, this.scale) && this.inner.tryRefactor(this.mirror.scaled);
+    const symmetric = this.mirror.symmetrize(values, this.scale);
+    this.usable = symmetric !== undefined && this.inner.tryRefactor(symmetric);
     return this.usable;
   }
 
