@@ -13,7 +13,7 @@ import {conservative} from './energy.js';
 import type {Mlp} from './mlp.js';
 
 /**
- * A tf.layers model that is built (its first layer has an inputShape) with one input and one output, an
+ * A tf.layers model with one input and one output, an
  * `mlp`, or a function [rows, features] → [rows, outputs] of one's own. Weights are captured and so
  * trained by tfjs's optimizers; weights kept in `params` are reached by a function:
  * `(x, params) => network.apply(x, params.network as Params)`.
@@ -42,7 +42,7 @@ type Evaluate = (at: At) => tf.Tensor;
  * A force from a network: its output, as many numbers as q has, in the shape of q.
  * @param options.inputs default ['q', 'v']
  * @param options.scale multiplies the output, a number or broadcasting to q; default 1
- * @throws OptionError 'bad-network', 'unbuilt-network', 'bad-coefficient'; when traced, ShapeError
+ * @throws OptionError 'bad-network', 'bad-coefficient'; when traced, ShapeError
  *   'network-input', 'network-output', 'coefficient-shape'
  */
 export function neuralForce(network: Network, options: NetworkOptions & {readonly scale?: Coefficient} = {}): ForceTerm {
@@ -57,7 +57,7 @@ export function neuralForce(network: Network, options: NetworkOptions & {readonl
 /**
  * A conservative force −∂V/∂q whose potential V(q) is a network's output: one number, or one a
  * particle where it is shared. Any closed path takes no work, whatever the weights.
- * @throws OptionError 'bad-network', 'unbuilt-network'; when traced, ShapeError 'network-input', 'network-output'
+ * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralPotential(network: Network, options: {readonly shared?: boolean} = {}): ConservativeTerm {
   const evaluate = evaluator(network, {...options, inputs: ['q']}, ['q'], 'neuralPotential');
@@ -76,7 +76,7 @@ export function neuralPotential(network: Network, options: {readonly shared?: bo
  * A passive force −L Lᵀ v: the network's n² outputs, n the size of q, are the matrix L. Its power
  * −|Lᵀv|² is never positive, whatever the weights.
  * @param options.inputs default ['q']
- * @throws OptionError 'bad-network', 'unbuilt-network'; when traced, ShapeError 'network-input', 'network-output'
+ * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralDissipation(network: Network, options: {readonly inputs?: readonly NetworkInput[]} = {}): ForceTerm {
   const evaluate = evaluator(network, options, ['q'], 'neuralDissipation');
@@ -119,12 +119,10 @@ function applier(network: Network, name: string): (x: tf.Tensor2D, params: Param
 const isLayersModel = (network: tf.LayersModel | Mlp): network is tf.LayersModel => network instanceof tf.LayersModel;
 
 function layersApplier(model: tf.LayersModel, name: string): (x: tf.Tensor2D) => tf.Tensor {
-  // A sequential model that knows no input shape has no inputs yet (its flag `built` comes later still, at its first call).
-  if ((model.inputs as readonly unknown[] | undefined)?.length === undefined || model.inputs.length === 0) {
-    throw new OptionError('unbuilt-network', `${name}: the tf.layers model '${model.name}' is not built: give its first layer an inputShape. Weights cannot be made while a force is traced.`);
-  }
-  if (model.inputs.length !== 1 || model.outputs.length !== 1) {
-    throw new OptionError('bad-network', `${name}: the tf.layers model '${model.name}' has ${model.inputs.length} inputs and ${model.outputs.length} outputs; it must have one of each.`);
+  // A sequential model without layers has neither list, whatever its type says.
+  const [inputs, outputs] = [model.inputs, model.outputs].map(list => (list as readonly unknown[] | undefined)?.length ?? 0);
+  if (inputs !== 1 || outputs !== 1) {
+    throw new OptionError('bad-network', `${name}: the tf.layers model '${model.name}' has ${inputs} inputs and ${outputs} outputs; it must have one of each.`);
   }
   const [, ...shape] = model.inputs[0].shape;
   return x => {
