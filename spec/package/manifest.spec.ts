@@ -1,0 +1,100 @@
+/** What package.json and package-lock.json say, held against the sources. */
+import {existsSync} from 'node:fs';
+import path from 'node:path';
+import {expect} from 'chai';
+import ts from 'typescript';
+import {entries, filesBelow, importsOf, parse, reachable, readText, root} from './sources.js';
+
+interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, {readonly types: string; readonly default: string} | string>>;
+  readonly sideEffects: readonly string[];
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+interface Lock {
+  readonly packages: Readonly<Record<string, {readonly resolved?: string; readonly optional?: boolean; readonly integrity?: string}>>;
+}
+const manifest = JSON.parse(readText('package.json')) as Manifest;
+const lock = JSON.parse(readText('package-lock.json')) as Lock;
+const published = reachable(Object.values(entries));
+
+/** `f.g = …`: a part of what the module defines. */
+function completes({expression}: ts.ExpressionStatement): boolean {
+  return ts.isBinaryExpression(expression) && expression.operatorToken.kind === ts.SyntaxKind.EqualsToken && ts.isPropertyAccessExpression(expression.left);
+}
+
+/** A module that does something when it is loaded, beside defining what it exports. */
+function acts(file: string): boolean {
+  return parse(file).statements.some(statement =>
+    (ts.isExpressionStatement(statement) && !completes(statement)) || ts.isForOfStatement(statement) || ts.isForStatement(statement) || ts.isForInStatement(statement)
+    || ts.isIfStatement(statement) || ts.isBlock(statement) || ts.isTryStatement(statement)
+    || (ts.isImportDeclaration(statement) && statement.importClause === undefined));
+}
+
+// '**/lib/index.*' and the like: a path's end, whatever its extension.
+const listed = (file: string): boolean => manifest.sideEffects.some(pattern => {
+  const stem = pattern.replace(/^\*\*/, '').replace(/\.\*$/, '');
+  return `/${file}`.replace(/\.ts$/, '').endsWith(stem);
+});
+
+describe('the package', () => {
+  it('has three entries, built from the sources that tsx takes', () => {
+    for (const [name, source] of Object.entries(entries)) {
+      const built = source.replace(/\.ts$/, '');
+      const key = name.replace('stiffgrad', '.');
+      expect(manifest.exports[key], name).to.deep.equal({types: `./dist/${built}.d.ts`, default: `./dist/${built}.js`});
+      expect(existsSync(path.join(root, source)), source).to.equal(true);
+    }
+  });
+
+  it('names the modules that act when they are loaded, and only those', () => {
+    expect(published.filter(acts).filter(file => !listed(file)), 'act and are not named').to.deep.equal([]);
+    expect(published.filter(listed).filter(file => !acts(file)), 'are named and do not act').to.deep.equal([]);
+    expect(published.filter(listed)).to.have.length(manifest.sideEffects.length);
+  });
+
+  it('depends on what its sources import, and on nothing else', () => {
+    const packageOf = (specifier: string): string => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+    const used = new Set<string>();
+    for (const file of published) {
+      for (const {to, local} of importsOf(file)) if (!local) used.add(packageOf(to));
+      for (const [, specifier] of readText(file).matchAll(/import\('([^']+)'\)/g)) if (!specifier.startsWith('node:')) used.add(packageOf(specifier));
+    }
+    expect([...used].sort()).to.deep.equal(Object.keys(manifest.dependencies).sort());
+  });
+
+  it('imports nothing of Node when it is loaded', () => {
+    const node = published.flatMap(importsOf).filter(({to}) => to.startsWith('node:'));
+    expect(node).to.deep.equal([]);
+  });
+
+  it('takes tfjs-node where its install succeeds, and goes on where it fails', () => {
+    expect(manifest.optionalDependencies).to.have.property('@tensorflow/tfjs-node');
+    expect(lock.packages['node_modules/@tensorflow/tfjs-node'].optional).to.equal(true);
+  });
+
+  it('is locked to the public registry, by checksums', () => {
+    for (const [name, {resolved, integrity}] of Object.entries(lock.packages)) {
+      if (name === '') continue;
+      expect(integrity, name).to.match(/^sha512-/);
+      if (resolved !== undefined) expect(resolved, name).to.match(/^https:\/\/registry\.npmjs\.org\//);
+    }
+  });
+
+  it('every script of package.json runs files that exist', () => {
+    for (const [name, script] of Object.entries(manifest.scripts)) {
+      for (const word of script.split(/[\s"]+/)) {
+        if (/^[\w./-]+\.(ts|sh|json)$/.test(word)) expect(existsSync(path.join(root, word)), `${name}: ${word}`).to.equal(true);
+      }
+    }
+  });
+
+  it('no source names a path of a machine', () => {
+    const texts = ['lib', 'models', 'training', 'docs', 'bench'].flatMap(folder => ['.ts', '.md', '.sh'].flatMap(ending => filesBelow(folder, ending)));
+    const named = [...texts, 'README.md'].filter(file => /(^|[\s"'`(])\/(home|root|work|tmp|usr|Users)\/\w/.test(readText(file)));
+    expect(named).to.deep.equal([]);
+  });
+});

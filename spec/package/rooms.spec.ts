@@ -1,0 +1,50 @@
+/** The cuts between the rooms: imports run downwards, models and training know only lib's face, and nothing goes in circles. */
+import {expect} from 'chai';
+import {filesBelow, importsOf, parse, type Import} from './sources.js';
+
+/** From the ground up: a room may import from those before it. */
+const order = ['errors', 'tfjs', 'graph', 'linalg', 'trace', 'engine', 'linear', 'system', 'scheme', 'newton', 'step', 'adjoint', 'simulate', 'index'];
+
+const files = ['lib', 'models', 'training'].flatMap(folder => filesBelow(folder, '.ts'));
+const imports = files.flatMap(importsOf);
+const floor = (file: string): number => order.indexOf(file.split('/')[1].replace(/\.ts$/, ''));
+const arrow = ({from, to}: Import): string => `${from} → ${to}`;
+
+describe('the rooms', () => {
+  it('every file of lib lies in a room that has its place', () => {
+    expect(files.filter(file => file.startsWith('lib/') && floor(file) < 0)).to.deep.equal([]);
+  });
+
+  it('in lib imports run downwards, types too', () => {
+    const up = imports.filter(({from, to, local}) => local && from.startsWith('lib/') && (!to.startsWith('lib/') || floor(to) > floor(from)));
+    expect(up.map(arrow)).to.deep.equal([]);
+  });
+
+  it("models and training know lib's face and its errors, and not each other", () => {
+    const past = imports.filter(({from, to, local}) => local && !from.startsWith('lib/')
+      && to.split('/')[0] !== from.split('/')[0] && to !== 'lib/index.ts' && to !== 'lib/errors.ts');
+    expect(past.map(arrow)).to.deep.equal([]);
+  });
+
+  it('no file imports itself through others', () => {
+    const next = (file: string): string[] => imports.filter(({from, local, types}) => from === file && local && !types).map(({to}) => to);
+    const done = new Set<string>();
+    const path: string[] = [];
+    const circles: string[] = [];
+    const visit = (file: string): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      if (done.has(file) || path.includes(file)) return;
+      path.push(file);
+      next(file).forEach(visit);
+      path.pop();
+      done.add(file);
+    };
+    files.forEach(visit);
+    expect(circles).to.deep.equal([]);
+  });
+
+  it('every file opens with what it is', () => {
+    const silent = files.filter(file => !/^\s*\/\*\*/.test(parse(file).text));
+    expect(silent).to.deep.equal([]);
+  });
+});
