@@ -109,8 +109,14 @@ describe('graph: derivatives at special points', () => {
     expect(slope(x => binary('pow', scalar(2), x), 3)).to.be.closeTo(8 * Math.LN2, 8 * ulp);
   });
 
-  it('at a kink: the sign\'s zero for |x|, the left one for the positive part, the first operand at a tie', () => {
-    expect(slope(x => unary('abs', x), 0)).to.equal(0);
+  it('|x|² has the second derivative 2 at zero too, so that norms have theirs', () => {
+    const square = (x: Node): Node => binary('mul', unary('abs', x), unary('abs', x));
+    const first = (x: Node): Node => pushforward([square(x)], new Map([[x, scalar(1)]]))[0] as Node;
+    for (const x of [-1, 0, 1]) expect(slope(first, x)).to.equal(2);
+  });
+
+  it('at a kink: the left slope for |x| and the positive part, the first operand at a tie', () => {
+    expect(slope(x => unary('abs', x), 0)).to.equal(-1);
     expect(slope(x => unary('relu', x), 0)).to.equal(0);
     expect(slope(x => binary('maximum', x, scalar(0)), 0)).to.equal(1);
     expect(slope(x => binary('maximum', scalar(0), x), 0)).to.equal(0);

@@ -155,8 +155,11 @@ describe('gradients of tfjs, repaired', () => {
       expect(gradient((x) => tf.min(x), [1, 1, 1, 2]).reduce((sum, g) => sum + g)).to.be.closeTo(1, 1e-6);
     });
 
-    it('|x| has slope 0 at 0', () => {
-      expect(gradient(tf.abs, [-2, 0, 2])).to.deep.equal([-1, 0, 1]);
+    it('|x| has slope ±1 everywhere, so that |x|² and tf.norm have their second derivatives at 0', () => {
+      expect(gradient(tf.abs, [-2, 0, 2])).to.deep.equal([-1, -1, 1]);
+      expect(gradient((x) => tf.grad((y) => tf.square(tf.abs(y)))(x), [-2, 0, 2])).to.deep.equal([2, 2, 2]);
+      // ‖(3, x)‖ = √(9 + x²): 1/3 across, at x = 0; the row sum of the Hessian is (0, 1/3).
+      expect(gradient((x) => tf.grad((y) => tf.norm(y))(x), [3, 0])[1]).to.be.closeTo(1 / 3, 1e-6);
     });
 
     it('x⁰, x¹ and x² have finite derivatives of first and second order at 0', () => {

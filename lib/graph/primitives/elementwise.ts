@@ -16,10 +16,16 @@ const one = scalar(1);
 /** 1 − x² as a product: exact to rounding also next to ±1, where the difference of squares is not. */
 const oneMinusSquare = (x: Node): Node => mul(sub(one, x), add(one, x));
 
+/**
+ * ±1, never 0: so |x|² has the second derivative 2 at 0 too, as a product of slopes; tf.norm is made of
+ * it, and a spring along an axis has zeros there. −1 at 0 as tfjs has it: a traced tf.grad and this agree.
+ */
+const slopeOfAbs = (x: Node): Node => select(unary('positive', x), one, scalar(-1));
+
 /** Value and derivative of every function of one argument. */
 export const unaryRules: {readonly [F in UnaryName]: UnaryRule} = {
   neg: {value: x => -x, derivative: x => full(-1, x.shape)},
-  abs: {value: Math.abs, derivative: x => unary('sign', x)},
+  abs: {value: Math.abs, derivative: slopeOfAbs},
   sign: {value: sign},
   square: {value: x => x * x, derivative: x => scale(x, 2)},
   sqrt: {value: Math.sqrt, derivative: (_, y) => div(scalar(0.5), y)},

@@ -51,7 +51,7 @@ export const elementwise: readonly tf.GradConfig[] = [
   unary(tf.Selu, (x) =>
     tf.where(tf.greater(x, 0), tf.fill(x.shape, SELU_SCALE), tf.mul(tf.exp(tf.minimum(x, 0)), SELU_SCALE_ALPHA)),
   ),
-  unary(tf.Abs, tf.sign), // zero at zero, where tfjs takes −1
+  // Abs keeps tfjs's slope ±1, −1 at 0: so |x|², of which tf.norm is made, has its second derivative at 0 too.
 
   binary(tf.Maximum, ['a', 'b'], [(a, b, dy) => where(tf.greaterEqual(a, b), dy), (a, b, dy) => where(tf.less(a, b), dy)]),
   binary(tf.Minimum, ['a', 'b'], [(a, b, dy) => where(tf.lessEqual(a, b), dy), (a, b, dy) => where(tf.greater(a, b), dy)]),
