@@ -5,10 +5,10 @@
 import type {IterationRecord, StepRecord} from '../adjoint/record.js';
 import type {Executable} from '../engine/engine.js';
 import type {StiffgradError} from '../errors.js';
-import {NewtonError, SingularMatrixError} from '../errors.js';
 import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
 import {NewtonIteration} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
+import {failedStep} from './failure.js';
 import type {Prepared} from './prepare.js';
 import {StepSystem} from './step-system.js';
 
@@ -41,6 +41,7 @@ export class Stepper {
   private readonly h?: Float64Array;
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
+  private readonly attempted = {t: NaN, h: NaN};
 
   /**
    * @param state the state, which every step replaces by its successor
@@ -67,7 +68,7 @@ export class Stepper {
   step(n: number): Status {
     const {grid} = this.prepared.options;
     const status = this.advance(grid.time(n), grid.length(n), 0);
-    if (status !== 'completed') this.locate(status, n, grid.time(n));
+    if (status !== 'completed' && status !== 'event') this.locate(status, n);
     return status;
   }
 
@@ -85,7 +86,9 @@ export class Stepper {
   }
 
   private attempt(t: number, h: number): Status {
-    const {state, iteration, next} = this;
+    const {state, iteration, next, attempted} = this;
+    attempted.t = t;
+    attempted.h = h;
     this.x?.set(state);
     this.t?.fill(t);
     this.h?.fill(h);
@@ -119,26 +122,12 @@ export class Stepper {
     return iteration.find(prepared.traced.guess?.linearized === true, observe);
   }
 
-  /** The sentence of a failure: where, why, how it went, and the worst rows by name. */
-  private locate(status: Status, step: number, t: number): void {
+  private locate(status: Exclude<Status, 'completed' | 'event'>, step: number): void {
     const {traced, options} = this.prepared;
-    const rows = this.worstRows();
-    const history = [...(this.iteration?.history ?? [])];
-    const where = `Step ${step} of ${traced.name}, from t = ${t} with h = ${options.grid.dt}`;
-    const data = {status, step, t, h: options.grid.dt, history, rows};
-    const cause = this.iteration?.cause;
-    if (status === 'singular') {
-      const names = ((cause?.data.rows as number[] | undefined) ?? []).map(row => traced.unknown.rowName(row));
-      this.error = new SingularMatrixError('singular-step', `${where}: the Newton matrix is singular; its rows ${names.join(', ') || '(unknown)'} depend on one another. Check masses, units and redundant terms.`, {...data, rows: names});
-    } else {
-      const worst = rows.map(({name, residual}) => `${name} (${residual.toExponential(2)})`).join(', ');
-      const reason = status === 'not-finite' ? 'a number became infinite or NaN'
-        : status === 'step-too-small' ? `the step failed down to h/${2 ** deepestHalving}`
-        : cause !== undefined ? `the linear solver failed: ${cause.message}`
-        : `Newton did not converge in ${history.length} iterations (residual ${history.map(r => r.toExponential(1)).join(' → ')})`;
-      const advice = status === 'not-finite' ? 'Check the model near this state, or take a smaller dt.' : 'Take a smaller dt, newton({step: backtracking()}), or newton({onFailure: \'halve\'}).';
-      this.error = new NewtonError(status, `${where}: ${reason}.${worst === '' ? '' : ` Worst rows: ${worst}.`} ${advice}`, data);
-    }
+    this.error = failedStep({
+      status, step, t: this.attempted.t, h: this.attempted.h, scheme: traced.name, newton: options.newton,
+      history: this.iteration?.history ?? [], worst: this.worstRows(), rowName: row => traced.unknown.rowName(row), cause: this.iteration?.cause,
+    });
   }
 
   private worstRows(): {name: string; residual: number}[] {

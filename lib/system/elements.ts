@@ -1,0 +1,108 @@
+/**
+ * Forces from an energy that is a sum over elements (springs, triangles, tetrahedra): the energy of
+ * one element is traced once, differentiated there, and run over all elements as one batch; forces
+ * are gathered from the nodes and scattered back. The graph's size does not depend on the number of
+ * elements, and its dependence is exact, so the Jacobian is sparse as the mesh is.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError} from '../errors.js';
+import {batch} from '../graph/batch.js';
+import {constant, gather, neg, reshape, scalar, scatter} from '../graph/build.js';
+import {orZeros, pullback} from '../graph/differentiate.js';
+import type {Node, Shape} from '../graph/node.js';
+import {sizeOf} from '../graph/node.js';
+import {substitute} from '../graph/simplify.js';
+import {nodeOf, tensorOf, trace, within} from '../trace/trace.js';
+import type {ForceTerm} from './mechanics.js';
+import type {Numeric} from './numeric.js';
+import {readNumeric} from './numeric.js';
+import type {Params} from './params.js';
+
+/** The energy of one element, a scalar, from the positions of its nodes [nodes of an element, ...axes of q beyond the first] and its own data. */
+export type ElementEnergy = (at: {readonly x: tf.Tensor; readonly data: {readonly [name: string]: tf.Tensor}; readonly params: Params}) => tf.Tensor;
+
+export interface ElementsSpec {
+  /** Which nodes (rows of q) each element has: [elements, nodes of an element]. */
+  readonly nodes: readonly (readonly number[])[];
+  readonly energy: ElementEnergy;
+  /** What differs from element to element (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy sees one element's. */
+  readonly data?: {readonly [name: string]: Numeric};
+}
+
+/**
+ * The force −∂/∂q Σ energy, as a term for `mechanics`. q has shape [nodes, ...]. The energy is a
+ * function of tfjs operations on one element; it may use params (any leaf) and captured variables,
+ * and gradients reach them.
+ * @throws OptionError where nodes are not a full table of whole numbers; ShapeError where data does not
+ *   have one row an element, a node is not in q, or the energy is not a scalar
+ */
+export function elements({nodes, energy, data = {}}: ElementsSpec): ForceTerm {
+  const table = nodeTable(nodes);
+  const rows = Object.entries(data).map(([name, value]) => ({name, ...dataRows(name, value, nodes.length)}));
+  return ({q, params}) => within('elements', () => {
+    const positions = positionTable(table, nodes.length, nodes[0].length, q.shape);
+    const shape = [nodes[0].length, ...q.shape.slice(1)];
+    const gradient = elementGradient(energy, shape, rows, params);
+    const replacements = new Map<Node, Node>([[gradient.x, gather(nodeOf(q), positions, [nodes.length, ...shape])]]);
+    rows.forEach(({tensor, values, shape: full}, i) => replacements.set(gradient.data[i], tensor === undefined ? constant(values, full) : nodeOf(tensor)));
+    const [all] = batch([gradient.node], replacements, nodes.length);
+    return tensorOf(neg(scatter(reshape(all, [all.size]), positions, q.shape)));
+  });
+}
+
+function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
+  if (nodes.length === 0) throw new OptionError('bad-elements', 'elements: nodes is empty; give the nodes of at least one element.');
+  const width = nodes[0].length;
+  const bad = nodes.findIndex(list => list.length !== width || list.length === 0 || list.some(node => !Number.isInteger(node) || node < 0));
+  if (bad >= 0) throw new OptionError('bad-elements', `elements: element ${bad} has nodes [${nodes[bad].join(', ')}]; every element has ${width} whole numbers, none negative.`, {element: bad});
+  return Int32Array.from(nodes.flat());
+}
+
+interface DataRows {
+  readonly values: Float64Array;
+  readonly shape: Shape;
+  readonly tensor?: tf.Tensor;
+}
+
+function dataRows(name: string, value: Numeric, count: number): DataRows {
+  const {values, shape, tensor} = readNumeric(value, `elements: data.${name}`);
+  if (shape[0] !== count) throw new ShapeError('element-data', `elements: data.${name} has shape [${shape.join(', ')}]; its first axis must count the ${count} elements.`, {name});
+  return {values, shape, tensor};
+}
+
+/** Flat positions in q of every element's coordinates, [elements, nodes, ...]. */
+function positionTable(table: Int32Array, count: number, width: number, shape: readonly number[]): Int32Array {
+  const inner = sizeOf(shape.slice(1));
+  const positions = new Int32Array(count * width * inner);
+  table.forEach((node, at) => {
+    if (shape.length === 0 || node >= shape[0]) {
+      throw new ShapeError('element-node', `elements: element ${Math.floor(at / width)} has node ${node}, but q of shape [${shape.join(', ')}] has nodes 0 to ${(shape[0] ?? 0) - 1}.`, {element: Math.floor(at / width), node});
+    }
+    for (let i = 0; i < inner; i++) positions[at * inner + i] = node * inner + i;
+  });
+  return positions;
+}
+
+/** ∂energy/∂x of one element, and the inputs that stand for its positions and data. */
+interface ElementGradient {
+  readonly node: Node;
+  readonly x: Node;
+  readonly data: readonly Node[];
+}
+
+function elementGradient(energy: ElementEnergy, shape: Shape, rows: readonly ({readonly name: string} & DataRows)[], params: Params): ElementGradient {
+  const {graph, captured} = trace(inputs => {
+    const data = Object.fromEntries(rows.map(({name}) => [name, inputs[`data.${name}`]]));
+    const value: unknown = energy({x: inputs.x, data, params});
+    if (!(value instanceof tf.Tensor) || value.size !== 1) {
+      const got = value instanceof tf.Tensor ? `one of shape [${value.shape.join(', ')}]` : typeof value;
+      throw new ShapeError('element-energy', `elements: the energy must be a scalar tensor, not ${got}.`);
+    }
+    return {energy: tf.reshape(value, [])};
+  }, [{name: 'x', shape}, ...rows.map(row => ({name: `data.${row.name}`, shape: row.shape.slice(1)}))]);
+  const [x, ...data] = graph.inputs.slice(0, 1 + rows.length);
+  const [gradient] = pullback([graph.outputs[0].node], [x], [scalar(1)]);
+  // What the energy captured (parameters, variables) are values of the surrounding trace, the same for every element.
+  const outer = new Map<Node, Node>(captured.map(({node, tensor}) => [node, nodeOf(tensor)]));
+  return {node: substitute([orZeros(gradient, x)], outer)[0], x, data};
+}
