@@ -1,0 +1,95 @@
+/**
+ * The three entries in a browser: bundled as they are, without settings and without anything of Node, and run in
+ * headless Chromium where there is one, for the same gradient as here.
+ */
+import {execFile, spawnSync} from 'node:child_process';
+import {mkdtemp, rm, writeFile} from 'node:fs/promises';
+import {tmpdir} from 'node:os';
+import path from 'node:path';
+import {promisify} from 'node:util';
+import {expect} from 'chai';
+import {build, type BuildResult} from 'esbuild';
+import {answer, type Answer} from './browser-program.js';
+import {entries, root} from './sources.js';
+
+const bundle = (contents: string): Promise<BuildResult<{write: false; metafile: true}>> => build({
+  stdin: {contents, resolveDir: path.join(root, 'spec/package'), loader: 'ts'},
+  bundle: true, platform: 'browser', format: 'esm', target: 'es2022', write: false, metafile: true, logLevel: 'silent',
+});
+
+/** The program of a Chromium that is installed, or undefined. `STIFFGRAD_CHROMIUM` names one that lies elsewhere. */
+function findChromium(): string | undefined {
+  const names = [process.env.STIFFGRAD_CHROMIUM, 'chromium', 'chromium-browser', 'google-chrome'];
+  return names.find(name => name !== undefined && spawnSync(name, ['--version'], {timeout: 20_000}).status === 0);
+}
+
+/** What a page holds when its scripts are done. */
+async function pageText(chromium: string, script: string): Promise<string> {
+  const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-browser-'));
+  try {
+    const page = path.join(place, 'page.html');
+    await writeFile(page, `<!doctype html><meta charset="utf-8"><pre></pre><script type="module">${script.replaceAll('</script', '<\\/script')}</script>`);
+    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync', `--user-data-dir=${path.join(place, 'profile')}`, '--virtual-time-budget=30000', '--dump-dom'];
+    const {stdout} = await promisify(execFile)(chromium, [...flags, `file://${page}`], {timeout: 90_000, maxBuffer: 1 << 26});
+    return /<pre>(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '';
+  } finally {
+    // Its helpers may still write while they end.
+    await rm(place, {recursive: true, force: true, maxRetries: 5, retryDelay: 200});
+  }
+}
+
+describe('in a browser', function () {
+  this.timeout(200_000);
+
+  for (const [name, source] of Object.entries(entries)) {
+    it(`${name} is bundled without anything of Node`, async () => {
+      const {metafile, warnings} = await bundle(`export * from '../../${source}'`);
+      const left = Object.values(metafile.outputs).flatMap(({imports}) => imports.map(({path: to}) => to));
+      expect(left).to.deep.equal([]);
+      expect(warnings.map(({text}) => text)).to.deep.equal([]);
+      // Packages whose browser field puts an empty module in place of Node's are not counted: theirs is the same promise.
+      expect(Object.keys(metafile.inputs).filter(input => /^node:/.test(input))).to.deep.equal([]);
+    });
+  }
+
+  it('what is not used of the models is left out', async () => {
+    const {metafile} = await bundle("export {spring} from '../../models/index.js'");
+    const inputs = Object.values(metafile.outputs).flatMap(output => Object.entries(output.inputs).filter(([, {bytesInOutput}]) => bytesInOutput > 0).map(([name]) => name));
+    expect(inputs).to.include('models/spring.ts').and.to.include('lib/tfjs/repair.ts');
+    expect(inputs).not.to.include('models/pendulum.ts');
+  });
+
+  it('a gradient in Chromium is that of Node', async function () {
+    const chromium = findChromium();
+    if (chromium === undefined) {
+      console.log('        skipped: no Chromium is installed');
+      return this.skip();
+    }
+    const alive = await pageText(chromium, "document.querySelector('pre').textContent = 'alive'").catch((error: unknown) => String(error));
+    if (alive !== 'alive') {
+      console.log(`        skipped: ${chromium} does not run here: ${alive.slice(0, 200)}`);
+      return this.skip();
+    }
+    const {outputFiles} = await bundle(`
+      import {answer} from './browser-program.js';
+      const show = value => { document.querySelector('pre').textContent = btoa(unescape(encodeURIComponent(JSON.stringify(value)))); };
+      answer().then(show, error => show({error: String(error?.stack)}));`);
+    const text = await pageText(chromium, outputFiles[0].text);
+    const there = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Answer & {error?: string};
+    expect(there.error).to.equal(undefined);
+
+    const here = await answer();
+    expect(there.engines).to.deep.equal(['wasm', 'interpreter']);
+    expect(there.chart).to.equal(true);
+    expect(there.table).to.match(/file system/);
+    const size = Math.max(...here.numbers[0].map(Math.abs));
+    here.numbers.forEach((numbers, engine) => numbers.forEach((value, i) => {
+      // Rounding of tanh may differ from one V8 to the next; nothing else does.
+      expect(there.numbers[engine][i], `${here.engines[engine]} ${i}`).to.be.closeTo(value, 1e-12 * size);
+    }));
+    const gradient = here.numbers[1].slice(1);
+    // float32 in and out: the state that the loss sees is rounded, 6e-8 relative.
+    there.tape.forEach((value, i) => expect(value, `tape ${i}`).to.be.closeTo(gradient[i], 1e-6 * Math.max(...gradient.map(Math.abs))));
+  });
+});
