@@ -156,7 +156,7 @@ export class NewtonIteration {
       if (!(error instanceof StiffgradError)) throw error;
       this.cause = error;
       this.factored = undefined;
-      if (error instanceof SingularMatrixError) return 'singular';
+      if (error instanceof SingularMatrixError && error.code === 'singular-matrix') return 'singular';
       return error.code === 'not-finite' ? 'not-finite' : 'newton-diverged';
     }
   }

@@ -1,0 +1,80 @@
+/** What a failed step says: where, why, how it went, which rows, and what to change. */
+import type {StiffgradError} from '../errors.js';
+import {NewtonError, SingularMatrixError} from '../errors.js';
+import type {Newton} from '../newton/index.js';
+
+export interface FailedStep {
+  readonly status: 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
+  readonly scheme: string;
+  /** Number of the grid's step. */
+  readonly step: number;
+  /** Of the attempt that failed: within the grid's step where that was halved. */
+  readonly t: number;
+  readonly h: number;
+  readonly newton: Newton;
+  /** Residual norms of the attempt's iterations; none for an explicit scheme. */
+  readonly history: readonly number[];
+  /** The largest residuals, or the numbers that are not finite. */
+  readonly worst: readonly {readonly name: string; readonly residual: number}[];
+  /** The name of row i of the unknown. */
+  readonly rowName: (row: number) => string;
+  /** The failed factorization or linear solve, where there was one. */
+  readonly cause?: StiffgradError;
+}
+
+export function failedStep(failed: FailedStep): StiffgradError {
+  const {status, scheme, step, t, h, history, worst, cause} = failed;
+  const where = `Step ${step} of ${scheme}, from t = ${short(t)} with h = ${short(h)}`;
+  const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
+  const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
+  const sentence = `${where}: ${reason(failed, causeRows)} ${advice(failed)}`.trimEnd();
+  const error = status === 'singular' ? new SingularMatrixError('singular-step', sentence, data) : new NewtonError(status, sentence, data);
+  if (cause !== undefined) error.cause = cause;
+  return error;
+}
+
+function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
+  const rows = worst.map(({name, residual}) => `${name} (${residual.toExponential(2)})`).join(', ');
+  switch (status) {
+    case 'singular':
+      return `the Newton matrix is singular; ${causeRows.length === 0 ? 'its rows' : causeRows.join(', ')} ${causeRows.length === 1 ? 'carries no information of its own' : 'depend on one another'}.`;
+    case 'not-finite':
+      if (causeRows.length > 0) return `a derivative of the model is infinite or NaN, in the Newton matrix's rows ${causeRows.join(', ')}.`;
+      return history.length === 0
+        ? `the new state is infinite or NaN in ${worst.map(({name, residual}) => `${name} (${residual})`).join(', ')}.`
+        : `the residual became infinite or NaN in iteration ${history.length}, in ${worst.map(({name, residual}) => `${name} (${residual})`).join(', ')}.`;
+    case 'newton-diverged':
+      if (cause !== undefined) return `the linear solver failed in iteration ${history.length}. ${cause.message}`;
+      return `Newton did not converge in ${history.length} iterations (residual ${historyText(history)}). Worst rows: ${rows}.`;
+    case 'step-too-small':
+      return `the step fails even at this length, after halving it again and again (residual ${historyText(history)}).${rows === '' ? '' : ` Worst rows: ${rows}.`}`;
+  }
+}
+
+function advice({status, newton, history, cause}: FailedStep): string {
+  switch (status) {
+    case 'singular': return 'Check masses, units and terms that say the same twice.';
+    case 'not-finite':
+      return history.length === 0
+        ? 'Explicit schemes need a dt below 2 over the highest frequency: take a smaller dt, or an implicit scheme.'
+        : 'Check the model near this state (divisions, roots, logarithms), or take a smaller dt.';
+    case 'newton-diverged': {
+      // A linear solver's own sentence says what to change.
+      if (cause !== undefined) return '';
+      const ways = ['a smaller dt'];
+      if (newton.step.name !== 'backtracking') ways.push('newton({step: backtracking()})');
+      if (newton.onFailure !== 'halve') ways.push('newton({onFailure: \'halve\'})');
+      return `Take ${ways.length < 3 ? ways.join(' or ') : `${ways.slice(0, -1).join(', ')} or ${ways[ways.length - 1]}`}.`;
+    }
+    case 'step-too-small': return 'A step this short fails for another reason than its length: check the model near this state for a jump, a pole or a force without a root.';
+  }
+}
+
+/** A long history by its beginning and its end; `data.history` has all of it. */
+function historyText(history: readonly number[]): string {
+  const text = history.map(residual => residual.toExponential(1));
+  return (text.length <= 8 ? text : [...text.slice(0, 4), '…', ...text.slice(-3)]).join(' → ');
+}
+
+/** A time without the digits of its rounding. */
+const short = (x: number): string => String(Number(x.toPrecision(12)));
