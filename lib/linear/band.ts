@@ -1,11 +1,12 @@
 /**
  * Banded matrices: chains, beams, rods, anything whose unknowns have neighbours on a line. The band is
- * found by reverse Cuthill–McKee where the order given is not as good. Three methods, from fast to
- * general, and each matrix gets the first that is safe for it: tridiagonal elimination from both ends,
- * Cholesky within the band, LU with partial pivoting within the band.
+ * found by reverse Cuthill–McKee where the order given is not as good. Methods from fast to general, and
+ * each matrix gets the first that is safe for it: tridiagonal elimination from both ends, or Cholesky
+ * within the band, then LU without exchanges; LU with partial pivoting takes the rest.
  */
 import { bandCholeskyWork, BandCholeskyFactor, bandTargets } from './band-cholesky.js';
 import { bandLuWork, BandLuFactor } from './band-lu.js';
+import { BandPlainLuFactor } from './band-plain-lu.js';
 import { bandOrder, type BandOrder } from './band-order.js';
 import { DirectAnalysis, SpecialFactor } from './direct.js';
 import { FallbackFactor } from './fallback.js';
@@ -21,11 +22,12 @@ export function band(): LinearSolver {
 export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): DirectAnalysis {
   const { n } = pattern;
   const { lower, upper } = order;
-  const general = (): Factor => new BandLuFactor(pattern, order);
+  const pivoting = (): Factor => new BandLuFactor(pattern, order);
+  const general = lower > 0 && upper > 0 ? (): Factor => new FallbackFactor(new BandPlainLuFactor(pattern, order), pivoting) : pivoting;
   if (lower <= 1 && upper <= 1) {
     const places = tridiagonalPlaces(pattern, order);
     // A row takes a division, five multiplications and two subtractions.
-    return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), general));
+    return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), pivoting));
   }
   if (structurallySymmetric(pattern)) {
     const targets = bandTargets(order);

@@ -3,7 +3,7 @@
  * and no pivoting, for symmetric positive definite matrices such as M − h²K of a stable structure. The
  * upper triangle is used because its rows lie in order in memory (Golub & Van Loan §4.1, by rows).
  */
-import { SingularMatrixError } from '../errors.js';
+import { SingularMatrixError, StiffgradError } from '../errors.js';
 import { loadDense } from './dense-lu.js';
 import { DirectAnalysis, SpecialFactor } from './direct.js';
 import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite, ZERO_PIVOT } from './singularity.js';
@@ -16,6 +16,12 @@ export function cholesky(): LinearSolver {
     analyze: (pattern) => new DirectAnalysis('dense', pattern.n, choleskyNonzeros(pattern.n), choleskyWork(pattern.n), () => new CholeskyFactor(pattern)),
   };
 }
+
+/**
+ * Two mirrored entries are equal when they differ by this share of the larger, or of the geometric mean of
+ * their diagonal entries: rounding of sums that cancel to a thousandth leaves 1e-13.
+ */
+const SAME = 1e-12;
 
 export function choleskyNonzeros(n: number): number {
   return (n * (n + 1)) / 2;
@@ -44,6 +50,7 @@ export class CholeskyFactor extends SpecialFactor {
   }
 
   override refactor(values: Float64Array): void {
+    if (!this.pattern.symmetric) this.requireSymmetry(values);
     if (this.tryRefactor(values)) return;
     throwIfNotFinite(this.pattern, values);
     const row = this.negativeRow;
@@ -53,6 +60,25 @@ export class CholeskyFactor extends SpecialFactor {
         'Use auto() or lu() for it; of a structure at rest it means buckling, or a force with the wrong sign.',
       { rows: [row] },
     );
+  }
+
+  /** Only the upper triangle is read: without this, the lower one would be ignored in silence. */
+  private requireSymmetry(values: Float64Array): void {
+    const { a, n } = this;
+    loadDense(this.pattern, values, a);
+    for (let i = 0; i < n; i++) {
+      for (let j = i + 1; j < n; j++) {
+        const gap = Math.abs(a[i * n + j] - a[j * n + i]);
+        if (gap <= SAME * Math.max(Math.abs(a[i * n + j]), Math.abs(a[j * n + i]))) continue;
+        if (!(gap > SAME * Math.sqrt(Math.abs(a[i * n + i] * a[j * n + j])))) continue;
+        throw new StiffgradError(
+          'not-symmetric',
+          `The ${n} × ${n} matrix is not symmetric: entry (${i}, ${j}) is ${a[i * n + j]} and entry (${j}, ${i}) is ${a[j * n + i]}. ` +
+            'Use auto() or lu() for it; of a structure it means a force without a potential: friction, a gyroscope, a follower load.',
+          { rows: [i, j] },
+        );
+      }
+    }
   }
 
   /** False, without an error, when the matrix is not positive definite: the caller has another method. */

@@ -385,6 +385,9 @@ describe('linear: banded', () => {
     const indefinite = saddle(12, 4, random(3));
     check(band(), indefinite);
     expect(band().analyze(indefinite.pattern).factor(indefinite.values).kind).to.equal('band-lu');
+    const dominant = banded(40, 3, 2, random(4), 7);
+    check(band(), dominant);
+    expect(band().analyze(dominant.pattern).factor(dominant.values).kind).to.equal('band-plain-lu');
   });
 
   it('refuses singular bands with their rows, and what is not finite', () => {
