@@ -39,7 +39,8 @@ export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'
   return () => constantTensor(values, shape);
 }
 
-function requireTensor(value: unknown, name: string): tf.Tensor {
+/** @throws OptionError 'bad-coefficient' where a user's function gave none */
+export function requireTensor(value: tf.Tensor | undefined, name: string): tf.Tensor {
   if (value instanceof tf.Tensor) return value;
   throw new OptionError('bad-coefficient', `${name} is a function that returned ${value === undefined ? 'undefined' : typeof value}, not a tensor: is the parameter it reads in options.params?`, {name});
 }

@@ -29,7 +29,7 @@ export interface RayleighSpec {
 
 /**
  * Rayleigh damping f = −(α M + β K(q)) v with the stiffness at the current place, K = −∂f/∂q of the
- * elastic terms (Rayleigh, The Theory of Sound, 1877, §102). A mode of frequency ω is damped by the
+ * elastic terms (Rayleigh, The Theory of Sound, vol. 1, 1877). A mode of frequency ω is damped by the
  * share ζ = (α/ω + βω)/2 of critical damping. K is symmetric, so that K v = −∂(f·v)/∂q is one gradient.
  * @throws OptionError 'bad-coefficient'; ShapeError when traced
  */

@@ -1,9 +1,9 @@
 /** Loads that are given functions of time. */
 import * as tf from '@tensorflow/tfjs';
 import type {ForceTerm, Params} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting} from './coefficient.js';
 import {OptionError} from '../lib/index.js';
+import type {Coefficient} from './coefficient.js';
+import {coefficient, fitting, requireTensor} from './coefficient.js';
 
 /** A quantity as a function of time t [], in tfjs operations. */
 export type History = (t: tf.Tensor, params: Params) => tf.Tensor;
@@ -16,13 +16,13 @@ export type Drive = History | {at(t: tf.Tensor): tf.Tensor};
  * with `gain: [0, 0, 1]` loads the last of three coordinates. A support that moves by u(t) under a
  * spring k is the load k u(t).
  * @param spec.gain a number or broadcasting to q; default 1
- * @throws OptionError 'bad-drive', 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
+ * @throws OptionError 'bad-drive', 'bad-coefficient' (also where the history gives no tensor, when traced); ShapeError 'coefficient-shape' when traced
  */
 export function drivenBy(drive: Drive, spec: {readonly gain?: Coefficient} = {}): ForceTerm {
   const history = historyOf(drive);
   const gain = coefficient(spec.gain ?? 1, 'drivenBy: gain');
   return ({q, t, params}) => {
-    const load = tf.mul(fitting(gain(params), q.shape, 'drivenBy: gain'), fitting(history(t, params), q.shape, 'drivenBy: the history'));
+    const load = tf.mul(fitting(gain(params), q.shape, 'drivenBy: gain'), fitting(requireTensor(history(t, params), 'drivenBy: the history'), q.shape, 'drivenBy: the history'));
     return tf.broadcastTo(load, q.shape);
   };
 }

@@ -83,9 +83,11 @@ export function readEdges({edges, fixed}: EdgesSpec, name: string): Edges {
 const indices = (ends: Int32Array): tf.Tensor1D => tf.tensor1d(ends, 'int32');
 
 function readEnds(edges: readonly Edge[], name: string): [Int32Array, Int32Array] {
-  if (!Array.isArray(edges) || edges.length === 0) throw new OptionError('bad-edge', `${name}: edges must be a list of at least one pair [i, j] of particle numbers.`);
-  edges.forEach((edge: unknown, index) => {
-    const whole = Array.isArray(edge) && edge.length === 2 && edge.every(end => Number.isInteger(end) && end >= 0);
+  const given: unknown = edges;
+  if (!Array.isArray(given) || given.length === 0) throw new OptionError('bad-edge', `${name}: edges must be a list of at least one pair [i, j] of particle numbers.`);
+  edges.forEach((edge, index) => {
+    const ends: unknown = edge;
+    const whole = Array.isArray(ends) && ends.length === 2 && ends.every(end => Number.isInteger(end) && end >= 0);
     if (!whole || edge[0] === edge[1]) {
       throw new OptionError('bad-edge', `${name}: edge ${index} is ${JSON.stringify(edge)}; an edge is two different particle numbers [i, j], counted from 0.`, {edge: index});
     }

@@ -36,8 +36,8 @@ export function isConservative(term: ForceTerm): term is ConservativeTerm {
 export function mechanicalEnergy({mass, forces}: Pick<MechanicalSystem, 'mass' | 'forces'>): Energy {
   const potentials = forces.filter(isConservative);
   return ({q, v, params}) => {
-    const kinetic = tf.mul(0.5, tf.sum(tf.mul(v, massTimes(mass, v, {q, params}))));
-    return potentials.reduce((total, {energy}) => tf.add(total, energy({q, params})), kinetic as tf.Tensor);
+    const kinetic: tf.Tensor = tf.mul(0.5, tf.sum(tf.mul(v, massTimes(mass, v, {q, params}))));
+    return potentials.reduce((total, {energy}) => tf.add(total, energy({q, params})), kinetic);
   };
 }
 

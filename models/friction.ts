@@ -38,7 +38,7 @@ export interface StribeckSpec {
   readonly coulomb: Coefficient;
   /** F_s [force]: friction that must be overcome to break away, not negative, usually above F_c. */
   readonly static: Coefficient;
-  /** v_S [length / time]: the speed over which friction falls from F_s to F_c, 0.01 to 0.1 m/s in lubricated machines. */
+  /** v_S [length / time]: the speed over which friction falls from F_s to F_c. */
   readonly stribeckVelocity: Coefficient;
   /** F_v [force · time / length]; default 0. */
   readonly viscous?: Coefficient;
@@ -52,9 +52,9 @@ export interface StribeckSpec {
  *     f = −[F_c + (F_s − F_c) exp(−(v/v_S)²)] tanh(v/v_s) − F_v v;
  *
  * coefficients are numbers or broadcast to q. The falling part of the curve is what makes a slowly
- * driven body stick and slip. (The Gaussian form: Armstrong-Hélouvry, Dupont & Canudas de Wit, A survey
- * of models, analysis tools and compensation methods for the control of machines with friction,
- * Automatica 30, 1994, after Bo & Pavelescu 1982 with exponent 2.)
+ * driven body stick and slip. (Armstrong-Hélouvry, Dupont & Canudas de Wit, A survey of models, analysis
+ * tools and compensation methods for the control of machines with friction, Automatica 30, 1994: Bo and
+ * Pavelescu's exponential with Armstrong's exponent 2, the one that is smooth at v = 0.)
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function stribeck(spec: StribeckSpec): ForceTerm {

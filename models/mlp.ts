@@ -50,7 +50,8 @@ const activations: {readonly [name: string]: (x: tf.Tensor) => tf.Tensor} = {
  * @throws OptionError 'bad-network'
  */
 export function mlp({sizes, activation = 'tanh', seed = 0}: MlpSpec): Mlp {
-  if (!Array.isArray(sizes) || sizes.length < 2 || sizes.some(n => !Number.isInteger(n) || n < 1)) {
+  const given: unknown = sizes;
+  if (!Array.isArray(given) || given.length < 2 || given.some(n => !Number.isInteger(n) || n < 1)) {
     throw new OptionError('bad-network', `mlp: sizes must be at least two whole numbers of at least 1, not ${JSON.stringify(sizes)}.`, {sizes});
   }
   const act = typeof activation === 'function' ? activation : activations[activation];
@@ -93,7 +94,7 @@ function weight(weights: Params, name: string): tf.Tensor {
   throw new OptionError('network-weights', `mlp: the weights given have no tensor '${name}'; give a tree like the network's params.`, {name});
 }
 
-/** Numbers in [0, 1) by mulberry32 (T. Ettinger, 2017, public domain): 32 bits of state, passes gjrand; no need of more for weights. */
+/** Numbers in [0, 1) by mulberry32 (T. Ettinger, 2017, public domain): a generator of 32 bits of state in four lines, which is plenty for weights. */
 function uniform(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -82,8 +82,8 @@ export function neuralDissipation(network: Network, options: {readonly inputs?: 
   const evaluate = evaluator(network, options, ['q'], 'neuralDissipation');
   return at => {
     const n = at.v.size;
-    const factor = tf.reshape(requireOutputs(evaluate(at), n * n, 'neuralDissipation', 'a matrix [n, n]'), [n, n]) as tf.Tensor2D;
-    const velocity = tf.reshape(at.v, [n, 1]) as tf.Tensor2D;
+    const factor = tf.reshape<tf.Rank.R2>(requireOutputs(evaluate(at), n * n, 'neuralDissipation', 'a matrix [n, n]'), [n, n]);
+    const velocity = tf.reshape<tf.Rank.R2>(at.v, [n, 1]);
     return tf.neg(tf.reshape(tf.matMul(factor, tf.matMul(factor, velocity, true)), at.v.shape));
   };
 }
@@ -93,19 +93,22 @@ function evaluator(network: Network, {inputs, shared = false}: NetworkOptions, d
   const unknown = chosen.find(input => !['q', 'v', 't'].includes(input));
   if (unknown !== undefined || chosen.length === 0) throw new OptionError('bad-network', `${name}: inputs must be some of 'q', 'v' and 't', not ${JSON.stringify(chosen)}.`, {inputs: chosen});
   const apply = applier(network, name);
-  return at => apply(features(at, chosen, shared), at.params);
+  return at => {
+    const output: unknown = apply(features(at, chosen, shared), at.params);
+    if (output instanceof tf.Tensor) return output;
+    throw new ShapeError('network-output', `${name}: the network must give a tensor, not ${typeof output}.`);
+  };
 }
 
 /** [1, all] or, shared, [particles, each]. */
 function features(at: At, inputs: readonly NetworkInput[], shared: boolean): tf.Tensor2D {
   const rows = shared ? at.q.shape[0] ?? 1 : 1;
-  const parts = inputs.map(input => (input === 't' ? tf.fill([rows, 1], 1).mul(at.t) : tf.reshape(at[input], [rows, at.q.size / rows])));
-  return (parts.length === 1 ? parts[0] : tf.concat(parts, 1)) as tf.Tensor2D;
+  return tf.concat2d(inputs.map(input => (input === 't' ? tf.broadcastTo(at.t, [rows, 1]) : tf.reshape(at[input], [rows, at.q.size / rows]))), 1);
 }
 
 function requireOutputs(output: tf.Tensor, size: number, name: string, what: string): tf.Tensor {
-  if (output instanceof tf.Tensor && output.size === size) return output;
-  const got = output instanceof tf.Tensor ? `${(output as tf.Tensor).size} numbers, shape [${(output as tf.Tensor).shape.join(', ')}]` : typeof output;
+  if (output.size === size) return output;
+  const got = `${output.size} numbers, shape [${output.shape.join(', ')}]`;
   throw new ShapeError('network-output', `${name}: the network must give ${size} numbers, ${what}, but gave ${got}.`, {size});
 }
 

@@ -19,8 +19,8 @@ const missing = undefined as unknown as number;
 
 const failures: {readonly [what: string]: Failure} = {
   'a stiffness that is missing': ['bad-spring', OptionError, () => spring({} as {stiffness: number})],
-  'a stiffness and a law': ['bad-spring', OptionError, () => spring({stiffness: 1, law: {tension: e => e, energy: e => e}} as {stiffness: number})],
-  'half a law': ['bad-spring', OptionError, () => spring({law: {tension: (e: tf.Tensor) => e} as SpringLaw})],
+  'a stiffness and a law': ['bad-spring', OptionError, () => spring({stiffness: 1, law: {tension: (e: tf.Tensor) => e, energy: (e: tf.Tensor) => e}})],
+  'half a law': ['bad-spring', OptionError, () => spring({law: {tension: (e: tf.Tensor) => e} as unknown as SpringLaw})],
   'a stiffness that is not a number': ['bad-coefficient', OptionError, () => spring({stiffness: NaN})],
   'one of several that is infinite': ['bad-coefficient', OptionError, () => spring({stiffness: [1, Infinity]})],
   'a damping that is missing': ['bad-coefficient', OptionError, () => damper({coefficient: missing})],
@@ -65,6 +65,7 @@ const failures: {readonly [what: string]: Failure} = {
   'a net with masses of another number': ['coefficient-shape', ShapeError, () => simulate(net({rows: 1, columns: 3, stiffness: 1, mass: [1, 2], held: []}), {q: [[0, 0, 0], [1, 0, 0], [2, 0, 0]], v: [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}, {dt: 1, steps: 1})],
   'a ramp without time': ['bad-ramp', OptionError, () => ramp({start: 1, end: 1})],
   'a ramp that never ends': ['bad-ramp', OptionError, () => ramp({end: Infinity})],
+  'a history that forgets to return': ['bad-coefficient', OptionError, () => traced(drivenBy(() => undefined as unknown as tf.Tensor))],
   'a drive that is a number': ['bad-drive', OptionError, () => drivenBy(3 as unknown as () => tf.Tensor)],
 };
 

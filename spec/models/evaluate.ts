@@ -21,7 +21,7 @@ export function valueOf(f: ForceTerm, {q, v, t, params}: State): Float64Array {
 
 /** The gradient with respect to q of a scalar function of a state, flat. */
 export function gradientOf(energy: Energy | Potential, {q, v, t, params}: State): Float64Array {
-  const {trajectory, pullback} = simulate.vjp(still, {q, v, t}, {dt: 1, steps: 0, params, observe: energy as Energy});
+  const {trajectory, pullback} = simulate.vjp(still, {q, v, t}, {dt: 1, steps: 0, params, observe: energy});
   trajectory.dispose();
   return pullback({observed: [1]}).initial.q as Float64Array;
 }

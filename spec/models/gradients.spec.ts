@@ -75,7 +75,7 @@ const cases: {readonly [name: string]: Case} = {
 const run = {scheme: implicitMidpoint(), dt: 0.05, steps: 12, saveAt: 'end', newton: newton({tolerance: {absolute: 1e-15, relative: 1e-14}})} as const;
 
 /** The flat entries of a parameter, and the parameter with them replaced. */
-const flat = (value: Case['params'][string]): number[] => [value].flat(2) as number[];
+const flat = (value: Case['params'][string]): number[] => ([value] as const).flat(2);
 
 function replaced(value: Case['params'][string], entries: readonly number[]): Case['params'][string] {
   if (typeof value === 'number') return entries[0];

@@ -210,7 +210,7 @@ describe('networks', () => {
     it('has a symmetric Jacobian', () => {
       const network = mlp({sizes: [3, 8, 1], seed: 11});
       const force = neuralPotential(network);
-      const column = (i: number): Float64Array => gradientOf(({q, params}) => tf.reshape(tf.slice(force({q, v: q, t: tf.scalar(0), params}), [i], [1]), []), line);
+      const column = (i: number): Float64Array => gradientOf(({q, params}: {q: tf.Tensor; params: Params}) => tf.reshape(tf.slice(force({q, v: q, t: tf.scalar(0), params}), [i], [1]), []), line);
       const jacobian = [0, 1, 2].map(column);
       jacobian.forEach((row, i) => row.forEach((x, j) => expect(x).to.be.closeTo(jacobian[j][i], 1e-15)));
       network.dispose();

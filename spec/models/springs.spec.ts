@@ -1,6 +1,7 @@
 /** Springs, dampers and gravity: forces against their energies, conservation, and values in closed form. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
+import fc from 'fast-check';
 import {equilibrium, implicitMidpoint, mechanics, newton, simulate, SingularMatrixError} from '../../lib/index.js';
 import type {ConservativeTerm, SpringLaw} from '../../models/index.js';
 import {conservative, damper, dampers, edgeLengths, gravity, mechanicalEnergy, rayleigh, spring, springs, standardGravity} from '../../models/index.js';
@@ -174,6 +175,28 @@ describe('springs and dampers', () => {
       }
       return sum;
     };
+
+    it('between particles, no springs and dampers whatever exert a net force or a net torque', () => {
+      const coordinate = fc.double({min: -10, max: 10, noNaN: true});
+      const state = fc.integer({min: 2, max: 6}).chain(n => fc.record({
+        q: fc.array(fc.tuple(coordinate, coordinate, coordinate), {minLength: n, maxLength: n}),
+        v: fc.array(fc.tuple(coordinate, coordinate, coordinate), {minLength: n, maxLength: n}),
+        edges: fc.array(fc.tuple(fc.integer({min: 0, max: n - 1}), fc.integer({min: 0, max: n - 1})).filter(([i, j]) => i !== j), {minLength: 1, maxLength: 10}),
+      })).filter(({q, edges}) => edges.every(([i, j]) => Math.hypot(...q[i].map((x, axis) => x - q[j][axis])) > 1e-2));
+      fc.assert(fc.property(state, ({q, v, edges}) => {
+        const terms = [springs({edges, stiffness: 3, cubic: 0.1, restLength: 1.5}), dampers({edges, coefficient: 0.7})];
+        for (const term of terms) {
+          const f = valueOf(term, {q, v});
+          const sum = [0, 0, 0, 0, 0, 0];
+          q.forEach(([x, y, z], i) => {
+            const [a, b, c] = f.subarray(3 * i, 3 * i + 3);
+            [a, b, c, y * c - z * b, z * a - x * c, x * b - y * a].forEach((p, axis) => (sum[axis] += p));
+          });
+          // Forces reach 3 · 30³/10, arms 17; sums of a few dozen such terms are rounded at 1e-16.
+          expect(largest(sum)).to.be.below(1e-9 * Math.max(1, largest(f)));
+        }
+      }), {numRuns: 15, seed: 1});
+    });
 
     it('a free net keeps linear and angular momentum under implicit midpoint, dampers or not', () => {
       const system = mechanics({mass: masses, forces: [springs({edges, stiffness: 50, restLength: 1}), dampers({edges, coefficient: 0.5})]});

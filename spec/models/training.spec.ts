@@ -35,7 +35,7 @@ describe('training a network beside a stiffness', () => {
     const data = measured();
     const loss = (): tf.Scalar => tf.tidy(() => {
       const {q, v} = simulate(system, start, {scheme: implicitMidpoint(), dt: 0.05, t1: span});
-      return tf.add(tf.mean(tf.squaredDifference(q, data.q)), tf.mean(tf.squaredDifference(v, data.v))) as tf.Scalar;
+      return tf.add<tf.Scalar>(tf.mean(tf.squaredDifference(q, data.q)), tf.mean(tf.squaredDifference(v, data.v)));
     });
     const optimizer = tf.train.adam(0.03);
     const history: number[] = [];
