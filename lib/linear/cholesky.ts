@@ -3,11 +3,11 @@
  * and no pivoting, for symmetric positive definite matrices such as M − h²K of a stable structure. The
  * upper triangle is used because its rows lie in order in memory (Golub & Van Loan §4.1, by rows).
  */
-import { SingularMatrixError, StiffgradError } from '../errors.js';
-import { loadDense } from './dense-lu.js';
-import { DirectAnalysis, SpecialFactor } from './direct.js';
-import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite, ZERO_PIVOT } from './singularity.js';
-import type { LinearSolver, Pattern } from './solver.js';
+import {SingularMatrixError, StiffgradError} from '../errors.js';
+import {loadDense} from './dense-lu.js';
+import {DirectAnalysis, SpecialFactor} from './direct.js';
+import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite, ZERO_PIVOT} from './singularity.js';
+import type {LinearSolver, Pattern} from './solver.js';
 
 /** Dense Cholesky; refuses a matrix that is not positive definite, naming the row where that shows. */
 export function cholesky(): LinearSolver {
@@ -58,13 +58,13 @@ export class CholeskyFactor extends SpecialFactor {
       'not-positive-definite',
       `The ${this.n} × ${this.n} matrix is not positive definite: the pivot of row ${row} is negative. ` +
         'Use auto() or lu() for it; of a structure at rest it means buckling, or a force with the wrong sign.',
-      { rows: [row] },
+      {rows: [row]},
     );
   }
 
   /** Only the upper triangle is read: without this, the lower one would be ignored in silence. */
   private requireSymmetry(values: Float64Array): void {
-    const { a, n } = this;
+    const {a, n} = this;
     loadDense(this.pattern, values, a);
     for (let i = 0; i < n; i++) {
       for (let j = i + 1; j < n; j++) {
@@ -74,8 +74,8 @@ export class CholeskyFactor extends SpecialFactor {
         throw new StiffgradError(
           'not-symmetric',
           `The ${n} × ${n} matrix is not symmetric: entry (${i}, ${j}) is ${a[i * n + j]} and entry (${j}, ${i}) is ${a[j * n + i]}. ` +
-            'Use auto() or lu() for it; of a structure it means a force without a potential: friction, a gyroscope, a follower load.',
-          { rows: [i, j] },
+            'Use auto() or lu() for it; of a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
+          {rows: [i, j]},
         );
       }
     }
@@ -96,7 +96,7 @@ export class CholeskyFactor extends SpecialFactor {
   }
 
   private eliminate(values: Float64Array): number {
-    const { a, diagonal, n } = this;
+    const {a, diagonal, n} = this;
     this.negativeRow = -1;
     loadDense(this.pattern, values, a);
     for (let k = 0; k < n; k++) {
@@ -135,7 +135,7 @@ export class CholeskyFactor extends SpecialFactor {
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    const { a, n } = this;
+    const {a, n} = this;
     for (let k = 0; k < n; k++) {
       const row = k * n;
       const value = x[at + k] * a[row + k];
