@@ -9,36 +9,50 @@ import {pathToFileURL} from 'node:url';
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import type {Observe} from '../lib/index.js';
-import {implicitMidpoint, mechanics, simulate} from '../lib/index.js';
-import type {Identification} from './identify.js';
+import {implicitMidpoint, mechanics, OptionError, simulate} from '../lib/index.js';
+import type {ReportDetails} from './identification.js';
+import type {Identification, IdentificationProblem} from './identify.js';
 import {identify} from './identify.js';
-import {measuredText} from './number-text.js';
+import {errorText, fixedText, measuredText, numberText} from './number-text.js';
 import {free, positive} from './parameters.js';
 import {progress} from './progress.js';
-import type {ReportParameter} from './report.js';
 import {signal} from './signal.js';
 import {noisy, positioningNoise, positioningReference} from './synthetic.js';
 import {readTable} from './table.js';
+import {quantityText} from './units.js';
 
 /** The controller and motor of the benchmark: volts from the tracking error, newtons from volts. */
 const loop = {positionGain: 160.18, velocityGain: 243.45, limit: 10, force: 35.1506519};
 
-/** The controller's velocity is the encoder's increment over the last sample: one sample late, as the record's voltages show. */
+/** The controller's velocity is the encoder's increment over its last sample: one sample late, as the record's voltages show. */
 const velocityLag = 1e-3;
 
 /** tanh(v/scale) for the sign of v: far below the slowest stroke, 0.04 m/s, and resolved by steps of a millisecond. */
 const frictionScale = 1e-3;
 
 /** Standard deviations by which the two outputs are weighed: what the model leaves of either on the benchmark's record. */
-const deviation = {position: 2e-6, voltage: 0.09};
-
-/** Found by the benchmark's authors through inverse dynamics, in the units of `units`. */
-const published: Values = {M: 95.1089, Fv: 203.5034, Fc: 20.3935, offset: -3.1648};
-const units: {readonly [name: string]: string} = {M: 'kg', Fv: 'N·s/m', Fc: 'N', offset: 'N'};
-const descriptions: {readonly [name: string]: string} = {M: 'moving mass', Fv: 'viscous friction', Fc: 'Coulomb friction', offset: 'offset of the motor force'};
+const measuredNoise = {position: 2e-6, voltage: 0.09};
 
 type Values = {readonly [name: string]: number};
-type At = Parameters<Observe>[0];
+
+/** What is looked for, and what the benchmark's authors found through inverse dynamics. */
+const quantities: {readonly [name: string]: {readonly unit: string; readonly description: string; readonly published: number}} = {
+  M: {unit: 'kg', description: 'moving mass', published: 95.1089},
+  Fv: {unit: 'N·s/m', description: 'viscous friction', published: 203.5034},
+  Fc: {unit: 'N', description: 'Coulomb friction', published: 20.3935},
+  offset: {unit: 'N', description: 'offset of the motor force', published: -3.1648},
+};
+
+export const published: Values = Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, quantity.published]));
+
+/** Of a made record, where none is asked for: the year the benchmark was published in, chosen before any result of it was seen. */
+export const defaultSeed = 2019;
+
+interface Start {
+  readonly q: readonly number[];
+  readonly v: readonly number[];
+  readonly t: number;
+}
 
 export interface StageRecord {
   readonly title: string;
@@ -46,10 +60,17 @@ export interface StageRecord {
   readonly reference: Float64Array;
   readonly position: Float64Array;
   readonly voltage: Float64Array;
+  readonly start: Start;
+  /** Standard deviations of the two outputs. */
+  readonly noise: {readonly position: number; readonly voltage: number};
+  /** 'independent' for noise alone, 'correlated' where there is also what the model misses. */
+  readonly residuals: 'correlated' | 'independent';
   /** What the estimates are compared with. */
   readonly known: Values;
   readonly knownAs: 'published' | 'truth';
 }
+
+type At = Parameters<Observe>[0];
 
 /** Motor voltage of the closed loop. The state is the stage's position and, beside it, the controller's filtered one. */
 function voltage({q, v, params}: Pick<At, 'q' | 'v' | 'params'>): tf.Tensor {
@@ -62,7 +83,7 @@ function voltage({q, v, params}: Pick<At, 'q' | 'v' | 'params'>): tf.Tensor {
 const stage = mechanics({
   mass: ({params}) => tf.stack([params.M as tf.Tensor, tf.onesLike(params.M as tf.Tensor)]),
   forces: at => {
-    const {M: _mass, Fv, Fc, offset} = at.params as {[name: string]: tf.Tensor};
+    const {Fv, Fc, offset} = at.params as {[name: string]: tf.Tensor};
     const [speed, filtered] = [tf.gather(at.v, 0), tf.gather(at.v, 1)];
     const friction = tf.add(tf.mul(Fv, speed), tf.mul(Fc, tf.tanh(tf.div(speed, frictionScale))));
     const motor = tf.mul(voltage(at), loop.force);
@@ -72,131 +93,155 @@ const stage = mechanics({
 
 const observe: Observe = at => tf.stack([tf.gather(at.q, 0), voltage(at)]);
 
+const scheme = implicitMidpoint();
+
 /** One step a sample. */
-const integration = {scheme: implicitMidpoint(), dt: 1e-3};
+function sampleInterval(t: Float64Array): number {
+  return (t[t.length - 1] - t[0]) / (t.length - 1);
+}
 
-const atRest = (t: Float64Array): ReturnType<typeof start> => ({q: [0, 0], v: [0, 0], t: t[0]});
-
-/** The stage starts where it was measured, at the velocity that the first voltage implies. */
-function start({t, reference, position, voltage: volts}: Pick<StageRecord, 't' | 'reference' | 'position' | 'voltage'>): {q: number[]; v: number[]; t: number} {
+/** A measured stage starts where it was measured, at the velocity that the first voltage implies. */
+function measuredStart(t: Float64Array, reference: Float64Array, position: Float64Array, volts: Float64Array): Start {
   const velocity = loop.positionGain * (reference[0] - position[0]) - volts[0] / loop.velocityGain;
   return {q: [position[0], 0], v: [velocity, velocity], t: t[0]};
 }
 
-/** The loop closed over a reference: position and voltage of every sample, [samples, 2]. */
-function follow(t: Float64Array, reference: Float64Array, initial: ReturnType<typeof start>, params: Values): Float64Array {
+/** The loop closed over a reference: position and voltage of every sample. */
+function follow(t: Float64Array, reference: Float64Array, start: Start, params: Values): {position: Float64Array; voltage: Float64Array} {
   const input = signal(t, reference);
   const driven = (at: At): At => ({...at, params: {...at.params, reference: input.at(at.t)}});
   const system = mechanics({mass: stage.mass, forces: at => stage.forces[0](driven(at as At))});
-  const path = simulate(system, initial, {...integration, steps: t.length - 1, params, observe: at => observe(driven(at))});
+  const path = simulate(system, start, {scheme, dt: sampleInterval(t), steps: t.length - 1, params, observe: at => observe(driven(at))});
   const observed = path.values('observed');
   path.dispose();
-  return observed;
+  return {position: observed.filter((_, i) => i % 2 === 0), voltage: observed.filter((_, i) => i % 2 === 1)};
 }
 
-/** Ten seconds of random strokes of a stage with known parameters, measured with noise. */
-export function syntheticRecord(seed = 1, truth: Values = published): StageRecord {
-  const {t, position: reference} = positioningReference({seconds: 10, seed});
-  const observed = follow(t, reference, atRest(t), truth);
+/** Random strokes of a stage with known parameters, measured with noise; ten seconds of them. */
+export function syntheticRecord({seed = defaultSeed, seconds = 10, truth = published}: {readonly seed?: number; readonly seconds?: number; readonly truth?: Values} = {}): StageRecord {
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new OptionError('bad-seed', `The seed must be a whole number, not ${seed}.`, {seed});
+  const {t, position: reference} = positioningReference({seconds, seed: 3 * seed});
+  const start = {q: [0, 0], v: [0, 0], t: t[0]};
+  const clean = follow(t, reference, start, truth);
   return {
-    title: `A positioning stage simulated here (seed ${seed})`, t, reference,
-    position: noisy(observed.filter((_, i) => i % 2 === 0), positioningNoise.position, seed + 1),
-    voltage: noisy(observed.filter((_, i) => i % 2 === 1), positioningNoise.voltage, seed + 2),
-    known: truth, knownAs: 'truth',
+    title: `A positioning stage, simulated here with noise (seed ${seed})`, t, reference, start,
+    position: noisy(clean.position, positioningNoise.position, 3 * seed + 1),
+    voltage: noisy(clean.voltage, positioningNoise.voltage, 3 * seed + 2),
+    noise: positioningNoise, residuals: 'independent', known: truth, knownAs: 'truth',
   };
 }
 
 /** @throws DataError naming file, line and column where the record is not what it should be */
 export async function measuredRecord(path: string): Promise<StageRecord> {
   const table = await readTable(path);
+  const [t, reference, position, volts] = ['t_s', 'qg_ref_m', 'qm_meas_m', 'vir_V'].map(name => table.column(name));
   return {
-    title: `A measured positioning stage (${path.split(/[\\/]/).pop()})`,
-    t: table.column('t_s'), reference: table.column('qg_ref_m'), position: table.column('qm_meas_m'), voltage: table.column('vir_V'),
-    known: published, knownAs: 'published',
+    title: `A positioning stage, measured (${path.split(/[\\/]/).pop()})`,
+    t, reference, position, voltage: volts, start: measuredStart(t, reference, position, volts),
+    noise: measuredNoise, residuals: 'correlated', known: published, knownAs: 'published',
   };
 }
 
-/** Position and voltage side by side, [samples, 2]. */
-function outputs({position, voltage: volts}: StageRecord): Float64Array {
-  const both = new Float64Array(2 * position.length);
-  position.forEach((value, i) => (both[2 * i] = value));
-  volts.forEach((value, i) => (both[2 * i + 1] = value));
-  return both;
-}
-
 /** The fit of a record, from a guess that is wrong by a fifth and more. */
-export function identifyStage(record: StageRecord, onProgress?: Parameters<typeof identify>[0]['onProgress']): Promise<Identification> {
-  const {t, reference} = record;
-  const synthetic = record.knownAs === 'truth';
-  // A made record starts at rest and has white noise of known size; a measured one shows what the model misses, too.
-  const initial = synthetic ? atRest(t) : start(record);
-  const sigma = synthetic ? positioningNoise : deviation;
+export function identifyStage({title, t, reference, position, voltage: volts, start, noise, residuals}: StageRecord, onProgress?: IdentificationProblem['onProgress']): Promise<Identification> {
   return identify({
-    system: stage, observe, initial, ...integration, inputs: {reference: signal(t, reference)},
-    data: {t, y: outputs(record), weights: [1 / sigma.position, 1 / sigma.voltage]},
+    system: stage, observe, initial: start, scheme, dt: sampleInterval(t), inputs: {reference: signal(t, reference)},
+    data: {name: title, t, y: Array.from(position, (value, i) => [value, volts[i]]), weights: [1 / noise.position, 1 / noise.voltage]},
     parameters: {M: positive(80), Fv: positive(150), Fc: positive(15), offset: free(0)},
-    residuals: synthetic ? 'independent' : 'correlated',
+    residuals,
     onProgress,
   });
 }
 
-/** Closed-loop position error, root mean square in m, of given parameters on a record. */
-export function closedLoopError(record: StageRecord, values: Values): number {
-  const observed = follow(record.t, record.reference, start(record), values);
-  const squares = record.position.reduce((sum, measured, i) => sum + (observed[2 * i] - measured) ** 2, 0);
-  return Math.sqrt(squares / record.position.length);
+/** Root mean square of the closed loop's deviation from a record with given parameters: m and V. */
+export function closedLoopError({t, reference, start, position, voltage: volts}: StageRecord, params: Values): {position: number; voltage: number} {
+  const path = follow(t, reference, start, params);
+  const rms = (measured: Float64Array, simulated: Float64Array): number =>
+    Math.sqrt(measured.reduce((sum, value, i) => sum + (value - simulated[i]) ** 2, 0) / measured.length);
+  return {position: rms(position, path.position), voltage: rms(volts, path.voltage)};
 }
 
-export function reportParameters(record: StageRecord, {estimate, standardError}: Identification): ReportParameter[] {
-  return Object.keys(units).map(name => ({
-    name, unit: units[name], description: descriptions[name],
-    estimate: estimate[name] as number, standardError: standardError[name] as number, reference: record.known[name],
-  }));
+/** What the report says of a stage beside what every fit says. */
+export function reportDetails(record: StageRecord, {rmse}: Identification): ReportDetails {
+  const {position, voltage: volts} = closedLoopError(record, record.known);
+  return {
+    title: record.title,
+    description: 'M a = motor force − Fv v − Fc sign(v) − offset, in closed loop with its controller: least squares on position and motor voltage, with sensitivities through every implicit step.',
+    parameters: Object.fromEntries(Object.entries(quantities).map(([name, {unit, description}]) => [name, {unit, description, reference: record.known[name]}])),
+    referenceName: record.knownAs,
+    fits: {'y[0]': {name: 'position', unit: 'm'}, 'y[1]': {name: 'motor voltage', unit: 'V'}},
+    notes: [
+      `Root mean square error of the closed loop: position ${quantityText(rmse['y[0]'], 'm', 3)} (with the ${knownText(record)} ${quantityText(position, 'm', 3)}), motor voltage ${quantityText(rmse['y[1]'], 'V', 3)} (${quantityText(volts, 'V', 3)}).`,
+    ],
+  };
 }
 
-function printTable(record: StageRecord, identification: Identification): void {
-  const head = ['', 'estimate', '± standard error', record.knownAs].map((text, i) => (i === 0 ? text.padEnd(8) : text.padStart(18)));
-  console.log(head.join(''));
-  for (const {name, unit, estimate, standardError, reference} of reportParameters(record, identification)) {
-    const cells = [measuredText(estimate, standardError), measuredText(standardError ?? NaN, standardError), String(reference)];
-    console.log(`${name.padEnd(8)}${cells.map(cell => cell.padStart(18)).join('')}  ${unit}`);
-  }
+const knownText = ({knownAs}: StageRecord): string => (knownAs === 'truth' ? 'true parameters' : 'published parameters');
+
+function printParameters({known, knownAs}: StageRecord, {estimate, standardError}: Identification): void {
+  printTable([
+    ['', 'estimate', 'std. error', knownAs, 'difference', ''],
+    ...Object.entries(quantities).map(([name, {unit}]) => {
+      const [value, error] = [estimate[name] as number, standardError[name] as number];
+      const difference = fixedText(100 * (value / known[name] - 1), 2);
+      return [name, measuredText(value, error), errorText(error), numberText(known[name], 7), `${difference.startsWith('−') ? '' : '+'}${difference} %`, unit];
+    }),
+  ]);
 }
+
+function printErrors(record: StageRecord, {rmse}: Identification): void {
+  const known = closedLoopError(record, record.known);
+  printTable([
+    ['closed-loop error (RMS)', 'estimate', record.knownAs],
+    ['position', quantityText(rmse['y[0]'], 'm'), quantityText(known.position, 'm')],
+    ['motor voltage', quantityText(rmse['y[1]'], 'V'), quantityText(known.voltage, 'V')],
+  ]);
+}
+
+/** Columns under each other: the first and a unit at the end to the left, numbers to the right. */
+function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
+  const last = rows[0].length - 1;
+  const cell = (text: string, column: number): string => (column === 0 || (column === last && rows[0][last] === '') ? text.padEnd(widths[column]) : text.padStart(widths[column]));
+  for (const row of rows) console.log(`  ${row.map(cell).join('   ').trimEnd()}`);
+  console.log('');
+}
+
+const usage = `npm start -- [record.csv] [--report page.html] [--seed n]
+
+Identifies a positioning stage. Columns of a record: t_s, qg_ref_m (reference), qm_meas_m (position),
+vir_V (motor voltage). Without a record one is made, from known parameters; its seed is ${defaultSeed}.`;
 
 async function main(): Promise<void> {
+  tf.enableProdMode(); // without tfjs's advertisement among the results
   const {values, positionals} = parseArgs({
     allowPositionals: true,
-    options: {report: {type: 'string', default: 'reports/positioning-stage.html'}, seed: {type: 'string', default: '1'}, help: {type: 'boolean', short: 'h'}},
+    options: {report: {type: 'string', default: 'reports/positioning-stage.html'}, seed: {type: 'string', default: String(defaultSeed)}, help: {type: 'boolean', short: 'h'}},
   });
   if (values.help === true) {
-    console.log('npm start -- [record.csv] [--report file.html] [--seed n]\nColumns: t_s, qg_ref_m (reference), qm_meas_m (position), vir_V (motor voltage). Without a file a record is made.');
+    console.log(usage);
     return;
   }
-  const record = positionals[0] === undefined ? syntheticRecord(Number(values.seed)) : await measuredRecord(positionals[0]);
-  console.log(`${record.title}: ${record.t.length} samples, ${(record.t[record.t.length - 1] - record.t[0]).toFixed(1)} s.`);
+  const record = positionals[0] === undefined ? syntheticRecord({seed: Number(values.seed)}) : await measuredRecord(positionals[0]);
+  console.log(`${record.title}: ${record.t.length} samples, ${numberText(record.t[record.t.length - 1] - record.t[0])} s.\n`);
+  const identification = await watched(record);
+  console.log('');
+  printParameters(record, identification);
+  printErrors(record, identification);
+  console.log(identification.message);
+  for (const warning of identification.warnings) console.log(`Warning: ${warning}`);
+  await identification.report(values.report, reportDetails(record, identification));
+  console.log(`Report: ${values.report}`);
+}
+
+/** The fit, with its progress on the terminal. */
+async function watched(record: StageRecord): Promise<Identification> {
   const bar = progress({title: 'Identifying', unit: 'iterations'});
-  let identification: Identification;
   try {
-    identification = await identifyStage(record, ({iteration, cost}) => bar.update(iteration, `half the sum of squares ${cost.toPrecision(6)}`));
+    return await identifyStage(record, ({iteration, cost}) => bar.update(iteration, `half the sum of squares ${cost.toPrecision(6)}`));
   } finally {
     bar.finish();
   }
-  printTable(record, identification);
-  const [position, volts] = [identification.rmse['y[0]'], identification.rmse['y[1]']];
-  console.log(`Closed-loop error: position ${(position * 1e3).toFixed(5)} mm, voltage ${volts.toFixed(4)} V (root mean square); with the ${record.knownAs} parameters ${(closedLoopError(record, record.known) * 1e3).toFixed(5)} mm.`);
-  console.log(identification.message);
-  for (const warning of identification.warnings) console.log(`Warning: ${warning}`);
-  await identification.report(values.report, {
-    title: record.title,
-    description: 'M a = motor force − Fv v − Fc sign(v) − offset, in closed loop, by least squares on position and voltage with sensitivities through every implicit step.',
-    parameters: reportParameters(record, identification),
-    referenceName: record.knownAs,
-    fits: [
-      {name: 'position', unit: 'm', t: record.t, measured: record.position, simulated: identification.trajectory.values('observed').filter((_, i) => i % 2 === 0)},
-      {name: 'motor voltage', unit: 'V', t: record.t, measured: record.voltage, simulated: identification.trajectory.values('observed').filter((_, i) => i % 2 === 1)},
-    ],
-  });
-  console.log(`Report: ${values.report}`);
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

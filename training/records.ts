@@ -1,30 +1,41 @@
 /** Measured records as `identify` takes them: checked once, with what is compared and how it is weighed. */
-import type {Initial, Numeric} from '../lib/index.js';
+import type {Initial, Numeric, NumericValue} from '../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../lib/index.js';
+import type {Parameters} from './parameters.js';
 import type {Signal} from './signal.js';
 
 export interface MeasuredRecord {
-  /** [samples], ascending: times of the measurements, on the grid of dt; the first is the start of the simulation. */
+  /** [samples], ascending: times of the measurements, on the grid of dt from the start on. */
   readonly t: Numeric;
-  /** What is compared: [samples, ...shape] each, at least one. */
+  /** What is compared, at least one of them: [samples, ...shape of a sample] each. */
   readonly q?: Numeric;
   readonly v?: Numeric;
   /** An ode's state; or, with `observe`, what that gives. */
   readonly y?: Numeric;
-  /** Inverse standard deviations: one number, one an output, or one a measurement; by series, or one for all. */
+  /**
+   * Inverse standard deviations: one number, one an output, one a sample or one a measurement; by series,
+   * or the same for all. Zero leaves a measurement out. Where numbers of outputs and samples agree, they are
+   * taken as one an output. Default 1.
+   */
   readonly weights?: Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
   /** Inputs of this record, beside or in place of the problem's. */
   readonly inputs?: {readonly [name: string]: Signal};
-  /** A start of its own; otherwise the problem's. */
+  /** Parameters of this record alone, beside or in place of the problem's: its start ('initial.q'), a load it was taken with. */
+  readonly parameters?: Parameters;
+  /** A start of its own; otherwise the problem's. Its t, if given, may lie before the first sample. */
   readonly initial?: Initial;
-  /** Shown in the report. */
+  /** For errors, the report and the names of the results; default 'record 1', 'record 2', … */
   readonly name?: string;
 }
 
+export type SeriesName = 'q' | 'v' | 'y';
+
 /** One measured series of a record, and the simulated series it is compared with. */
 export interface Channel {
-  readonly name: 'q' | 'v' | 'y';
-  readonly simulated: 'q' | 'v' | 'y' | 'observed';
+  readonly name: SeriesName;
+  readonly simulated: SeriesName | 'observed';
+  /** Of one sample, as far as it was given: a flat array of several samples leaves it open. */
+  readonly shape: readonly number[];
   /** Numbers a sample. */
   readonly outputs: number;
   /** [samples · outputs] */
@@ -37,55 +48,99 @@ export interface CheckedRecord {
   readonly t: Float64Array;
   readonly channels: readonly Channel[];
   readonly inputs: {readonly [name: string]: Signal};
+  readonly parameters: Parameters;
   readonly initial?: Initial;
 }
 
-/** @throws DataError, ShapeError, OptionError naming record, series and sample */
-export function checkRecord(record: MeasuredRecord, index: number, observed: boolean): CheckedRecord {
+const seriesNames = ['q', 'v', 'y'] as const;
+const recordKeys = ['t', ...seriesNames, 'weights', 'inputs', 'parameters', 'initial', 'name'];
+
+/**
+ * @param compared the simulated series that q, v and y stand for; absent: the system has none
+ * @throws DataError, ShapeError, OptionError naming record, series and sample
+ */
+export function checkRecord(record: MeasuredRecord, index: number, compared: {readonly [series in SeriesName]?: Channel['simulated']}): CheckedRecord {
   const name = record.name ?? `record ${index + 1}`;
-  const t = readNumeric(record.t, `${name}: t`).values;
-  checkTimes(t, name);
-  const present = (['q', 'v', 'y'] as const).filter(series => record[series] !== undefined);
-  if (present.length === 0) throw new OptionError('no-data', `${name} has nothing to compare with: give q, v or y beside t.`, {record: name});
-  const channels = present.map(series => readChannel(record, series, t.length, name, observed && series === 'y'));
-  return {name, t, channels, inputs: record.inputs ?? {}, initial: record.initial};
+  const unknown = Object.keys(record).find(key => !recordKeys.includes(key));
+  if (unknown !== undefined) throw new OptionError('unknown-option', `${name} has '${unknown}', which no record has; it may have ${recordKeys.join(', ')}.`, {record: name, option: unknown});
+  const t = readTimes(record.t, name);
+  const channels = seriesNames.flatMap(series => {
+    if (record[series] === undefined) return [];
+    const simulated = compared[series];
+    if (simulated === undefined) throw notSimulated(series, name, Object.keys(compared));
+    return [readChannel(record, series, simulated, t.length, name)];
+  });
+  if (channels.length === 0) throw new OptionError('no-data', `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} beside t.`, {record: name});
+  for (const [input, one] of Object.entries(record.inputs ?? {})) requireSignal(one, `${name}: inputs.${input}`);
+  return {name, t, channels, inputs: record.inputs ?? {}, parameters: record.parameters ?? {}, initial: record.initial};
 }
 
-function checkTimes(t: Float64Array, name: string): void {
-  if (t.length < 2) throw new DataError('too-short', `${name} has ${t.length} samples; at least two are needed.`, {record: name});
+/** @throws OptionError where something else than `signal(...)` is given as an input */
+export function requireSignal(value: unknown, name: string): void {
+  if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'function') return;
+  throw new OptionError('not-a-signal', `${name} must be made by signal(t, values), for its value at any time is needed.`, {name});
+}
+
+function notSimulated(series: SeriesName, record: string, has: readonly string[]): OptionError {
+  const remedy = series === 'y' ? 'To compare something else than the state, say by `observe` what it is.' : 'For other quantities there are `observe` and y.';
+  return new OptionError('no-series', `${record} has ${series}, but the system's state is ${has.join(' and ')}. ${remedy}`, {record, series});
+}
+
+function readTimes(given: Numeric, record: string): Float64Array {
+  const {values: t, shape} = readNumeric(given, `${record}: t`);
+  if (shape.length > 1) throw new ShapeError('time-shape', `${record}: t has shape [${shape.join(', ')}]; it is one number a sample, [samples].`, {record});
   for (let i = 0; i < t.length; i++) {
-    if (!Number.isFinite(t[i])) throw new DataError('not-finite', `${name}: t[${i}] is ${t[i]}.`, {record: name, index: i});
-    if (i > 0 && !(t[i] > t[i - 1])) throw new DataError('time-order', `${name}: times must ascend, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`, {record: name, index: i});
+    if (!Number.isFinite(t[i])) throw new DataError('not-finite', `${record}: t[${i}] is ${t[i]}.`, {record, series: 't', index: i});
+    if (i > 0 && !(t[i] > t[i - 1])) throw new DataError('time-order', `${record}: times must ascend, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`, {record, series: 't', index: i});
   }
+  if (t.length === 0) throw new DataError('too-short', `${record} has no samples.`, {record});
+  return t;
 }
 
-function readChannel(record: MeasuredRecord, series: 'q' | 'v' | 'y', samples: number, name: string, observed: boolean): Channel {
-  const {values} = readNumeric(record[series] as Numeric, `${name}: ${series}`);
-  if (values.length === 0 || values.length % samples !== 0) {
-    throw new ShapeError('data-shape', `${name}: ${series} has ${values.length} numbers for ${samples} times; it needs the shape [${samples}, ...].`, {record: name, series});
+function readChannel(record: MeasuredRecord, series: SeriesName, simulated: Channel['simulated'], samples: number, name: string): Channel {
+  const {values, shape} = readNumeric(record[series] as Numeric, `${name}: ${series}`);
+  const flat = shape.length <= 1;
+  if (values.length === 0 || values.length % samples !== 0 || (!flat && shape[0] !== samples)) {
+    throw new ShapeError('data-shape', `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], a sample after the other.`, {record: name, series, shape: [...shape]});
   }
   const outputs = values.length / samples;
   const bad = values.findIndex(value => !Number.isFinite(value));
   if (bad >= 0) {
     throw new DataError('not-finite', `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or give it weight 0 and any finite number.`, {record: name, series, index: Math.floor(bad / outputs)});
   }
-  return {name: series, simulated: observed ? 'observed' : series, outputs, measured: values, weights: readWeights(record.weights, series, samples, outputs, name)};
+  const own = flat ? (outputs === 1 ? [] : [outputs]) : shape.slice(1);
+  return {name: series, simulated, shape: own, outputs, measured: values, weights: readWeights(record.weights, series, samples, outputs, name)};
 }
 
-function readWeights(weights: MeasuredRecord['weights'], series: 'q' | 'v' | 'y', samples: number, outputs: number, name: string): Float64Array {
-  const own = isBySeries(weights) ? weights[series] : weights;
-  const {values} = readNumeric(own ?? 1, `${name}: weights`);
+function readWeights(weights: MeasuredRecord['weights'], series: SeriesName, samples: number, outputs: number, record: string): Float64Array {
+  const {values, shape} = readNumeric((isBySeries(weights, record) ? weights[series] : weights) ?? 1, `${record}: weights`);
   const bad = values.findIndex(value => !(value >= 0 && value < Infinity));
-  if (bad >= 0) throw new DataError('bad-weight', `${name}: weight ${bad} of ${series} is ${values[bad]}: weights are finite and not negative.`, {record: name, series, index: bad});
+  if (bad >= 0) throw new DataError('bad-weight', `${record}: weight ${bad} of ${series} is ${values[bad]}: weights are finite and not negative.`, {record, series, index: bad});
   const total = samples * outputs;
-  if (values.length === total) return values;
-  if (values.length !== 1 && values.length !== outputs && values.length !== samples) {
-    throw new ShapeError('weights-shape', `${name}: ${values.length} weights for ${series} of shape [${samples}, ${outputs}]; give one, ${outputs}, ${samples} or ${total}.`, {record: name, series});
+  const spread = spreadWeights({values, shape}, samples, outputs);
+  if (spread === undefined) {
+    throw new ShapeError('weights-shape', `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one an output), ${samples} (one a sample) or ${total} (one a measurement).`, {record, series, shape: [...shape]});
   }
-  const bySample = values.length === samples && values.length !== outputs;
-  return Float64Array.from({length: total}, (_, i) => values[values.length === 1 ? 0 : bySample ? Math.floor(i / outputs) : i % outputs]);
+  return spread;
 }
 
-function isBySeries(weights: MeasuredRecord['weights']): weights is {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric} {
-  return typeof weights === 'object' && weights !== null && !Array.isArray(weights) && !ArrayBuffer.isView(weights) && !('dataSync' in weights);
+/** One weight a measurement, from what was given; undefined where its shape means nothing. */
+function spreadWeights({values, shape}: Pick<NumericValue, 'values' | 'shape'>, samples: number, outputs: number): Float64Array | undefined {
+  const total = samples * outputs;
+  const each = (of: (i: number) => number): Float64Array => Float64Array.from({length: total}, (_, i) => values[of(i)]);
+  if (values.length === 1) return each(() => 0);
+  if (shape.length > 1 && shape[0] === samples) return values.length === total ? values : values.length === samples ? each(i => Math.floor(i / outputs)) : undefined;
+  if (values.length === outputs) return each(i => i % outputs);
+  if (shape.length > 1) return undefined;
+  if (values.length === samples) return each(i => Math.floor(i / outputs));
+  return values.length === total ? values : undefined;
+}
+
+type BySeries = {readonly [series in SeriesName]?: Numeric};
+
+function isBySeries(weights: MeasuredRecord['weights'], record: string): weights is BySeries {
+  if (typeof weights !== 'object' || weights === null || Array.isArray(weights) || ArrayBuffer.isView(weights) || 'dataSync' in weights) return false;
+  const unknown = Object.keys(weights).find(key => !(seriesNames as readonly string[]).includes(key));
+  if (unknown !== undefined) throw new OptionError('unknown-option', `${record}: weights has '${unknown}'; weights by series are for q, v and y.`, {record, option: unknown});
+  return true;
 }

@@ -23,6 +23,8 @@ export interface ResidualSeries {
 export interface UncertaintyOptions {
   /** Names for the warnings; default x[0], x[1], ... */
   readonly names?: readonly string[];
+  /** How many of the residuals are measurements; default all. Those of weight 0 have rows, but tell nothing. */
+  readonly observations?: number;
   /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
   readonly series?: readonly ResidualSeries[];
   /** Samples after which correlation is taken to be gone; default by the scores' own memory (Andrews 1991). */
@@ -76,7 +78,8 @@ export function uncertainty(
   const norms = fit.factor.columnNorms();
   const decomposition = singularValues(scaledColumns(fit.factor, norms), p);
   const rank = decomposition.values.filter((value) => value > rankTolerance * decomposition.values[0]).length;
-  const degreesOfFreedom = fit.residuals.length - rank;
+  const observations = options.observations ?? fit.residuals.length;
+  const degreesOfFreedom = observations - rank;
   const variance = degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN;
   const inverse = pseudoInverse(decomposition, norms, rank);
   const correlated = series === undefined ? undefined : sandwich(fit, inverse, series, options.bandwidth, rank);
@@ -102,7 +105,7 @@ export function uncertainty(
       ...(degreesOfFreedom > 0
         ? []
         : [
-            `There are no more residuals (${fit.residuals.length}) than parameters to find (${rank}): nothing is left to judge the errors by. Give more data.`,
+            `There are no more residuals (${observations}) than parameters to find (${rank}): nothing is left to judge the errors by. Give more data.`,
           ]),
       ...unidentified.map((direction) => unidentifiedWarning(direction, names)),
       ...strongPairs(correlation, names),

@@ -1,0 +1,175 @@
+/** All records of an identification as one least-squares problem in the coordinates of its parameters. */
+import type {StiffgradError, System, Trajectory} from '../lib/index.js';
+import {InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../lib/index.js';
+import type {LeastSquaresProblem, Linearization} from './least-squares.js';
+import type {Parameters} from './parameters.js';
+import {ParameterSpace} from './parameters.js';
+import type {Model, Values} from './record-model.js';
+import {ownKey, RecordModel} from './record-model.js';
+import type {Channel, MeasuredRecord, SeriesName} from './records.js';
+import {checkRecord, requireSignal} from './records.js';
+import type {ResidualSeries} from './uncertainty.js';
+
+/** One number of each sample of a series, measured and simulated, without what has weight 0. */
+export interface FittedSeries {
+  readonly name: string;
+  readonly t: Float64Array;
+  readonly measured: Float64Array;
+  readonly simulated: Float64Array;
+}
+
+export class Fit implements LeastSquaresProblem {
+  /** Those of the problem by name, those of single records by 'record: name'. */
+  readonly parameters: Parameters;
+  readonly space: ParameterSpace;
+  readonly warnings: readonly string[];
+  private readonly models: readonly RecordModel[];
+  private readonly rows: number;
+  private readonly columns = new Map<string, number>();
+
+  /** @throws OptionError, ShapeError, DataError where the problem is not well posed */
+  constructor(model: Model, data: MeasuredRecord | readonly MeasuredRecord[]) {
+    for (const [name, input] of Object.entries(model.inputs ?? {})) requireSignal(input, `inputs.${name}`);
+    const list = Array.isArray(data) ? data as readonly MeasuredRecord[] : [data as MeasuredRecord];
+    if (list.length === 0) throw new OptionError('no-data', 'identify: data is empty.');
+    const compared = comparedSeries(model.system, model.observe !== undefined);
+    const records = list.map((record, i) => checkRecord(record, i, compared));
+    const twice = records.find(({name}, i) => records.findIndex(other => other.name === name) < i);
+    if (twice !== undefined) throw new OptionError('name-clash', `identify: two records are named '${twice.name}'; give each its own name.`, {name: twice.name});
+    this.models = records.map(record => new RecordModel(model, record));
+    this.parameters = Object.assign({}, model.parameters, ...records.map(({name: record, parameters}) =>
+      Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [ownKey(record, name), parameter])))) as Parameters;
+    requireBlocks(this.parameters, model.system);
+    this.space = new ParameterSpace(this.parameters);
+    let columns = 0;
+    for (const [key, {kind, guess}] of Object.entries(this.parameters)) {
+      this.columns.set(key, columns);
+      if (kind !== 'fixed') columns += guess.length;
+    }
+    this.rows = this.models.reduce((sum, {rows}) => sum + rows, 0);
+    this.warnings = this.models.flatMap(({warnings}) => warnings);
+    if (this.observations === 0) throw new OptionError('no-data', 'identify: every measurement has weight 0.');
+  }
+
+  /** Measurements that count: their weight is not 0. */
+  get observations(): number {
+    return this.channels.reduce((sum, {weights}) => sum + weights.filter(weight => weight > 0).length, 0);
+  }
+
+  get samples(): number {
+    return this.models.reduce((sum, {record}) => sum + record.t.length, 0);
+  }
+
+  get records(): number {
+    return this.models.length;
+  }
+
+  /** Residuals w·(simulated − measured), and their Jacobian with respect to the coordinates. */
+  linearize(x: Float64Array): Linearization {
+    const {space} = this;
+    const residuals = new Float64Array(this.rows);
+    const jacobian = new Float64Array(this.rows * space.size);
+    const values = space.values(x);
+    let row = 0;
+    for (const model of this.models) {
+      const end = row + model.rows;
+      this.inRecord(model, () => model.linearize(values, residuals.subarray(row, end), jacobian.subarray(row * space.size, end * space.size), space.size, key => this.column(key)));
+      row = end;
+    }
+    return {residuals, jacobian: space.toCoordinates(jacobian, x)};
+  }
+
+  /** Every record simulated; the caller disposes. */
+  trajectories(x: Float64Array): Trajectory[] {
+    const values: Values = this.space.values(x);
+    const trajectories: Trajectory[] = [];
+    try {
+      for (const model of this.models) trajectories.push(this.inRecord(model, () => model.simulate(values)));
+      return trajectories;
+    } catch (error) {
+      for (const trajectory of trajectories) trajectory.dispose();
+      throw error;
+    }
+  }
+
+  /** Which rows of the residuals are a series in time. */
+  residualSeries(): ResidualSeries[] {
+    let start = 0;
+    return this.models.flatMap(({record}) => record.channels.map(({outputs, measured}) => {
+      const series = {start, samples: record.t.length, outputs};
+      start += measured.length;
+      return series;
+    }));
+  }
+
+  /** Measured and simulated, each output apart. */
+  fittedSeries(trajectories: readonly Trajectory[]): FittedSeries[] {
+    return this.models.flatMap(({record}, r) => record.channels.flatMap(channel => {
+      const values = trajectories[r].values(channel.simulated);
+      return Array.from({length: channel.outputs}, (_, k) => ({
+        ...oneOutput(record.t, channel, values, k),
+        name: this.models.length === 1 ? label(channel, k) : ownKey(record.name, label(channel, k)),
+      })).filter(({t}) => t.length > 0);
+    }));
+  }
+
+  private get channels(): Channel[] {
+    return this.models.flatMap(({record}) => record.channels);
+  }
+
+  private column(key: string): number {
+    return this.columns.get(key) ?? NaN;
+  }
+
+  /** Where there are several records, errors of the simulation name theirs. */
+  private inRecord<T>({record}: RecordModel, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw this.models.length > 1 && isFailedSimulation(error) ? prefixed(error, record.name) : error;
+    }
+  }
+}
+
+/** The model has an answer, but not at these values. */
+export function isFailedSimulation(error: unknown): error is StiffgradError {
+  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError;
+}
+
+/** The same error, its sentence led by where it happened. */
+export function prefixed(error: StiffgradError, where: string): StiffgradError {
+  const Kind = error.constructor as new (code: string, message: string, data: StiffgradError['data']) => StiffgradError;
+  const again = new Kind(error.code, `${where}: ${error.message}`, error.data);
+  again.cause = error;
+  return again;
+}
+
+function comparedSeries({kind}: System, observed: boolean): {readonly [series in SeriesName]?: Channel['simulated']} {
+  const y = observed ? {y: 'observed'} as const : {};
+  return kind === 'ode' ? {y: 'y', ...y} : {q: 'q', v: 'v', ...y};
+}
+
+/** A start that the system does not have would be ignored in silence. */
+function requireBlocks(parameters: Parameters, {kind}: System): void {
+  const blocks = kind === 'ode' ? ['initial.y'] : ['initial.q', 'initial.v'];
+  const odd = Object.keys(parameters).find(key => /(^|: )initial\./.test(key) && !blocks.some(block => key === block || key.endsWith(`: ${block}`)));
+  if (odd !== undefined) throw new OptionError('bad-initial', `identify: there is no ${odd} to find; this system starts from ${blocks.join(' and ')}.`, {name: odd});
+}
+
+/** 'q', or 'q[1]', 'q[0,2]' where a sample has several numbers. */
+function label({name, shape, outputs}: Channel, k: number): string {
+  if (outputs === 1) return name;
+  const index: number[] = [];
+  let rest = k;
+  for (const length of [...shape].reverse()) {
+    index.unshift(rest % length);
+    rest = Math.floor(rest / length);
+  }
+  return `${name}[${index.join(',')}]`;
+}
+
+function oneOutput(t: Float64Array, {measured, weights, outputs}: Channel, simulated: Float64Array, k: number): Omit<FittedSeries, 'name'> {
+  const kept = Array.from(t.keys()).filter(i => weights[i * outputs + k] > 0);
+  const take = (from: Float64Array): Float64Array => Float64Array.from(kept, i => from[i * outputs + k]);
+  return {t: Float64Array.from(kept, i => t[i]), measured: take(measured), simulated: take(simulated)};
+}

@@ -1,0 +1,149 @@
+/** What an identification found: the estimates with their uncertainty, how good the fit is, and the report of both. */
+import type {Trajectory} from '../lib/index.js';
+import {OptionError} from '../lib/index.js';
+import type {Fit, FittedSeries} from './fit.js';
+import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares.js';
+import {nearestName} from './nearest-name.js';
+import type {Parameter, Parameters} from './parameters.js';
+import type {Model} from './record-model.js';
+import type {Report, ReportFit, ReportParameter} from './report.js';
+import {writeReport} from './report.js';
+import {goodnessOfFit} from './residual-statistics.js';
+import type {Uncertainty} from './uncertainty.js';
+import {uncertainty} from './uncertainty.js';
+
+export interface Identification {
+  /** Numbers for scalars, arrays (row-major) otherwise; fixed parameters too. A single record's own are 'record 1: name'. */
+  readonly estimate: {readonly [name: string]: number | Float64Array};
+  /** Like the estimate, without the fixed ones; infinite where the data cannot tell. */
+  readonly standardError: {readonly [name: string]: number | Float64Array};
+  /** Of the parameters that move: labels, and their matrix, row-major. */
+  readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
+  /** Root mean square of measured − simulated, unweighted, by series: 'q', 'y', or 'q[1]' where a sample has several numbers, 'record 1: q' of several records. */
+  readonly rmse: {readonly [series: string]: number};
+  /** 1 − residual over total sum of squares, by series. */
+  readonly r2: {readonly [series: string]: number};
+  readonly history: readonly LeastSquaresIteration[];
+  /** Of the first record, at the estimate; states at the measured times. */
+  readonly trajectory: Trajectory;
+  /** Of every record. */
+  readonly trajectories: readonly Trajectory[];
+  readonly converged: boolean;
+  /** Why the iteration ended. */
+  readonly message: string;
+  /** What to know before the numbers are believed. */
+  readonly warnings: readonly string[];
+  readonly uncertainty: Uncertainty;
+  /** Writes a self-contained HTML page. */
+  report(path: string, details?: ReportDetails): Promise<void>;
+}
+
+/** What a report says beside what the fit knows. */
+export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits'>> {
+  /** Units, descriptions, references: by parameter, 'k' or 'k[0]'. */
+  readonly parameters?: {readonly [label: string]: Partial<ReportParameter>};
+  /** Names and units: by series, as in `rmse`. */
+  readonly fits?: {readonly [series: string]: Partial<ReportFit>};
+}
+
+export interface Judged extends Pick<Model, 'scheme' | 'dt'> {
+  readonly residuals?: 'correlated' | 'independent';
+}
+
+/** The result of a fit; simulates every record once more, for their trajectories. */
+export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresResult, milliseconds: number): Identification {
+  const {space, parameters} = fit;
+  const judged = uncertainty(found, {
+    names: space.labels,
+    observations: fit.observations,
+    series: problem.residuals === 'independent' ? undefined : fit.residualSeries(),
+  });
+  const values = space.values(found.x);
+  const trajectories = fit.trajectories(found.x);
+  const series = fit.fittedSeries(trajectories);
+  const goodness = series.map(({name, measured, simulated}) => [name, goodnessOfFit(measured, simulated)] as const);
+  const warnings = [
+    ...(found.converged ? [] : [`The fit did not converge: ${found.message}`]),
+    ...judged.warnings, ...space.boundWarnings(found.x), ...fit.warnings,
+  ];
+  const identification: Identification = {
+    estimate: Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, plain(values[name], parameter)])),
+    standardError: byName(space.naturalErrors(judged.standardError, found.x), parameters),
+    correlation: {labels: space.labels, values: judged.correlation},
+    rmse: Object.fromEntries(goodness.map(([name, {rmse}]) => [name, rmse])),
+    r2: Object.fromEntries(goodness.map(([name, {r2}]) => [name, r2])),
+    history: found.history,
+    trajectory: trajectories[0],
+    trajectories,
+    converged: found.converged,
+    message: found.message,
+    warnings,
+    uncertainty: judged,
+    report: (path, details = {}) => writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details)),
+  };
+  return identification;
+}
+
+function plain(values: Float64Array, {shape}: Parameter): number | Float64Array {
+  return shape.length === 0 ? values[0] : values;
+}
+
+/** The numbers that move, in order, back under their names. */
+function byName(flat: Float64Array, parameters: Parameters): {[name: string]: number | Float64Array} {
+  let offset = 0;
+  return Object.fromEntries(Object.entries(parameters).filter(([, {kind}]) => kind !== 'fixed').map(([name, parameter]) => {
+    const from = offset;
+    offset += parameter.guess.length;
+    return [name, plain(flat.slice(from, offset), parameter)];
+  }));
+}
+
+function reportOf({scheme, dt}: Judged, fit: Fit, found: LeastSquaresResult, {uncertainty: judged, correlation, warnings}: Identification, fits: readonly FittedSeries[], milliseconds: number): Report {
+  const {history, evaluations, cost, message} = found;
+  return {
+    title: 'Identified parameters',
+    parameters: reportParameters(fit, found, judged),
+    fits,
+    history,
+    correlation,
+    statistics: [
+      ...(fit.records > 1 ? [{name: 'records', value: fit.records}] : []),
+      {name: 'samples', value: fit.samples},
+      {name: 'scheme', value: scheme?.name ?? 'implicitMidpoint'},
+      {name: 'time step', value: dt},
+      {name: 'iterations', value: history.length - 1},
+      {name: 'simulations that failed', value: evaluations.failed},
+      {name: 'half the weighted sum of squares', value: cost},
+      {name: 'variance of a weighted residual', value: judged.variance},
+      {name: 'time taken', value: Number((milliseconds / 1000).toPrecision(2)), unit: 's'},
+    ].filter(({name, value}) => name !== 'simulations that failed' || value !== 0),
+    warnings,
+    notes: [message, judged.bandwidth > 0
+      ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Newey & West 1987): what a model misses lasts, and counts for less than as many independent samples would.`
+      : 'The standard errors take the residuals to be independent of each other, as measurement noise is.'],
+  };
+}
+
+function reportParameters({space, parameters}: Fit, {x}: LeastSquaresResult, {standardError}: Uncertainty): ReportParameter[] {
+  const {low, high} = space.intervals(standardError, x);
+  const natural = space.natural(x);
+  const errors = space.naturalErrors(standardError, x);
+  const fixed = Object.entries(parameters).filter(([, {kind}]) => kind === 'fixed').flatMap(([name, {guess}]) =>
+    Array.from(guess, (estimate, i) => ({name: guess.length === 1 ? name : `${name}[${i}]`, estimate})));
+  return [...space.labels.map((name, i) => ({name, estimate: natural[i], standardError: errors[i], interval: [low[i], high[i]] as const})), ...fixed];
+}
+
+function detailed(report: Report, {parameters = {}, fits = {}, ...rest}: ReportDetails): Report {
+  return {...report, ...rest, parameters: merged(report.parameters, parameters, 'parameter'), fits: merged(report.fits, fits, 'series')};
+}
+
+/** @throws OptionError where details are given for something that is not there */
+function merged<T extends {readonly name: string}>(list: readonly T[], details: {readonly [name: string]: Partial<T>}, what: string): T[] {
+  const names = list.map(({name}) => name);
+  const unknown = Object.keys(details).find(name => !names.includes(name));
+  if (unknown !== undefined) {
+    const nearest = nearestName(unknown, names);
+    throw new OptionError('unknown-option', `The report has no ${what} '${unknown}'; ${nearest === undefined ? `it has ${names.join(', ')}` : `did you mean '${nearest}'?`}`, {name: unknown});
+  }
+  return list.map(one => ({...one, ...details[one.name]}));
+}

@@ -1,0 +1,184 @@
+/** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
+import type {Initial, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, System, Tangent, Trajectory} from '../lib/index.js';
+import {OptionError, ShapeError, simulate} from '../lib/index.js';
+import type {Inputs} from './inputs.js';
+import {driven, observedWith, withLeaf} from './inputs.js';
+import type {Parameter, Parameters} from './parameters.js';
+import type {Channel, CheckedRecord} from './records.js';
+import {requireGrid} from './sampling.js';
+
+/** What all records of a problem share. */
+export interface Model {
+  readonly system: System;
+  readonly initial: Initial;
+  readonly observe?: Observe;
+  readonly inputs?: Inputs;
+  readonly parameters: Parameters;
+  readonly scheme?: Scheme;
+  readonly dt: number;
+  readonly newton?: Newton;
+  readonly engine?: 'auto' | 'wasm' | 'interpreter' | 'tensor';
+}
+
+/** A parameter as one record sees it. */
+interface Binding {
+  /** By this name the system reads it: a path in `params`, or 'initial.q'. */
+  readonly name: string;
+  /** By this name the fit knows it: with the record's name before it, where it is the record's own. */
+  readonly key: string;
+  readonly parameter: Parameter;
+}
+
+/** One number that moves. */
+interface Direction {
+  readonly key: string;
+  /** Which number of the parameter. */
+  readonly index: number;
+  readonly tangent: Tangent;
+}
+
+/** Values of all parameters, row-major, by key. */
+export type Values = {readonly [key: string]: Float64Array};
+
+const initialPrefix = 'initial.';
+
+const isInitial = ({name}: Binding): boolean => name.startsWith(initialPrefix);
+const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
+
+/** The key of a parameter that belongs to one record alone. */
+export const ownKey = (record: string, name: string): string => `${record}: ${name}`;
+
+export class RecordModel {
+  /** How many residuals the record gives. */
+  readonly rows: number;
+  readonly warnings: readonly string[];
+  private readonly bindings: readonly Binding[];
+  private readonly directions: readonly Direction[];
+  private readonly system: System;
+  private readonly observe: Observe | undefined;
+  private readonly start: Initial & {readonly t: number};
+
+  /** @throws OptionError, DataError where record and model do not fit together */
+  constructor(private readonly model: Model, readonly record: CheckedRecord) {
+    const {name, t, channels} = record;
+    const inputs = {...model.inputs, ...record.inputs};
+    this.system = driven(model.system, inputs);
+    this.observe = observedWith(model.observe, inputs);
+    this.bindings = bind(model, record);
+    this.directions = this.bindings.flatMap(directionsOf);
+    const clash = this.bindings.find(binding => binding.name in inputs);
+    if (clash !== undefined) throw new OptionError('name-clash', `identify: '${clash.name}' is both an input and a parameter; rename one.`, {name: clash.name});
+    const initial = record.initial ?? model.initial;
+    this.start = {...initial, t: initial.t ?? t[0]};
+    requireGrid(t, this.start.t, model.dt, name);
+    this.rows = channels.reduce((sum, {measured}) => sum + measured.length, 0);
+    this.warnings = Object.entries(inputs).flatMap(([input, {t: times}]) => shortInput(input, times, name, this.start.t, t[t.length - 1]));
+  }
+
+  simulate(values: Values): Trajectory {
+    return this.checked(simulate(this.system, this.initial(values), this.options(values)));
+  }
+
+  /**
+   * Residuals w·(simulated − measured), [rows], and their derivatives by each number of each parameter.
+   * @param jacobian [rows, columns] row-major; columns without influence on this record stay as they are
+   * @param columnOf where a key's first number has its column
+   */
+  linearize(values: Values, residuals: Float64Array, jacobian: Float64Array, columns: number, columnOf: (key: string) => number): void {
+    const {trajectory, tangents} = this.run(values);
+    try {
+      let row = 0;
+      for (const {simulated, measured, weights} of this.record.channels) {
+        const series = trajectory.values(simulated);
+        for (let i = 0; i < series.length; i++) residuals[row + i] = weights[i] * (series[i] - measured[i]);
+        this.directions.forEach(({key, index}, d) => {
+          const tangent = tangents[d][simulated];
+          const column = columnOf(key) + index;
+          for (let i = 0; i < series.length; i++) jacobian[(row + i) * columns + column] = weights[i] * tangent[i];
+        });
+        row += measured.length;
+      }
+    } finally {
+      trajectory.dispose();
+    }
+  }
+
+  private run(values: Values): {trajectory: Trajectory; tangents: readonly {readonly [series: string]: Float64Array}[]} {
+    const {directions} = this;
+    if (directions.length === 0) return {trajectory: this.simulate(values), tangents: []};
+    const result = simulate.jvps(this.system, this.initial(values), this.options(values), directions.map(({tangent}) => tangent));
+    this.checked(result.trajectory);
+    return result;
+  }
+
+  /** Values of `params`, each in the shape its guess was given in. */
+  private params(values: Values): NumericParams {
+    return this.bindings.filter(binding => !isInitial(binding)).reduce((params, {name, key, parameter: {shape}}) =>
+      withLeaf(params, name, nested(values[key], shape)), {});
+  }
+
+  private initial(values: Values): Initial {
+    const moved = this.bindings.filter(isInitial).map(binding => [blockOf(binding), nested(values[binding.key], binding.parameter.shape)] as const);
+    return {...this.start, ...Object.fromEntries(moved)};
+  }
+
+  private options(values: Values): SimulateOptions {
+    const {scheme, dt, newton, engine} = this.model;
+    const {t} = this.record;
+    return {scheme, dt, newton, engine, t1: t[t.length - 1], saveAt: Array.from(t), params: this.params(values), observe: this.observe};
+  }
+
+  /** The trajectory, once the measured series have its shapes. */
+  private checked(trajectory: Trajectory): Trajectory {
+    try {
+      for (const channel of this.record.channels) this.requireShape(trajectory, channel);
+      return trajectory;
+    } catch (error) {
+      trajectory.dispose();
+      throw error;
+    }
+  }
+
+  private requireShape(trajectory: Trajectory, {name, simulated, shape, outputs}: Channel): void {
+    const own = trajectory[simulated]?.shape.slice(1) ?? [];
+    const flat = shape.length <= 1;
+    if (flat ? own.reduce((product, n) => product * n, 1) === outputs : own.join() === shape.join()) return;
+    const {record} = this;
+    throw new ShapeError('data-shape', `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives [${own.join(', ')}]. To compare a part of the state, or something else, use observe and y.`, {record: record.name, series: name, measured: [...shape], simulated: [...own]});
+  }
+}
+
+/** A record's own parameters stand before its own start, that before the problem's parameters, and those before the problem's start. */
+function bind({parameters}: Model, {name: record, parameters: own, initial}: CheckedRecord): Binding[] {
+  const shared = Object.entries(parameters)
+    .filter(([name]) => !Object.hasOwn(own, name) && !(initial !== undefined && name.startsWith(initialPrefix)))
+    .map(([name, parameter]) => ({name, key: name, parameter}));
+  return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: ownKey(record, name), parameter}))];
+}
+
+function directionsOf(binding: Binding): Direction[] {
+  const {name, key, parameter: {kind, guess, shape}} = binding;
+  if (kind === 'fixed') return [];
+  return Array.from(guess, (_, index) => {
+    const unit = new Float64Array(guess.length);
+    unit[index] = 1;
+    const value = nested(unit, shape);
+    return {key, index, tangent: isInitial(binding) ? {initial: {[blockOf(binding)]: value}} : {params: withLeaf({}, name, value)}};
+  });
+}
+
+/** Row-major values in a shape, as `simulate` takes them. */
+function nested(values: Float64Array, shape: readonly number[]): Numeric {
+  if (shape.length === 0) return values[0];
+  if (shape.length === 1) return values;
+  const step = values.length / shape[0];
+  return Array.from({length: shape[0]}, (_, i) => nested(values.subarray(i * step, (i + 1) * step), shape.slice(1)) as number);
+}
+
+/** A digital input's last sample holds for as long as the one before: no warning for that. */
+function shortInput(input: string, times: Float64Array, record: string, from: number, to: number): string[] {
+  const [first, last] = [times[0], times[times.length - 1]];
+  const held = times.length > 1 ? last - times[times.length - 2] : 0;
+  if (first <= from && last + held >= to) return [];
+  return [`The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was taken.`];
+}
