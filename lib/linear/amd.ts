@@ -6,7 +6,7 @@
  * grows. Degrees are upper bounds that cost one pass over the elements; unknowns that cannot be told
  * apart are merged into one, and those with nothing else left are eliminated at once.
  */
-import type { Graph } from './graph.js';
+import type {Graph} from './graph.js';
 
 /** order[k] is the vertex to eliminate at step k. */
 export function amd(graph: Graph): Int32Array {
@@ -52,7 +52,7 @@ class QuotientGraph {
   private lowest = 0;
   private readonly last: number[] = [];
 
-  constructor({ n, pointers, adjacent }: Graph) {
+  constructor({n, pointers, adjacent}: Graph) {
     this.n = n;
     this.remaining = n;
     // Lists only shrink, but a new element is written before the old ones are given up: room for one
@@ -61,7 +61,7 @@ class QuotientGraph {
     this.lists.set(adjacent);
     this.free = adjacent.length;
     this.start = pointers.slice(0, n);
-    this.length = Int32Array.from({ length: n }, (_, i) => pointers[i + 1] - pointers[i]);
+    this.length = Int32Array.from({length: n}, (_, i) => pointers[i + 1] - pointers[i]);
     this.degree = this.length.slice();
     this.elements = new Int32Array(n);
     this.weight = new Int32Array(n).fill(1);
@@ -103,7 +103,7 @@ class QuotientGraph {
 
   /** L_p = A_p ∪ ⋃ L_e over the pivot's elements e, which are absorbed. Its unknowns leave the degree lists. */
   private formElement(pivot: number): void {
-    const { start, length, elements, weight, mark, parent } = this;
+    const {start, length, elements, weight, mark, parent} = this;
     const inPlace = elements[pivot] === 0;
     if (!inPlace && this.free + this.remaining > this.lists.length) this.compact();
     const lists = this.lists;
@@ -141,7 +141,7 @@ class QuotientGraph {
 
   /** mark[e] − stamp = |L_e \ L_p| for every element next to the new one, in one pass over L_p. */
   private measureOverlaps(pivot: number): void {
-    const { lists, start, length, elements, weight, mark, degree, stamp } = this;
+    const {lists, start, length, elements, weight, mark, degree, stamp} = this;
     const end = start[pivot] + length[pivot];
     for (let k = start[pivot]; k < end; k++) {
       const i = lists[k];
@@ -160,7 +160,7 @@ class QuotientGraph {
    * that lie inside it. Returns the unknowns eliminated together with the pivot, having nothing outside.
    */
   private updateDegrees(pivot: number): number {
-    const { n, lists, start, length, elements, weight, mark, degree, parent, hash, bucket, next, stamp } = this;
+    const {n, lists, start, length, elements, weight, mark, degree, parent, hash, bucket, next, stamp} = this;
     const end = start[pivot] + length[pivot];
     let eliminated = 0;
     for (let k = start[pivot]; k < end; k++) {
@@ -218,7 +218,7 @@ class QuotientGraph {
 
   /** Unknowns of the new element with equal lists have equal futures: one stands for all. */
   private mergeIndistinguishable(pivot: number): void {
-    const { lists, start, length, elements, weight, mark, parent, hash, bucket, next } = this;
+    const {lists, start, length, elements, weight, mark, parent, hash, bucket, next} = this;
     const end = start[pivot] + length[pivot];
     for (let k = start[pivot]; k < end; k++) {
       if (weight[lists[k]] >= 0) continue;
@@ -249,7 +249,7 @@ class QuotientGraph {
 
   /** The element keeps the unknowns that remain, and they get their degrees: outside plus inside. */
   private finishElement(pivot: number, pivotWeight: number): void {
-    const { lists, start, length, weight, degree, mark } = this;
+    const {lists, start, length, weight, degree, mark} = this;
     const begin = start[pivot];
     const end = begin + length[pivot];
     let kept = begin;
@@ -268,7 +268,7 @@ class QuotientGraph {
   }
 
   private enlist(i: number, degree: number): void {
-    const { head, next, previous } = this;
+    const {head, next, previous} = this;
     this.degree[i] = degree;
     previous[i] = -1;
     next[i] = head[degree];
@@ -278,7 +278,7 @@ class QuotientGraph {
   }
 
   private delist(i: number): void {
-    const { head, next, previous } = this;
+    const {head, next, previous} = this;
     if (next[i] >= 0) previous[next[i]] = previous[i];
     if (previous[i] >= 0) next[previous[i]] = next[i];
     else head[this.degree[i]] = next[i];
@@ -294,7 +294,7 @@ class QuotientGraph {
 
   /** Moves all living lists to the front. */
   private compact(): void {
-    const { lists, start, length, elements, weight, mark } = this;
+    const {lists, start, length, elements, weight, mark} = this;
     const living: number[] = [];
     for (let i = 0; i < this.n; i++) {
       const alive = elements[i] === ELEMENT ? mark[i] !== 0 : elements[i] !== ABSORBED && weight[i] !== 0;
@@ -312,7 +312,7 @@ class QuotientGraph {
 
   /** Postorder of the absorption tree: elements before the unknowns merged into the same parent. */
   order(): Int32Array {
-    const { n, parent, weight, last } = this;
+    const {n, parent, weight, last} = this;
     const firstChild = new Int32Array(n).fill(-1);
     const sibling = new Int32Array(n).fill(-1);
     const isLast = new Uint8Array(n);

@@ -4,20 +4,20 @@
  * operation and for a row. Matrices that are symmetric, by promise or by inspection (symmetrized.ts),
  * are tried with Cholesky or L D Lᵀ; where that cannot take a matrix, LU with pivoting does.
  */
-import { analyzeBand } from './band.js';
-import { choleskyNonzeros, choleskyWork, CholeskyFactor } from './cholesky.js';
-import { DenseLuFactor, denseLuWork } from './dense-lu.js';
-import { DirectAnalysis } from './direct.js';
-import { FallbackFactor } from './fallback.js';
-import { structurallySymmetric } from './pattern.js';
-import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
-import { analyzeLdlt } from './sparse-ldlt.js';
-import { analyzeLu } from './sparse-lu.js';
-import { specialFor } from './symmetrized.js';
-import { TINY, TinyLuFactor } from './tiny-lu.js';
+import {analyzeBand} from './band.js';
+import {choleskyNonzeros, choleskyWork, CholeskyFactor} from './cholesky.js';
+import {DenseLuFactor, denseLuWork} from './dense-lu.js';
+import {DirectAnalysis} from './direct.js';
+import {FallbackFactor} from './fallback.js';
+import {structurallySymmetric} from './pattern.js';
+import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
+import {analyzeLdlt} from './sparse-ldlt.js';
+import {analyzeLu} from './sparse-lu.js';
+import {specialFor} from './symmetrized.js';
+import {TINY, TinyLuFactor} from './tiny-lu.js';
 
 export function auto(): LinearSolver {
-  return { name: 'auto', analyze: choose };
+  return {name: 'auto', analyze: choose};
 }
 
 /**
@@ -25,34 +25,34 @@ export function auto(): LinearSolver {
  * banded and grid matrices of 4 to 2000 unknowns on one machine. Only their ratios matter.
  */
 const PRICE = {
-  dense: { operation: 0.4, row: 15 },
-  band: { operation: 0.7, row: 20 },
-  ldlt: { operation: 0.9, row: 60 },
-  lu: { operation: 1.8, row: 60 },
+  dense: {operation: 0.4, row: 15},
+  band: {operation: 0.7, row: 20},
+  ldlt: {operation: 0.9, row: 60},
+  lu: {operation: 1.8, row: 60},
 } as const;
 
 /** Looking for symmetry in a dense matrix costs what it saves at about this size, measured. */
 const SYMMETRY_PAYS = 32;
 
-const cost = (price: { operation: number; row: number }, work: number, n: number): number => price.operation * work + price.row * n;
+const cost = (price: {operation: number; row: number}, work: number, n: number): number => price.operation * work + price.row * n;
 
 function choose(pattern: Pattern): Analysis {
-  const { n } = pattern;
+  const {n} = pattern;
   const dense = analyzeDense(pattern);
   if (pattern.dense || n <= TINY) return dense;
   const band = analyzeBand(pattern);
   if (band.kind === 'tridiagonal') return band;
   const sparse = analyzeSparse(pattern);
   const candidates = [
-    { analysis: dense, time: cost(PRICE.dense, dense.work, n) },
-    { analysis: band, time: cost(PRICE.band, band.work, n) },
-    { analysis: sparse, time: cost(structurallySymmetric(pattern) ? PRICE.ldlt : PRICE.lu, sparse.work, n) },
+    {analysis: dense, time: cost(PRICE.dense, dense.work, n)},
+    {analysis: band, time: cost(PRICE.band, band.work, n)},
+    {analysis: sparse, time: cost(structurallySymmetric(pattern) ? PRICE.ldlt : PRICE.lu, sparse.work, n)},
   ];
   return candidates.reduce((best, next) => (next.time < best.time ? next : best)).analysis;
 }
 
 function analyzeDense(pattern: Pattern): Analysis {
-  const { n, symmetric } = pattern;
+  const {n, symmetric} = pattern;
   if (n <= TINY) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), () => new TinyLuFactor(pattern));
   const general = (): Factor => new DenseLuFactor(pattern);
   if (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS)) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), general);
@@ -63,7 +63,7 @@ function analyzeDense(pattern: Pattern): Analysis {
 /** Sparse L D Lᵀ where that can be; sparse LU is analyzed only when a matrix needs it. */
 function analyzeSparse(pattern: Pattern): Analysis {
   if (!structurallySymmetric(pattern)) return analyzeLu(pattern);
-  const { n, nonzeros, work, createFactor } = analyzeLdlt({ ...pattern, symmetric: true });
+  const {n, nonzeros, work, createFactor} = analyzeLdlt({...pattern, symmetric: true});
   const special = specialFor(pattern, createFactor);
   let general: Analysis | undefined;
   const makeGeneral = (): Factor => (general ??= analyzeLu(pattern)).createFactor();

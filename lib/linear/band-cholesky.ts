@@ -3,12 +3,12 @@
  * band LU and no room for exchanges. Two rows are eliminated at a time, and as many rows of zeros as the
  * band is wide follow the last one, so that narrow bands do not spend their time on loop ends.
  */
-import type { BandOrder } from './band-order.js';
-import { SpecialFactor } from './direct.js';
-import { SUSPICIOUS_PIVOT } from './singularity.js';
-import type { Pattern } from './solver.js';
+import type {BandOrder} from './band-order.js';
+import {SpecialFactor} from './direct.js';
+import {SUSPICIOUS_PIVOT} from './singularity.js';
+import type {Pattern} from './solver.js';
 
-export function bandCholeskyWork(n: number, { upper }: BandOrder): number {
+export function bandCholeskyWork(n: number, {upper}: BandOrder): number {
   return n * upper * (upper + 2);
 }
 
@@ -20,9 +20,9 @@ export interface BandTargets {
 }
 
 export function bandTargets(band: BandOrder): BandTargets {
-  const { rows, columns, upper } = band;
+  const {rows, columns, upper} = band;
   const source = Int32Array.from(rows.keys()).filter((p) => columns[p] >= rows[p]);
-  return { band, source, target: source.map((p) => rows[p] * (upper + 1) + columns[p] - rows[p]) };
+  return {band, source, target: source.map((p) => rows[p] * (upper + 1) + columns[p] - rows[p])};
 }
 
 export class BandCholeskyFactor extends SpecialFactor {
@@ -54,8 +54,8 @@ export class BandCholeskyFactor extends SpecialFactor {
 
   /** The smallest pivot relative to its diagonal entry, −1 at one that is not positive. */
   private eliminate(values: Float64Array): number {
-    const { a, n, stride, y: diagonal } = this;
-    const { source, target } = this.targets;
+    const {a, n, stride, y: diagonal} = this;
+    const {source, target} = this.targets;
     const upper = stride - 1;
     a.fill(0);
     for (let p = 0; p < source.length; p++) a[target[p]] = values[source[p]];
@@ -92,8 +92,8 @@ export class BandCholeskyFactor extends SpecialFactor {
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    const { a, n, stride, y } = this;
-    const { order, natural } = this.targets.band;
+    const {a, n, stride, y} = this;
+    const {order, natural} = this.targets.band;
     const upper = stride - 1;
     for (let k = 0; k < n; k++) y[k] = x[at + (natural ? k : order[k])];
     for (let k = n; k < y.length; k++) y[k] = 0;

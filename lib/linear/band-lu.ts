@@ -3,14 +3,14 @@
  * to `lower` places, for which there is room; how far each row really reaches is kept, so a matrix that
  * needs no exchanges pays for none.
  */
-import type { BandOrder } from './band-order.js';
-import { GeneralFactor } from './direct.js';
-import { rowScales } from './lu-plan.js';
-import { throwIfNotFinite, ZERO_PIVOT } from './singularity.js';
-import type { Pattern } from './solver.js';
+import type {BandOrder} from './band-order.js';
+import {GeneralFactor} from './direct.js';
+import {rowScales} from './row-scales.js';
+import {throwIfNotFinite, ZERO_PIVOT} from './singularity.js';
+import type {Pattern} from './solver.js';
 
 /** Multiplications and additions without exchanges. */
-export function bandLuWork(n: number, { lower, upper }: BandOrder): number {
+export function bandLuWork(n: number, {lower, upper}: BandOrder): number {
   return n * lower * (2 * upper + 1);
 }
 
@@ -47,8 +47,8 @@ export class BandLuFactor extends GeneralFactor {
   }
 
   protected eliminate(values: Float64Array): number {
-    const { a, n, stride, pivots, ends, scale, placed } = this;
-    const { lower, upper, order, rows, columns } = this.band;
+    const {a, n, stride, pivots, ends, scale, placed} = this;
+    const {lower, upper, order, rows, columns} = this.band;
     if (!rowScales(this.pattern, values, scale)) throwIfNotFinite(this.pattern, values);
     for (let k = 0; k < n; k++) placed[k] = scale[order[k]];
     a.fill(0);
@@ -96,7 +96,7 @@ export class BandLuFactor extends GeneralFactor {
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    const { order, natural } = this.band;
+    const {order, natural} = this.band;
     const y = this.placed;
     for (let k = 0; k < this.n; k++) y[k] = x[at + (natural ? k : order[k])];
     this.solveBand(y);
@@ -104,7 +104,7 @@ export class BandLuFactor extends GeneralFactor {
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
-    const { order, natural } = this.band;
+    const {order, natural} = this.band;
     const y = this.placed;
     for (let k = 0; k < this.n; k++) y[k] = x[at + (natural ? k : order[k])];
     this.solveBandTransposed(y);
@@ -112,8 +112,8 @@ export class BandLuFactor extends GeneralFactor {
   }
 
   private solveBand(y: Float64Array): void {
-    const { a, n, stride, pivots, ends } = this;
-    const { lower } = this.band;
+    const {a, n, stride, pivots, ends} = this;
+    const {lower} = this.band;
     for (let k = 0; k < n; k++) {
       const chosen = pivots[k];
       const value = y[chosen];
@@ -132,8 +132,8 @@ export class BandLuFactor extends GeneralFactor {
   }
 
   private solveBandTransposed(y: Float64Array): void {
-    const { a, n, stride, pivots, ends } = this;
-    const { lower } = this.band;
+    const {a, n, stride, pivots, ends} = this;
+    const {lower} = this.band;
     for (let k = 0; k < n; k++) {
       const top = k * stride - k + lower;
       const end = ends[k];

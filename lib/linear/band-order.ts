@@ -2,9 +2,9 @@
  * The order of a banded factorization and what the band is in it: rows as given when that band is as
  * narrow as any, else reverse Cuthill–McKee.
  */
-import { inverse, symmetricGraph } from './graph.js';
-import { bandwidth, reverseCuthillMcKee } from './rcm.js';
-import type { Pattern } from './solver.js';
+import {inverse, symmetricGraph} from './graph.js';
+import {bandwidth, reverseCuthillMcKee} from './rcm.js';
+import type {Pattern} from './solver.js';
 
 export interface BandOrder {
   /** Row order[k] of the matrix is row k of the band. */
@@ -19,9 +19,9 @@ export interface BandOrder {
 }
 
 export function bandOrder(pattern: Pattern): BandOrder {
-  const { n, rowPointers } = pattern;
+  const {n, rowPointers} = pattern;
   const graph = symmetricGraph(pattern);
-  let order: Int32Array = Int32Array.from({ length: n }, (_, i) => i);
+  let order: Int32Array = Int32Array.from({length: n}, (_, i) => i);
   let natural = true;
   const given = bandwidth(graph);
   if (given > 1) {
@@ -42,5 +42,5 @@ export function bandOrder(pattern: Pattern): BandOrder {
       upper = Math.max(upper, columns[p] - rows[p]);
     }
   }
-  return { order, natural, lower, upper, rows, columns };
+  return {order, natural, lower, upper, rows, columns};
 }

@@ -5,10 +5,10 @@
  * Multipliers are watched instead: one that is too large, relative to the scales of its two rows, and
  * the matrix goes to the method with pivoting. Two rows are eliminated at a time, as in band-cholesky.ts.
  */
-import type { BandOrder } from './band-order.js';
-import { SpecialFactor } from './direct.js';
-import { SUSPICIOUS_PIVOT } from './singularity.js';
-import type { Pattern } from './solver.js';
+import type {BandOrder} from './band-order.js';
+import {SpecialFactor} from './direct.js';
+import {SUSPICIOUS_PIVOT} from './singularity.js';
+import type {Pattern} from './solver.js';
 
 /** Growth of at most 11 a step, as threshold pivoting with 0.1 allows (lu-plan.ts). */
 const LARGEST_MULTIPLIER = 10;
@@ -28,7 +28,7 @@ export class BandPlainLuFactor extends SpecialFactor {
     private readonly band: BandOrder,
   ) {
     super(pattern);
-    const { lower, upper, rows, columns } = band;
+    const {lower, upper, rows, columns} = band;
     this.stride = lower + upper + 1;
     this.a = new Float64Array((pattern.n + lower + 1) * this.stride);
     this.y = new Float64Array(pattern.n + Math.max(lower, upper) + 1);
@@ -46,7 +46,7 @@ export class BandPlainLuFactor extends SpecialFactor {
   }
 
   private load(values: Float64Array): void {
-    const { a, n, stride, targets, y: sizes } = this;
+    const {a, n, stride, targets, y: sizes} = this;
     a.fill(0);
     for (let p = 0; p < targets.length; p++) a[targets[p]] = values[p];
     for (let i = 0, p = 0; i < n; i++) {
@@ -62,8 +62,8 @@ export class BandPlainLuFactor extends SpecialFactor {
   }
 
   private eliminate(): boolean {
-    const { a, n, stride, y: sizes } = this;
-    const { lower, upper } = this.band;
+    const {a, n, stride, y: sizes} = this;
+    const {lower, upper} = this.band;
     for (let k = 0; k < n; k += 2) {
       const top = k * stride + lower;
       const size0 = sizes[k];
@@ -101,8 +101,8 @@ export class BandPlainLuFactor extends SpecialFactor {
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    const { a, n, stride, y } = this;
-    const { lower, upper } = this.band;
+    const {a, n, stride, y} = this;
+    const {lower, upper} = this.band;
     this.gather(x, at);
     for (let i = 1; i < n; i++) {
       const row = i * stride + lower - i;
@@ -120,8 +120,8 @@ export class BandPlainLuFactor extends SpecialFactor {
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
-    const { a, n, stride, y } = this;
-    const { lower, upper } = this.band;
+    const {a, n, stride, y} = this;
+    const {lower, upper} = this.band;
     this.gather(x, at);
     for (let i = 0; i < n; i++) {
       const row = i * stride + lower;
@@ -138,14 +138,14 @@ export class BandPlainLuFactor extends SpecialFactor {
   }
 
   private gather(x: Float64Array, at: number): void {
-    const { order, natural } = this.band;
+    const {order, natural} = this.band;
     const y = this.y;
     for (let k = 0; k < this.n; k++) y[k] = x[at + (natural ? k : order[k])];
     for (let k = this.n; k < y.length; k++) y[k] = 0;
   }
 
   private scatter(x: Float64Array, at: number): void {
-    const { order, natural } = this.band;
+    const {order, natural} = this.band;
     const y = this.y;
     for (let k = 0; k < this.n; k++) x[at + (natural ? k : order[k])] = y[k];
   }

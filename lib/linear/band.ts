@@ -4,24 +4,24 @@
  * each matrix gets the first that is safe for it: tridiagonal elimination from both ends, or Cholesky
  * within the band, then LU without exchanges; LU with partial pivoting takes the rest.
  */
-import { bandCholeskyWork, BandCholeskyFactor, bandTargets } from './band-cholesky.js';
-import { bandLuWork, BandLuFactor } from './band-lu.js';
-import { BandPlainLuFactor } from './band-plain-lu.js';
-import { bandOrder, type BandOrder } from './band-order.js';
-import { DirectAnalysis, SpecialFactor } from './direct.js';
-import { FallbackFactor } from './fallback.js';
-import { structurallySymmetric } from './pattern.js';
-import type { Factor, LinearSolver, Pattern } from './solver.js';
-import { specialFor } from './symmetrized.js';
-import { factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed, type TridiagonalNumbers, type TridiagonalPlaces } from './tridiagonal.js';
+import {bandCholeskyWork, BandCholeskyFactor, bandTargets} from './band-cholesky.js';
+import {bandLuWork, BandLuFactor} from './band-lu.js';
+import {BandPlainLuFactor} from './band-plain-lu.js';
+import {bandOrder, type BandOrder} from './band-order.js';
+import {DirectAnalysis, SpecialFactor} from './direct.js';
+import {FallbackFactor} from './fallback.js';
+import {structurallySymmetric} from './pattern.js';
+import type {Factor, LinearSolver, Pattern} from './solver.js';
+import {specialFor} from './symmetrized.js';
+import {factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed, type TridiagonalNumbers, type TridiagonalPlaces} from './tridiagonal.js';
 
 export function band(): LinearSolver {
-  return { name: 'band', analyze: (pattern) => analyzeBand(pattern) };
+  return {name: 'band', analyze: (pattern) => analyzeBand(pattern)};
 }
 
 export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): DirectAnalysis {
-  const { n } = pattern;
-  const { lower, upper } = order;
+  const {n} = pattern;
+  const {lower, upper} = order;
   const pivoting = (): Factor => new BandLuFactor(pattern, order);
   const general = lower > 0 && upper > 0 ? (): Factor => new FallbackFactor(new BandPlainLuFactor(pattern, order), pivoting) : pivoting;
   if (lower <= 1 && upper <= 1) {
@@ -38,7 +38,7 @@ export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): Direc
 }
 
 /** Places of the three diagonals; entries that the pattern lacks point behind the values, at a zero. */
-function tridiagonalPlaces(pattern: Pattern, { rows, columns }: BandOrder): TridiagonalPlaces {
+function tridiagonalPlaces(pattern: Pattern, {rows, columns}: BandOrder): TridiagonalPlaces {
   const missing = rows.length;
   const lower = new Int32Array(pattern.n).fill(missing);
   const diagonal = new Int32Array(pattern.n).fill(missing);
@@ -46,7 +46,7 @@ function tridiagonalPlaces(pattern: Pattern, { rows, columns }: BandOrder): Trid
   for (let p = 0; p < rows.length; p++) (columns[p] < rows[p] ? lower : columns[p] > rows[p] ? upper : diagonal)[rows[p]] = p;
   // These two are read and not used; any place inside the values will do.
   if (pattern.n > 0) lower[0] = upper[pattern.n - 1] = 0;
-  return { lower, diagonal, upper };
+  return {lower, diagonal, upper};
 }
 
 class TridiagonalFactor extends SpecialFactor {
@@ -63,9 +63,9 @@ class TridiagonalFactor extends SpecialFactor {
     private readonly places: TridiagonalPlaces,
   ) {
     super(pattern);
-    const { n } = pattern;
+    const {n} = pattern;
     const entries = pattern.columns.length;
-    this.numbers = { lower: new Float64Array(n), reciprocals: new Float64Array(n), upper: new Float64Array(n) };
+    this.numbers = {lower: new Float64Array(n), reciprocals: new Float64Array(n), upper: new Float64Array(n)};
     this.padded = entries < 3 * n - 2 ? new Float64Array(entries + 1) : undefined;
     this.y = band.natural ? undefined : new Float64Array(n);
   }

@@ -2,7 +2,7 @@
  * Conjugate gradients (Hestenes & Stiefel 1952) for symmetric positive definite matrices: two vectors
  * of memory beside the residual and one product a step. Curvature that is not positive is an error.
  */
-import { dot, krylovSolver, norm, throwIndefinite, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver } from './krylov.js';
+import {dot, krylovSolver, norm, throwIndefinite, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
 
 export function cg(options: KrylovOptions = {}): KrylovSolver {
   return krylovSolver('cg', (n) => new ConjugateGradients(n), options);
@@ -23,19 +23,19 @@ class ConjugateGradients implements KrylovMethod {
     this.size = 3 * n;
   }
 
-  cycle({ system, residual, correction }: Cycle, target: number, budget: number): number {
-    const { n, direction: p, product: q, preconditioned: z } = this;
+  cycle({system, residual, correction}: Cycle, target: number, budget: number): number {
+    const {n, direction: p, product: q, preconditioned: z} = this;
     correction.fill(0);
     system.precondition(residual, z);
     p.set(z);
     let inner = dot(residual, z);
-    if (inner < 0) throwIndefinite(this.name, 'rᵀM⁻¹r is negative', { method: this.name, iterations: 0 });
+    if (inner < 0) throwIndefinite(this.name, 'rᵀM⁻¹r is negative', {method: this.name, iterations: 0});
     let used = 0;
     while (used < budget && norm(residual) > target && inner > 0) {
       system.multiply(p, q);
       used++;
       const curvature = dot(p, q);
-      if (curvature <= 0) throwIndefinite(this.name, `a search direction has curvature ${curvature}`, { method: this.name, iterations: used, curvature });
+      if (curvature <= 0) throwIndefinite(this.name, `a search direction has curvature ${curvature}`, {method: this.name, iterations: used, curvature});
       const step = inner / curvature;
       for (let i = 0; i < n; i++) {
         correction[i] += step * p[i];
@@ -43,7 +43,7 @@ class ConjugateGradients implements KrylovMethod {
       }
       system.precondition(residual, z);
       const next = dot(residual, z);
-      if (next < 0) throwIndefinite(this.name, 'rᵀM⁻¹r is negative', { method: this.name, iterations: used });
+      if (next < 0) throwIndefinite(this.name, 'rᵀM⁻¹r is negative', {method: this.name, iterations: used});
       const ratio = next / inner;
       for (let i = 0; i < n; i++) p[i] = z[i] + ratio * p[i];
       inner = next;

@@ -5,9 +5,9 @@
  * columns too was measured to cost half a factorization at n = 8 and to gain no accuracy. Large matrices
  * are updated four pivots at a time, which reads and writes the trailing matrix a quarter as often.
  */
-import { DirectAnalysis, GeneralFactor } from './direct.js';
-import { ZERO_PIVOT } from './singularity.js';
-import type { LinearSolver, Pattern } from './solver.js';
+import {DirectAnalysis, GeneralFactor} from './direct.js';
+import {ZERO_PIVOT} from './singularity.js';
+import type {LinearSolver, Pattern} from './solver.js';
 
 /** Dense LU with scaled partial pivoting, for any square matrix. */
 export function lu(): LinearSolver {
@@ -64,7 +64,7 @@ export class DenseLuFactor extends GeneralFactor {
 
 /** Writes the values of any pattern as a row-major n·n array. */
 export function loadDense(pattern: Pattern, values: Float64Array, a: Float64Array): void {
-  const { n, rowPointers, columns } = pattern;
+  const {n, rowPointers, columns} = pattern;
   if (pattern.dense) {
     // A plain loop beats TypedArray.set below a few hundred numbers (the call alone costs some 30 ns).
     if (a.length > 256) a.set(values);

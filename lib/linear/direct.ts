@@ -2,9 +2,9 @@
  * What direct factors share: several right-hand sides, b and x in one array, and the judgement of
  * singular matrices. A concrete factor only eliminates and substitutes, in place and at an offset.
  */
-import { ShapeError, StiffgradError } from '../errors.js';
-import { examine, SUSPICIOUS_PIVOT } from './singularity.js';
-import type { Analysis, Factor, Pattern } from './solver.js';
+import {ShapeError, StiffgradError} from '../errors.js';
+import {examine, SUSPICIOUS_PIVOT} from './singularity.js';
+import type {Analysis, Factor, Pattern} from './solver.js';
 
 /** An analysis is what was found, and how to make a factor of it; its own factor is made when first used. */
 export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
@@ -99,7 +99,7 @@ export abstract class SpecialFactor extends DirectFactor {
 
   refactor(values: Float64Array): void {
     if (!this.tryRefactor(values)) {
-      throw new StiffgradError('needs-pivoting', `The matrix is not one for ${this.kind}: it needs row exchanges.`, { kind: this.kind });
+      throw new StiffgradError('needs-pivoting', `The matrix is not one for ${this.kind}: it needs row exchanges.`, {kind: this.kind});
     }
   }
 }
@@ -109,5 +109,5 @@ export function throwNotFactored(): never {
 }
 
 function throwTooShort(b: Float64Array, x: Float64Array, length: number): never {
-  throw new ShapeError('bad-length', `b and x need ${length} numbers each; they have ${b.length} and ${x.length}.`, { length, b: b.length, x: x.length });
+  throw new ShapeError('bad-length', `b and x need ${length} numbers each; they have ${b.length} and ${x.length}.`, {length, b: b.length, x: x.length});
 }

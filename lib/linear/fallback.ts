@@ -3,8 +3,8 @@
  * general one. The choice depends on the values alone, never on earlier matrices, so that a step
  * computed again (checkpointing) gives the same bits.
  */
-import { throwNotFactored, type SpecialFactor } from './direct.js';
-import type { Factor } from './solver.js';
+import {throwNotFactored, type SpecialFactor} from './direct.js';
+import type {Factor} from './solver.js';
 
 export class FallbackFactor implements Factor {
   readonly n: number;

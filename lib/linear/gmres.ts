@@ -3,9 +3,9 @@
  * (Saad & Schultz 1986). Preconditioned from the right, so that the residual it minimizes is that of
  * the system itself.
  */
-import { StiffgradError } from '../errors.js';
-import { krylovSolver, norm, dot, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver } from './krylov.js';
-import { EPSILON } from './solver.js';
+import {StiffgradError} from '../errors.js';
+import {krylovSolver, norm, dot, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
+import {EPSILON} from './solver.js';
 
 export interface GmresOptions extends KrylovOptions {
   /** Vectors kept before a restart. Default 30, the usual compromise of memory against convergence. */
@@ -32,7 +32,7 @@ class Gmres implements KrylovMethod {
     private readonly n: number,
     private readonly m: number,
   ) {
-    this.basis = Array.from({ length: m + 1 }, () => new Float64Array(n));
+    this.basis = Array.from({length: m + 1}, () => new Float64Array(n));
     this.h = new Float64Array(m * (m + 1));
     this.cosines = new Float64Array(m);
     this.sines = new Float64Array(m);
@@ -41,8 +41,8 @@ class Gmres implements KrylovMethod {
     this.size = (m + 2) * n + this.h.length + 3 * m + 1;
   }
 
-  cycle({ system, residual, correction }: Cycle, target: number, budget: number): number {
-    const { n, m, basis, h, g, preconditioned } = this;
+  cycle({system, residual, correction}: Cycle, target: number, budget: number): number {
+    const {n, m, basis, h, g, preconditioned} = this;
     const size = norm(residual);
     for (let i = 0; i < n; i++) basis[0][i] = residual[i] / size;
     g.fill(0);
@@ -60,14 +60,14 @@ class Gmres implements KrylovMethod {
     system.precondition(correction, residual);
     for (let i = 0; i < n; i++) correction[i] = residual[i];
     if (used > 0 && h[(used - 1) * (m + 1) + used - 1] === 0) {
-      throw new StiffgradError('breakdown', 'gmres: the Krylov space closed without a solution, so the matrix is singular. Remove redundant equations or use a direct solver, which names them.', { method: this.name, iterations: used });
+      throw new StiffgradError('breakdown', 'gmres: the Krylov space closed without a solution, so the matrix is singular. Remove redundant equations or use a direct solver, which names them.', {method: this.name, iterations: used});
     }
     return used;
   }
 
   /** Modified Gram–Schmidt on basis[j + 1]; a second pass when the first took nearly all of it away. */
   private orthogonalize(j: number): number {
-    const { n, m, basis, h } = this;
+    const {n, m, basis, h} = this;
     const w = basis[j + 1];
     const column = j * (m + 1);
     const before = norm(w);
@@ -92,7 +92,7 @@ class Gmres implements KrylovMethod {
 
   /** Applies the rotations so far to column j, and a new one that removes its last entry. */
   private rotate(j: number, last: number): void {
-    const { h, g, cosines, sines, m } = this;
+    const {h, g, cosines, sines, m} = this;
     const column = j * (m + 1);
     for (let k = 0; k < j; k++) {
       const upper = h[column + k];
@@ -110,7 +110,7 @@ class Gmres implements KrylovMethod {
 
   /** correction ← V y with H y = g by back substitution. */
   private combine(count: number, correction: Float64Array): void {
-    const { n, m, basis, h, g } = this;
+    const {n, m, basis, h, g} = this;
     correction.fill(0);
     for (let j = count - 1; j >= 0; j--) {
       const diagonal = h[j * (m + 1) + j];

@@ -2,8 +2,8 @@
  * The undirected graph of a matrix: vertices are unknowns, and i and j are neighbours when a_ij or a_ji
  * is in the pattern. Orderings see this and nothing else.
  */
-import { transpose } from './pattern.js';
-import type { Pattern } from './solver.js';
+import {transpose} from './pattern.js';
+import type {Pattern} from './solver.js';
 
 /** Neighbours of vertex i: adjacent[pointers[i]] … adjacent[pointers[i + 1] − 1]; never i itself. */
 export interface Graph {
@@ -14,8 +14,8 @@ export interface Graph {
 
 /** The graph of A + Aᵀ, neighbours ascending. */
 export function symmetricGraph(pattern: Pattern): Graph {
-  const { n, rowPointers, columns } = pattern;
-  const { columnPointers, rows } = transpose(pattern);
+  const {n, rowPointers, columns} = pattern;
+  const {columnPointers, rows} = transpose(pattern);
   const pointers = new Int32Array(n + 1);
   const adjacent = new Int32Array(2 * columns.length);
   let count = 0;
@@ -32,7 +32,7 @@ export function symmetricGraph(pattern: Pattern): Graph {
     }
     pointers[i + 1] = count;
   }
-  return { n, pointers, adjacent: adjacent.slice(0, count) };
+  return {n, pointers, adjacent: adjacent.slice(0, count)};
 }
 
 /** The place of each vertex in an order: the inverse permutation. */

@@ -5,9 +5,9 @@
  * is ordered as one vertex, and taken apart as (q, λ) (Duff & Pralet 2005 do this with weights). With A
  * definite and the constraints independent, no pivot is then zero in exact arithmetic, up to accidents.
  */
-import { ordering, type OrderingName } from './ordering.js';
-import type { Graph } from './graph.js';
-import type { Pattern } from './solver.js';
+import {ordering, type OrderingName} from './ordering.js';
+import type {Graph} from './graph.js';
+import type {Pattern} from './solver.js';
 
 export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingName): Int32Array {
   const bare = rowsWithoutDiagonal(pattern);
@@ -27,7 +27,7 @@ export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingNam
   return Int32Array.from([...order].flatMap((g) => members[g]));
 }
 
-function rowsWithoutDiagonal({ n, rowPointers, columns }: Pattern): number[] {
+function rowsWithoutDiagonal({n, rowPointers, columns}: Pattern): number[] {
   const bare: number[] = [];
   for (let i = 0; i < n; i++) {
     let found = false;
@@ -38,7 +38,7 @@ function rowsWithoutDiagonal({ n, rowPointers, columns }: Pattern): number[] {
 }
 
 /** A largest matching of the bare rows with other rows, by augmenting paths (breadth first). */
-function match({ n, pointers, adjacent }: Graph, bare: readonly number[]): Int32Array {
+function match({n, pointers, adjacent}: Graph, bare: readonly number[]): Int32Array {
   const partner = new Int32Array(n).fill(-1);
   const isBare = new Uint8Array(n);
   for (const i of bare) isBare[i] = 1;
@@ -89,5 +89,5 @@ function compress(graph: Graph, group: Int32Array, members: readonly number[][])
     }
     pointers[g + 1] = adjacent.length;
   });
-  return { n, pointers, adjacent: Int32Array.from(adjacent) };
+  return {n, pointers, adjacent: Int32Array.from(adjacent)};
 }

@@ -5,9 +5,9 @@
  * the method's own recurrence, which drifts from it by rounding (Greenbaum 1997), and a failure always
  * has a name and a number.
  */
-import { OptionError, ShapeError, StiffgradError } from '../errors.js';
-import { CsrOperator, type Operator } from './operator.js';
-import type { Analysis, Factor, LinearSolver, Pattern } from './solver.js';
+import {OptionError, ShapeError, StiffgradError} from '../errors.js';
+import {CsrOperator, type Operator} from './operator.js';
+import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
 /**
  * z ≈ A⁻¹ r. A function serves both directions (right for symmetric matrices, and never wrong, only
@@ -66,7 +66,7 @@ export class PreconditionedSystem {
   ) {
     if (preconditioner !== 'diagonal') return;
     if (operator.diagonal === undefined) {
-      throw new OptionError('no-diagonal', `${method}: the operator has no diagonal(d), which preconditioner 'diagonal' needs.`, { method });
+      throw new OptionError('no-diagonal', `${method}: the operator has no diagonal(d), which preconditioner 'diagonal' needs.`, {method});
     }
     this.reciprocals = new Float64Array(operator.n);
   }
@@ -76,7 +76,7 @@ export class PreconditionedSystem {
     if (d === undefined) return;
     this.operator.diagonal?.(d);
     for (let i = 0; i < d.length; i++) {
-      if (this.sign === 'positive' && !(d[i] > 0)) throwIndefinite(this.method, `its diagonal entry ${i} is ${d[i]}`, { rows: [i] });
+      if (this.sign === 'positive' && !(d[i] > 0)) throwIndefinite(this.method, `its diagonal entry ${i} is ${d[i]}`, {rows: [i]});
       // A zero on the diagonal (a multiplier's row) is left unscaled.
       d[i] = d[i] === 0 ? 1 : 1 / (this.sign === 'absolute' ? Math.abs(d[i]) : d[i]);
     }
@@ -92,8 +92,9 @@ export class PreconditionedSystem {
     const d = this.reciprocals;
     if (d !== undefined) for (let i = 0; i < d.length; i++) z[i] = r[i] * d[i];
     else if (typeof m === 'function') m(r, z);
-    else if (typeof m !== 'string') this.transposed ? m.solveTransposed(r, z) : m.solve(r, z);
-    else for (let i = 0; i < r.length; i++) z[i] = r[i];
+    else if (typeof m === 'string') for (let i = 0; i < r.length; i++) z[i] = r[i];
+    else if (this.transposed) m.solveTransposed(r, z);
+    else m.solve(r, z);
   }
 }
 
@@ -119,10 +120,10 @@ export class KrylovFactor implements Factor {
     this.kind = method.name;
     this.tolerance = options.tolerance ?? 1e-10;
     this.maxIterations = options.maxIterations ?? Math.max(100, 10 * n);
-    if (!(this.tolerance > 0)) throw new OptionError('bad-tolerance', `${method.name}: tolerance must be positive, not ${this.tolerance}.`, { tolerance: this.tolerance });
-    if (!(this.maxIterations >= 1)) throw new OptionError('bad-limit', `${method.name}: maxIterations must be 1 or more, not ${this.maxIterations}.`, { maxIterations: this.maxIterations });
+    if (!(this.tolerance > 0)) throw new OptionError('bad-tolerance', `${method.name}: tolerance must be positive, not ${this.tolerance}.`, {tolerance: this.tolerance});
+    if (!(this.maxIterations >= 1)) throw new OptionError('bad-limit', `${method.name}: maxIterations must be 1 or more, not ${this.maxIterations}.`, {maxIterations: this.maxIterations});
     this.system = new PreconditionedSystem(operator, options.preconditioner ?? 'none', method.diagonal, method.name);
-    this.cycle = { system: this.system, residual: new Float64Array(n), correction: new Float64Array(n) };
+    this.cycle = {system: this.system, residual: new Float64Array(n), correction: new Float64Array(n)};
     this.right = new Float64Array(n);
     this.solution = new Float64Array(n);
   }
@@ -162,9 +163,9 @@ export class KrylovFactor implements Factor {
   }
 
   private solveAll(b: Float64Array, x: Float64Array, count: number, transposed: boolean): void {
-    const { n, right, solution } = this;
+    const {n, right, solution} = this;
     if (b.length < count * n || x.length < count * n) {
-      throw new ShapeError('bad-length', `b and x need ${count * n} numbers each; they have ${b.length} and ${x.length}.`, { b: b.length, x: x.length });
+      throw new ShapeError('bad-length', `b and x need ${count * n} numbers each; they have ${b.length} and ${x.length}.`, {b: b.length, x: x.length});
     }
     this.system.transposed = transposed;
     this.iterations = 0;
@@ -177,8 +178,8 @@ export class KrylovFactor implements Factor {
   }
 
   private solveOne(): void {
-    const { right, solution, system, tolerance } = this;
-    const { residual, correction } = this.cycle;
+    const {right, solution, system, tolerance} = this;
+    const {residual, correction} = this.cycle;
     solution.fill(0);
     residual.set(right);
     const size = norm(right);
@@ -211,7 +212,7 @@ export class KrylovFactor implements Factor {
     throw new StiffgradError(
       code,
       `${this.method.name}: ${what} (tolerance ${this.tolerance}). Give a preconditioner, allow more iterations or a larger tolerance, or use a direct solver.`,
-      { method: this.method.name, iterations: this.iterations, residual, tolerance: this.tolerance },
+      {method: this.method.name, iterations: this.iterations, residual, tolerance: this.tolerance},
     );
   }
 }

@@ -7,9 +7,10 @@
  * What comes out is a *plan*: the pivots and the pattern of both factors. Other values can follow it
  * without any search, and without rounding differences between one use and the next.
  */
-import { ZERO_PIVOT } from './singularity.js';
-import type { Pattern } from './solver.js';
-import type { Transpose } from './pattern.js';
+import {rowScales} from './row-scales.js';
+import {ZERO_PIVOT} from './singularity.js';
+import type {Pattern} from './solver.js';
+import type {Transpose} from './pattern.js';
 
 export interface LuPlan {
   /** Row i of the matrix is pivot rowPlace[i]; column order[k] is the k-th. */
@@ -35,22 +36,6 @@ export interface LuPlan {
  * step is at most 1 + 1/0.1.
  */
 export const PIVOT_THRESHOLD = 0.1;
-
-/** scale_i = 1 / max_j |a_ij|, 0 for a row of zeros; false when something is not finite. */
-export function rowScales({ n, rowPointers }: Pattern, values: Float64Array, scale: Float64Array): boolean {
-  let check = 0;
-  for (let i = 0; i < n; i++) {
-    let largest = 0;
-    const end = rowPointers[i + 1];
-    for (let p = rowPointers[i]; p < end; p++) {
-      const size = Math.abs(values[p]);
-      if (size > largest) largest = size;
-      check += size * 0;
-    }
-    scale[i] = largest > 0 ? 1 / largest : 0;
-  }
-  return check === 0;
-}
 
 /** Chooses pivots for these values. `columns` is the pattern by columns, `order` the column order. */
 export function plan(pattern: Pattern, columns: Transpose, order: Int32Array, values: Float64Array): LuPlan {
@@ -106,11 +91,11 @@ class PivotSearch {
   }
 
   column(k: number): void {
-    const { columns, order, values, x, reached, rowPlace, lowerPointers, upperPointers, n } = this;
+    const {columns, order, values, x, reached, rowPlace, lowerPointers, upperPointers, n} = this;
     const j = order[k];
     const top = this.reach(k, j);
     this.reserve(lowerPointers[k] + n - top, upperPointers[k] + n - top);
-    const { lowerRows, lowerValues, upperRows } = this;
+    const {lowerRows, lowerValues, upperRows} = this;
     for (let p = columns.columnPointers[j]; p < columns.columnPointers[j + 1]; p++) x[columns.rows[p]] = values[columns.source[p]];
     let upper = upperPointers[k];
     for (let r = top; r < n; r++) if (rowPlace[reached[r]] >= 0) upperRows[upper++] = rowPlace[reached[r]];
@@ -142,7 +127,7 @@ class PivotSearch {
    * a later search need not follow column j beyond its rows that are pivots by now. They go to the front.
    */
   private prune(k: number, chosen: number): void {
-    const { rowPlace, lowerPointers, lowerRows, lowerValues, upperPointers, upperRows, searchEnds } = this;
+    const {rowPlace, lowerPointers, lowerRows, lowerValues, upperPointers, upperRows, searchEnds} = this;
     searchEnds[k] = lowerPointers[k + 1];
     for (let p = upperPointers[k]; p < upperPointers[k + 1]; p++) {
       const j = upperRows[p];
@@ -163,7 +148,7 @@ class PivotSearch {
 
   /** All rows the column will have, by depth-first search through the columns of L. Returns the top. */
   private reach(k: number, j: number): number {
-    const { columns, visited } = this;
+    const {columns, visited} = this;
     let top = this.n;
     for (let p = columns.columnPointers[j]; p < columns.columnPointers[j + 1]; p++) {
       const i = columns.rows[p];
@@ -173,7 +158,7 @@ class PivotSearch {
   }
 
   private search(k: number, start: number, top: number): number {
-    const { rowPlace, visited, stack, position, reached, lowerPointers, lowerRows, searchEnds } = this;
+    const {rowPlace, visited, stack, position, reached, lowerPointers, lowerRows, searchEnds} = this;
     let depth = 0;
     stack[0] = start;
     visited[start] = k;
@@ -200,7 +185,7 @@ class PivotSearch {
 
   /** Picks the pivot row and numbers it; −1 when the column has no candidate left. */
   private choose(k: number, top: number): number {
-    const { x, scale, reached, rowPlace, order, visited, n } = this;
+    const {x, scale, reached, rowPlace, order, visited, n} = this;
     let best = -1;
     let chosen = -1;
     for (let r = top; r < n; r++) {
@@ -233,7 +218,7 @@ class PivotSearch {
   }
 
   finish(): LuPlan {
-    const { n, rowPlace, order, columns, lowerPointers, upperPointers } = this;
+    const {n, rowPlace, order, columns, lowerPointers, upperPointers} = this;
     this.placeLeftRows();
     const lowerRows = this.lowerRows.slice(0, lowerPointers[n]).map((i) => rowPlace[i]);
     const upperRows = this.upperRows.slice(0, upperPointers[n]);
@@ -250,7 +235,7 @@ class PivotSearch {
     }
     let width = 1;
     for (let k = 0; k < n; k++) width = Math.max(width, lowerPointers[k + 1] - lowerPointers[k] + 1, upperPointers[k + 1] - upperPointers[k] + 1);
-    return { rowPlace, order, lowerPointers: lowerPointers.slice(), lowerRows, upperPointers: upperPointers.slice(), upperRows, entryPointers, entrySource, entryRows, width };
+    return {rowPlace, order, lowerPointers: lowerPointers.slice(), lowerRows, upperPointers: upperPointers.slice(), upperRows, entryPointers, entrySource, entryRows, width};
   }
 
   /** Columns without a candidate get the rows that no column took; the matrix is singular by structure. */
@@ -289,8 +274,8 @@ export interface LuNumbers {
  * `work` and `placed` are scratch of n numbers, `work` zero on entry and on return.
  */
 export function follow(plan: LuPlan, values: Float64Array, numbers: LuNumbers, scale: Float64Array, keep: number, work: Float64Array, placed: Float64Array): number {
-  const { rowPlace, lowerPointers, lowerRows, upperPointers, upperRows, entryPointers, entrySource, entryRows } = plan;
-  const { lower, upper, reciprocals } = numbers;
+  const {rowPlace, lowerPointers, lowerRows, upperPointers, upperRows, entryPointers, entrySource, entryRows} = plan;
+  const {lower, upper, reciprocals} = numbers;
   const n = rowPlace.length;
   for (let i = 0; i < n; i++) placed[rowPlace[i]] = scale[i];
   let smallest = Infinity;
@@ -328,8 +313,8 @@ export function follow(plan: LuPlan, values: Float64Array, numbers: LuNumbers, s
 }
 
 /** x[at …] ← A⁻¹ x; `y` is scratch. */
-export function planSolve(plan: LuPlan, { lower, upper, reciprocals }: LuNumbers, x: Float64Array, at: number, y: Float64Array): void {
-  const { rowPlace, order, lowerPointers, lowerRows, upperPointers, upperRows } = plan;
+export function planSolve(plan: LuPlan, {lower, upper, reciprocals}: LuNumbers, x: Float64Array, at: number, y: Float64Array): void {
+  const {rowPlace, order, lowerPointers, lowerRows, upperPointers, upperRows} = plan;
   const n = rowPlace.length;
   for (let i = 0; i < n; i++) y[rowPlace[i]] = x[at + i];
   for (let k = 0; k < n; k++) {
@@ -344,8 +329,8 @@ export function planSolve(plan: LuPlan, { lower, upper, reciprocals }: LuNumbers
 }
 
 /** x[at …] ← A⁻ᵀ x. */
-export function planSolveTransposed(plan: LuPlan, { lower, upper, reciprocals }: LuNumbers, x: Float64Array, at: number, y: Float64Array): void {
-  const { rowPlace, order, lowerPointers, lowerRows, upperPointers, upperRows } = plan;
+export function planSolveTransposed(plan: LuPlan, {lower, upper, reciprocals}: LuNumbers, x: Float64Array, at: number, y: Float64Array): void {
+  const {rowPlace, order, lowerPointers, lowerRows, upperPointers, upperRows} = plan;
   const n = rowPlace.length;
   for (let k = 0; k < n; k++) {
     let sum = x[at + order[k]];

@@ -4,7 +4,7 @@
  * symmetric positive definite; the residual is then smallest in its norm. The recurrence follows the
  * preconditioned form of Elman, Silvester & Wathen (2014), algorithm 4.1.
  */
-import { dot, krylovSolver, norm, throwIndefinite, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver } from './krylov.js';
+import {dot, krylovSolver, norm, throwIndefinite, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
 
 export function minres(options: KrylovOptions = {}): KrylovSolver {
   return krylovSolver('minres', (n) => new Minres(n), options);
@@ -19,13 +19,13 @@ class Minres implements KrylovMethod {
   private readonly product: Float64Array;
 
   constructor(private readonly n: number) {
-    this.vectors = Array.from({ length: 7 }, () => new Float64Array(n));
+    this.vectors = Array.from({length: 7}, () => new Float64Array(n));
     this.product = new Float64Array(n);
     this.size = 8 * n;
   }
 
-  cycle({ system, residual, correction }: Cycle, target: number, budget: number): number {
-    const { n, product } = this;
+  cycle({system, residual, correction}: Cycle, target: number, budget: number): number {
+    const {n, product} = this;
     let [vOld, v, vNew, z, zNew, wOld, w] = this.vectors;
     correction.fill(0);
     vOld.fill(0);
@@ -82,6 +82,6 @@ class Minres implements KrylovMethod {
 }
 
 function length(square: number, iterations: number): number {
-  if (square < 0) throwIndefinite('minres', 'the preconditioner has vᵀM⁻¹v < 0', { method: 'minres', iterations });
+  if (square < 0) throwIndefinite('minres', 'the preconditioner has vᵀM⁻¹v < 0', {method: 'minres', iterations});
   return Math.sqrt(square);
 }

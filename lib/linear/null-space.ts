@@ -15,8 +15,8 @@ export const DENSE_LIMIT = 600;
 export const NULL_VECTOR_SHARE = 1e-6;
 
 /** `a` is n × n, row-major, scaled to largest entries near 1, numerically singular; it is destroyed. */
-export function nullSpaceSupports(a: Float64Array, n: number): { rows: number[]; columns: number[] } {
-  const rowOf = Int32Array.from({ length: n }, (_, i) => i);
+export function nullSpaceSupports(a: Float64Array, n: number): {rows: number[]; columns: number[]} {
+  const rowOf = Int32Array.from({length: n}, (_, i) => i);
   const columnOf = rowOf.slice();
   const rank = eliminateCompletely(a, n, rowOf, columnOf);
   const left = new Float64Array(n);
@@ -32,7 +32,7 @@ export function nullSpaceSupports(a: Float64Array, n: number): { rows: number[];
     for (let j = i + 1; j < n; j++) sum -= a[i * n + j] * right[j];
     right[i] = sum / a[i * n + i];
   }
-  return { rows: support(left, rowOf), columns: support(right, columnOf) };
+  return {rows: support(left, rowOf), columns: support(right, columnOf)};
 }
 
 /** In place, exchanging rows and columns. Returns the rank, n − 1 at most. */

@@ -2,7 +2,7 @@
  * A matrix as the Krylov methods know it: its products with vectors, nothing else. A compiled tangent
  * and its transpose are one; compressed rows are another.
  */
-import type { Pattern } from './solver.js';
+import type {Pattern} from './solver.js';
 
 export interface Operator {
   readonly n: number;
@@ -34,8 +34,8 @@ export class CsrOperator implements Operator {
   }
 
   apply(x: Float64Array, y: Float64Array): void {
-    const { rowPointers, columns } = this.pattern;
-    const { n, values } = this;
+    const {rowPointers, columns} = this.pattern;
+    const {n, values} = this;
     for (let i = 0; i < n; i++) {
       let sum = 0;
       const end = rowPointers[i + 1];
@@ -45,8 +45,8 @@ export class CsrOperator implements Operator {
   }
 
   applyTransposed(x: Float64Array, y: Float64Array): void {
-    const { rowPointers, columns } = this.pattern;
-    const { n, values } = this;
+    const {rowPointers, columns} = this.pattern;
+    const {n, values} = this;
     y.fill(0);
     for (let i = 0; i < n; i++) {
       const value = x[i];
@@ -56,7 +56,7 @@ export class CsrOperator implements Operator {
   }
 
   diagonal(d: Float64Array): void {
-    const { rowPointers, columns } = this.pattern;
+    const {rowPointers, columns} = this.pattern;
     d.fill(0);
     for (let i = 0; i < this.n; i++) {
       for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) if (columns[p] === i) d[i] = this.values[p];

@@ -2,8 +2,8 @@
  * Patterns of matrices: how they are made, checked and transposed. Kept apart from the solvers, which
  * trust a pattern that has been checked once.
  */
-import { OptionError, ShapeError } from '../errors.js';
-import type { Pattern } from './solver.js';
+import {OptionError, ShapeError} from '../errors.js';
+import type {Pattern} from './solver.js';
 
 /** The pattern of a full n × n matrix. */
 export function densePattern(n: number, symmetric = false): Pattern {
@@ -13,13 +13,13 @@ export function densePattern(n: number, symmetric = false): Pattern {
     for (let j = 0; j < n; j++) columns[p++] = j;
     rowPointers[i + 1] = p;
   }
-  return { n, rowPointers, columns, symmetric, dense: true };
+  return {n, rowPointers, columns, symmetric, dense: true};
 }
 
 /** The pattern of compressed rows. @throws ShapeError where they are not one. */
 export function csrPattern(rowPointers: Int32Array, columns: Int32Array, symmetric = false): Pattern {
   const n = rowPointers.length - 1;
-  const pattern = { n, rowPointers, columns, symmetric, dense: n > 0 && columns.length === n * n };
+  const pattern = {n, rowPointers, columns, symmetric, dense: n > 0 && columns.length === n * n};
   checkPattern(pattern);
   return pattern;
 }
@@ -31,7 +31,7 @@ export function patternFromEntries(
   columns: ArrayLike<number>,
   symmetric = false,
 ): Pattern {
-  const sets: Set<number>[] = Array.from({ length: n }, () => new Set<number>());
+  const sets: Set<number>[] = Array.from({length: n}, () => new Set<number>());
   for (let k = 0; k < rows.length; k++) sets[rows[k]].add(columns[k]);
   const rowPointers = new Int32Array(n + 1);
   for (let i = 0; i < n; i++) rowPointers[i + 1] = rowPointers[i] + sets[i].size;
@@ -42,26 +42,26 @@ export function patternFromEntries(
 
 /** @throws ShapeError where rows are not ascending, columns leave the matrix, or symmetry is impossible. */
 export function checkPattern(pattern: Pattern): void {
-  const { n, rowPointers, columns } = pattern;
-  if (!Number.isInteger(n) || n < 0) throw new OptionError('bad-pattern', `a matrix needs n ≥ 0 rows, not ${n}.`, { n });
+  const {n, rowPointers, columns} = pattern;
+  if (!Number.isInteger(n) || n < 0) throw new OptionError('bad-pattern', `a matrix needs n ≥ 0 rows, not ${n}.`, {n});
   if (rowPointers.length !== n + 1 || rowPointers[0] !== 0 || rowPointers[n] !== columns.length) {
     throw new ShapeError(
       'bad-pattern',
       `rowPointers must have ${n + 1} places, start at 0 and end at the ${columns.length} columns given.`,
-      { n, rowPointers: rowPointers.length, columns: columns.length },
+      {n, rowPointers: rowPointers.length, columns: columns.length},
     );
   }
   for (let i = 0; i < n; i++) {
     for (let p = rowPointers[i], last = -1; p < rowPointers[i + 1]; p++) {
       const j = columns[p];
       if (j <= last || j >= n) {
-        throw new ShapeError('bad-pattern', `row ${i} of the pattern has column ${j} after ${last}: columns must ascend and stay below ${n}.`, { row: i, column: j });
+        throw new ShapeError('bad-pattern', `row ${i} of the pattern has column ${j} after ${last}: columns must ascend and stay below ${n}.`, {row: i, column: j});
       }
       last = j;
     }
   }
   if (pattern.dense && columns.length !== n * n) {
-    throw new ShapeError('bad-pattern', `a dense pattern has all ${n * n} entries, not ${columns.length}.`, { n, columns: columns.length });
+    throw new ShapeError('bad-pattern', `a dense pattern has all ${n * n} entries, not ${columns.length}.`, {n, columns: columns.length});
   }
   if (pattern.symmetric && !pattern.dense && !structurallySymmetric(pattern)) {
     throw new ShapeError('bad-pattern', 'the pattern is called symmetric but has an entry (i, j) without its (j, i).', {});
@@ -78,7 +78,7 @@ export interface Transpose {
 
 /** Column order of a pattern; rows ascend in each column because the rows are visited in order. */
 export function transpose(pattern: Pattern): Transpose {
-  const { n, rowPointers, columns } = pattern;
+  const {n, rowPointers, columns} = pattern;
   const columnPointers = new Int32Array(n + 1);
   for (let p = 0; p < columns.length; p++) columnPointers[columns[p] + 1]++;
   for (let j = 0; j < n; j++) columnPointers[j + 1] += columnPointers[j];
@@ -92,7 +92,7 @@ export function transpose(pattern: Pattern): Transpose {
       source[q] = p;
     }
   }
-  return { columnPointers, rows, source };
+  return {columnPointers, rows, source};
 }
 
 /** Every entry (i, j) has its (j, i). */
@@ -103,8 +103,8 @@ export function structurallySymmetric(pattern: Pattern): boolean {
 /** The share of off-diagonal entries whose mirror image is an entry too; 1 when there are none. */
 export function structuralSymmetry(pattern: Pattern): number {
   if (pattern.dense) return 1;
-  const { n, rowPointers, columns } = pattern;
-  const { columnPointers, rows } = transpose(pattern);
+  const {n, rowPointers, columns} = pattern;
+  const {columnPointers, rows} = transpose(pattern);
   let mirrored = 0;
   let total = 0;
   for (let i = 0; i < n; i++) {

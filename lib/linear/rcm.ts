@@ -3,16 +3,16 @@
  * numbers and the matrix a small band (Cuthill & McKee 1969; reversed by George 1971, which never
  * enlarges the profile). The far end is George and Liu's pseudo-peripheral vertex (1979).
  */
-import type { Graph } from './graph.js';
+import type {Graph} from './graph.js';
 
 /** order[k] is the vertex numbered k. */
 export function reverseCuthillMcKee(graph: Graph): Int32Array {
-  const { n, pointers } = graph;
+  const {n, pointers} = graph;
   const order = new Int32Array(n);
   const level = new Int32Array(n).fill(-1);
   const queue = new Int32Array(n);
   const degree = (i: number): number => pointers[i + 1] - pointers[i];
-  const byDegree = Int32Array.from({ length: n }, (_, i) => i).sort((a, b) => degree(a) - degree(b) || a - b);
+  const byDegree = Int32Array.from({length: n}, (_, i) => i).sort((a, b) => degree(a) - degree(b) || a - b);
   const numbered = new Uint8Array(n);
   let count = 0;
   for (const seed of byDegree) {
@@ -25,7 +25,7 @@ export function reverseCuthillMcKee(graph: Graph): Int32Array {
 
 /** Moves to the least connected vertex of the last level for as long as that makes the levels more. */
 function farEnd(graph: Graph, seed: number, level: Int32Array, queue: Int32Array): number {
-  const { pointers } = graph;
+  const {pointers} = graph;
   let vertex = seed;
   let depth = -1;
   for (;;) {
@@ -44,7 +44,7 @@ function farEnd(graph: Graph, seed: number, level: Int32Array, queue: Int32Array
 }
 
 /** Breadth-first levels from a vertex; returns how many vertices were reached, listed in `queue`. */
-function levels({ pointers, adjacent }: Graph, start: number, level: Int32Array, queue: Int32Array): number {
+function levels({pointers, adjacent}: Graph, start: number, level: Int32Array, queue: Int32Array): number {
   let count = 1;
   queue[0] = start;
   level[start] = 0;
@@ -61,7 +61,7 @@ function levels({ pointers, adjacent }: Graph, start: number, level: Int32Array,
 }
 
 /** Cuthill and McKee's numbering of one component: the new neighbours of each vertex by rising degree. */
-function numberFrom({ pointers, adjacent }: Graph, start: number, order: Int32Array, first: number, numbered: Uint8Array): number {
+function numberFrom({pointers, adjacent}: Graph, start: number, order: Int32Array, first: number, numbered: Uint8Array): number {
   let count = first;
   order[count++] = start;
   numbered[start] = 1;
@@ -80,7 +80,7 @@ function numberFrom({ pointers, adjacent }: Graph, start: number, order: Int32Ar
 }
 
 /** max |place(i) − place(j)| over the edges: the half bandwidth of the permuted matrix. */
-export function bandwidth({ n, pointers, adjacent }: Graph, place?: Int32Array): number {
+export function bandwidth({n, pointers, adjacent}: Graph, place?: Int32Array): number {
   let widest = 0;
   for (let i = 0; i < n; i++) {
     for (let p = pointers[i]; p < pointers[i + 1]; p++) {

@@ -4,7 +4,7 @@
  * entries of A and b for which x is exact. It does not depend on how rows are scaled, so it can end an
  * iterative refinement (Arioli, Demmel & Duff 1989).
  */
-import type { Pattern } from './solver.js';
+import type {Pattern} from './solver.js';
 
 /** residual ← b − A x (or Aᵀ); returns the backward error, NaN or ∞ when x is not finite. */
 export function backwardError(
@@ -16,7 +16,7 @@ export function backwardError(
   sizes: Float64Array,
   transposed: boolean,
 ): number {
-  const { n } = pattern;
+  const {n} = pattern;
   if (transposed) multiplyTransposed(pattern, values, x, b, residual, sizes);
   else multiply(pattern, values, x, b, residual, sizes);
   let worst = 0;
@@ -27,7 +27,7 @@ export function backwardError(
   return worst;
 }
 
-function multiply({ n, rowPointers, columns }: Pattern, values: Float64Array, x: Float64Array, b: Float64Array, residual: Float64Array, sizes: Float64Array): void {
+function multiply({n, rowPointers, columns}: Pattern, values: Float64Array, x: Float64Array, b: Float64Array, residual: Float64Array, sizes: Float64Array): void {
   for (let i = 0; i < n; i++) {
     let sum = b[i];
     let size = Math.abs(sum);
@@ -42,7 +42,7 @@ function multiply({ n, rowPointers, columns }: Pattern, values: Float64Array, x:
   }
 }
 
-function multiplyTransposed({ n, rowPointers, columns }: Pattern, values: Float64Array, x: Float64Array, b: Float64Array, residual: Float64Array, sizes: Float64Array): void {
+function multiplyTransposed({n, rowPointers, columns}: Pattern, values: Float64Array, x: Float64Array, b: Float64Array, residual: Float64Array, sizes: Float64Array): void {
   for (let i = 0; i < n; i++) {
     residual[i] = b[i];
     sizes[i] = Math.abs(b[i]);

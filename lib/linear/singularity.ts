@@ -8,9 +8,9 @@
  * The dependent rows are the support of the left null vectors, yᵀA = 0: of all of them up to 600 unknowns
  * (null-space.ts), of the one that inverse iteration finds beyond.
  */
-import { SingularMatrixError, StiffgradError } from '../errors.js';
-import { DENSE_LIMIT, NULL_VECTOR_SHARE, nullSpaceSupports, randomize } from './null-space.js';
-import { EPSILON, type Pattern } from './solver.js';
+import {SingularMatrixError, StiffgradError} from '../errors.js';
+import {DENSE_LIMIT, NULL_VECTOR_SHARE, nullSpaceSupports, randomize} from './null-space.js';
+import {EPSILON, type Pattern} from './solver.js';
 
 /**
  * A pivot below this share of its row's largest entry starts an examination. A pivot that would be zero
@@ -50,7 +50,7 @@ export function examine(pattern: Pattern, values: Float64Array, factor: Examined
     condition = scaledNorm(pattern, values, rowScale, columnScale) * inverseNorm(factor, rowScale, columnScale);
     if (condition < limit && !rowScale.includes(0) && !columnScale.includes(0)) return condition;
   }
-  const { emptyRows, emptyColumns } = emptyLines(rowScale, columnScale);
+  const {emptyRows, emptyColumns} = emptyLines(rowScale, columnScale);
 
   const supports = pattern.n <= DENSE_LIMIT ? nullSpaceSupports(scaledCopy(pattern, values, rowScale, columnScale), pattern.n) : undefined;
   const rows = emptyRows.length > 0 ? emptyRows : (supports?.rows ?? nullSupport(factor, rowScale, columnScale, true));
@@ -96,7 +96,7 @@ export function throwIfNotFinite(pattern: Pattern, values: Float64Array): void {
   throw new StiffgradError(
     'not-finite',
     `The matrix has ${values[first]} at row ${rows[0]}, column ${column}: a derivative is not finite there. Check the state it was taken at, and divisions, roots and logarithms in the forces.`,
-    { rows, row: rows[0], column, value: values[first] },
+    {rows, row: rows[0], column, value: values[first]},
   );
 }
 
@@ -113,7 +113,7 @@ function equilibrate(pattern: Pattern, values: Float64Array, rowScale: Float64Ar
   normalizeLargest(pattern, values, rowScale, columnScale);
 }
 
-function balanceMeans({ n, rowPointers, columns }: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): void {
+function balanceMeans({n, rowPointers, columns}: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): void {
   const sums = new Float64Array(n);
   const counts = new Float64Array(n);
   for (let i = 0; i < n; i++) {
@@ -135,7 +135,7 @@ function balanceMeans({ n, rowPointers, columns }: Pattern, values: Float64Array
   for (let j = 0; j < n; j++) columnScale[j] = counts[j] > 0 ? Math.exp(-sums[j] / counts[j]) : 1;
 }
 
-function normalizeLargest({ n, rowPointers, columns }: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): void {
+function normalizeLargest({n, rowPointers, columns}: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): void {
   const largest = new Float64Array(n);
   for (let i = 0; i < n; i++) {
     let top = 0;
@@ -148,14 +148,14 @@ function normalizeLargest({ n, rowPointers, columns }: Pattern, values: Float64A
   for (let j = 0; j < n; j++) columnScale[j] = largest[j] > 0 ? columnScale[j] / largest[j] : 0;
 }
 
-function emptyLines(rowScale: Float64Array, columnScale: Float64Array): { emptyRows: number[]; emptyColumns: number[] } {
+function emptyLines(rowScale: Float64Array, columnScale: Float64Array): {emptyRows: number[]; emptyColumns: number[]} {
   const zeros = (scale: Float64Array): number[] => [...scale.keys()].filter((i) => scale[i] === 0);
-  return { emptyRows: zeros(rowScale), emptyColumns: zeros(columnScale) };
+  return {emptyRows: zeros(rowScale), emptyColumns: zeros(columnScale)};
 }
 
 /** R A C as a dense array. */
 function scaledCopy(pattern: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): Float64Array {
-  const { n, rowPointers, columns } = pattern;
+  const {n, rowPointers, columns} = pattern;
   const a = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) a[i * n + columns[p]] = values[p] * rowScale[i] * columnScale[columns[p]];

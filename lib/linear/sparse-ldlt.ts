@@ -8,18 +8,18 @@
  * enlarged to √ε of its scale, the solve being corrected by iterative refinement (static pivoting, as
  * in PARDISO: Schenk & Gärtner 2006). Every solve of an indefinite matrix is checked by its residual.
  */
-import { StiffgradError } from '../errors.js';
-import { DirectAnalysis, SpecialFactor } from './direct.js';
-import { eliminate } from './elimination.js';
-import { inverse, symmetricGraph } from './graph.js';
-import { pairedOrdering } from './kkt-ordering.js';
-import type { OrderingName } from './ordering.js';
-import { backwardError } from './refinement.js';
-import { examine, SUSPICIOUS_PIVOT, throwIfNotFinite } from './singularity.js';
-import { EPSILON, type LinearSolver, type Pattern } from './solver.js';
-import { sparseLu } from './sparse-lu.js';
-import { Supernodal } from './supernodal.js';
-import { supernodes, type Supernodes } from './supernodes.js';
+import {StiffgradError} from '../errors.js';
+import {DirectAnalysis, SpecialFactor} from './direct.js';
+import {eliminate} from './elimination.js';
+import {inverse, symmetricGraph} from './graph.js';
+import {pairedOrdering} from './kkt-ordering.js';
+import type {OrderingName} from './ordering.js';
+import {backwardError} from './refinement.js';
+import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
+import {EPSILON, type LinearSolver, type Pattern} from './solver.js';
+import {sparseLu} from './sparse-lu.js';
+import {Supernodal} from './supernodal.js';
+import {supernodes, type Supernodes} from './supernodes.js';
 
 export interface LdltOptions {
   /** Default 'amd'. */
@@ -42,7 +42,7 @@ const MAX_REFINEMENTS = 10;
 const ACCEPTABLE = 1e-10;
 
 export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
-  return { name: 'sparse-ldlt', analyze: (pattern) => analyzeLdlt(pattern, options) };
+  return {name: 'sparse-ldlt', analyze: (pattern) => analyzeLdlt(pattern, options)};
 }
 
 export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): DirectAnalysis<SparseLdltFactor> {
@@ -71,13 +71,13 @@ class Symbolic {
   readonly sizes: Float64Array;
 
   constructor(pattern: Pattern, name: OrderingName) {
-    const { n } = pattern;
+    const {n} = pattern;
     const graph = symmetricGraph(pattern);
     const elimination = eliminate(graph, pairedOrdering(pattern, graph, name));
     this.order = elimination.order;
     this.nodes = supernodes(graph, elimination);
     this.numeric = new Supernodal(this.nodes);
-    const { source, target, diagonal } = scatterLists(pattern, this.order, this.nodes);
+    const {source, target, diagonal} = scatterLists(pattern, this.order, this.nodes);
     this.source = source;
     this.target = target;
     this.diagonal = diagonal;
@@ -90,9 +90,9 @@ class Symbolic {
   }
 }
 
-function scatterLists(pattern: Pattern, order: Int32Array, nodes: Supernodes): { source: Int32Array; target: Int32Array; diagonal: Int32Array } {
-  const { n, rowPointers, columns } = pattern;
-  const { first, rowPointers: lists, rows, blocks, count } = nodes;
+function scatterLists(pattern: Pattern, order: Int32Array, nodes: Supernodes): {source: Int32Array; target: Int32Array; diagonal: Int32Array} {
+  const {n, rowPointers, columns} = pattern;
+  const {first, rowPointers: lists, rows, blocks, count} = nodes;
   const place = inverse(order);
   const owner = new Int32Array(n);
   for (let s = 0; s < count; s++) owner.fill(s, first[s], first[s + 1]);
@@ -111,7 +111,7 @@ function scatterLists(pattern: Pattern, order: Int32Array, nodes: Supernodes): {
       target.push(blocks[s] + at * (first[s + 1] - first[s]) + column - first[s]);
     }
   }
-  return { source: Int32Array.from(source), target: Int32Array.from(target), diagonal };
+  return {source: Int32Array.from(source), target: Int32Array.from(target), diagonal};
 }
 
 /** Position of a value in an ascending stretch that contains it. */
@@ -169,13 +169,13 @@ export class SparseLdltFactor extends SpecialFactor {
     throw new StiffgradError(
       'unstable-pivots',
       `${this.enlarged} of the ${this.n} pivots of this indefinite matrix vanish in the order chosen from its pattern, and refinement does not make up for it. Use auto() or sparseLu(), which pivot off the diagonal.`,
-      { enlargedPivots: this.enlarged, negativePivots: this.negative },
+      {enlargedPivots: this.enlarged, negativePivots: this.negative},
     );
   }
 
   /** False when the matrix needs pivots off the diagonal, or is singular in a way only those can tell. */
   tryRefactor(values: Float64Array): boolean {
-    const { numeric, scale } = this.symbolic;
+    const {numeric, scale} = this.symbolic;
     this.usable = false;
     this.iterations = 0;
     this.refined = false;
@@ -204,7 +204,7 @@ export class SparseLdltFactor extends SpecialFactor {
 
   /** A matrix with a positive diagonal is tried as definite first: nothing to scale, keep or refine. */
   private factorDefinite(values: Float64Array): boolean {
-    const { numeric, scale, diagonal } = this.symbolic;
+    const {numeric, scale, diagonal} = this.symbolic;
     for (let k = 0; k < scale.length; k++) {
       scale[k] = diagonal[k] < 0 ? 0 : values[diagonal[k]];
       if (!(scale[k] > 0)) return false;
@@ -216,7 +216,7 @@ export class SparseLdltFactor extends SpecialFactor {
   }
 
   private load(values: Float64Array): void {
-    const { source, target } = this.symbolic;
+    const {source, target} = this.symbolic;
     const blocks = this.blocks;
     blocks.fill(0);
     for (let q = 0; q < source.length; q++) blocks[target[q]] = values[source[q]];
@@ -233,7 +233,7 @@ export class SparseLdltFactor extends SpecialFactor {
    * refinement cannot converge then; of a regular one it converges when the enlarged pivots did no harm.
    */
   private probe(): boolean {
-    const { right, solution } = this.symbolic;
+    const {right, solution} = this.symbolic;
     for (let i = 0, seed = 1; i < this.n; i++) {
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
       right[i] = seed / 2 ** 31 - 1;
@@ -244,12 +244,12 @@ export class SparseLdltFactor extends SpecialFactor {
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    const { n } = this;
+    const {n} = this;
     if (!this.refined) {
       this.substituteOnce(x, at);
       return;
     }
-    const { right, solution } = this.symbolic;
+    const {right, solution} = this.symbolic;
     for (let i = 0; i < n; i++) solution[i] = right[i] = x[at + i];
     const error = this.refine();
     if (!(error <= ACCEPTABLE)) {
@@ -267,8 +267,8 @@ export class SparseLdltFactor extends SpecialFactor {
 
   /** One solve with the factor as it is. */
   private substituteOnce(x: Float64Array, at: number): void {
-    const { order, permuted, numeric } = this.symbolic;
-    const { n } = this;
+    const {order, permuted, numeric} = this.symbolic;
+    const {n} = this;
     for (let k = 0; k < n; k++) permuted[k] = x[at + order[k]];
     numeric.solve(this.blocks, permuted);
     for (let k = 0; k < n; k++) x[at + order[k]] = permuted[k];
@@ -276,7 +276,7 @@ export class SparseLdltFactor extends SpecialFactor {
 
   /** `solution` ← A⁻¹ `right`, in place of the right-hand side it holds. Returns the backward error. */
   private refine(): number {
-    const { right, solution, residual, sizes } = this.symbolic;
+    const {right, solution, residual, sizes} = this.symbolic;
     const values = this.values;
     if (values === undefined) return Infinity;
     this.substituteOnce(solution, 0);
@@ -300,7 +300,7 @@ export class SparseLdltFactor extends SpecialFactor {
  * so the size a pivot may be expected to have. For a multiplier it is g²/a. Like the pivots it follows
  * any symmetric scaling of the matrix.
  */
-function schurScale({ n, rowPointers, columns }: Pattern, values: Float64Array, { order, diagonal, scale, sizes: reciprocals }: Symbolic): void {
+function schurScale({n, rowPointers, columns}: Pattern, values: Float64Array, {order, diagonal, scale, sizes: reciprocals}: Symbolic): void {
   for (let k = 0; k < n; k++) {
     const size = diagonal[k] < 0 ? 0 : Math.abs(values[diagonal[k]]);
     reciprocals[order[k]] = size > 0 ? 1 / size : 0;
@@ -320,7 +320,7 @@ function schurScale({ n, rowPointers, columns }: Pattern, values: Float64Array, 
  * scale_k = 1/s_k² where S A S has largest entries near 1 in every row: the scale of last resort, which
  * no zero on the diagonal can mislead. Three rounds of Ruiz's iteration (2001) reach it to a factor 2.
  */
-function symmetricScale({ n, rowPointers, columns }: Pattern, values: Float64Array, { order, scale, sizes: s, residual: largest }: Symbolic): void {
+function symmetricScale({n, rowPointers, columns}: Pattern, values: Float64Array, {order, scale, sizes: s, residual: largest}: Symbolic): void {
   s.fill(1);
   for (let round = 0; round < 3; round++) {
     largest.fill(0);

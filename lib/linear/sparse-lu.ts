@@ -7,15 +7,16 @@
  * that comes again, in a checkpointed sweep or in the next run, takes the plan it had and gives the same
  * bits, whatever came between.
  */
-import { DirectAnalysis, GeneralFactor } from './direct.js';
-import { eliminate } from './elimination.js';
-import { symmetricGraph, type Graph } from './graph.js';
-import { pairedOrdering } from './kkt-ordering.js';
-import { follow, plan, planSolve, planSolveTransposed, rowScales, type LuNumbers, type LuPlan } from './lu-plan.js';
-import { ordering } from './ordering.js';
-import { structuralSymmetry, transpose, type Transpose } from './pattern.js';
-import { throwIfNotFinite } from './singularity.js';
-import type { LinearSolver, Pattern } from './solver.js';
+import {DirectAnalysis, GeneralFactor} from './direct.js';
+import {eliminate} from './elimination.js';
+import {symmetricGraph, type Graph} from './graph.js';
+import {pairedOrdering} from './kkt-ordering.js';
+import {follow, plan, planSolve, planSolveTransposed, type LuNumbers, type LuPlan} from './lu-plan.js';
+import {ordering} from './ordering.js';
+import {structuralSymmetry, transpose, type Transpose} from './pattern.js';
+import {rowScales} from './row-scales.js';
+import {throwIfNotFinite} from './singularity.js';
+import type {LinearSolver, Pattern} from './solver.js';
 
 export interface SparseLuOptions {
   /**
@@ -36,28 +37,28 @@ const KEEP_THRESHOLD = 1e-3;
 const MAX_PLANS = 4;
 
 export function sparseLu(options: SparseLuOptions = {}): LinearSolver {
-  return { name: 'sparse-lu', analyze: (pattern) => analyzeLu(pattern, options) };
+  return {name: 'sparse-lu', analyze: (pattern) => analyzeLu(pattern, options)};
 }
 
 export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): DirectAnalysis<SparseLuFactor> {
-  const { order, nonzeros, work } = columnOrder(pattern, options.ordering);
+  const {order, nonzeros, work} = columnOrder(pattern, options.ordering);
   const symbolic = new Symbolic(pattern, order);
   return new DirectAnalysis('sparse', pattern.n, nonzeros, work, () => new SparseLuFactor(pattern, symbolic));
 }
 
 /** The column order, and the factor it would have if all pivots were on the diagonal. */
-function columnOrder(pattern: Pattern, wanted: SparseLuOptions['ordering']): { order: Int32Array; nonzeros: number; work: number } {
+function columnOrder(pattern: Pattern, wanted: SparseLuOptions['ordering']): {order: Int32Array; nonzeros: number; work: number} {
   const name = wanted ?? (structuralSymmetry(pattern) >= 0.5 ? 'symmetric' : 'column');
   const graph = name === 'column' ? columnGraph(pattern) : symmetricGraph(pattern);
   const first = name === 'symmetric' ? pairedOrdering(pattern, graph, 'amd') : ordering(graph, name === 'column' ? 'amd' : 'natural');
-  const { order, below, squares } = eliminate(graph, first);
-  return { order: name === 'natural' ? first : order, nonzeros: 2 * below + pattern.n, work: below + 2 * squares };
+  const {order, below, squares} = eliminate(graph, first);
+  return {order: name === 'natural' ? first : order, nonzeros: 2 * below + pattern.n, work: below + 2 * squares};
 }
 
 /** The graph of AᵀA: columns that share a row. Rows with more than 10 √n entries are left out, as in COLAMD. */
 function columnGraph(pattern: Pattern): Graph {
-  const { n, rowPointers, columns } = pattern;
-  const { columnPointers, rows } = transpose(pattern);
+  const {n, rowPointers, columns} = pattern;
+  const {columnPointers, rows} = transpose(pattern);
   const dense = Math.max(16, 10 * Math.sqrt(n));
   const pointers = new Int32Array(n + 1);
   const adjacent: number[] = [];
@@ -75,7 +76,7 @@ function columnGraph(pattern: Pattern): Graph {
     }
     pointers[j + 1] = adjacent.length;
   }
-  return { n, pointers, adjacent: Int32Array.from(adjacent) };
+  return {n, pointers, adjacent: Int32Array.from(adjacent)};
 }
 
 /** Shared by the factors of an analysis: order, plans and scratch. */
@@ -100,7 +101,7 @@ class Symbolic {
   }
 }
 
-const NOTHING: LuNumbers = { lower: new Float64Array(0), upper: new Float64Array(0), reciprocals: new Float64Array(0) };
+const NOTHING: LuNumbers = {lower: new Float64Array(0), upper: new Float64Array(0), reciprocals: new Float64Array(0)};
 
 export class SparseLuFactor extends GeneralFactor {
   readonly kind = 'lu';
@@ -123,7 +124,7 @@ export class SparseLuFactor extends GeneralFactor {
   }
 
   protected eliminate(values: Float64Array): number {
-    const { plans, scale, work, placed, columns, order } = this.symbolic;
+    const {plans, scale, work, placed, columns, order} = this.symbolic;
     if (!rowScales(this.pattern, values, scale)) throwIfNotFinite(this.pattern, values);
     for (let p = 0; p < plans.length; p++) {
       this.take(plans[p]);
@@ -142,7 +143,7 @@ export class SparseLuFactor extends GeneralFactor {
   private take(next: LuPlan): void {
     if (this.plan === next) return;
     this.plan = next;
-    const { lower, upper } = this.numbers;
+    const {lower, upper} = this.numbers;
     if (lower.length >= next.lowerRows.length && upper.length >= next.upperRows.length && this.numbers !== NOTHING) return;
     this.numbers = {
       lower: new Float64Array(next.lowerRows.length),

@@ -4,7 +4,7 @@
  * of dense-lu.ts on a trapezoid). A block is row-major, its columns' own rows first: a unit lower
  * triangle with the *reciprocal* pivots on the diagonal, then the rows below.
  */
-import type { Supernodes } from './supernodes.js';
+import type {Supernodes} from './supernodes.js';
 
 /** When to give up: at a pivot that is not positive, at one below its floor, or never (enlarge it). */
 export type PivotRule = 'positive' | 'above-floor' | 'enlarge';
@@ -35,7 +35,7 @@ export class Supernodal {
     this.negative = 0;
     this.enlarged = 0;
     this.smallest = Infinity;
-    const { count } = this.nodes;
+    const {count} = this.nodes;
     for (let s = 0; s < count; s++) {
       this.collect(blocks, s);
       if (!this.factorBlock(blocks, s, scale, rule, floor)) return false;
@@ -45,7 +45,7 @@ export class Supernodal {
 
   /** Subtracts L_k D_k L_kᵀ of all earlier supernodes k with rows among the columns of s. */
   private collect(blocks: Float64Array, s: number): void {
-    const { first, rowPointers, rows, updatePointers, updateFrom, updateBegin, updateEnd } = this.nodes;
+    const {first, rowPointers, rows, updatePointers, updateFrom, updateBegin, updateEnd} = this.nodes;
     const position = this.position;
     const start = rowPointers[s];
     const stop = rowPointers[s + 1];
@@ -60,7 +60,7 @@ export class Supernodal {
 
   /** The update of a single column: an outer product. */
   private updateByColumn(blocks: Float64Array, s: number, k: number, begin: number, end: number): void {
-    const { first, rowPointers, rows, blocks: starts } = this.nodes;
+    const {first, rowPointers, rows, blocks: starts} = this.nodes;
     const position = this.position;
     const width = first[s + 1] - first[s];
     const into = starts[s];
@@ -77,8 +77,8 @@ export class Supernodal {
 
   /** The update of several columns: dot products of rows, two rows with two columns at a time. */
   private updateByBlock(blocks: Float64Array, s: number, k: number, begin: number, end: number): void {
-    const { first, rowPointers, rows, blocks: starts } = this.nodes;
-    const { position, pivots, scaled } = this;
+    const {first, rowPointers, rows, blocks: starts} = this.nodes;
+    const {position, pivots, scaled} = this;
     const width = first[s + 1] - first[s];
     const into = starts[s] - first[s];
     const depth = first[k + 1] - first[k];
@@ -156,8 +156,8 @@ export class Supernodal {
 
   /** Dense L D Lᵀ of the block's triangle and the division of the rows below it, by panels of four. */
   private factorBlock(blocks: Float64Array, s: number, scale: Float64Array, rule: PivotRule, floor: number): boolean {
-    const { first, rowPointers, blocks: starts } = this.nodes;
-    const { pivots, panel } = this;
+    const {first, rowPointers, blocks: starts} = this.nodes;
+    const {pivots, panel} = this;
     const width = first[s + 1] - first[s];
     const height = rowPointers[s + 1] - rowPointers[s];
     const base = starts[s];
@@ -199,7 +199,7 @@ export class Supernodal {
 
   /** The columns right of a finished panel of four lose its multiples, in one pass. */
   private updateRight(blocks: Float64Array, base: number, width: number, height: number, left: number, firstColumn: number): void {
-    const { panel, pivots } = this;
+    const {panel, pivots} = this;
     const right = left + 4;
     const d0 = pivots[firstColumn + left];
     const d1 = pivots[firstColumn + left + 1];
@@ -260,7 +260,7 @@ export class Supernodal {
 
   /** x ← (L D Lᵀ)⁻¹ x, x in the permuted order. */
   solve(blocks: Float64Array, x: Float64Array): void {
-    const { count, first, rowPointers, rows, blocks: starts } = this.nodes;
+    const {count, first, rowPointers, rows, blocks: starts} = this.nodes;
     for (let s = 0; s < count; s++) {
       const from = first[s];
       const width = first[s + 1] - from;

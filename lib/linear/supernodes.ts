@@ -4,8 +4,8 @@
  * their parent at the price of a few stored zeros (Ashcraft & Grimes 1989). All of it is found once from
  * the pattern; the numeric factorization only follows the lists made here.
  */
-import { inverse, type Graph } from './graph.js';
-import type { Elimination } from './elimination.js';
+import {inverse, type Graph} from './graph.js';
+import type {Elimination} from './elimination.js';
 
 export interface Supernodes {
   readonly count: number;
@@ -36,15 +36,15 @@ export interface Supernodes {
  * two-component meshes and stars these two halves of them were fastest here, by 10 to 50 %.
  */
 const RELAXATION = [
-  { columns: 4, zeros: 0.4 },
-  { columns: 16, zeros: 0.3 },
-  { columns: 48, zeros: 0.1 },
-  { columns: Infinity, zeros: 0.05 },
+  {columns: 4, zeros: 0.4},
+  {columns: 16, zeros: 0.3},
+  {columns: 48, zeros: 0.1},
+  {columns: Infinity, zeros: 0.05},
 ] as const;
 
 export function supernodes(graph: Graph, elimination: Elimination): Supernodes {
   const first = partition(elimination);
-  const { rowPointers, rows } = rowStructure(graph, elimination, first);
+  const {rowPointers, rows} = rowStructure(graph, elimination, first);
   const count = first.length - 1;
   const blocks = new Int32Array(count + 1);
   let widest = 0;
@@ -56,11 +56,11 @@ export function supernodes(graph: Graph, elimination: Elimination): Supernodes {
     widest = Math.max(widest, width);
     tallest = Math.max(tallest, height);
   }
-  return { count, first, rowPointers, rows, blocks, size: blocks[count], ...updates(first, rowPointers, rows), widest, tallest, work: countWork(first, rowPointers) };
+  return {count, first, rowPointers, rows, blocks, size: blocks[count], ...updates(first, rowPointers, rows), widest, tallest, work: countWork(first, rowPointers)};
 }
 
 /** Columns with equal structure, then merges of each supernode with the child just before it. */
-function partition({ parent, counts }: Elimination): Int32Array {
+function partition({parent, counts}: Elimination): Int32Array {
   const n = parent.length;
   const starts: number[] = [];
   /** Stored zeros of each supernode on the stack. */
@@ -101,12 +101,12 @@ function mergeable(starts: number[], zeros: number[], end: number, parent: Int32
 }
 
 /** Rows of a supernode: those of the matrix in its columns, and the rows below of its children. */
-function rowStructure({ n, pointers, adjacent }: Graph, { order, parent }: Elimination, first: Int32Array): { rowPointers: Int32Array; rows: Int32Array } {
+function rowStructure({n, pointers, adjacent}: Graph, {order, parent}: Elimination, first: Int32Array): {rowPointers: Int32Array; rows: Int32Array} {
   const count = first.length - 1;
   const place = inverse(order);
   const owner = new Int32Array(n);
   for (let s = 0; s < count; s++) owner.fill(s, first[s], first[s + 1]);
-  const children: number[][] = Array.from({ length: count }, () => []);
+  const children: number[][] = Array.from({length: count}, () => []);
   const seen = new Int32Array(n).fill(-1);
   const structures: Int32Array[] = [];
   const rowPointers = new Int32Array(count + 1);
@@ -132,7 +132,7 @@ function rowStructure({ n, pointers, adjacent }: Graph, { order, parent }: Elimi
   }
   const rows = new Int32Array(rowPointers[count]);
   structures.forEach((structure, s) => rows.set(structure, rowPointers[s]));
-  return { rowPointers, rows };
+  return {rowPointers, rows};
 }
 
 /** For each supernode the earlier ones with a row among its columns, in rising order. */
@@ -165,7 +165,7 @@ function updates(first: Int32Array, rowPointers: Int32Array, rows: Int32Array): 
     updateBegin[u] = begin;
     updateEnd[u] = end;
   });
-  return { updatePointers, updateFrom, updateBegin, updateEnd };
+  return {updatePointers, updateFrom, updateBegin, updateEnd};
 }
 
 /** Column by column: c divisions and c (c + 1) multiplications and additions for c entries below. */

@@ -8,9 +8,9 @@
  * D comes from a spanning forest of the graph: d_j = d_i a_ij / a_ji along its edges. All other edges must
  * then agree. A x = b becomes (D A) x = D b, and Aᵀ y = b becomes y = D (D A)⁻¹ b.
  */
-import { SpecialFactor } from './direct.js';
-import { transpose } from './pattern.js';
-import { EPSILON, type Pattern } from './solver.js';
+import {SpecialFactor} from './direct.js';
+import {transpose} from './pattern.js';
+import {EPSILON, type Pattern} from './solver.js';
 
 /**
  * Two mirrored entries are equal when they differ by this share of the larger, or of the geometric mean
@@ -41,7 +41,7 @@ export class Mirror {
 
   /** The pattern must be structurally symmetric. */
   constructor(private readonly pattern: Pattern) {
-    const { n, rowPointers, columns } = pattern;
+    const {n, rowPointers, columns} = pattern;
     // Column order of a symmetric pattern is its row order, so `source` is the mirror.
     const mirror = transpose(pattern).source;
     this.row = new Int32Array(columns.length);
@@ -64,7 +64,7 @@ export class Mirror {
    * where there is none, mostly found out early.
    */
   symmetrize(values: Float64Array, scale: Float64Array): Float64Array | undefined {
-    const { row, scaled } = this;
+    const {row, scaled} = this;
     scale.fill(1);
     if (this.equal(values)) return values;
     if (!this.spread(values, scale)) return undefined;
@@ -74,8 +74,8 @@ export class Mirror {
 
   /** D along the forest. A pair of zeros says nothing, one zero of a pair says no. */
   private spread(values: Float64Array, scale: Float64Array): boolean {
-    const { edges, edgesBack, row } = this;
-    const { columns } = this.pattern;
+    const {edges, edgesBack, row} = this;
+    const {columns} = this.pattern;
     let smallest = 1;
     let largest = 1;
     for (let e = 0; e < edges.length; e++) {
@@ -93,7 +93,7 @@ export class Mirror {
   }
 
   private equal(values: Float64Array): boolean {
-    const { above, below } = this;
+    const {above, below} = this;
     for (let e = 0; e < above.length; e++) {
       const one = values[above[e]];
       const other = values[below[e]];
@@ -111,7 +111,7 @@ export class Mirror {
 }
 
 /** Entries (i, j) through which a breadth-first search of the graph finds j from i. */
-function spanningForest({ n, rowPointers, columns }: Pattern): Int32Array {
+function spanningForest({n, rowPointers, columns}: Pattern): Int32Array {
   const reached = new Uint8Array(n);
   const queue = new Int32Array(n);
   const edges = new Int32Array(n);
@@ -166,13 +166,13 @@ export class SymmetrizedFactor extends SpecialFactor {
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    const { scale } = this;
+    const {scale} = this;
     for (let i = 0; i < scale.length; i++) x[at + i] *= scale[i];
     this.inner.solveAt(x, at);
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
-    const { scale } = this;
+    const {scale} = this;
     this.inner.solveAt(x, at);
     for (let i = 0; i < scale.length; i++) x[at + i] *= scale[i];
   }
@@ -185,6 +185,6 @@ export class SymmetrizedFactor extends SpecialFactor {
 export function specialFor(pattern: Pattern, make: (symmetric: Pattern) => SpecialFactor): () => SpecialFactor {
   if (pattern.symmetric) return () => make(pattern);
   const mirror = new Mirror(pattern);
-  const symmetric = { ...pattern, symmetric: true };
+  const symmetric = {...pattern, symmetric: true};
   return () => new SymmetrizedFactor(pattern, mirror, make(symmetric));
 }

@@ -3,10 +3,10 @@
  * bookkeeping is most of the time at these sizes (measured at n = 2: 7 ns for 46 ns). A pendulum's step
  * costs less than 100 ns in all, so it shows.
  */
-import { loadDense } from './dense-lu.js';
-import { GeneralFactor } from './direct.js';
-import { ZERO_PIVOT } from './singularity.js';
-import type { Pattern } from './solver.js';
+import {loadDense} from './dense-lu.js';
+import {GeneralFactor} from './direct.js';
+import {ZERO_PIVOT} from './singularity.js';
+import type {Pattern} from './solver.js';
 
 /** Sizes this file is for. */
 export const TINY = 3;

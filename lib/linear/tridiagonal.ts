@@ -8,7 +8,7 @@
  * multiplier of one row: growth does not compound, and multipliers up to 10 cost one digit at most. For
  * symmetric positive definite matrices any multiplier will do (Higham, Accuracy and Stability, §9.6).
  */
-import { SUSPICIOUS_PIVOT } from './singularity.js';
+import {SUSPICIOUS_PIVOT} from './singularity.js';
 
 /** The largest multiplier accepted without a proof of definiteness: growth at most 11. */
 const LARGEST_MULTIPLIER = 10;
@@ -32,8 +32,8 @@ export interface TridiagonalNumbers {
  * pivot is suspiciously small or not a number: a method with pivoting then has to look at the matrix.
  */
 export function factorTridiagonal(values: Float64Array, places: TridiagonalPlaces, numbers: TridiagonalNumbers, symmetric: boolean): boolean {
-  const { lower: atLower, diagonal: atDiagonal, upper: atUpper } = places;
-  const { lower, reciprocals, upper } = numbers;
+  const {lower: atLower, diagonal: atDiagonal, upper: atUpper} = places;
+  const {lower, reciprocals, upper} = numbers;
   const n = reciprocals.length;
   const middle = n >> 1;
   let sound = true;
@@ -104,7 +104,7 @@ export function factorTridiagonal(values: Float64Array, places: TridiagonalPlace
 }
 
 /** x[at …] ← A⁻¹ x: both ends to the middle, and back. */
-export function solveTridiagonal({ lower, reciprocals, upper }: TridiagonalNumbers, x: Float64Array, at: number): void {
+export function solveTridiagonal({lower, reciprocals, upper}: TridiagonalNumbers, x: Float64Array, at: number): void {
   const n = reciprocals.length;
   const middle = n >> 1;
   let y = 0;
@@ -139,7 +139,7 @@ export function solveTridiagonal({ lower, reciprocals, upper }: TridiagonalNumbe
  * x[at …] ← A⁻ᵀ x. Transposing exchanges a_i and c_{i−1}; the pivots stay, and the multiplier of one
  * sweep is that of the other one row on.
  */
-export function solveTridiagonalTransposed({ lower, reciprocals, upper }: TridiagonalNumbers, x: Float64Array, at: number): void {
+export function solveTridiagonalTransposed({lower, reciprocals, upper}: TridiagonalNumbers, x: Float64Array, at: number): void {
   const n = reciprocals.length;
   const middle = n >> 1;
   let y = 0;

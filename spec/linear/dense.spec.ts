@@ -1,9 +1,9 @@
-import { expect } from 'chai';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { SingularMatrixError, StiffgradError } from '../../lib/errors.js';
-import { auto, cholesky, densePattern, lu, type LinearSolver } from '../../lib/linear/index.js';
-import { denseLuWork } from '../../lib/linear/dense-lu.js';
-import { backwardError, fromRows, hilbert, type Matrix, multiply, random, randomDefinite, randomMatrix, runs, scaled, vector } from './matrices.js';
+import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
+import {auto, cholesky, densePattern, lu, type LinearSolver} from '../../lib/linear/index.js';
+import {denseLuWork} from '../../lib/linear/dense-lu.js';
+import {backwardError, fromRows, hilbert, type Matrix, multiply, random, randomDefinite, randomMatrix, runs, scaled, vector} from './matrices.js';
 
 /**
  * Gaussian elimination with partial pivoting has a backward error of a few n ε in practice (Higham,
@@ -12,7 +12,7 @@ import { backwardError, fromRows, hilbert, type Matrix, multiply, random, random
 const bound = (n: number): number => 4 * Math.max(n, 4) * Number.EPSILON;
 
 function check(solver: LinearSolver, matrix: Matrix, seed = 1): void {
-  const { n } = matrix.pattern;
+  const {n} = matrix.pattern;
   const b = vector(n, random(seed));
   const factor = solver.analyze(matrix.pattern).factor(matrix.values);
   const x = new Float64Array(n);
@@ -41,7 +41,7 @@ function outcome(solver: LinearSolver, matrix: Matrix): StiffgradError | undefin
 describe('linear: dense', () => {
   it('solves random systems to the backward error of partial pivoting, also transposed', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 70 }), fc.integer(), (n, seed) => {
+      fc.property(fc.integer({min: 1, max: 70}), fc.integer(), (n, seed) => {
         check(lu(), randomMatrix(n, 1, random(seed)), seed);
       }),
       runs(60),
@@ -50,7 +50,7 @@ describe('linear: dense', () => {
 
   it('solves definite systems by Cholesky, at every size round the block of four', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 45 }), fc.integer(), (n, seed) => {
+      fc.property(fc.integer({min: 1, max: 45}), fc.integer(), (n, seed) => {
         const matrix = randomDefinite(n, 1, random(seed));
         check(cholesky(), matrix, seed);
         check(auto(), matrix, seed);
@@ -64,7 +64,7 @@ describe('linear: dense', () => {
     // Entries from a few values, zero among them, so that every pivot order and every rank occurs.
     const entry = fc.constantFrom(0, 1, -1, 2, 1e-3, 5e7);
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 3 }).chain((n) => fc.array(fc.array(entry, { minLength: n, maxLength: n }), { minLength: n, maxLength: n })), (rows) => {
+      fc.property(fc.integer({min: 1, max: 3}).chain((n) => fc.array(fc.array(entry, {minLength: n, maxLength: n}), {minLength: n, maxLength: n})), (rows) => {
         const matrix = fromRows(rows);
         const general = outcome(lu(), matrix);
         const tiny = outcome(auto(), matrix);
@@ -88,11 +88,11 @@ describe('linear: dense', () => {
 
   it('does not mistake bad scaling for singularity: rows over 40 orders of magnitude, columns over six', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 20 }), fc.integer(), (n, seed) => {
+      fc.property(fc.integer({min: 2, max: 20}), fc.integer(), (n, seed) => {
         const next = random(seed);
         const matrix = randomMatrix(n, 1, next, 3);
-        const rows = Float64Array.from({ length: n }, () => 10 ** (40 * next() - 20));
-        const columns = Float64Array.from({ length: n }, () => 10 ** (6 * next() - 3));
+        const rows = Float64Array.from({length: n}, () => 10 ** (40 * next() - 20));
+        const columns = Float64Array.from({length: n}, () => 10 ** (6 * next() - 3));
         const bad = scaled(matrix, rows, columns);
         const x = vector(n, next);
         const b = multiply(matrix, x).map((value, i) => value * rows[i]);
@@ -156,7 +156,7 @@ describe('linear: dense', () => {
 
   it('names the rows that depend on one another', () => {
     const next = random(8);
-    const rows = Array.from({ length: 30 }, () => [...vector(30, next)]);
+    const rows = Array.from({length: 30}, () => [...vector(30, next)]);
     rows[17] = rows[4].map((value, j) => 2 * value - rows[11][j]);
     const error = refusal(lu(), fromRows(rows));
     expect(error).to.be.instanceOf(SingularMatrixError);
@@ -167,7 +167,7 @@ describe('linear: dense', () => {
 
   it('names the union of several dependencies, whatever the units of the rows', () => {
     const next = random(9);
-    const rows = Array.from({ length: 12 }, () => [...vector(12, next)]);
+    const rows = Array.from({length: 12}, () => [...vector(12, next)]);
     rows[3] = rows[7].map((value) => 1e-9 * value);
     rows[10] = rows[2].map((value) => 1e6 * value);
     expect(refusal(lu(), fromRows(rows)).data.rows).to.deep.equal([2, 3, 7, 10]);
@@ -179,7 +179,7 @@ describe('linear: dense', () => {
     const zeroColumn = refusal(lu(), fromRows([[1, 0, 3], [2, 0, 5], [1, 0, 1]]));
     expect(zeroColumn.data.columns).to.deep.equal([1]);
     expect(zeroColumn.message).to.contain('unknown 1 appears in no equation');
-    for (const solver of [lu(), auto()]) for (const n of [2, 3]) expect(refusal(solver, fromRows(Array.from({ length: n }, (_, i) => new Array<number>(n).fill(0).map((_z, j) => (i === n - 1 ? 0 : i === j ? 1 : 2))))).data.rows).to.deep.equal([n - 1]);
+    for (const solver of [lu(), auto()]) for (const n of [2, 3]) expect(refusal(solver, fromRows(Array.from({length: n}, (_, i) => new Array<number>(n).fill(0).map((_z, j) => (i === n - 1 ? 0 : i === j ? 1 : 2))))).data.rows).to.deep.equal([n - 1]);
     expect(refusal(auto(), fromRows([[0]], true)).data.rows).to.deep.equal([0]);
   });
 
@@ -194,11 +194,11 @@ describe('linear: dense', () => {
     for (const solver of [lu(), cholesky(), auto()]) for (const n of [1, 2, 3, 5]) {
       for (const bad of [NaN, Infinity, -Infinity]) {
         for (let p = 0; p < n * n; p++) {
-          const { pattern, values } = randomDefinite(n, 1, random(p + 1));
+          const {pattern, values} = randomDefinite(n, 1, random(p + 1));
           values[p] = bad;
           const [i, j] = [Math.floor(p / n), p % n];
           values[j * n + i] = bad;
-          const error = refusal(solver, { pattern, values });
+          const error = refusal(solver, {pattern, values});
           expect(error.code).to.equal('not-finite');
           expect(error.data.rows).to.include(i);
         }

@@ -1,8 +1,8 @@
-import { expect } from 'chai';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { StiffgradError } from '../../lib/errors.js';
-import { cg, CsrOperator, gmres, type KrylovSolver, lu, minres, type Operator } from '../../lib/linear/index.js';
-import { fromRows, grid, type Matrix, multiply, random, randomDefinite, randomMatrix, runs, vector } from './matrices.js';
+import {StiffgradError} from '../../lib/errors.js';
+import {cg, CsrOperator, gmres, type KrylovSolver, lu, minres, type Operator} from '../../lib/linear/index.js';
+import {fromRows, grid, type Matrix, multiply, random, randomDefinite, randomMatrix, runs, vector} from './matrices.js';
 
 function relativeResidual(matrix: Matrix, x: Float64Array, b: Float64Array, transposed = false): number {
   const residual = multiply(matrix, x, transposed).map((value, i) => b[i] - value);
@@ -10,7 +10,7 @@ function relativeResidual(matrix: Matrix, x: Float64Array, b: Float64Array, tran
 }
 
 function check(solver: KrylovSolver, matrix: Matrix, tolerance: number): void {
-  const { n } = matrix.pattern;
+  const {n} = matrix.pattern;
   const b = vector(n, random(n));
   const x = new Float64Array(n);
   const factor = solver.analyze(matrix.pattern).factor(matrix.values);
@@ -34,7 +34,7 @@ function failure(action: () => void): StiffgradError {
 function saddle(k: number, constraints: number): Matrix {
   const a = grid(k);
   const n = k * k + constraints;
-  const rows = Array.from({ length: n }, () => new Array<number>(n).fill(0));
+  const rows = Array.from({length: n}, () => new Array<number>(n).fill(0));
   for (let i = 0; i < k * k; i++) {
     for (let p = a.pattern.rowPointers[i]; p < a.pattern.rowPointers[i + 1]; p++) rows[i][a.pattern.columns[p]] = a.values[p];
   }
@@ -45,10 +45,10 @@ function saddle(k: number, constraints: number): Matrix {
 describe('linear: Krylov methods', () => {
   it('GMRES reaches the true residual it was asked for, in both directions', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 40 }), fc.integer(), (n, seed) => {
+      fc.property(fc.integer({min: 1, max: 40}), fc.integer(), (n, seed) => {
         const matrix = randomMatrix(n, 0.5, random(seed), n);
-        for (const preconditioner of ['none', 'diagonal'] as const) check(gmres({ tolerance: 1e-12, preconditioner }), matrix, 1e-12);
-        check(gmres({ tolerance: 1e-10, restart: 7 }), matrix, 1e-10);
+        for (const preconditioner of ['none', 'diagonal'] as const) check(gmres({tolerance: 1e-12, preconditioner}), matrix, 1e-12);
+        check(gmres({tolerance: 1e-10, restart: 7}), matrix, 1e-10);
       }),
       runs(25),
     );
@@ -56,11 +56,11 @@ describe('linear: Krylov methods', () => {
 
   it('CG and MINRES reach theirs on definite matrices', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 40 }), fc.integer(), (n, seed) => {
+      fc.property(fc.integer({min: 1, max: 40}), fc.integer(), (n, seed) => {
         const matrix = randomDefinite(n, 0.2, random(seed), 1);
         for (const preconditioner of ['none', 'diagonal'] as const) {
-          check(cg({ tolerance: 1e-11, preconditioner }), matrix, 1e-11);
-          check(minres({ tolerance: 1e-11, preconditioner }), matrix, 1e-11);
+          check(cg({tolerance: 1e-11, preconditioner}), matrix, 1e-11);
+          check(minres({tolerance: 1e-11, preconditioner}), matrix, 1e-11);
         }
       }),
       runs(25),
@@ -68,8 +68,8 @@ describe('linear: Krylov methods', () => {
   });
 
   it('MINRES solves an indefinite KKT system', () => {
-    check(minres({ tolerance: 1e-10 }), saddle(6, 8), 1e-10);
-    check(minres({ tolerance: 1e-10, preconditioner: 'diagonal' }), saddle(6, 8), 1e-10);
+    check(minres({tolerance: 1e-10}), saddle(6, 8), 1e-10);
+    check(minres({tolerance: 1e-10, preconditioner: 'diagonal'}), saddle(6, 8), 1e-10);
   });
 
   it('ends after as many steps as there are distinct eigenvalues', () => {
@@ -89,7 +89,7 @@ describe('linear: Krylov methods', () => {
     const k = 20;
     const root = 1 / Math.tan(Math.PI / (2 * (k + 1)));
     const matrix = grid(k);
-    const factor = cg({ tolerance: 1e-8 }).analyze(matrix.pattern).factor(matrix.values);
+    const factor = cg({tolerance: 1e-8}).analyze(matrix.pattern).factor(matrix.values);
     factor.solve(vector(k * k, random(1)), new Float64Array(k * k));
     // ‖r‖ ≤ √κ · (relative error in the A-norm) · ‖b‖.
     const steps = Math.ceil(Math.log(1e-8 / (2 * root)) / Math.log((root - 1) / (root + 1)));
@@ -104,7 +104,7 @@ describe('linear: Krylov methods', () => {
       applyTransposed: (x, y) => x.forEach((value, i) => (y[i] = shift * value - (i < 49 ? x[i + 1] : 0) - (i > 0 ? 0.5 * x[i - 1] : 0))),
       diagonal: (d) => void d.fill(shift),
     };
-    const factor = gmres({ preconditioner: 'diagonal' }).bind(operator);
+    const factor = gmres({preconditioner: 'diagonal'}).bind(operator);
     const b = vector(50, random(1));
     const x = b.slice();
     for (const next of [3, 7]) {
@@ -123,9 +123,9 @@ describe('linear: Krylov methods', () => {
   it('takes the stale factor of a nearby matrix as preconditioner: a few iterations, both directions', () => {
     const next = random(4);
     const old = randomMatrix(40, 1, next, 4);
-    const matrix = { pattern: old.pattern, values: old.values.map((value) => value * (1 + 1e-3 * (next() - 0.5))) };
+    const matrix = {pattern: old.pattern, values: old.values.map((value) => value * (1 + 1e-3 * (next() - 0.5)))};
     const stale = lu().analyze(old.pattern).factor(old.values);
-    const solver = gmres({ preconditioner: stale, tolerance: 1e-12 });
+    const solver = gmres({preconditioner: stale, tolerance: 1e-12});
     check(solver, matrix, 1e-12);
     const factor = solver.analyze(matrix.pattern).factor(matrix.values);
     factor.solve(vector(40, next), new Float64Array(40));
@@ -134,7 +134,7 @@ describe('linear: Krylov methods', () => {
 
   it('takes a function as preconditioner', () => {
     const matrix = grid(8);
-    check(cg({ preconditioner: (r, z) => r.forEach((value, i) => (z[i] = value / 4)) }), matrix, 1e-10);
+    check(cg({preconditioner: (r, z) => r.forEach((value, i) => (z[i] = value / 4))}), matrix, 1e-10);
   });
 
   it('solves several right-hand sides and reports the largest residual', () => {
@@ -153,7 +153,7 @@ describe('linear: Krylov methods', () => {
     const matrix = grid(12);
     const b = vector(144, random(3));
     const x = new Float64Array(144);
-    for (const solver of [cg({ maxIterations: 5 }), minres({ maxIterations: 5 }), gmres({ maxIterations: 5 })]) {
+    for (const solver of [cg({maxIterations: 5}), minres({maxIterations: 5}), gmres({maxIterations: 5})]) {
       const error = failure(() => solver.analyze(matrix.pattern).factor(matrix.values).solve(b, x));
       expect(error.code).to.equal('linear-not-converged');
       expect(error.data.iterations).to.equal(5);
@@ -162,16 +162,16 @@ describe('linear: Krylov methods', () => {
     const indefinite = fromRows([[1, 2], [2, 1]], true);
     expect(failure(() => cg().analyze(indefinite.pattern).factor(indefinite.values).solve(Float64Array.of(1, -1), x)).code).to.equal('not-positive-definite');
     const negative = fromRows([[1, 2], [2, -1]], true);
-    expect(failure(() => cg({ preconditioner: 'diagonal' }).analyze(negative.pattern).factor(negative.values)).data.rows).to.deep.equal([1]);
+    expect(failure(() => cg({preconditioner: 'diagonal'}).analyze(negative.pattern).factor(negative.values)).data.rows).to.deep.equal([1]);
     const singular = fromRows([[1, -1], [-1, 1]], true);
     for (const solver of [gmres(), minres()]) {
-      const { code } = failure(() => solver.analyze(singular.pattern).factor(singular.values).solve(Float64Array.of(1, 2), new Float64Array(2)));
+      const {code} = failure(() => solver.analyze(singular.pattern).factor(singular.values).solve(Float64Array.of(1, 2), new Float64Array(2)));
       expect(code).to.be.oneOf(['breakdown', 'linear-stagnation', 'linear-not-converged']);
     }
     expect(failure(() => gmres().bind(bound(matrix)).solve(b.map(() => NaN), x)).code).to.equal('not-finite');
-    expect(failure(() => gmres().bind({ ...plain(bound(matrix)), apply: (_x, y) => void y.fill(NaN) }).solve(b, x)).code).to.equal('not-finite');
-    expect(failure(() => gmres({ tolerance: 1e-20 }).bind(bound(matrix)).solve(b, x)).code).to.be.oneOf(['linear-stagnation', 'linear-not-converged']);
-    expect(failure(() => gmres({ preconditioner: 'diagonal' }).bind({ ...plain(bound(matrix)), diagonal: undefined })).code).to.equal('no-diagonal');
+    expect(failure(() => gmres().bind({...plain(bound(matrix)), apply: (_x, y) => void y.fill(NaN)}).solve(b, x)).code).to.equal('not-finite');
+    expect(failure(() => gmres({tolerance: 1e-20}).bind(bound(matrix)).solve(b, x)).code).to.be.oneOf(['linear-stagnation', 'linear-not-converged']);
+    expect(failure(() => gmres({preconditioner: 'diagonal'}).bind({...plain(bound(matrix)), diagonal: undefined})).code).to.equal('no-diagonal');
   });
 });
 
@@ -182,5 +182,5 @@ function bound(matrix: Matrix): CsrOperator {
 }
 
 function plain(operator: Operator): Operator {
-  return { n: operator.n, apply: (x, y) => operator.apply(x, y), applyTransposed: (x, y) => operator.applyTransposed(x, y) };
+  return {n: operator.n, apply: (x, y) => operator.apply(x, y), applyTransposed: (x, y) => operator.applyTransposed(x, y)};
 }

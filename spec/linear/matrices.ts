@@ -1,6 +1,6 @@
 /** Matrices and measures the tests of this folder share: a seeded generator, products, backward errors. */
-import { patternFromEntries } from '../../lib/linear/pattern.js';
-import type { Pattern } from '../../lib/linear/solver.js';
+import {patternFromEntries} from '../../lib/linear/pattern.js';
+import type {Pattern} from '../../lib/linear/solver.js';
 
 /** A matrix as the solvers take it. */
 export interface Matrix {
@@ -9,9 +9,9 @@ export interface Matrix {
 }
 
 /** Options of a property test: RUNS multiplies the runs and lets the seed vary, for a search by hand. */
-export function runs(numRuns: number): { numRuns: number; seed?: number } {
+export function runs(numRuns: number): {numRuns: number; seed?: number} {
   const more = Number(process.env.RUNS ?? 0);
-  return more > 0 ? { numRuns: numRuns * more } : { numRuns, seed: 1 };
+  return more > 0 ? {numRuns: numRuns * more} : {numRuns, seed: 1};
 }
 
 /** Mulberry32: 32 bits of state are plenty for test matrices, and the same everywhere. */
@@ -26,7 +26,7 @@ export function random(seed: number): () => number {
 }
 
 export function vector(n: number, next: () => number): Float64Array {
-  return Float64Array.from({ length: n }, () => 2 * next() - 1);
+  return Float64Array.from({length: n}, () => 2 * next() - 1);
 }
 
 /** A matrix from a map of its entries; entries that are exactly zero stay when `keepZeros`. */
@@ -40,14 +40,14 @@ export function fromEntries(n: number, entries: Iterable<readonly [number, numbe
     keys.map((key) => key % n),
     symmetric,
   );
-  return { pattern, values: Float64Array.from(keys, (key) => sums.get(key) ?? 0) };
+  return {pattern, values: Float64Array.from(keys, (key) => sums.get(key) ?? 0)};
 }
 
 export function fromRows(rows: readonly (readonly number[])[], symmetric = false): Matrix {
   return fromEntries(rows.length, rows.flatMap((row, i) => row.map((value, j) => [i, j, value] as const)), symmetric);
 }
 
-export function multiply({ pattern, values }: Matrix, x: Float64Array, transposed = false): Float64Array {
+export function multiply({pattern, values}: Matrix, x: Float64Array, transposed = false): Float64Array {
   const y = new Float64Array(pattern.n);
   for (let i = 0; i < pattern.n; i++) {
     for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) {
@@ -64,14 +64,14 @@ const largest = (x: Float64Array): number => x.reduce((most, value) => Math.max(
 export function backwardError(matrix: Matrix, x: Float64Array, b: Float64Array, transposed = false): number {
   const residual = multiply(matrix, x, transposed).map((value, i) => b[i] - value);
   const ones = new Float64Array(b.length).fill(1);
-  const sizes = { pattern: matrix.pattern, values: matrix.values.map(Math.abs) };
+  const sizes = {pattern: matrix.pattern, values: matrix.values.map(Math.abs)};
   const norm = largest(multiply(sizes, ones, transposed));
   if (!residual.every(Number.isFinite)) return NaN;
   return largest(residual) / (norm * largest(x) + largest(b));
 }
 
 /** The matrix with row i and column i moved to place[i]. */
-export function permuted({ pattern, values }: Matrix, rowPlace: ArrayLike<number>, columnPlace: ArrayLike<number> = rowPlace): Matrix {
+export function permuted({pattern, values}: Matrix, rowPlace: ArrayLike<number>, columnPlace: ArrayLike<number> = rowPlace): Matrix {
   const entries: [number, number, number][] = [];
   for (let i = 0; i < pattern.n; i++) {
     for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) {
@@ -82,16 +82,16 @@ export function permuted({ pattern, values }: Matrix, rowPlace: ArrayLike<number
 }
 
 /** Row i times rows[i], column j times columns[j]. */
-export function scaled({ pattern, values }: Matrix, rows: Float64Array, columns: Float64Array): Matrix {
+export function scaled({pattern, values}: Matrix, rows: Float64Array, columns: Float64Array): Matrix {
   const result = values.slice();
   for (let i = 0; i < pattern.n; i++) {
     for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) result[p] *= rows[i] * columns[pattern.columns[p]];
   }
-  return { pattern, values: result };
+  return {pattern, values: result};
 }
 
 export function shuffle(n: number, next: () => number): Int32Array {
-  const order = Int32Array.from({ length: n }, (_, i) => i);
+  const order = Int32Array.from({length: n}, (_, i) => i);
   for (let i = n - 1; i > 0; i--) {
     const j = Math.floor(next() * (i + 1));
     [order[i], order[j]] = [order[j], order[i]];
@@ -113,7 +113,7 @@ export function randomMatrix(n: number, density: number, next: () => number, dia
 
 /** B Bᵀ + δ I of a random sparse B: symmetric positive definite. */
 export function randomDefinite(n: number, density: number, next: () => number, shift = 0.1): Matrix {
-  const rows = Array.from({ length: n }, (_, i) => {
+  const rows = Array.from({length: n}, (_, i) => {
     const row = new Float64Array(n);
     for (let j = 0; j < n; j++) if (i === j || next() < density) row[j] = 2 * next() - 1;
     return row;
@@ -150,7 +150,7 @@ export function grid(k: number, l = k): Matrix {
 
 /** h_ij = 1 / (i + j + 1): condition 1.6e13 at n = 10, 1.7e16 at n = 12 (Higham, table 28.1). */
 export function hilbert(n: number): Matrix {
-  return fromRows(Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_unused, j) => 1 / (i + j + 1))), true);
+  return fromRows(Array.from({length: n}, (_, i) => Array.from({length: n}, (_unused, j) => 1 / (i + j + 1))), true);
 }
 
 /** [A Gᵀ; G 0] with A definite (banded with random couplings) and m independent, overlapping constraints. */
@@ -192,6 +192,6 @@ export function banded(n: number, lower: number, upper: number, next: () => numb
 }
 
 /** The same values with the promise of symmetry taken back: what LU must solve too. */
-export function unsymmetric({ pattern, values }: Matrix): Matrix {
-  return { pattern: { ...pattern, symmetric: false }, values };
+export function unsymmetric({pattern, values}: Matrix): Matrix {
+  return {pattern: {...pattern, symmetric: false}, values};
 }

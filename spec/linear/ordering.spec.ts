@@ -1,15 +1,15 @@
-import { expect } from 'chai';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { eliminate } from '../../lib/linear/elimination.js';
-import { amd, bandwidth, type Graph, inverse, ordering, reverseCuthillMcKee, symmetricGraph } from '../../lib/linear/ordering.js';
-import { supernodes } from '../../lib/linear/supernodes.js';
-import { arrow, banded, fromEntries, grid, type Matrix, permuted, random, randomMatrix, runs, saddle, shuffle } from './matrices.js';
-import { pairedOrdering } from '../../lib/linear/kkt-ordering.js';
+import {eliminate} from '../../lib/linear/elimination.js';
+import {amd, bandwidth, type Graph, inverse, ordering, reverseCuthillMcKee, symmetricGraph} from '../../lib/linear/ordering.js';
+import {supernodes} from '../../lib/linear/supernodes.js';
+import {arrow, banded, fromEntries, grid, type Matrix, permuted, random, randomMatrix, runs, saddle, shuffle} from './matrices.js';
+import {pairedOrdering} from '../../lib/linear/kkt-ordering.js';
 
 const graphOf = (matrix: Matrix): Graph => symmetricGraph(matrix.pattern);
 
-function neighbours({ n, pointers, adjacent }: Graph): Set<number>[] {
-  return Array.from({ length: n }, (_, i) => new Set(adjacent.slice(pointers[i], pointers[i + 1])));
+function neighbours({n, pointers, adjacent}: Graph): Set<number>[] {
+  return Array.from({length: n}, (_, i) => new Set(adjacent.slice(pointers[i], pointers[i + 1])));
 }
 
 /** Entries below the diagonal, by playing the elimination with sets. */
@@ -51,7 +51,7 @@ const path = (n: number): Matrix => banded(n, 1, 1, random(1), 4);
 describe('linear: orderings', () => {
   it('AMD returns a permutation of any graph, also with dense rows and no edges at all', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 60 }), fc.double({ min: 0, max: 0.5, noNaN: true }), fc.integer(), (n, density, seed) => {
+      fc.property(fc.integer({min: 1, max: 60}), fc.double({min: 0, max: 0.5, noNaN: true}), fc.integer(), (n, density, seed) => {
         const order = amd(graphOf(randomMatrix(n, density, random(seed))));
         expect([...order].sort((a, b) => a - b)).to.deep.equal([...order.keys()]);
       }),
@@ -64,9 +64,9 @@ describe('linear: orderings', () => {
     for (const n of [2, 10, 57]) expect(sum(playElimination(graphOf(path(n)), amd(graphOf(path(n)))))).to.equal(n - 1);
     for (const n of [5, 80]) expect(sum(playElimination(graphOf(arrow(n)), amd(graphOf(arrow(n)))))).to.equal(n - 1);
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 80 }), fc.integer(), (n, seed) => {
+      fc.property(fc.integer({min: 2, max: 80}), fc.integer(), (n, seed) => {
         const next = random(seed);
-        const edges = Array.from({ length: n - 1 }, (_, i) => [i + 1, Math.floor(next() * (i + 1)), 1] as const);
+        const edges = Array.from({length: n - 1}, (_, i) => [i + 1, Math.floor(next() * (i + 1)), 1] as const);
         const tree = graphOf(fromEntries(n, edges));
         expect(sum(playElimination(tree, amd(tree)))).to.equal(n - 1);
       }),
@@ -76,7 +76,7 @@ describe('linear: orderings', () => {
 
   it('AMD fills a cycle with the n − 3 edges that it must have', () => {
     for (const n of [4, 11, 30]) {
-      const cycle = graphOf(fromEntries(n, Array.from({ length: n }, (_, i) => [i, (i + 1) % n, 1] as const)));
+      const cycle = graphOf(fromEntries(n, Array.from({length: n}, (_, i) => [i, (i + 1) % n, 1] as const)));
       expect(sum(playElimination(cycle, amd(cycle)))).to.equal(n + (n - 3));
     }
   });
@@ -113,10 +113,10 @@ describe('linear: orderings', () => {
 
   it('the elimination tree counts what playing the elimination counts', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 40 }), fc.double({ min: 0, max: 0.3, noNaN: true }), fc.integer(), (n, density, seed) => {
+      fc.property(fc.integer({min: 1, max: 40}), fc.double({min: 0, max: 0.3, noNaN: true}), fc.integer(), (n, density, seed) => {
         const graph = graphOf(randomMatrix(n, density, random(seed)));
         for (const name of ['amd', 'rcm', 'natural'] as const) {
-          const { order, counts, below, squares } = eliminate(graph, ordering(graph, name));
+          const {order, counts, below, squares} = eliminate(graph, ordering(graph, name));
           const played = playElimination(graph, order);
           expect([...counts]).to.deep.equal([...played]);
           expect(below).to.equal(sum(played));
@@ -165,10 +165,10 @@ describe('linear: orderings', () => {
 
   it('the order for KKT matrices puts a neighbour of its own before every multiplier', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 40 }), fc.integer(), (n, seed) => {
+      fc.property(fc.integer({min: 2, max: 40}), fc.integer(), (n, seed) => {
         const next = random(seed);
         const m = 1 + Math.floor(next() * (n - 1));
-        const { pattern } = permuted(saddle(n, m, next), shuffle(n + m, next));
+        const {pattern} = permuted(saddle(n, m, next), shuffle(n + m, next));
         const graph = symmetricGraph(pattern);
         const order = pairedOrdering(pattern, graph, 'amd');
         const place = inverse(order);

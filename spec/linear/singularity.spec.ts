@@ -1,8 +1,8 @@
-import { expect } from 'chai';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { StiffgradError } from '../../lib/errors.js';
-import { auto, band, type LinearSolver, lu, sparseLdlt, sparseLu } from '../../lib/linear/index.js';
-import { fromEntries, grid, type Matrix, runs } from './matrices.js';
+import {StiffgradError} from '../../lib/errors.js';
+import {auto, band, type LinearSolver, lu, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
+import {fromEntries, grid, type Matrix, runs} from './matrices.js';
 
 /** Columns in which some vector of the null space is not zero, by reduction to echelon form. */
 function nullSupport(rows: readonly (readonly number[])[]): number[] {
@@ -58,13 +58,13 @@ function expectJudgement(solver: LinearSolver, rows: readonly (readonly number[]
 }
 
 const entry = fc.constantFrom(0, 0, 0, 1, -1, 2, 3);
-const square = fc.integer({ min: 1, max: 6 }).chain((n) => fc.array(fc.array(entry, { minLength: n, maxLength: n }), { minLength: n, maxLength: n }));
+const square = fc.integer({min: 1, max: 6}).chain((n) => fc.array(fc.array(entry, {minLength: n, maxLength: n}), {minLength: n, maxLength: n}));
 
 describe('linear: singular matrices', () => {
   it('are refused, and no others, with the rows and columns of their null vectors: by every general solver', () => {
     fc.assert(
       fc.property(square, (rows) => {
-        for (const solver of [lu(), sparseLu(), sparseLu({ ordering: 'column' }), band(), auto()]) expectJudgement(solver, rows, false);
+        for (const solver of [lu(), sparseLu(), sparseLu({ordering: 'column'}), band(), auto()]) expectJudgement(solver, rows, false);
       }),
       runs(300),
     );
@@ -86,7 +86,7 @@ describe('linear: singular matrices', () => {
   });
 
   it('are named by inverse iteration where they are large', () => {
-    const { pattern, values } = grid(26);
+    const {pattern, values} = grid(26);
     const entries: [number, number, number][] = [];
     for (let i = 0; i < 676; i++) {
       for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) {

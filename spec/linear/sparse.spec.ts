@@ -1,8 +1,8 @@
-import { expect } from 'chai';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { SingularMatrixError, StiffgradError } from '../../lib/errors.js';
-import { auto, band, type LinearSolver, lu, sparseLdlt, sparseLu } from '../../lib/linear/index.js';
-import { analyzeLdlt } from '../../lib/linear/sparse-ldlt.js';
+import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
+import {auto, band, type LinearSolver, lu, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
+import {analyzeLdlt} from '../../lib/linear/sparse-ldlt.js';
 import {
   arrow, backwardError, banded, fromEntries, grid, hilbert, type Matrix, multiply, permuted, random, randomDefinite, randomMatrix, runs, saddle, scaled, shuffle, unsymmetric, vector,
 } from './matrices.js';
@@ -14,7 +14,7 @@ import {
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;
 
 function check(solver: LinearSolver, matrix: Matrix, seed = 1, limit = bound(matrix.pattern.n)): Float64Array {
-  const { n } = matrix.pattern;
+  const {n} = matrix.pattern;
   const b = vector(n, random(seed));
   const factor = solver.analyze(matrix.pattern).factor(matrix.values);
   const x = new Float64Array(n);
@@ -35,15 +35,15 @@ function refusal(solver: LinearSolver, matrix: Matrix): StiffgradError {
   throw new Error('the matrix was accepted');
 }
 
-const size = fc.integer({ min: 1, max: 60 });
+const size = fc.integer({min: 1, max: 60});
 const seeds = fc.integer();
 
 describe('linear: sparse LU', () => {
   it('solves random systems of any pattern, in every ordering', () => {
     fc.assert(
-      fc.property(size, fc.double({ min: 0, max: 0.3, noNaN: true }), seeds, (n, density, seed) => {
+      fc.property(size, fc.double({min: 0, max: 0.3, noNaN: true}), seeds, (n, density, seed) => {
         const matrix = randomMatrix(n, density, random(seed));
-        for (const ordering of ['symmetric', 'column', 'natural'] as const) check(sparseLu({ ordering }), matrix, seed);
+        for (const ordering of ['symmetric', 'column', 'natural'] as const) check(sparseLu({ordering}), matrix, seed);
       }),
       runs(100),
     );
@@ -69,7 +69,7 @@ describe('linear: sparse LU', () => {
 
   it('solves unsymmetric KKT systems [A −Gᵀ; G 0]', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 60 }), seeds, (n, seed) => {
+      fc.property(fc.integer({min: 2, max: 60}), seeds, (n, seed) => {
         const next = random(seed);
         const matrix = saddle(n, Math.ceil(n / 3), next, 100);
         const signs = new Float64Array(matrix.pattern.n).fill(1).fill(-1, n);
@@ -84,7 +84,7 @@ describe('linear: sparse LU', () => {
       fc.property(size, seeds, (n, seed) => {
         const next = random(seed);
         const matrix = randomMatrix(n, 0.2, next, 3);
-        const rows = Float64Array.from({ length: n }, () => 10 ** (40 * next() - 20));
+        const rows = Float64Array.from({length: n}, () => 10 ** (40 * next() - 20));
         const bad = scaled(matrix, rows, new Float64Array(n).fill(1));
         const b = vector(n, next);
         const x = new Float64Array(n);
@@ -97,7 +97,7 @@ describe('linear: sparse LU', () => {
 
   it('follows its plan bit for bit, and leaves it when the pivots fade', () => {
     const first = banded(30, 1, 1, random(1), 4);
-    const second = { ...first, values: first.values.map((value, p) => (first.pattern.columns[p] === rowOf(first, p) ? 1e-6 * value : value)) };
+    const second = {...first, values: first.values.map((value, p) => (first.pattern.columns[p] === rowOf(first, p) ? 1e-6 * value : value))};
     const analysis = sparseLu().analyze(first.pattern);
     const b = vector(30, random(2));
     const solve = (matrix: Matrix): Float64Array => {
@@ -117,9 +117,9 @@ describe('linear: sparse LU', () => {
     const next = random(5);
     const pattern = randomMatrix(25, 0.3, next).pattern;
     const analysis = sparseLu().analyze(pattern);
-    const matrices = Array.from({ length: 12 }, () => ({ pattern, values: Float64Array.from(pattern.columns, () => (2 * next() - 1) * 10 ** (6 * next() - 3)) }));
+    const matrices = Array.from({length: 12}, () => ({pattern, values: Float64Array.from(pattern.columns, () => (2 * next() - 1) * 10 ** (6 * next() - 3))}));
     const factors = matrices.map(() => analysis.createFactor());
-    matrices.forEach(({ values }, k) => factors[k].refactor(values));
+    matrices.forEach(({values}, k) => factors[k].refactor(values));
     const b = vector(25, next);
     const x = new Float64Array(25);
     matrices.forEach((matrix, k) => {
@@ -155,7 +155,7 @@ describe('linear: sparse LU', () => {
 
   it('names zero rows and not-finite entries', () => {
     expect(refusal(sparseLu(), fromEntries(3, [[0, 0, 1], [1, 1, 0], [2, 2, 1]])).data.rows).to.deep.equal([1]);
-    expect(refusal(sparseLu(), fromEntries(3, [[0, 0, 1], [0, 2, NaN], [1, 1, 1], [2, 2, 1]])).data).to.include({ row: 0, column: 2 });
+    expect(refusal(sparseLu(), fromEntries(3, [[0, 0, 1], [0, 2, NaN], [1, 1, 1], [2, 2, 1]])).data).to.include({row: 0, column: 2});
   });
 
   it('finds singularity under bad column scales as well', () => {
@@ -165,7 +165,7 @@ describe('linear: sparse LU', () => {
     for (let p = matrix.pattern.rowPointers[8]; p < matrix.pattern.rowPointers[9]; p++) matrix.values[p] = matrix.pattern.columns[p] === 8 ? 0 : 0;
     const entries: [number, number, number][] = [[8, 5, 1]];
     for (let i = 0; i < 12; i++) for (let p = matrix.pattern.rowPointers[i]; p < matrix.pattern.rowPointers[i + 1]; p++) entries.push([i, matrix.pattern.columns[p], matrix.values[p]]);
-    const columns = Float64Array.from({ length: 12 }, (_, j) => 10 ** (4 * j - 24));
+    const columns = Float64Array.from({length: 12}, (_, j) => 10 ** (4 * j - 24));
     const bad = scaled(fromEntries(12, entries), new Float64Array(12).fill(1), columns);
     for (const solver of [lu(), sparseLu()]) expect(refusal(solver, bad).data.rows).to.deep.equal([5, 8]);
   });
@@ -174,11 +174,11 @@ describe('linear: sparse LU', () => {
 describe('linear: sparse LDLᵀ', () => {
   it('solves definite systems, also shuffled, badly scaled and of every ordering', () => {
     fc.assert(
-      fc.property(size, fc.double({ min: 0, max: 0.1, noNaN: true }), seeds, (n, density, seed) => {
+      fc.property(size, fc.double({min: 0, max: 0.1, noNaN: true}), seeds, (n, density, seed) => {
         const next = random(seed);
         const matrix = randomDefinite(n, density, next);
-        for (const ordering of ['amd', 'rcm', 'natural'] as const) check(sparseLdlt({ ordering }), matrix, seed);
-        const scale = Float64Array.from({ length: n }, () => 10 ** (20 * next() - 10));
+        for (const ordering of ['amd', 'rcm', 'natural'] as const) check(sparseLdlt({ordering}), matrix, seed);
+        const scale = Float64Array.from({length: n}, () => 10 ** (20 * next() - 10));
         check(sparseLdlt(), permuted(scaled(matrix, scale, scale), shuffle(n, next)), seed);
       }),
       runs(60),
@@ -204,7 +204,7 @@ describe('linear: sparse LDLᵀ', () => {
 
   it('solves KKT systems: as many negative pivots as constraints, none enlarged', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 80 }), fc.constantFrom(1, 1e6, 1e-6), seeds, (n, stiffness, seed) => {
+      fc.property(fc.integer({min: 2, max: 80}), fc.constantFrom(1, 1e6, 1e-6), seeds, (n, stiffness, seed) => {
         const next = random(seed);
         const m = 1 + Math.floor(next() * (n / 2));
         const matrix = permuted(saddle(n, m, next, stiffness), shuffle(n + m, next));
@@ -235,7 +235,7 @@ describe('linear: sparse LDLᵀ', () => {
   it('solves random indefinite matrices, by itself or by saying that it cannot', () => {
     let solved = 0;
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 50 }), seeds, (n, seed) => {
+      fc.property(fc.integer({min: 2, max: 50}), seeds, (n, seed) => {
         const next = random(seed);
         const half = randomMatrix(n, 0.15, next);
         const entries: [number, number, number][] = [];
@@ -280,7 +280,7 @@ describe('linear: sparse LDLᵀ', () => {
   it('names a free body: all rows of a grid without supports', () => {
     const matrix = grid(4);
     for (let i = 0; i < 16; i++) {
-      const { rowPointers, columns } = matrix.pattern;
+      const {rowPointers, columns} = matrix.pattern;
       for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) if (columns[p] === i) matrix.values[p] = rowPointers[i + 1] - rowPointers[i] - 1;
     }
     const error = refusal(sparseLdlt(), matrix);
@@ -294,7 +294,7 @@ describe('linear: sparse LDLᵀ', () => {
       const values = matrix.values.slice();
       values[p] = NaN;
       values[mirror(matrix, p)] = NaN;
-      expect(refusal(sparseLdlt(), { ...matrix, values }).code).to.equal('not-finite');
+      expect(refusal(sparseLdlt(), {...matrix, values}).code).to.equal('not-finite');
     }
     expect(() => sparseLdlt().analyze(unsymmetric(matrix).pattern)).to.throw(StiffgradError, 'symmetric');
   });
@@ -307,7 +307,7 @@ describe('linear: sparse LDLᵀ', () => {
       for (const [d, value] of [[-2, 1], [-1, -4], [0, 6], [1, -4], [2, 1]]) if (i + d >= 0 && i + d < n) entries.push([i, i + d, value]);
     }
     const matrix = fromEntries(n, entries, true);
-    check(sparseLdlt({ ordering: 'natural' }), matrix);
+    check(sparseLdlt({ordering: 'natural'}), matrix);
     check(sparseLdlt(), matrix);
     const factor = analyzeLdlt(matrix.pattern).createFactor();
     factor.refactor(matrix.values);
@@ -334,7 +334,7 @@ describe('linear: banded', () => {
       check(band(), banded(n, 0, 1, random(n), 2));
     }
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 200 }), fc.constantFrom(0, 1, 4), seeds, (n, diagonal, seed) => {
+      fc.property(fc.integer({min: 1, max: 200}), fc.constantFrom(0, 1, 4), seeds, (n, diagonal, seed) => {
         check(band(), banded(n, 1, 1, random(seed), diagonal), seed);
       }),
       runs(100),
@@ -366,11 +366,11 @@ describe('linear: banded', () => {
 
   it('solves bands of any shape, with exchanges, and shuffled', () => {
     fc.assert(
-      fc.property(size, fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 5 }), seeds, (n, lower, upper, seed) => {
+      fc.property(size, fc.integer({min: 0, max: 5}), fc.integer({min: 0, max: 5}), seeds, (n, lower, upper, seed) => {
         const next = random(seed);
         // Neighbouring rows exchanged, so that the large entries are off the diagonal.
-        const swapped = Int32Array.from({ length: n }, (_, i) => ((i ^ 1) < n ? i ^ 1 : i));
-        const identity = Int32Array.from({ length: n }, (_, i) => i);
+        const swapped = Int32Array.from({length: n}, (_, i) => ((i ^ 1) < n ? i ^ 1 : i));
+        const identity = Int32Array.from({length: n}, (_, i) => i);
         check(band(), permuted(banded(n, lower, upper, next, 8), swapped, identity), seed);
         check(band(), permuted(banded(n, lower, upper, next, 8), shuffle(n, next)), seed);
       }),
@@ -403,7 +403,7 @@ describe('linear: banded', () => {
     for (let p = 0; p < chain.values.length; p++) {
       const values = chain.values.slice();
       values[p] = Infinity;
-      expect(refusal(band(), { ...chain, values }).code).to.equal('not-finite');
+      expect(refusal(band(), {...chain, values}).code).to.equal('not-finite');
     }
     const wide = grid(3, 8);
     wide.values[7] = wide.values[mirror(wide, 7)] = NaN;
@@ -444,7 +444,7 @@ describe('linear: auto', () => {
     };
     const next = random(4);
     const ones = (n: number): Float64Array => new Float64Array(n).fill(1);
-    const masses = (n: number): Float64Array => Float64Array.from({ length: n }, () => 10 ** (4 * next() - 2));
+    const masses = (n: number): Float64Array => Float64Array.from({length: n}, () => 10 ** (4 * next() - 2));
     expect(kind(grid(30))).to.equal('ldlt');
     expect(kind(grid(2, 50))).to.equal('band-cholesky');
     expect(kind(randomDefinite(40, 1, next))).to.equal('cholesky');
@@ -463,7 +463,7 @@ describe('linear: auto', () => {
     spoiled.values[1] *= 1 + 1e-12;
     expect(kind(spoiled)).to.equal('lu');
     expect(kind(fromEntries(900, [...entriesOf(grid(30)), [0, 899, 0.1]]))).to.equal('lu');
-    expect(kind(scaled(grid(30), Float64Array.from({ length: 900 }, (_, i) => 10 ** (i / 60)), ones(900)))).to.equal('lu');
+    expect(kind(scaled(grid(30), Float64Array.from({length: 900}, (_, i) => 10 ** (i / 60)), ones(900)))).to.equal('lu');
   });
 
   it('leaves a matrix to LU when the symmetric method cannot take it', () => {
@@ -485,7 +485,7 @@ describe('linear: auto', () => {
   });
 });
 
-function entriesOf({ pattern, values }: Matrix): [number, number, number][] {
+function entriesOf({pattern, values}: Matrix): [number, number, number][] {
   const entries: [number, number, number][] = [];
   for (let i = 0; i < pattern.n; i++) {
     for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) entries.push([i, pattern.columns[p], values[p]]);
@@ -493,11 +493,11 @@ function entriesOf({ pattern, values }: Matrix): [number, number, number][] {
   return entries;
 }
 
-function hasDiagonal({ pattern }: Matrix, i: number): boolean {
+function hasDiagonal({pattern}: Matrix, i: number): boolean {
   return pattern.columns.subarray(pattern.rowPointers[i], pattern.rowPointers[i + 1]).includes(i);
 }
 
-function rowOf({ pattern }: Matrix, p: number): number {
+function rowOf({pattern}: Matrix, p: number): number {
   let i = 0;
   while (pattern.rowPointers[i + 1] <= p) i++;
   return i;
@@ -505,7 +505,7 @@ function rowOf({ pattern }: Matrix, p: number): number {
 
 /** Place of entry (j, i) for the entry (i, j) at p. */
 function mirror(matrix: Matrix, p: number): number {
-  const { rowPointers, columns } = matrix.pattern;
+  const {rowPointers, columns} = matrix.pattern;
   const i = rowOf(matrix, p);
   for (let q = rowPointers[columns[p]]; q < rowPointers[columns[p] + 1]; q++) if (columns[q] === i) return q;
   return p;
