@@ -29,13 +29,30 @@ function same(a: number, b: number): boolean {
   return a === b || (Number.isNaN(a) && Number.isNaN(b));
 }
 
-/** @param tolerance relative to the largest number of the output, or 'exact' */
-export function compare(name: string, actual: Float64Array, expected: Float64Array, tolerance: number | 'exact'): void {
+const bits = new BigInt64Array(2);
+const numbers = new Float64Array(bits.buffer);
+
+/** How many doubles lie between two of the same sign. */
+function steps(a: number, b: number): number {
+  numbers[0] = a;
+  numbers[1] = b;
+  return Math.abs(Number(bits[0] - bits[1]));
+}
+
+/** Of two functions that are each within 2.3 units in the last place of the truth. */
+const roundings = 5;
+
+/** To the bit; each number to its last few bits; or relative to the largest number of the output. */
+export type Tolerance = 'exact' | 'rounded' | number;
+
+export function compare(name: string, actual: Float64Array, expected: Float64Array, tolerance: Tolerance): void {
   expect(actual.length, `length of ${name}`).to.equal(expected.length);
   let scale = 1;
   for (const value of expected) if (Number.isFinite(value)) scale = Math.max(scale, Math.abs(value));
   for (let i = 0; i < expected.length; i++) {
-    const ok = same(actual[i], expected[i]) || (tolerance !== 'exact' && Math.abs(actual[i] - expected[i]) <= tolerance * scale);
+    const ok = same(actual[i], expected[i])
+      || (tolerance === 'rounded' && steps(actual[i], expected[i]) <= roundings)
+      || (typeof tolerance === 'number' && Math.abs(actual[i] - expected[i]) <= tolerance * scale);
     if (!ok) expect.fail(`${name}[${i}] is ${actual[i]}, should be ${expected[i]}`);
   }
 }
@@ -46,8 +63,8 @@ export function compare(name: string, actual: Float64Array, expected: Float64Arr
  */
 export const summed = 1e-11;
 
-export function agree(graph: Graph, seed: number, exact: (output: string) => boolean, write?: (executable: Executable) => void): void {
+export function agree(graph: Graph, seed: number, tolerance: (output: string) => Tolerance, write?: (executable: Executable) => void): void {
   const expected = execute(interpreter, {main: graph}, seed, write);
   const actual = execute(wasm, {main: graph}, seed, write);
-  for (const {name} of graph.outputs) compare(name, actual.buffer(name), expected.buffer(name), exact(name) ? 'exact' : summed);
+  for (const {name} of graph.outputs) compare(name, actual.buffer(name), expected.buffer(name), tolerance(name));
 }

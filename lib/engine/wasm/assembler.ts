@@ -234,7 +234,6 @@ export class ModuleBuilder {
   private readonly imports: {module: string; name: string; type: number}[] = [];
   private readonly functions: {type: number; body: Body}[] = [];
   private readonly exports: {name: string; index: number}[] = [];
-  private readonly segments: {at: number; bytes: Uint8Array}[] = [];
 
   private typeIndex({parameters, results}: Signature): number {
     const key = `${parameters.join()}>${results.join()}`;
@@ -263,10 +262,6 @@ export class ModuleBuilder {
 
   export(name: string, index: number): void {
     this.exports.push({name, index});
-  }
-
-  data(at: number, bytes: Uint8Array): void {
-    if (bytes.length > 0) this.segments.push({at, bytes});
   }
 
   finish(pages: number): Uint8Array<ArrayBuffer> {
@@ -310,16 +305,6 @@ export class ModuleBuilder {
     });
     section(10, this.functions.length, bytes => {
       for (const {body} of this.functions) body.appendTo(bytes);
-    });
-    section(11, this.segments.length, bytes => {
-      for (const {at, bytes: values} of this.segments) {
-        bytes.byte(0x00);
-        bytes.byte(0x41);
-        bytes.signed(at);
-        bytes.byte(0x0b);
-        bytes.unsigned(values.length);
-        bytes.append(values);
-      }
     });
     return out.finish();
   }

@@ -1,7 +1,7 @@
 /**
  * How each function of one or two numbers is computed: by instructions for one number and for two
- * at once, by simpler functions, or by calling the very function the interpreter uses (which V8
- * replaces by its own code where it is `Math.sin` or its like).
+ * at once, by simpler functions, by functions of the module that take two numbers at once, or by
+ * calling the very function the interpreter uses (V8 replaces some, such as `Math.pow`, by its own code).
  */
 import type {BinaryName, UnaryName} from '../../graph/node.js';
 import type {Instruction} from './instructions.js';
@@ -9,13 +9,16 @@ import type {Instruction} from './instructions.js';
 /** The functions that are left when the composed ones are written out. */
 export type UnaryForm =
   | {readonly by: 'instruction'; readonly scalar: readonly Instruction[]; readonly vector: readonly Instruction[]}
+  /** A function of the module, of two numbers at once. */
+  | {readonly by: 'function'}
   | {readonly by: 'call'}
-  | {readonly by: 'others'; readonly calls: readonly UnaryName[]};
+  | {readonly by: 'others'};
 
 const instruction = (scalar: Instruction, vector: Instruction): UnaryForm => ({by: 'instruction', scalar: [scalar], vector: [vector]});
 const call: UnaryForm = {by: 'call'};
-/** Written out in `expression.ts`; the functions it needs that are calls. */
-const composed = (...calls: UnaryName[]): UnaryForm => ({by: 'others', calls});
+const paired: UnaryForm = {by: 'function'};
+/** Written out in `expression.ts`. */
+const composed: UnaryForm = {by: 'others'};
 
 export const unaryForms: {readonly [F in UnaryName]: UnaryForm} = {
   neg: instruction('f64.neg', 'f64x2.neg'),
@@ -25,36 +28,36 @@ export const unaryForms: {readonly [F in UnaryName]: UnaryForm} = {
   ceil: instruction('f64.ceil', 'f64x2.ceil'),
   truncate: instruction('f64.trunc', 'f64x2.trunc'),
   round: instruction('f64.nearest', 'f64x2.nearest'),
-  exp: call,
-  expm1: call,
-  log: call,
-  log1p: call,
-  sin: call,
-  cos: call,
+  exp: paired,
+  expm1: paired,
+  log: paired,
+  log1p: paired,
+  sin: paired,
+  cos: paired,
   tan: call,
   asin: call,
   acos: call,
   atan: call,
   sinh: call,
   cosh: call,
-  tanh: call,
+  tanh: paired,
   asinh: call,
   acosh: call,
   atanh: call,
   erf: call,
-  sigmoid: composed('exp'),
-  softplus: composed('exp', 'log1p'),
-  sign: composed(),
-  square: composed(),
-  rsqrt: composed(),
-  reciprocal: composed(),
-  relu: composed(),
-  positive: composed(),
-  isNaN: composed(),
-  isInf: composed(),
-  isFinite: composed(),
-  not: composed(),
-  nonzero: composed(),
+  sigmoid: composed,
+  softplus: composed,
+  sign: composed,
+  square: composed,
+  rsqrt: composed,
+  reciprocal: composed,
+  relu: composed,
+  positive: composed,
+  isNaN: composed,
+  isInf: composed,
+  isFinite: composed,
+  not: composed,
+  nonzero: composed,
 };
 
 export type BinaryForm =

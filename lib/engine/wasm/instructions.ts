@@ -61,6 +61,7 @@ export const opcodes = {
   'i64.reinterpret_f64': 0xbd,
   'f64.reinterpret_i64': 0xbf,
   'i32.trunc_sat_f64_s': extended + 0x02,
+  'v128.any_true': simd + 0x53,
   'v128.not': simd + 0x4d,
   'v128.and': simd + 0x4e,
   'v128.andnot': simd + 0x4f,
@@ -79,7 +80,9 @@ export const opcodes = {
   'f64x2.trunc': simd + 0x7a,
   'f64x2.nearest': simd + 0x94,
   'i64x2.shl': simd + 0xcb,
+  'i64x2.shr_u': simd + 0xcd,
   'i64x2.add': simd + 0xce,
+  'i64x2.sub': simd + 0xd1,
   'f64x2.abs': simd + 0xec,
   'f64x2.neg': simd + 0xed,
   'f64x2.sqrt': simd + 0xef,
@@ -89,6 +92,8 @@ export const opcodes = {
   'f64x2.div': simd + 0xf3,
   'f64x2.min': simd + 0xf4,
   'f64x2.max': simd + 0xf5,
+  'f64x2.pmin': simd + 0xf6,
+  'f64x2.pmax': simd + 0xf7,
 } as const;
 
 export type Instruction = keyof typeof opcodes;

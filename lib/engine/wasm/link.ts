@@ -1,9 +1,9 @@
 /**
  * One module from lowered programs: addresses for everything, imports for what JavaScript computes,
- * a function for each program, constants and tables as data.
+ * a function for each program.
  */
 import type {BinaryName, UnaryName} from '../../graph/node.js';
-import type {Body, Defined} from './assembler.js';
+import type {Body, Defined, ValueType} from './assembler.js';
 import {ModuleBuilder} from './assembler.js';
 import {binaryForms, unaryForms} from './functions.js';
 import {visitExpressions} from './fuse.js';
@@ -11,6 +11,8 @@ import type {HostKernel} from './host.js';
 import {hostOps, withoutGraph} from './host.js';
 import type {KernelStep, Lowered} from './lower.js';
 import {ProgramEmitter} from './program.js';
+import type {VectorFunction} from './transcendental.js';
+import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
 import {aligned, placeValues} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
@@ -22,6 +24,9 @@ export interface Layout {
   readonly exports: ReadonlyMap<string, string>;
   readonly calls: readonly (UnaryName | BinaryName)[];
   readonly hostKernels: readonly HostKernel[];
+  /** Constants and tables, by address. They are copied when an instance is made and stay out of the module, so
+   * that a long constant costs no time to generate, and a module's text shows its code alone. */
+  readonly data: readonly {readonly address: number; readonly values: Float64Array | Int32Array}[];
 }
 
 export interface Linked {
@@ -42,9 +47,15 @@ export class Linker {
   private readonly buffers = new Map<string, {address: number; size: number}>();
   private readonly constants = new Map<Float64Array, number>();
   private readonly tables = new Map<Int32Array, number>();
-  private readonly callIndices = new Map<UnaryName | BinaryName, number>();
+  private readonly pairs = new Map<bigint, number>();
+  /** Index of the imported function for those computed by the host. */
+  private readonly imported = new Map<UnaryName | BinaryName, number>();
+  /** Index of the module's own function for those computed two at once. */
+  private readonly own = new Map<UnaryName | BinaryName, number>();
+  private readonly vectorFunctions = new Set<VectorFunction>();
   private readonly hostImports = new Map<KernelStep, {index: number; slot: number}>();
   private readonly hostKernels: HostKernel[] = [];
+  private readonly data: {address: number; values: Float64Array | Int32Array}[] = [];
   private readonly shared: number;
   private end: number;
   private zero: Defined | undefined;
@@ -67,6 +78,7 @@ export class Linker {
     this.room(Math.max(0, ...[...placements.values()].map(placement => placement.size)));
     this.declareImports();
     this.defineHelpers();
+    this.defineVectorFunctions();
     const exports = new Map<string, string>();
     let index = 0;
     for (const [name, lowered] of this.programs) {
@@ -79,13 +91,20 @@ export class Linker {
       this.builder.export(exported, defined.index);
     }
     const pages = Math.ceil(this.end / pageBytes);
-    const calls = [...this.callIndices.keys()];
-    return {bytes: this.builder.finish(pages), layout: {buffers: this.buffers, pages, exports, calls, hostKernels: this.hostKernels}};
+    const calls = [...this.imported.keys()];
+    return {bytes: this.builder.finish(pages), layout: {buffers: this.buffers, pages, exports, calls, hostKernels: this.hostKernels, data: this.data}};
   }
 
   private declareImports(): void {
+    const declare = (fn: UnaryName | BinaryName, parameters: readonly ValueType[]): void => {
+      if (!this.imported.has(fn)) this.imported.set(fn, this.builder.import('math', fn, {parameters, results: ['f64']}));
+    };
     const unary = (fn: UnaryName): void => {
-      if (!this.callIndices.has(fn)) this.callIndices.set(fn, this.builder.import('math', fn, {parameters: ['f64'], results: ['f64']}));
+      if (unaryForms[fn].by === 'call') declare(fn, ['f64']);
+      if (!isVectorFunction(fn)) return;
+      this.vectorFunctions.add(fn);
+      const fallback = fallbacks[fn];
+      if (fallback !== undefined) declare(fallback, ['f64']);
     };
     for (const {steps} of this.programs.values()) {
       for (const step of steps) {
@@ -95,12 +114,18 @@ export class Linker {
           continue;
         }
         visitExpressions(step.built, e => {
-          if (e.kind === 'unary' && unaryForms[e.fn].by === 'call') unary(e.fn);
-          if (e.kind === 'binary' && binaryForms[e.fn].by === 'call' && !this.callIndices.has(e.fn)) {
-            this.callIndices.set(e.fn, this.builder.import('math', e.fn, {parameters: ['f64', 'f64'], results: ['f64']}));
-          }
+          if (e.kind === 'unary') unary(e.fn);
+          if (e.kind === 'binary' && binaryForms[e.fn].by === 'call') declare(e.fn, ['f64', 'f64']);
         });
       }
+    }
+  }
+
+  private defineVectorFunctions(): void {
+    for (const fn of this.vectorFunctions) {
+      const {index, body} = this.builder.define({parameters: ['v128'], results: ['v128']});
+      emitVectorFunction(fn, body, bits => this.pairAddress(bits), this.imported.get(fn));
+      this.own.set(fn, index);
     }
   }
 
@@ -158,7 +183,17 @@ export class Linker {
     let address = this.constants.get(values);
     if (address === undefined) {
       this.constants.set(values, (address = this.room(values.byteLength)));
-      this.builder.data(address, new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+      this.data.push({address, values});
+    }
+    return address;
+  }
+
+  /** A pair of equal doubles, given by their bits. */
+  private pairAddress(bits: bigint): number {
+    let address = this.pairs.get(bits);
+    if (address === undefined) {
+      this.pairs.set(bits, (address = this.room(16)));
+      this.data.push({address, values: new Float64Array(BigUint64Array.of(bits, bits).buffer)});
     }
     return address;
   }
@@ -169,14 +204,14 @@ export class Linker {
     if (address === undefined) {
       const offsets = table.map(position => (position < 0 ? -1 : 8 * position));
       this.tables.set(table, (address = this.room(offsets.byteLength)));
-      this.builder.data(address, new Uint8Array(offsets.buffer));
+      this.data.push({address, values: offsets});
     }
     return address;
   }
 
   callIndex(fn: UnaryName | BinaryName): number {
-    const index = this.callIndices.get(fn);
-    if (index === undefined) throw new Error(`${fn} was not imported`);
+    const index = this.own.get(fn) ?? this.imported.get(fn);
+    if (index === undefined) throw new Error(`${fn} was not declared`);
     return index;
   }
 

@@ -175,6 +175,7 @@ export class PointEmitter {
         const form = unaryForms[e.fn];
         this.number(e.x);
         if (form.by === 'instruction') body.op(...form.scalar);
+        else if (form.by === 'function') body.op('f64x2.splat').call(this.around.call(e.fn)).extractLane(0);
         else body.call(this.around.call(e.fn));
         return;
       }
@@ -313,6 +314,7 @@ export class PointEmitter {
         const form = unaryForms[e.fn];
         this.pair(e.x);
         if (form.by === 'instruction') body.op(...form.vector);
+        else if (form.by === 'function') body.call(this.around.call(e.fn));
         else this.byLanes(() => body.call(this.around.call(e.fn)));
         return;
       }

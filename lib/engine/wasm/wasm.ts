@@ -20,8 +20,6 @@ export interface WasmExecutable extends Executable {
   readonly memory: WebAssembly.Memory;
   /** Byte address of a named buffer, for code that works in the same memory. */
   address(name: string): number;
-  /** The compiled function of a program: calling it is `run(program)` without the look-up. */
-  program(name: string): () => void;
 }
 
 /** A module with no section is enough to know whether modules may be made at all. */
@@ -115,6 +113,10 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
     math: Object.fromEntries(layout.calls.map(fn => [fn, mathFunction(fn)])),
     host: Object.fromEntries(layout.hostKernels.map((kernel, i) => [String(i), bindHostKernel(kernel, memory)])),
   });
+  for (const {address, values} of layout.data) {
+    if (values instanceof Float64Array) new Float64Array(memory.buffer, address, values.length).set(values);
+    else new Int32Array(memory.buffer, address, values.length).set(values);
+  }
   const functions = new Map<string, () => void>();
   for (const [program, name] of layout.exports) {
     const exported = instance.exports[name];

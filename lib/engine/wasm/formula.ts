@@ -1,0 +1,108 @@
+/** Formulas on pairs of doubles, written as they are read: each part is code that pushes its value. */
+import type {Body, Local} from './assembler.js';
+import type {Instruction} from './instructions.js';
+
+/** Pushes a pair of doubles, or of truth masks. */
+export type Part = () => void;
+
+export class Formula {
+  /**
+   * @param pool address of a pair that holds these 64 bits twice. Constants are read from memory: V8
+   * makes a vector constant from two general registers each time, which is dearer than a load.
+   */
+  constructor(readonly body: Body, private readonly pool: (bits: bigint) => number) {}
+
+  constant(value: number): Part {
+    return this.bits(bitsOf(value));
+  }
+
+  bits(value: bigint): Part {
+    return () => this.body.i32(0).memory('v128.load', this.pool(BigInt.asUintN(64, value)));
+  }
+
+  of(local: Local): Part {
+    return () => this.body.get(local);
+  }
+
+  /** Computes a part now, for use several times. */
+  keep(part: Part): Part {
+    const local = this.body.local('v128');
+    part();
+    this.body.set(local);
+    return this.of(local);
+  }
+
+  private apply(instruction: Instruction, ...parts: readonly Part[]): Part {
+    return () => {
+      for (const part of parts) part();
+      this.body.op(instruction);
+    };
+  }
+
+  add = (a: Part, b: Part): Part => this.apply('f64x2.add', a, b);
+  sub = (a: Part, b: Part): Part => this.apply('f64x2.sub', a, b);
+  mul = (a: Part, b: Part): Part => this.apply('f64x2.mul', a, b);
+  div = (a: Part, b: Part): Part => this.apply('f64x2.div', a, b);
+  /** b < a ? b : a, so a where that is not a number; one machine instruction, unlike min. */
+  min = (a: Part, b: Part): Part => this.apply('f64x2.pmin', a, b);
+  /** a < b ? b : a. */
+  max = (a: Part, b: Part): Part => this.apply('f64x2.pmax', a, b);
+  abs = (a: Part): Part => this.apply('f64x2.abs', a);
+  neg = (a: Part): Part => this.apply('f64x2.neg', a);
+  nearest = (a: Part): Part => this.apply('f64x2.nearest', a);
+  floor = (a: Part): Part => this.apply('f64x2.floor', a);
+  less = (a: Part, b: Part): Part => this.apply('f64x2.lt', a, b);
+  equal = (a: Part, b: Part): Part => this.apply('f64x2.eq', a, b);
+  notLess = (a: Part, b: Part): Part => this.apply('f64x2.ge', a, b);
+  and = (a: Part, b: Part): Part => this.apply('v128.and', a, b);
+  not = (a: Part): Part => this.apply('v128.not', a);
+  or = (a: Part, b: Part): Part => this.apply('v128.or', a, b);
+  xor = (a: Part, b: Part): Part => this.apply('v128.xor', a, b);
+  addBits = (a: Part, b: Part): Part => this.apply('i64x2.add', a, b);
+  subBits = (a: Part, b: Part): Part => this.apply('i64x2.sub', a, b);
+  /** Where the mask's bits are set the first, else the second. */
+  choose = (mask: Part, a: Part, b: Part): Part => this.apply('v128.bitselect', a, b, mask);
+
+  shiftLeft(a: Part, by: number): Part {
+    return () => {
+      a();
+      this.body.i32(by).op('i64x2.shl');
+    };
+  }
+
+  /** Zeros come in from the left. */
+  shiftRight(a: Part, by: number): Part {
+    return () => {
+      a();
+      this.body.i32(by).op('i64x2.shr_u');
+    };
+  }
+
+  /** One part where the mask has any bit set, else the other. */
+  whereAny(mask: Part, then: Part, otherwise: Part): Part {
+    const result = this.body.local('v128');
+    mask();
+    this.body.op('v128.any_true').if(() => {
+      then();
+      this.body.set(result);
+    }, () => {
+      otherwise();
+      this.body.set(result);
+    });
+    return this.of(result);
+  }
+
+  /** c₀ + x(c₁ + x(c₂ + …)). */
+  polynomial(x: Part, coefficients: readonly number[]): Part {
+    const [first, ...rest] = coefficients;
+    if (rest.length === 0) return this.constant(first);
+    return this.add(this.constant(first), this.mul(x, this.polynomial(x, rest)));
+  }
+}
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+function bitsOf(value: number): bigint {
+  scratch.setFloat64(0, value);
+  return scratch.getBigUint64(0);
+}

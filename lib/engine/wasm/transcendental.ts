@@ -1,0 +1,233 @@
+/**
+ * exp, expm1, log, log1p, tanh, sin and cos of two numbers at once. The methods and coefficients are
+ * fdlibm's (Sun Microsystems, 1993: e_exp, s_expm1, e_log, s_log1p, s_tanh, k_sin, k_cos), which V8's
+ * Math has too, without branches: both sides of a choice are computed and one is taken. A pair takes
+ * less time than one call of Math. Largest errors measured against mpmath with 160 bits, 40,000 points
+ * a range, in units in the last place (V8's own in brackets): exp 1.11 (1.11), expm1 0.96 (1.01),
+ * log 0.79 (0.78), log1p 0.76 (0.76), tanh 2.23 (2.11), sin 0.75 (0.79), cos 0.73 (0.80).
+ */
+import type {Body} from './assembler.js';
+import type {Part} from './formula.js';
+import {Formula} from './formula.js';
+
+export const vectorFunctions = ['exp', 'expm1', 'log', 'log1p', 'tanh', 'sin', 'cos'] as const;
+export type VectorFunction = (typeof vectorFunctions)[number];
+
+export function isVectorFunction(fn: string): fn is VectorFunction {
+  return (vectorFunctions as readonly string[]).includes(fn);
+}
+
+/** Functions of the host that a vector function falls back on. */
+export const fallbacks: {readonly [F in VectorFunction]?: F} = {sin: 'sin', cos: 'cos'};
+
+/** ln 2 in two parts: k·high is exact for |k| < 2¹¹. */
+const ln2High = 6.93147180369123816490e-1;
+const ln2Low = 1.90821492927058770002e-10;
+const log2e = 1.44269504088896338700;
+/** 1.5·2⁵²: a whole number added to it stands in the lowest bits of the sum. */
+const shifter = 6755399441055744;
+const shifterBits = 0x4338000000000000n;
+const exponentBias = 1023;
+
+/** Writes the body of a function of a pair of numbers; `fallback` is the index of the host's function. */
+export function emitVectorFunction(fn: VectorFunction, body: Body, pool: (bits: bigint) => number, fallback: number | undefined): void {
+  const f = new Formula(body, pool);
+  const x = f.of(body.parameter(0));
+  switch (fn) {
+    case 'exp':
+      exponential(f, x)();
+      return;
+    case 'expm1':
+      exponentialLessOne(f, x)();
+      return;
+    case 'tanh':
+      hyperbolicTangent(f, x)();
+      return;
+    case 'log':
+      logarithm(f, x)();
+      return;
+    case 'log1p':
+      logarithmOfOneMore(f, x)();
+      return;
+    default:
+      trigonometric(fn, f, x, fallback);
+  }
+}
+
+/** 2^k for whole k in −1022 … 1023. */
+function powerOfTwo(f: Formula, k: Part): Part {
+  return f.shiftLeft(f.add(k, f.constant(shifter + exponentBias)), 52);
+}
+
+/** y·2^k for results well within the range of normal numbers: added to y's exponent. */
+function scaled(f: Formula, y: Part, k: Part): Part {
+  return f.addBits(y, f.shiftLeft(f.add(k, f.constant(shifter)), 52));
+}
+
+/** y·2^k in two steps, so that results near the ends of the range are rounded once and overflow is ∞. */
+function scaledTwice(f: Formula, y: Part, k: Part): Part {
+  const half = f.floor(f.mul(k, f.constant(0.5)));
+  return f.mul(f.mul(y, powerOfTwo(f, half)), powerOfTwo(f, f.sub(k, half)));
+}
+
+/** For |x| below this, e^x and its scale factors are normal numbers. */
+const normalExponents = 707;
+
+function exponential(f: Formula, given: Part): Part {
+  // Beyond these the result is ∞ or 0 anyway; NaN passes through.
+  const x = f.keep(f.max(f.min(given, f.constant(710)), f.constant(-746)));
+  const k = f.keep(f.nearest(f.mul(x, f.constant(log2e))));
+  const high = f.keep(f.sub(x, f.mul(k, f.constant(ln2High))));
+  const low = f.keep(f.mul(k, f.constant(ln2Low)));
+  const r = f.keep(f.sub(high, low));
+  const t = f.keep(f.mul(r, r));
+  const c = f.keep(f.sub(r, f.mul(t, f.polynomial(t, [
+    1.66666666666666019037e-1, -2.77777777770155933842e-3, 6.61375632143793436117e-5, -1.65339022054652515390e-6, 4.13813679705723846039e-8,
+  ]))));
+  const y = f.keep(f.sub(f.constant(1), f.sub(f.sub(low, f.div(f.mul(r, c), f.sub(f.constant(2), c))), high)));
+  const farOut = f.not(f.less(f.abs(x), f.constant(normalExponents)));
+  return f.whereAny(farOut, scaledTwice(f, y, k), scaled(f, y, k));
+}
+
+function exponentialLessOne(f: Formula, given: Part): Part {
+  // Below −60 the result is −1 to the last bit.
+  const x = f.keep(f.max(f.min(given, f.constant(710)), f.constant(-60)));
+  const {k, y} = lessOne(f, x);
+  const farOut = f.not(f.less(x, f.constant(normalExponents)));
+  // Numbers below 2⁻⁵⁴ are their own e^x − 1, as is −0.
+  const tiny = f.less(f.abs(x), f.constant(2 ** -54));
+  return f.choose(tiny, x, f.whereAny(farOut, scaledTwice(f, y, k), f.mul(y, powerOfTwo(f, k))));
+}
+
+/** e^x − 1 = 2^k y. */
+function lessOne(f: Formula, x: Part): {k: Part; y: Part} {
+  const k = f.keep(f.nearest(f.mul(x, f.constant(log2e))));
+  const high = f.keep(f.sub(x, f.mul(k, f.constant(ln2High))));
+  const low = f.keep(f.mul(k, f.constant(ln2Low)));
+  const r = f.keep(f.sub(high, low));
+  const c = f.keep(f.sub(f.sub(high, r), low));
+  const halfR = f.keep(f.mul(r, f.constant(0.5)));
+  const z = f.keep(f.mul(r, halfR));
+  const r1 = f.keep(f.polynomial(z, [
+    1, -3.33333333333331316428e-2, 1.58730158725481460165e-3, -7.93650757867487942473e-5, 4.00821782732936239552e-6, -2.01099218183624371326e-7,
+  ]));
+  const t = f.keep(f.sub(f.constant(3), f.mul(r1, halfR)));
+  const e = f.keep(f.mul(z, f.div(f.sub(r1, t), f.sub(f.constant(6), f.mul(r, t)))));
+  const correction = f.keep(f.sub(f.sub(f.mul(r, f.sub(e, c)), c), z));
+  // e^x − 1 = 2^k ((1 − 2^−k) + r − correction); at k = 1024 the factor 2^−k is far below 1's last bit.
+  const lessPower = f.keep(f.sub(f.constant(1), powerOfTwo(f, f.neg(f.min(k, f.constant(1000))))));
+  const sum = f.keep(f.add(lessPower, r));
+  // What rounding took from the sum goes with the correction.
+  const lost = f.sub(r, f.sub(sum, lessPower));
+  return {k, y: f.keep(f.add(sum, f.sub(lost, correction)))};
+}
+
+function hyperbolicTangent(f: Formula, x: Part): Part {
+  // From 22 on, 1 − 2/(e^2x + 1) is 1 to the last bit.
+  const a = f.keep(f.min(f.abs(x), f.constant(22)));
+  const large = f.keep(f.notLess(a, f.constant(1)));
+  const {k, y} = lessOne(f, f.keep(f.mul(a, f.choose(large, f.constant(2), f.constant(-2)))));
+  const t = f.keep(f.mul(y, powerOfTwo(f, k)));
+  const quotient = f.keep(f.div(f.choose(large, f.constant(2), f.neg(t)), f.add(t, f.constant(2))));
+  const positive = f.choose(large, f.sub(f.constant(1), quotient), quotient);
+  return f.or(f.abs(positive), f.and(x, f.bits(-(1n << 63n))));
+}
+
+/** Reduction of a positive finite normal number to 2^k (1 + r), √½ ≤ 1 + r < √2. */
+function reduced(f: Formula, x: Part): {k: Part; r: Part} {
+  const rootHalf = 0x3fe6a09e667f3bcdn;
+  const one = 0x3ff0000000000000n;
+  const biased = f.keep(f.shiftRight(f.subBits(x, f.bits(rootHalf - one)), 52));
+  const k = f.keep(f.sub(f.addBits(biased, f.bits(shifterBits)), f.constant(shifter + exponentBias)));
+  const r = f.keep(f.sub(f.addBits(f.subBits(x, f.shiftLeft(biased, 52)), f.bits(one)), f.constant(1)));
+  return {k, r};
+}
+
+/** log(2^k (1 + r)) with a small number added. */
+function logarithmOf(f: Formula, k: Part, r: Part, added: Part | undefined): Part {
+  const s = f.keep(f.div(r, f.add(f.constant(2), r)));
+  const z = f.keep(f.mul(s, s));
+  const tail = f.mul(z, f.polynomial(z, [
+    6.666666666666735130e-1, 3.999999999940941908e-1, 2.857142874366239149e-1, 2.222219843214978396e-1,
+    1.818357216161805012e-1, 1.531383769920937332e-1, 1.479819860511658591e-1,
+  ]));
+  const half = f.keep(f.mul(f.constant(0.5), f.mul(r, r)));
+  const low = f.mul(k, f.constant(ln2Low));
+  const inner = f.add(f.mul(s, f.add(half, tail)), added === undefined ? low : f.add(low, added));
+  return f.sub(f.mul(k, f.constant(ln2High)), f.sub(f.sub(half, inner), r));
+}
+
+/** The limits of a logarithm where its argument is zero, negative, infinite or not a number. */
+function atEnds(f: Formula, argument: Part, value: Part): Part {
+  const finite = f.choose(f.equal(argument, f.constant(Infinity)), f.constant(Infinity), value);
+  const positive = f.choose(f.equal(argument, f.constant(0)), f.constant(-Infinity), finite);
+  return f.choose(f.notLess(argument, f.constant(0)), positive, f.constant(NaN));
+}
+
+function logarithm(f: Formula, x: Part): Part {
+  // Numbers too small to be normal are scaled by 2⁵⁴ first.
+  const small = f.keep(f.less(x, f.constant(2.2250738585072014e-308)));
+  const normal = f.keep(f.choose(small, f.mul(x, f.constant(2 ** 54)), x));
+  const {k, r} = reduced(f, normal);
+  const exponent = f.keep(f.sub(k, f.and(small, f.constant(54))));
+  return atEnds(f, x, logarithmOf(f, exponent, r, undefined));
+}
+
+function logarithmOfOneMore(f: Formula, x: Part): Part {
+  const u = f.keep(f.add(x, f.constant(1)));
+  const {k, r} = reduced(f, u);
+  // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
+  const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
+  const value = logarithmOf(f, k, r, f.keep(f.div(lost, u)));
+  const tiny = f.less(f.abs(x), f.constant(2 ** -54));
+  return f.choose(tiny, x, atEnds(f, u, value));
+}
+
+/** π/2 in three parts of 33 bits and what is left (fdlibm's e_rem_pio2). */
+const quarterTurn = {first: 1.57079632673412561417, second: 6.07710050630396597660e-11, rest: 2.02226624879595063154e-21};
+/** Multiples of the first part are exact up to here; the host's function takes the few larger arguments. */
+const largestAngle = 2 ** 19;
+
+function trigonometric(fn: 'sin' | 'cos', f: Formula, x: Part, fallback: number | undefined): void {
+  if (fallback === undefined) throw new Error(`${fn} needs the host's`);
+  const {body} = f;
+  const host = (): void => {
+    x();
+    body.extractLane(0).call(fallback).op('f64x2.splat');
+    x();
+    body.extractLane(1).call(fallback).replaceLane(1);
+  };
+  // Also for NaN and ∞, which are not less.
+  const beyond = f.not(f.less(f.abs(x), f.constant(largestAngle)));
+  f.whereAny(beyond, host, () => turned(fn, f, x)())();
+}
+
+function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
+  const turns = f.keep(f.add(f.mul(x, f.constant(2 / Math.PI)), f.constant(shifter)));
+  const n = f.keep(f.sub(turns, f.constant(shifter)));
+  const first = f.keep(f.sub(x, f.mul(n, f.constant(quarterTurn.first))));
+  const second = f.keep(f.mul(n, f.constant(quarterTurn.second)));
+  const high = f.keep(f.sub(first, second));
+  const correction = f.keep(f.sub(f.mul(n, f.constant(quarterTurn.rest)), f.sub(f.sub(first, high), second)));
+  const y = f.keep(f.sub(high, correction));
+  const tail = f.keep(f.sub(f.sub(high, y), correction));
+  const z = f.keep(f.mul(y, y));
+
+  const v = f.keep(f.mul(z, y));
+  const sine = f.keep(f.sub(y, f.sub(f.sub(f.mul(z, f.sub(f.mul(f.constant(0.5), tail), f.mul(v, f.polynomial(z, [
+    8.33333333332248946124e-3, -1.98412698298579493134e-4, 2.75573137070700676789e-6, -2.50507602534068634195e-8, 1.58969099521155010221e-10,
+  ])))), tail), f.mul(v, f.constant(-1.66666666666666324348e-1)))));
+
+  const half = f.keep(f.mul(z, f.constant(0.5)));
+  const w = f.keep(f.sub(f.constant(1), half));
+  const higher = f.mul(z, f.polynomial(z, [
+    4.16666666666666019037e-2, -1.38888888888741095749e-3, 2.48015872894767294178e-5, -2.75573143513906633035e-7, 2.08757232129817482790e-9, -1.13596475577881948265e-11,
+  ]));
+  const cosine = f.keep(f.add(w, f.add(f.sub(f.sub(f.constant(1), w), half), f.sub(f.mul(z, higher), f.mul(y, tail)))));
+
+  // The count of quarter turns, in the lowest bits: odd ones exchange sine and cosine, every two change the sign.
+  const quarter = fn === 'sin' ? turns : f.keep(f.addBits(turns, f.bits(1n)));
+  const odd = f.subBits(f.bits(0n), f.and(quarter, f.bits(1n)));
+  const sign = f.and(f.shiftLeft(quarter, 62), f.bits(-(1n << 63n)));
+  return f.xor(f.choose(odd, cosine, sine), sign);
+}
