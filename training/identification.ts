@@ -38,7 +38,7 @@ export interface Identification {
   report(path: string, details?: ReportDetails): Promise<void>;
 }
 
-/** What a report says beside what the fit knows. */
+/** What a report says beside what the fit knows: titles take the place of the usual ones, notes, statistics and warnings follow them. */
 export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits'>> {
   /** Units, descriptions, references: by parameter, 'k' or 'k[0]'. */
   readonly parameters?: {readonly [label: string]: Partial<ReportParameter>};
@@ -99,7 +99,7 @@ function byName(flat: Float64Array, parameters: Parameters): {[name: string]: nu
 }
 
 function reportOf({scheme, dt}: Judged, fit: Fit, found: LeastSquaresResult, {uncertainty: judged, correlation, warnings}: Identification, fits: readonly FittedSeries[], milliseconds: number): Report {
-  const {history, evaluations, cost, message} = found;
+  const {history, evaluations, message} = found;
   return {
     title: 'Identified parameters',
     parameters: reportParameters(fit, found, judged),
@@ -113,7 +113,6 @@ function reportOf({scheme, dt}: Judged, fit: Fit, found: LeastSquaresResult, {un
       {name: 'time step', value: dt},
       {name: 'iterations', value: history.length - 1},
       {name: 'simulations that failed', value: evaluations.failed},
-      {name: 'half the weighted sum of squares', value: cost},
       {name: 'variance of a weighted residual', value: judged.variance},
       {name: 'time taken', value: Number((milliseconds / 1000).toPrecision(2)), unit: 's'},
     ].filter(({name, value}) => name !== 'simulations that failed' || value !== 0),
@@ -133,8 +132,15 @@ function reportParameters({space, parameters}: Fit, {x}: LeastSquaresResult, {st
   return [...space.labels.map((name, i) => ({name, estimate: natural[i], standardError: errors[i], interval: [low[i], high[i]] as const})), ...fixed];
 }
 
-function detailed(report: Report, {parameters = {}, fits = {}, ...rest}: ReportDetails): Report {
-  return {...report, ...rest, parameters: merged(report.parameters, parameters, 'parameter'), fits: merged(report.fits, fits, 'series')};
+function detailed(report: Report, {parameters = {}, fits = {}, notes = [], statistics = [], warnings = [], ...rest}: ReportDetails): Report {
+  return {
+    ...report, ...rest,
+    parameters: merged(report.parameters, parameters, 'parameter'),
+    fits: merged(report.fits, fits, 'series'),
+    statistics: [...report.statistics ?? [], ...statistics],
+    warnings: [...report.warnings ?? [], ...warnings],
+    notes: [...report.notes ?? [], ...notes],
+  };
 }
 
 /** @throws OptionError where details are given for something that is not there */

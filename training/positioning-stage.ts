@@ -9,13 +9,14 @@ import {pathToFileURL} from 'node:url';
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import type {Observe} from '../lib/index.js';
-import {implicitMidpoint, mechanics, OptionError, simulate} from '../lib/index.js';
+import {DataError, implicitMidpoint, mechanics, OptionError, simulate} from '../lib/index.js';
 import type {ReportDetails} from './identification.js';
 import type {Identification, IdentificationProblem} from './identify.js';
 import {identify} from './identify.js';
 import {errorText, fixedText, measuredText, numberText} from './number-text.js';
 import {free, positive} from './parameters.js';
 import {progress} from './progress.js';
+import {commonStep} from './sampling.js';
 import {signal} from './signal.js';
 import {noisy, positioningNoise, positioningReference} from './synthetic.js';
 import {readTable} from './table.js';
@@ -95,9 +96,10 @@ const observe: Observe = at => tf.stack([tf.gather(at.q, 0), voltage(at)]);
 
 const scheme = implicitMidpoint();
 
-/** One step a sample. */
+/** One step a sample, also where some samples are missing. */
 function sampleInterval(t: Float64Array): number {
-  return (t[t.length - 1] - t[0]) / (t.length - 1);
+  const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
+  return commonStep(t, t[0], mean) ?? mean;
 }
 
 /** A measured stage starts where it was measured, at the velocity that the first voltage implies. */
@@ -111,7 +113,7 @@ function follow(t: Float64Array, reference: Float64Array, start: Start, params: 
   const input = signal(t, reference);
   const driven = (at: At): At => ({...at, params: {...at.params, reference: input.at(at.t)}});
   const system = mechanics({mass: stage.mass, forces: at => stage.forces[0](driven(at as At))});
-  const path = simulate(system, start, {scheme, dt: sampleInterval(t), steps: t.length - 1, params, observe: at => observe(driven(at))});
+  const path = simulate(system, start, {scheme, dt: sampleInterval(t), t1: t[t.length - 1], saveAt: Array.from(t), params, observe: at => observe(driven(at))});
   const observed = path.values('observed');
   path.dispose();
   return {position: observed.filter((_, i) => i % 2 === 0), voltage: observed.filter((_, i) => i % 2 === 1)};
@@ -135,6 +137,8 @@ export function syntheticRecord({seed = defaultSeed, seconds = 10, truth = publi
 export async function measuredRecord(path: string): Promise<StageRecord> {
   const table = await readTable(path);
   const [t, reference, position, volts] = ['t_s', 'qg_ref_m', 'qm_meas_m', 'vir_V'].map(name => table.column(name));
+  const back = t.findIndex((time, i) => i > 0 && !(time > t[i - 1]));
+  if (back >= 0) throw new DataError('time-order', `${path}, column 't_s': time does not go on in row ${back + 1} of the data, from ${t[back - 1]} to ${t[back]}. Sort the rows, and remove repeated ones.`, {file: path, column: 't_s', row: back + 1});
   return {
     title: `A positioning stage, measured (${path.split(/[\\/]/).pop()})`,
     t, reference, position, voltage: volts, start: measuredStart(t, reference, position, volts),
@@ -183,7 +187,7 @@ function printParameters({known, knownAs}: StageRecord, {estimate, standardError
     ['', 'estimate', 'std. error', knownAs, 'difference', ''],
     ...Object.entries(quantities).map(([name, {unit}]) => {
       const [value, error] = [estimate[name] as number, standardError[name] as number];
-      const difference = fixedText(100 * (value / known[name] - 1), 2);
+      const difference = fixedText((100 * (value - known[name])) / Math.abs(known[name]), 2);
       return [name, measuredText(value, error), errorText(error), numberText(known[name], 7), `${difference.startsWith('−') ? '' : '+'}${difference} %`, unit];
     }),
   ]);

@@ -166,7 +166,7 @@ function parameterRow(
 function comparison(estimate: number, error: number, reference: number): string[] {
   const difference = estimate - reference;
   return [
-    numberText(reference, 6),
+    numberText(reference, 7),
     reference === 0 ? numberText(difference, 2) : `${difference < 0 ? '−' : '+'}${percent(Math.abs(difference / reference))}`,
     error > 0 && Number.isFinite(error) ? fixedText(difference / error, 1) : '',
   ];
