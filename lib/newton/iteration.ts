@@ -15,6 +15,7 @@
  */
 import {SingularMatrixError, StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
+import type {Moving} from './noise.js';
 import {ResidualNoise} from './noise.js';
 import type {Newton} from './options.js';
 import type {Trial} from './step-length.js';
@@ -23,6 +24,8 @@ import type {Trial} from './step-length.js';
 export interface NonlinearSystem {
   readonly z: Float64Array;
   readonly residual: Float64Array;
+  /** What the residual is computed from beside z: its rounding shows there too. */
+  readonly data?: Float64Array;
   evaluateResidual(): void;
   /** The residual of the first iteration, where the guess asks for one of its own. */
   readonly evaluateFirstResidual?: () => void;
@@ -93,6 +96,7 @@ export class NewtonIteration {
   private readonly norms: Float64Array;
   private recorded = 0;
   private readonly noise: ResidualNoise;
+  private readonly moving: readonly Moving[];
   private factored: Factor | undefined;
   /** The factor belongs to the present z. */
   private fresh = false;
@@ -113,6 +117,7 @@ export class NewtonIteration {
     this.rowScale = new Float64Array(n);
     this.norms = new Float64Array((options.iterations ?? options.maxIterations) + 2);
     this.noise = new ResidualNoise(n);
+    this.moving = [{values: system.z, least: this.weights}, ...(system.data === undefined ? [] : [{values: system.data}])];
     this.relative = Math.max(options.tolerance.relative, 4 * system.epsilon);
     this.trial = (s: number): number => {
       const {base, delta} = this;
@@ -185,7 +190,7 @@ export class NewtonIteration {
       if (truncated && done === budget) return allFinite(system.z) ? 'converged' : 'not-finite';
       if (length === 0 || !allFinite(system.residual)) {
         this.weigh();
-        if (length === 0 && (truncated || this.atRoundoff(largestRatio(this.delta, this.weights)))) return 'converged';
+        if (length === 0 && (truncated || this.atRoundoff(this.delta))) return 'converged';
         if (this.fresh) return length === 0 ? 'newton-diverged' : 'not-finite';
         this.retreat();
         continue;
@@ -200,11 +205,11 @@ export class NewtonIteration {
       const renewed = system.matrixFree && options.jacobian === 'fresh';
       this.solve(renewed ? this.refactor(false) : factor, this.next);
       const left = largestRatio(this.next, this.weights);
-      // Of a damped step, or one from a chosen force, the rate is not known: as if it halved.
-      const rate = first || length < 1 ? stagnation : left === 0 ? 0 : left / size;
+      // Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse.
+      const rate = length < 1 ? stagnation : left === 0 ? 0 : left / size;
       if (!truncated) {
         if (this.accepts(rate, left)) return this.finish(observe);
-        if (this.fresh && rate > stagnation && this.atRoundoff(left)) return 'converged';
+        if (this.fresh && rate > stagnation && this.atRoundoff(this.next)) return 'converged';
         if (!this.fresh && rate >= 1) {
           this.retreat();
           continue;
@@ -267,23 +272,29 @@ export class NewtonIteration {
     this.discard();
   }
 
-  /** z − sΔ with the strategy's s. A correction that no residual is compared with is taken whole. */
+  /**
+   * z − sΔ with the strategy's s. Taken whole are a correction from a chosen force, which no residual can
+   * be compared with, and one within the tolerance, where a search would only find rounding.
+   */
   private advance(first: boolean, last: boolean, observe?: IterationObserver): number {
     const {options, system, delta, base} = this;
     const {z} = system;
     base.set(z);
     let length = 1;
-    if (first || options.step.name === 'full') {
+    if (first || options.step.name === 'full' || this.withinTolerance()) {
       for (let i = 0; i < z.length; i++) z[i] -= delta[i];
       if (!last) this.evaluateResidual();
     } else {
-      const size = norm(delta);
       // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
-      if (size === 0) this.trial(0);
-      else length = options.step.choose(this.trial, 0.5, size, Math.max(norm(base), z.length), smallestLength(base, delta, system.epsilon));
+      length = options.step.choose(this.trial, 0.5, norm(delta), Math.max(norm(base), z.length), smallestLength(base, delta, system.epsilon));
     }
     observe?.(base, delta, length, first);
     return length;
+  }
+
+  private withinTolerance(): boolean {
+    this.weigh();
+    return largestRatio(this.delta, this.weights) <= 1;
   }
 
   private refactor(first: boolean): Factor {
@@ -332,12 +343,15 @@ export class NewtonIteration {
 
   /**
    * The residual is no larger than the rounding in it, as far as the tolerances just weighed see it.
-   * @param left the correction that it still asks for, in tolerances
+   * @param left the correction that it still asks for
    */
-  private atRoundoff(left: number): boolean {
-    const {system, noise, rowScale, weights} = this;
-    if (!(left * this.relative <= coarsest)) return false;
-    noise.measure(system.z, system.residual, weights, this.evaluate);
+  private atRoundoff(left: Float64Array): boolean {
+    const {system, noise, rowScale} = this;
+    const {absolute, relative} = this.options.tolerance;
+    // Of the whole: a component that passes through zero has no digits of its own, nor has a state of rest.
+    if (!(largest(left) <= coarsest * (largest(system.z) + absolute / relative))) return false;
+    // √ε of every number: rounded anew wherever it enters, and the residual still smooth.
+    noise.measure(this.moving, system.residual, Math.sqrt(system.epsilon), this.evaluate);
     let floor = 0;
     let worst = 0;
     for (let i = 0; i < rowScale.length; i++) {
@@ -369,6 +383,13 @@ function largestRatio(x: Float64Array, unit: Float64Array): number {
     else if (Number.isNaN(ratio)) return Infinity;
   }
   return worst;
+}
+
+/** max |xᵢ|, NaN where one is. */
+function largest(x: Float64Array): number {
+  let most = 0;
+  for (let i = 0; i < x.length; i++) most = Math.max(most, Math.abs(x[i]));
+  return most;
 }
 
 /** The s below which z − sΔ is z. */

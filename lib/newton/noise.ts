@@ -12,10 +12,15 @@ const points = 6;
 /** γ₃ = (3!)²/6!: the expected square of a third difference of independent noise is σ²/γ₃. */
 const gamma3 = 1 / 20;
 
+/** Numbers that move along the line, by about `share` of themselves and at least by `least` from point to point. */
+export interface Moving {
+  readonly values: Float64Array;
+  readonly least?: Float64Array;
+}
+
 export class ResidualNoise {
   /** The noise in every row, after `measure`. */
   readonly rows: Float64Array;
-  private readonly start: Float64Array;
   private readonly kept: Float64Array;
   private readonly last: Float64Array;
   private readonly first: Float64Array;
@@ -23,7 +28,6 @@ export class ResidualNoise {
 
   constructor(n: number) {
     this.rows = new Float64Array(n);
-    this.start = new Float64Array(n);
     this.kept = new Float64Array(n);
     this.last = new Float64Array(n);
     this.first = new Float64Array(n);
@@ -31,18 +35,25 @@ export class ResidualNoise {
   }
 
   /**
-   * @param spacing of the points in each component: a correction that would not matter. Each component
-   *   takes its own share of it, up or down, so that no row sees a rigid motion.
+   * @param spacing of the points, as a share of every number: so far that what is computed from it is
+   *   rounded anew, so near that the residual is smooth. Each number takes its own share of it, up or
+   *   down, so that no row sees a rigid motion.
    */
-  measure(z: Float64Array, residual: Float64Array, spacing: Float64Array, evaluate: () => void): void {
-    const {rows, start, kept, last, first, second} = this;
-    const n = z.length;
-    start.set(z);
+  measure(moving: readonly Moving[], residual: Float64Array, spacing: number, evaluate: () => void): void {
+    const {rows, kept, last, first, second} = this;
+    const n = residual.length;
+    const starts = moving.map(({values}) => values.slice());
     kept.set(residual);
     last.set(residual);
     rows.fill(0);
     for (let k = 1; k < points; k++) {
-      for (let i = 0; i < n; i++) z[i] = start[i] + k * spacing[i] * share(i);
+      moving.forEach(({values, least}, m) => {
+        const start = starts[m];
+        for (let i = 0; i < values.length; i++) {
+          const step = Math.max(spacing * Math.abs(start[i]), least?.[i] ?? 0);
+          values[i] = start[i] + k * step * share(i);
+        }
+      });
       evaluate();
       for (let i = 0; i < n; i++) {
         const d1 = residual[i] - last[i];
@@ -55,7 +66,7 @@ export class ResidualNoise {
       }
     }
     for (let i = 0; i < n; i++) rows[i] = Math.sqrt((gamma3 * rows[i]) / (points - 3));
-    z.set(start);
+    moving.forEach(({values}, m) => values.set(starts[m]));
     residual.set(kept);
   }
 }
