@@ -10,6 +10,7 @@ import type {Prepared} from './prepare.js';
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
   readonly residual: Float64Array;
+  readonly data?: Float64Array;
   readonly epsilon: number;
   readonly matrixFree: boolean;
   readonly evaluateResidual: () => void;
@@ -32,6 +33,7 @@ export class StepSystem implements NonlinearSystem {
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
     this.residual = this.forward.buffer('R');
+    this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
     const {linear} = options.newton;
@@ -40,7 +42,6 @@ export class StepSystem implements NonlinearSystem {
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.free = this.bindProducts(linear, prepared);
   }
-
 
   factor(first: boolean): Factor {
     const special = first && this.evaluateFirstResidual !== undefined;
