@@ -52,7 +52,8 @@ export class Mirror {
         if (columns[p] === i) this.diagonal[i] = p;
       }
     }
-    this.above = Int32Array.from(mirror.keys()).filter((p) => columns[p] > this.row[p]);
+    this.above = new Int32Array((columns.length - this.diagonal.reduce((count, p) => count + (p < 0 ? 0 : 1), 0)) / 2);
+    for (let p = 0, e = 0; p < columns.length; p++) if (columns[p] > this.row[p]) this.above[e++] = p;
     this.below = this.above.map((p) => mirror[p]);
     this.edges = spanningForest(pattern);
     this.edgesBack = this.edges.map((p) => mirror[p]);
@@ -67,9 +68,9 @@ export class Mirror {
     const {row, scaled} = this;
     scale.fill(1);
     if (this.equal(values)) return values;
-    if (!this.spread(values, scale)) return undefined;
+    if (!this.spread(values, scale) || !this.equalScaled(values, scale)) return undefined;
     for (let p = 0; p < scaled.length; p++) scaled[p] = values[p] * scale[row[p]];
-    return this.equal(scaled) ? scaled : undefined;
+    return scaled;
   }
 
   /** D along the forest. A pair of zeros says nothing, one zero of a pair says no. */
@@ -92,22 +93,43 @@ export class Mirror {
     return largest <= WIDEST * smallest;
   }
 
+  /** A is symmetric. */
   private equal(values: Float64Array): boolean {
     const {above, below} = this;
     for (let e = 0; e < above.length; e++) {
-      const one = values[above[e]];
+      const p = above[e];
+      const one = values[p];
       const other = values[below[e]];
-      if (one !== other && !this.same(values, above[e], one, other)) return false;
+      if (one !== other && !same(one, other, this.middle(values, p))) return false;
     }
     return true;
   }
 
-  private same(values: Float64Array, p: number, one: number, other: number): boolean {
+  /** D A is; it is not formed for this, since most matrices that are not symmetric show it early. */
+  private equalScaled(values: Float64Array, scale: Float64Array): boolean {
+    const {above, below, row} = this;
+    const {columns} = this.pattern;
+    for (let e = 0; e < above.length; e++) {
+      const p = above[e];
+      const di = scale[row[p]];
+      const dj = scale[columns[p]];
+      const one = values[p] * di;
+      const other = values[below[e]] * dj;
+      if (one !== other && !same(one, other, this.middle(values, p) * Math.abs(di * dj))) return false;
+    }
+    return true;
+  }
+
+  /** |a_ii a_jj| of the entry (i, j) at p. */
+  private middle(values: Float64Array, p: number): number {
     const a = this.diagonal[this.row[p]];
     const b = this.diagonal[this.pattern.columns[p]];
-    const middle = a < 0 || b < 0 ? 0 : Math.abs(values[a] * values[b]);
-    return (one - other) ** 2 <= SAME ** 2 * Math.max(one * one, other * other, middle);
+    return a < 0 || b < 0 ? 0 : Math.abs(values[a] * values[b]);
   }
+}
+
+function same(one: number, other: number, middle: number): boolean {
+  return (one - other) ** 2 <= SAME ** 2 * Math.max(one * one, other * other, middle);
 }
 
 /** Entries (i, j) through which a breadth-first search of the graph finds j from i. */
