@@ -53,7 +53,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   compiled.compileTime = 0;
   return {
     system, options: read, engine, traced, compiled, shape, initial: values, leaves, parameterValues: readParameters(traced, leaves), given: flatten(values),
-    t0: read.grid.t0, linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
+    t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
   };
 }
 

@@ -12,6 +12,8 @@ export interface StepContext {
   /** The user's initial blocks, flat: q and v, or y. */
   readonly given: Float64Array;
   readonly t0: number;
+  /** Length of the first step, which what a scheme carries may depend on. */
+  readonly h0: number;
   readonly linear: LinearSolver;
 }
 
@@ -25,4 +27,5 @@ export function loadStart(executable: Executable, context: StepContext): void {
   loadParameters(executable, context);
   executable.find('given')?.set(context.given);
   executable.find('t')?.fill(context.t0);
+  executable.find('h')?.fill(context.h0);
 }

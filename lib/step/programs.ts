@@ -78,12 +78,12 @@ function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
   return {n: rows, rowPointers: pointers, columns: indices, symmetric: false, dense: indices.length === rows * rows};
 }
 
-/** start: given, t → x, mass. */
+/** start: given, t, h → x, mass. */
 export function startPrograms({start}: TracedStep): Programs {
   return {start: graphOf({x: start.x, mass: start.mass})};
 }
 
-/** The cotangent of the start: given, t, xBar → givenBar, pBar.i. */
+/** The cotangent of the start: given, t, h, xBar → givenBar, pBar.i. */
 export function startPullPrograms(step: TracedStep): Programs {
   const xBar = input('xBar', step.start.x.shape);
   const wrt = [step.start.given, ...step.parameters.map(({node}) => node)];
@@ -91,7 +91,7 @@ export function startPullPrograms(step: TracedStep): Programs {
   return {startPull: graphOf(barOutputs('givenBar', wrt, bars))};
 }
 
-/** The tangent of the start for `count` directions: given, t, dGiven, dp.i → dx. */
+/** The tangent of the start for `count` directions: given, t, h, dGiven, dp.i → dx. */
 export function startPushPrograms(step: TracedStep, count: number): Programs {
   const seeds = directionInputs(step, count, step.start.given, 'dGiven');
   return {startPush: graphOf({dx: pushMany([step.start.x], seeds, count)[0]})};

@@ -157,7 +157,7 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
   const t = input('t', []);
   const h = input('h', []);
 
-  const {start, carried} = traceStart(system, formulation, new Layout(own), list, t);
+  const {start, carried} = traceStart(system, formulation, new Layout(own), list, t, h);
   const state = new Layout([...own, ...carried]);
   const unknown = new Layout(formulation.unknown.map(name => ({name, shape})));
   const x = input('x', [state.size]);
@@ -234,13 +234,13 @@ function defaultGuess(unknown: Layout, x: Blocks): Blocks {
 }
 
 /** The start of a run: carried blocks from q and v, and the mass to be checked. */
-function traceStart(system: System, formulation: Formulation, own: Layout, list: ParameterList, t: Node<'input'>): {start: TracedStart; carried: {name: string; shape: Shape}[]} {
+function traceStart(system: System, formulation: Formulation, own: Layout, list: ParameterList, t: Node<'input'>, h: Node<'input'>): {start: TracedStart; carried: {name: string; shape: Shape}[]} {
   const given = input('given', [own.size]);
   let carried: {name: string; shape: Shape}[] = [];
   const traced = trace(tensors => {
     const equations = equationsOf(system, list.tree(tensors));
     const x = own.split(tensors.given);
-    const at: StepPoint = {...equations, x, t: tensors.t, h: tf.scalar(0)};
+    const at: StepPoint = {...equations, x, t: tensors.t, h: tensors.h};
     const carry = formulation.carry?.(at) ?? {};
     const taken = Object.keys(carry).find(name => own.block(name) !== undefined);
     if (taken !== undefined) throw new OptionError('bad-scheme', `A scheme cannot carry '${taken}': the state has a block of that name.`);
@@ -250,8 +250,8 @@ function traceStart(system: System, formulation: Formulation, own: Layout, list:
       x: whole.join({...x, ...carry}, 'carry'),
       mass: system.kind === 'mechanics' ? equations.massAt(x.q) : undefined,
     });
-  }, [{name: 'given', shape: given.shape}, {name: 't', shape: []}, ...list.traceInputs()]);
-  const nodes = list.adopt(traced, [given, t]);
+  }, [{name: 'given', shape: given.shape}, {name: 't', shape: []}, {name: 'h', shape: []}, ...list.traceInputs()]);
+  const nodes = list.adopt(traced, [given, t, h]);
   const x = nodes.get('x');
   if (x === undefined) throw new Error('the trace of a start gave no state');
   return {start: {given, t, x, mass: nodes.get('mass')}, carried};
