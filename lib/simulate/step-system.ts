@@ -20,7 +20,7 @@ export class StepSystem implements NonlinearSystem {
   private readonly evaluateJacobian: () => void;
   private readonly values: Float64Array;
   private readonly analysis: Analysis;
-  private readonly free?: {readonly factor: Factor & {refresh(): void}; readonly load: () => void};
+  private readonly products?: () => Factor;
   private matrixAtHand = true;
 
   constructor(prepared: Prepared) {
@@ -40,16 +40,14 @@ export class StepSystem implements NonlinearSystem {
     this.analysis = compiled.analysis(linear, solverKey(linear));
     if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
-    if (isMatrixFree(linear)) this.free = this.bindProducts(linear, prepared);
+    if (isMatrixFree(linear)) this.products = this.bindProducts(linear, prepared);
   }
 
   factor(first: boolean): Factor {
     const special = first && this.evaluateFirstResidual !== undefined;
-    if (this.free !== undefined && !special) {
+    if (this.products !== undefined && !special) {
       this.matrixAtHand = false;
-      this.free.load();
-      this.free.factor.refresh();
-      return this.free.factor;
+      return this.products();
     }
     this.matrixAtHand = true;
     if (special) this.forward.run('startJacobian');
@@ -70,7 +68,8 @@ export class StepSystem implements NonlinearSystem {
     return true;
   }
 
-  private bindProducts(solver: MatrixFreeSolver, prepared: Prepared): {factor: Factor & {refresh(): void}; load: () => void} {
+  /** The Krylov factor at the present point, bound when it is first asked for: its diagonal may be refused. */
+  private bindProducts(solver: MatrixFreeSolver, prepared: Prepared): () => Factor {
     const {products} = prepared.compiled;
     loadParameters(products, prepared);
     const direction = products.find('direction');
@@ -84,13 +83,19 @@ export class StepSystem implements NonlinearSystem {
       products.run(program);
       y.set(products.buffer(output));
     };
-    const factor = solver.bind({
+    const operator = {
       n: this.z.length,
       apply: run('apply', 'Jd'),
       applyTransposed: run('applyTransposed', 'JTd'),
-      diagonal: d => this.diagonal(d),
-    });
-    return {factor, load: () => shared.forEach(({to, from}) => to.set(from))};
+      diagonal: (d: Float64Array): void => this.diagonal(d),
+    };
+    let factor: ReturnType<MatrixFreeSolver['bind']> | undefined;
+    return () => {
+      for (const {to, from} of shared) to.set(from);
+      if (factor === undefined) factor = solver.bind(operator);
+      else factor.refresh();
+      return factor;
+    };
   }
 
   private diagonal(d: Float64Array): void {
