@@ -77,7 +77,8 @@ export function checkRecord(record: MeasuredRecord, index: number, compared: {re
 
 /** @throws OptionError where something else than `signal(...)` is given as an input */
 export function requireSignal(value: unknown, name: string): void {
-  if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'function') return;
+  // An array has a function `at`, too.
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && 'at' in value && typeof value.at === 'function' && 't' in value) return;
   throw new OptionError('not-a-signal', `${name} must be made by signal(t, values), for its value at any time is needed.`, {name});
 }
 
