@@ -37,12 +37,13 @@ export interface LoopSurroundings extends Surroundings {
   zero(body: Body, address: number, count: number): void;
 }
 
-export function emitNest(body: Body, nest: Nest, built: Built, around: LoopSurroundings): void {
+/** @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored */
+export function emitNest(body: Body, {nest, built}: {readonly nest: Nest; readonly built: Built}, overwrites: boolean, around: LoopSurroundings): void {
   for (const {node, clear} of nest.roots) {
     const place = around.place(node);
     if (clear && 'address' in place) around.zero(body, place.address, node.size);
   }
-  new NestEmitter(body, nest, built, around).emit();
+  new NestEmitter(body, nest, built, overwrites, around).emit();
 }
 
 function isReduction(root: Root): boolean {
@@ -76,7 +77,10 @@ class NestEmitter {
   /** Axes with a loop around the code being written. */
   private moving = 0;
 
-  constructor(private readonly body: Body, private readonly nest: Nest, private readonly built: Built, private readonly around: LoopSurroundings) {
+  constructor(
+    private readonly body: Body, private readonly nest: Nest, private readonly built: Built,
+    private readonly overwrites: boolean, private readonly around: LoopSurroundings,
+  ) {
     this.vectorAxis = chooseVectorAxis(nest);
     this.at = new PointEmitter(body, around);
     this.at.vectorAxis = this.vectorAxis;
@@ -194,7 +198,20 @@ class NestEmitter {
   private points(piece: Piece, inPairs: boolean): void {
     const results = piece.assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position]));
     this.at.point(results, () => {
-      for (const assignment of piece.assignments) this.assign(assignment, inPairs);
+      if (!this.overwrites) {
+        for (const assignment of piece.assignments) this.assign(assignment, inPairs);
+        return;
+      }
+      const kept = piece.assignments.map(({value}) => {
+        const local = this.body.local(inPairs ? 'v128' : 'f64');
+        this.push(value, inPairs);
+        this.body.set(local);
+        return local;
+      });
+      piece.assignments.forEach((assignment, i) => {
+        this.enter(assignment, inPairs, () => this.body.get(kept[i]));
+        this.body.release(kept[i]);
+      });
     });
   }
 
@@ -204,11 +221,7 @@ class NestEmitter {
   }
 
   private assign(assignment: Assignment, inPairs: boolean): void {
-    const {root, value, target} = assignment;
-    switch (root.combine) {
-      case 'store':
-        this.put(root, target, inPairs, () => this.push(value, inPairs));
-        return;
+    switch (assignment.root.combine) {
       case 'scatter':
         this.scatter(assignment, inPairs);
         return;
@@ -216,16 +229,21 @@ class NestEmitter {
         this.scatterAt(assignment, inPairs);
         return;
       default:
+        this.enter(assignment, inPairs, () => this.push(assignment.value, inPairs));
     }
+  }
+
+  /** Stores the value that `push` leaves on the stack, or takes it into its reduction. */
+  private enter({root, target}: Assignment, inPairs: boolean, push: () => void): void {
     const accumulator = this.accumulators.get(root);
+    // Without one, the root stores, or every axis it would reduce has size 1.
     if (accumulator === undefined) {
-      // Every reduced axis has size 1: nothing to reduce.
-      this.put(root, target, inPairs, () => this.push(value, inPairs));
+      this.put(root, target, inPairs, push);
       return;
     }
     const local = inPairs ? accumulator.pair ?? accumulator.number : accumulator.number;
     this.body.get(local);
-    this.push(value, inPairs);
+    push();
     this.body.op(combination(root, inPairs)).set(local);
   }
 

@@ -3,7 +3,8 @@
  * time and keep nothing there); a value gives its room back after the last step that reads it.
  */
 import type {Node} from '../../graph/node.js';
-import type {Lowered} from './lower.js';
+import {readsInPlace} from './fuse.js';
+import type {Lowered, Step} from './lower.js';
 import {bare} from './view.js';
 
 /** Pairs of doubles are loaded fastest from addresses divisible by their size. */
@@ -64,40 +65,81 @@ export interface Placement {
   readonly direct: ReadonlyMap<Node, string>;
   /** Single numbers kept in locals. */
   readonly locals: ReadonlySet<Node>;
+  /** Loops that write over what they read: at each point, all is read before anything is written. */
+  readonly overwriting: ReadonlySet<Step>;
   /** Bytes of the shared region. */
   readonly size: number;
 }
 
-export function placeValues({graph, steps, addressed}: Lowered): Placement {
-  const inputNames = new Set(graph.inputs.map(node => node.attributes.name));
-  const written = new Set(steps.flatMap(step => step.writes));
-  const locals = new Set<Node>();
-  for (const node of written) if (node.size === 1 && !addressed.has(node)) locals.add(node);
+export function placeValues(lowered: Lowered): Placement {
+  return new Placing(lowered).place();
+}
 
-  // A result goes straight to its output's buffer, unless this program still reads that buffer as an input.
-  const direct = new Map<Node, string>();
-  for (const {name, node} of graph.outputs) {
-    const value = bare(node);
-    if (!inputNames.has(name) && written.has(value) && !direct.has(value) && !locals.has(value)) direct.set(value, name);
+class Placing {
+  private readonly locals = new Set<Node>();
+  private readonly direct = new Map<Node, string>();
+  private readonly offsets = new Map<Node, number>();
+  private readonly overwriting = new Set<Step>();
+  private readonly lastRead = new Map<Node, number>();
+  private readonly firstWrite = new Map<Node, number>();
+
+  constructor(private readonly lowered: Lowered) {
+    const {graph, steps, addressed} = lowered;
+    steps.forEach((step, i) => {
+      for (const node of step.reads) this.lastRead.set(node, i);
+      for (const node of step.writes) {
+        if (!this.firstWrite.has(node)) this.firstWrite.set(node, i);
+        if (node.size === 1 && !addressed.has(node)) this.locals.add(node);
+      }
+    });
+    for (const {node} of graph.outputs) this.lastRead.set(bare(node), steps.length);
   }
 
-  const lastRead = new Map<Node, number>();
-  steps.forEach((step, i) => {
-    for (const node of step.reads) lastRead.set(node, i);
-  });
-  for (const {node} of graph.outputs) lastRead.set(bare(node), steps.length);
+  place(): Placement {
+    for (const {name, node} of this.lowered.graph.outputs) this.placeOutput(name, bare(node));
+    const size = this.placeIntermediates();
+    return {offsets: this.offsets, direct: this.direct, locals: this.locals, overwriting: this.overwriting, size};
+  }
 
-  const region = new Region();
-  const offsets = new Map<Node, number>();
-  const dying: Node[][] = steps.map(() => []);
-  steps.forEach((step, i) => {
-    for (const node of step.writes) {
-      if (locals.has(node) || direct.has(node) || offsets.has(node)) continue;
-      offsets.set(node, region.take(8 * node.size));
-      const last = Math.max(i, lastRead.get(node) ?? i);
-      if (last < steps.length) dying[last].push(node);
+  /** A result goes straight to its output's buffer, unless this program still reads that buffer as an input. */
+  private placeOutput(name: string, value: Node): void {
+    const written = this.firstWrite.get(value);
+    if (written === undefined || this.direct.has(value) || this.locals.has(value)) return;
+    const {graph, steps} = this.lowered;
+    for (const input of graph.inputs) {
+      if (input.attributes.name !== name) continue;
+      const read = this.lastRead.get(input) ?? -1;
+      if (read < written) continue;
+      if (read > written || !this.mayOverwrite(steps[written], value, input)) return;
+      this.overwriting.add(steps[written]);
     }
-    for (const node of dying[i]) region.give(offsets.get(node) ?? 0, 8 * node.size);
-  });
-  return {offsets, direct, locals, size: region.size};
+    this.direct.set(value, name);
+  }
+
+  /** Whether a loop may write one value where another lies that it reads: point by point, and nowhere else. */
+  private mayOverwrite(step: Step, written: Node, read: Node): boolean {
+    return step.kind === 'loop' && step.nest.flat && written.size === read.size
+      && step.nest.roots.every(root => root.node !== written || root.source === written) && readsInPlace(step, new Set([read]));
+  }
+
+  private placeIntermediates(): number {
+    const {steps} = this.lowered;
+    const region = new Region();
+    const dying: Set<Node>[] = steps.map(() => new Set());
+    steps.forEach((step, i) => {
+      for (const node of step.writes) {
+        if (this.locals.has(node) || this.direct.has(node) || this.offsets.has(node)) continue;
+        const overwritten = [...dying[i]].find(value => this.mayOverwrite(step, node, value));
+        if (overwritten !== undefined) {
+          dying[i].delete(overwritten);
+          this.overwriting.add(step);
+        }
+        this.offsets.set(node, this.offsets.get(overwritten ?? node) ?? region.take(8 * node.size));
+        const last = Math.max(i, this.lastRead.get(node) ?? i);
+        if (last < steps.length) dying[last].add(node);
+      }
+      for (const node of dying[i]) region.give(this.offsets.get(node) ?? 0, 8 * node.size);
+    });
+    return region.size;
+  }
 }

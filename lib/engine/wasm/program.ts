@@ -23,7 +23,7 @@ export class ProgramEmitter implements LoopSurroundings {
 
   emit(): void {
     for (const step of this.lowered.steps) {
-      if (step.kind === 'loop') emitNest(this.body, step.nest, step.built, this);
+      if (step.kind === 'loop') emitNest(this.body, step, this.placement.overwriting.has(step), this);
       else this.kernel(step);
     }
     this.outputs();
@@ -102,11 +102,12 @@ export class ProgramEmitter implements LoopSurroundings {
   private outputs(): void {
     const {body, linker} = this;
     const moves: {from: number; to: number; size: number}[] = [];
+    const numbers: {local: Local; to: number}[] = [];
     for (const {name, node} of this.lowered.graph.outputs) {
       const value = bare(node);
       const to = linker.bufferAddress(name);
       const place = this.place(value);
-      if ('local' in place) body.i32(0).get(place.local).memory('f64.store', to);
+      if ('local' in place) numbers.push({local: place.local, to});
       else if (place.address !== to) moves.push({from: place.address, to, size: value.size});
     }
     const overwritten = new Set(moves.map(({to}) => to));
@@ -117,5 +118,6 @@ export class ProgramEmitter implements LoopSurroundings {
       move.from = aside;
     }
     for (const {from, to, size} of moves) linker.emitCopy(body, from, to, size);
+    for (const {local, to} of numbers) body.i32(0).get(local).memory('f64.store', to);
   }
 }
