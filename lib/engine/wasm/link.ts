@@ -77,7 +77,6 @@ export class Linker {
     const placements = new Map([...this.programs].map(([name, lowered]) => [name, placeValues(lowered)]));
     this.room(Math.max(0, ...[...placements.values()].map(placement => placement.size)));
     this.declareImports();
-    this.defineHelpers();
     this.defineVectorFunctions();
     const exports = new Map<string, string>();
     let index = 0;
@@ -129,39 +128,18 @@ export class Linker {
     }
   }
 
-  /** zero(address, bytes) and copy(from, to, bytes), in pairs: the room behind an odd double belongs to it. */
-  private defineHelpers(): void {
-    this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []});
-    const {body: zero} = this.zero;
-    const [at, end] = [zero.parameter(0), zero.parameter(1)];
-    zero.block(() => {
-      zero.get(end).op('i32.eqz').branchIf();
-      zero.get(at).get(end).op('i32.add').set(end);
-      zero.loop(() => {
-        zero.get(at).f64x2(0, 0).memory('v128.store', 0);
-        zero.get(at).i32(16).op('i32.add').tee(at).get(end).op('i32.lt_u').branchIf();
-      });
-    });
-    this.copy = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []});
-    const {body: copy} = this.copy;
-    const [from, to, count] = [copy.parameter(0), copy.parameter(1), copy.parameter(2)];
-    copy.block(() => {
-      copy.get(count).op('i32.eqz').branchIf();
-      copy.get(from).get(count).op('i32.add').set(count);
-      copy.loop(() => {
-        copy.get(to).get(from).memory('v128.load', 0).memory('v128.store', 0);
-        copy.get(to).i32(16).op('i32.add').set(to);
-        copy.get(from).i32(16).op('i32.add').tee(from).get(count).op('i32.lt_u').branchIf();
-      });
-    });
-  }
-
+  /** Zeroes doubles, in pairs: the room behind an odd one belongs to it. */
   emitZero(body: Body, address: number, count: number): void {
-    if (this.zero !== undefined) body.i32(address).i32(aligned(8 * count)).call(this.zero.index);
+    if (count === 0) return;
+    if (this.zero === undefined) defineZero((this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []})).body);
+    body.i32(address).i32(aligned(8 * count)).call(this.zero.index);
   }
 
+  /** Copies doubles, in pairs. */
   emitCopy(body: Body, from: number, to: number, count: number): void {
-    if (this.copy !== undefined) body.i32(from).i32(to).i32(aligned(8 * count)).call(this.copy.index);
+    if (count === 0) return;
+    if (this.copy === undefined) defineCopy((this.copy = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []})).body);
+    body.i32(from).i32(to).i32(aligned(8 * count)).call(this.copy.index);
   }
 
   bufferAddress(name: string): number {
@@ -222,4 +200,25 @@ export class Linker {
     this.hostKernels[found.slot] = {node: withoutGraph(step.node), operands, address};
     return found.index;
   }
+}
+
+/** zero(address, bytes) */
+function defineZero(body: Body): void {
+  const [at, end] = [body.parameter(0), body.parameter(1)];
+  body.get(at).get(end).op('i32.add').set(end);
+  body.loop(() => {
+    body.get(at).f64x2(0, 0).memory('v128.store', 0);
+    body.get(at).i32(16).op('i32.add').tee(at).get(end).op('i32.lt_u').branchIf();
+  });
+}
+
+/** copy(from, to, bytes) */
+function defineCopy(body: Body): void {
+  const [from, to, end] = [body.parameter(0), body.parameter(1), body.parameter(2)];
+  body.get(from).get(end).op('i32.add').set(end);
+  body.loop(() => {
+    body.get(to).get(from).memory('v128.load', 0).memory('v128.store', 0);
+    body.get(to).i32(16).op('i32.add').set(to);
+    body.get(from).i32(16).op('i32.add').tee(from).get(end).op('i32.lt_u').branchIf();
+  });
 }

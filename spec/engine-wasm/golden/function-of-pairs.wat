@@ -1,0 +1,153 @@
+(module
+  (type (;0;) (func (param v128) (result v128)))
+  (type (;1;) (func))
+  (import "env" "memory" (memory (;0;) 1 1))
+  (func (;0;) (type 0) (param v128) (result v128)
+    (local v128 v128 v128 v128 v128 v128 v128 v128 v128)
+    (local.set 1
+      (f64x2.pmax
+        (f64x2.pmin
+          (local.get 0)
+          (v128.load offset=112
+            (i32.const 0)))
+        (v128.load offset=128
+          (i32.const 0))))
+    (local.set 2
+      (f64x2.nearest
+        (f64x2.mul
+          (local.get 1)
+          (v128.load offset=144
+            (i32.const 0)))))
+    (local.set 3
+      (f64x2.sub
+        (local.get 1)
+        (f64x2.mul
+          (local.get 2)
+          (v128.load offset=160
+            (i32.const 0)))))
+    (local.set 4
+      (f64x2.mul
+        (local.get 2)
+        (v128.load offset=176
+          (i32.const 0))))
+    (local.set 5
+      (f64x2.sub
+        (local.get 3)
+        (local.get 4)))
+    (local.set 6
+      (f64x2.mul
+        (local.get 5)
+        (local.get 5)))
+    (local.set 7
+      (f64x2.sub
+        (local.get 5)
+        (f64x2.mul
+          (local.get 6)
+          (f64x2.add
+            (v128.load offset=192
+              (i32.const 0))
+            (f64x2.mul
+              (local.get 6)
+              (f64x2.add
+                (v128.load offset=208
+                  (i32.const 0))
+                (f64x2.mul
+                  (local.get 6)
+                  (f64x2.add
+                    (v128.load offset=224
+                      (i32.const 0))
+                    (f64x2.mul
+                      (local.get 6)
+                      (f64x2.add
+                        (v128.load offset=240
+                          (i32.const 0))
+                        (f64x2.mul
+                          (local.get 6)
+                          (v128.load offset=256
+                            (i32.const 0)))))))))))))
+    (local.set 8
+      (f64x2.sub
+        (v128.load offset=272
+          (i32.const 0))
+        (f64x2.sub
+          (f64x2.sub
+            (local.get 4)
+            (f64x2.div
+              (f64x2.mul
+                (local.get 5)
+                (local.get 7))
+              (f64x2.sub
+                (v128.load offset=288
+                  (i32.const 0))
+                (local.get 7))))
+          (local.get 3))))
+    (if  ;; label = @1
+      (v128.any_true
+        (v128.not
+          (f64x2.lt
+            (f64x2.abs
+              (local.get 1))
+            (v128.load offset=304
+              (i32.const 0)))))
+      (then
+        (local.set 9
+          (f64x2.mul
+            (f64x2.mul
+              (local.get 8)
+              (i64x2.shl
+                (f64x2.add
+                  (f64x2.floor
+                    (f64x2.mul
+                      (local.get 2)
+                      (v128.load offset=320
+                        (i32.const 0))))
+                  (v128.load offset=336
+                    (i32.const 0)))
+                (i32.const 52)))
+            (i64x2.shl
+              (f64x2.add
+                (f64x2.sub
+                  (local.get 2)
+                  (f64x2.floor
+                    (f64x2.mul
+                      (local.get 2)
+                      (v128.load offset=320
+                        (i32.const 0)))))
+                (v128.load offset=336
+                  (i32.const 0)))
+              (i32.const 52)))))
+      (else
+        (local.set 9
+          (i64x2.add
+            (local.get 8)
+            (i64x2.shl
+              (f64x2.add
+                (local.get 2)
+                (v128.load offset=352
+                  (i32.const 0)))
+              (i32.const 52))))))
+    (local.get 9))
+  (func (;1;) (export "p0") (type 1)
+    (local i32)
+    (local.set 0
+      (i32.const 0))
+    (loop  ;; label = @1
+      (v128.store offset=64
+        (local.get 0)
+        (call 0
+          (v128.load offset=16
+            (local.get 0))))
+      (br_if 0 (;@1;)
+        (i32.lt_u
+          (local.tee 0
+            (i32.add
+              (local.get 0)
+              (i32.const 16)))
+          (i32.const 32))))
+    (f64.store offset=64
+      (local.get 0)
+      (f64x2.extract_lane 0
+        (call 0
+          (f64x2.splat
+            (f64.load offset=16
+              (local.get 0))))))))
