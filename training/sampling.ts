@@ -56,11 +56,13 @@ function commonDivisor(a: number, b: number, tolerance: number): number {
 
 function remedy(t: Float64Array, dt: number, suggestion: number | undefined): string {
   if (suggestion !== undefined) return `dt = ${shortText(suggestion)} would meet all its times.`;
-  const spacing = (t[t.length - 1] - t[0]) / (t.length - 1);
-  const deviation = t.reduce((worst, time, i) => Math.max(worst, Math.abs(time - (t[0] + i * spacing))), 0);
-  if (deviation < evenness * spacing) {
-    const whole = spacing / Math.ceil(spacing / dt - gridSlack);
-    return `Its samples are evenly spaced, but for ${shortText(deviation)} (rounded when they were written?): give t as ${t[0]} + i·${shortText(spacing)}, and dt = ${shortText(whole)}.`;
+  const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
+  // The clock that dt belongs to, where it explains the times; else the one they show.
+  for (const spacing of [dt * Math.max(1, Math.round(mean / dt)), mean]) {
+    const deviation = t.reduce((worst, time, i) => Math.max(worst, Math.abs(time - (t[0] + i * spacing))), 0);
+    if (deviation > evenness * spacing) continue;
+    const step = spacing / Math.ceil(spacing / dt - gridSlack);
+    return `Its samples are evenly spaced, but for ${deviation.toPrecision(2)} (rounded when they were written?): give t as ${t[0]} + i·${shortText(spacing)}${step === dt ? '' : `, and dt = ${shortText(step)}`}.`;
   }
   return 'Its times have no step in common that is not far shorter: choose a much smaller dt, or interpolate the record to even times.';
 }
