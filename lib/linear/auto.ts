@@ -64,7 +64,7 @@ function analyzeDense(pattern: Pattern): Analysis {
 /** Sparse L D Lᵀ where that can be; sparse LU is analyzed only when a matrix needs it. */
 function analyzeSparse(pattern: Pattern): Analysis {
   if (!structurallySymmetric(pattern)) return analyzeLu(pattern);
-  const {n, nonzeros, work, createFactor} = analyzeLdlt({...pattern, symmetric: true});
+  const {n, nonzeros, work, createFactor} = analyzeLdlt(pattern);
   const special = specialFor(pattern, createFactor);
   let general: Analysis | undefined;
   const makeGeneral = (): Factor => (general ??= analyzeLu(pattern)).createFactor();

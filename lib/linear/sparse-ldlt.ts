@@ -14,12 +14,14 @@ import {eliminate} from './elimination.js';
 import {inverse, symmetricGraph} from './graph.js';
 import {pairedOrdering} from './kkt-ordering.js';
 import type {OrderingName} from './ordering.js';
+import {structurallySymmetric} from './pattern.js';
 import {backwardError} from './refinement.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
 import {EPSILON, type LinearSolver, type Pattern} from './solver.js';
 import {sparseLu} from './sparse-lu.js';
 import {Supernodal} from './supernodal.js';
 import {supernodes, type Supernodes} from './supernodes.js';
+import {specialFor} from './symmetrized.js';
 
 export interface LdltOptions {
   /** Default 'amd'. */
@@ -41,16 +43,27 @@ const MAX_REFINEMENTS = 10;
 /** What a solve may be left with after that: above it the factor is of no use and the solve an error. */
 const ACCEPTABLE = 1e-10;
 
+/**
+ * Sparse L D Lᵀ. Where the pattern does not promise symmetry, every matrix is asked for it, as it is or
+ * after a scaling of its rows (symmetrized.ts), and refused without.
+ */
 export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
-  return {name: 'sparse-ldlt', analyze: (pattern) => analyzeLdlt(pattern, options)};
+  return {name: 'sparse-ldlt', analyze: (pattern) => analyzeChecked(pattern, options)};
 }
 
-export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): DirectAnalysis<SparseLdltFactor> {
-  if (!pattern.symmetric) {
-    throw new StiffgradError('not-symmetric', 'sparseLdlt() needs a pattern whose values are symmetric; use sparseLu() or auto() for this one.', {});
+function analyzeChecked(pattern: Pattern, options: LdltOptions): DirectAnalysis {
+  if (!structurallySymmetric(pattern)) {
+    throw new StiffgradError('not-symmetric', 'sparseLdlt() needs an entry (j, i) for every entry (i, j) of the pattern, and this one lacks some. Use sparseLu() or auto() for it.', {});
   }
-  const symbolic = new Symbolic(pattern, options.ordering ?? 'amd');
-  return new DirectAnalysis('sparse', pattern.n, symbolic.nodes.size, symbolic.nodes.work, () => new SparseLdltFactor(pattern, symbolic));
+  const {n, nonzeros, work, createFactor} = analyzeLdlt(pattern, options);
+  return new DirectAnalysis('sparse', n, nonzeros, work, specialFor(pattern, createFactor));
+}
+
+/** For values that are symmetric, by promise or because the caller has seen to it. */
+export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): DirectAnalysis<SparseLdltFactor> {
+  const symmetric = {...pattern, symmetric: true};
+  const symbolic = new Symbolic(symmetric, options.ordering ?? 'amd');
+  return new DirectAnalysis('sparse', pattern.n, symbolic.nodes.size, symbolic.nodes.work, () => new SparseLdltFactor(symmetric, symbolic));
 }
 
 /** The lists the numeric part follows, and the scratch that all factors of an analysis share. */

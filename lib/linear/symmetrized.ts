@@ -8,8 +8,10 @@
  * D comes from a spanning forest of the graph: d_j = d_i a_ij / a_ji along its edges. All other edges must
  * then agree. A x = b becomes (D A) x = D b, and Aᵀ y = b becomes y = D (D A)⁻¹ b.
  */
+import {StiffgradError} from '../errors.js';
 import {SpecialFactor} from './direct.js';
 import {transpose} from './pattern.js';
+import {throwIfNotFinite} from './singularity.js';
 import {EPSILON, type Pattern} from './solver.js';
 
 /**
@@ -71,6 +73,13 @@ export class Mirror {
     if (!this.spread(values, scale) || !this.equalScaled(values, scale)) return undefined;
     for (let p = 0; p < scaled.length; p++) scaled[p] = values[p] * scale[row[p]];
     return scaled;
+  }
+
+  /** Row and column of the first entry that is not equal to its mirror image. */
+  firstDifference(values: Float64Array): [number, number] {
+    const {above, below} = this;
+    const e = above.findIndex((p, k) => values[p] !== values[below[k]] && !same(values[p], values[below[k]], this.middle(values, p)));
+    return [this.row[above[e]], this.pattern.columns[above[e]]];
   }
 
   /** D along the forest. A pair of zeros says nothing, one zero of a pair says no. */
@@ -179,6 +188,24 @@ export class SymmetrizedFactor extends SpecialFactor {
 
   override get linearIterations(): number {
     return this.inner.linearIterations;
+  }
+
+  /** For callers who asked for the symmetric method: what is wrong, by name. */
+  override refactor(values: Float64Array): void {
+    this.usable = false;
+    const symmetric = this.mirror.symmetrize(values, this.scale);
+    if (symmetric === undefined) {
+      throwIfNotFinite(this.pattern, values);
+      const [i, j] = this.mirror.firstDifference(values);
+      throw new StiffgradError(
+        'not-symmetric',
+        `The ${this.n} × ${this.n} matrix is not symmetric, and no scaling of its rows makes it so: entries (${i}, ${j}) and (${j}, ${i}) differ. ` +
+          'Use auto() or an LU for it; of a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
+        {rows: [i, j]},
+      );
+    }
+    this.inner.refactor(symmetric);
+    this.usable = true;
   }
 
   tryRefactor(values: Float64Array): boolean {

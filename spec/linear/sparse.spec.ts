@@ -296,7 +296,14 @@ describe('linear: sparse LDLᵀ', () => {
       values[mirror(matrix, p)] = NaN;
       expect(refusal(sparseLdlt(), {...matrix, values}).code).to.equal('not-finite');
     }
-    expect(() => sparseLdlt().analyze(unsymmetric(matrix).pattern)).to.throw(StiffgradError, 'symmetric');
+    check(sparseLdlt(), unsymmetric(matrix));
+    const spoiled = unsymmetric(grid(4));
+    spoiled.values[mirror(spoiled, 1)] = -2;
+    const error = refusal(sparseLdlt(), spoiled);
+    expect(error.code).to.equal('not-symmetric');
+    expect(error.data.rows).to.deep.equal([0, 1]);
+    expect(refusal(sparseLdlt(), {...spoiled, values: spoiled.values.map((value, p) => (p === 3 ? NaN : value))}).code).to.equal('not-finite');
+    expect(() => sparseLdlt().analyze(fromEntries(2, [[0, 0, 1], [0, 1, 1], [1, 1, 1]]).pattern)).to.throw(StiffgradError, 'lacks some');
   });
 
   it('does not lose digits of an ill-conditioned definite matrix to perturbation', () => {
