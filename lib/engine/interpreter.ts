@@ -23,14 +23,11 @@ export const interpreter: Engine = {
   compile(programs: Programs, options?: CompileOptions): Executable {
     const buffers = new Map<string, Float64Array>();
     for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
-    const instructions = new Map<string, readonly Instruction[]>();
-    for (const [name, graph] of Object.entries(programs)) instructions.set(name, compileGraph(graph, buffers));
+    const programFunctions = new Map(Object.entries(programs).map(([name, graph]) => [name, sequence(compileGraph(graph, buffers))]));
     const program = (name: string): (() => void) => {
-      const list = instructions.get(name);
-      if (list === undefined) throw new Error(`no program is called ${name}`);
-      return () => {
-        for (let i = 0; i < list.length; i++) list[i].kernel(list[i].operands, list[i].out);
-      };
+      const found = programFunctions.get(name);
+      if (found === undefined) throw new Error(`no program is called ${name}`);
+      return found;
     };
     return {
       buffer: name => namedBuffer(buffers, name),
@@ -40,6 +37,13 @@ export const interpreter: Engine = {
     };
   },
 };
+
+/** Instructions one after another, as a function. */
+function sequence(instructions: readonly Instruction[]): () => void {
+  return () => {
+    for (let i = 0; i < instructions.length; i++) instructions[i].kernel(instructions[i].operands, instructions[i].out);
+  };
+}
 
 const copy: Kernel = ([x], out) => out.set(x);
 

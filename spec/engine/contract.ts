@@ -44,6 +44,14 @@ export function contract(engine: Engine): void {
     expect(() => engine.compile({first: graph([x], {z: x}), second: graph([input('z', [2])], {})})).to.throw('buffer z is 3 numbers');
     expect(() => executable.buffer('w')).to.throw('no buffer is called w');
     expect(() => executable.run('third')).to.throw('no program is called third');
+    expect(() => executable.program('third')).to.throw('no program is called third');
+    expect(executable.find('total')).to.equal(total);
+    expect(executable.find('w')).to.equal(undefined);
+    const [first, second] = [executable.program('first'), executable.program('second')];
+    bufferX.set([1, 1, 2]);
+    first();
+    second();
+    expect(total[0]).to.equal(10);
   });
 
   it('writes one value to several outputs, constants, and values nothing computes', () => {
@@ -59,7 +67,7 @@ export function contract(engine: Engine): void {
     expect(found).to.deep.equal({a: [4, 9], b: [4, 9], c: [4, 9], d: [1, 2], e: [-1, -2], f: [7, 7], g: [2, 3], h: [5, 5]});
   });
 
-  it('names an input that is missing from the graph\'s list', () => {
-    expect(() => engine.compile({run: graph([], {y: unary('exp', input('x', [2]))})})).to.throw('is an input missing');
+  it('refuses a program that reads an input missing from its list', () => {
+    expect(() => engine.compile({run: graph([], {y: unary('exp', input('x', [2]))})})).to.throw(/is an input missing|no buffer is called x/);
   });
 }

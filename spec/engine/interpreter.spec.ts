@@ -1,8 +1,6 @@
 /** What the interpreter promises beside what every engine does: memory used twice changes nothing, and none is allocated in a run. */
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {setFlagsFromString} from 'node:v8';
-import {runInNewContext} from 'node:vm';
 import {interpreter} from '../../lib/engine/interpreter.js';
 import type {Node, Op} from '../../lib/graph/node.js';
 import {binaryNames, topological, unaryNames} from '../../lib/graph/node.js';
@@ -13,7 +11,7 @@ import {binaryCase, cases, unaryCase} from '../graph/cases.js';
 import {Choices, draws, generator, runs} from '../graph/choices.js';
 import {vectors} from '../graph/evaluate.js';
 import {program, programDraws} from '../graph/programs.js';
-import {contract, graph} from './contract.js';
+import {graph} from './contract.js';
 
 /** Every node on its own, each into an array of its own: no memory is used twice. */
 function plainly(outputs: readonly Node[], values: ReadonlyMap<Node, Float64Array>): Float64Array[] {
@@ -48,11 +46,7 @@ describe('engine: interpreter', () => {
     }), runs(120));
   });
 
-  contract(interpreter);
-
   describe('allocates nothing while it runs', () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
     const rows: readonly (readonly [name: string, build: (choices: Choices) => Case])[] = [
       ...(Object.keys(primitives) as Op[]).map(op => [op, cases[op]] as const),
       ...unaryNames.map(fn => [`unary ${fn}`, (choices: Choices) => unaryCase(fn, choices)] as const),
@@ -65,19 +59,26 @@ describe('engine: interpreter', () => {
         const executable = interpreter.compile({run: graph(inputs.map(input => input.node), {y: node})});
         const random = generator(1);
         for (const {node: {attributes}, draw} of inputs) executable.buffer(attributes.name).set(draw(random));
-        // V8 keeps every intermediate number on the heap until it has compiled a loop, which takes it some thousand runs.
-        let each = Infinity;
-        for (let block = 0; block < 200 && each >= 12; block++) {
-          collect();
-          const before = process.memoryUsage().heapUsed;
-          // So few that nothing is collected in between, so many that one number for each run would be seen.
-          const count = 500;
-          for (let i = 0; i < count; i++) executable.run('run');
-          each = (process.memoryUsage().heapUsed - before) / count;
-        }
-        // A number on the heap takes 12 or 16 bytes; the measurement itself some thousand, once.
-        expect(each, 'bytes for each run').to.be.below(12);
+        expect(leastAllocation(() => executable.run('run')), 'bytes for each run').to.be.below(12);
       });
     }
   });
 });
+
+/**
+ * Bytes on the heap for each call, in the best of many blocks of calls: V8 keeps every intermediate number
+ * on the heap until it has compiled a loop, which takes it some thousand calls and, on a busy machine, a second.
+ * A number there takes 12 or 16 bytes; a block is so long that the measurement itself, some thousand bytes, is less.
+ */
+function leastAllocation(call: () => void): number {
+  const end = performance.now() + 5000;
+  let least = Infinity;
+  while (least >= 12 && performance.now() < end) {
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 1000; i++) call();
+    const each = (process.memoryUsage().heapUsed - before) / 1000;
+    // Less than nothing: what was there before has been collected in between.
+    if (each >= 0) least = Math.min(least, each);
+  }
+  return least;
+}

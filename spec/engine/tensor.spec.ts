@@ -16,7 +16,7 @@ import {Choices, draws, runs} from '../graph/choices.js';
 import type {Values} from '../graph/evaluate.js';
 import {asFunction, largest, vectors} from '../graph/evaluate.js';
 import {program, programDraws} from '../graph/programs.js';
-import {contract, graph} from './contract.js';
+import {graph} from './contract.js';
 
 const rows: readonly (readonly [name: string, build: (choices: Choices) => Case, count: number])[] = [
   ...(Object.keys(primitives) as Op[]).filter(op => op !== 'unary' && op !== 'binary').map(op => [op, cases[op], 25] as const),
@@ -106,8 +106,6 @@ describe('engine: tensor', () => {
   before(async () => {
     await tf.setBackend('cpu');
   });
-
-  contract(tensor);
 
   it('has the precision of its backend', () => {
     expect(tensor.epsilon).to.equal(2 ** -23);
