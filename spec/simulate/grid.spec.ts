@@ -108,13 +108,13 @@ describe('times of a run', () => {
   it('a run inside the progress of another does not disturb it', () => {
     const stiffness = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, q))});
     const outer = (onProgress?: () => void): Trajectory => simulate(stiffness, {q: 1, v: 0}, {
-      // Long enough for progress to be told on the way.
-      scheme: trapezoid(), params: {k: 1}, dt: 1e-5, steps: 50000, saveAt: 'end', newton: newton({jacobian: 'auto'}), onProgress,
+      // Slow and long enough for progress, told every tenth of a second, to be told on the way.
+      scheme: trapezoid(), params: {k: 1}, dt: 1e-5, steps: 100000, saveAt: 'end', newton: newton({jacobian: 'auto'}), engine: 'interpreter', onProgress,
     });
     let inner = 0;
     const alone = outer();
     const disturbed = outer(() => {
-      simulate(stiffness, {q: 5, v: 3}, {scheme: trapezoid(), params: {k: 7}, dt: 0.3, steps: 3}).dispose();
+      simulate(stiffness, {q: 5, v: 3}, {scheme: trapezoid(), params: {k: 7}, dt: 0.3, steps: 3, engine: 'interpreter'}).dispose();
       inner++;
     });
     expect(inner).to.be.above(1);

@@ -10,7 +10,8 @@ import {
   blendedEuler, explicitEuler, implicitEuler, implicitMidpoint, mechanics, newmark, ode, rk4, simulate, symplecticEuler, theta, trapezoid, verlet,
 } from '../../lib/index.js';
 import {readNumeric} from '../../lib/system/numeric.js';
-import {engines} from './engines.js';
+import type {EngineCase} from './engines.js';
+import {doubleEngines} from './engines.js';
 import {largest, order, richardson, slope} from './numbers.js';
 
 /** A scalar problem whose first coordinate's sensitivities are known at some times. */
@@ -53,9 +54,9 @@ const pendulum: Problem = {
   ],
 };
 
-type Sensitivities = (problem: Problem, times: readonly number[], scheme: Scheme, dt: number, engine: (typeof engines)[number]['name']) => number[];
+type Sensitivities = (problem: Problem, times: readonly number[], scheme: Scheme, dt: number, engine: EngineCase['name']) => number[];
 
-const options = (problem: Problem, times: readonly number[], scheme: Scheme, dt: number, engine: (typeof engines)[number]['name']) => ({
+const options = (problem: Problem, times: readonly number[], scheme: Scheme, dt: number, engine: EngineCase['name']) => ({
   scheme, dt, t1: times[times.length - 1], saveAt: times, params: problem.params, engine,
 });
 
@@ -171,7 +172,7 @@ const hessian: Problem = {
 };
 
 describe('sensitivities in closed form', () => {
-  for (const {name: engine} of engines.filter(({double}) => double)) {
+  for (const {name: engine} of doubleEngines) {
     for (const problem of [oscillator, pendulum, integral, hessian]) {
       describe(`${problem.title} (${engine})`, () => {
         for (const {scheme, powers, dt, levels, until} of cases) {
