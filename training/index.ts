@@ -2,7 +2,8 @@
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
-export {identify, type Identification, type IdentificationProblem} from './identify.js';
+export type {ReportDetails} from './identification.js';
+export {identify, type Identification, type IdentificationProblem, type IdentificationProgress} from './identify.js';
 export {
   levenbergMarquardt, type LeastSquaresIteration, type LeastSquaresMethod, type LeastSquaresProblem, type LeastSquaresResult,
   type LeastSquaresStatus, type LevenbergMarquardtOptions, type Linearization,
