@@ -1,5 +1,5 @@
 /** What a Newton iteration is asked to do: a plain value, checked when it is made. */
-import {OptionError} from '../errors.js';
+import {OptionError, refuseUnknownOptions} from '../errors.js';
 import type {LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import type {StepLength} from './step-length.js';
@@ -52,12 +52,6 @@ function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]):
   return value;
 }
 
-/** A misspelt option would otherwise be a default in silence. */
-function onlyKnown(given: object, known: readonly string[], prefix = ''): void {
-  const unknown = Object.keys(given).find(name => !known.includes(name));
-  if (unknown !== undefined) throw new OptionError('bad-newton', `newton has no option '${prefix}${unknown}'; it has ${known.map(name => prefix + name).join(', ')}.`, {option: prefix + unknown});
-}
-
 function strategy(step: StepLength): StepLength {
   if (typeof (step as StepLength | undefined)?.choose !== 'function') throw new OptionError('bad-newton', 'newton: step must be full(), subSteps(fraction) or backtracking().');
   return step;
@@ -70,9 +64,9 @@ function solver(linear: LinearSolver): LinearSolver {
 
 /** @throws OptionError 'bad-newton' */
 export function newton(options: NewtonOptions = {}): Newton {
-  onlyKnown(options, ['tolerance', 'maxIterations', 'iterations', 'jacobian', 'step', 'linear', 'onFailure']);
+  refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'iterations', 'jacobian', 'step', 'linear', 'onFailure'], 'newton', 'bad-newton');
   const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'fresh', step = full(), linear = auto(), onFailure = 'throw'} = options;
-  onlyKnown(tolerance, ['absolute', 'relative'], 'tolerance.');
+  refuseUnknownOptions(tolerance, ['absolute', 'relative'], 'newton: tolerance', 'bad-newton');
   return {
     tolerance: {absolute: positive('tolerance.absolute', tolerance.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance.relative ?? 1e-12)},
     maxIterations: count('maxIterations', maxIterations),

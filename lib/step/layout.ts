@@ -53,7 +53,7 @@ export class Layout {
       const part = blocks[name] as tf.Tensor | undefined;
       if (!(part instanceof tf.Tensor) || part.size !== size) {
         const got = part instanceof tf.Tensor ? `shape [${part.shape.join(', ')}]` : 'nothing';
-        throw new ShapeError('block-shape', `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${got}.`, {block: name});
+        throw new ShapeError('block-shape', `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${got}.`, {term: what, block: name});
       }
       return tf.reshape(part, [size]);
     });

@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {sizeOf} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
-import {constantTensor, within} from '../trace/trace.js';
+import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Equations} from './equations.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
@@ -55,13 +55,19 @@ function massKind(mass: readonly number[], shape: readonly number[]): MassKind {
   throw new ShapeError(
     'mass-shape',
     `mass has shape [${mass.join(', ')}]: give a number, one mass a coordinate [${shape.join(', ')}], or a matrix [${n}, ${n}].`,
-    {mass: [...mass], q: [...shape]},
+    {term: 'mass', mass: [...mass], q: [...shape]},
   );
 }
 
 /** The mass as a tensor in the running trace, in double precision. */
 function massTensor(mass: Mass, q: tf.Tensor, params: Params): tf.Tensor {
-  if (typeof mass === 'function') return within('mass', () => mass({q, params}));
+  if (typeof mass === 'function') {
+    return within('mass', () => {
+      const value = immediate(mass({q, params}));
+      if (!(value instanceof tf.Tensor)) throw new ShapeError('mass-shape', `mass must return a tensor, not ${typeof value}.`, {term: 'mass'});
+      return value;
+    });
+  }
   if (mass instanceof tf.Tensor) return mass;
   const {values, shape} = readNumeric(mass, 'mass');
   return constantTensor(values, shape);
@@ -70,7 +76,7 @@ function massTensor(mass: Mass, q: tf.Tensor, params: Params): tf.Tensor {
 /** A force term's result, checked to have the shape of q (a scalar or smaller shape is refused: it is usually a forgotten axis). */
 function forceTensor(term: ForceTerm, index: number, at: Parameters<ForceTerm>[0]): tf.Tensor {
   return within(`forces[${index}]`, () => {
-    const force = term(at);
+    const force = immediate(term(at));
     if (!(force instanceof tf.Tensor)) {
       throw new ShapeError('force-shape', `forces[${index}] must return a tensor of the shape of q, [${at.q.shape.join(', ')}], not ${typeof force}.`, {term: index});
     }

@@ -5,7 +5,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {Tensor} from '@tensorflow/tfjs';
-import {ShapeError, StiffgradError} from '../errors.js';
+import {OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 
@@ -25,17 +25,17 @@ export function isNumeric(x: unknown): x is Numeric {
 
 /**
  * @param name what the value is, for the error
- * @throws ShapeError 'ragged-array' where nested arrays differ in length; StiffgradError 'not-numeric'
+ * @throws ShapeError 'ragged-array' where nested arrays differ in length; OptionError 'not-numeric'
  */
 export function readNumeric(x: Numeric, name: string): NumericValue {
   if (typeof x === 'number') return {values: Float64Array.of(x), shape: []};
   if (x instanceof Float64Array) return {values: x.slice(), shape: [x.length]};
   if (x instanceof Tensor) {
-    if (x.isDisposed) throw new StiffgradError('disposed-tensor', `${name} is a tensor that was disposed; keep it (tf.keep) or pass a new one.`);
+    if (x.isDisposed) throw new OptionError('disposed-tensor', `${name} is a tensor that was disposed; keep it (tf.keep) or pass a new one.`);
     return {values: Float64Array.from(x.dataSync()), shape: [...x.shape], tensor: x};
   }
   if (ArrayBuffer.isView(x)) return readNumeric(Float64Array.from(x as unknown as ArrayLike<number>), name);
-  if (!Array.isArray(x)) throw new StiffgradError('not-numeric', `${name} must be a number, an array of numbers or a tensor, not ${describe(x)}.`);
+  if (!Array.isArray(x)) throw new OptionError('not-numeric', `${name} must be a number, an array of numbers or a tensor, not ${describe(x)}.`);
   const shape = arrayShape(x);
   const values = new Float64Array(sizeOf(shape));
   fill(x, shape, 0, values, 0, name);
@@ -54,7 +54,7 @@ function arrayShape(x: NestedNumbers): number[] {
 
 function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Float64Array, at: number, name: string): void {
   if (depth === shape.length) {
-    if (typeof x !== 'number') throw new StiffgradError('not-numeric', `${name} holds ${describe(x)} where a number belongs.`);
+    if (typeof x !== 'number') throw new OptionError('not-numeric', `${name} holds ${describe(x)} where a number belongs.`);
     values[at] = x;
     return;
   }
@@ -66,7 +66,7 @@ function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Fl
 }
 
 function describe(x: unknown): string {
-  return x === null ? 'null' : x === undefined ? 'undefined' : typeof x === 'object' ? 'an object' : `${typeof x} ${String(x)}`;
+  return x === null ? 'null' : x === undefined ? 'undefined' : typeof x === 'object' ? 'an object' : `the ${typeof x} ${String(x)}`;
 }
 
 /** The first entry that is not finite, or −1. */

@@ -1,7 +1,7 @@
 /** First-order systems y' = f(y, t; p): neural ODEs, stiff chemistry. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {within} from '../trace/trace.js';
+import {immediate, within} from '../trace/trace.js';
 import type {Equations} from './equations.js';
 import type {Params} from './params.js';
 
@@ -31,10 +31,10 @@ export function odeEquations(system: OdeSystem, params: Params): Equations {
     acceleration: notMechanical,
     rate: ({y}, t) => ({
       y: within('derivative', () => {
-        const result = system.derivative({y, t, params});
+        const result = immediate(system.derivative({y, t, params}));
         if (!(result instanceof tf.Tensor) || result.shape.length !== y.shape.length || result.shape.some((n, axis) => n !== y.shape[axis])) {
           const got = result instanceof tf.Tensor ? `a tensor of shape [${(result as tf.Tensor).shape.join(', ')}]` : typeof result;
-          throw new ShapeError('derivative-shape', `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`, {y: y.shape});
+          throw new ShapeError('derivative-shape', `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`, {term: 'derivative', y: y.shape});
         }
         return result;
       }),

@@ -78,6 +78,8 @@ export function notTensors(term: string, sentence: string, data: Readonly<Record
 }
 
 const unknownKernel = /^Kernel '(.+)' not registered for backend/;
+/** tfjs words an operand that is undefined as null. */
+const missingOperand = /^Argument '\w+' passed to '(\w+)' must be a Tensor or TensorLike, but got '(?:null|undefined)'/;
 const unknownGradient = /gradient function not found for (\w+)/;
 /** How tfjs words its complaints about shapes, ranks, axes and argument types (tfjs-core 4.22, `util.assert`). */
 const aboutShapes = /shape|rank|dimension|\bdims?\b|\baxis|\baxes|broadcast|\bsizes?\b|length|must (be|have|match)|out of bounds|overflow|index|Argument '/i;
@@ -92,6 +94,11 @@ export function located(error: unknown, term: string): unknown {
   if (gradient !== undefined) {
     const sentence = `takes tf.grad through the tfjs kernel ${gradient}, for which tfjs has no gradient. Write that gradient by hand, or with other operations.`;
     return caused(traceError('missing-gradient', term, sentence, {kernel: gradient}), error);
+  }
+  const operation = missingOperand.exec(error.message)?.[1];
+  if (operation !== undefined) {
+    const sentence = `gives ${operation} an operand that is undefined: a parameter of a name that the run's params do not have, or a tensor not made yet.`;
+    return caused(notTensors(term, sentence, {operation}), error);
   }
   return aboutShapes.test(error.message) ? caused(new ShapeError('shape-mismatch', `${at(term)}: ${error.message}`, {term}), error) : error;
 }

@@ -138,6 +138,16 @@ export function within<T>(term: string, f: () => T): T {
   }
 }
 
+/**
+ * What a term returned, unless that is still to come.
+ * @throws {TraceError} 'asynchronous' for a promise
+ */
+export function immediate<T>(result: T): T {
+  if (!isPromise(result)) return result;
+  result.then(undefined, () => undefined);
+  throw asynchronous(currentSession()?.term ?? '');
+}
+
 /** The node a tensor stands for in the current trace. */
 export function nodeOf(tensor: tf.Tensor): Node {
   return requireSession().nodeOf(tensor);
