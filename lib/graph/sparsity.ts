@@ -32,35 +32,52 @@ class IndexList {
     this.values[this.length++] = value;
   }
 
+  /** Sorts what was pushed from a place on: by insertion where that is little, as rows of sparse matrices are. */
+  sortFrom(start: number): void {
+    const {values, length} = this;
+    if (length - start > 32) {
+      values.subarray(start, length).sort();
+      return;
+    }
+    for (let i = start + 1; i < length; i++) {
+      const value = values[i];
+      let at = i;
+      for (; at > start && values[at - 1] > value; at--) values[at] = values[at - 1];
+      values[at] = value;
+    }
+  }
+
   finish(): Int32Array {
     return this.values.slice(0, this.length);
   }
 }
 
+interface Part {
+  readonly relation: 'same' | Rows;
+  readonly pattern: SparsityPattern;
+}
+
 /** For each result element, the union of what its operands' elements depend on. */
-function combine(size: number, columns: number, parts: readonly {relation: 'same' | Rows; pattern: SparsityPattern}[]): SparsityPattern {
+function combine(size: number, columns: number, parts: readonly Part[]): SparsityPattern {
   const seen = new Int32Array(columns).fill(-1);
   const pointers = new Int32Array(size + 1);
   const indices = new IndexList();
-  const row: number[] = [];
   for (let i = 0; i < size; i++) {
-    row.length = 0;
-    for (const {relation, pattern} of parts) {
-      const from = relation === 'same' ? i : relation.pointers[i];
+    for (let p = 0; p < parts.length; p++) {
+      const {relation, pattern} = parts[p];
       const to = relation === 'same' ? i + 1 : relation.pointers[i + 1];
-      for (let r = from; r < to; r++) {
+      for (let r = relation === 'same' ? i : relation.pointers[i]; r < to; r++) {
         const source = relation === 'same' ? r : relation.indices[r];
         for (let k = pattern.pointers[source]; k < pattern.pointers[source + 1]; k++) {
           const column = pattern.indices[k];
           if (seen[column] !== i) {
             seen[column] = i;
-            row.push(column);
+            indices.push(column);
           }
         }
       }
     }
-    row.sort((a, b) => a - b);
-    for (const column of row) indices.push(column);
+    indices.sortFrom(pointers[i]);
     pointers[i + 1] = indices.length;
   }
   return {rows: size, columns, pointers, indices: indices.finish()};
@@ -72,7 +89,7 @@ export function sparsityPattern(output: Node | undefined, input: Node, outputSiz
   if (output !== undefined) {
     for (const node of topological([output])) {
       if (patterns.has(node)) continue;
-      const parts: {relation: 'same' | Rows; pattern: SparsityPattern}[] = [];
+      const parts: Part[] = [];
       node.operands.forEach((operand, k) => {
         const pattern = patterns.get(operand);
         if (pattern === undefined) return;
