@@ -2,7 +2,7 @@
 import {addAll, broadcastTo, matMul, reshape} from '../build.js';
 import type {Node} from '../node.js';
 import type {Kernel, Primitive} from './primitive.js';
-import {rows} from './primitive.js';
+import {evenRows} from './primitive.js';
 
 interface Sizes {
   readonly batch: number;
@@ -57,15 +57,12 @@ export const matMulPrimitive: Primitive<'matMul'> = {
   dependence(node, operand) {
     const {m, k, n} = sizes(node);
     const {transposeA, transposeB} = node.attributes;
-    return rows(node.size, (element, push) => {
-      const s = Math.floor(element / (m * n));
-      const i = Math.floor(element / n) % m;
-      const j = element % n;
-      for (let l = 0; l < k; l++) {
-        if (operand === 0) push(s * m * k + (transposeA ? l * m + i : i * k + l));
-        else push(s * k * n + (transposeB ? j * k + l : l * n + j));
-      }
-    });
+    const matrix = (element: number): number => Math.floor(element / (m * n));
+    const row = (element: number): number => Math.floor(element / n) % m;
+    const column = (element: number): number => element % n;
+    return evenRows(node.size, k, operand === 0
+      ? (element, l) => matrix(element) * m * k + (transposeA ? l * m + row(element) : row(element) * k + l)
+      : (element, l) => matrix(element) * k * n + (transposeB ? column(element) * k + l : l * n + column(element)));
   },
   /** A plain product with one matrix folds the new axis into its rows; otherwise it joins the batch. */
   batch(node, [a, b], batched, size) {

@@ -4,8 +4,8 @@
  */
 import {add, addAll, broadcastTo, cholesky, constant, full, gatherAt, lu, luPermutation, matMul, mul, neg, reshape, solve, sub, transpose, triangularSolve} from '../build.js';
 import type {Node} from '../node.js';
-import type {Kernel, Primitive} from './primitive.js';
-import {rows} from './primitive.js';
+import type {Kernel, Primitive, Rows} from './primitive.js';
+import {evenRows} from './primitive.js';
 
 // ------------------------------------------------------------------ kernels
 
@@ -112,20 +112,14 @@ const halfDiagonal = (x: Node): Node => {
 };
 
 /** Every element of operand matrix s, for each result element of matrix s. */
-function wholeMatrix(node: Node, perBatch: number, operandPerBatch: number): ReturnType<typeof rows> {
-  return rows(node.size, (element, push) => {
-    const s = Math.floor(element / perBatch);
-    for (let i = 0; i < operandPerBatch; i++) push(s * operandPerBatch + i);
-  });
+function wholeMatrix(node: Node, perBatch: number, operandPerBatch: number): Rows {
+  return evenRows(node.size, operandPerBatch, (element, i) => Math.floor(element / perBatch) * operandPerBatch + i);
 }
 
 /** The column of the right-hand side that a solution element belongs to. */
-function wholeColumn(node: Node): ReturnType<typeof rows> {
+function wholeColumn(node: Node): Rows {
   const [, n, m] = node.shape;
-  return rows(node.size, (element, push) => {
-    const s = Math.floor(element / (n * m));
-    for (let i = 0; i < n; i++) push(s * n * m + i * m + (element % m));
-  });
+  return evenRows(node.size, n, (element, i) => Math.floor(element / (n * m)) * n * m + i * m + (element % m));
 }
 
 /** Right-hand sides with a new leading axis become more columns of the same systems. */

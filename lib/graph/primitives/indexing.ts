@@ -2,7 +2,7 @@
 import {add, binary, broadcastTo, constant, gather, gatherAt, rebuild, scalar, scatter, scatterAt, select} from '../build.js';
 import type {Node, Op} from '../node.js';
 import type {Primitive, Rows} from './primitive.js';
-import {rows, rowsFromTable, rowsIntoTable} from './primitive.js';
+import {evenRows, rowsFromTable, rowsIntoTable} from './primitive.js';
 
 const ofTangent = <O extends Op>(node: Node<O>, [dx]: readonly (Node | undefined)[]): Node | undefined =>
   dx === undefined ? undefined : rebuild(node, [dx, ...node.operands.slice(1)]);
@@ -51,9 +51,7 @@ export const scatterPrimitive: Primitive<'scatter'> = {
 
 /** Every result element may depend on every operand element: positions are not known beforehand. */
 function everything(count: number, operandSize: number): Rows {
-  return rows(count, (_, push) => {
-    for (let i = 0; i < operandSize; i++) push(i);
-  });
+  return evenRows(count, operandSize, (_, i) => i);
 }
 
 /** Positions, shared or one set for each copy, in a leading axis of copies; those outside the range stay outside. */

@@ -43,6 +43,17 @@ export function rows(count: number, list: (element: number, push: (index: number
   return {pointers, indices: Int32Array.from(indices)};
 }
 
+/** A relation in which every result element depends on equally many operand elements. */
+export function evenRows(count: number, each: number, index: (element: number, k: number) => number): Rows {
+  const pointers = new Int32Array(count + 1);
+  const indices = new Int32Array(count * each);
+  for (let i = 0; i < count; i++) {
+    for (let k = 0; k < each; k++) indices[i * each + k] = index(i, k);
+    pointers[i + 1] = (i + 1) * each;
+  }
+  return {pointers, indices};
+}
+
 /** One operand element for each result element; −1 for none. */
 export function rowsFromTable(table: Int32Array): Rows {
   const pointers = new Int32Array(table.length + 1);

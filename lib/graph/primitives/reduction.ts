@@ -3,7 +3,7 @@ import {argExtreme, binary, cumsum, div, expandReduced, max, min, mul, sum, view
 import type {Shape} from '../node.js';
 import {sizeOf, stridesOf} from '../node.js';
 import type {Kernel, Primitive, Relation} from './primitive.js';
-import {rows} from './primitive.js';
+import {evenRows, rows} from './primitive.js';
 
 /** The walk of a reduction: where each group starts, and the offsets of its members. */
 interface Groups {
@@ -22,7 +22,7 @@ function groups(shape: Shape, axes: readonly number[]): Groups {
 
 function groupRows(shape: Shape, axes: readonly number[]): Relation {
   const {starts, offsets} = groups(shape, axes);
-  return rows(starts.length, (i, push) => offsets.forEach(offset => push(starts[i] + offset)));
+  return evenRows(starts.length, offsets.length, (i, k) => starts[i] + offsets[k]);
 }
 
 export const sumPrimitive: Primitive<'sum'> = {
