@@ -40,13 +40,3 @@ export class CheckpointError extends StiffgradError {}
 
 /** An option is missing, contradictory or out of range. */
 export class OptionError extends StiffgradError {}
-
-/**
- * A misspelt option would otherwise be a default in silence.
- * @param owner what the options are given to, as the sentence begins: 'newton'
- * @throws OptionError
- */
-export function refuseUnknownOptions(given: object, known: readonly string[], owner: string, code: string): void {
-  const unknown = Object.keys(given).find(name => !known.includes(name));
-  if (unknown !== undefined) throw new OptionError(code, `${owner} has no option '${unknown}'; it has ${known.join(', ')}.`, {option: unknown});
-}

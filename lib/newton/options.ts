@@ -1,5 +1,6 @@
 /** What a Newton iteration is asked to do: a plain value, checked when it is made. */
-import {OptionError, refuseUnknownOptions} from '../errors.js';
+import {OptionError} from '../errors.js';
+import {refuseUnknownOptions} from '../given.js';
 import type {LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import type {StepLength} from './step-length.js';

@@ -4,6 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
+import {refuseUnknownOptions} from '../given.js';
 import type {Scheme, StepPoint} from './scheme.js';
 
 export interface NewmarkOptions {
@@ -19,7 +20,9 @@ export interface NewmarkOptions {
  * acceleration method, (1/6, ½) the linear one, (0, ½) the central difference. Starts at a = M⁻¹f.
  * @throws OptionError where β or γ is out of range
  */
-export function newmark({beta = 0.25, gamma = 0.5}: NewmarkOptions = {}): Scheme {
+export function newmark(options: NewmarkOptions = {}): Scheme {
+  refuseUnknownOptions(options, ['beta', 'gamma'], 'newmark', 'bad-scheme');
+  const {beta = 0.25, gamma = 0.5} = options;
   if (!(beta >= 0 && beta <= 1) || !(gamma >= 0 && gamma <= 1)) {
     throw new OptionError('bad-scheme', `newmark: beta and gamma must lie in [0, 1], not ${beta} and ${gamma}.`);
   }

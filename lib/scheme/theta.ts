@@ -9,6 +9,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
+import {refuseUnknownOptions, shown} from '../given.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, Guess, Scheme, StepPoint} from './scheme.js';
 
@@ -186,8 +187,10 @@ function blended(scheme: Blend): Scheme {
   };
 }
 
+const thetaOptions = ['form', 'guess'] as const;
+
 function checkShare(name: string, value: number): void {
-  if (!(value >= 0 && value <= 1)) throw new OptionError('bad-scheme', `${name} must lie in [0, 1], not ${value}.`);
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw new OptionError('bad-scheme', `${name} must be a number in [0, 1], not ${shown(value)}.`);
 }
 
 /**
@@ -195,22 +198,26 @@ function checkShare(name: string, value: number): void {
  * θ = 0 explicit Euler, ½ trapezoid (second order), 1 implicit Euler; A-stable for θ ≥ ½.
  */
 export function theta(value: number, options: ThetaOptions = {}): Scheme {
+  refuseUnknownOptions(options, thetaOptions, 'theta', 'bad-scheme');
   checkShare('theta(θ): θ', value);
   return blended({...options, name: `theta(${value})`, order: value === 0.5 ? 2 : 1, alpha: value, beta: value});
 }
 
 /** The trapezoidal rule, θ = ½. Second order, A-stable, no damping. */
 export function trapezoid(options: ThetaOptions = {}): Scheme {
+  refuseUnknownOptions(options, thetaOptions, 'trapezoid', 'bad-scheme');
   return blended({...options, name: 'trapezoid', order: 2, alpha: 0.5, beta: 0.5});
 }
 
 /** Implicit midpoint: M(v⁺−v) = h f((q+q⁺)/2, (v+v⁺)/2, t+h/2). Second order, symplectic, B-stable. */
 export function implicitMidpoint(options: ThetaOptions = {}): Scheme {
+  refuseUnknownOptions(options, thetaOptions, 'implicitMidpoint', 'bad-scheme');
   return blended({...options, name: 'implicitMidpoint', order: 2, alpha: 0.5, beta: 0.5, midpoint: true});
 }
 
 /** Shares α of f⁺ in the force and β of v⁺ in the kinematics, apart from one another (the Compliant note, §2–3). */
 export function blendedEuler({alpha, beta, ...options}: {readonly alpha: number; readonly beta: number} & BlendedOptions): Scheme {
+  refuseUnknownOptions(options, [...thetaOptions, 'unknown'], 'blendedEuler', 'bad-scheme');
   checkShare('blendedEuler: alpha', alpha);
   checkShare('blendedEuler: beta', beta);
   return blended({...options, name: `blendedEuler(${alpha}, ${beta})`, order: alpha === 0.5 && beta === 0.5 ? 2 : 1, alpha, beta});
@@ -221,5 +228,6 @@ export function blendedEuler({alpha, beta, ...options}: {readonly alpha: number;
  * or in the acceleration form a⁺ = (v⁺−v)/h, of which M a⁺ = f⁺; both are the same step.
  */
 export function implicitEuler(options: ThetaOptions & {readonly unknown?: 'velocity' | 'acceleration'} = {}): Scheme {
+  refuseUnknownOptions(options, [...thetaOptions, 'unknown'], 'implicitEuler', 'bad-scheme');
   return blended({...options, name: 'implicitEuler', order: 1, alpha: 1, beta: 1});
 }

@@ -22,9 +22,12 @@ export interface FailedStep {
   readonly cause?: StiffgradError;
 }
 
+/** The scheme whose one step lands on a state of rest. */
+const equilibrium = 'equilibrium';
+
 export function failedStep(failed: FailedStep): StiffgradError {
   const {status, scheme, step, t, h, history, worst, cause} = failed;
-  const where = `Step ${step} of ${scheme}, from t = ${short(t)} with h = ${short(h)}`;
+  const where = scheme === equilibrium ? 'The equilibrium' : `Step ${step} of ${scheme}, from t = ${short(t)} with h = ${short(h)}`;
   const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
   const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
   const sentence = `${where}: ${reason(failed, causeRows)} ${advice(failed)}`.trimEnd();
@@ -34,15 +37,16 @@ export function failedStep(failed: FailedStep): StiffgradError {
 }
 
 function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
-  const rows = worst.map(({name, residual}) => `${name} (${residual.toExponential(2)})`).join(', ');
+  const rows = worst.filter(({residual}) => residual !== 0).map(({name, residual}) => `${name} (${residual.toExponential(2)})`).join(', ');
+  const notFinite = worst.filter(({residual}) => !Number.isFinite(residual)).map(({name, residual}) => `${name} (${residual})`).join(', ');
   switch (status) {
     case 'singular':
       return `the Newton matrix is singular; ${causeRows.length === 0 ? 'its rows' : causeRows.join(', ')} ${causeRows.length === 1 ? 'carries no information of its own' : 'depend on one another'}.`;
     case 'not-finite':
       if (causeRows.length > 0) return `a derivative of the model is infinite or NaN, in the Newton matrix's rows ${causeRows.join(', ')}.`;
       return history.length === 0
-        ? `the new state is infinite or NaN in ${worst.map(({name, residual}) => `${name} (${residual})`).join(', ')}.`
-        : `the residual became infinite or NaN in iteration ${history.length}, in ${worst.map(({name, residual}) => `${name} (${residual})`).join(', ')}.`;
+        ? `the new state is infinite or NaN in ${notFinite}.`
+        : `the residual became infinite or NaN in iteration ${history.length}, in ${notFinite}.`;
     case 'newton-diverged':
       if (cause !== undefined) return `the linear solver failed in iteration ${history.length}. ${cause.message}`;
       return `Newton did not converge in ${history.length} iterations (residual ${historyText(history)}). Worst rows: ${rows}.`;
@@ -51,9 +55,9 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
   }
 }
 
-function advice({status, newton, history, cause}: FailedStep): string {
+function advice({status, scheme, newton, history, cause}: FailedStep): string {
   switch (status) {
-    case 'singular': return 'Check masses, units and terms that say the same twice.';
+    case 'singular': return scheme === equilibrium ? 'A motion that no force resists has no place of its own: hold it, or add a spring.' : 'Check masses, units and terms that say the same twice.';
     case 'not-finite':
       return history.length === 0
         ? 'Explicit schemes need a dt below 2 over the highest frequency: take a smaller dt, or an implicit scheme.'
@@ -61,6 +65,7 @@ function advice({status, newton, history, cause}: FailedStep): string {
     case 'newton-diverged': {
       // A linear solver's own sentence says what to change.
       if (cause !== undefined) return '';
+      if (scheme === equilibrium) return 'Start nearer to it, or load it in steps.';
       const ways = ['a smaller dt'];
       if (newton.step.name !== 'backtracking') ways.push('newton({step: backtracking()})');
       if (newton.onFailure !== 'halve') ways.push('newton({onFailure: \'halve\'})');

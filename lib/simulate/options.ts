@@ -2,6 +2,7 @@
 import type {Adjoint} from '../adjoint/index.js';
 import {implicitAdjoint} from '../adjoint/index.js';
 import {OptionError} from '../errors.js';
+import {refuseUnknownOptions, shown} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
@@ -72,33 +73,52 @@ const timeRounding = 4 * Number.EPSILON;
 
 /** @throws OptionError 'bad-time', 'bad-save' or 'unknown-option' */
 export function readOptions(options: SimulateOptions, t0: number): RunOptions {
-  const known = ['scheme', 'params', 'dt', 'steps', 't1', 'saveAt', 'newton', 'adjoint', 'observe', 'engine', 'onProgress', 'throw'];
-  const unknown = Object.keys(options).find(name => !known.includes(name));
-  if (unknown !== undefined) throw new OptionError('unknown-option', `simulate has no option '${unknown}'; it has ${known.join(', ')}.`, {option: unknown});
+  if (typeof options !== 'object' || options === null) throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
+  refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'saveAt', 'newton', 'adjoint', 'observe', 'engine', 'onProgress', 'throw'], 'simulate', 'unknown-option');
   const grid = readGrid(options, t0);
   return {
-    scheme: options.scheme ?? implicitMidpoint(),
+    scheme: readScheme(options.scheme ?? implicitMidpoint()),
     params: options.params ?? {},
     grid,
     saved: savedSteps(options.saveAt ?? 'all', grid),
-    newton: options.newton ?? newton(),
-    adjoint: options.adjoint ?? implicitAdjoint(),
+    newton: readNewton(options.newton ?? newton()),
+    adjoint: readAdjoint(options.adjoint ?? implicitAdjoint()),
     engine: options.engine ?? 'auto',
     onProgress: options.onProgress,
     throw: options.throw ?? true,
   };
 }
 
+/** What is given without its brackets, or by name, is a common slip: trapezoid for trapezoid(). */
+function readScheme(scheme: Scheme): Scheme {
+  const given: unknown = scheme;
+  if (typeof given === 'function') throw new OptionError('bad-scheme', `scheme is the function ${given.name}: call it, scheme: ${given.name}().`);
+  if (typeof given !== 'object' || given === null || (scheme.mechanics ?? scheme.ode) === undefined) {
+    throw new OptionError('bad-scheme', `scheme must be one of the schemes, as scheme: trapezoid(), not ${shown(given)}.`);
+  }
+  return scheme;
+}
+
+function readNewton(given: Newton): Newton {
+  if (typeof given !== 'object' || typeof given.step?.choose !== 'function') throw new OptionError('bad-newton', 'newton must be made by newton({...}): newton: newton({maxIterations: 20}).');
+  return given;
+}
+
+function readAdjoint(adjoint: Adjoint): Adjoint {
+  if (typeof (adjoint as {kind?: unknown}).kind !== 'string') throw new OptionError('bad-adjoint', `adjoint must be implicitAdjoint() or unrolledAdjoint(), not ${shown(adjoint)}.`);
+  return adjoint;
+}
+
 function readGrid({dt, steps, t1}: SimulateOptions, t0: number): Grid {
-  if (!(dt > 0) || !Number.isFinite(dt)) throw new OptionError('bad-time', `dt must be a positive number, not ${dt}.`, {dt});
+  if (!(dt > 0) || !Number.isFinite(dt)) throw new OptionError('bad-time', `dt must be a positive number, not ${shown(dt)}.`, {dt});
   if (!Number.isFinite(t0)) throw new OptionError('bad-time', `The initial time must be finite, not ${t0}.`, {t: t0});
   if ((steps === undefined) === (t1 === undefined)) throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
   if (steps !== undefined) {
-    if (!Number.isInteger(steps) || steps < 0) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${steps}.`, {steps});
+    if (!Number.isInteger(steps) || steps < 0) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
     return {t0, dt, steps, time: n => t0 + n * dt, length: () => dt};
   }
   const end = t1 as number;
-  if (!(end >= t0) || !Number.isFinite(end)) throw new OptionError('bad-time', `t1 = ${end} lies before the start t = ${t0}, or is not finite.`, {t1: end, t: t0});
+  if (!(end >= t0) || !Number.isFinite(end)) throw new OptionError('bad-time', `t1 = ${shown(end)} lies before the start t = ${t0}, or is not finite.`, {t1: end, t: t0});
   const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
   const left = end - (t0 + (count - 1) * dt);
   const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
@@ -110,18 +130,20 @@ function savedSteps(saveAt: SaveAt, grid: Grid): Int32Array {
   if (saveAt === 'all') return Int32Array.from({length: steps + 1}, (_, n) => n);
   if (saveAt === 'end') return steps === 0 ? Int32Array.of(0) : Int32Array.of(0, steps);
   if (Array.isArray(saveAt)) return savedTimes(saveAt, grid);
-  const {every} = saveAt as {every: number};
-  if (!Number.isInteger(every) || every < 1) throw new OptionError('bad-save', `saveAt: {every} must be a whole number of at least 1, not ${every}.`, {every});
+  if (typeof saveAt !== 'object' || !('every' in saveAt)) throw new OptionError('bad-save', `saveAt must be 'all', 'end', {every: n} or a list of times, not ${shown(saveAt)}.`);
+  const {every} = saveAt as {readonly every: number};
+  if (!Number.isInteger(every) || every < 1) throw new OptionError('bad-save', `saveAt: {every} must be a whole number of at least 1, not ${shown(every)}.`, {every});
   return Int32Array.from({length: Math.floor(steps / every) + 1}, (_, k) => k * every);
 }
 
 function savedTimes(times: readonly number[], grid: Grid): Int32Array {
+  if (times.length === 0) throw new OptionError('bad-save', 'saveAt is an empty list: nothing would be kept of the run.');
   const saved = new Int32Array(times.length);
   times.forEach((time, i) => {
     const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
     const nearest = [n, grid.steps].find(candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt);
     if (nearest === undefined) {
-      throw new OptionError('bad-save', `saveAt: ${time} is not a time of the grid ${grid.t0} + n·${grid.dt} up to ${grid.time(grid.steps)}. Choose dt so that it is.`, {index: i, time});
+      throw new OptionError('bad-save', `saveAt: ${time} is not a time of the grid ${grid.t0} + n·${grid.dt} up to ${Number(grid.time(grid.steps).toPrecision(12))}. Choose dt so that it is.`, {index: i, time});
     }
     if (i > 0 && !(nearest > saved[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${time} after ${times[i - 1]}.`, {index: i});
     saved[i] = nearest;

@@ -38,6 +38,8 @@ export interface Prepared extends StepContext {
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
 export function prepare(system: System, initial: Initial, options: SimulateOptions): Prepared {
   if (isTracing()) throw new OptionError('nested', 'simulate cannot run inside a traced function (a force, a mass, an event): run it outside and pass its result.');
+  requireSystem(system);
+  if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const read = readOptions(options, initial.t ?? 0);
   const values = readInitial(system, initial);
   const {shape} = values[0];
@@ -113,19 +115,26 @@ function valuesOf(tensor: tf.Tensor): Float64Array {
 }
 
 function nameOfCaptured(tensor: tf.Tensor): string {
-  return tensor instanceof tf.Variable ? `the captured variable ${tensor.name}` : 'a captured tensor';
+  return tensor instanceof tf.Variable ? `The captured variable ${tensor.name}` : 'A captured tensor';
 }
+
+function requireSystem(system: System): void {
+  const kind: unknown = (system as System | null | undefined)?.kind;
+  if (kind !== 'mechanics' && kind !== 'ode') throw new OptionError('bad-system', 'The system must come from mechanics({mass, forces}) or ode(derivative).');
+}
+
+const stateText = ({kind}: System): string => (kind === 'ode' ? '{y} for an ode, with t if it is not 0' : '{q, v} for a mechanical system, with t if it is not 0');
 
 function readInitial(system: System, initial: Initial): NumericValue[] {
   const names = stateBlocks(system);
   const given = initial as {readonly [name: string]: Numeric | undefined};
   const unexpected = Object.keys(initial).find(name => name !== 't' && !names.includes(name));
   if (unexpected !== undefined) {
-    throw new OptionError('bad-initial', `The initial state of ${system.kind === 'ode' ? 'an ode is {y}' : 'a mechanical system is {q, v}'}, with t if it is not 0; '${unexpected}' does not belong there.`, {name: unexpected});
+    throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}; '${unexpected}' does not belong there.`, {name: unexpected});
   }
   const values = names.map(name => {
     const value = given[name];
-    if (value === undefined) throw new OptionError('bad-initial', `The initial state lacks ${name}.`, {name});
+    if (value === undefined) throw new OptionError('bad-initial', `The initial state lacks ${name}: it must be ${stateText(system)}.`, {name});
     return readNumeric(value, `initial.${name}`);
   });
   const [first, ...others] = values;
@@ -174,7 +183,7 @@ function checkMass({traced, initial}: Prepared, mass: Float64Array | undefined):
   }
   const at = mass.findIndex(value => !(value > 0));
   if (at >= 0) {
-    throw new SingularMatrixError('singular-mass', `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass.`, {rows: [at]});
+    throw new SingularMatrixError('singular-mass', `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out.`, {rows: [at]});
   }
 }
 
@@ -184,7 +193,7 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
   } catch (error) {
     if (!(error instanceof SingularMatrixError)) throw error;
     const rows = error.data.rows as number[];
-    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.join(', ')} depend on one another.`, {rows});
+    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.join(', ')} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
   }
 }
 

@@ -6,6 +6,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import {Tensor} from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
+import {shown} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 
@@ -35,7 +36,7 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
     return {values: Float64Array.from(x.dataSync()), shape: [...x.shape], tensor: x};
   }
   if (ArrayBuffer.isView(x)) return readNumeric(Float64Array.from(x as unknown as ArrayLike<number>), name);
-  if (!Array.isArray(x)) throw new OptionError('not-numeric', `${name} must be a number, an array of numbers or a tensor, not ${describe(x)}.`);
+  if (!Array.isArray(x)) throw new OptionError('not-numeric', `${name} must be a number, an array of numbers or a tensor, not ${shown(x)}.`);
   const shape = arrayShape(x);
   const values = new Float64Array(sizeOf(shape));
   fill(x, shape, 0, values, 0, name);
@@ -54,7 +55,7 @@ function arrayShape(x: NestedNumbers): number[] {
 
 function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Float64Array, at: number, name: string): void {
   if (depth === shape.length) {
-    if (typeof x !== 'number') throw new OptionError('not-numeric', `${name} holds ${describe(x)} where a number belongs.`);
+    if (typeof x !== 'number') throw new OptionError('not-numeric', `${name} holds ${shown(x)} where a number belongs.`);
     values[at] = x;
     return;
   }
@@ -63,10 +64,6 @@ function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Fl
   }
   const step = sizeOf(shape.slice(depth + 1));
   x.forEach((part: number | NestedNumbers, i: number) => fill(part, shape, depth + 1, values, at + i * step, name));
-}
-
-function describe(x: unknown): string {
-  return x === null ? 'null' : x === undefined ? 'undefined' : typeof x === 'object' ? 'an object' : `the ${typeof x} ${String(x)}`;
 }
 
 /** The first entry that is not finite, or −1. */
