@@ -30,9 +30,21 @@ function sources({initial, traced}: Prepared): Source[] {
   return list.filter(({tensor}) => tensor.dtype === 'float32');
 }
 
-/** A gradient tape is running and would record. */
-export function taping(): boolean {
-  return tf.engine().state.gradientDepth > 0;
+const secondDerivative = (): OptionError => new OptionError(
+  'second-derivative',
+  'simulate stands within two gradients, a tf.grad inside another, and tfjs\'s tape carries one derivative of it: use simulate.jvp and simulate.vjp together for second derivatives.',
+);
+
+/**
+ * A gradient tape is running, and the run depends on something a gradient may be asked for.
+ * @throws OptionError 'second-derivative'
+ */
+export function taping(prepared: Prepared): boolean {
+  const depth = tf.engine().state.gradientDepth;
+  if (depth === 0 || sources(prepared).length === 0) return false;
+  // Said here, before the gradient is asked for: what a tape has saved is lost when one of its gradients throws.
+  if (depth > 1) throw secondDerivative();
+  return true;
 }
 
 /** The saved series as tensors [saved, ...shape], by name; on the tape where one is running and the run kept its steps. */
@@ -56,9 +68,8 @@ function onTape(prepared: Prepared, run: Run, matrix: Float64Array, list: readon
     const operation = tf.customGrad((..._inputs: (tf.Tensor | tf.GradSaveFunc)[]) => ({
       value: tf.tensor2d(Float32Array.from(matrix), [saved, width]),
       gradFunc: (dy: tf.Tensor) => {
-        if (tf.engine().state.gradientDepth > 0) {
-          throw new OptionError('second-derivative', 'simulate is differentiated twice by tfjs\'s tape, which carries one derivative: use simulate.jvp and simulate.vjp together for second derivatives.');
-        }
+        // An inner gradient may reach a run of the outer tape.
+        if (tf.engine().state.gradientDepth > 0) throw secondDerivative();
         const gradient = pullSeries(prepared, run, Float64Array.from(dy.dataSync()));
         return list.map(source => tf.tensor(Float32Array.from(source.gradient(gradient)), source.tensor.shape));
       },

@@ -45,9 +45,13 @@ export interface Tangent {
   readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
 }
 
+function raise({options}: Prepared, {error}: Run): void {
+  if (error !== undefined && options.throw) throw error;
+}
+
 /** The trajectory of a run, or its error. */
 function finish(prepared: Prepared, result: Run, onTape: boolean): Trajectory {
-  if (result.error !== undefined && prepared.options.throw) throw result.error;
+  raise(prepared, result);
   const matrix = seriesValues(prepared, result);
   return trajectoryOf(prepared, result, matrix, asTensors(prepared, onTape ? result : {...result, kept: undefined}, matrix));
 }
@@ -115,7 +119,7 @@ export interface Simulation {
 }
 
 function runOn(prepared: Prepared): Trajectory {
-  return finish(prepared, run(prepared, taping() ? 'budget' : undefined), true);
+  return finish(prepared, run(prepared, taping(prepared) ? 'budget' : undefined), true);
 }
 
 function vjpOn(prepared: Prepared): Vjp {
@@ -127,10 +131,13 @@ function vjpOn(prepared: Prepared): Vjp {
 }
 
 function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
+  const packed = packDirections(prepared, directions);
   const result = run(prepared, 'steps');
-  const trajectory = finish(prepared, result, false);
+  raise(prepared, result);
   const {blocks, width} = seriesOf(prepared);
-  const tangents = pushSeries(prepared, result, packDirections(prepared, directions));
+  const tangents = pushSeries(prepared, result, packed);
+  // The tensors come last: nothing that could fail is left to lose them.
+  const trajectory = finish(prepared, result, false);
   return {trajectory, tangents: tangents.map(matrix => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])))};
 }
 
