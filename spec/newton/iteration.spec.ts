@@ -154,8 +154,8 @@ describe('newton: the iteration', () => {
       const after = process.memoryUsage();
       // The vectors of the problem and of the iteration itself, 16 of 40 numbers, and its dense matrix: once, not 25000 times.
       expect(after.arrayBuffers - before.arrayBuffers).to.be.below(30_000);
-      // Boxed numbers, 16 bytes each, and what the compiler leaves on the same heap.
-      expect((after.heapUsed - before.heapUsed) / iterations).to.be.below(800);
+      // Boxed numbers, 16 bytes each, and what the compiler leaves on the same heap: up to 800 on Node 20, 1500 on Node 24.
+      expect((after.heapUsed - before.heapUsed) / iterations).to.be.below(2000);
     });
   });
 

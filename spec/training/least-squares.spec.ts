@@ -61,7 +61,8 @@ describe('least squares', () => {
           const fit = levenbergMarquardt({ tolerance: { cost: 1e-18 } }).minimize(problem, start);
           const { standardError, degreesOfFreedom, unidentified } = uncertainty(fit);
           expect(worst(fit.x, certified), 'seven at roundoff: MGH09 is that flat').to.be.below(1e-7);
-          expect(worst(standardError, deviation), 'standard deviations').to.be.below(1e-7);
+          // Thurber's differ by 1.6e-7 between the Math functions of Node 20 and 24.
+          expect(worst(standardError, deviation), 'standard deviations').to.be.below(3e-7);
           expect(2 * fit.cost).to.be.closeTo(sumOfSquares, 1e-9 * sumOfSquares);
           expect(degreesOfFreedom).to.equal(x.length - certified.length);
           expect(unidentified).to.have.length(0);
