@@ -79,7 +79,7 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     message: found.message,
     warnings,
     uncertainty: judged,
-    report: (path, details = {}) => writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details)),
+    report: async (path, details = {}) => writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details)),
   };
   return identification;
 }

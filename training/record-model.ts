@@ -1,5 +1,5 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
-import type {Initial, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, System, Tangent, Trajectory} from '../lib/index.js';
+import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, Simulation, System, Tangent, Trajectory} from '../lib/index.js';
 import {OptionError, ShapeError, simulate} from '../lib/index.js';
 import type {Inputs} from './inputs.js';
 import {driven, observedWith, withLeaf} from './inputs.js';
@@ -57,6 +57,8 @@ export class RecordModel {
   private readonly system: System;
   private readonly observe: Observe | undefined;
   private readonly start: Initial & {readonly t: number};
+  /** Traced once, at the guess. */
+  private prepared: Simulation | undefined;
 
   /** @throws OptionError, DataError where record and model do not fit together */
   constructor(private readonly model: Model, readonly record: CheckedRecord) {
@@ -76,7 +78,7 @@ export class RecordModel {
   }
 
   simulate(values: Values): Trajectory {
-    return this.checked(simulate(this.system, this.initial(values), this.options(values)));
+    return this.checked(this.simulation(values).run({initial: this.initial(values), params: this.params(values)}));
   }
 
   /**
@@ -103,12 +105,21 @@ export class RecordModel {
     }
   }
 
-  private run(values: Values): {trajectory: Trajectory; tangents: readonly {readonly [series: string]: Float64Array}[]} {
+  private run(values: Values): Jvps {
     const {directions} = this;
     if (directions.length === 0) return {trajectory: this.simulate(values), tangents: []};
-    const result = simulate.jvps(this.system, this.initial(values), this.options(values), directions.map(({tangent}) => tangent));
+    const tangents = directions.map(({tangent}) => tangent);
+    const result = this.simulation(values).jvps(tangents, {initial: this.initial(values), params: this.params(values)});
     this.checked(result.trajectory);
     return result;
+  }
+
+  private simulation(values: Values): Simulation {
+    const {scheme, dt, newton, engine} = this.model;
+    const {t} = this.record;
+    return (this.prepared ??= simulate.prepare(this.system, this.initial(values), {
+      scheme, dt, newton, engine, t1: t[t.length - 1], saveAt: Array.from(t), params: this.params(values), observe: this.observe,
+    }));
   }
 
   /** Values of `params`, each in the shape its guess was given in. */
@@ -120,12 +131,6 @@ export class RecordModel {
   private initial(values: Values): Initial {
     const moved = this.bindings.filter(isInitial).map(binding => [blockOf(binding), nested(values[binding.key], binding.parameter.shape)] as const);
     return {...this.start, ...Object.fromEntries(moved)};
-  }
-
-  private options(values: Values): SimulateOptions {
-    const {scheme, dt, newton, engine} = this.model;
-    const {t} = this.record;
-    return {scheme, dt, newton, engine, t1: t[t.length - 1], saveAt: Array.from(t), params: this.params(values), observe: this.observe};
   }
 
   /** The trajectory, once the measured series have its shapes. */
@@ -167,13 +172,19 @@ function directionsOf(binding: Binding): Direction[] {
   });
 }
 
-/** Row-major values in a shape, as `simulate` takes them. */
+/** Row-major values in a shape, as `simulate` takes them: rows inside arrays are arrays too. */
 function nested(values: Float64Array, shape: readonly number[]): Numeric {
   if (shape.length === 0) return values[0];
-  if (shape.length === 1) return values;
-  const step = values.length / shape[0];
-  return Array.from({length: shape[0]}, (_, i) => nested(values.subarray(i * step, (i + 1) * step), shape.slice(1)) as number);
+  return shape.length === 1 ? values : rows(Array.from(values), shape);
 }
+
+function rows(values: readonly number[], [count, ...rest]: readonly number[]): NestedNumbers {
+  if (rest.length === 0) return values;
+  const step = values.length / count;
+  return Array.from({length: count}, (_, i) => rows(values.slice(i * step, (i + 1) * step), rest));
+}
+
+type NestedNumbers = readonly (number | NestedNumbers)[];
 
 /** A digital input's last sample holds for as long as the one before: no warning for that. */
 function shortInput(input: string, times: Float64Array, record: string, from: number, to: number): string[] {
