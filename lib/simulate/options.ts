@@ -137,7 +137,6 @@ function savedSteps(saveAt: SaveAt, grid: Grid): Int32Array {
 }
 
 function savedTimes(times: readonly number[], grid: Grid): Int32Array {
-  if (times.length === 0) throw new OptionError('bad-save', 'saveAt is an empty list: nothing would be kept of the run.');
   const saved = new Int32Array(times.length);
   times.forEach((time, i) => {
     const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
