@@ -3,10 +3,11 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import * as tf from '@tensorflow/tfjs';
 import type {Engine} from '../../lib/engine/engine.js';
+import {interpreter} from '../../lib/engine/interpreter.js';
 import {tensor} from '../../lib/engine/tensor/index.js';
 import {loadTensorflow} from '../../lib/tfjs/native.js';
 import {SingularMatrixError} from '../../lib/errors.js';
-import {add, constant, input, mul, place, reshape, scale, slice, solve, sum, transpose, unary} from '../../lib/graph/build.js';
+import {add, binary, constant, input, mul, place, reshape, scale, slice, solve, sum, transpose, unary} from '../../lib/graph/build.js';
 import type {Node, Op} from '../../lib/graph/node.js';
 import {binaryNames, topological, unaryNames} from '../../lib/graph/node.js';
 import {primitiveOf, primitives} from '../../lib/graph/primitives/index.js';
@@ -145,6 +146,27 @@ describe('engine: tensor', () => {
     });
 
     agreement();
+  });
+
+  it('zeros, infinities and what is not a number, in every function', () => {
+    const points = Float64Array.from(Float32Array.of(0, -0, 0.5, -0.5, 1, -1, 2, -2.5, 7, 1e30, -1e30, Infinity, -Infinity, NaN));
+    const n = points.length;
+    const x = input('x', [n]);
+    const [a, b] = [input('a', [n, 1]), input('b', [1, n])];
+    const same = (node: Node, inputs: readonly Node<'input'>[]): void => {
+      const [expected, found] = [interpreter, tensor].map(engine => asFunction([node], inputs, engine)(inputs.map(() => points))[0]);
+      const {fn} = node.attributes as {fn: string};
+      expected.forEach((value, i) => {
+        const [p, q] = [points[Math.floor(i / n)], points[i % n]];
+        // tfjs has (p mod q + q) mod q, which loses p beside a huge q and has no answer for an infinite one.
+        if (fn === 'mod' && !(p * q > 0) && Math.abs(q) > 1e8) return;
+        const single = Math.fround(value);
+        if (Number.isFinite(single)) expect(found[i], `${fn} of ${p}, ${q}`).to.be.closeTo(single, 4 * tensor.epsilon * Math.max(1, Math.abs(single)));
+        else expect(found[i], `${fn} of ${p}, ${q}`).to.deep.equal(single);
+      });
+    };
+    for (const fn of unaryNames) same(unary(fn, x), [x]);
+    for (const fn of binaryNames) same(binary(fn, a, b), [a, b]);
   });
 
   it('values of five axes and more, in every operation that moves axes', () => {
