@@ -264,7 +264,8 @@ export class ModuleBuilder {
     this.exports.push({name, index});
   }
 
-  finish(pages: number): Uint8Array<ArrayBuffer> {
+  /** @param pages of the memory, which then never grows; without, any memory may be given */
+  finish(pages?: number): Uint8Array<ArrayBuffer> {
     const out = new Bytes();
     out.append(Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00));
     const section = (id: number, count: number, write: (bytes: Bytes) => void): void => {
@@ -289,9 +290,9 @@ export class ModuleBuilder {
       bytes.name('memory');
       bytes.byte(0x02);
       // Exactly this many pages: memory never grows, so views of it stay valid.
-      bytes.byte(0x01);
-      bytes.unsigned(pages);
-      bytes.unsigned(pages);
+      bytes.byte(pages === undefined ? 0x00 : 0x01);
+      bytes.unsigned(pages ?? 0);
+      if (pages !== undefined) bytes.unsigned(pages);
     });
     section(3, this.functions.length, bytes => {
       for (const {type} of this.functions) bytes.unsigned(type);

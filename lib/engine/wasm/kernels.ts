@@ -1,0 +1,100 @@
+/**
+ * Numerical kernels that work on addresses of one WebAssembly memory, that of a program's executable:
+ * what Newton's iteration does between two runs of a program. Addresses are bytes, divisible by 8;
+ * lengths count doubles; index arrays hold 32-bit integers. Nothing is checked: a wrong address
+ * computes nonsense or traps. The memory must be smaller than 2 GiB (addresses are compared signed).
+ */
+import type {ValueType} from './assembler.js';
+import {ModuleBuilder} from './assembler.js';
+import {bandFactor, bandSolve, bandSolveTransposed} from './kernels/band.js';
+import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
+import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
+import {advance, axpy, copy, dot, largest, largestRatio, rowSums, sumOfSquares, weigh} from './kernels/vectors.js';
+import {Writer} from './writer.js';
+
+export interface NumericKernels {
+  dot(x: number, y: number, n: number): number;
+  sumOfSquares(x: number, n: number): number;
+  /** max |xᵢ|, NaN where one is. */
+  largest(x: number, n: number): number;
+  /** max |xᵢ|/unitᵢ; 0/0 is 0, ∞ where a number is not one. */
+  largestRatio(x: number, unit: number, n: number): number;
+  /** weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|) */
+  weigh(weights: number, z: number, base: number, n: number, absolute: number, relative: number): void;
+  /** z = base − s·delta; base may be z. */
+  advance(z: number, base: number, delta: number, n: number, s: number): void;
+  copy(to: number, from: number, n: number): void;
+  /** y += a·x */
+  axpy(y: number, x: number, n: number, a: number): void;
+  /** Σ_j |v_ij| w_j of a matrix by compressed rows. */
+  rowSums(sums: number, values: number, rowPointers: number, columns: number, weights: number, n: number): void;
+
+  /** scale_i = 1/max_j |a_ij|, 0 for a row of zeros. */
+  denseScales(a: number, n: number, scale: number): void;
+  /** Factors a (n×n by rows) in place; `scale` is used up. The smallest pivot relative to its row's largest entry. */
+  denseFactor(a: number, n: number, pivots: number, scale: number): number;
+  denseSolve(a: number, n: number, pivots: number, x: number): void;
+  denseSolveTransposed(a: number, n: number, pivots: number, x: number): void;
+
+  /** Factors a (row i: columns i − lower … i + upper + lower) in place; `scale` is used up. The smallest pivot, as above. */
+  bandFactor(a: number, n: number, lower: number, upper: number, pivots: number, ends: number, scale: number): number;
+  bandSolve(a: number, n: number, lower: number, upper: number, pivots: number, ends: number, y: number): void;
+  bandSolveTransposed(a: number, n: number, lower: number, upper: number, pivots: number, ends: number, y: number): void;
+
+  /** See kernels/tridiagonal.ts for the bits it returns. */
+  tridiagonalFactor(
+    values: number, atLower: number, atDiagonal: number, atUpper: number, lower: number, reciprocals: number, upper: number, n: number,
+  ): number;
+  tridiagonalSolve(lower: number, reciprocals: number, upper: number, n: number, x: number): void;
+  tridiagonalSolveTransposed(lower: number, reciprocals: number, upper: number, n: number, x: number): void;
+}
+
+interface Kernel {
+  readonly parameters: readonly ValueType[];
+  readonly result?: ValueType;
+  readonly write: (w: Writer) => void;
+}
+
+const integers = (count: number): ValueType[] => new Array<ValueType>(count).fill('i32');
+
+const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
+  dot: {parameters: integers(3), result: 'f64', write: dot},
+  sumOfSquares: {parameters: integers(2), result: 'f64', write: sumOfSquares},
+  largest: {parameters: integers(2), result: 'f64', write: largest},
+  largestRatio: {parameters: integers(3), result: 'f64', write: largestRatio},
+  weigh: {parameters: [...integers(4), 'f64', 'f64'], write: weigh},
+  advance: {parameters: [...integers(4), 'f64'], write: advance},
+  copy: {parameters: integers(3), write: copy},
+  axpy: {parameters: [...integers(3), 'f64'], write: axpy},
+  rowSums: {parameters: integers(6), write: rowSums},
+  denseScales: {parameters: integers(3), write: denseScales},
+  denseFactor: {parameters: integers(4), result: 'f64', write: denseFactor},
+  denseSolve: {parameters: integers(4), write: denseSolve},
+  denseSolveTransposed: {parameters: integers(4), write: denseSolveTransposed},
+  bandFactor: {parameters: integers(7), result: 'f64', write: bandFactor},
+  bandSolve: {parameters: integers(7), write: bandSolve},
+  bandSolveTransposed: {parameters: integers(7), write: bandSolveTransposed},
+  tridiagonalFactor: {parameters: integers(8), result: 'i32', write: tridiagonalFactor},
+  tridiagonalSolve: {parameters: integers(5), write: tridiagonalSolve},
+  tridiagonalSolveTransposed: {parameters: integers(5), write: tridiagonalSolveTransposed},
+};
+
+/** The bytes of the kernels' module; it imports `env.memory`. */
+export function kernelBytes(): Uint8Array<ArrayBuffer> {
+  const builder = new ModuleBuilder();
+  for (const [name, {parameters, result, write}] of Object.entries(kernels)) {
+    const {index, body} = builder.define({parameters, results: result === undefined ? [] : [result]});
+    write(new Writer(body));
+    builder.export(name, index);
+  }
+  return builder.finish();
+}
+
+let module: WebAssembly.Module | undefined;
+
+/** The kernels on a memory; their code is compiled once. */
+export function numericKernels(memory: WebAssembly.Memory): NumericKernels {
+  module ??= new WebAssembly.Module(kernelBytes());
+  // The table above gives every export its name and signature.
+  return new WebAssembly.Instance(module, {env: {memory}}).exports as unknown as NumericKernels;
+}

@@ -1,0 +1,158 @@
+/**
+ * What an iteration does with whole vectors: norms, comparisons with a unit, corrections. Addresses
+ * are bytes, lengths count doubles. Sums add even and odd elements apart, then both.
+ */
+import type {Local} from '../assembler.js';
+import type {Push, Writer} from '../writer.js';
+
+/** Address behind the last of n doubles. */
+function endOf(w: Writer, start: Local, n: Local): Local {
+  return w.keep('i32', w.element(w.get(start), w.get(n)));
+}
+
+/** Reduces pairs of values by one instruction; pairs are taken in four chains, as an addition waits for the one before. */
+const chains = 4;
+
+/**
+ * Σ or max over elements: `value` gives the term at a byte offset from the pointers, as a pair or a number.
+ */
+function reduce(
+  w: Writer, pointers: readonly Local[], n: Local, join: 'add' | 'max', value: (offset: number, paired: boolean) => Push,
+): Local {
+  const end = endOf(w, pointers[0], n);
+  const sums = Array.from({length: chains}, () => w.keep('v128', w.pair(0)));
+  const total = w.keep('f64', w.number(0));
+  const advance = (bytes: number): void => {
+    for (const pointer of pointers) w.set(pointer, w.plus(w.get(pointer), w.int(bytes)));
+  };
+  const paired = join === 'add' ? 'f64x2.add' : 'f64x2.max';
+  const single = join === 'add' ? 'f64.add' : 'f64.max';
+  const block = 16 * chains;
+  const inBlocks = w.keep('i32', w.op('i32.sub', w.get(end), w.int(block)));
+  w.while(w.op('i32.le_s', w.get(pointers[0]), w.get(inBlocks)), () => {
+    sums.forEach((sum, c) => w.set(sum, w.op(paired, w.get(sum), value(16 * c, true))));
+    advance(block);
+  });
+  w.pairs(pointers, w.get(end), () => w.set(sums[0], w.op(paired, w.get(sums[0]), value(0, true))), () => w.set(total, w.op(single, w.get(total), value(0, false))));
+  const [a, b, c, d] = sums.map(sum => w.get(sum));
+  w.set(sums[0], w.op(paired, w.op(paired, a, b), w.op(paired, c, d)));
+  w.set(total, w.op(single, w.get(total), w.op(single, w.lane(a, 0), w.lane(a, 1))));
+  return total;
+}
+
+const at = (w: Writer, pointer: Local, offset: number, paired: boolean): Push => (paired ? w.loadPair(w.get(pointer), offset) : w.load(w.get(pointer), offset));
+const times = (w: Writer, paired: boolean, a: Push, b: Push): Push => w.op(paired ? 'f64x2.mul' : 'f64.mul', a, b);
+const size = (w: Writer, paired: boolean, a: Push): Push => w.op(paired ? 'f64x2.abs' : 'f64.abs', a);
+
+/** dot(x, y, n) */
+export function dot(w: Writer): void {
+  const [x, y, n] = [0, 1, 2].map(i => w.parameter(i));
+  w.get(reduce(w, [x, y], n, 'add', (offset, paired) => times(w, paired, at(w, x, offset, paired), at(w, y, offset, paired))))();
+}
+
+/** sumOfSquares(x, n) */
+export function sumOfSquares(w: Writer): void {
+  const [x, n] = [0, 1].map(i => w.parameter(i));
+  w.get(reduce(w, [x], n, 'add', (offset, paired) => times(w, paired, at(w, x, offset, paired), at(w, x, offset, paired))))();
+}
+
+/** largest(x, n): max |xᵢ|, NaN where one is; finite exactly when all are. */
+export function largest(w: Writer): void {
+  const [x, n] = [0, 1].map(i => w.parameter(i));
+  w.get(reduce(w, [x], n, 'max', (offset, paired) => size(w, paired, at(w, x, offset, paired))))();
+}
+
+/** Where |x| is 0 the ratio is 0, whatever the unit. */
+function ratio(w: Writer, paired: boolean, x: Push, unit: Push): Push {
+  if (paired) {
+    const kept = w.local('v128');
+    return () => {
+      w.set(kept, w.op('f64x2.abs', x));
+      w.op('v128.and', w.op('f64x2.div', w.get(kept), unit), w.op('f64x2.ne', w.get(kept), w.pair(0)))();
+      w.body.release(kept);
+    };
+  }
+  const kept = w.local('f64');
+  return () => {
+    w.set(kept, w.op('f64.abs', x));
+    w.choose(w.op('f64.ne', w.get(kept), w.number(0)), w.op('f64.div', w.get(kept), unit), w.number(0))();
+    w.body.release(kept);
+  };
+}
+
+/** NaN becomes ∞: a vector with such a number is larger than any. */
+function orInfinity(w: Writer, value: Local): void {
+  w.choose(w.op('f64.eq', w.get(value), w.get(value)), w.get(value), w.number(Infinity))();
+}
+
+/** largestRatio(x, unit, n): max |xᵢ|/unitᵢ; 0/0 is 0; ∞ where a number is not one. */
+export function largestRatio(w: Writer): void {
+  const [x, unit, n] = [0, 1, 2].map(i => w.parameter(i));
+  orInfinity(w, reduce(w, [x, unit], n, 'max', (offset, paired) => ratio(w, paired, at(w, x, offset, paired), at(w, unit, offset, paired))));
+}
+
+/** weigh(weights, z, base, n, absolute, relative): weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|). */
+export function weigh(w: Writer): void {
+  const [weights, z, base, n, absolute, relative] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
+  const end = endOf(w, weights, n);
+  const [a, r] = [w.keep('v128', w.splat(w.get(absolute))), w.keep('v128', w.splat(w.get(relative)))];
+  w.pairs([weights, z, base], w.get(end), () => {
+    const greater = w.op('f64x2.max', w.op('f64x2.abs', w.loadPair(w.get(z))), w.op('f64x2.abs', w.loadPair(w.get(base))));
+    w.storePair(w.get(weights), w.op('f64x2.add', w.get(a), w.op('f64x2.mul', w.get(r), greater)));
+  }, () => {
+    const greater = w.op('f64.max', w.op('f64.abs', w.load(w.get(z))), w.op('f64.abs', w.load(w.get(base))));
+    w.store(w.get(weights), w.op('f64.add', w.get(absolute), w.op('f64.mul', w.get(relative), greater)));
+  });
+}
+
+/** advance(z, base, delta, n, s): z = base − s·delta; base may be z. */
+export function advance(w: Writer): void {
+  const [z, base, delta, n, s] = [0, 1, 2, 3, 4].map(i => w.parameter(i));
+  const end = endOf(w, z, n);
+  const length = w.keep('v128', w.splat(w.get(s)));
+  w.pairs([z, base, delta], w.get(end), () => {
+    w.storePair(w.get(z), w.op('f64x2.sub', w.loadPair(w.get(base)), w.op('f64x2.mul', w.get(length), w.loadPair(w.get(delta)))));
+  }, () => {
+    w.store(w.get(z), w.op('f64.sub', w.load(w.get(base)), w.op('f64.mul', w.get(s), w.load(w.get(delta)))));
+  });
+}
+
+/** copy(to, from, n) */
+export function copy(w: Writer): void {
+  const [to, from, n] = [0, 1, 2].map(i => w.parameter(i));
+  const end = endOf(w, to, n);
+  w.pairs([to, from], w.get(end), () => w.storePair(w.get(to), w.loadPair(w.get(from))), () => w.store(w.get(to), w.load(w.get(from))));
+}
+
+/** axpy(y, x, n, a): y += a·x */
+export function axpy(w: Writer): void {
+  const [y, x, n, a] = [0, 1, 2, 3].map(i => w.parameter(i));
+  const end = endOf(w, y, n);
+  const factor = w.keep('v128', w.splat(w.get(a)));
+  w.pairs([y, x], w.get(end), () => {
+    w.storePair(w.get(y), w.op('f64x2.add', w.loadPair(w.get(y)), w.op('f64x2.mul', w.get(factor), w.loadPair(w.get(x)))));
+  }, () => {
+    w.store(w.get(y), w.op('f64.add', w.load(w.get(y)), w.op('f64.mul', w.get(a), w.load(w.get(x)))));
+  });
+}
+
+/** rowSums(sums, values, rowPointers, columns, weights, n): Σ_j |v_ij| w_j of a matrix by compressed rows (32-bit indices). */
+export function rowSums(w: Writer): void {
+  const [sums, values, rowPointers, columns, weights, n] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
+  const end = endOf(w, sums, n);
+  const left = w.local('i32');
+  const sum = w.local('f64');
+  w.while(w.op('i32.lt_s', w.get(sums), w.get(end)), () => {
+    w.set(left, w.op('i32.sub', w.loadInt(w.get(rowPointers), 4), w.loadInt(w.get(rowPointers))));
+    w.set(sum, w.number(0));
+    w.while(w.op('i32.gt_s', w.get(left), w.int(0)), () => {
+      w.set(sum, w.op('f64.add', w.get(sum), w.op('f64.mul', w.op('f64.abs', w.load(w.get(values))), w.load(w.element(w.get(weights), w.loadInt(w.get(columns)))))));
+      w.set(values, w.plus(w.get(values), w.int(8)));
+      w.set(columns, w.plus(w.get(columns), w.int(4)));
+      w.set(left, w.op('i32.sub', w.get(left), w.int(1)));
+    });
+    w.store(w.get(sums), w.get(sum));
+    w.set(sums, w.plus(w.get(sums), w.int(8)));
+    w.set(rowPointers, w.plus(w.get(rowPointers), w.int(4)));
+  });
+}

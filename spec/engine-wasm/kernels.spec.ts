@@ -1,0 +1,248 @@
+/** The numerical kernels against the plain code of lib/linear and against their definitions. */
+import {expect} from 'chai';
+import * as fc from 'fast-check';
+import wabt from 'wabt';
+import {lu} from '../../lib/linear/index.js';
+import {BandLuFactor} from '../../lib/linear/band-lu.js';
+import {bandOrder} from '../../lib/linear/band-order.js';
+import {luFactor} from '../../lib/linear/dense-lu.js';
+import type {Pattern} from '../../lib/linear/index.js';
+import type {TridiagonalNumbers, TridiagonalPlaces} from '../../lib/linear/tridiagonal.js';
+import {factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed} from '../../lib/linear/tridiagonal.js';
+import type {NumericKernels} from '../../lib/engine/wasm/kernels.js';
+import {kernelBytes, numericKernels} from '../../lib/engine/wasm/kernels.js';
+import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from '../../lib/engine/wasm/kernels/tridiagonal.js';
+import {compare, fill} from './agreement.js';
+
+/** Arrays one after another in a memory, filled up to its last byte so that reading past an end would trap. */
+class Arrays {
+  readonly memory = new WebAssembly.Memory({initial: 4, maximum: 4});
+  readonly kernels: NumericKernels = numericKernels(this.memory);
+  private end = this.memory.buffer.byteLength;
+
+  doubles(values: ArrayLike<number>): Float64Array {
+    this.end -= 8 * values.length;
+    const view = new Float64Array(this.memory.buffer, this.end, values.length);
+    view.set(values);
+    return view;
+  }
+
+  integers(values: ArrayLike<number>): Int32Array {
+    this.end -= 8 * Math.ceil(values.length / 2);
+    const view = new Int32Array(this.memory.buffer, this.end, values.length);
+    view.set(values);
+    return view;
+  }
+}
+
+const at = (view: {byteOffset: number}): number => view.byteOffset;
+
+function random(n: number, seed: number): Float64Array {
+  const values = new Float64Array(n);
+  fill(values, seed);
+  return values;
+}
+
+const length = fc.integer({min: 0, max: 40});
+const seed = fc.nat(10_000);
+/** Sums of at most forty terms in another order. */
+const close = 1e-14;
+
+describe('wasm kernels: vectors', () => {
+  it('make a valid module', async () => {
+    const toolkit = await wabt();
+    const parsed = toolkit.readWasm(kernelBytes(), {readDebugNames: false});
+    parsed.validate();
+    parsed.destroy();
+  });
+
+  it('sum and compare', () => {
+    fc.assert(fc.property(length, seed, (n, s) => {
+      const arrays = new Arrays();
+      const {kernels} = arrays;
+      const [x, y] = [arrays.doubles(random(n, s)), arrays.doubles(random(n, s + 1))];
+      const all = [...x.keys()];
+      expect(kernels.dot(at(x), at(y), n)).to.be.closeTo(all.reduce((sum, i) => sum + x[i] * y[i], 0), close * (1 + 4 * n));
+      expect(kernels.sumOfSquares(at(x), n)).to.be.closeTo(all.reduce((sum, i) => sum + x[i] * x[i], 0), close * (1 + 4 * n));
+      expect(kernels.largest(at(x), n)).to.equal(Math.max(0, ...x.map(Math.abs)));
+      expect(kernels.largestRatio(at(x), at(y), n)).to.equal(Math.max(0, ...x.map((value, i) => Math.abs(value) / y[i])));
+    }));
+  });
+
+  it('see what is not a number, wherever it stands', () => {
+    for (let n = 1; n < 25; n++) {
+      for (let bad = 0; bad < n; bad++) {
+        const arrays = new Arrays();
+        const {kernels} = arrays;
+        const x = arrays.doubles(random(n, n).map((value, i) => (i === bad ? NaN : value)));
+        const unit = arrays.doubles(new Float64Array(n).fill(2));
+        expect(kernels.largest(at(x), n)).to.be.NaN;
+        expect(kernels.largestRatio(at(x), at(unit), n)).to.equal(Infinity);
+        x[bad] = 0;
+        unit[bad] = 0;
+        expect(kernels.largestRatio(at(x), at(unit), n)).to.equal(Math.max(0, ...x.map((value, i) => (i === bad ? 0 : Math.abs(value) / 2))));
+      }
+    }
+  });
+
+  it('weigh, advance, copy and add', () => {
+    fc.assert(fc.property(length, seed, (n, s) => {
+      const arrays = new Arrays();
+      const {kernels} = arrays;
+      const [z, base, delta, out] = [0, 1, 2, 3].map(i => arrays.doubles(random(n, s + i)));
+      const expected = base.map((value, i) => value - 0.75 * delta[i]);
+      kernels.weigh(at(out), at(z), at(base), n, 1e-3, 0.5);
+      compare('weights', out, z.map((value, i) => 1e-3 + 0.5 * Math.max(Math.abs(value), Math.abs(base[i]))), 'exact');
+      kernels.advance(at(out), at(base), at(delta), n, 0.75);
+      compare('advanced', out, expected, 'exact');
+      kernels.advance(at(base), at(base), at(delta), n, 0.75);
+      compare('advanced in place', base, expected, 'exact');
+      const sum = z.map((value, i) => value + 3 * delta[i]);
+      kernels.axpy(at(z), at(delta), n, 3);
+      compare('axpy', z, sum, 'exact');
+      kernels.copy(at(out), at(z), n);
+      compare('copy', out, sum, 'exact');
+    }));
+  });
+
+  it('sum the rows of a compressed matrix', () => {
+    fc.assert(fc.property(fc.array(fc.array(fc.nat(9), {maxLength: 6}), {maxLength: 12}), seed, (rows, s) => {
+      const arrays = new Arrays();
+      const pointers = arrays.integers(rows.reduce<number[]>((list, row) => [...list, list[list.length - 1] + row.length], [0]));
+      const columns = arrays.integers(rows.flat());
+      const [values, weights] = [arrays.doubles(random(columns.length, s)), arrays.doubles(random(10, s + 1))];
+      const sums = arrays.doubles(new Float64Array(rows.length));
+      arrays.kernels.rowSums(at(sums), at(values), at(pointers), at(columns), at(weights), rows.length);
+      compare('sums', sums, Float64Array.from(rows, (row, i) => row.reduce((sum, column, k) => sum + Math.abs(values[pointers[i] + k]) * weights[column], 0)), 'exact');
+    }));
+  });
+});
+
+function densePattern(n: number): Pattern {
+  return {
+    n, dense: true, symmetric: false,
+    rowPointers: Int32Array.from({length: n + 1}, (_, i) => i * n), columns: Int32Array.from({length: n * n}, (_, i) => i % n),
+  };
+}
+
+describe('wasm kernels: linear systems', () => {
+  const order = fc.integer({min: 1, max: 23});
+  /** Solutions of random systems of up to 23 unknowns, whose condition rarely passes 10⁴. */
+  const solved = 1e-9;
+
+  it('dense LU has the pivots and the factor of lib/linear, and its solutions', () => {
+    fc.assert(fc.property(order, seed, (n, s) => {
+      const arrays = new Arrays();
+      const {kernels} = arrays;
+      const values = random(n * n, s);
+      const a = arrays.doubles(values);
+      const scale = arrays.doubles(new Float64Array(n));
+      const pivots = arrays.integers(new Int32Array(n));
+      const x = arrays.doubles(random(n, s + 1));
+      const b = x.slice();
+      kernels.denseScales(at(a), n, at(scale));
+      const [expected, expectedPivots] = [values.slice(), new Int32Array(n)];
+      const expectedScale = Float64Array.from({length: n}, (_, i) => 1 / Math.max(...values.subarray(i * n, (i + 1) * n).map(Math.abs)));
+      compare('scales', scale, expectedScale, 'exact');
+      const smallest = luFactor(expected, n, expectedPivots, expectedScale);
+      expect(kernels.denseFactor(at(a), n, at(pivots), at(scale))).to.be.closeTo(smallest, 1e-10);
+      expect([...pivots]).to.deep.equal([...expectedPivots]);
+      compare('factor', a, expected, solved);
+
+      const factor = lu().analyze(densePattern(n)).factor(values);
+      const reference = new Float64Array(n);
+      factor.solve(b, reference);
+      kernels.denseSolve(at(a), n, at(pivots), at(x));
+      compare('solution', x, reference, solved);
+      x.set(b);
+      factor.solveTransposed(b, reference);
+      kernels.denseSolveTransposed(at(a), n, at(pivots), at(x));
+      compare('transposed solution', x, reference, solved);
+    }));
+  });
+
+  it('dense LU of a singular matrix finishes, and says how small the pivot was', () => {
+    const arrays = new Arrays();
+    const a = arrays.doubles([1, 2, 3, 2, 4, 6, 1, 0, 1]);
+    const scale = arrays.doubles(new Float64Array(3));
+    const pivots = arrays.integers(new Int32Array(3));
+    arrays.kernels.denseScales(at(a), 3, at(scale));
+    expect(arrays.kernels.denseFactor(at(a), 3, at(pivots), at(scale))).to.be.below(1e-15);
+    expect([...a].every(Number.isFinite)).to.equal(true);
+  });
+
+  it('banded LU has the factor and the solutions of lib/linear', () => {
+    fc.assert(fc.property(fc.integer({min: 1, max: 30}), fc.nat(4), fc.nat(4), seed, (n, below, above, s) => {
+      const entries = Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => j).filter(j => j >= i - below && j <= i + above));
+      const pattern: Pattern = {
+        n, dense: false, symmetric: false, columns: Int32Array.from(entries.flat()),
+        rowPointers: Int32Array.from(entries.reduce<number[]>((list, row) => [...list, list[list.length - 1] + row.length], [0])),
+      };
+      const band = bandOrder(pattern);
+      const {lower, upper, rows, columns} = band;
+      const values = random(pattern.columns.length, s);
+      const factor = new BandLuFactor(pattern, band);
+      factor.refactor(values);
+
+      const arrays = new Arrays();
+      const {kernels} = arrays;
+      const stride = 2 * lower + upper + 1;
+      const a = arrays.doubles(new Float64Array(n * stride));
+      rows.forEach((row, p) => (a[row * stride + columns[p] - row + lower] = values[p]));
+      const scales = new Float64Array(n);
+      rows.forEach((row, p) => (scales[row] = Math.max(scales[row], Math.abs(values[p]))));
+      const scale = arrays.doubles(scales.map(largest => 1 / largest));
+      const [pivots, ends] = [arrays.integers(new Int32Array(n)), arrays.integers(new Int32Array(n))];
+      const y = arrays.doubles(new Float64Array(n));
+      expect(kernels.bandFactor(at(a), n, lower, upper, at(pivots), at(ends), at(scale))).to.be.greaterThan(0);
+
+      const b = random(n, s + 1);
+      const reference = new Float64Array(n);
+      for (const transposed of [false, true]) {
+        if (transposed) factor.solveTransposed(b, reference);
+        else factor.solve(b, reference);
+        band.order.forEach((row, k) => (y[k] = b[row]));
+        (transposed ? kernels.bandSolveTransposed : kernels.bandSolve)(at(a), n, lower, upper, at(pivots), at(ends), at(y));
+        const x = new Float64Array(n);
+        band.order.forEach((row, k) => (x[row] = y[k]));
+        // Small random bands may be badly conditioned: the same elimination still agrees closely.
+        compare(transposed ? 'transposed solution' : 'solution', x, reference, 1e-6);
+      }
+    }), {numRuns: 200});
+  });
+
+  it('the tridiagonal factor and solutions are those of lib/linear, to the bit', () => {
+    fc.assert(fc.property(fc.integer({min: 1, max: 40}), seed, fc.constantFrom(0, 3, 8), (n, s, dominance) => {
+      const arrays = new Arrays();
+      const {kernels} = arrays;
+      const values = arrays.doubles(random(3 * n, s).map((value, i) => (i % 3 === 1 ? value + dominance : value)));
+      const places: TridiagonalPlaces = {
+        lower: arrays.integers(Int32Array.from({length: n}, (_, i) => 3 * i)),
+        diagonal: arrays.integers(Int32Array.from({length: n}, (_, i) => 3 * i + 1)),
+        upper: arrays.integers(Int32Array.from({length: n}, (_, i) => 3 * i + 2)),
+      };
+      const numbers = (): TridiagonalNumbers => ({lower: arrays.doubles(new Float64Array(n)), reciprocals: arrays.doubles(new Float64Array(n)), upper: arrays.doubles(new Float64Array(n))});
+      const [expected, actual] = [numbers(), numbers()];
+      const bits = kernels.tridiagonalFactor(
+        at(values), at(places.lower), at(places.diagonal), at(places.upper), at(actual.lower), at(actual.reciprocals), at(actual.upper), n,
+      );
+      for (const symmetric of [false, true]) {
+        const accepted = factorTridiagonal(values, places, expected, symmetric);
+        const sound = (bits & tridiagonalSound) !== 0;
+        const stable = (bits & tridiagonalSmallMultipliers) !== 0 || (symmetric && (bits & tridiagonalPositive) !== 0);
+        expect(sound && stable).to.equal(accepted);
+      }
+      const x = arrays.doubles(random(n, s + 1));
+      const b = x.slice();
+      const reference = x.slice();
+      solveTridiagonal(expected, reference, 0);
+      kernels.tridiagonalSolve(at(actual.lower), at(actual.reciprocals), at(actual.upper), n, at(x));
+      compare('solution', x, reference, 'exact');
+      x.set(b);
+      reference.set(b);
+      solveTridiagonalTransposed(expected, reference, 0);
+      kernels.tridiagonalSolveTransposed(at(actual.lower), at(actual.reciprocals), at(actual.upper), n, at(x));
+      compare('transposed solution', x, reference, 'exact');
+    }));
+  });
+});
