@@ -1,0 +1,149 @@
+/** docs/benchmarks.md and its figures, from the numbers of one run. */
+import {mkdirSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import type {Series} from '../training/plot.js';
+import {lineChart} from '../training/plot.js';
+import type {Results, Row, Timed} from './results.js';
+
+const time = (milliseconds: number): string => (milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3));
+const ratio = (x: number): string => (x >= 10 ? x.toFixed(0) : x.toFixed(1));
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map((_, i) => (i === 0 ? '---' : '--:')), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n');
+
+const of = ({contestants}: Row, name: string): Timed | undefined => contestants.find(one => one.name === name);
+const own = 'stiffgrad, prepared';
+
+/** Every contestant of a workload, in the order of the rows' own, and what it took for each size. */
+function timesTable(rows: readonly Row[], unit: (row: Row) => string): string {
+  const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))];
+  return table(['ms, forward / with gradient', ...rows.map(unit)], names.map(name => [name, ...rows.map(row => {
+    const one = of(row, name);
+    return one === undefined ? '' : `${time(one.forward.min)} / ${time(one.gradient.min)}`;
+  })]));
+}
+
+function ratioTable(rows: readonly Row[], unit: (row: Row) => string): string {
+  const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))].filter(name => name !== own);
+  return table(['with gradient, in units of stiffgrad, prepared', ...rows.map(unit)], [
+    ...names.map(name => [name, ...rows.map(row => {
+      const [one, mine] = [of(row, name), of(row, own)];
+      return one === undefined || mine === undefined ? '' : ratio(one.gradient.min / mine.gradient.min);
+    })]),
+    ['stiffgrad, prepared: gradient / forward', ...rows.map(row => {
+      const mine = of(row, own);
+      return mine === undefined ? '' : (mine.gradient.min / mine.forward.min).toFixed(2);
+    })],
+  ]);
+}
+
+function skips(rows: readonly Row[]): string {
+  const words = new Map(rows.flatMap(row => Object.entries(row.skipped).map(([name, why]) => [`${name}: ${why}`, `- ${name} (n = ${row.n}): ${why}`])));
+  return words.size === 0 ? '' : `\nNot there:\n\n${[...words.values()].join('\n')}\n`;
+}
+
+function figure(folder: string, file: string, title: string, rows: readonly Row[], label: string, unknowns: (row: Row) => number): string {
+  const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))];
+  const series: Series[] = names.map((name, i) => {
+    const there = rows.flatMap(row => {
+      const one = of(row, name);
+      return one === undefined ? [] : [{x: unknowns(row), y: one.gradient.min}];
+    });
+    return {name, x: there.map(({x}) => x), y: there.map(({y}) => y), color: i % 6, style: there.length === 1 ? 'points' as const : i >= 6 ? 'dashed' as const : 'line' as const};
+  });
+  mkdirSync(folder, {recursive: true});
+  writeFileSync(join(folder, file), `${lineChart({title, x: {label, scale: 'log'}, y: {label: 'forward and gradient', unit: 'ms', scale: 'log'}, series, height: 360})}\n`);
+  return `![${title}](figures/${file})`;
+}
+
+export function writePage(results: Results, docs: string): void {
+  const {machine, rows, cold, tracing, growth} = results;
+  const chain = rows.filter(({workload}) => workload === 'chain');
+  const nets = rows.filter(({workload}) => workload === 'net');
+  const mlp = rows.filter(({workload}) => workload === 'mlp');
+  const figures = join(docs, 'figures');
+  const loads = rows.map(({load}) => load);
+  const count = (row: Row): string => `n = ${row.n}`;
+  const parts: string[] = [
+    `# Benchmarks
+
+Written by \`npm run bench\`; the numbers behind it are in \`bench/results/latest.json\`. ${machine.processor}, ${machine.cores} cores, Node ${machine.node}.
+
+All contestants of a workload run at the same time, each a warm process of its own, and are timed in turns: a batch of
+one, a batch of the next, and again. Shown is the least of all runs, which is what the code costs where nothing else
+runs; **ratios hold, times drift**. ${loads.length > 0 ? `The machine's load average was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} while this was done; a quiet machine has 1.` : ''}
+Before any is timed its loss and gradient norm are compared: with the numbers of the workload's definition where there are
+any (five digits), else with each other (six digits). Peers compute in double precision except where it says otherwise.
+
+- **C**: [chain.c](../bench/peers/chain.c), written by hand for this model: tridiagonal Newton with the same convergence test, discrete adjoint; \`cc -O3 -march=native\`.
+- **stiffgrad, prepared**: \`simulate.prepare\` once, then \`vjp\`, as the peers are compiled once. **stiffgrad**: \`simulate.vjp\` as it is, traced anew at every call.
+- **CasADi** ([script](../bench/peers/casadi_peer.py)): residual as an SX function, \`fast_newton\` with sparse QR, steps folded, reverse gradient.
+- **diffrax** ([script](../bench/peers/diffrax_peer.py)): implicit midpoint as an \`AbstractImplicitSolver\`, Newton and chord, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`, jit.
+- **tfjs, naive** ([source](../bench/peers/naive-tfjs.ts)): tfjs operations, Jacobian by VJPs, \`tf.linalg.qr\`; single precision; 5 steps scaled to 200.
+- **jax-js** ([source](../bench/peers/jax-js.ts)): one jitted step, dense Jacobian; 5 steps scaled to 200.`,
+  ];
+  if (chain.length > 0) {
+    parts.push(`## The chain
+
+n unit masses in a row, one end on a wall, springs k(d + d³/2) with k = 10⁴, damping 0.1, gravity 1; implicit midpoint,
+200 steps of 0.01 from rest; loss Σ(q² + v²) at the end; gradient with respect to all n stiffnesses.
+
+${timesTable(chain, count)}
+
+${ratioTable(chain, count)}
+
+${figure(figures, 'bench-chain.svg', 'The chain: 200 steps and the gradient of n stiffnesses', chain, 'masses n', row => row.n)}
+${skips(chain)}`);
+  }
+  if (nets.length > 0) {
+    parts.push(`## The net
+
+A square cloth in space, rows² knots, springs along rows and columns, hung at two corners; 10 steps of 0.01; gradient with
+respect to every spring's stiffness.
+
+${timesTable(nets, ({n}) => `${n}², ${3 * (n * n - 2)} unknowns`)}
+
+${ratioTable(nets, ({n}) => `${n}²`)}
+
+${figure(figures, 'bench-net.svg', 'The net: 10 steps and the gradient of all stiffnesses', nets, 'unknowns', ({n}) => 3 * (n * n - 2))}
+${skips(nets)}`);
+  }
+  if (mlp.length > 0) {
+    parts.push(`## A neural force
+
+8 masses on stiff springs (k = 1000), with a force that two hidden layers of 64 (tanh) make of all positions and velocities;
+200 steps of 0.01; gradient with respect to all ${(16 * 64 + 64 * 64 + 64 * 8).toLocaleString('en')} weights.
+
+${timesTable(mlp, count)}
+
+${ratioTable(mlp, count)}
+${skips(mlp)}`);
+  }
+  if (cold !== undefined) {
+    parts.push(`## From a cold start
+
+A new process, to the first gradient of the chain with n = 32; the least of seven starts.
+
+${table(['', 'ms'], [
+    ['importing tfjs alone', time(cold.tfjs)],
+    ['importing everything', time(cold.imported)],
+    ['to the first gradient', time(cold.total)],
+    ['**over importing tfjs alone**', `**${time(cold.total - cold.tfjs)}**`],
+    ['of that, tracing, compiling, 200 steps and gradient', time(cold.gradient)],
+    ['a second system of the same structure, built anew', time(cold.second)],
+  ])}`);
+  }
+  if (tracing !== undefined) {
+    parts.push(`## Tracing and compiling
+
+A force written as a sum of so many terms, each a few operations of its own: the first gradient of one step, and that of the
+same structure again (ms).
+
+${table(['terms', 'trace', 'differentiate, compile, run', 'again'], tracing.map(({terms, trace, compile, again}) => [String(terms), time(trace), time(compile), time(again)]))}`);
+  }
+  if (growth !== undefined) {
+    parts.push(`## Memory
+
+Over ${growth.steps.toLocaleString('en')} steps of a warm run with gradients the heap grew by ${(growth.heap / 1024).toFixed(0)} KiB, tf.memory() by ${growth.tensors} tensors.`);
+  }
+  writeFileSync(join(docs, 'benchmarks.md'), `${parts.map(part => part.trim()).join('\n\n')}\n`);
+}

@@ -1,0 +1,41 @@
+/** This project: prepared once, as the peers are compiled once ('prepared'), or traced at every call as a loss function does ('plain'). */
+import type {Pullback, Trajectory, Vjp} from '../../lib/index.js';
+import {simulate} from '../../lib/index.js';
+import type {Answer, Workload} from '../workloads.js';
+import {workload} from '../workloads.js';
+import {serve} from './protocol.js';
+
+const plain = process.argv[2] === 'plain';
+
+function numbers(tree: Pullback['params'] | Float64Array): Float64Array[] {
+  return tree instanceof Float64Array ? [tree] : Object.values(tree).flatMap(branch => numbers(branch));
+}
+
+function gradient({trajectory, pullback}: Vjp, size: number): Answer {
+  const doubled = (name: 'q' | 'v'): Float64Array => trajectory.values(name).map((x, i, all) => (i < all.length - size ? 0 : 2 * x));
+  const [q, v] = [doubled('q'), doubled('v')];
+  const square = (x: Float64Array): number => x.reduce((sum, value) => sum + value * value, 0);
+  const leaves = numbers(pullback({q, v}).params);
+  trajectory.dispose();
+  return {loss: (square(q) + square(v)) / 4, gradientNorm: Math.sqrt(leaves.reduce((sum, leaf) => sum + square(leaf), 0))};
+}
+
+function runners({system, initial, options}: Workload): {run: () => Trajectory; vjp: () => Vjp} {
+  if (plain) return {run: () => simulate(system, initial, options), vjp: () => simulate.vjp(system, initial, options)};
+  const prepared = simulate.prepare(system, initial, options);
+  const {params} = options;
+  return {run: () => prepared.run({params}), vjp: () => prepared.vjp({params})};
+}
+
+await serve((name, n) => {
+  const made = workload(name, n);
+  const {run, vjp} = runners(made);
+  const trajectory = run();
+  const {stats} = trajectory;
+  trajectory.dispose();
+  return {
+    forward: () => run().dispose(),
+    gradient: () => gradient(vjp(), made.size),
+    details: {engine: stats.engine, linear: stats.linear, iterations: stats.newtonIterations},
+  };
+});

@@ -1,0 +1,39 @@
+/** What a run of the benchmarks leaves, as bench/results/latest.json holds it. Times in milliseconds. */
+import type {WorkloadName} from './workloads.js';
+
+export interface Times {
+  readonly min: number;
+  readonly median: number;
+}
+
+export interface Timed {
+  readonly name: string;
+  readonly loss: number;
+  readonly gradientNorm: number;
+  /** From nothing traced or compiled to the first gradient, in a process that has imported everything. */
+  readonly first: number;
+  readonly forward: Times;
+  readonly gradient: Times;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface Row {
+  readonly workload: WorkloadName;
+  readonly n: number;
+  /** Load average of the machine when it was done. */
+  readonly load: number;
+  readonly contestants: readonly Timed[];
+  /** Who did not take part, and why. */
+  readonly skipped: Readonly<Record<string, string>>;
+}
+
+export interface Results {
+  readonly machine: {readonly node: string; readonly processor: string; readonly cores: number; readonly load: number};
+  readonly rows: readonly Row[];
+  /** A new process: importing tfjs alone; to the first gradient; of that, importing everything and the gradient; a second system of the same structure. */
+  readonly cold?: {readonly tfjs: number; readonly total: number; readonly imported: number; readonly gradient: number; readonly second: number};
+  /** The first gradient of a chain of springs written one by one, against the number of terms. */
+  readonly tracing?: readonly {readonly terms: number; readonly trace: number; readonly compile: number; readonly again: number}[];
+  /** Over 10,000 steps of a warm run: growth of the heap after a collection in bytes, and of tf.memory().numTensors. */
+  readonly growth?: {readonly steps: number; readonly heap: number; readonly tensors: number};
+}

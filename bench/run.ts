@@ -1,0 +1,183 @@
+/**
+ * `npm run bench [-- --only chain,net,mlp,cold,trace,growth] [-- --sizes 8,32] [-- --rounds 12]`: every workload on
+ * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
+ * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md.
+ *
+ * Peers are found as `cc` and `python3` on PATH; STIFFGRAD_BENCH_PYTHON names another Python with casadi,
+ * jax and diffrax, and NODE_PATH or an installed @jax-js/jax serves the last one.
+ */
+import {execFileSync} from 'node:child_process';
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {availableParallelism, cpus, loadavg, tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+import type {Entry, Preparation} from './contestant.js';
+import {Contestant} from './contestant.js';
+import {writePage} from './page.js';
+import type {Results, Row} from './results.js';
+import type {WorkloadName} from './workloads.js';
+import {chainReference} from './workloads.js';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const built = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const argument = (name: string): string | undefined => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? undefined : process.argv[at + 1];
+};
+const only = argument('only')?.split(',');
+const wanted = (name: string): boolean => only === undefined || only.includes(name);
+const rounds = Number(argument('rounds') ?? 12);
+const chosen = argument('sizes')?.split(',').map(Number);
+
+/** A batch of runs lasts about this long, so that turns are short beside what disturbs them. */
+const batchMilliseconds = 60;
+/** Runs before anything is timed, in milliseconds: V8 has optimised what it will by then. */
+const warmUpMilliseconds = 1500;
+
+const sizes: Readonly<Record<WorkloadName, readonly number[]>> = {
+  chain: chosen ?? [8, 32, 128, 1024, 16384],
+  net: [20, 40, 60, 100],
+  mlp: [8],
+};
+
+function contestants(workspace: string): Entry[] {
+  const python = process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3';
+  const peer = (name: string): string => join(root, 'bench/peers', name);
+  const program = join(workspace, 'chain');
+  try {
+    execFileSync('cc', ['-O3', '-march=native', '-o', program, peer('chain.c'), '-lm']);
+  } catch {
+    // The contestant then says that it is not there.
+  }
+  return [
+    {name: 'C', command: program, args: [], enters: name => name === 'chain'},
+    {name: 'stiffgrad, prepared', command: process.execPath, args: [built('peers/stiffgrad.js'), 'prepared'], enters: () => true},
+    {name: 'stiffgrad', command: process.execPath, args: [built('peers/stiffgrad.js'), 'plain'], enters: (_, n) => n < 10000},
+    {name: 'CasADi', command: python, args: [peer('casadi_peer.py')], enters: (name, n) => n <= (name === 'net' ? 40 : 1024)},
+    {name: 'diffrax, Newton', command: python, args: [peer('diffrax_peer.py'), 'newton'], enters: (name, n) => name !== 'net' && n <= 128},
+    {name: 'diffrax, chord', command: python, args: [peer('diffrax_peer.py'), 'chord'], enters: (name, n) => name !== 'net' && n <= 128},
+    {name: 'jax-js', command: process.execPath, args: [built('peers/jax-js.js')], enters: (name, n) => name === 'chain' && n <= 32},
+    {name: 'tfjs, naive', command: process.execPath, args: [built('peers/naive-tfjs.js')], enters: (name, n) => name === 'chain' && n <= 32},
+  ];
+}
+
+const near = (a: number, b: number, digits: number): boolean => Math.abs(a - b) <= digits * Math.abs(b);
+
+/** What a contestant found against the reference and against this project; a sentence where it is something else. */
+function differs(answer: {loss: number; gradientNorm: number}, reference: {loss: number; gradientNorm: number}, digits: number): string | undefined {
+  if (near(answer.loss, reference.loss, digits) && near(answer.gradientNorm, reference.gradientNorm, digits)) return undefined;
+  return `finds loss ${answer.loss.toPrecision(6)} and gradient norm ${answer.gradientNorm.toPrecision(6)} instead of ${reference.loss.toPrecision(6)} and ${reference.gradientNorm.toPrecision(6)}`;
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
+
+async function race(workload: WorkloadName, n: number, entries: readonly Entry[]): Promise<Row> {
+  const started: {contestant: Contestant; preparation: Exclude<Preparation, {skip: string}>; forward: number[]; gradient: number[]}[] = [];
+  const skipped: Record<string, string> = {};
+  for (const entry of entries.filter(({enters}) => enters(workload, n))) {
+    const contestant = new Contestant(entry);
+    const preparation = await contestant.prepare(workload, n);
+    if ('skip' in preparation) {
+      skipped[entry.name] = String(preparation.skip);
+      contestant.end();
+    } else started.push({contestant, preparation, forward: [], gradient: []});
+  }
+  const own = started.find(({contestant}) => contestant.entry.name === 'stiffgrad, prepared');
+  const reference = (workload === 'chain' ? chainReference.get(n) : undefined) ?? own?.preparation;
+  const sound = started.filter(({contestant, preparation}) => {
+    // The reference numbers have five digits; single precision, four at best.
+    const word = reference === undefined || preparation.loss === null ? undefined : differs(preparation, reference, preparation.single === true ? 1e-2 : workload === 'chain' ? 5e-5 : 1e-6);
+    if (word === undefined) return true;
+    skipped[contestant.entry.name] = word;
+    contestant.end();
+    return false;
+  });
+  const batches = new Map<Contestant, {forward: number; gradient: number}>();
+  for (const {contestant} of sound) {
+    const first = {forward: await contestant.time('forward', 1), gradient: await contestant.time('gradient', 1)};
+    const warm = async (what: 'forward' | 'gradient'): Promise<number> => {
+      let spent = 0;
+      let last = first[what][0];
+      for (let count = 1; spent < warmUpMilliseconds; count *= 2) {
+        const times = await contestant.time(what, count);
+        spent += times.reduce((sum, x) => sum + x, 0);
+        last = Math.min(...times);
+      }
+      return Math.max(1, Math.round(batchMilliseconds / last));
+    };
+    batches.set(contestant, {forward: await warm('forward'), gradient: await warm('gradient')});
+  }
+  // What takes seconds is run a few times only.
+  const slowest = Math.max(...[...batches.values()].map(({gradient}) => (gradient === 1 ? 1 : 0)));
+  for (let round = 0; round < (slowest === 1 ? Math.max(3, Math.ceil(rounds / 2)) : rounds); round++) {
+    for (const {contestant, forward, gradient} of sound) {
+      const batch = batches.get(contestant);
+      if (batch === undefined) continue;
+      forward.push(...await contestant.time('forward', batch.forward));
+      gradient.push(...await contestant.time('gradient', batch.gradient));
+    }
+  }
+  for (const {contestant} of sound) contestant.end();
+  return {
+    workload, n, skipped, load: loadavg()[0],
+    contestants: sound.map(({contestant, preparation: {loss, gradientNorm, first, scale = 1, ...details}, forward, gradient}) => ({
+      name: contestant.entry.name, loss, gradientNorm, first, details,
+      forward: {min: (scale as number) * Math.min(...forward), median: (scale as number) * median(forward)},
+      gradient: {min: (scale as number) * Math.min(...gradient), median: (scale as number) * median(gradient)},
+    })),
+  };
+}
+
+/** A script of its own process, and the JSON it ends with. */
+function measure<T>(script: string, args: readonly string[] = [], nodeArgs: readonly string[] = []): T {
+  const text = execFileSync(process.execPath, [...nodeArgs, built(script), ...args], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']});
+  return JSON.parse(text.trim().split('\n').at(-1) ?? '') as T;
+}
+
+/** The fastest of several new processes: a start is disturbed by everything. */
+function coldStarts(): Results['cold'] {
+  const runs = Array.from({length: 7}, () => measure<NonNullable<Results['cold']>>('cold-start.js', ['all']));
+  const tfjs = Math.min(...Array.from({length: 7}, () => measure<{total: number}>('cold-start.js', ['tfjs']).total));
+  const least = (pick: (run: NonNullable<Results['cold']>) => number): number => Math.min(...runs.map(pick));
+  return {tfjs, total: least(run => run.total), imported: least(run => run.imported), gradient: least(run => run.gradient), second: least(run => run.second)};
+}
+
+const workspace = mkdtempSync(join(tmpdir(), 'stiffgrad-bench-'));
+const path = join(root, 'bench/results/latest.json');
+const before = ((): Partial<Results> => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Results;
+  } catch {
+    return {};
+  }
+})();
+
+const entries = contestants(workspace);
+const rows: Row[] = [];
+for (const name of ['chain', 'net', 'mlp'] as const) {
+  if (!wanted(name)) {
+    rows.push(...(before.rows ?? []).filter(({workload}) => workload === name));
+    continue;
+  }
+  for (const n of sizes[name]) {
+    const row = await race(name, n, entries);
+    rows.push(row);
+    console.log(`${name} ${n} (load ${row.load.toFixed(1)})`);
+    for (const {name: who, forward, gradient, details} of row.contestants) {
+      console.log(`  ${who.padEnd(20)} ${forward.min.toPrecision(3).padStart(8)} / ${gradient.min.toPrecision(3).padStart(8)} ms   median ${forward.median.toPrecision(3)} / ${gradient.median.toPrecision(3)}  ${JSON.stringify(details)}`);
+    }
+    for (const [who, why] of Object.entries(row.skipped)) console.log(`  ${who.padEnd(20)} skipped: ${why}`);
+  }
+}
+rmSync(workspace, {recursive: true});
+
+const results: Results = {
+  machine: {node: process.version, processor: cpus()[0].model.trim(), cores: availableParallelism(), load: loadavg()[0]},
+  rows,
+  cold: wanted('cold') ? coldStarts() : before.cold,
+  tracing: wanted('trace') ? measure<NonNullable<Results['tracing']>>('growth.js', ['tracing']) : before.tracing,
+  growth: wanted('growth') ? measure<NonNullable<Results['growth']>>('growth.js', ['heap'], ['--expose-gc']) : before.growth,
+};
+writeFileSync(path, `${JSON.stringify(results, null, 1)}\n`);
+writePage(results, join(root, 'docs'));
+console.log(JSON.stringify({cold: results.cold, tracing: results.tracing, growth: results.growth}));

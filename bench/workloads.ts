@@ -1,0 +1,93 @@
+/**
+ * What is measured, written as a user would: tfjs functions and options. Every workload has one loss,
+ * Σ(q_T² + v_T²), and one parameter tree that the gradient is taken with respect to. `reference` is what
+ * all contestants must find before they are timed.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Initial, NumericParams, SimulateOptions, System} from '../lib/index.js';
+import {implicitMidpoint, mechanics} from '../lib/index.js';
+import {net} from '../models/index.js';
+
+export type WorkloadName = 'chain' | 'net' | 'mlp';
+
+export interface Workload {
+  readonly system: System;
+  readonly initial: Initial;
+  readonly options: SimulateOptions & {readonly params: NumericParams};
+  /** Numbers in q. */
+  readonly size: number;
+}
+
+/** W1: n unit masses in a row, one end on a wall, springs k(d + d³/2), damping 0.1, gravity 1. */
+export function chainWorkload(n: number): Workload {
+  const system = mechanics({
+    mass: 1,
+    forces: ({q, v, params}) => {
+      const before = tf.concat([tf.zeros([1]), tf.slice(q, [0], [n - 1])]);
+      const d = tf.sub(q, before);
+      const tension = tf.mul(params.k as tf.Tensor, tf.add(d, tf.mul(tf.mul(tf.mul(d, d), d), 0.5)));
+      const after = tf.concat([tf.slice(tension, [1], [n - 1]), tf.zeros([1])]);
+      return tf.add(tf.sub(tf.sub(after, tension), tf.mul(v, 0.1)), 1);
+    },
+  });
+  const options = {scheme: implicitMidpoint(), dt: 0.01, steps: 200, saveAt: 'end', params: {k: new Float64Array(n).fill(1e4)}} as const;
+  return {system, options, size: n, initial: {q: new Float64Array(n), v: new Float64Array(n)}};
+}
+
+/** Steps of the net: enough for it to fall and be caught, few enough for a peer that is slow. */
+export const netSteps = 10;
+
+/**
+ * A square cloth of side 1 and mass 1, `rows`² knots, of springs along rows and columns, unstressed at the start,
+ * hung at two corners; gradient with respect to every spring's stiffness.
+ */
+export function netWorkload(rows: number): Workload {
+  const cloth = net({
+    rows, columns: rows, spacing: 1 / (rows - 1), held: [[0, 0], [0, rows - 1]], mass: 1 / (rows * rows), g: 9.81, drag: 0.1 / (rows * rows),
+    stiffness: params => params.k as tf.Tensor,
+  });
+  const q = cloth.positions;
+  const options = {scheme: implicitMidpoint(), dt: 0.01, steps: netSteps, saveAt: 'end', params: {k: new Float64Array(cloth.edges.length).fill(100)}} as const;
+  return {system: cloth, options, size: 3 * q.length, initial: {q, v: q.map(() => [0, 0, 0])}};
+}
+
+/** Weights without a random generator, so that every contestant has the same: sin of the place, over √inputs. */
+export function layer(index: number, inputs: number, outputs: number): number[][] {
+  return Array.from({length: inputs}, (_, i) => Array.from({length: outputs}, (_, j) => Math.sin(1 + 7 * i + 13 * j + 5 * index) / Math.sqrt(inputs)));
+}
+
+/** n masses on stiff springs to the ground, and a force of two hidden layers of 64 on all their positions and velocities. */
+export function mlpWorkload(n: number): Workload {
+  const sizes = [2 * n, 64, 64, n];
+  const params = Object.fromEntries(sizes.slice(1).map((to, i) => [`w${i}`, layer(i, sizes[i], to)]));
+  const system = mechanics({
+    mass: 1,
+    forces: ({q, v, params: p}) => {
+      let x: tf.Tensor = tf.reshape(tf.concat([q, v]), [1, 2 * n]);
+      for (let i = 0; i < 3; i++) {
+        x = tf.matMul(x, p[`w${i}`] as tf.Tensor2D);
+        if (i < 2) x = tf.tanh(x);
+      }
+      return tf.sub(tf.reshape(x, [n]), tf.add(tf.mul(q, 1000), tf.mul(v, 0.1)));
+    },
+  });
+  const options = {scheme: implicitMidpoint(), dt: 0.01, steps: 200, saveAt: 'end', params} as const;
+  return {system, options, size: n, initial: {q: Float64Array.from({length: n}, (_, i) => 0.1 * (i + 1)), v: new Float64Array(n)}};
+}
+
+export function workload(name: WorkloadName, n: number): Workload {
+  if (name === 'chain') return chainWorkload(n);
+  return name === 'net' ? netWorkload(n) : mlpWorkload(n);
+}
+
+export interface Answer {
+  readonly loss: number;
+  readonly gradientNorm: number;
+}
+
+/** Loss and gradient norm of the chain as first measured, by size: five digits are asked for. */
+export const chainReference: ReadonlyMap<number, Answer> = new Map([
+  [8, {loss: 0.010095, gradientNorm: 1.2801e-5}],
+  [32, {loss: 0.227852, gradientNorm: 3.4296e-5}],
+  [128, {loss: 154.157, gradientNorm: 2.6855e-3}],
+]);
