@@ -47,7 +47,7 @@ export async function readTable(path: string, options: TableOptions = {}): Promi
 }
 
 /** The file's bytes; what the operating system refuses is a DataError. */
-async function* fileChunks(path: string): AsyncGenerator<Buffer> {
+async function* fileChunks(path: string): AsyncGenerator<Buffer, void> {
   const { createReadStream } = await import('node:fs');
   // A bundle for browsers has an empty module in its place.
   if (createReadStream === undefined) {
@@ -61,7 +61,7 @@ async function* fileChunks(path: string): AsyncGenerator<Buffer> {
 }
 
 /** The first chunk, which decides the delimiter; an empty or binary file ends here. */
-async function beginning(path: string, chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
+async function beginning(path: string, chunks: AsyncGenerator<Buffer, void>): Promise<Buffer> {
   const { value, done } = await chunks.next();
   if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, { file: path });
   const utf16 = value[0] === 0xff && value[1] === 0xfe;
@@ -83,7 +83,7 @@ async function* records(
   dialect: Pick<Options, 'delimiter' | 'comment'>,
 ): AsyncGenerator<TextRecord> {
   const [{ parse }, { Readable, pipeline }] = await Promise.all([import('csv-parse'), import('node:stream')]);
-  async function* all(): AsyncGenerator<Buffer> {
+  async function* all(): AsyncGenerator<Buffer, void> {
     yield start;
     yield* rest;
   }

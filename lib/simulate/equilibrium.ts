@@ -108,7 +108,7 @@ equilibrium.vjp = (system: System, start: EquilibriumStart, options: Equilibrium
     pullback(cotangent) {
       const padded = Object.fromEntries(Object.entries(cotangent).flatMap(([name, value]) => {
         if (value === undefined) return [];
-        const {values} = readNumeric(value as Numeric, `cotangent.${name}`);
+        const {values} = readNumeric(value, `cotangent.${name}`);
         const both = new Float64Array(2 * values.length);
         both.set(values, values.length);
         return [[name, both]];

@@ -163,7 +163,7 @@ function namedGradient({traced, leaves, system, initial}: Prepared, {initial: fl
   const variables = new Map<tf.Variable, Float64Array>();
   const tensors = new Map<tf.Tensor, Float64Array>();
   traced.parameters.forEach(({tensor}, i) => {
-    if (tensor instanceof tf.Variable) variables.set(tensor, parameters[i]);
+    if (tensor instanceof tf.Variable) variables.set(tensor as tf.Variable, parameters[i]);
     else if (tensor !== undefined) tensors.set(tensor, parameters[i]);
   });
   return {
@@ -191,7 +191,7 @@ function packDirections(prepared: Prepared, directions: readonly Tangent[]): Dir
     for (const [name, value] of Object.entries(direction.initial ?? {})) {
       const block = names.indexOf(name);
       if (block < 0) throw new OptionError('bad-tangent', `tangent.initial has ${name}; the initial state has ${names.join(', ')}.`, {name});
-      if (value !== undefined) put(packedInitial, (k * names.length + block) * size, value as Numeric, size, `initial.${name}`);
+      if (value !== undefined) put(packedInitial, (k * names.length + block) * size, value, size, `initial.${name}`);
     }
     for (const leaf of readParams(direction.params)) {
       const at = traced.parameters.findIndex(parameter => parameter.leaf?.name === leaf.name);

@@ -106,7 +106,7 @@ class ParameterList {
   }
 
   tree(tensors: Blocks): Params {
-    return toTree(this.leaves, this.leaves.map((_, i) => tensors[`p.${i}`])) as Params;
+    return toTree(this.leaves, this.leaves.map((_, i) => tensors[`p.${i}`]));
   }
 
   /** The outputs of a trace over the shared inputs: those given by name, then the parameters. */

@@ -93,7 +93,7 @@ interface ElementGradient {
 function elementGradient(energy: ElementEnergy, shape: Shape, rows: readonly ({readonly name: string} & DataRows)[], params: Params): ElementGradient {
   const {graph, captured} = trace(inputs => {
     const data = Object.fromEntries(rows.map(({name}) => [name, inputs[`data.${name}`]]));
-    const value: unknown = energy({x: inputs.x, data, params});
+    const value: tf.Tensor = energy({x: inputs.x, data, params});
     if (!(value instanceof tf.Tensor) || value.size !== 1) {
       const got = value instanceof tf.Tensor ? `one of shape [${value.shape.join(', ')}]` : typeof value;
       throw new ShapeError('element-energy', `elements: the energy must be a scalar tensor, not ${got}.`);

@@ -37,7 +37,7 @@ export function toTree<T>(leaves: readonly {readonly path: readonly string[]}[],
   const tree: Record<string, T | Tree<T>> = {};
   leaves.forEach((leaf, i) => {
     let place = tree;
-    for (const key of leaf.path.slice(0, -1)) place = (place[key] ??= {}) as Record<string, T | Tree<T>>;
+    for (const key of leaf.path.slice(0, -1)) place = (place[key] ??= {});
     place[leaf.path[leaf.path.length - 1]] = values[i];
   });
   return tree;

@@ -1,7 +1,8 @@
 /** Element energies: against closed forms, against the same force written by hand, and in a Jacobian. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {elements, implicitMidpoint, mechanics, simulate, StiffgradError} from '../../lib/index.js';
+import type {StiffgradError} from '../../lib/index.js';
+import {elements, implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
 import {jacobianProgram} from '../../lib/step/programs.js';
 import {traceStep} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';

@@ -1,5 +1,5 @@
 /** Products of matrices, with a batch or fused into a layer, and sums of products in index notation. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../../errors.js';
 import {add, broadcastShapes, broadcastTo, cast, matMul, mul, reshape, sum, transpose} from '../../graph/build.js';
 import {viewGather} from '../positions.js';

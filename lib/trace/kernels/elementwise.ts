@@ -2,7 +2,7 @@
  * Arithmetic, comparison and logic, element by element. Whole numbers stay whole where the function
  * keeps them so; of exp, sin and their like the result is real here, where tfjs cuts it off to int32.
  */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import {addAll, binary, cast, full, mul, reshape, scalar, select, sub, unary} from '../../graph/build.js';
 import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
 import type {Binary, Lowering, Lowerings, Unary} from '../lowering.js';

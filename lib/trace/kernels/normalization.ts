@@ -1,5 +1,5 @@
 /** Normalization over a batch, and over neighbouring channels. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import {add, binary, constant, div, matMul, mul, reshape, scalar, scale, sub, unary} from '../../graph/build.js';
 import type {Node} from '../../graph/node.js';
 import type {Lowerings, Unary} from '../lowering.js';
