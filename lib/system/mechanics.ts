@@ -32,7 +32,7 @@ export interface MechanicalSystem {
 
 /**
  * A mechanical system of unit-consistent terms.
- * @throws OptionError where mass or forces are not what they should be
+ * @throws OptionError, ShapeError where mass or forces are not what they should be
  */
 export function mechanics(spec: MechanicsSpec): MechanicalSystem {
   const forces = typeof spec.forces === 'function' ? [spec.forces] : spec.forces;
@@ -42,6 +42,8 @@ export function mechanics(spec: MechanicsSpec): MechanicalSystem {
   if (typeof spec.mass !== 'function' && !isNumeric(spec.mass)) {
     throw new OptionError('bad-mass', 'mass must be a number, an array, a tensor, or a function of {q, params} giving a tensor.');
   }
+  // Read for its errors: a ragged matrix is told of here, not in the first trace.
+  if (typeof spec.mass !== 'function' && !(spec.mass instanceof tf.Tensor)) readNumeric(spec.mass, 'mass');
   return {kind: 'mechanics', mass: spec.mass, forces};
 }
 
