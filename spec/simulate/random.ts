@@ -5,10 +5,12 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import fc from 'fast-check';
-import type {ForceTerm, GuessName, Initial, Mass, MechanicalSystem, Numeric, OdeSystem, Params, SaveAt, Scheme, SimulateOptions, Tangent} from '../../lib/index.js';
+import type {ForceTerm, GuessName, Initial, Mass, MechanicalSystem, Newton, Numeric, OdeSystem, Params, SaveAt, Scheme, SimulateOptions, Tangent} from '../../lib/index.js';
 import {
-  blendedEuler, explicitEuler, implicitEuler, implicitMidpoint, mechanics, newmark, ode, rk4, simulate, symplecticEuler, theta, trapezoid, verlet,
+  backtracking, blendedEuler, explicitEuler, gmres, implicitEuler, implicitMidpoint, mechanics, newmark, newton, ode, rk4, simulate, subSteps,
+  symplecticEuler, theta, trapezoid, verlet,
 } from '../../lib/index.js';
+import {doubleEngines} from './engines.js';
 import {dot, moved, stream} from './numbers.js';
 
 /** Something the run depends on: a block of the initial state, a leaf of the parameters, or what a force captured. */
@@ -26,7 +28,7 @@ export interface Part {
 /** A random system, with values for all its parts. */
 export interface Sample {
   readonly parts: readonly Part[];
-  readonly options: Pick<SimulateOptions, 'scheme' | 'dt' | 'steps' | 'saveAt'>;
+  readonly options: Pick<SimulateOptions, 'scheme' | 'dt' | 'steps' | 'saveAt' | 'engine' | 'newton'>;
   system(captured: ReadonlyMap<string, tf.Tensor>): MechanicalSystem | OdeSystem;
 }
 
@@ -36,7 +38,18 @@ const choices = {
   schemes: ['theta', 'trapezoid', 'midpoint', 'blended', 'implicit Euler', 'newmark', 'explicitEuler', 'symplecticEuler', 'verlet', 'rk4'],
   guesses: ['rest', 'current', 'consistent', 'linearized', 'extrapolated'],
   unknowns: ['velocity', 'increment', 'acceleration'],
+  solving: ['fresh', 'fresh', 'chord', 'auto', 'backtracking', 'subSteps', 'gmres'],
 } as const;
+
+/** Ways to the root of a step: where they converge, the gradient does not depend on them. */
+const solvings: {readonly [S in (typeof choices.solving)[number]]: Newton} = {
+  fresh: newton(),
+  chord: newton({jacobian: 'chord'}),
+  auto: newton({jacobian: 'auto'}),
+  backtracking: newton({step: backtracking()}),
+  subSteps: newton({step: subSteps(0.9)}),
+  gmres: newton({linear: gmres()}),
+};
 
 export const recipe = fc.record({
   seed: fc.integer({min: 1, max: 1 << 20}),
@@ -50,6 +63,8 @@ export const recipe = fc.record({
   unknown: fc.constantFrom(...choices.unknowns),
   saveAt: fc.constantFrom('all', 'end', {every: 2}, 'times'),
   steps: fc.integer({min: 1, max: 5}),
+  engine: fc.constantFrom(...doubleEngines.map(({name}) => name)),
+  solving: fc.constantFrom(...choices.solving),
 });
 
 export type Recipe = typeof recipe extends fc.Arbitrary<infer T> ? T : never;
@@ -182,7 +197,7 @@ export function sampleOf(chosen: Recipe): Sample {
   const massFrom = kind === 'ode' ? undefined : massOf[mass]();
 
   const options = {
-    scheme: schemeOf(chosen), dt, steps,
+    scheme: schemeOf(chosen), dt, steps, engine: chosen.engine, newton: solvings[chosen.solving],
     saveAt: saveAt === 'times' ? Array.from({length: steps}, (_, k) => (k + 1) * dt) : (saveAt as SaveAt),
   };
   return {
@@ -262,7 +277,7 @@ export function place(sample: Sample, point: Float64Array, more: Partial<Simulat
   return {
     system: sample.system(captured),
     initial: tree(of('initial'), values) as unknown as Initial,
-    options: {...sample.options, params: tree(of('parameter'), values), engine: 'interpreter', ...more},
+    options: {...sample.options, params: tree(of('parameter'), values), ...more},
     captured,
     dispose: () => captured.forEach(tensor => (tensor instanceof tf.Variable ? tensor.dispose() : tf.dispose(tensor))),
   };
