@@ -126,7 +126,7 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
       if (whenB === -1 && a.dtype === 'float') return same(unary('neg', a));
       // A factor that is zero by construction removes the dependence, as sparsity needs; 0·∞ is then 0.
       if (whenA === 0 || whenB === 0) return full(0, shape, resultType(fn, a, b));
-      return undefined;
+      return rescaled(whenA, b, shape) ?? rescaled(whenB, a, shape);
     case 'div':
       if (whenB === 1 && a.dtype === 'float') return same(a);
       if (whenA === 0) return zeros(shape);
@@ -141,6 +141,21 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
     default:
       return undefined;
   }
+}
+
+/** factor·(other·x) as one product, where that rounds no differently: one of the two is a power of two, as the ½ and the 2 of a derived square. */
+function rescaled(factor: number | undefined, x: Node, shape: Shape): Node | undefined {
+  if (factor === undefined || x.dtype !== 'float' || !isOp(x, 'binary') || x.attributes.fn !== 'mul') return undefined;
+  const [a, b] = x.operands;
+  const [other, rest] = uniformValue(a) !== undefined ? [uniformValue(a), b] : [uniformValue(b), a];
+  if (other === undefined || rest.dtype !== 'float' || !(isPowerOfTwo(factor) || isPowerOfTwo(other))) return undefined;
+  return broadcastTo(binary('mul', rest, scalar(factor * other)), shape);
+}
+
+/** Of moderate size, so that the product of two factors neither over- nor underflows. */
+function isPowerOfTwo(value: number): boolean {
+  const exponent = Math.round(Math.log2(Math.abs(value)));
+  return Math.abs(exponent) <= 64 && 2 ** exponent === Math.abs(value);
 }
 
 export const add = (a: Node, b: Node): Node => binary('add', a, b);

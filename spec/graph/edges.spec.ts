@@ -5,7 +5,7 @@ import {ShapeError} from '../../lib/errors.js';
 import {batch} from '../../lib/graph/batch.js';
 import {
   add, argExtreme, binary, broadcastTo, cast, concat, constant, cumsum, div, full, gather, gatherAt, input, matMul, max, mul, neg, place, reshape, scalar,
-  scatter, scatterAt, select, slice, solve, sub, sum, sumTo, transpose, unary, uniformValue, zeros,
+  scale, scatter, scatterAt, select, slice, solve, sub, sum, sumTo, transpose, unary, uniformValue, zeros,
 } from '../../lib/graph/build.js';
 import {pullback, pushforward} from '../../lib/graph/differentiate.js';
 import type {DType, Node, Op} from '../../lib/graph/node.js';
@@ -60,6 +60,17 @@ describe('graph: constructors', () => {
     expect(uniformValue(binary('pow', x, scalar(0)))).to.equal(1);
     expect(uniformValue(sum(zeros([2, 3]), [1]))).to.equal(0);
     expect(uniformValue(matMul(zeros([1, 2, 3]), input('b', [1, 3, 4])))).to.equal(0);
+  });
+
+  it('join factors only where that rounds no differently', () => {
+    const half = scale(scale(x, 2), 0.5);
+    expect(half).to.equal(x);
+    const third = scale(scale(x, 1 / 3), 4);
+    expect(third.operands).to.include(x);
+    expect(scale(scale(x, 1 / 3), 3).operands).to.not.include(x);
+    expect(scale(scale(x, 1e-300), 2 ** -100).operands).to.not.include(x);
+    const exactly = six.map(value => 4 * (value * (1 / 3)));
+    expect(values(third)).to.deep.equal(Array.from(exactly));
   });
 
   it('work on what is repeated before it is repeated', () => {
