@@ -92,14 +92,14 @@ export class Fit implements LeastSquaresProblem {
     }
   }
 
-  /** Which rows of the residuals are a series in time. */
+  /** Which rows of the residuals are a series in time: all of a record, for what the model misses in one output it misses in the others too. */
   residualSeries(): ResidualSeries[] {
     let start = 0;
-    return this.models.flatMap(({record}) => record.channels.map(({outputs, measured}) => {
-      const series = {start, samples: record.t.length, outputs};
-      start += measured.length;
+    return this.models.map(({record, width, rows}) => {
+      const series = {start, samples: record.t.length, outputs: width};
+      start += rows;
       return series;
-    }));
+    });
   }
 
   /** Measured and simulated, each output apart. */

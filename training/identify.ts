@@ -20,15 +20,8 @@ export interface IdentificationProgress extends LeastSquaresIteration {
   readonly values: {readonly [name: string]: Float64Array};
 }
 
-/**
- * `system`, and where it starts: `initial`, whose t is the first sample's where it is not given. What the
- * data's y is, where it is not the state: `observe`, a function of the state, traced like a force.
- * `inputs`: measured signals, each in the `params` of forces and of `observe` under its name, as its value at
- * the present time. `parameters`: what is looked for, by the name it has in `params`; 'spring.stiffness' is
- * params.spring.stiffness, and 'initial.q', 'initial.v', 'initial.y' take the place of the start.
- * `dt`: the step of the simulation, on whose grid every measured time lies.
- */
 export interface IdentificationProblem extends Model {
+  /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /** Default levenbergMarquardt(). */
   readonly method?: LeastSquaresMethod;
@@ -83,7 +76,7 @@ function check(problem: IdentificationProblem): void {
     const nearest = nearestName(unknown, known);
     throw new OptionError('unknown-option', `identify has no option '${unknown}'${nearest === undefined ? `; it has ${known.join(', ')}.` : `: did you mean '${nearest}'?`}`, {option: unknown});
   }
-  for (const required of ['system', 'initial', 'data', 'parameters', 'dt'] as const) {
+  for (const required of ['system', 'data', 'parameters', 'dt'] as const) {
     if (problem[required] === undefined) throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }
   if (!['correlated', 'independent', undefined].includes(problem.residuals)) {

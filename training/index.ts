@@ -11,7 +11,7 @@ export {
 export {bounded, fixed, free, positive, type Parameter, type ParameterKind, type Parameters, type ParameterValue} from './parameters.js';
 export {errorText, measuredText, numberText} from './number-text.js';
 export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle} from './plot.js';
-export type {MeasuredRecord} from './records.js';
+export type {MeasuredRecord, Start} from './records.js';
 export {renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report.js';
 export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './residual-statistics.js';
 export {signal, type Signal, type SignalKind} from './signal.js';

@@ -1,23 +1,32 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
-import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, Simulation, System, Tangent, Trajectory} from '../lib/index.js';
-import {OptionError, ShapeError, simulate} from '../lib/index.js';
+import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, Trajectory} from '../lib/index.js';
+import {InconsistentStateError, OptionError, ShapeError, simulate} from '../lib/index.js';
 import type {Inputs} from './inputs.js';
 import {driven, observedWith, withLeaf} from './inputs.js';
 import type {Parameter, Parameters} from './parameters.js';
-import type {Channel, CheckedRecord} from './records.js';
+import type {Channel, CheckedRecord, Start} from './records.js';
 import {requireGrid} from './sampling.js';
 
 /** What all records of a problem share. */
 export interface Model {
   readonly system: System;
-  readonly initial: Initial;
+  /**
+   * Where every record starts that has no start of its own; what parameters named initial.q, initial.v or
+   * initial.y give may be left out.
+   */
+  readonly initial?: Start;
+  /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Observe;
+  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the present time. A mass has none. */
   readonly inputs?: Inputs;
+  /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
   readonly parameters: Parameters;
+  /** Default implicitMidpoint(). */
   readonly scheme?: Scheme;
+  /** Step of the simulation, in the records' unit of time; every measured time lies on its grid. */
   readonly dt: number;
   readonly newton?: Newton;
-  readonly engine?: 'auto' | 'wasm' | 'interpreter' | 'tensor';
+  readonly engine?: SimulateOptions['engine'];
 }
 
 /** A parameter as one record sees it. */
@@ -49,14 +58,16 @@ const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
 export const ownKey = (record: string, name: string): string => `${record}: ${name}`;
 
 export class RecordModel {
-  /** How many residuals the record gives. */
+  /** Residuals of one sample. */
+  readonly width: number;
+  /** Residuals of the record. */
   readonly rows: number;
   readonly warnings: readonly string[];
   private readonly bindings: readonly Binding[];
   private readonly directions: readonly Direction[];
   private readonly system: System;
   private readonly observe: Observe | undefined;
-  private readonly start: Initial & {readonly t: number};
+  private readonly start: Start & {readonly t: number};
   /** Traced once, at the guess. */
   private prepared: Simulation | undefined;
 
@@ -70,10 +81,12 @@ export class RecordModel {
     this.directions = this.bindings.flatMap(directionsOf);
     const clash = this.bindings.find(binding => binding.name in inputs);
     if (clash !== undefined) throw new OptionError('name-clash', `identify: '${clash.name}' is both an input and a parameter; rename one.`, {name: clash.name});
-    const initial = record.initial ?? model.initial;
+    const initial = record.initial ?? model.initial ?? {};
     this.start = {...initial, t: initial.t ?? t[0]};
+    this.requireStart();
     requireGrid(t, this.start.t, model.dt, name);
-    this.rows = channels.reduce((sum, {measured}) => sum + measured.length, 0);
+    this.width = channels.reduce((sum, {outputs}) => sum + outputs, 0);
+    this.rows = t.length * this.width;
     this.warnings = Object.entries(inputs).flatMap(([input, {t: times}]) => shortInput(input, times, name, this.start.t, t[t.length - 1]));
   }
 
@@ -82,27 +95,39 @@ export class RecordModel {
   }
 
   /**
-   * Residuals w·(simulated − measured), [rows], and their derivatives by each number of each parameter.
+   * Residuals w·(simulated − measured), sample by sample, and their derivatives by each number of each parameter.
    * @param jacobian [rows, columns] row-major; columns without influence on this record stay as they are
    * @param columnOf where a key's first number has its column
    */
   linearize(values: Values, residuals: Float64Array, jacobian: Float64Array, columns: number, columnOf: (key: string) => number): void {
     const {trajectory, tangents} = this.run(values);
     try {
-      let row = 0;
-      for (const {simulated, measured, weights} of this.record.channels) {
+      let offset = 0;
+      for (const channel of this.record.channels) {
+        const {simulated, measured, weights, outputs} = channel;
+        const row = (i: number): number => Math.floor(i / outputs) * this.width + offset + (i % outputs);
         const series = trajectory.values(simulated);
-        for (let i = 0; i < series.length; i++) residuals[row + i] = weights[i] * (series[i] - measured[i]);
+        this.requireFinite(series, channel, 'simulated');
+        for (let i = 0; i < series.length; i++) residuals[row(i)] = weights[i] * (series[i] - measured[i]);
         this.directions.forEach(({key, index}, d) => {
           const tangent = tangents[d][simulated];
+          this.requireFinite(tangent, channel, `derivative by ${key} of the simulated`);
           const column = columnOf(key) + index;
-          for (let i = 0; i < series.length; i++) jacobian[(row + i) * columns + column] = weights[i] * tangent[i];
+          for (let i = 0; i < tangent.length; i++) jacobian[row(i) * columns + column] = weights[i] * tangent[i];
         });
-        row += measured.length;
+        offset += outputs;
       }
     } finally {
       trajectory.dispose();
     }
+  }
+
+  /** What an observation can do: the logarithm of a negative number, the derivative of a root at 0. */
+  private requireFinite(series: Float64Array, {name, outputs}: Channel, what: string): void {
+    const bad = series.findIndex(value => !Number.isFinite(value));
+    if (bad < 0) return;
+    const t = this.record.t[Math.floor(bad / outputs)];
+    throw new InconsistentStateError('not-finite', `The ${what} ${name} is ${series[bad]} at t = ${t}.`, {series: name, t});
   }
 
   private run(values: Values): Jvps {
@@ -130,7 +155,16 @@ export class RecordModel {
 
   private initial(values: Values): Initial {
     const moved = this.bindings.filter(isInitial).map(binding => [blockOf(binding), nested(values[binding.key], binding.parameter.shape)] as const);
-    return {...this.start, ...Object.fromEntries(moved)};
+    return {...this.start, ...Object.fromEntries(moved)} as Initial; // complete: see requireStart
+  }
+
+  private requireStart(): void {
+    const blocks = this.model.system.kind === 'ode' ? ['y'] as const : ['q', 'v'] as const;
+    const given = this.bindings.filter(isInitial).map(blockOf);
+    const missing = blocks.find(block => this.start[block] === undefined && !given.includes(block));
+    if (missing === undefined) return;
+    const {name} = this.record;
+    throw new OptionError('missing-option', `identify: nothing says where ${name} starts: give initial.${missing}, as a number or as a parameter of this name.`, {record: name, missing: `initial.${missing}`});
   }
 
   /** The trajectory, once the measured series have its shapes. */

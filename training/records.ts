@@ -1,8 +1,17 @@
 /** Measured records as `identify` takes them: checked once, with what is compared and how it is weighed. */
-import type {Initial, Numeric, NumericValue} from '../lib/index.js';
+import type {Numeric, NumericValue} from '../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 import type {Parameters} from './parameters.js';
 import type {Signal} from './signal.js';
+
+/** An initial state, of which parameters named initial.q, initial.v or initial.y may give a part. */
+export interface Start {
+  readonly q?: Numeric;
+  readonly v?: Numeric;
+  readonly y?: Numeric;
+  /** Default: the first sample's. It may lie before it. */
+  readonly t?: number;
+}
 
 export interface MeasuredRecord {
   /** [samples], ascending: times of the measurements, on the grid of dt from the start on. */
@@ -22,8 +31,8 @@ export interface MeasuredRecord {
   readonly inputs?: {readonly [name: string]: Signal};
   /** Parameters of this record alone, beside or in place of the problem's: its start ('initial.q'), a load it was taken with. */
   readonly parameters?: Parameters;
-  /** A start of its own; otherwise the problem's. Its t, if given, may lie before the first sample. */
-  readonly initial?: Initial;
+  /** A start of its own, in place of the problem's. */
+  readonly initial?: Start;
   /** For errors, the report and the names of the results; default 'record 1', 'record 2', … */
   readonly name?: string;
 }
@@ -49,7 +58,7 @@ export interface CheckedRecord {
   readonly channels: readonly Channel[];
   readonly inputs: {readonly [name: string]: Signal};
   readonly parameters: Parameters;
-  readonly initial?: Initial;
+  readonly initial?: Start;
 }
 
 const seriesNames = ['q', 'v', 'y'] as const;

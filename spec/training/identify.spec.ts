@@ -11,6 +11,7 @@ import type {MechanicalSystem, Params} from '../../lib/index.js';
 import {DataError, implicitMidpoint, InconsistentStateError, mechanics, NewtonError, ode, OptionError, rk4, ShapeError, simulate, SingularMatrixError, StiffgradError, TraceError} from '../../lib/index.js';
 import type {Identification, IdentificationProblem, IdentificationProgress} from '../../training/identify.js';
 import {identify} from '../../training/identify.js';
+import {levenbergMarquardt} from '../../training/least-squares.js';
 import {gaussian} from '../../training/noise.js';
 import {bounded, fixed, free, positive} from '../../training/parameters.js';
 import {signal} from '../../training/signal.js';
@@ -233,6 +234,19 @@ describe('identify', () => {
   });
 
   describe('records', () => {
+    it('are one series in time, however their outputs are given', async () => {
+      const {t, q, v} = repeatable();
+      const apart = await found({data: {t, q, v, weights: {q: 50, v: 20}}});
+      const together = await found({observe: at => tf.stack([at.q, at.v]), data: {t, y: Array.from(q, (x, i) => [x, v[i]]), weights: [50, 20]}});
+      for (const name of ['k', 'c']) near([apart.estimate[name] as number, apart.standardError[name] as number], [together.estimate[name] as number, together.standardError[name] as number], 1e-9);
+      near([apart.rmse.q, apart.rmse.v], [together.rmse['y[0]'], together.rmse['y[1]']], 1e-9);
+    });
+
+    it('start where their parameters say, without any other start', async () => {
+      const {estimate} = await found({initial: undefined, parameters: {k: positive(3), c: free(0.2), 'initial.q': free(0.4), 'initial.v': free(0)}});
+      expect(estimate['initial.q']).to.be.closeTo(0.5, 0.01);
+    });
+
     it('leave out what has weight 0', async () => {
       const {t, q} = repeatable();
       const kept = t.map((_, i) => (i % 7 === 3 ? 0 : 1));
@@ -362,6 +376,11 @@ describe('identify', () => {
       const second = await errorOf({system: mass, parameters: {}, data: [{...repeatable(), parameters: {m: free(1)}}, {...repeatable(), name: 'heavy', parameters: {m: free(-1)}}]});
       expect(second.message).to.match(/^identify: the guess cannot be simulated: heavy: mass is -1/);
       expect(await errorOf({initial: {q: NaN, v: 0}})).to.be.instanceOf(InconsistentStateError);
+      const {t: when, q} = repeatable();
+      const logarithm = await errorOf({observe: at => tf.log(at.q), data: {t: when, y: q}});
+      expect(logarithm.message).to.match(/^identify: the guess cannot be simulated: The simulated y is NaN at t = 0\.[5-9]/);
+      const root = await errorOf({system: mechanics({mass: 1, forces: ({q: x, params}) => tf.mul(x, tf.sqrt(params.k as tf.Tensor))}), parameters: {k: free(0)}});
+      expect(root.message).to.contain('The derivative by k of the simulated q is ');
     });
   });
 
@@ -378,6 +397,13 @@ describe('identify', () => {
     }})).catch((error: unknown) => error);
     expect(outcome).to.equal(stop);
     expect(tf.memory().numTensors).to.equal(before);
+  });
+
+  it('says where it did not converge', async () => {
+    const {converged, warnings, message, history} = await found({method: levenbergMarquardt({maxIterations: 1})});
+    expect([converged, history.length]).to.deep.equal([false, 2]);
+    expect(message).to.contain('Not converged after 1 steps');
+    expect(warnings[0]).to.equal(`The fit did not converge: ${message}`);
   });
 
   it('gives the trajectory at the measured times', async () => {
@@ -428,6 +454,7 @@ describe('identify', () => {
       ['an option it does not have', {residual: 'independent'} as never, OptionError, 'unknown-option', /no option 'residual': did you mean 'residuals'\?/],
       ['a missing option', {parameters: undefined}, OptionError, 'missing-option', /needs 'parameters'/],
       ['an unknown kind of residuals', {residuals: 'white' as never}, OptionError, 'bad-option', /'correlated' or 'independent', not 'white'/],
+      ['a record without a start', {initial: {q: 1}}, OptionError, 'missing-option', /nothing says where record 1 starts: give initial\.v/],
       ['no data', {data: []}, OptionError, 'no-data', /data is empty/],
       ['times off the grid', {data: {t: times(201, 0.07), q}}, OptionError, 'off-grid', /record 1: t\[1\] = 0\.07 is not on the grid 0 \+ n·0\.05 .* dt = 0\.035 would/],
       ['a step that is none', {dt: 0}, OptionError, 'bad-time', /dt must be a positive number/],
