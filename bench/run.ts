@@ -4,7 +4,7 @@
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md.
  *
  * Peers are found as `cc` and `python3` on PATH; STIFFGRAD_BENCH_PYTHON names another Python with casadi,
- * jax and diffrax, and NODE_PATH or an installed @jax-js/jax serves the last one.
+ * jax and diffrax, STIFFGRAD_BENCH_MODULES a folder where @jax-js/jax is installed.
  */
 import {execFileSync} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
@@ -56,7 +56,7 @@ function contestants(workspace: string): Entry[] {
     {name: 'CasADi', command: python, args: [peer('casadi_peer.py')], enters: (name, n) => n <= (name === 'net' ? 40 : 1024)},
     {name: 'diffrax, Newton', command: python, args: [peer('diffrax_peer.py'), 'newton'], enters: (name, n) => name !== 'net' && n <= 128},
     {name: 'diffrax, chord', command: python, args: [peer('diffrax_peer.py'), 'chord'], enters: (name, n) => name !== 'net' && n <= 128},
-    {name: 'jax-js', command: process.execPath, args: [built('peers/jax-js.js')], enters: (name, n) => name === 'chain' && n <= 32},
+    {name: 'jax-js', command: process.execPath, args: [peer('jax-js.mjs'), built('peers/protocol.js')], enters: (name, n) => name === 'chain' && n <= 8},
     {name: 'tfjs, naive', command: process.execPath, args: [built('peers/naive-tfjs.js')], enters: (name, n) => name === 'chain' && n <= 32},
   ];
 }
