@@ -14,6 +14,7 @@ const graphOf = (inputs: readonly Node[], ...outputs: readonly Node[]): Graph =>
 });
 
 const size = fc.integer({min: 0, max: 7});
+const long = fc.integer({min: 30, max: 200});
 const shapes = (rank: number): fc.Arbitrary<number[]> => fc.array(size, {minLength: rank, maxLength: rank});
 const anyShape = fc.integer({min: 0, max: 4}).chain(shapes);
 const permutation = (rank: number): fc.Arbitrary<number[]> => fc.shuffledSubarray(Array.from({length: rank}, (_, i) => i), {minLength: rank, maxLength: rank});
@@ -118,6 +119,14 @@ describe('wasm engine: primitives', () => {
 
   const special = [0, -0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-310, 1e300, -1e300, Infinity, -Infinity, NaN, 3, 7.25];
   const everyPair = special.flatMap(a => special.map(b => [a, b]));
+
+  it('long sums, of products, along either axis, agree', () => {
+    fc.assert(fc.property(long, long, fc.nat(100), (rows, columns, seed) => {
+      const m = x([rows, columns]);
+      const product = mul(m, y([rows, columns]));
+      agree(graphOf([m, y([rows, columns])], sum(product, [0, 1]), sum(product, [1]), sum(product, [0]), max(m, [1]), unary('neg', product)), seed, () => summed);
+    }), {numRuns: 30});
+  });
 
   it('functions of one number agree at special values, alone and in pairs', () => {
     for (const fn of unaryNames) {

@@ -2,7 +2,8 @@
  * Code for a nest: counted loops over the segments of its axes, pointers that advance with them,
  * what does not change hoisted in front, pairs of numbers along one axis with a single last one
  * where the length is odd. Sums run in the order of the loops; along the vector axis even and odd
- * points are added apart and joined at the end, so the order is fixed by the shape alone.
+ * points are added apart (in long sums every fourth pair too) and joined at the end, so the order is
+ * fixed by the shape alone.
  */
 import type {Body, Local} from './assembler.js';
 import type {Access} from './access.js';
@@ -18,10 +19,17 @@ import {PointEmitter} from './point.js';
 /** A loop shorter than this along its last axis is not worth pairs. */
 const shortestVector = 2;
 
-/** The partial result of a reduction, apart for single numbers and pairs. */
+/**
+ * Sums over pairs are kept in four parts where there are this many pairs: an addition takes four
+ * cycles, and each waits for the one before.
+ */
+const chains = 4;
+const fewestPairsForChains = 16;
+
+/** The partial result of a reduction: for single numbers, and for pairs along the vector axis where that is reduced. */
 interface Accumulator {
   readonly number: Local;
-  readonly pair: Local | undefined;
+  readonly pairs: readonly Local[];
 }
 
 /** A pointer that moves with the loops it is made in; `bias` keeps it from passing below zero. */
@@ -58,9 +66,13 @@ function reducedFrom(root: Root): number {
   return axis;
 }
 
-/** Along which axis pairs are formed: the last, or the last one kept where a reduction steps over rows. */
-function chooseVectorAxis(nest: Nest): number {
-  const last = nest.axes.length - 1;
+/**
+ * Along which axis pairs are formed: the last one that is not cut into single points, or the last one
+ * kept where a reduction steps over rows.
+ */
+function chooseVectorAxis(nest: Nest, {segments}: Built): number {
+  let last = nest.axes.length - 1;
+  while (last > 0 && segments[last].every(({size}) => size === 1)) last--;
   if (last < 0) return -1;
   for (const root of nest.roots) {
     const kept = reducedFrom(root) - 1;
@@ -76,12 +88,15 @@ class NestEmitter {
   private readonly pointers = new Map<string, Pointer>();
   /** Axes with a loop around the code being written. */
   private moving = 0;
+  /** Points along the vector axis between the loop's pointers and the code being written, and which chain of sums that belongs to. */
+  private ahead = 0;
+  private chain = 0;
 
   constructor(
     private readonly body: Body, private readonly nest: Nest, private readonly built: Built,
     private readonly overwrites: boolean, private readonly around: LoopSurroundings,
   ) {
-    this.vectorAxis = chooseVectorAxis(nest);
+    this.vectorAxis = chooseVectorAxis(nest, built);
     this.at = new PointEmitter(body, around);
     this.at.vectorAxis = this.vectorAxis;
     this.at.pointers = {address: (access, base, bytes) => this.address(access, base, bytes)};
@@ -96,12 +111,21 @@ class NestEmitter {
   private level(axis: number, pieces: readonly Piece[], inPairs: boolean): void {
     const begun = this.nest.roots.filter(root => isReduction(root) && reducedFrom(root) === axis && axis < this.nest.axes.length);
     for (const root of begun) this.begin(root, inPairs);
-    if (axis === this.nest.axes.length) {
-      for (const piece of pieces) this.points(piece, inPairs);
+    if (this.allPointsFrom(axis)) {
+      this.points(pieces, inPairs);
     } else {
       this.built.segments[axis].forEach((segment, s) => this.segment(axis, segment, pieces.filter(piece => piece.segments[axis] === s), inPairs));
     }
     for (const root of begun) this.finish(root, pieces, inPairs);
+  }
+
+  /** No axis from here on has a loop, or a reduction: its pieces are single points, side by side. */
+  private allPointsFrom(axis: number): boolean {
+    const {axes, roots} = this.nest;
+    for (let d = axis; d < axes.length; d++) {
+      if (this.built.segments[d].some(({size}) => size !== 1) || roots.some(root => isReduction(root) && reducedFrom(root) === d)) return false;
+    }
+    return true;
   }
 
   private segment(axis: number, {size}: Segment, pieces: readonly Piece[], inPairs: boolean): void {
@@ -119,7 +143,21 @@ class NestEmitter {
       this.hoist(axis, pieces, paired, inPairs);
       this.moving |= 1 << axis;
       const made = this.openPointers(axis, pieces, size);
-      repeat(this.body, trips, made.map(each => ({...each, bytes: each.bytes * step})), () => this.level(axis + 1, pieces, inPairs || paired));
+      const move = (points: number): NamedAdvance[] => made.map(each => ({...each, bytes: each.bytes * points}));
+      const inChains = paired && trips >= fewestPairsForChains && [...this.accumulators.values()].some(({pairs}) => pairs.length > 1);
+      let left = trips;
+      if (inChains) {
+        repeat(this.body, Math.floor(trips / chains), move(step * chains), () => {
+          for (this.chain = 0; this.chain < chains; this.chain++) {
+            this.ahead = step * this.chain;
+            this.level(axis + 1, pieces, true);
+          }
+          this.chain = 0;
+          this.ahead = 0;
+        });
+        left = trips % chains;
+      }
+      repeat(this.body, left, inChains ? move(step).map(each => ({...each, fromZero: false})) : move(step), () => this.level(axis + 1, pieces, inPairs || paired));
       if (rest > 0) this.level(axis + 1, pieces, inPairs);
       for (const {key, local} of made) {
         this.pointers.delete(key);
@@ -164,7 +202,7 @@ class NestEmitter {
     const steps = this.movingSteps(access, bytes, access.coefficients.length - 1);
     let last = steps.length - 1;
     while (last >= 0 && steps[last] === 0) last--;
-    const offset = base + bytes * access.offset;
+    const offset = base + bytes * (access.offset + this.ahead * (access.coefficients[this.vectorAxis] ?? 0));
     if (last < 0) return {pointer: undefined, offset};
     const pointer = this.pointers.get(steps.slice(0, last + 1).join());
     if (pointer === undefined) throw new Error('an access has no pointer');
@@ -195,20 +233,21 @@ class NestEmitter {
 
   // ---------------------------------------------------------------- points
 
-  private points(piece: Piece, inPairs: boolean): void {
-    const results = piece.assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position]));
+  private points(pieces: readonly Piece[], inPairs: boolean): void {
+    const assignments = pieces.flatMap(piece => piece.assignments);
+    const results = assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position]));
     this.at.point(results, () => {
       if (!this.overwrites) {
-        for (const assignment of piece.assignments) this.assign(assignment, inPairs);
+        for (const assignment of assignments) this.assign(assignment, inPairs);
         return;
       }
-      const kept = piece.assignments.map(({value}) => {
+      const kept = assignments.map(({value}) => {
         const local = this.body.local(inPairs ? 'v128' : 'f64');
         this.push(value, inPairs);
         this.body.set(local);
         return local;
       });
-      piece.assignments.forEach((assignment, i) => {
+      assignments.forEach((assignment, i) => {
         this.enter(assignment, inPairs, () => this.body.get(kept[i]));
         this.body.release(kept[i]);
       });
@@ -241,7 +280,7 @@ class NestEmitter {
       this.put(root, target, inPairs, push);
       return;
     }
-    const local = inPairs ? accumulator.pair ?? accumulator.number : accumulator.number;
+    const local = inPairs ? accumulator.pairs[this.chain] ?? accumulator.pairs[0] ?? accumulator.number : accumulator.number;
     this.body.get(local);
     push();
     this.body.op(combination(root, inPairs)).set(local);
@@ -327,17 +366,23 @@ class NestEmitter {
 
   private begin(root: Root, inPairs: boolean): void {
     const {body} = this;
-    const reducesVector = this.vectorAxis >= reducedFrom(root);
     const number = body.local(inPairs ? 'v128' : 'f64');
     const first = start[root.combine];
     if (inPairs) body.f64x2(first, first).set(number);
     else body.f64(first).set(number);
-    let pair: Local | undefined;
-    if (reducesVector) {
-      pair = body.local('v128');
+    const pairs = Array.from({length: this.chainsOf(root)}, () => {
+      const pair = body.local('v128');
       body.f64x2(first, first).set(pair);
-    }
-    this.accumulators.set(root, {number, pair});
+      return pair;
+    });
+    this.accumulators.set(root, {number, pairs});
+  }
+
+  /** Pairs to sum in; none where the vector axis is kept. */
+  private chainsOf(root: Root): number {
+    if (this.vectorAxis < reducedFrom(root)) return 0;
+    const longest = Math.max(...this.built.segments[this.vectorAxis].map(({size}) => size));
+    return longest >= 2 * fewestPairsForChains ? chains : 1;
   }
 
   private finish(root: Root, pieces: readonly Piece[], inPairs: boolean): void {
@@ -345,15 +390,15 @@ class NestEmitter {
     const accumulator = this.accumulators.get(root);
     const target = pieces[0]?.assignments.find(assignment => assignment.root === root)?.target;
     if (accumulator === undefined || target === undefined) throw new Error('a reduction without points');
-    const {number, pair} = accumulator;
+    const {number, pairs: [total, ...others]} = accumulator;
+    if (total !== undefined) for (const other of others) body.get(total).get(other).op(combination(root, true)).set(total);
     this.put(root, target, inPairs, () => {
       body.get(number);
-      if (pair === undefined) return;
+      if (total === undefined) return;
       const join = combination(root, false);
-      body.get(pair).extractLane(0).get(pair).extractLane(1).op(join, join);
+      body.get(total).extractLane(0).get(total).extractLane(1).op(join, join);
     });
-    body.release(number);
-    if (pair !== undefined) body.release(pair);
+    for (const local of [number, ...accumulator.pairs]) body.release(local);
     this.accumulators.delete(root);
   }
 }

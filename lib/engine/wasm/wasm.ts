@@ -11,6 +11,8 @@ import type {BinaryName, Graph, UnaryName} from '../../graph/node.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
 import {bufferSizes} from '../engine.js';
+import {ModuleBuilder} from './assembler.js';
+import {Bytes} from './bytes.js';
 import {bindHostKernel} from './host.js';
 import type {Layout} from './link.js';
 import {link} from './link.js';
@@ -22,20 +24,45 @@ export interface WasmExecutable extends Executable {
   address(name: string): number;
 }
 
-/** A module with no section is enough to know whether modules may be made at all. */
-const emptyModule = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
+/**
+ * Chrome before version 115 compiles at most 4 KiB at once on a page's main thread (newer ones 8 MiB),
+ * which no program here keeps to. A module padded beyond that tells.
+ */
+const padding = 5000;
+
+function paddedModule(): Uint8Array<ArrayBuffer> {
+  const bytes = new Bytes();
+  bytes.append(Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00));
+  // A custom section with an empty name.
+  bytes.byte(0x00);
+  bytes.unsigned(1 + padding);
+  bytes.byte(0x00);
+  bytes.append(new Uint8Array(padding));
+  return bytes.finish();
+}
+
 let supported: boolean | undefined;
 
-/** Whether WebAssembly is there and allowed (a content security policy may forbid it). */
+/** Whether WebAssembly is there and allowed (a content security policy may forbid it), at once and in pairs of doubles. */
 export function wasmSupported(): boolean {
-  if (supported === undefined) {
-    try {
-      supported = typeof WebAssembly === 'object' && new WebAssembly.Module(emptyModule) instanceof WebAssembly.Module;
-    } catch {
-      supported = false;
-    }
-  }
+  supported ??= typeof WebAssembly === 'object' && canCompile(paddedModule()) && canCompile(pairModule());
   return supported;
+}
+
+function canCompile(bytes: Uint8Array<ArrayBuffer>): boolean {
+  try {
+    return new WebAssembly.Module(bytes) instanceof WebAssembly.Module;
+  } catch {
+    return false;
+  }
+}
+
+/** A module with a vector instruction: engines of before 2021 (Safari of before 2023) do not know them. */
+function pairModule(): Uint8Array<ArrayBuffer> {
+  const builder = new ModuleBuilder();
+  const {body} = builder.define({parameters: ['v128'], results: ['v128']});
+  body.get(body.parameter(0)).op('f64x2.abs');
+  return builder.finish();
 }
 
 interface Compiled {
