@@ -9,6 +9,7 @@ import {
 } from '../../lib/index.js';
 import {combine} from '../../lib/scheme/blocks.js';
 import {difference, norm, order} from '../simulate/numbers.js';
+import {bdf2} from './bdf2.js';
 import type {Problem} from './problems.js';
 import {firstOrder, mechanical} from './problems.js';
 
@@ -36,7 +37,7 @@ const schemes: readonly Scheme[] = [
   explicitEuler(), symplecticEuler(), implicitEuler(), implicitEuler({form: 'coupled'}), implicitEuler({unknown: 'acceleration'}),
   theta(0.7), blendedEuler({alpha: 0.5, beta: 1}), blendedEuler({alpha: 1, beta: 0.5}), newmark({beta: 0.3025, gamma: 0.6}),
   theta(0.5), trapezoid(), trapezoid({form: 'coupled'}), implicitMidpoint(), implicitMidpoint({form: 'coupled'}),
-  newmark(), newmark({beta: 1 / 6}), newmark({beta: 0}), verlet(), rk4(), heun('mechanics'), heun('ode'),
+  newmark(), newmark({beta: 1 / 6}), newmark({beta: 0}), verlet(), rk4(), heun('mechanics'), heun('ode'), bdf2,
 ];
 
 /** Steps of the finer run: small enough that the next term of the error is below 0.05 of an order, large enough for rounding. */

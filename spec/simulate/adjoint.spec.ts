@@ -12,7 +12,7 @@ import {difference, dot, moved, norm, order, relative, slope} from './numbers.js
 import type {Recipe, Sample} from './random.js';
 import {cotangentOf, directionOf, evaluate, gradientOf, lossOf, pointOf, recipe, sampleOf, tangentOf, weightsOf} from './random.js';
 
-/** The same samples at every run of the tests; any other seed will do as well. */
+/** The same samples at every run of the tests; RUNS and SEED in the environment ask for more and for others. */
 const runs = {numRuns: Number(process.env.RUNS ?? 30), seed: Number(process.env.SEED ?? 20240229), endOnFailure: false};
 
 /** Differences of 2⁻¹⁰: truncation 2⁻⁴⁰ of the fifth derivative (a cubic spring, four times in rk4, has large ones), rounding 2⁻⁵²/2⁻¹⁰. */

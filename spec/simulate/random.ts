@@ -10,6 +10,7 @@ import {
   backtracking, blendedEuler, explicitEuler, gmres, implicitEuler, implicitMidpoint, mechanics, newmark, newton, ode, rk4, simulate, subSteps,
   symplecticEuler, theta, trapezoid, verlet,
 } from '../../lib/index.js';
+import {bdf2} from '../scheme/bdf2.js';
 import {doubleEngines} from './engines.js';
 import {dot, moved, stream} from './numbers.js';
 
@@ -35,7 +36,7 @@ export interface Sample {
 const choices = {
   masses: ['scalar', 'lumped', 'consistent', 'parameter', 'of q, lumped', 'of q, consistent', 'variable'],
   forces: ['spring', 'net', 'segments', 'damper', 'drive', 'energy', 'network'],
-  schemes: ['theta', 'trapezoid', 'midpoint', 'blended', 'implicit Euler', 'newmark', 'explicitEuler', 'symplecticEuler', 'verlet', 'rk4'],
+  schemes: ['theta', 'trapezoid', 'midpoint', 'blended', 'implicit Euler', 'newmark', 'explicitEuler', 'symplecticEuler', 'verlet', 'rk4', 'BDF2'],
   guesses: ['rest', 'current', 'consistent', 'linearized', 'extrapolated'],
   unknowns: ['velocity', 'increment', 'acceleration'],
   solving: ['fresh', 'fresh', 'chord', 'auto', 'backtracking', 'subSteps', 'gmres'],
@@ -84,6 +85,7 @@ export function schemeOf({scheme, guess, form, unknown, kind}: Pick<Recipe, 'sch
     case 'symplecticEuler': return mechanical ? symplecticEuler() : explicitEuler();
     case 'verlet': return mechanical ? verlet() : explicitEuler();
     case 'rk4': return rk4();
+    case 'BDF2': return mechanical ? bdf2 : implicitEuler(options);
   }
 }
 
