@@ -15,6 +15,7 @@ export type {SimulateOptions, SaveAt, Progress} from './simulate/options.js';
 export type {Initial} from './simulate/prepare.js';
 export type {Stats, Trajectory} from './simulate/trajectory.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
+export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {mechanics, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
 export type {Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
