@@ -7,6 +7,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import * as lib from '../../lib/index.js';
+import {repaired} from '../../lib/tfjs/repair.js';
 import * as models from '../../models/index.js';
 import * as training from '../../training/index.js';
 import {agrees, blocks, programs, run, typeErrors} from './snippets.js';
@@ -72,6 +73,11 @@ describe('the pages', function () {
         expect(headings, `${page}: #${anchor}`).to.include(anchor);
       }
     }
+  });
+
+  it('every repaired gradient of tfjs is named', () => {
+    const text = readText('docs/tfjs-repairs.md');
+    expect(repaired.filter(kernel => !new RegExp(`\\b${kernel}\\b`).test(text))).to.deep.equal([]);
   });
 
   it('every public name stands in one of them', () => {
