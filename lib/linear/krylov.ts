@@ -98,6 +98,12 @@ export class PreconditionedSystem {
   }
 }
 
+/**
+ * A true residual falls to a few ε‖A‖‖x‖ and no further: 64 ε‖b‖ leaves room for a condition of some
+ * ten, and Newton's iteration, which asks in single precision, corrects what is left.
+ */
+const reach = 64;
+
 export class KrylovFactor implements Factor {
   readonly n: number;
   readonly kind: string;
@@ -118,7 +124,7 @@ export class KrylovFactor implements Factor {
     const n = operator.n;
     this.n = n;
     this.kind = method.name;
-    this.tolerance = options.tolerance ?? 1e-10;
+    this.tolerance = Math.max(options.tolerance ?? 1e-10, reach * (operator.epsilon ?? 0));
     this.maxIterations = options.maxIterations ?? Math.max(100, 10 * n);
     if (!(this.tolerance > 0)) throw new OptionError('bad-tolerance', `${method.name}: tolerance must be positive, not ${this.tolerance}.`, {tolerance: this.tolerance});
     if (!(this.maxIterations >= 1)) throw new OptionError('bad-limit', `${method.name}: maxIterations must be 1 or more, not ${this.maxIterations}.`, {maxIterations: this.maxIterations});

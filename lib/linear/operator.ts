@@ -12,6 +12,8 @@ export interface Operator {
   applyTransposed(x: Float64Array, y: Float64Array): void;
   /** d ← the diagonal of A; needed for `preconditioner: 'diagonal'` alone. */
   diagonal?(d: Float64Array): void;
+  /** Unit roundoff of its products, where that is not double precision's: no residual far below it is asked for. */
+  readonly epsilon?: number;
 }
 
 /** The operator of compressed rows; `load` gives it new values. */

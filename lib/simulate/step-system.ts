@@ -85,6 +85,7 @@ export class StepSystem implements NonlinearSystem {
     };
     const operator = {
       n: this.z.length,
+      epsilon: this.epsilon,
       apply: run('apply', 'Jd'),
       applyTransposed: run('applyTransposed', 'JTd'),
       diagonal: (d: Float64Array): void => this.diagonal(d),

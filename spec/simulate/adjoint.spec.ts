@@ -59,6 +59,18 @@ describe('derivatives of random runs', () => {
     }), runs);
   });
 
+  it('values and gradients of the tensor engine are those of the interpreter, to float32', () => {
+    fc.assert(fc.property(recipe, chosen => {
+      const {sample, point} = prepared(chosen);
+      const exact = evaluate(sample, point, {engine: 'interpreter'});
+      const weights = weightsOf(exact, chosen.seed + 2);
+      const found = evaluate(sample, point, {engine: 'tensor'});
+      // 6e-8 an operation; up to five steps of well-conditioned systems.
+      for (const name of Object.keys(exact)) expect(relative(found[name], exact[name])).to.be.below(2e-6);
+      expect(relative(gradientOf(sample, point, () => weights, {engine: 'tensor'}), gradientOf(sample, point, () => weights, {engine: 'interpreter'}))).to.be.below(1e-5);
+    }), runs);
+  });
+
   it('the implicit and the unrolled adjoint agree where Newton converged', () => {
     fc.assert(fc.property(recipe, chosen => {
       const {sample, point} = prepared(chosen);
