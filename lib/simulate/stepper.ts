@@ -90,8 +90,8 @@ export class Stepper {
     attempted.t = t;
     attempted.h = h;
     this.x?.set(state);
-    this.t?.fill(t);
-    this.h?.fill(h);
+    if (this.t !== undefined) this.t[0] = t;
+    if (this.h !== undefined) this.h[0] = h;
     if (iteration !== undefined) {
       const status = this.solve(iteration, h);
       if (status !== 'converged') return status;
