@@ -1,8 +1,9 @@
 /**
- * Which values are stored and which are computed where they are read. A value read in one way from
- * one place is computed there; one read in several ways, or repeated by a broadcast, is computed
- * once and stored, unless it costs no more than reading it. Whether a stored value then needs memory
- * at all is settled when loops are joined.
+ * Which values are stored and which are computed where they are read. A value whose elements are all
+ * in all asked for about once is computed there, be it in one loop or in several that each take a part;
+ * one that would be computed again and again (read in several ways, repeated by a broadcast) is
+ * computed once and stored, unless it costs no more than reading it. Whether a stored value then needs
+ * memory at all is settled when loops are joined.
  */
 import type {Node, Op} from '../../graph/node.js';
 import {isOp, topological} from '../../graph/node.js';
@@ -52,6 +53,8 @@ export const kinds: {readonly [O in Op]: Kind} = {
 
 /** A composition of more parts than this is stored: every loop that reads it would have a piece for each part. */
 const partsInPlace = 4;
+/** So often may a composition be read in place: each time, loops are cut at its seams. */
+const compositionReadings = 2;
 
 export interface Storage {
   /** Values with a storage of their own, operands before users; given ones are not listed. */
@@ -64,28 +67,33 @@ export interface Storage {
 /** One way of reading a value: from a stored result, through views. */
 interface Path {
   readonly id: number;
-  /** Some element is read more than once. */
-  readonly repeats: boolean;
+  /** At how many points it is followed. */
+  readonly points: number;
 }
 
-/** More ways than this need not be told apart: two already decide. */
-const pathLimit = 3;
+/** A value may be computed this much more often than it has elements before it is stored: the ends of a chain cost no loop of their own. */
+const recomputation = 1.25;
+
+/** More ways of reading one value than this are not told apart. */
+const pathLimit = 8;
 
 class Paths {
   private readonly known = new Map<string, Path>();
 
-  private intern(key: string, repeats: boolean): Path {
+  private intern(key: string, points: number): Path {
     let path = this.known.get(key);
-    if (path === undefined) this.known.set(key, (path = {id: this.known.size, repeats}));
+    if (path === undefined) this.known.set(key, (path = {id: this.known.size, points}));
     return path;
   }
 
-  from(result: number): Path {
-    return this.intern(`from ${result}`, false);
+  /** From a result to an operand, whose elements it takes at so many points. */
+  from(result: number, points: number): Path {
+    return this.intern(`from ${result}*${points}`, points);
   }
 
-  through(path: Path, view: number, repeats: boolean): Path {
-    return this.intern(`${path.id} ${view}`, path.repeats || repeats);
+  /** Through a view, or a part of a composition, that reads only so large a share of the points. */
+  through(path: Path, view: number, part: number, share: number): Path {
+    return this.intern(`${path.id} ${view}.${part}`, path.points * share);
   }
 }
 
@@ -118,15 +126,15 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
       for (const {of} of found) if (kinds[of.op] !== 'given') stored.add(of);
       continue;
     }
-    const onwards = stored.has(node) ? [paths.from(id)] : ways;
     if (isOp(node, 'gather') && views.table(node).table !== undefined) stored.add(bare(node.operands[0]));
     if (node.op === 'gatherAt') stored.add(bare(node.operands[0]));
-    if (node.op === 'reshape' || kind === 'point' || kind === 'nest') {
-      for (const operand of node.operands) read(operand, onwards);
-    } else {
-      const repeats = node.operands.length === 1 && node.size > node.operands[0].size && node.op !== 'place';
-      for (const operand of node.operands) read(operand, onwards.map(way => paths.through(way, id, repeats)));
-    }
+    node.operands.forEach((operand, part) => {
+      // A composition reads each part only where that part is.
+      const share = kind === 'composed' ? operand.size / node.size : 1;
+      if (stored.has(node)) read(operand, [paths.from(id, kind === 'nest' ? operand.size : node.size * share)]);
+      else if (node.op === 'reshape' || kind === 'point') read(operand, ways);
+      else read(operand, ways.map(way => paths.through(way, id, part, share)));
+    });
   }
   return {stored: order.filter(node => stored.has(node) && kinds[node.op] !== 'given'), isStored, operands};
 }
@@ -138,11 +146,12 @@ function mustStore(node: Node): boolean {
 }
 
 function worthStoring(node: Node, ways: readonly Path[]): boolean {
-  const several = ways.length > 1 || ways.some(way => way.repeats);
+  const points = ways.reduce((sum, way) => sum + way.points, 0);
+  const often = ways.length === pathLimit || points > recomputation * node.size;
   switch (kinds[node.op]) {
-    case 'point': return node.size === 1 || (several && !isTrivial(node));
-    case 'lookup': return several;
-    case 'composed': return ways.length >= pathLimit || node.operands.length > partsInPlace;
+    case 'point': return node.size === 1 || (often && !isTrivial(node));
+    case 'lookup': return often;
+    case 'composed': return points > compositionReadings * node.size || node.operands.length > partsInPlace;
     default: return false;
   }
 }

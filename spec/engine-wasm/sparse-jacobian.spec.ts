@@ -1,0 +1,108 @@
+/** Jacobians entry by entry against products with unit vectors. */
+import {expect} from 'chai';
+import * as fc from 'fast-check';
+import {batch} from '../../lib/graph/batch.js';
+import {add, concat, constant, gather, input, matMul, mul, reshape, scale, scatter, slice, sub, sum, unary, zeros} from '../../lib/graph/build.js';
+import {orZeros, pushforward} from '../../lib/graph/differentiate.js';
+import type {Graph, Node} from '../../lib/graph/node.js';
+import {simplify} from '../../lib/graph/simplify.js';
+import type {SparseJacobian} from '../../lib/graph/sparse-jacobian.js';
+import {sparseJacobian} from '../../lib/graph/sparse-jacobian.js';
+import {sparsityPattern} from '../../lib/graph/sparsity.js';
+import {interpreter} from '../../lib/engine/interpreter.js';
+import {wasm} from '../../lib/engine/wasm/wasm.js';
+import {compare, execute} from './agreement.js';
+import {buildProgram, steps} from './random-programs.js';
+
+function jacobianOf(output: Node, wrt: Node, limit: number): {sparse: SparseJacobian | undefined; dense: Node; tangent: Node | undefined; direction: Node} {
+  const direction = input('direction', wrt.shape);
+  const [tangent] = pushforward([output], new Map([[wrt, direction]]));
+  const identity = constant(Float64Array.from({length: wrt.size ** 2}, (_, i) => (i % (wrt.size + 1) === 0 ? 1 : 0)), [wrt.size, ...wrt.shape]);
+  const [dense] = batch([orZeros(tangent, output)], new Map([[direction, identity]]), wrt.size);
+  return {sparse: tangent === undefined ? undefined : sparseJacobian(tangent, direction, limit), dense, tangent, direction};
+}
+
+/** Entries against the columns of the dense matrix; false where no sparse one was made. */
+function check(output: Node, wrt: Node, inputs: readonly Node[], seed: number, limit = 64): boolean {
+  const {sparse, dense} = jacobianOf(output, wrt, limit);
+  if (sparse === undefined) return false;
+  const graph: Graph = simplify({inputs: inputs as Graph['inputs'], outputs: [{name: 'values', node: sparse.values}, {name: 'dense', node: dense}]});
+  for (const engine of [interpreter, wasm]) {
+    const run = execute(engine, {graph}, seed);
+    const [values, columns] = [run.buffer('values'), run.buffer('dense')];
+    const expanded = new Float64Array(columns.length);
+    const {rows, pointers, indices} = sparse.pattern;
+    for (let row = 0; row < rows; row++) for (let k = pointers[row]; k < pointers[row + 1]; k++) expanded[indices[k] * rows + row] = values[k];
+    // The same products, added in another order.
+    compare(`${engine.name}: entries`, expanded, columns, 1e-11);
+  }
+  return true;
+}
+
+describe('sparse Jacobian', () => {
+  const n = 12;
+  const [x, k] = [input('x', [n]), input('k', [n])];
+  const stretch = sub(x, concat([zeros([1]), slice(x, [0], [n - 1])], 0));
+  const tension = mul(k, add(stretch, scale(mul(mul(stretch, stretch), stretch), 0.5)));
+  const force = sub(concat([slice(tension, [1], [n - 1]), zeros([1])], 0), tension);
+
+  it('of a chain is tridiagonal, three terms, its entries side by side without a table', () => {
+    const {sparse} = jacobianOf(force, x, 8);
+    expect(sparse?.terms).to.equal(3);
+    expect(sparse?.pattern.indices.length).to.equal(3 * n - 2);
+    expect(sparse?.values.op).to.equal('concat');
+    expect(check(force, x, [x, k], 1)).to.equal(true);
+  });
+
+  it('of a net of springs in the plane: gathers, sums over coordinates, scatters', () => {
+    const points = 9;
+    const ends = [[0, 1], [1, 2], [3, 4], [4, 5], [6, 7], [7, 8], [0, 3], [3, 6], [1, 4], [4, 7], [2, 5], [5, 8]];
+    const q = input('q', [points, 2]);
+    const table = (which: number): Int32Array => Int32Array.from(ends.flatMap(pair => [2 * pair[which], 2 * pair[which] + 1]));
+    const shape = [ends.length, 2];
+    const d = sub(gather(q, table(1), shape), gather(q, table(0), shape));
+    const length = reshape(unary('sqrt', add(sum(mul(d, d), [1]), constant(Float64Array.of(0.1), []))), [ends.length, 1]);
+    const pull = mul(d, sub(constant(Float64Array.of(1), []), unary('reciprocal', length)));
+    const f = sub(scatter(pull, table(0), [points, 2]), scatter(pull, table(1), [points, 2]));
+    const {sparse} = jacobianOf(f, q, 64);
+    // The middle point has four neighbours: five blocks of 2 × 2.
+    expect(Math.max(...Array.from({length: 2 * points}, (_, row) => (sparse?.pattern.pointers[row + 1] ?? 0) - (sparse?.pattern.pointers[row] ?? 0)))).to.equal(10);
+    expect(check(f, q, [q], 2)).to.equal(true);
+  });
+
+  it('goes through small products of matrices, either side, stored either way', () => {
+    for (const transposeA of [false, true]) {
+      for (const transposeB of [false, true]) {
+        const a = input('a', transposeA ? [2, 3, 4] : [2, 4, 3]);
+        const b = input('b', transposeB ? [2, 2, 3] : [2, 3, 2]);
+        const product = matMul(unary('sin', a), unary('cos', b), transposeA, transposeB);
+        expect(check(product, a, [a, b], 3)).to.equal(true);
+        expect(check(product, b, [a, b], 4)).to.equal(true);
+      }
+    }
+  });
+
+  it('is not made where a value has more terms than asked for', () => {
+    expect(jacobianOf(sum(mul(x, x), [0]), x, n).sparse?.terms).to.equal(n);
+    expect(jacobianOf(sum(mul(x, x), [0]), x, n - 1).sparse).to.equal(undefined);
+  });
+
+  it('agrees with the columns of random programs, and finds no entry outside the pattern of dependence', () => {
+    let made = 0;
+    fc.assert(fc.property(steps(14), fc.nat(1000), fc.nat(5), (list, seed, which) => {
+      const {graph} = buildProgram(list);
+      const output = graph.outputs[graph.outputs.length - 1].node;
+      const wrt = graph.inputs[which];
+      if (output.size * wrt.size > 2000 || output.size === 0) return;
+      if (check(output, wrt, graph.inputs, seed)) made++;
+      const {sparse, tangent, direction} = jacobianOf(output, wrt, 64);
+      if (sparse === undefined) return;
+      const {pointers, indices} = sparsityPattern(tangent, direction, output.size);
+      for (let row = 0; row < output.size; row++) {
+        const allowed = new Set(indices.subarray(pointers[row], pointers[row + 1]));
+        for (const column of sparse.pattern.indices.subarray(sparse.pattern.pointers[row], sparse.pattern.pointers[row + 1])) expect(allowed.has(column)).to.equal(true);
+      }
+    }), {numRuns: 250});
+    expect(made).to.be.greaterThan(20);
+  });
+});
