@@ -81,7 +81,7 @@ export class RecordModel {
     this.directions = this.bindings.flatMap(directionsOf);
     const clash = this.bindings.find(binding => binding.name in inputs);
     if (clash !== undefined) throw new OptionError('name-clash', `identify: '${clash.name}' is both an input and a parameter; rename one.`, {name: clash.name});
-    const initial = record.initial ?? model.initial ?? {};
+    const initial = {...model.initial, ...record.initial};
     this.start = {...initial, t: initial.t ?? t[0]};
     this.requireStart();
     requireGrid(t, this.start.t, model.dt, name);
@@ -108,12 +108,12 @@ export class RecordModel {
         const row = (i: number): number => Math.floor(i / outputs) * this.width + offset + (i % outputs);
         const series = trajectory.values(simulated);
         this.requireFinite(series, channel, 'simulated');
-        for (let i = 0; i < series.length; i++) residuals[row(i)] = weights[i] * (series[i] - measured[i]);
+        for (let i = 0; i < series.length; i++) residuals[row(i)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
         this.directions.forEach(({key, index}, d) => {
           const tangent = tangents[d][simulated];
           this.requireFinite(tangent, channel, `derivative by ${key} of the simulated`);
           const column = columnOf(key) + index;
-          for (let i = 0; i < tangent.length; i++) jacobian[row(i) * columns + column] = weights[i] * tangent[i];
+          for (let i = 0; i < tangent.length; i++) jacobian[row(i) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
         });
         offset += outputs;
       }
@@ -123,8 +123,8 @@ export class RecordModel {
   }
 
   /** What an observation can do: the logarithm of a negative number, the derivative of a root at 0. */
-  private requireFinite(series: Float64Array, {name, outputs}: Channel, what: string): void {
-    const bad = series.findIndex(value => !Number.isFinite(value));
+  private requireFinite(series: Float64Array, {name, outputs, weights}: Channel, what: string): void {
+    const bad = series.findIndex((value, i) => !Number.isFinite(value) && weights[i] !== 0);
     if (bad < 0) return;
     const t = this.record.t[Math.floor(bad / outputs)];
     throw new InconsistentStateError('not-finite', `The ${what} ${name} is ${series[bad]} at t = ${t}.`, {series: name, t});
@@ -190,7 +190,7 @@ export class RecordModel {
 /** A record's own parameters stand before its own start, that before the problem's parameters, and those before the problem's start. */
 function bind({parameters}: Model, {name: record, parameters: own, initial}: CheckedRecord): Binding[] {
   const shared = Object.entries(parameters)
-    .filter(([name]) => !Object.hasOwn(own, name) && !(initial !== undefined && name.startsWith(initialPrefix)))
+    .filter(([name]) => !Object.hasOwn(own, name) && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))))
     .map(([name, parameter]) => ({name, key: name, parameter}));
   return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: ownKey(record, name), parameter}))];
 }

@@ -31,7 +31,7 @@ export interface MeasuredRecord {
   readonly inputs?: {readonly [name: string]: Signal};
   /** Parameters of this record alone, beside or in place of the problem's: its start ('initial.q'), a load it was taken with. */
   readonly parameters?: Parameters;
-  /** A start of its own, in place of the problem's. */
+  /** A start of its own, or a part of one, in place of the problem's. */
   readonly initial?: Start;
   /** For errors, the report and the names of the results; default 'record 1', 'record 2', … */
   readonly name?: string;

@@ -247,6 +247,19 @@ describe('identify', () => {
       expect(estimate['initial.q']).to.be.closeTo(0.5, 0.01);
     });
 
+    it('take from the problem what their own start leaves open', async () => {
+      const {t, q} = repeatable();
+      const [first, second] = [motion(truth, 201, 0.05).q, motion({...truth, q: -0.3}, 201, 0.05).q];
+      const {estimate, standardError} = await found({
+        initial: {v: 0}, data: [{t, q: first}, {t, q: second, initial: {q: -0.3}}],
+        parameters: {k: positive(3), c: free(0.2), 'initial.q': free(0), 'initial.v': free(0)},
+      });
+      near(['k', 'initial.q', 'initial.v'].map(name => estimate[name] as number), [4, 0.5, -0.2], 1e-7);
+      const none = await found({data: {t, q, initial: {q: 0.5, v: -0.2}}, parameters: {k: positive(3), c: free(0.2), 'initial.q': free(0)}});
+      expect(none.standardError['initial.q'], 'a start that no record uses').to.equal(Infinity);
+      expect(standardError.k).to.be.a('number');
+    });
+
     it('leave out what has weight 0', async () => {
       const {t, q} = repeatable();
       const kept = t.map((_, i) => (i % 7 === 3 ? 0 : 1));
@@ -256,6 +269,12 @@ describe('identify', () => {
       const shorter = await found({...over, data: {t: t.filter((_, i) => kept[i] > 0), q: q.filter((_, i) => kept[i] > 0)}});
       near([masked.estimate.k as number, masked.standardError.k as number, masked.rmse.q, masked.r2.q, masked.uncertainty.variance],
         [shorter.estimate.k as number, shorter.standardError.k as number, shorter.rmse.q, shorter.r2.q, shorter.uncertainty.variance], 1e-9);
+      // A mean speed, q/t, is infinite at the start, and its derivatives are no numbers.
+      const observe = (at: {q: tf.Tensor; t: tf.Tensor}): tf.Tensor => tf.div(at.q, at.t);
+      const y = motion(truth, 201, 0.05).q.map((x, i) => (i === 0 ? 0 : x / t[i]));
+      const {estimate} = await found({observe, data: {t, y, weights: t.map((_, i) => (i === 0 ? 0 : 1))}});
+      near([estimate.k as number, estimate.c as number], [4, 0.4], 1e-6);
+      expect((await errorOf({observe, data: {t, y}})).message).to.contain('The simulated y is Infinity at t = 0');
       expect((await errorOf({data: {t, q, weights: 0}})).message).to.contain('every measurement has weight 0');
     });
 
