@@ -251,6 +251,23 @@ describe('newton: the limits of the arithmetic', () => {
     }
   });
 
+  it('float32 (the tensor engine): as many iterations, and results to its seven digits', () => {
+    const pendulum = mechanics({mass: 1, forces: ({q}) => tf.mul(-9.81, tf.sin(q))});
+    const contact = mechanics({mass: 1, forces: [({q}) => tf.mul(1e3, tf.softplus(tf.mul(-1e3, q))), ({q}) => tf.fill(q.shape, -9.81)]});
+    for (const [system, initial, dt] of [[pendulum, {q: [2.5], v: [0]}, 0.05], [contact, {q: [0.1, 0.05], v: [0, 0]}, 0.002]] as const) {
+      const double = simulate(system, initial, {scheme: implicitMidpoint(), dt, steps: 100});
+      for (const how of [newton(), newton({step: backtracking()}), newton({jacobian: 'auto'}), newton({tolerance: {absolute: 1e-12, relative: 1e-12}})]) {
+        const single = simulate(system, initial, {scheme: implicitMidpoint(), dt, steps: 100, newton: how, engine: 'tensor'});
+        // 2⁻²⁴ a step, and a factor of ten for bounces that amplify what came before.
+        expect(relative(single.values('q'), double.values('q'))).to.be.below(100 * 2 ** -24 * 10);
+        // A tolerance below what float32 holds is not asked for again and again.
+        expect(single.stats.newtonIterations).to.be.below(how.jacobian === 'auto' ? 500 : 200);
+        single.dispose();
+      }
+      double.dispose();
+    }
+  });
+
   it('a system at rest under load stays there, without a growing cost', () => {
     // Sagging by 1 m under 1e6 N: the force's rounding, 1e-10 N, is all that moves it.
     const loaded = mechanics({mass: [1, 5], forces: ({q}) => tf.sub(1e6, tf.mul([1e6, 1e5], q))});
