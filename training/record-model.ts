@@ -79,8 +79,7 @@ export class RecordModel {
     this.observe = observedWith(model.observe, inputs);
     this.bindings = bind(model, record);
     this.directions = this.bindings.flatMap(directionsOf);
-    const clash = this.bindings.find(binding => binding.name in inputs);
-    if (clash !== undefined) throw new OptionError('name-clash', `identify: '${clash.name}' is both an input and a parameter; rename one.`, {name: clash.name});
+    requireOwnPlaces([...this.bindings.map(binding => binding.name), ...Object.keys(inputs)]);
     const initial = {...model.initial, ...record.initial};
     this.start = {...initial, t: initial.t ?? t[0]};
     this.requireStart();
@@ -193,6 +192,12 @@ function bind({parameters}: Model, {name: record, parameters: own, initial}: Che
     .filter(([name]) => !Object.hasOwn(own, name) && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))))
     .map(([name, parameter]) => ({name, key: name, parameter}));
   return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: ownKey(record, name), parameter}))];
+}
+
+/** In the tree of `params` a name is a leaf: of one parameter or one input, and without branches. */
+function requireOwnPlaces(names: readonly string[]): void {
+  const clash = names.find((name, i) => names.some((other, j) => i !== j && (other === name || other.startsWith(`${name}.`))));
+  if (clash !== undefined) throw new OptionError('name-clash', `identify: '${clash}' stands for two things among the parameters and inputs; rename one.`, {name: clash});
 }
 
 function directionsOf(binding: Binding): Direction[] {
