@@ -224,37 +224,77 @@ function merge(terms: readonly Term[]): Term[] {
   const merged: Term[] = [];
   for (const term of terms) {
     if (!term.table.some(at => at >= 0)) continue;
-    const k = merged.findIndex(({table}) => table === term.table || table.every((at, i) => at < 0 || term.table[i] < 0 || at === term.table[i]));
+    const k = merged.findIndex(({table}) => compatible(table, term.table));
     if (k < 0) merged.push(term);
-    else merged[k] = {coefficient: added(merged[k].coefficient, term.coefficient), table: merged[k].table === term.table ? term.table : merged[k].table.map((at, i) => Math.max(at, term.table[i]))};
+    else merged[k] = {coefficient: added(merged[k].coefficient, term.coefficient), table: united(merged[k].table, term.table)};
   }
   return merged;
+}
+
+function compatible(a: Int32Array, b: Int32Array): boolean {
+  if (a !== b) for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && a[i] >= 0 && b[i] >= 0) return false;
+  return true;
+}
+
+function united(a: Int32Array, b: Int32Array): Int32Array {
+  return a === b ? a : a.map((at, i) => Math.max(at, b[i]));
 }
 
 function added(a: Node, b: Node): Node {
   return isOp(b, 'unary') && b.attributes.fn === 'neg' ? sub(a, b.operands[0]) : add(a, b);
 }
 
-/** Entries of a row in the order of their columns; equal columns of one row are to be added. */
-interface Entry {
-  readonly column: number;
-  readonly term: number;
+/** What the terms give each row, in the order of the columns; equal columns of one row are to be added. */
+interface Contributions {
+  /** Row i holds pointers[i] … pointers[i + 1] − 1. */
+  readonly pointers: Int32Array;
+  readonly columns: Int32Array;
+  readonly terms: Int32Array;
+}
+
+function contributions(terms: readonly Term[], rows: number): Contributions {
+  const count = terms.reduce((sum, {table}) => table.reduce((n, at) => (at < 0 ? n : n + 1), sum), 0);
+  const pointers = new Int32Array(rows + 1);
+  const [columns, indices] = [new Int32Array(count), new Int32Array(count)];
+  let end = 0;
+  for (let row = 0; row < rows; row++) {
+    const begin = end;
+    for (let t = 0; t < terms.length; t++) {
+      const column = terms[t].table[row];
+      if (column < 0) continue;
+      // By insertion: rows are short.
+      let at = end++;
+      for (; at > begin && columns[at - 1] > column; at--) {
+        columns[at] = columns[at - 1];
+        indices[at] = indices[at - 1];
+      }
+      columns[at] = column;
+      indices[at] = t;
+    }
+    pointers[row + 1] = end;
+  }
+  return {pointers, columns, terms: indices};
 }
 
 function assemble(terms: readonly Term[], rows: number, columns: number): SparseJacobian {
-  const byRow = Array.from({length: rows}, (_, row) =>
-    terms.flatMap<Entry>(({table}, term) => (table[row] < 0 ? [] : [{column: table[row], term}])).sort((a, b) => a.column - b.column || a.term - b.term));
+  const found = contributions(terms, rows);
   const pointers = new Int32Array(rows + 1);
-  const indices: number[] = [];
-  byRow.forEach((entries, row) => {
-    entries.forEach(({column}, k) => {
-      if (k === 0 || entries[k - 1].column !== column) indices.push(column);
-    });
-    pointers[row + 1] = indices.length;
-  });
-  const pattern: SparsityPattern = {rows, columns, pointers, indices: Int32Array.from(indices)};
+  const indices = new Int32Array(found.columns.length);
+  let count = 0;
+  for (let row = 0; row < rows; row++) {
+    for (let k = found.pointers[row]; k < found.pointers[row + 1]; k++) {
+      if (isFirst(found, row, k)) indices[count++] = found.columns[k];
+    }
+    pointers[row + 1] = count;
+  }
+  const pattern: SparsityPattern = {rows, columns, pointers, indices: indices.slice(0, count)};
   const flat = terms.map(({coefficient}) => reshape(coefficient, [rows]));
-  return {pattern, values: indices.length === 0 ? zeros([0]) : regularValues(flat, byRow) ?? gatheredValues(flat, byRow, indices.length), terms: terms.length};
+  return {pattern, values: count === 0 ? zeros([0]) : regularValues(flat, found) ?? gatheredValues(flat, found, count), terms: terms.length};
+}
+
+/** Contribution k of a row is the first in its column. */
+function isFirst({pointers, columns}: Contributions, row: number, k: number): boolean {
+  return k === pointers[row] || columns[k] !== columns[k - 1];
 }
 
 /** At most so many entries before and behind the regular rows are picked one by one. */
@@ -264,49 +304,52 @@ const irregularEntries = 24;
  * Where all rows but a few at the ends have the same terms in the same order, as in a chain, their
  * entries are the coefficients side by side.
  */
-function regularValues(coefficients: readonly Node[], byRow: readonly (readonly Entry[])[]): Node | undefined {
-  const sample = byRow[byRow.length >> 1];
-  const regular = (entries: readonly Entry[]): boolean =>
-    entries.length === sample.length && entries.every(({column, term}, k) => term === sample[k].term && (k === 0 || column > entries[k - 1].column));
-  const first = byRow.findIndex(regular);
-  if (first < 0 || sample.length === 0) return undefined;
-  let last = byRow.length;
-  while (last > first && !regular(byRow[last - 1])) last--;
-  if (byRow.slice(first, last).some(entries => !regular(entries))) return undefined;
-  const outside = [...byRow.slice(0, first), ...byRow.slice(last)];
-  if (outside.reduce((count, entries) => count + entries.length, 0) > irregularEntries) return undefined;
-  const single = (entries: readonly Entry[], row: number): Node[] => {
+function regularValues(coefficients: readonly Node[], found: Contributions): Node | undefined {
+  const {pointers, terms} = found;
+  const rows = pointers.length - 1;
+  const middle = pointers[rows >> 1];
+  const width = pointers[(rows >> 1) + 1] - middle;
+  const regular = (row: number): boolean => {
+    if (pointers[row + 1] - pointers[row] !== width) return false;
+    for (let k = 0; k < width; k++) {
+      if (terms[pointers[row] + k] !== terms[middle + k] || !isFirst(found, row, pointers[row] + k)) return false;
+    }
+    return true;
+  };
+  if (width === 0) return undefined;
+  let [first, last] = [0, rows];
+  while (first < rows && !regular(first)) first++;
+  while (last > first && !regular(last - 1)) last--;
+  if (pointers[first] + pointers[rows] - pointers[last] > irregularEntries) return undefined;
+  for (let row = first; row < last; row++) if (!regular(row)) return undefined;
+  const single = (row: number): Node[] => {
     const nodes: Node[] = [];
-    entries.forEach(({column, term}, k) => {
-      const value = slice(coefficients[term], [row], [1]);
-      if (k > 0 && entries[k - 1].column === column) nodes.push(add(nodes.pop() ?? value, value));
-      else nodes.push(value);
-    });
+    for (let k = pointers[row]; k < pointers[row + 1]; k++) {
+      const value = slice(coefficients[terms[k]], [row], [1]);
+      nodes.push(isFirst(found, row, k) ? value : add(nodes.pop() ?? value, value));
+    }
     return nodes;
   };
-  const columns = sample.map(({term}) => reshape(slice(coefficients[term], [first], [last - first]), [last - first, 1]));
-  return concat([
-    ...byRow.slice(0, first).flatMap((entries, row) => single(entries, row)),
-    reshape(concat(columns, 1), [(last - first) * sample.length]),
-    ...byRow.slice(last).flatMap((entries, k) => single(entries, last + k)),
-  ], 0);
+  const range = (from: number, to: number): number[] => Array.from({length: to - from}, (_, i) => from + i);
+  const sides = range(middle, middle + width).map(k => reshape(slice(coefficients[terms[k]], [first], [last - first]), [last - first, 1]));
+  return concat([...range(0, first).flatMap(single), reshape(concat(sides, 1), [(last - first) * width]), ...range(last, rows).flatMap(single)], 0);
 }
 
 /** The entries looked up among all coefficients; what is added to an entry is looked up apart. */
-function gatheredValues(coefficients: readonly Node[], byRow: readonly (readonly Entry[])[], count: number): Node {
-  const rows = byRow.length;
+function gatheredValues(coefficients: readonly Node[], found: Contributions, count: number): Node {
+  const {pointers, terms} = found;
+  const rows = pointers.length - 1;
   const tables: Int32Array[] = [];
   let at = -1;
-  byRow.forEach((entries, row) => {
+  for (let row = 0; row < rows; row++) {
     let depth = 0;
-    entries.forEach(({column, term}, k) => {
-      depth = k > 0 && entries[k - 1].column === column ? depth + 1 : 0;
+    for (let k = pointers[row]; k < pointers[row + 1]; k++) {
+      depth = isFirst(found, row, k) ? 0 : depth + 1;
       if (depth === 0) at++;
       if (depth === tables.length) tables.push(new Int32Array(count).fill(-1));
-      tables[depth][at] = term * rows + row;
-    });
-  });
+      tables[depth][at] = terms[k] * rows + row;
+    }
+  }
   const all = concat(coefficients, 0);
   return tables.map(table => gather(all, table, [count])).reduce((sum, more) => add(sum, more));
 }
-

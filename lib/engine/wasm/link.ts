@@ -180,7 +180,8 @@ export class Linker {
   tableAddress(table: Int32Array): number {
     let address = this.tables.get(table);
     if (address === undefined) {
-      const offsets = table.map(position => (position < 0 ? -1 : 8 * position));
+      const offsets = new Int32Array(table.length);
+      for (let i = 0; i < table.length; i++) offsets[i] = table[i] < 0 ? -1 : 8 * table[i];
       this.tables.set(table, (address = this.room(offsets.byteLength)));
       this.data.push({address, values: offsets});
     }

@@ -3,6 +3,7 @@
  * Positions are flat (row-major), so a reshape is no map at all; axes that behave as one are merged,
  * which is what lets loops over them be long.
  */
+import {viewTable} from '../../graph/build.js';
 import type {Node, Shape} from '../../graph/node.js';
 import {isOp, sizeOf, stridesOf} from '../../graph/node.js';
 
@@ -134,6 +135,7 @@ export interface TableView {
 }
 
 export function tableView(table: Int32Array, shape: Shape): TableView {
+  if (table.length === 0) return {shape: [0], strides: [1], tableStrides: [0], table: undefined, offset: 0};
   const all = stridesOf(shape);
   const strides = shape.map((size, axis) => (size > 1 ? evenStep(table, size, all[axis]) : 0));
   const looked = shape.map((_, axis) => axis).filter(axis => strides[axis] === undefined);
@@ -142,17 +144,10 @@ export function tableView(table: Int32Array, shape: Shape): TableView {
   const tableStrides = shape.map((_, axis) => (strides[axis] === undefined ? lookedStrides[looked.indexOf(axis)] : 0));
   const merged = mergeAxes(shape, strides.map(step => step ?? 0), tableStrides);
   const [first, second] = merged.strides;
-  if (looked.length === 0 && (table.length === 0 || table[0] >= 0)) {
-    return {shape: merged.shape, strides: first, tableStrides: second, table: undefined, offset: table.length === 0 ? 0 : table[0]};
+  if (looked.length === 0 && table[0] >= 0) {
+    return {shape: merged.shape, strides: first, tableStrides: second, table: undefined, offset: table[0]};
   }
-  const small = new Int32Array(sizeOf(lookedShape));
-  const index = new Array<number>(looked.length).fill(0);
-  for (let i = 0; i < small.length; i++) {
-    let at = 0;
-    looked.forEach((axis, k) => (at += index[k] * all[axis]));
-    small[i] = table[at];
-    for (let k = looked.length - 1; k >= 0 && ++index[k] === lookedShape[k]; k--) index[k] = 0;
-  }
+  const small = looked.length === shape.length ? table : viewTable(lookedShape, 0, looked.map(axis => all[axis])).map(at => table[at]);
   return {shape: merged.shape, strides: first, tableStrides: second, table: small, offset: 0};
 }
 
