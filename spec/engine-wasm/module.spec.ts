@@ -49,6 +49,23 @@ describe('wasm engine: modules', () => {
     expect(executable.buffer('room').byteOffset).to.equal(executable.address('room'));
   });
 
+  it('hold programs with thousands of functions one after another', () => {
+    let node = unary('sin', x);
+    for (let i = 0; i < 5000; i++) node = i % 3 === 0 ? add(node, x) : unary(i % 3 === 1 ? 'atan' : 'neg', node);
+    const [expected, actual] = [interpreter, wasm].map(engine => execute(engine, {long: {inputs: [x], outputs: [{name: 'y', node}]}}, 5));
+    compare('y', actual.buffer('y'), expected.buffer('y'), 1e-12);
+  });
+
+  it('lend their memory to the numerical kernels', () => {
+    const executable = wasm.compile({first}, {extra: {w: 33}});
+    const {kernels} = executable;
+    executable.buffer('x').fill(0.5);
+    executable.run('first');
+    kernels.advance(executable.address('w'), executable.address('y'), executable.address('x'), 33, 2);
+    expect(executable.buffer('w')[32]).to.equal(executable.buffer('y')[32] - 1);
+    expect(executable.kernels).to.equal(kernels);
+  });
+
   it('exchange values: an output may be an input of the same program, and take its old value', () => {
     const [a, b] = [input('a', [5]), input('b', [5])];
     const graph: Graph = {inputs: [a, b], outputs: [{name: 'a', node: b}, {name: 'b', node: a}, {name: 'c', node: add(a, b)}]};

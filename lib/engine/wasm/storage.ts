@@ -100,7 +100,7 @@ class Paths {
 export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node>, views: Views): Storage {
   const order = topological(outputs);
   const ids = new Map(order.map((node, i) => [node, i]));
-  const stored = new Set<Node>([...forced, ...outputs.map(bare)]);
+  const stored = new Set<Node>([...forced, ...outputs.map(bare), ...deepValues(order)]);
   const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'given';
   const operands = new Map<Node, readonly Operand[]>();
   const readers = new Map<Node, Path[]>();
@@ -137,6 +137,19 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
     });
   }
   return {stored: order.filter(node => stored.has(node) && kinds[node.op] !== 'given'), isStored, operands};
+}
+
+/** Expressions are built and written by recursion: a chain of functions is stored every so many links. */
+const deepestExpression = 128;
+
+function deepValues(order: readonly Node[]): Node[] {
+  const depths = new Map<Node, number>();
+  return order.filter(node => {
+    const depth = 1 + node.operands.reduce((most, operand) => Math.max(most, depths.get(operand) ?? 0), 0);
+    const isDeep = depth >= deepestExpression && node.op !== 'reshape';
+    depths.set(node, isDeep ? 0 : depth);
+    return isDeep;
+  });
 }
 
 /** Kinds written by a nest or kernel of their own; a place that leaves gaps is one. */

@@ -14,6 +14,8 @@ import {bufferSizes} from '../engine.js';
 import {ModuleBuilder} from './assembler.js';
 import {Bytes} from './bytes.js';
 import {bindHostKernel} from './host.js';
+import type {NumericKernels} from './kernels.js';
+import {numericKernels} from './kernels.js';
 import type {Layout} from './link.js';
 import {link} from './link.js';
 import {lower} from './lower.js';
@@ -22,6 +24,8 @@ export interface WasmExecutable extends Executable {
   readonly memory: WebAssembly.Memory;
   /** Byte address of a named buffer, for code that works in the same memory. */
   address(name: string): number;
+  /** Numerical kernels on this memory. */
+  readonly kernels: NumericKernels;
 }
 
 /**
@@ -158,6 +162,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
     return found;
   };
   for (const name of beginnings) program(name)();
+  let kernels: NumericKernels | undefined;
   return {
     memory,
     program,
@@ -168,6 +173,9 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       return found;
     },
     find: name => views.get(name),
+    get kernels() {
+      return (kernels ??= numericKernels(memory));
+    },
     address(name) {
       const found = layout.buffers.get(name);
       if (found === undefined) throw new Error(`no buffer is called ${name}`);
