@@ -43,7 +43,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unnecessary-type-assertion': 'off',
     },
   },
-  {files: ['**/*.js'], ...tseslint.configs.disableTypeChecked},
+  {files: ['**/*.js', '**/*.mjs'], ...tseslint.configs.disableTypeChecked},
   {
     files: ['lib/**'],
     rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/(models|training|spec|bench)/', message: 'Imports run downwards.'}]}]},

@@ -79,7 +79,7 @@ any (five digits), else with each other (six digits). Peers compute in double pr
 - **CasADi** ([script](../bench/peers/casadi_peer.py)): residual as an SX function, \`fast_newton\` with sparse QR, steps folded, reverse gradient.
 - **diffrax** ([script](../bench/peers/diffrax_peer.py)): implicit midpoint as an \`AbstractImplicitSolver\`, Newton and chord, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`, jit.
 - **tfjs, naive** ([source](../bench/peers/naive-tfjs.ts)): tfjs operations, Jacobian by VJPs, \`tf.linalg.qr\`; single precision; 5 steps scaled to 200.
-- **jax-js** ([source](../bench/peers/jax-js.ts)): one jitted step, dense Jacobian; 5 steps scaled to 200.`,
+- **jax-js** ([source](../bench/peers/jax-js.mjs)): one jitted step, dense Jacobian; 5 steps scaled to 200.`,
   ];
   if (chain.length > 0) {
     parts.push(`## The chain
