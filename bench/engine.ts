@@ -1,12 +1,14 @@
 /**
- * The engines on their own: nanoseconds an element for the residual of a chain, its coloured
- * tangent, its transposed product and a neural force, and milliseconds to compile.
+ * The engines on their own: nanoseconds an element for the residual of a chain, its Jacobian by
+ * coloured tangents and entry by entry, its transposed product and a neural force, and milliseconds
+ * to compile.
  * Run with `npx tsx bench/engine.ts`.
  */
 import {batch} from '../lib/graph/batch.js';
 import {add, concat, constant, input, matMul, mul, reshape, scalar, scale, slice, sub, unary, zeros} from '../lib/graph/build.js';
 import {orZeros, pullback, pushforward} from '../lib/graph/differentiate.js';
 import type {Graph, Node} from '../lib/graph/node.js';
+import {sparseJacobian} from '../lib/graph/sparse-jacobian.js';
 import {simplify} from '../lib/graph/simplify.js';
 import type {Engine} from '../lib/engine/engine.js';
 import {interpreter} from '../lib/engine/interpreter.js';
@@ -39,6 +41,8 @@ function workloads(n: number): {name: string; graph: Graph; elements: number}[] 
   const {inputs, residual, next, q0, v0, v1, k} = chain(n);
   const seed = input('seed', [n]);
   const tangent = orZeros(pushforward([residual], new Map([[v1, seed]]))[0], residual);
+  const entries = sparseJacobian(tangent, seed, 8);
+  if (entries === undefined) throw new Error('a chain has a sparse Jacobian');
   const [jacobian] = batch([tangent], new Map([[seed, colored(n)]]), 3);
   const adjoint = input('adjoint', [n]);
   const cotangents = pullback([residual], [q0, v0, k], [adjoint]);
@@ -46,7 +50,8 @@ function workloads(n: number): {name: string; graph: Graph; elements: number}[] 
   return [
     {name: 'chain: residual', elements: n, graph: {inputs, outputs: named({residual, next})}},
     {name: 'chain: three colours', elements: n, graph: {inputs, outputs: named({jacobian})}},
-    {name: 'chain: residual and colours', elements: n, graph: {inputs, outputs: named({residual, jacobian})}},
+    {name: 'chain: entries of the Jacobian', elements: n, graph: {inputs, outputs: named({entries: entries.values})}},
+    {name: 'chain: residual and entries', elements: n, graph: {inputs, outputs: named({residual, entries: entries.values})}},
     {name: 'chain: transposed product', elements: n, graph: {inputs: [...inputs, adjoint], outputs: named({toQ, toV, toK})}},
   ];
 }

@@ -83,7 +83,7 @@ const cases: {readonly [O in Op]: fc.Arbitrary<Graph>} = {
   argMin: extremes('argMin'),
   cumsum: fc.integer({min: 1, max: 3}).chain(rank => fc.tuple(shapes(rank), fc.nat({max: rank - 1}), fc.boolean(), fc.boolean())).map(([shape, axis, exclusive, reverse]) =>
     graphOf([x(shape)], cumsum(x(shape), axis, exclusive, reverse))),
-  matMul: fc.tuple(fc.integer({min: 1, max: 3}), fc.integer({min: 1, max: 9}), size, fc.integer({min: 1, max: 9}), fc.boolean(), fc.boolean()).map(([batch, m, k, n, ta, tb]) => {
+  matMul: fc.tuple(fc.integer({min: 1, max: 3}), fc.integer({min: 1, max: 9}), size, fc.integer({min: 1, max: 21}), fc.boolean(), fc.boolean()).map(([batch, m, k, n, ta, tb]) => {
     const a = x(ta ? [batch, k, m] : [batch, m, k]);
     const b = y(tb ? [batch, n, k] : [batch, k, n]);
     return graphOf([a, b], matMul(a, b, ta, tb));

@@ -13,7 +13,7 @@ import type {KernelStep, Lowered} from './lower.js';
 import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
-import {aligned, placeValues} from './memory.js';
+import {aligned, placeValues, room} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
 export interface Layout {
@@ -69,7 +69,7 @@ export class Linker {
 
   private room(bytes: number): number {
     const address = this.end;
-    this.end = address + aligned(bytes);
+    this.end = address + room(bytes);
     return address;
   }
 
