@@ -275,19 +275,21 @@ export class NewtonIteration {
 
   /**
    * z − sΔ with the strategy's s. Taken whole are a correction from a chosen force, which no residual can
-   * be compared with, and one within the tolerance, where a search would only find rounding.
+   * be compared with; one within the tolerance, where a search would only find rounding; and one that is
+   * not finite, so that it is seen in the residual.
    */
   private advance(first: boolean, last: boolean, observe?: IterationObserver): number {
     const {options, system, delta, base} = this;
     const {z} = system;
     base.set(z);
     let length = 1;
-    if (first || options.step.name === 'full' || this.withinTolerance()) {
+    const size = norm(delta);
+    if (first || options.step.name === 'full' || !Number.isFinite(size) || this.withinTolerance()) {
       for (let i = 0; i < z.length; i++) z[i] -= delta[i];
       if (!last) this.evaluateResidual();
     } else {
       // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
-      length = options.step.choose(this.trial, 0.5, norm(delta), Math.max(norm(base), z.length), smallestLength(base, delta, system.epsilon));
+      length = options.step.choose(this.trial, 0.5, size, Math.max(norm(base), z.length), smallestLength(base, delta, system.epsilon));
     }
     observe?.(base, delta, length, first);
     return length;

@@ -92,7 +92,8 @@ export function backtracking({decrease = 1e-4, longest = 100}: BacktrackingOptio
         }
         previous = s;
         before = merit;
-        s = Math.min(Math.max(next, 0.1 * s), 0.5 * s);
+        // Merits near the end of the range make models of no number.
+        s = Number.isNaN(next) ? 0.5 * s : Math.min(Math.max(next, 0.1 * s), 0.5 * s);
       }
     },
   };

@@ -360,6 +360,13 @@ describe('newton: the iteration', () => {
       expect(z[0]).to.be.closeTo(Math.exp(-5), 2e-14);
     });
 
+    it('a correction that is not finite', () => {
+      // A slope of 1e-320 is a number, and 1 divided by it is not.
+      for (const step of [full(), subSteps(0.5), backtracking()]) {
+        expect(solve(scalar(z => z - 1, () => 1e-320), [0], {step}).status).to.be.oneOf(['not-finite', 'singular']);
+      }
+    });
+
     it('a singular Jacobian, with the rows', () => {
       const equations = {
         n: 2,

@@ -99,6 +99,15 @@ describe('newton: step length', () => {
       expect(choose(backtracking(), s => (s > 0.3 ? Infinity : 0.5 * (1 - s) ** 2)).tried).to.deep.equal([1, 0.5, 0.25]);
     });
 
+    it('ends where merits are as large as numbers can be', () => {
+      for (const power of [100, 200, 290, 300, 305, 307]) {
+        const {length, tried} = choose(backtracking(), s => (s > 1e-6 ? s * 10 ** power : 0.5 * (1 - s) ** 2));
+        // 1e-6 by tenths at best and halves at worst.
+        expect(tried.length).to.be.within(6, 22);
+        expect(length).to.be.within(1e-7, 1e-6);
+      }
+    });
+
     it('ends with 0 and the state restored where nothing lowers the merit', () => {
       const {length, tried} = choose(backtracking(), s => (s === 0 ? 0.5 : 0.5 + s), {smallest: 1e-10});
       expect(length).to.equal(0);
