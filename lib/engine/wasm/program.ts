@@ -1,9 +1,8 @@
 /** The function of one program: its steps in order, then the outputs that are not yet in their buffers. */
-import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
+import type {BinaryName, Node, Op, UnaryName} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
 import type {Body, Local} from './assembler.js';
 import {emitProduct} from './contraction.js';
-import {hostOps} from './host.js';
 import type {Linker} from './link.js';
 import type {LoopSurroundings} from './loops.js';
 import {emitNest} from './loops.js';
@@ -13,6 +12,10 @@ import type {Operand} from './operands.js';
 import {bare} from './view.js';
 import type {Place} from './point.js';
 import {emitArgExtreme, emitCumsum, emitSearchSorted} from './scans.js';
+import type {KernelOp} from './storage.js';
+
+/** Writes the code of a kernel that works on whole arrays at these addresses. */
+type Write<O extends Op> = (node: Node<O>, arrays: {readonly from: readonly number[]; readonly to: number}) => void;
 
 export class ProgramEmitter implements LoopSurroundings {
   private readonly locals = new Map<Node, Local>();
@@ -69,17 +72,25 @@ export class ProgramEmitter implements LoopSurroundings {
   }
 
   private kernel(step: KernelStep): void {
-    const {body} = this;
     const {node, operands} = step;
-    const to = this.addressOf(node);
-    const from = operands.map(operand => this.operandAddress(operand));
-    if (isOp(node, 'matMul')) this.product(node, operands, to);
-    else if (isOp(node, 'cumsum')) emitCumsum(body, node, from[0], to);
-    else if (isOp(node, 'argMax') || isOp(node, 'argMin')) emitArgExtreme(body, node, from[0], to);
-    else if (isOp(node, 'searchSorted')) emitSearchSorted(body, node, from[0], from[1], to);
-    else if (hostOps.has(node.op)) {
-      body.call(this.linker.hostIndex(step, node.operands.map((operand, i) => ({address: from[i], size: operand.size})), to));
-    } else throw new Error(`no kernel for ${node.op}`);
+    const arrays = {from: operands.map(operand => this.operandAddress(operand)), to: this.addressOf(node)};
+    const onHost: Write<Op> = (_, {from, to}) => {
+      this.body.call(this.linker.hostIndex(step, node.operands.map((operand, i) => ({address: from[i], size: operand.size})), to));
+    };
+    const writers: {readonly [O in KernelOp]: Write<O>} = {
+      matMul: (product, {to}) => this.product(product, operands, to),
+      cumsum: (sum, {from, to}) => emitCumsum(this.body, sum, from[0], to),
+      argMax: (extreme, {from, to}) => emitArgExtreme(this.body, extreme, from[0], to),
+      argMin: (extreme, {from, to}) => emitArgExtreme(this.body, extreme, from[0], to),
+      searchSorted: (search, {from, to}) => emitSearchSorted(this.body, search, from[0], from[1], to),
+      solve: onHost,
+      cholesky: onHost,
+      triangularSolve: onHost,
+      lu: onHost,
+      luPermutation: onHost,
+    };
+    // Each row takes the nodes of its own name, which the table guarantees and the type cannot say.
+    (writers[node.op as KernelOp] as Write<Op>)(node, arrays);
   }
 
   private product(node: Node<'matMul'>, [a, b]: readonly Operand[], to: number): void {

@@ -20,7 +20,7 @@ import type {Views} from './view-cache.js';
  */
 export type Kind = 'given' | 'point' | 'view' | 'composed' | 'lookup' | 'nest' | 'kernel';
 
-export const kinds: {readonly [O in Op]: Kind} = {
+const table = {
   input: 'given',
   constant: 'given',
   unary: 'point',
@@ -49,7 +49,12 @@ export const kinds: {readonly [O in Op]: Kind} = {
   triangularSolve: 'kernel',
   lu: 'kernel',
   luPermutation: 'kernel',
-};
+} as const satisfies {readonly [O in Op]: Kind};
+
+export const kinds: {readonly [O in Op]: Kind} = table;
+
+/** The primitives that are kernels. */
+export type KernelOp = {[O in Op]: (typeof table)[O] extends 'kernel' ? O : never}[Op];
 
 /** A composition of more parts than this is stored: every loop that reads it would have a piece for each part. */
 const partsInPlace = 4;
