@@ -70,7 +70,7 @@ Written by \`npm run bench\`; the numbers behind it are in \`bench/results/lates
 
 All contestants of a workload run at the same time, each a warm process of its own, and are timed in turns: a batch of
 one, a batch of the next, and again. Shown is the least of all runs, which is what the code costs where nothing else
-runs; **ratios hold, times drift**. ${loads.length > 0 ? `The machine's load average was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} while this was done; a quiet machine has 1.` : ''}
+runs; **ratios hold, times drift**. ${loads.length > 0 ? `The machine's load average was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} while this was done; a quiet machine has 1 (where it is more, peers that use all cores suffer most: diffrax).` : ''}
 Before any is timed its loss and gradient norm are compared: with the numbers of the workload's definition where there are
 any (five digits), else with each other (six digits). Peers compute in double precision except where it says otherwise.
 

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,cold,trace,growth] [-- --sizes 8,32] [-- --rounds 12]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,cold,trace,growth] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md.
  *
@@ -36,7 +36,7 @@ const warmUpMilliseconds = 1500;
 
 const sizes: Readonly<Record<WorkloadName, readonly number[]>> = {
   chain: chosen ?? [8, 32, 128, 1024, 16384],
-  net: [20, 40, 60, 100],
+  net: chosen ?? [20, 40, 60, 100],
   mlp: [8],
 };
 
@@ -152,32 +152,40 @@ const before = ((): Partial<Results> => {
   }
 })();
 
-const entries = contestants(workspace);
-const rows: Row[] = [];
-for (const name of ['chain', 'net', 'mlp'] as const) {
-  if (!wanted(name)) {
-    rows.push(...(before.rows ?? []).filter(({workload}) => workload === name));
-    continue;
+let results: Results = {
+  machine: {node: process.version, processor: cpus()[0].model.trim(), cores: availableParallelism(), load: loadavg()[0]},
+  rows: before.rows ?? [], cold: before.cold, tracing: before.tracing, growth: before.growth,
+};
+
+/** Kept after every workload: a run of everything takes half an hour. */
+function keep(news: Partial<Results>): void {
+  results = {...results, ...news};
+  writeFileSync(path, `${JSON.stringify(results, null, 1)}\n`);
+  writePage(results, join(root, 'docs'));
+}
+
+function report({workload, n, load, contestants: all, skipped}: Row): void {
+  console.log(`${workload} ${n} (load ${load.toFixed(1)})`);
+  for (const {name, forward, gradient, details} of all) {
+    console.log(`  ${name.padEnd(20)} ${forward.min.toPrecision(3).padStart(8)} / ${gradient.min.toPrecision(3).padStart(8)} ms   median ${forward.median.toPrecision(3)} / ${gradient.median.toPrecision(3)}  ${JSON.stringify(details)}`);
   }
+  for (const [name, why] of Object.entries(skipped)) console.log(`  ${name.padEnd(20)} skipped: ${why}`);
+}
+
+const order = ['chain', 'net', 'mlp'] as const;
+const place = ({workload, n}: Row): number => 1e6 * order.indexOf(workload) + n;
+const without = argument('without')?.split(',') ?? [];
+const entries = contestants(workspace).filter(({name}) => !without.some(part => name.includes(part)));
+for (const name of order.filter(wanted)) {
   for (const n of sizes[name]) {
     const row = await race(name, n, entries);
-    rows.push(row);
-    console.log(`${name} ${n} (load ${row.load.toFixed(1)})`);
-    for (const {name: who, forward, gradient, details} of row.contestants) {
-      console.log(`  ${who.padEnd(20)} ${forward.min.toPrecision(3).padStart(8)} / ${gradient.min.toPrecision(3).padStart(8)} ms   median ${forward.median.toPrecision(3)} / ${gradient.median.toPrecision(3)}  ${JSON.stringify(details)}`);
-    }
-    for (const [who, why] of Object.entries(row.skipped)) console.log(`  ${who.padEnd(20)} skipped: ${why}`);
+    report(row);
+    keep({rows: [...results.rows.filter(other => place(other) !== place(row)), row].sort((a, b) => place(a) - place(b))});
   }
 }
 rmSync(workspace, {recursive: true});
 
-const results: Results = {
-  machine: {node: process.version, processor: cpus()[0].model.trim(), cores: availableParallelism(), load: loadavg()[0]},
-  rows,
-  cold: wanted('cold') ? coldStarts() : before.cold,
-  tracing: wanted('trace') ? measure<NonNullable<Results['tracing']>>('growth.js', ['tracing']) : before.tracing,
-  growth: wanted('growth') ? measure<NonNullable<Results['growth']>>('growth.js', ['heap'], ['--expose-gc']) : before.growth,
-};
-writeFileSync(path, `${JSON.stringify(results, null, 1)}\n`);
-writePage(results, join(root, 'docs'));
+if (wanted('cold')) keep({cold: coldStarts()});
+if (wanted('trace')) keep({tracing: measure<NonNullable<Results['tracing']>>('growth.js', ['tracing'])});
+if (wanted('growth')) keep({growth: measure<NonNullable<Results['growth']>>('growth.js', ['heap'], ['--expose-gc'])});
 console.log(JSON.stringify({cold: results.cold, tracing: results.tracing, growth: results.growth}));
