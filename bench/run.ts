@@ -57,7 +57,7 @@ function contestants(workspace: string): Entry[] {
     {name: 'diffrax, Newton', command: python, args: [peer('diffrax_peer.py'), 'newton'], enters: (name, n) => name !== 'net' && n <= 128},
     {name: 'diffrax, chord', command: python, args: [peer('diffrax_peer.py'), 'chord'], enters: (name, n) => name !== 'net' && n <= 128},
     {name: 'jax-js', command: process.execPath, args: [peer('jax-js.mjs'), built('peers/protocol.js')], enters: (name, n) => name === 'chain' && n <= 8},
-    {name: 'tfjs, naive', command: process.execPath, args: [built('peers/naive-tfjs.js')], enters: (name, n) => name === 'chain' && n <= 32},
+    {name: 'tfjs, naive', command: process.execPath, args: [built('peers/naive-tfjs.js')], enters: (name, n) => name === 'chain' && n <= 8},
   ];
 }
 
