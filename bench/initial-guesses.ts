@@ -13,8 +13,8 @@ import {defineScheme, implicitMidpoint, mechanics, newton, simulate} from '../li
 import type {GuessName} from '../lib/scheme/index.js';
 import {prepare, startState} from '../lib/simulate/prepare.js';
 import {Stepper} from '../lib/simulate/stepper.js';
-import type {Series} from '../training/plot.js';
-import {chartStyle, lineChart} from '../training/plot.js';
+import type {Series} from '../training/report/plot.js';
+import {chartStyle, lineChart} from '../training/report/plot.js';
 
 export const pagePath = fileURLToPath(new URL('../docs/initial-guesses.md', import.meta.url));
 export const figurePath = fileURLToPath(new URL('../docs/figures/initial-guesses.svg', import.meta.url));

@@ -1,8 +1,8 @@
 /** docs/benchmarks.md and its figures, from the numbers of one run. */
 import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import type {Series} from '../training/plot.js';
-import {lineChart} from '../training/plot.js';
+import type {Series} from '../training/report/plot.js';
+import {lineChart} from '../training/report/plot.js';
 import type {Results, Row, Timed} from './results.js';
 
 const time = (milliseconds: number): string => (milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3));

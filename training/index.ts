@@ -2,18 +2,18 @@
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
-export type {ReportDetails} from './identification.js';
-export {identify, type Identification, type IdentificationProblem, type IdentificationProgress} from './identify.js';
+export type {ReportDetails} from './identify/identification.js';
+export {identify, type Identification, type IdentificationProblem, type IdentificationProgress} from './identify/identify.js';
 export {
   levenbergMarquardt, type LeastSquaresIteration, type LeastSquaresMethod, type LeastSquaresProblem, type LeastSquaresResult,
   type LeastSquaresStatus, type LevenbergMarquardtOptions, type Linearization,
-} from './least-squares.js';
-export {bounded, fixed, free, positive, type Parameter, type ParameterKind, type Parameters, type ParameterValue} from './parameters.js';
-export {errorText, measuredText, numberText} from './number-text.js';
-export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle} from './plot.js';
-export type {MeasuredRecord, Start} from './records.js';
-export {renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report.js';
-export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './residual-statistics.js';
-export {signal, type Signal, type SignalKind} from './signal.js';
-export {readTable, type Table, type TableOptions} from './table.js';
-export {uncertainty, type ResidualSeries, type Uncertainty, type UncertaintyOptions, type UnidentifiedDirection} from './uncertainty.js';
+} from './identify/least-squares.js';
+export {bounded, fixed, free, positive, type Parameter, type ParameterKind, type Parameters, type ParameterValue} from './identify/parameters.js';
+export {errorText, measuredText, numberText} from './report/number-text.js';
+export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle} from './report/plot.js';
+export type {MeasuredRecord, Start} from './identify/records.js';
+export {renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report/report.js';
+export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './report/residual-statistics.js';
+export {signal, type Signal, type SignalKind} from './data/signal.js';
+export {readTable, type Table, type TableOptions} from './data/table.js';
+export {uncertainty, type ResidualSeries, type Uncertainty, type UncertaintyOptions, type UnidentifiedDirection} from './identify/uncertainty.js';

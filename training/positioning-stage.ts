@@ -10,17 +10,17 @@ import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import type {Observe} from '../lib/index.js';
 import {DataError, implicitMidpoint, mechanics, OptionError, simulate} from '../lib/index.js';
-import type {ReportDetails} from './identification.js';
-import type {Identification, IdentificationProblem} from './identify.js';
-import {identify} from './identify.js';
-import {errorText, fixedText, measuredText, numberText} from './number-text.js';
-import {free, positive} from './parameters.js';
-import {progress} from './progress.js';
-import {commonStep} from './sampling.js';
-import {signal} from './signal.js';
-import {noisy, positioningNoise, positioningReference} from './synthetic.js';
-import {readTable} from './table.js';
-import {quantityText} from './units.js';
+import type {ReportDetails} from './identify/identification.js';
+import type {Identification, IdentificationProblem} from './identify/identify.js';
+import {identify} from './identify/identify.js';
+import {errorText, fixedText, measuredText, numberText} from './report/number-text.js';
+import {free, positive} from './identify/parameters.js';
+import {progress} from './report/progress.js';
+import {commonStep} from './identify/sampling.js';
+import {signal} from './data/signal.js';
+import {noisy, positioningNoise, positioningReference} from './data/synthetic.js';
+import {readTable} from './data/table.js';
+import {quantityText} from './report/units.js';
 
 /** The controller and motor of the benchmark: volts from the tracking error, newtons from volts. */
 const loop = {positionGain: 160.18, velocityGain: 243.45, limit: 10, force: 35.1506519};

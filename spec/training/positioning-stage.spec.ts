@@ -10,10 +10,10 @@ import {fileURLToPath} from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {DataError, OptionError} from '../../lib/index.js';
-import type {Identification} from '../../training/identify.js';
+import type {Identification} from '../../training/identify/identify.js';
 import type {StageRecord} from '../../training/positioning-stage.js';
 import {closedLoopError, identifyStage, measuredRecord, published, syntheticRecord} from '../../training/positioning-stage.js';
-import {noisy, positioningNoise} from '../../training/synthetic.js';
+import {noisy, positioningNoise} from '../../training/data/synthetic.js';
 import {elementsOf} from './well-formed.js';
 
 const script = fileURLToPath(new URL('../../training/positioning-stage.ts', import.meta.url));

@@ -1,6 +1,6 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
-import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, Trajectory} from '../lib/index.js';
-import {InconsistentStateError, OptionError, ShapeError, simulate} from '../lib/index.js';
+import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, Trajectory} from '../../lib/index.js';
+import {InconsistentStateError, OptionError, ShapeError, simulate} from '../../lib/index.js';
 import type {Inputs} from './inputs.js';
 import {driven, observedWith, withLeaf} from './inputs.js';
 import type {Parameter, Parameters} from './parameters.js';

@@ -1,14 +1,14 @@
 /** What an identification found: the estimates with their uncertainty, how good the fit is, and the report of both. */
-import type {Trajectory} from '../lib/index.js';
-import {OptionError} from '../lib/index.js';
+import type {Trajectory} from '../../lib/index.js';
+import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares.js';
-import {nearestName} from './nearest-name.js';
+import {nearestName} from '../data/nearest-name.js';
 import type {Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
-import type {Report, ReportFit, ReportParameter} from './report.js';
-import {writeReport} from './report.js';
-import {goodnessOfFit} from './residual-statistics.js';
+import type {Report, ReportFit, ReportParameter} from '../report/report.js';
+import {writeReport} from '../report/report.js';
+import {goodnessOfFit} from '../report/residual-statistics.js';
 import type {Uncertainty} from './uncertainty.js';
 import {uncertainty} from './uncertainty.js';
 

@@ -5,7 +5,7 @@
  * ratio (Nielsen, Damping parameter in Marquardt's method, 1999). The tests of convergence are MINPACK's.
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
-import { InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../lib/errors.js';
+import { InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
 import { RowQr } from './row-qr.js';
 
 export interface Linearization {

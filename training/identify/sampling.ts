@@ -2,7 +2,7 @@
  * Measured times against the grid t₀ + n·dt of a simulation. They have to meet it; where they do not,
  * the error says why and which dt would do.
  */
-import {DataError, OptionError} from '../lib/index.js';
+import {DataError, OptionError} from '../../lib/index.js';
 
 /** `simulate` meets a time within this share of a step. */
 const gridSlack = 1e-6;

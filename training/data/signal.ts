@@ -4,8 +4,8 @@
  * samples it keeps its first and last value.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Numeric} from '../lib/index.js';
-import {constantTensor, DataError, OptionError, readNumeric, ShapeError} from '../lib/index.js';
+import type {Numeric} from '../../lib/index.js';
+import {constantTensor, DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 
 export type SignalKind = 'linear' | 'hold' | 'cubic';
 

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DataError, OptionError } from '../../lib/errors.js';
-import { gaussian } from '../../training/noise.js';
-import { errorText, fixedText, measuredText, numberText } from '../../training/number-text.js';
-import { renderReport, writeReport, type Report } from '../../training/report.js';
-import { autocorrelation, goodnessOfFit, histogram } from '../../training/residual-statistics.js';
-import { quantityText } from '../../training/units.js';
-import { elementsOf } from './well-formed.js';
+import { DataError, OptionError } from '../../../lib/errors.js';
+import { gaussian } from '../../../training/data/noise.js';
+import { errorText, fixedText, measuredText, numberText } from '../../../training/report/number-text.js';
+import { renderReport, writeReport, type Report } from '../../../training/report/report.js';
+import { autocorrelation, goodnessOfFit, histogram } from '../../../training/report/residual-statistics.js';
+import { quantityText } from '../../../training/report/units.js';
+import { elementsOf } from '../well-formed.js';
 
 function sample(n: number): Report {
   const noise = gaussian(1);

@@ -1,9 +1,9 @@
 /** The synthetic record's ingredients: kinematics of the reference, moments of the noise, repeatability. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { OptionError } from '../../lib/errors.js';
-import { gaussian } from '../../training/noise.js';
-import { noisy, positioningReference } from '../../training/synthetic.js';
+import { OptionError } from '../../../lib/errors.js';
+import { gaussian } from '../../../training/data/noise.js';
+import { noisy, positioningReference } from '../../../training/data/synthetic.js';
 
 describe('synthetic record', () => {
   it('the reference keeps to its travel, its acceleration and its speeds, from rest', () => {

@@ -2,11 +2,11 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Numeric} from '../../lib/index.js';
-import {DataError, OptionError, ShapeError, StiffgradError} from '../../lib/index.js';
-import type {CheckedRecord, MeasuredRecord} from '../../training/records.js';
-import {checkRecord} from '../../training/records.js';
-import {commonStep, requireGrid} from '../../training/sampling.js';
+import type {Numeric} from '../../../lib/index.js';
+import {DataError, OptionError, ShapeError, StiffgradError} from '../../../lib/index.js';
+import type {CheckedRecord, MeasuredRecord} from '../../../training/identify/records.js';
+import {checkRecord} from '../../../training/identify/records.js';
+import {commonStep, requireGrid} from '../../../training/identify/sampling.js';
 
 const mechanical = {q: 'q', v: 'v'} as const;
 const read = (record: MeasuredRecord): CheckedRecord => checkRecord(record, 1, mechanical);

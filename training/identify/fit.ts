@@ -1,6 +1,6 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
-import type {StiffgradError, System, Trajectory} from '../lib/index.js';
-import {InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../lib/index.js';
+import type {StiffgradError, System, Trajectory} from '../../lib/index.js';
+import {InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
 import type {LeastSquaresProblem, Linearization} from './least-squares.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';

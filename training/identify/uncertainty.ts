@@ -7,7 +7,7 @@
  * (Econometrica 1987) where they are not, which is the rule for residuals of a simulation: what the
  * model misses lasts for many samples.
  */
-import { OptionError } from '../lib/errors.js';
+import { OptionError } from '../../lib/errors.js';
 import type { Linearization } from './least-squares.js';
 import { longRunCovariance } from './long-run-covariance.js';
 import type { RowQr } from './row-qr.js';

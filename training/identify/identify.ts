@@ -3,13 +3,13 @@
  * iteration simulates every record once, with the tangents of all parameters (equations.md §5), and
  * Levenberg–Marquardt does the rest. The result carries its uncertainty and can write a report.
  */
-import {OptionError} from '../lib/index.js';
+import {OptionError} from '../../lib/index.js';
 import {Fit, isFailedSimulation, prefixed} from './fit.js';
 import type {Identification} from './identification.js';
 import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresResult} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
-import {nearestName} from './nearest-name.js';
+import {nearestName} from '../data/nearest-name.js';
 import type {Model} from './record-model.js';
 import type {MeasuredRecord} from './records.js';
 

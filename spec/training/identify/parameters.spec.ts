@@ -4,10 +4,10 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { OptionError } from '../../lib/errors.js';
-import { levenbergMarquardt } from '../../training/least-squares.js';
-import { ParameterSpace, bounded, fixed, free, positive, type Parameter } from '../../training/parameters.js';
-import { uncertainty } from '../../training/uncertainty.js';
+import { OptionError } from '../../../lib/errors.js';
+import { levenbergMarquardt } from '../../../training/identify/least-squares.js';
+import { ParameterSpace, bounded, fixed, free, positive, type Parameter } from '../../../training/identify/parameters.js';
+import { uncertainty } from '../../../training/identify/uncertainty.js';
 import { referenceProblems } from './nist-regression.js';
 
 describe('parameters', () => {

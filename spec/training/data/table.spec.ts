@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DataError } from '../../lib/errors.js';
-import { readTable, type Table, type TableOptions } from '../../training/table.js';
+import { DataError } from '../../../lib/errors.js';
+import { readTable, type Table, type TableOptions } from '../../../training/data/table.js';
 
 let folder = '';
 
@@ -36,7 +36,7 @@ describe('readTable', () => {
   after(() => rm(folder, { recursive: true }));
 
   describe('measured records', () => {
-    const measured = new URL('../../../shared/measured/', import.meta.url).pathname;
+    const measured = new URL('../../../../shared/measured/', import.meta.url).pathname;
 
     function record(name: string, check: (table: Table) => void): void {
       it(name, async function () {

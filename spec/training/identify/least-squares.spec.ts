@@ -4,12 +4,12 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { NewtonError, OptionError } from '../../lib/errors.js';
-import { levenbergMarquardt, type LeastSquaresProblem } from '../../training/least-squares.js';
-import { RowQr } from '../../training/row-qr.js';
-import { gaussian } from '../../training/noise.js';
-import { singularValues } from '../../training/singular-values.js';
-import { uncertainty } from '../../training/uncertainty.js';
+import { NewtonError, OptionError } from '../../../lib/errors.js';
+import { levenbergMarquardt, type LeastSquaresProblem } from '../../../training/identify/least-squares.js';
+import { RowQr } from '../../../training/identify/row-qr.js';
+import { gaussian } from '../../../training/data/noise.js';
+import { singularValues } from '../../../training/identify/singular-values.js';
+import { uncertainty } from '../../../training/identify/uncertainty.js';
 import { referenceProblems, type ReferenceProblem } from './nist-regression.js';
 
 /** r_i = f(b, x_i) − y_i for a model that returns [f, ∂f/∂b...]. */

@@ -1,8 +1,8 @@
 /** Measured records as `identify` takes them: checked once, with what is compared and how it is weighed. */
-import type {Numeric, NumericValue} from '../lib/index.js';
-import {DataError, OptionError, readNumeric, ShapeError} from '../lib/index.js';
+import type {Numeric, NumericValue} from '../../lib/index.js';
+import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import type {Parameters} from './parameters.js';
-import type {Signal} from './signal.js';
+import type {Signal} from '../data/signal.js';
 
 /** An initial state, of which parameters named initial.q, initial.v or initial.y may give a part. */
 export interface Start {

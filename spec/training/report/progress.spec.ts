@@ -1,7 +1,7 @@
 /** Progress: what is written to a terminal and to a file, by a clock of the test's own. */
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { progress, type ProgressOptions } from '../../training/progress.js';
+import { progress, type ProgressOptions } from '../../../training/report/progress.js';
 
 function recorded(
   options: Partial<ProgressOptions>,

@@ -1,9 +1,9 @@
 /** Charts: where data land on the page, what is kept of long records, and that the text is well-formed SVG. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decimate, distinctPixels } from '../../training/decimate.js';
-import { lineChart, type Chart } from '../../training/plot.js';
-import { elementsOf } from './well-formed.js';
+import { decimate, distinctPixels } from '../../../training/report/decimate.js';
+import { lineChart, type Chart } from '../../../training/report/plot.js';
+import { elementsOf } from '../well-formed.js';
 
 const plain: Chart = {
   title: 'Position',

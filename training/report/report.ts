@@ -3,7 +3,7 @@
  * the data and where it does not. Takes plain data, so that anything can be reported; `writeReport` replaces a
  * file only when the new one is whole.
  */
-import { DataError, OptionError } from '../lib/errors.js';
+import { DataError, OptionError } from '../../lib/errors.js';
 import { errorText, fixedText, measuredText, numberText } from './number-text.js';
 import { escapeXml, lineChart, type Series } from './plot.js';
 import { reportStyle } from './report-style.js';

@@ -5,7 +5,7 @@
  * parser are loaded at the call, so that the module can be imported in a browser.
  */
 import type { Options } from 'csv-parse';
-import { DataError } from '../lib/errors.js';
+import { DataError } from '../../lib/errors.js';
 import { Column } from './column.js';
 import { nearestName } from './nearest-name.js';
 

@@ -4,7 +4,7 @@
  * logit of its place between the bounds for a bounded one (Gill, Murray & Wright, Practical Optimization, §7.4).
  * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta method).
  */
-import { OptionError } from '../lib/errors.js';
+import { OptionError } from '../../lib/errors.js';
 
 /** A number, an array of any depth, or anything with a shape and its values, such as a tensor. */
 export type ParameterValue =

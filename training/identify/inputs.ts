@@ -1,8 +1,8 @@
 /** Measured inputs of a system: among the parameters of its forces and of what is observed, as values at the present time. */
 import type * as tf from '@tensorflow/tfjs';
-import type {Mass, Observe, Params, System} from '../lib/index.js';
-import {OptionError} from '../lib/index.js';
-import type {Signal} from './signal.js';
+import type {Mass, Observe, Params, System} from '../../lib/index.js';
+import {OptionError} from '../../lib/index.js';
+import type {Signal} from '../data/signal.js';
 
 export type Inputs = {readonly [name: string]: Signal};
 

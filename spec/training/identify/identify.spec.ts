@@ -7,15 +7,15 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {MechanicalSystem, Params} from '../../lib/index.js';
-import {DataError, implicitMidpoint, InconsistentStateError, mechanics, NewtonError, ode, OptionError, rk4, ShapeError, simulate, SingularMatrixError, StiffgradError, TraceError} from '../../lib/index.js';
-import type {Identification, IdentificationProblem, IdentificationProgress} from '../../training/identify.js';
-import {identify} from '../../training/identify.js';
-import {levenbergMarquardt} from '../../training/least-squares.js';
-import {gaussian} from '../../training/noise.js';
-import {bounded, fixed, free, positive} from '../../training/parameters.js';
-import {signal} from '../../training/signal.js';
-import {elementsOf} from './well-formed.js';
+import type {MechanicalSystem, Params} from '../../../lib/index.js';
+import {DataError, implicitMidpoint, InconsistentStateError, mechanics, NewtonError, ode, OptionError, rk4, ShapeError, simulate, SingularMatrixError, StiffgradError, TraceError} from '../../../lib/index.js';
+import type {Identification, IdentificationProblem, IdentificationProgress} from '../../../training/identify/identify.js';
+import {identify} from '../../../training/identify/identify.js';
+import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
+import {gaussian} from '../../../training/data/noise.js';
+import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
+import {signal} from '../../../training/data/signal.js';
+import {elementsOf} from '../well-formed.js';
 
 /** m q″ + c q′ + k q = force, with what is known written in. */
 function oscillator(mass = 1.3): MechanicalSystem {

@@ -6,7 +6,7 @@
  */
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { OptionError } from '../lib/errors.js';
+import { OptionError } from '../../lib/errors.js';
 import { gaussian } from './noise.js';
 
 export interface ReferenceOptions {
