@@ -37,7 +37,7 @@ export interface Edges {
  */
 export function readEdges({edges, fixed}: EdgesSpec, name: string): Edges {
   const [first, second] = readEnds(edges, name);
-  const highest = Math.max(...first, ...second);
+  const highest = Math.max(largest(first), largest(second));
   const points = fixed === undefined ? undefined : coefficient(fixed, `${name}: fixed`);
 
   /** Rows that are fixed points; checks q and the edges on the way. */
@@ -94,6 +94,9 @@ function readEnds(edges: readonly Edge[], name: string): [Int32Array, Int32Array
   });
   return [Int32Array.from(edges, edge => edge[0]), Int32Array.from(edges, edge => edge[1])];
 }
+
+/** By a loop: spread into arguments, the ends of a large mesh would not fit on the stack. */
+const largest = (numbers: Int32Array): number => numbers.reduce((most, x) => Math.max(most, x), -1);
 
 /** @throws ShapeError 'particles-shape' unless q is [particles] or [particles, dim] */
 export function requireParticles(q: tf.Tensor, name: string): void {

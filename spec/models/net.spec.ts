@@ -162,6 +162,11 @@ describe('net', () => {
       });
     }
 
+    it('of any size: 200 × 200 knots are more numbers than arguments fit on a stack', () => {
+      const {edges, positions} = net({rows: 200, columns: 200, stiffness: 1});
+      expect([edges.length, positions.length]).to.deep.equal([2 * 200 * 199, 200 * 200 - 4]);
+    });
+
     it('a sparse factor: a 20 × 20 net is solved without a dense matrix', () => {
       const cloth = net({rows: 20, columns: 20, stiffness: 100, g: 9.81});
       const trajectory = simulate(cloth, {q: cloth.positions, v: zerosLike(cloth.positions)}, {dt: 0.01, steps: 2, saveAt: 'end'});

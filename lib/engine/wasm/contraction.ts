@@ -5,7 +5,7 @@
  * terms summed apart), single numbers otherwise. Operands are read where they lie, by strides, so
  * transposes and blocks of a longer vector are not copied.
  */
-import type {Body, Local} from './assembler.js';
+import type {Body, Local} from '../../wasm/assembler.js';
 import {repeat, withLocal} from './counting.js';
 
 /** A matrix in memory: address of its first element and strides in elements. */

@@ -1,5 +1,5 @@
 /** Counted loops whose trips are known when the code is written. */
-import type {Body, Local} from './assembler.js';
+import type {Body, Local} from '../../wasm/assembler.js';
 
 /** A pointer and the bytes it moves on with every trip. */
 export interface Advance {

@@ -1,6 +1,6 @@
 /** Formulas on pairs of doubles, written as they are read: each part is code that pushes its value. */
-import type {Body, Local} from './assembler.js';
-import type {Instruction} from './instructions.js';
+import type {Body, Local} from '../../wasm/assembler.js';
+import type {Instruction} from '../../wasm/instructions.js';
 
 /** Pushes a pair of doubles, or of truth masks. */
 export type Part = () => void;

@@ -4,7 +4,7 @@
  * calling the very function the interpreter uses (V8 replaces some, such as `Math.pow`, by its own code).
  */
 import type {BinaryName, UnaryName} from '../../graph/node.js';
-import type {Instruction} from './instructions.js';
+import type {Instruction} from '../../wasm/instructions.js';
 
 /** The functions that are left when the composed ones are written out. */
 export type UnaryForm =

@@ -4,13 +4,13 @@
  * lengths count doubles; index arrays hold 32-bit integers. Nothing is checked: a wrong address
  * computes nonsense or traps. The memory must be smaller than 2 GiB (addresses are compared signed).
  */
-import type {ValueType} from './assembler.js';
-import {ModuleBuilder} from './assembler.js';
+import type {ValueType} from '../../wasm/assembler.js';
+import {ModuleBuilder} from '../../wasm/assembler.js';
 import {bandFactor, bandSolve, bandSolveTransposed} from './kernels/band.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
 import {advance, axpy, copy, dot, largest, largestRatio, rowSums, sumOfSquares, weigh} from './kernels/vectors.js';
-import {Writer} from './writer.js';
+import {Writer} from '../../wasm/writer.js';
 
 export interface NumericKernels {
   dot(x: number, y: number, n: number): number;

@@ -3,8 +3,8 @@
  * a function for each program.
  */
 import type {BinaryName, UnaryName} from '../../graph/node.js';
-import type {Body, Defined, ValueType} from './assembler.js';
-import {ModuleBuilder} from './assembler.js';
+import type {Body, Defined, ValueType} from '../../wasm/assembler.js';
+import {ModuleBuilder} from '../../wasm/assembler.js';
 import {binaryForms, unaryForms} from './functions.js';
 import {visitExpressions} from './fuse.js';
 import type {HostKernel} from './host.js';

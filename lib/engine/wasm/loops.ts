@@ -5,7 +5,7 @@
  * points are added apart (in long sums every fourth pair too) and joined at the end, so the order is
  * fixed by the shape alone.
  */
-import type {Body, Local} from './assembler.js';
+import type {Body, Local} from '../../wasm/assembler.js';
 import type {Access} from './access.js';
 import type {Advance} from './counting.js';
 import {repeat} from './counting.js';

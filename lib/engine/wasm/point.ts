@@ -4,7 +4,7 @@
  * computed as one number and doubled.
  */
 import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
-import type {Body, Local} from './assembler.js';
+import type {Body, Local} from '../../wasm/assembler.js';
 import type {Access} from './access.js';
 import type {Expression, ExpressionOf} from './expression.js';
 import {children} from './expression.js';

@@ -1,7 +1,7 @@
 /** The function of one program: its steps in order, then the outputs that are not yet in their buffers. */
 import type {BinaryName, Node, Op, UnaryName} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
-import type {Body, Local} from './assembler.js';
+import type {Body, Local} from '../../wasm/assembler.js';
 import {emitProduct} from './contraction.js';
 import type {Linker} from './link.js';
 import type {LoopSurroundings} from './loops.js';

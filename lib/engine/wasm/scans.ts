@@ -1,7 +1,7 @@
 /** Kernels that walk along an axis with a memory of what came before: running sums, first extremes, bisection. */
 import type {Node} from '../../graph/node.js';
 import {sizeOf, stridesOf} from '../../graph/node.js';
-import type {Body, Local} from './assembler.js';
+import type {Body, Local} from '../../wasm/assembler.js';
 import {repeat, withLocal} from './counting.js';
 
 /** An array seen along one axis: outer × length × inner. */

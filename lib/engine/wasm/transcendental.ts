@@ -6,7 +6,7 @@
  * a range, in units in the last place (V8's own in brackets): exp 1.11 (1.11), expm1 0.96 (1.01),
  * log 0.79 (0.78), log1p 0.76 (0.76), tanh 2.23 (2.11), sin 0.75 (0.79), cos 0.73 (0.80).
  */
-import type {Body} from './assembler.js';
+import type {Body} from '../../wasm/assembler.js';
 import type {Part} from './formula.js';
 import {Formula} from './formula.js';
 

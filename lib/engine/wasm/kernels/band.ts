@@ -3,8 +3,8 @@
  * has: row i holds columns i − lower … i + upper + lower at i·stride, reciprocal pivots on the diagonal;
  * ends[k] is the last column of row k of U.
  */
-import type {Local} from '../assembler.js';
-import type {Push, Writer} from '../writer.js';
+import type {Local} from '../../../wasm/assembler.js';
+import type {Push, Writer} from '../../../wasm/writer.js';
 import {ZERO_PIVOT} from '../../../linear/singularity.js';
 
 /** Column j of row i is at starts(i) + 8j: i·(stride − 1) + lower doubles from the beginning. */

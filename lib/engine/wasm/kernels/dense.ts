@@ -3,8 +3,8 @@
  * has: rows one after another, multipliers below the diagonal, reciprocal pivots on it. Four pivots are
  * eliminated at a time, two rows and two columns at once.
  */
-import type {Local} from '../assembler.js';
-import type {Push, Writer} from '../writer.js';
+import type {Local} from '../../../wasm/assembler.js';
+import type {Push, Writer} from '../../../wasm/writer.js';
 import {ZERO_PIVOT} from '../../../linear/singularity.js';
 
 /** Pivots eliminated together: so often is the rest of the matrix read and written a quarter as much. */

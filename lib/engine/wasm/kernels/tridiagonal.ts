@@ -2,8 +2,8 @@
  * Tridiagonal systems from both ends to the middle, as in lib/linear/tridiagonal.ts, whose numbers and
  * tests of the pivots it has: two chains of dependent divisions go side by side.
  */
-import type {Local} from '../assembler.js';
-import type {Push, Writer} from '../writer.js';
+import type {Local} from '../../../wasm/assembler.js';
+import type {Push, Writer} from '../../../wasm/writer.js';
 import {SUSPICIOUS_PIVOT} from '../../../linear/singularity.js';
 
 /** Bits of what the factorization returns. */

@@ -2,8 +2,8 @@
  * What an iteration does with whole vectors: norms, comparisons with a unit, corrections. Addresses
  * are bytes, lengths count doubles. Sums add even and odd elements apart, then both.
  */
-import type {Local} from '../assembler.js';
-import type {Push, Writer} from '../writer.js';
+import type {Local} from '../../../wasm/assembler.js';
+import type {Push, Writer} from '../../../wasm/writer.js';
 
 /** Address behind the last of n doubles. */
 function endOf(w: Writer, start: Local, n: Local): Local {
