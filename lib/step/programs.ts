@@ -6,12 +6,14 @@
 import {add, constant, gather, input, neg, sub} from '../graph/build.js';
 import {batch} from '../graph/batch.js';
 import {colorColumns} from '../graph/coloring.js';
-import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
+import {dependents, orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {simplify, substitute} from '../graph/simplify.js';
+import {simplify, simplifyNodes, substitute} from '../graph/simplify.js';
+import {sparseJacobian} from '../graph/sparse-jacobian.js';
 import type {SparsityPattern} from '../graph/sparsity.js';
 import {sparsityPattern} from '../graph/sparsity.js';
+import {countWork} from '../graph/work.js';
 import type {Programs} from '../engine/engine.js';
 import type {Pattern} from '../linear/index.js';
 import type {TracedStep} from './trace-step.js';
@@ -49,21 +51,52 @@ export interface JacobianProgram {
   readonly pattern: Pattern;
   /** Values in the pattern's order. */
   readonly values: Node;
-  /** Tangents it takes: the number of colours. */
+  /** Tangents it takes: the number of colours; 0 where the entries are computed one by one. */
   readonly colors: number;
 }
+
+/**
+ * Terms of a tangent that are followed entry by entry: as many as a node of a dense mesh in space has
+ * neighbours' coordinates; with more, rows are dense enough for colours.
+ */
+const termLimit = 64;
+/** Products with so many terms are written out; a rotation, a strain or a small mass matrix has fewer. */
+const widestProduct = 8;
 
 export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
   const direction = input('dz', z.shape);
   const [tangent] = pushforward([residual], new Map([[z, direction]]));
-  const sparsity = sparsityPattern(tangent, direction, residual.size);
+  return (tangent === undefined ? undefined : entryByEntry(tangent, direction)) ?? byColors(tangent, direction, residual.size);
+}
+
+/**
+ * Each entry once, where that is less counted work than so many tangents as the fullest row has entries,
+ * which colours cannot fall below.
+ */
+function entryByEntry(tangent: Node, direction: Node): JacobianProgram | undefined {
+  // Every entry of a large product depends on all that it multiplies: tangents do that as a product again.
+  const wide = topological([tangent]).some(node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct);
+  const found = wide ? undefined : sparseJacobian(tangent, direction, termLimit);
+  if (found === undefined) return undefined;
+  const pattern = toPattern(found.pattern);
+  let fullest = 0;
+  for (let row = 0; row < pattern.n; row++) fullest = Math.max(fullest, pattern.rowPointers[row + 1] - pattern.rowPointers[row]);
+  const linear = dependents([tangent], [direction]);
+  const [values] = simplifyNodes([found.values]);
+  const once = countWork([tangent], node => !linear.has(node));
+  const each = countWork([tangent], node => linear.has(node));
+  return countWork([values]) <= once + fullest * each ? {pattern, values, colors: 0} : undefined;
+}
+
+function byColors(tangent: Node | undefined, direction: Node, rows: number): JacobianProgram {
+  const sparsity = sparsityPattern(tangent, direction, rows);
   const coloring = colorColumns(sparsity);
   const pattern = toPattern(sparsity);
   if (tangent === undefined || pattern.columns.length === 0) {
     return {pattern, values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]), colors: 0};
   }
   const {colors, ofColumn} = coloring;
-  const n = z.size;
+  const n = direction.size;
   const seeds = new Float64Array(colors * n);
   ofColumn.forEach((color, column) => (seeds[color * n + column] = 1));
   const [compressed] = batch([tangent], new Map([[direction, constant(seeds, [colors, n])]]), colors);

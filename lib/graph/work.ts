@@ -1,0 +1,56 @@
+/** Counted work of programs: floating-point operations, so that ways to compute the same can be compared without timing them. */
+import type {BinaryName, Node, UnaryName} from './node.js';
+import {isOp, topological} from './node.js';
+
+/**
+ * What a function costs in additions, rounded from the compiled engine's times for long arrays: a division
+ * or a root occupies its unit for 4 to 5 cycles a pair, a transcendental function takes some twenty
+ * instructions a pair where it is vectorised and a call of about as many additions where it is not.
+ */
+const dear = 20;
+const division = 4;
+
+const dearFunctions: ReadonlySet<UnaryName | BinaryName> = new Set<UnaryName | BinaryName>([
+  'exp', 'expm1', 'log', 'log1p', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'sigmoid', 'softplus', 'erf',
+  'pow', 'atan2',
+]);
+const divisions: ReadonlySet<UnaryName | BinaryName> = new Set<UnaryName | BinaryName>(['sqrt', 'rsqrt', 'reciprocal', 'div', 'mod', 'floorDiv']);
+
+const priceOf = (fn: UnaryName | BinaryName): number => (dearFunctions.has(fn) ? dear : divisions.has(fn) ? division : 1);
+
+/** Operations of one node, its operands given. Views cost nothing, what moves numbers counts as one operation a number. */
+export function workOf(node: Node): number {
+  if (isOp(node, 'unary') || isOp(node, 'binary')) return node.size * priceOf(node.attributes.fn);
+  if (isOp(node, 'matMul')) return 2 * node.size * node.operands[0].shape[node.attributes.transposeA ? 1 : 2];
+  switch (node.op) {
+    case 'input':
+    case 'constant':
+    case 'reshape':
+    case 'broadcast':
+    case 'slice':
+    case 'transpose':
+      return 0;
+    case 'sum':
+    case 'max':
+    case 'min':
+    case 'scatter':
+    case 'scatterAt':
+      return node.operands[0].size;
+    case 'solve':
+    case 'cholesky':
+    case 'triangularSolve':
+    case 'lu': {
+      const rows = node.operands[0].shape[node.operands[0].shape.length - 1] ?? 1;
+      return node.size * rows;
+    }
+    default:
+      return node.size;
+  }
+}
+
+/** Operations of everything that the outputs need and `counts` says yes to. */
+export function countWork(outputs: readonly Node[], counts: (node: Node) => boolean = () => true): number {
+  let work = 0;
+  for (const node of topological(outputs)) if (counts(node)) work += workOf(node);
+  return work;
+}
