@@ -10,6 +10,7 @@ import {DenseLuFactor, denseLuWork} from './dense-lu.js';
 import {DirectAnalysis} from './direct.js';
 import {FallbackFactor} from './fallback.js';
 import {structurallySymmetric} from './pattern.js';
+import {withRecipe} from './recipe.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 import {analyzeLdlt} from './sparse-ldlt.js';
 import {analyzeLu} from './sparse-lu.js';
@@ -17,7 +18,7 @@ import {specialFor} from './symmetrized.js';
 import {TINY, TinyLuFactor} from './tiny-lu.js';
 
 export function auto(): LinearSolver {
-  return {name: 'auto', analyze: choose};
+  return withRecipe({name: 'auto', analyze: choose}, 'auto');
 }
 
 /**
@@ -67,6 +68,11 @@ function analyzeSparse(pattern: Pattern): Analysis {
   const {n, nonzeros, work, createFactor} = analyzeLdlt(pattern);
   const special = specialFor(pattern, createFactor);
   let general: Analysis | undefined;
-  const makeGeneral = (): Factor => (general ??= analyzeLu(pattern)).createFactor();
-  return new DirectAnalysis('sparse', n, nonzeros, work, () => new FallbackFactor(special(), makeGeneral));
+  const analysis = (): Analysis => (general ??= analyzeLu(pattern));
+  return new DirectAnalysis('sparse', n, nonzeros, work, () => new FallbackFactor(special(), () => analysis().createFactor()), {
+    recall: () => general?.history,
+    restore(history) {
+      if (history !== undefined || general !== undefined) analysis().history = history;
+    },
+  });
 }

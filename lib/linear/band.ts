@@ -11,12 +11,13 @@ import {bandOrder, type BandOrder} from './band-order.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
 import {FallbackFactor} from './fallback.js';
 import {structurallySymmetric} from './pattern.js';
+import {withRecipe} from './recipe.js';
 import type {Factor, LinearSolver, Pattern} from './solver.js';
 import {specialFor} from './symmetrized.js';
 import {factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed, type TridiagonalNumbers, type TridiagonalPlaces} from './tridiagonal.js';
 
 export function band(): LinearSolver {
-  return {name: 'band', analyze: (pattern) => analyzeBand(pattern)};
+  return withRecipe({name: 'band', analyze: (pattern) => analyzeBand(pattern)}, 'band');
 }
 
 export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): DirectAnalysis {

@@ -6,15 +6,16 @@
 import {SingularMatrixError, StiffgradError} from '../errors.js';
 import {loadDense} from './dense-lu.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
+import {withRecipe} from './recipe.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite, ZERO_PIVOT} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
 
 /** Dense Cholesky; refuses a matrix that is not positive definite, naming the row where that shows. */
 export function cholesky(): LinearSolver {
-  return {
+  return withRecipe({
     name: 'cholesky',
     analyze: (pattern) => new DirectAnalysis('dense', pattern.n, choleskyNonzeros(pattern.n), choleskyWork(pattern.n), () => new CholeskyFactor(pattern)),
-  };
+  }, 'cholesky');
 }
 
 /**

@@ -6,15 +6,16 @@
  * are updated four pivots at a time, which reads and writes the trailing matrix a quarter as often.
  */
 import {DirectAnalysis, GeneralFactor} from './direct.js';
+import {withRecipe} from './recipe.js';
 import {ZERO_PIVOT} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
 
 /** Dense LU with scaled partial pivoting, for any square matrix. */
 export function lu(): LinearSolver {
-  return {
+  return withRecipe({
     name: 'lu',
     analyze: (pattern) => new DirectAnalysis('dense', pattern.n, pattern.n ** 2, denseLuWork(pattern.n), () => new DenseLuFactor(pattern)),
-  };
+  }, 'lu');
 }
 
 /** Σ_k (n−k−1)(2(n−k−1) + 1) multiplications, additions and divisions. */

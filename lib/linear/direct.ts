@@ -6,6 +6,12 @@ import {ShapeError, StiffgradError} from '../errors.js';
 import {examine, SUSPICIOUS_PIVOT} from './singularity.js';
 import type {Analysis, Factor, Pattern} from './solver.js';
 
+/** See `Analysis.history`. */
+export interface Learned {
+  recall(): unknown;
+  restore(history: unknown): void;
+}
+
 /** An analysis is what was found, and how to make a factor of it; its own factor is made when first used. */
 export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
   private own: F | undefined;
@@ -16,7 +22,16 @@ export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
     readonly nonzeros: number,
     readonly work: number,
     readonly createFactor: () => F,
+    private readonly learned?: Learned,
   ) {}
+
+  get history(): unknown {
+    return this.learned?.recall();
+  }
+
+  set history(history: unknown) {
+    this.learned?.restore(history);
+  }
 
   factor(values: Float64Array): F {
     this.own ??= this.createFactor();

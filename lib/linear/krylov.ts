@@ -7,6 +7,7 @@
  */
 import {OptionError, ShapeError, StiffgradError} from '../errors.js';
 import {CsrOperator, type Operator} from './operator.js';
+import {withRecipe} from './recipe.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
 /**
@@ -225,7 +226,7 @@ export class KrylovFactor implements Factor {
 
 /** A solver from a method; every factor gets a workspace of its own. */
 export function krylovSolver(name: string, method: (n: number) => KrylovMethod, options: KrylovOptions): KrylovSolver {
-  return {
+  return withRecipe({
     name,
     bind(operator) {
       const factor = new KrylovFactor(operator, method(operator.n), options);
@@ -233,7 +234,7 @@ export function krylovSolver(name: string, method: (n: number) => KrylovMethod, 
       return factor;
     },
     analyze: (pattern) => new KrylovAnalysis(pattern, name, () => new KrylovFactor(new CsrOperator(pattern), method(pattern.n), options)),
-  };
+  }, name, options);
 }
 
 class KrylovAnalysis implements Analysis {

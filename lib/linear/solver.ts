@@ -50,6 +50,12 @@ export interface Analysis {
   factor(values: Float64Array): Factor;
   /** Another factor, independent of all others and still empty: fill it with `refactor`. */
   createFactor(): Factor;
+  /**
+   * What the matrices so far taught that later factors depend on (pivot orders), as plain values that a
+   * message can carry; undefined where that is nothing. Setting it takes up that state, and undefined the
+   * first one: so a run gives the same bits whatever ran before it, and wherever.
+   */
+  history?: unknown;
 }
 
 export interface Factor {

@@ -16,6 +16,7 @@ import {pairedOrdering} from './kkt-ordering.js';
 import type {OrderingName} from './ordering.js';
 import {structurallySymmetric} from './pattern.js';
 import {backwardError} from './refinement.js';
+import {withRecipe} from './recipe.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
 import {EPSILON, type LinearSolver, type Pattern} from './solver.js';
 import {sparseLu} from './sparse-lu.js';
@@ -48,7 +49,7 @@ const ACCEPTABLE = 1e-10;
  * after a scaling of its rows (symmetrized.ts), and refused without.
  */
 export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
-  return {name: 'sparse-ldlt', analyze: (pattern) => analyzeChecked(pattern, options)};
+  return withRecipe({name: 'sparse-ldlt', analyze: (pattern) => analyzeChecked(pattern, options)}, 'sparseLdlt', options);
 }
 
 function analyzeChecked(pattern: Pattern, options: LdltOptions): DirectAnalysis {

@@ -7,13 +7,14 @@
  * that comes again, in a checkpointed sweep or in the next run, takes the plan it had and gives the same
  * bits, whatever came between.
  */
-import {DirectAnalysis, GeneralFactor} from './direct.js';
+import {DirectAnalysis, GeneralFactor, type Learned} from './direct.js';
 import {eliminate} from './elimination.js';
 import {symmetricGraph, type Graph} from './graph.js';
 import {pairedOrdering} from './kkt-ordering.js';
 import {follow, plan, planSolve, planSolveTransposed, type LuNumbers, type LuPlan} from './lu-plan.js';
 import {ordering} from './ordering.js';
 import {structuralSymmetry, transpose, type Transpose} from './pattern.js';
+import {withRecipe} from './recipe.js';
 import {rowScales} from './row-scales.js';
 import {throwIfNotFinite} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
@@ -37,13 +38,13 @@ const KEEP_THRESHOLD = 1e-3;
 const MAX_PLANS = 4;
 
 export function sparseLu(options: SparseLuOptions = {}): LinearSolver {
-  return {name: 'sparse-lu', analyze: (pattern) => analyzeLu(pattern, options)};
+  return withRecipe({name: 'sparse-lu', analyze: (pattern) => analyzeLu(pattern, options)}, 'sparseLu', options);
 }
 
 export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): DirectAnalysis<SparseLuFactor> {
   const {order, nonzeros, work} = columnOrder(pattern, options.ordering);
   const symbolic = new Symbolic(pattern, order);
-  return new DirectAnalysis('sparse', pattern.n, nonzeros, work, () => new SparseLuFactor(pattern, symbolic));
+  return new DirectAnalysis('sparse', pattern.n, nonzeros, work, () => new SparseLuFactor(pattern, symbolic), symbolic);
 }
 
 /** The column order, and the factor it would have if all pivots were on the diagonal. */
@@ -79,8 +80,8 @@ function columnGraph(pattern: Pattern): Graph {
   return {n, pointers, adjacent: Int32Array.from(adjacent)};
 }
 
-/** Shared by the factors of an analysis: order, plans and scratch. */
-class Symbolic {
+/** Shared by the factors of an analysis: order, plans and scratch. The plans are what its history holds. */
+class Symbolic implements Learned {
   readonly columns: Transpose;
   readonly plans: LuPlan[] = [];
   readonly scale: Float64Array;
@@ -98,6 +99,14 @@ class Symbolic {
     this.placed = new Float64Array(pattern.n);
     this.work = new Float64Array(pattern.n);
     this.solution = new Float64Array(pattern.n);
+  }
+
+  recall(): readonly LuPlan[] | undefined {
+    return this.plans.length === 0 ? undefined : [...this.plans];
+  }
+
+  restore(history: unknown): void {
+    this.plans.splice(0, this.plans.length, ...((history ?? []) as readonly LuPlan[]));
   }
 }
 

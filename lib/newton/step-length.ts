@@ -3,6 +3,7 @@
  * function of both damped ones is g = ½‖F‖₂², whose slope along −Δ is −‖F‖₂² for an exact correction.
  */
 import {OptionError} from '../errors.js';
+import {withRecipe} from '../linear/recipe.js';
 
 /** ½‖F‖² at z − sΔ, Infinity where it is not finite; leaves z and the residual there. */
 export type Trial = (s: number) => number;
@@ -21,13 +22,13 @@ export interface StepLength {
 
 /** The whole correction. */
 export function full(): StepLength {
-  return {
+  return withRecipe({
     name: 'full',
     choose(trial) {
       trial(1);
       return 1;
     },
-  };
+  }, 'full');
 }
 
 /**
@@ -38,7 +39,7 @@ export function full(): StepLength {
 export function subSteps(fraction: number): StepLength {
   if (!(fraction > 0 && fraction < 1)) throw new OptionError('bad-newton', `subSteps(fraction): fraction must lie between 0 and 1, not ${fraction}.`);
   const most = Math.ceil(1 / fraction);
-  return {
+  return withRecipe({
     name: 'subSteps',
     choose(trial, start) {
       let best = start;
@@ -55,7 +56,7 @@ export function subSteps(fraction: number): StepLength {
       }
       return s;
     },
-  };
+  }, 'subSteps', {fraction});
 }
 
 export interface BacktrackingOptions {
@@ -72,7 +73,7 @@ export interface BacktrackingOptions {
 export function backtracking({decrease = 1e-4, longest = 100}: BacktrackingOptions = {}): StepLength {
   if (!(decrease > 0 && decrease < 0.5)) throw new OptionError('bad-newton', `backtracking: decrease must lie between 0 and 0.5, not ${decrease}.`);
   if (!(longest > 0)) throw new OptionError('bad-newton', `backtracking: longest must be positive, not ${longest}.`);
-  return {
+  return withRecipe({
     name: 'backtracking',
     choose(trial, start, size, scale, smallest) {
       const slope = -2 * start;
@@ -96,7 +97,7 @@ export function backtracking({decrease = 1e-4, longest = 100}: BacktrackingOptio
         s = Number.isNaN(next) ? 0.5 * s : Math.min(Math.max(next, 0.1 * s), 0.5 * s);
       }
     },
-  };
+  }, 'backtracking', {decrease, longest});
 }
 
 /** Minimum of the parabola through g(0), g'(0), g(s). */

@@ -1,12 +1,12 @@
 /** The steps of a run from last to first: read from its record, or taken again from the states it kept. */
 import type {Backwards} from '../adjoint/backward.js';
 import {revolve} from '../adjoint/schedule.js';
-import type {Prepared} from './prepare.js';
+import type {Runnable} from './runnable.js';
 import type {Keep, Run} from './run.js';
 import {newRecord} from './run.js';
 import {Stepper} from './stepper.js';
 
-export function backwards(prepared: Prepared, {kept, completed}: Run): Backwards {
+export function backwards(prepared: Runnable, {kept, completed}: Run): Backwards {
   if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
   if ('states' in kept) return visit => takeAgain(prepared, kept, completed, visit);
   return visit => {
@@ -15,7 +15,7 @@ export function backwards(prepared: Prepared, {kept, completed}: Run): Backwards
   };
 }
 
-function takeAgain(prepared: Prepared, {states: first, room}: Extract<Keep, {states: unknown}>, completed: number, visit: Parameters<Backwards>[0]): number {
+function takeAgain(prepared: Runnable, {states: first, room}: Extract<Keep, {states: unknown}>, completed: number, visit: Parameters<Backwards>[0]): number {
   const {grid, saved, adjoint} = prepared.options;
   // A run cut short left states where the whole schedule wanted them; only its start is of use to the shorter one.
   const states = new Map(completed === grid.steps ? first : [...first].filter(([n]) => n === 0));

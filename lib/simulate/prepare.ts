@@ -1,33 +1,31 @@
 /** From what the user wrote to what runs: state read and checked, system traced, step compiled. */
 import * as tf from '@tensorflow/tfjs';
 import {checkUnrollable} from '../adjoint/unrolled.js';
-import type {Engine} from '../engine/engine.js';
 import {chooseEngine} from '../engine/index.js';
-import {InconsistentStateError, OptionError, ShapeError, SingularMatrixError} from '../errors.js';
+import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
-import {densePattern, lu} from '../linear/index.js';
 import {compileStep} from '../step/compiled.js';
-import type {StepContext} from '../step/context.js';
-import {loadStart} from '../step/context.js';
 import type {System, TracedStep} from '../step/trace-step.js';
 import {stateBlocks, traceStep} from '../step/trace-step.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
-import {firstNotFinite, indexText, readNumeric} from '../system/numeric.js';
+import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
+import {firstNotFinite, indexText} from '../system/places.js';
 import {isTracing} from '../trace/trace.js';
 import type {RunOptions, SimulateOptions} from './options.js';
 import {readOptions} from './options.js';
+import type {Runnable} from './runnable.js';
 
 export type Initial =
   | {readonly q: Numeric; readonly v: Numeric; readonly t?: number}
   | {readonly y: Numeric; readonly t?: number};
 
-export interface Prepared extends StepContext {
+/** A run with all that its results are shown by. */
+export interface Prepared extends Runnable {
   readonly system: System;
   readonly options: RunOptions;
-  readonly engine: Engine;
   readonly shape: Shape;
   /** The user's blocks, in order: q and v, or y. */
   readonly initial: readonly NumericValue[];
@@ -55,7 +53,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   compiled.compileTime = 0;
   return {
     system, options: read, engine, traced, compiled, shape, initial: values, leaves, parameterValues: readParameters(traced, leaves), given: flatten(values),
-    t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
+    coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
   };
 }
 
@@ -152,48 +150,3 @@ function requireFinite(name: string, {values, shape}: Pick<NumericValue, 'values
   const at = firstNotFinite(values);
   if (at >= 0) throw new InconsistentStateError('not-finite', `${name}${indexText(shape, at)} is ${values[at]}: every number must be finite.`, {name, index: at});
 }
-
-/**
- * x at the start: the user's blocks and what the scheme carries. The mass is checked on the way.
- * @throws SingularMatrixError 'singular-mass'; InconsistentStateError where the start is not finite
- */
-export function startState(prepared: Prepared): Float64Array {
-  const {traced} = prepared;
-  const {start} = prepared.compiled;
-  loadStart(start, prepared);
-  start.run('start');
-  checkMass(prepared, start.find('mass'));
-  const x = start.buffer('x').slice();
-  const at = firstNotFinite(x);
-  if (at >= 0) {
-    throw new InconsistentStateError('not-finite', `${traced.state.rowName(at)} of the initial state is ${x[at]}: a force or the mass is not finite there.`, {row: at});
-  }
-  return x;
-}
-
-function checkMass({traced, initial}: Prepared, mass: Float64Array | undefined): void {
-  const node = traced.start.mass;
-  if (mass === undefined || node === undefined) return;
-  const n = initial[0].values.length;
-  const bad = mass.findIndex(value => !Number.isFinite(value));
-  if (bad >= 0) throw new InconsistentStateError('not-finite', `The mass is not finite at ${indexText(node.shape, bad) || 'its one value'}: ${mass[bad]}.`, {index: bad});
-  if (mass.length === n * n && mass.length > 1 && node.shape.length === 2 && node.shape[0] === n) {
-    checkMassMatrix(mass, n);
-    return;
-  }
-  const at = mass.findIndex(value => !(value > 0));
-  if (at >= 0) {
-    throw new SingularMatrixError('singular-mass', `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out.`, {rows: [at]});
-  }
-}
-
-function checkMassMatrix(mass: Float64Array, n: number): void {
-  try {
-    lu().analyze(densePattern(n)).factor(mass.slice());
-  } catch (error) {
-    if (!(error instanceof SingularMatrixError)) throw error;
-    const rows = error.data.rows as number[];
-    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.join(', ')} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
-  }
-}
-

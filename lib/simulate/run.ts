@@ -6,8 +6,8 @@
 import {StepRecord} from '../adjoint/record.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
-import type {Prepared} from './prepare.js';
-import {startState} from './prepare.js';
+import type {Runnable} from './runnable.js';
+import {startState} from './start-state.js';
 import type {Counters, Status} from './stepper.js';
 import {Stepper} from './stepper.js';
 
@@ -33,13 +33,15 @@ export interface Run {
   readonly completed: number;
   /** There where a gradient was asked for. */
   readonly kept?: Keep;
+  /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
+  readonly history?: unknown;
 }
 
 /** Progress is told at most this often, in milliseconds: faster is not seen, and costs. */
 const progressInterval = 100;
 
 /** @param forGradient 'steps': keep every step whatever it takes; 'budget': within the adjoint's memory */
-export function run(prepared: Prepared, forGradient?: 'steps' | 'budget'): Run {
+export function run(prepared: Runnable, forGradient?: 'steps' | 'budget'): Run {
   const {compiled} = prepared;
   compiled.busy = true;
   try {
@@ -51,12 +53,12 @@ export function run(prepared: Prepared, forGradient?: 'steps' | 'budget'): Run {
 
 const bytesPerNumber = 8;
 
-export function newRecord({traced, compiled}: Prepared, expected: number): StepRecord {
+export function newRecord({traced, compiled}: Runnable, expected: number): StepRecord {
   return new StepRecord(traced.state.size, compiled.jacobian === undefined ? 0 : traced.unknown.size, expected);
 }
 
 /** Everything where it fits; else as many states as do, two at least. */
-function keepWithin(prepared: Prepared, memory: number): Keep {
+function keepWithin(prepared: Runnable, memory: number): Keep {
   const {options, traced} = prepared;
   const {steps} = options.grid;
   const everyStep = steps * (2 + traced.state.size + traced.unknown.size) * bytesPerNumber;
@@ -65,10 +67,11 @@ function keepWithin(prepared: Prepared, memory: number): Keep {
   return {states: new Map(), room};
 }
 
-function loop(prepared: Prepared, kept: Keep | undefined): Run {
+function loop(prepared: Runnable, kept: Keep | undefined): Run {
   const begin = performance.now();
-  const {options, traced} = prepared;
+  const {options, traced, compiled} = prepared;
   const {grid, saved, adjoint, onProgress} = options;
+  compiled.recall(undefined);
   const size = traced.state.size;
   const states = new Float64Array(saved.length * size);
   const stepper = new Stepper(prepared, startState(prepared), adjoint.kind === 'unrolled', kept !== undefined && 'states' in kept);
@@ -101,5 +104,6 @@ function loop(prepared: Prepared, kept: Keep | undefined): Run {
     states: count === saved.length ? states : states.slice(0, count * size),
     times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
     status, error: stepper.error, counters: stepper.counters, milliseconds: performance.now() - begin, completed: n, kept,
+    history: compiled.currentAnalysis?.history,
   };
 }

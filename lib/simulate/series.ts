@@ -9,7 +9,7 @@ import {sweepForward} from '../adjoint/tangent.js';
 import type {Block} from '../step/layout.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
 import {backwards} from './backwards.js';
-import type {Prepared} from './prepare.js';
+import type {Runnable} from './runnable.js';
 import type {Run} from './run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
@@ -20,7 +20,7 @@ export interface Series {
   readonly width: number;
 }
 
-export function seriesOf({traced}: Prepared): Series {
+export function seriesOf({traced}: Runnable): Series {
   const {state, observed} = traced;
   const blocks = shown.flatMap(name => state.block(name) ?? []);
   if (observed === undefined) return {blocks, width: state.size};
@@ -41,7 +41,7 @@ export function setColumn(matrix: Float64Array, width: number, {offset, size}: P
 }
 
 /** The columns of the state beside those of the observations. */
-function beside(prepared: Prepared, states: Float64Array, observed: Float64Array): Float64Array {
+function beside(prepared: Runnable, states: Float64Array, observed: Float64Array): Float64Array {
   const {width} = seriesOf(prepared);
   const {size} = prepared.traced.state;
   const matrix = new Float64Array((states.length / size) * width);
@@ -50,13 +50,14 @@ function beside(prepared: Prepared, states: Float64Array, observed: Float64Array
   return matrix;
 }
 
-export function seriesValues(prepared: Prepared, run: Run): Float64Array {
+export function seriesValues(prepared: Runnable, run: Run): Float64Array {
   return prepared.traced.observed === undefined ? run.states : beside(prepared, run.states, observedValues(prepared, run));
 }
 
 /** The gradient for a cotangent of the whole matrix. */
-export function pullSeries(prepared: Prepared, run: Run, bars: Float64Array): Gradient {
-  const {traced, options} = prepared;
+export function pullSeries(prepared: Runnable, run: Run, bars: Float64Array): Gradient {
+  const {traced, options, compiled} = prepared;
+  compiled.recall(run.history);
   const steps = backwards(prepared, run);
   if (traced.observed === undefined) return sweepBack(prepared, options.adjoint, steps, bars);
   const {width} = seriesOf(prepared);
@@ -68,10 +69,11 @@ export function pullSeries(prepared: Prepared, run: Run, bars: Float64Array): Gr
 }
 
 /** Tangents of the matrix, one for each direction. */
-export function pushSeries(prepared: Prepared, run: Run, directions: Directions): Float64Array[] {
+export function pushSeries(prepared: Runnable, run: Run, directions: Directions): Float64Array[] {
   const {kept, times} = run;
   if (kept === undefined || !('record' in kept)) throw new Error('a run for a tangent keeps its steps');
-  const {traced} = prepared;
+  const {traced, compiled} = prepared;
+  compiled.recall(run.history);
   const {count, parameters} = directions;
   const swept = sweepForward(prepared, kept.record, directions, times.length);
   const length = times.length * traced.state.size;

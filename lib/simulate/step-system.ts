@@ -5,7 +5,7 @@ import type {NonlinearSystem} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
 import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
-import type {Prepared} from './prepare.js';
+import type {Runnable} from './runnable.js';
 
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
@@ -23,7 +23,7 @@ export class StepSystem implements NonlinearSystem {
   private readonly products?: () => Factor;
   private matrixAtHand = true;
 
-  constructor(prepared: Prepared) {
+  constructor(prepared: Runnable) {
     const {compiled, traced, engine, options} = prepared;
     const {jacobian} = compiled;
     if (jacobian === undefined) throw new Error('an explicit scheme has no equations to solve');
@@ -69,7 +69,7 @@ export class StepSystem implements NonlinearSystem {
   }
 
   /** The Krylov factor at the present point, bound when it is first asked for: its diagonal may be refused. */
-  private bindProducts(solver: MatrixFreeSolver, prepared: Prepared): () => Factor {
+  private bindProducts(solver: MatrixFreeSolver, prepared: Runnable): () => Factor {
     const {products} = prepared.compiled;
     loadParameters(products, prepared);
     const direction = products.find('direction');

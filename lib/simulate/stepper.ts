@@ -9,7 +9,7 @@ import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
 import {NewtonIteration} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
 import {failedStep} from './failure.js';
-import type {Prepared} from './prepare.js';
+import type {Runnable} from './runnable.js';
 import {StepSystem} from './step-system.js';
 
 export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
@@ -48,7 +48,7 @@ export class Stepper {
    * @param iterations record Newton's iterations too
    * @param repeatable no step depends on those before it but through the state: what is taken again comes out the same to the bit
    */
-  constructor(private readonly prepared: Prepared, readonly state: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean) {
+  constructor(private readonly prepared: Runnable, readonly state: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean) {
     const {compiled, options} = prepared;
     this.forward = compiled.forward;
     loadParameters(this.forward, prepared);

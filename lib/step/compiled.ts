@@ -34,6 +34,17 @@ export class CompiledStep {
   /** The analysis last used: what the statistics show. */
   currentAnalysis: Analysis | undefined;
 
+  private history: unknown;
+
+  /**
+   * Every run starts with analyses that know no matrix (undefined), and its way back with those it left:
+   * what it gives then depends on nothing that ran before.
+   */
+  recall(history: unknown): void {
+    this.history = history;
+    for (const analysis of this.analyses.values()) if ('history' in analysis) analysis.history = history;
+  }
+
   /** The solver's symbolic work for this step's Jacobian, done once. */
   analysis(solver: LinearSolver, key: string): Analysis {
     const known = this.analyses.get(key);
@@ -41,6 +52,7 @@ export class CompiledStep {
     const {jacobian} = this;
     if (jacobian === undefined) throw new Error('an explicit scheme has no linear system');
     const analysis = this.timed(() => solver.analyze(jacobian.pattern));
+    if (this.history !== undefined && 'history' in analysis) analysis.history = this.history;
     this.analyses.set(key, analysis);
     return (this.currentAnalysis = analysis);
   }

@@ -1,10 +1,7 @@
 /** Named blocks in one flat vector: how a state or an unknown lies in memory, and what its rows are called. */
-import * as tf from '@tensorflow/tfjs';
-import {ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
-import type {Blocks} from '../system/equations.js';
-import {indexText} from '../system/numeric.js';
+import {indexText} from '../system/places.js';
 
 export interface Block {
   readonly name: string;
@@ -35,28 +32,5 @@ export class Layout {
   rowName(row: number): string {
     const block = this.blocks.find(({offset, size}) => row >= offset && row < offset + size);
     return block === undefined ? `row ${row}` : `${block.name}${indexText(block.shape, row - block.offset)}`;
-  }
-
-  /** The blocks of a flat tensor, in a trace. */
-  split(flat: tf.Tensor): Blocks {
-    return Object.fromEntries(this.blocks.map(({name, shape, offset, size}) => [
-      name, tf.reshape(size === this.size ? flat : tf.slice(flat, [offset], [size]), [...shape]),
-    ]));
-  }
-
-  /**
-   * One flat tensor from blocks, in a trace.
-   * @throws ShapeError where a block is missing or has another shape; `what` names the function that made them
-   */
-  join(blocks: Blocks, what: string): tf.Tensor {
-    const parts = this.blocks.map(({name, shape, size}) => {
-      const part = blocks[name] as tf.Tensor | undefined;
-      if (!(part instanceof tf.Tensor) || part.size !== size) {
-        const got = part instanceof tf.Tensor ? `shape [${part.shape.join(', ')}]` : 'nothing';
-        throw new ShapeError('block-shape', `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${got}.`, {term: what, block: name});
-      }
-      return tf.reshape(part, [size]);
-    });
-    return parts.length === 1 ? parts[0] : parts.length === 0 ? tf.tensor1d([]) : tf.concat(parts);
   }
 }

@@ -18,6 +18,7 @@ import type {Leaf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import type {Trace, TraceInput} from '../trace/trace.js';
 import {trace, within} from '../trace/trace.js';
+import {joinBlocks, splitBlocks} from './blocks.js';
 import {Layout} from './layout.js';
 
 export type System = MechanicalSystem | OdeSystem;
@@ -171,9 +172,9 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
   const traced = trace(tensors => {
     const params = list.tree(tensors);
     const equations = equationsOf(system, params);
-    const at: StepPoint = {...equations, x: state.split(tensors.x), t: tensors.t, h: tensors.h};
-    const blocks = unknown.split(tensors.z);
-    const update = state.join(formulation.update(blocks, at), `${scheme.name}: update`);
+    const at: StepPoint = {...equations, x: splitBlocks(state, tensors.x), t: tensors.t, h: tensors.h};
+    const blocks = splitBlocks(unknown, tensors.z);
+    const update = joinBlocks(state, formulation.update(blocks, at), `${scheme.name}: update`);
     const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
     if (observed !== undefined) observedShape = observed.shape;
     const {residual} = formulation;
@@ -181,14 +182,14 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
     const guess: Guess = formulation.guess?.(at) ?? {z: defaultGuess(unknown, at.x)};
     linearized = guess.linearized === true;
     hasDefect = guess.defect !== undefined;
-    const broken: StepPoint = hasDefect ? {...at, defect: defectLayout.split(tensors.defect)} : at;
-    const rows = (point: StepPoint): tf.Tensor => unknown.join(residual(blocks, point), `${scheme.name}: residual`);
+    const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
+    const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${scheme.name}: residual`);
     return withoutUndefined({
       update,
       observed,
       residual: rows(at),
-      guess: unknown.join(guess.z, `${scheme.name}: guess`),
-      defect: guess.defect === undefined ? undefined : defectLayout.join(guess.defect, `${scheme.name}: defect`),
+      guess: joinBlocks(unknown, guess.z, `${scheme.name}: guess`),
+      defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${scheme.name}: defect`),
       broken: hasDefect ? rows(broken) : undefined,
       frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
     });
@@ -239,7 +240,7 @@ function traceStart(system: System, formulation: Formulation, own: Layout, list:
   let carried: {name: string; shape: Shape}[] = [];
   const traced = trace(tensors => {
     const equations = equationsOf(system, list.tree(tensors));
-    const x = own.split(tensors.given);
+    const x = splitBlocks(own, tensors.given);
     const at: StepPoint = {...equations, x, t: tensors.t, h: tensors.h};
     const carry = formulation.carry?.(at) ?? {};
     const taken = Object.keys(carry).find(name => own.block(name) !== undefined);
@@ -247,7 +248,7 @@ function traceStart(system: System, formulation: Formulation, own: Layout, list:
     carried = Object.entries(carry).map(([name, tensor]) => ({name, shape: tensor.shape}));
     const whole = new Layout([...own.blocks, ...carried]);
     return withoutUndefined({
-      x: whole.join({...x, ...carry}, 'carry'),
+      x: joinBlocks(whole, {...x, ...carry}, 'carry'),
       mass: system.kind === 'mechanics' ? equations.massAt(x.q) : undefined,
     });
   }, [{name: 'given', shape: given.shape}, {name: 't', shape: []}, {name: 'h', shape: []}, ...list.traceInputs()]);

@@ -1,0 +1,28 @@
+/** Newton's options as plain values that a message carries to another thread, and back. */
+import {fromRecipe} from '../linear/from-recipe.js';
+import type {Recipe} from '../linear/recipe.js';
+import {recipeOf} from '../linear/recipe.js';
+import type {Newton} from './options.js';
+import type {BacktrackingOptions, StepLength} from './step-length.js';
+import {backtracking, full, subSteps} from './step-length.js';
+
+export type PlainNewton = Omit<Newton, 'step' | 'linear'> & {readonly step: Recipe; readonly linear: Recipe};
+
+/** undefined where a step length or a linear solver is the user's own, or holds a function. */
+export function plainNewton({step, linear, ...rest}: Newton): PlainNewton | undefined {
+  const [stepRecipe, linearRecipe] = [recipeOf(step), recipeOf(linear)];
+  return stepRecipe === undefined || linearRecipe === undefined ? undefined : {...rest, step: stepRecipe, linear: linearRecipe};
+}
+
+export function newtonFromPlain({step, linear, ...rest}: PlainNewton): Newton {
+  return {...rest, step: stepLength(step), linear: fromRecipe(linear)};
+}
+
+function stepLength({make, options = {}}: Recipe): StepLength {
+  switch (make) {
+    case 'full': return full();
+    case 'subSteps': return subSteps(options.fraction as number);
+    case 'backtracking': return backtracking(options);
+    default: throw new Error(`no step length is made by ${make}`);
+  }
+}

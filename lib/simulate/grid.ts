@@ -1,0 +1,80 @@
+/** When a run steps and what it saves: its grid of times, and the steps of it that are kept. */
+import {OptionError} from '../errors.js';
+import {shown} from '../given.js';
+
+export type SaveAt = 'all' | 'end' | {readonly every: number} | readonly number[];
+
+export interface Progress {
+  readonly t: number;
+  readonly step: number;
+  readonly steps: number;
+}
+
+/** The times of a run: t0 + n·dt, the last one exactly t1 where that was given. */
+export interface Grid {
+  /** What it was made of, with t0: plain values. */
+  readonly asked: GridOptions;
+  readonly t0: number;
+  readonly dt: number;
+  readonly steps: number;
+  /** time(0) … time(steps) */
+  time(n: number): number;
+  /** Of the step from time(n): dt itself, not a difference of times, which rounds it where t ≫ dt. */
+  length(n: number): number;
+}
+
+/** How a grid is asked for: `steps` or `t1`. */
+export interface GridOptions {
+  readonly dt: number;
+  readonly steps?: number;
+  readonly t1?: number;
+}
+
+/** A grid time is met within this share of a step: rounding of t0 + n·dt over 10⁶ steps stays below it. */
+const gridSlack = 1e-6;
+
+/** The rounding of a difference of two times, as a share of the larger: a half for each time, product and sum. */
+const timeRounding = 4 * Number.EPSILON;
+
+/** @throws OptionError 'bad-time' */
+export function readGrid({dt, steps, t1}: GridOptions, t0: number): Grid {
+  if (!(dt > 0) || !Number.isFinite(dt)) throw new OptionError('bad-time', `dt must be a positive number, not ${shown(dt)}.`, {dt});
+  if (!Number.isFinite(t0)) throw new OptionError('bad-time', `The initial time must be finite, not ${t0}.`, {t: t0});
+  if ((steps === undefined) === (t1 === undefined)) throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
+  if (steps !== undefined) {
+    if (!Number.isInteger(steps) || steps < 0) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
+    return {asked: {dt, steps}, t0, dt, steps, time: n => t0 + n * dt, length: () => dt};
+  }
+  const end = t1 as number;
+  if (!(end >= t0) || !Number.isFinite(end)) throw new OptionError('bad-time', `t1 = ${shown(end)} lies before the start t = ${t0}, or is not finite.`, {t1: end, t: t0});
+  const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
+  const left = end - (t0 + (count - 1) * dt);
+  const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
+  return {asked: {dt, t1}, t0, dt, steps: count, time: n => (n === count ? end : t0 + n * dt), length: n => (n === count - 1 && !whole ? left : dt)};
+}
+
+/** @throws OptionError 'bad-save' */
+export function savedSteps(saveAt: SaveAt, grid: Grid): Int32Array {
+  const {steps} = grid;
+  if (saveAt === 'all') return Int32Array.from({length: steps + 1}, (_, n) => n);
+  if (saveAt === 'end') return steps === 0 ? Int32Array.of(0) : Int32Array.of(0, steps);
+  if (Array.isArray(saveAt)) return savedTimes(saveAt, grid);
+  if (typeof saveAt !== 'object' || !('every' in saveAt)) throw new OptionError('bad-save', `saveAt must be 'all', 'end', {every: n} or a list of times, not ${shown(saveAt)}.`);
+  const {every} = saveAt as {readonly every: number};
+  if (!Number.isInteger(every) || every < 1) throw new OptionError('bad-save', `saveAt: {every} must be a whole number of at least 1, not ${shown(every)}.`, {every});
+  return Int32Array.from({length: Math.floor(steps / every) + 1}, (_, k) => k * every);
+}
+
+function savedTimes(times: readonly number[], grid: Grid): Int32Array {
+  const saved = new Int32Array(times.length);
+  times.forEach((time, i) => {
+    const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
+    const nearest = [n, grid.steps].find(candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt);
+    if (nearest === undefined) {
+      throw new OptionError('bad-save', `saveAt: ${time} is not a time of the grid ${grid.t0} + n·${grid.dt} up to ${Number(grid.time(grid.steps).toPrecision(12))}. Choose dt so that it is.`, {index: i, time});
+    }
+    if (i > 0 && !(nearest > saved[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${time} after ${times[i - 1]}.`, {index: i});
+    saved[i] = nearest;
+  });
+  return saved;
+}

@@ -1,0 +1,25 @@
+/**
+ * A run as far as the arithmetic knows it: a compiled step, numbers, and options that are plain values.
+ * Nothing here is a tensor, so a worker thread runs it without tfjs (workers/).
+ */
+import type {Adjoint} from '../adjoint/index.js';
+import type {Engine} from '../engine/engine.js';
+import type {Newton} from '../newton/index.js';
+import type {StepContext} from '../step/context.js';
+import type {Grid, Progress} from './grid.js';
+
+export interface Arithmetic {
+  readonly grid: Grid;
+  /** Step numbers that are saved, ascending; 0 is the start. */
+  readonly saved: Int32Array;
+  readonly newton: Newton;
+  readonly adjoint: Adjoint;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export interface Runnable extends StepContext {
+  readonly options: Arithmetic;
+  readonly engine: Engine;
+  /** Numbers in q, or in y. */
+  readonly coordinates: number;
+}

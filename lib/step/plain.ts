@@ -1,0 +1,69 @@
+/** A traced step as plain values that a message carries to another thread: its graph, and what its rows are called. */
+import type {Node, Shape} from '../graph/node.js';
+import type {PlainNodes} from '../graph/plain.js';
+import {nodesFromPlain, plainNodes} from '../graph/plain.js';
+import {Layout} from './layout.js';
+import type {TracedStep} from './trace-step.js';
+
+/** The functions of a step: equal for all steps of one structure, however their blocks are named and shaped. */
+export interface PlainStep {
+  readonly graph: PlainNodes;
+  /** What each root of the graph is. */
+  readonly names: readonly string[];
+  readonly linearized?: boolean;
+}
+
+export interface StepNames {
+  readonly name: string;
+  readonly order: number;
+  readonly state: readonly {readonly name: string; readonly shape: Shape}[];
+  readonly unknown: readonly {readonly name: string; readonly shape: Shape}[];
+  readonly observed?: Shape;
+}
+
+export function plainStep({x, z, t, h, parameters, update, residual, guess, start, observed}: TracedStep): PlainStep {
+  const all: Record<string, Node | undefined> = {
+    x, z, t, h, update, residual, guess: guess?.z, frozen: guess?.frozen,
+    defect: guess?.defect?.input, defectValue: guess?.defect?.value, defectResidual: guess?.defect?.residual,
+    given: start.given, startTime: start.t, start: start.x, mass: start.mass, observed: observed?.node,
+  };
+  parameters.forEach(({node}, i) => (all[`p.${i}`] = node));
+  const present = Object.entries(all).filter((entry): entry is [string, Node] => entry[1] !== undefined);
+  return {graph: plainNodes(present.map(([, node]) => node)), names: present.map(([name]) => name), linearized: guess?.linearized};
+}
+
+export function stepNames({name, order, state, unknown, observed}: TracedStep): StepNames {
+  const parts = ({blocks}: Layout): StepNames['state'] => blocks.map(block => ({name: block.name, shape: block.shape}));
+  return {name, order, state: parts(state), unknown: parts(unknown), observed: observed?.shape};
+}
+
+/** The functions, for layouts of any names. */
+export type StepGraph = Omit<TracedStep, 'name' | 'order' | 'state' | 'unknown' | 'observed'> & {readonly observed?: Node};
+
+export function stepFromPlain({graph, names, linearized = false}: PlainStep): StepGraph {
+  const roots = nodesFromPlain(graph);
+  const nodes = new Map(names.map((name, i) => [name, roots[i]]));
+  const need = (name: string): Node => {
+    const node = nodes.get(name);
+    if (node === undefined) throw new Error(`a step without ${name}`);
+    return node;
+  };
+  const input = (name: string): Node<'input'> => need(name) as Node<'input'>;
+  const parameters: {node: Node<'input'>}[] = [];
+  while (nodes.has(`p.${parameters.length}`)) parameters.push({node: input(`p.${parameters.length}`)});
+  return {
+    x: input('x'), z: input('z'), t: input('t'), h: input('h'), parameters, update: need('update'), residual: nodes.get('residual'), observed: nodes.get('observed'),
+    start: {given: input('given'), t: input('startTime'), x: need('start'), mass: nodes.get('mass')},
+    guess: !nodes.has('guess') ? undefined : {
+      z: need('guess'), linearized, frozen: nodes.get('frozen'),
+      defect: nodes.has('defect') ? {value: need('defectValue'), input: input('defect'), residual: need('defectResidual')} : undefined,
+    },
+  };
+}
+
+export function nameStep(graph: StepGraph, {name, order, state, unknown, observed}: StepNames): TracedStep {
+  return {
+    ...graph, name, order, state: new Layout(state), unknown: new Layout(unknown),
+    observed: graph.observed === undefined || observed === undefined ? undefined : {node: graph.observed, shape: observed},
+  };
+}
