@@ -3,7 +3,7 @@ import {fromRecipe} from '../linear/from-recipe.js';
 import type {Recipe} from '../linear/recipe.js';
 import {recipeOf} from '../linear/recipe.js';
 import type {Newton} from './options.js';
-import type {BacktrackingOptions, StepLength} from './step-length.js';
+import type {StepLength} from './step-length.js';
 import {backtracking, full, subSteps} from './step-length.js';
 
 export type PlainNewton = Omit<Newton, 'step' | 'linear'> & {readonly step: Recipe; readonly linear: Recipe};
