@@ -17,3 +17,12 @@ export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type Go
 export {signal, type Signal, type SignalKind} from './data/signal.js';
 export {readTable, type Table, type TableOptions} from './data/table.js';
 export {uncertainty, type ResidualSeries, type Uncertainty, type UncertaintyOptions, type UnidentifiedDirection} from './identify/uncertainty.js';
+export {readCheckpoint} from './train/checkpoints.js';
+export {modelFiles} from './train/model-files.js';
+export type {Metrics, EpochMetrics, StepMetrics} from './train/metrics.js';
+export type {Examples, LossAt, TrainingProblem, TrainingProgress} from './train/problem.js';
+export type {Random} from './train/random.js';
+export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';
+export {segments, type Segment, type SegmentOptions} from './train/segments.js';
+export {train, type TrainingResult} from './train/train.js';
+export type {TrainingReportDetails} from './train/training-report.js';

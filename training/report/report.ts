@@ -5,7 +5,7 @@
  */
 import { DataError, OptionError } from '../../lib/errors.js';
 import { errorText, fixedText, measuredText, numberText } from './number-text.js';
-import { escapeXml, lineChart, type Series } from './plot.js';
+import { escapeXml, lineChart, type Chart, type Series } from './plot.js';
 import { reportStyle } from './report-style.js';
 import { autocorrelation, goodnessOfFit, histogram } from './residual-statistics.js';
 import { quantityText } from './units.js';
@@ -46,6 +46,8 @@ export interface Report {
   readonly correlation?: { readonly labels: readonly string[]; /** [p, p] row-major */ readonly values: ArrayLike<number> };
   /** Facts for the head of the page: iterations, time, solver's counts. */
   readonly statistics?: readonly { readonly name: string; readonly value: number | string; readonly unit?: string }[];
+  /** Pictures of one's own, below the parameters; each under its title. */
+  readonly charts?: readonly Chart[];
   readonly warnings?: readonly string[];
   readonly notes?: readonly string[];
 }
@@ -63,7 +65,8 @@ export function renderReport(report: Report): string {
     `<header><h1>${escapeXml(title)}</h1>${description === undefined ? '' : `<p class="soft">${escapeXml(description)}</p>`}</header>`,
     warnings(report),
     facts(report),
-    section('Parameters', parameterTable(report)),
+    report.parameters.length === 0 ? '' : section('Parameters', parameterTable(report)),
+    ...(report.charts ?? []).map((chart, i) => ownChart(chart, i)),
     ...fits.map((fit, i) => section(fits.length > 1 ? `Fit: ${fit.name}` : 'Fit', fitFigures(fit, i))),
     fits.length === 0 ? '' : section('Goodness of fit', goodnessTable(fits)),
     history.length < 2 ? '' : section('Convergence', convergence(history)),
@@ -71,7 +74,7 @@ export function renderReport(report: Report): string {
       ? ''
       : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
     list('Notes', report.notes),
-    `<footer>Made by stiffgrad. Intervals hold for a model that is right but for random noise; what the residuals show beside noise is not in them.</footer>`,
+    `<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right but for random noise; what the residuals show beside noise is not in them.'}</footer>`,
     '</main>\n</body>\n</html>\n',
   ]
     .filter((part) => part !== '')
@@ -108,6 +111,10 @@ function section(heading: string, content: string): string {
 function warnings({ warnings: sentences = [] }: Report): string {
   if (sentences.length === 0) return '';
   return `<section class="warnings" role="note">\n<h2>${sentences.length === 1 ? 'A warning' : 'Warnings'}</h2>\n${bullets(sentences)}\n</section>`;
+}
+
+function ownChart(chart: Chart, index: number): string {
+  return section(chart.title, `<figure>${lineChart({ width: WIDTH, height: 280, ...chart, id: `chart${index}`, bare: true })}</figure>`);
 }
 
 function list(heading: string, sentences: readonly string[] = []): string {

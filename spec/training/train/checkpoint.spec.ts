@@ -1,0 +1,147 @@
+/** Checkpoints: resumed runs are the uninterrupted ones to the bit, with every optimizer of tfjs; damaged files are refused. */
+import {mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises';
+import {tmpdir} from 'node:os';
+import path from 'node:path';
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {CheckpointError} from '../../../lib/index.js';
+import type {TrainingProblem, TrainingResult} from '../../../training/index.js';
+import {train} from '../../../training/index.js';
+import {decodeCheckpoint, encodeCheckpoint} from '../../../training/train/checkpoint-file.js';
+
+const optimizers: {readonly [name: string]: () => tf.Optimizer} = {
+  sgd: () => tf.train.sgd(0.05),
+  momentum: () => tf.train.momentum(0.02, 0.9),
+  nesterov: () => tf.train.momentum(0.02, 0.9, true),
+  adagrad: () => tf.train.adagrad(0.1),
+  adadelta: () => tf.train.adadelta(0.5),
+  adam: () => tf.train.adam(0.05),
+  adamax: () => tf.train.adamax(0.05, 0.9, 0.999, 1e-8, 0.01),
+  rmsprop: () => tf.train.rmsprop(0.01, 0.9, 0.5),
+  'rmsprop, centered': () => tf.train.rmsprop(0.01, 0.9, 0.5, 1e-8, true),
+};
+
+class Killed extends Error {}
+
+describe('checkpoints', () => {
+  let place: string;
+  let count = 0;
+  before(async () => {
+    place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-checkpoints-'));
+  });
+  after(() => rm(place, {recursive: true}));
+  const fresh = (): string => path.join(place, `run-${count++}`);
+
+  interface Run {
+    readonly result?: TrainingResult;
+    readonly weights: number[];
+  }
+
+  /** A run of eleven noisy examples in threes, from its beginning or from where it was; broken off after `until` steps. */
+  async function run(directory: string | undefined, optimizer: () => tf.Optimizer, {until = Infinity, ...over}: Partial<TrainingProblem<number>> & {until?: number} = {}): Promise<Run> {
+    const variables = [tf.variable(tf.tensor1d([0.5, -0.2])), tf.variable(tf.scalar(0.1))];
+    const problem: TrainingProblem<number> = {
+      loss: (batch, {random}) => tf.tidy(() => {
+        const x = tf.tensor1d(batch.map(value => value + 0.1 * random.normal()));
+        const [a, b] = [tf.slice(variables[0], 0, 1), tf.slice(variables[0], 1, 1)];
+        return tf.mean(tf.squaredDifference(tf.tanh(tf.add(tf.mul(a, x), b)), tf.mul(variables[1], tf.square(x))));
+      }),
+      variables, optimizer: optimizer(), data: Array.from({length: 11}, (_, i) => Math.sin(i)), batchSize: 3, epochs: 6, seed: 5,
+      validation: {data: [0.3, -0.7]}, earlyStopping: {patience: 5},
+      checkpoint: directory === undefined ? undefined : {directory, every: 1}, resume: directory !== undefined,
+      onProgress: ({step}) => {
+        if (step > until) throw new Killed();
+      },
+      ...over,
+    };
+    const result = await train(problem).catch((error: unknown) => {
+      if (error instanceof Killed) return undefined;
+      throw error;
+    });
+    return {result, weights: variables.flatMap(variable => [...variable.dataSync()])};
+  }
+
+  for (const [name, optimizer] of Object.entries(optimizers)) {
+    it(`${name}: broken off thrice, in the middle of an epoch and at its ends, it comes to the same weights`, async () => {
+      const straight = await run(undefined, optimizer);
+      const directory = fresh();
+      // Four steps an epoch: 6 is in the middle, 12 the last of one, 13 the first of the next.
+      for (const until of [6, 12, 13]) expect((await run(directory, optimizer, {until})).result).to.equal(undefined);
+      const resumed = await run(directory, optimizer);
+      expect(resumed.result?.resumedFrom).to.equal(13);
+      expect(resumed.weights).to.deep.equal(straight.weights);
+      expect(resumed.result?.history).to.deep.equal(straight.result?.history);
+      expect(resumed.result?.best).to.deep.equal(straight.result?.best);
+    });
+  }
+
+  it('of a run that is done give its result again, and more epochs go on from it', async () => {
+    const directory = fresh();
+    const done = await run(directory, optimizers.adam);
+    const again = await run(directory, optimizers.adam);
+    expect(again.weights).to.deep.equal(done.weights);
+    expect(again.result?.steps).to.equal(24);
+    const longer = await run(directory, optimizers.adam, {epochs: 8, earlyStopping: undefined});
+    expect(longer.weights).to.deep.equal((await run(undefined, optimizers.adam, {epochs: 8, earlyStopping: undefined})).weights);
+  });
+
+  it('are kept as many as wanted, and half-written ones are swept away', async () => {
+    const directory = fresh();
+    await run(directory, optimizers.sgd, {until: 8, checkpoint: {directory, every: 2, keep: 3}});
+    expect((await readdir(directory)).sort()).to.deep.equal([4, 6, 8].map(step => `checkpoint-00000000000${step}.sgc`));
+    await writeFile(path.join(directory, 'checkpoint-000000000010.sgc.123.partial'), 'half of on');
+    await run(directory, optimizers.sgd, {checkpoint: {directory, every: 100}});
+    expect(await readdir(directory)).to.have.members(['checkpoint-000000000008.sgc', 'checkpoint-000000000024.sgc']);
+  });
+
+  const failure = async (work: Promise<unknown>): Promise<CheckpointError> => {
+    const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(CheckpointError);
+    return error as CheckpointError;
+  };
+
+  it('that are damaged, at any byte or by any length, are refused by name', async () => {
+    const content = {facts: {step: 3, sum: 0.1 + 0.2}, arrays: [{name: 'w', shape: [3], values: Float32Array.of(1, -0, 1e-40)}, {name: 'order', shape: [2], values: Uint32Array.of(1, 0)}]};
+    const bytes = await encodeCheckpoint(content);
+    expect(await decodeCheckpoint(bytes, 'file')).to.deep.equal(content);
+    expect(Object.is((await decodeCheckpoint(bytes, 'file')).arrays[0].values[1], -0)).to.equal(true);
+    for (let i = 0; i < bytes.length; i++) {
+      const changed = bytes.slice();
+      changed[i] ^= 1 << (i % 8);
+      expect((await failure(decodeCheckpoint(changed, 'some.sgc'))).message).to.include('some.sgc');
+      expect((await failure(decodeCheckpoint(bytes.slice(0, i), 'some.sgc'))).code).to.equal('checkpoint-corrupt');
+    }
+  });
+
+  it('that are damaged on the disk stop a resumption, and their removal lets the one before be used', async () => {
+    const directory = fresh();
+    await run(directory, optimizers.adam, {until: 7});
+    const latest = path.join(directory, 'checkpoint-000000000007.sgc');
+    const bytes = await readFile(latest);
+    bytes[200] ^= 1;
+    await writeFile(latest, bytes);
+    const error = await failure(run(directory, optimizers.adam));
+    expect(error.code).to.equal('checkpoint-corrupt');
+    expect(error.message).to.include(latest).and.to.include('Remove it');
+    await rm(latest);
+    const {result, weights} = await run(directory, optimizers.adam);
+    expect(result?.resumedFrom).to.equal(6);
+    expect(weights).to.deep.equal((await run(undefined, optimizers.adam)).weights);
+  });
+
+  it('of another run are refused, and are not overwritten', async () => {
+    const directory = fresh();
+    await run(directory, optimizers.adam, {until: 2});
+    expect((await failure(run(directory, optimizers.sgd))).message).to.match(/the optimizer is "Adam", here "SGD"/);
+    expect((await failure(run(directory, optimizers.adam, {seed: 6}))).message).to.match(/seed is 5, here 6/);
+    expect((await failure(run(directory, optimizers.adam, {batchSize: 4}))).code).to.equal('checkpoint-mismatch');
+    const error = await failure(run(directory, optimizers.adam, {resume: false}));
+    expect([error.code, error.data.directory]).to.deep.equal(['checkpoint-exists', directory]);
+  });
+
+  it('cannot be kept where a file stands', async () => {
+    const directory = fresh();
+    await writeFile(directory, '');
+    expect((await failure(run(directory, optimizers.sgd))).code).to.equal('checkpoint-unwritable');
+  });
+});

@@ -1,0 +1,62 @@
+/** One step's loss and gradient on tfjs's tape, checked and clipped. */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError} from '../../lib/errors.js';
+
+export interface Clip {
+  /** Greatest Euclidean norm of all gradients together: longer ones are shortened, their direction kept (Pascanu, Mikolov & Bengio, ICML 2013). */
+  readonly norm?: number;
+  /** Greatest size of each number. */
+  readonly value?: number;
+}
+
+export interface LossAndGradients {
+  readonly loss: number;
+  /** Before clipping. */
+  readonly norm: number;
+  /** By variable, in their order; undefined where the loss does not depend on one. The caller disposes. */
+  readonly gradients: readonly (tf.Tensor | undefined)[];
+}
+
+/** @throws ShapeError where the loss is not one number; OptionError where it depends on none of the variables */
+export function lossAndGradients(loss: () => tf.Scalar, variables: readonly tf.Variable[]): LossAndGradients {
+  const {value, grads} = tf.variableGrads(() => requireScalar(loss()), [...variables]);
+  const gradients = variables.map(({name}) => (grads[name] as tf.Tensor | null) ?? undefined);
+  const number = value.dataSync()[0];
+  value.dispose();
+  return {loss: number, norm: Math.sqrt(gradients.reduce((sum, gradient) => sum + squares(gradient), 0)), gradients};
+}
+
+function requireScalar(loss: tf.Scalar): tf.Scalar {
+  if (!(loss instanceof tf.Tensor)) throw new ShapeError('loss-shape', `train: the loss must return a scalar tensor, not ${typeof loss}.`);
+  if (loss.size === 1) return tf.reshape(loss, []);
+  const shape: readonly number[] = loss.shape;
+  throw new ShapeError('loss-shape', `train: the loss has shape [${shape.join(', ')}]: return one number, its mean or sum.`);
+}
+
+/** In double precision, where the squares of float32 do not overflow. */
+function squares(gradient: tf.Tensor | undefined): number {
+  let sum = 0;
+  for (const value of gradient?.dataSync() ?? []) sum += value * value;
+  return sum;
+}
+
+/** The gradients as the optimizer is to see them; those given are disposed. */
+export function clipped({gradients, norm}: LossAndGradients, {norm: most, value}: Clip): (tf.Tensor | undefined)[] {
+  const factor = most !== undefined && norm > most ? most / norm : 1;
+  return gradients.map(gradient => {
+    if (gradient === undefined || (factor === 1 && value === undefined)) return gradient;
+    const short = tf.tidy(() => {
+      const shortened = factor === 1 ? gradient : tf.mul(gradient, factor);
+      return value === undefined ? shortened : tf.clipByValue(shortened, -value, value);
+    });
+    gradient.dispose();
+    return short;
+  });
+}
+
+export function checkClip(clip: Clip): void {
+  for (const [name, value] of Object.entries(clip)) {
+    if (name !== 'norm' && name !== 'value') throw new OptionError('unknown-option', `train: clip has '${name}'; it has norm and value.`, {option: name});
+    if (value !== undefined && !(value > 0)) throw new OptionError('bad-option', `train: clip.${name} is ${value}, but must be positive.`, {option: name});
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * What a run tells while it goes: one JSON object a line. In a file, a line of a step that a killed run took
+ * after its last checkpoint is cut off when the run is resumed, so that every step stands there once.
+ */
+import {DataError} from '../../lib/errors.js';
+import type {FileHandle} from '../data/filesystem.js';
+import {filesystem, reasonOf} from '../data/filesystem.js';
+
+export interface StepMetrics {
+  readonly kind: 'step';
+  /** From 1: how many were taken. */
+  readonly step: number;
+  readonly epoch: number;
+  /** Null where the batch could not be evaluated and was skipped. */
+  readonly loss: number | null;
+  /** Norm of the gradient before clipping. */
+  readonly gradient: number | null;
+  readonly learningRate?: number;
+  /** Since the start of this process's part of the run. */
+  readonly seconds: number;
+}
+
+export interface EpochMetrics {
+  readonly kind: 'epoch';
+  /** From 1: how many are done. */
+  readonly epoch: number;
+  readonly step: number;
+  /** Mean over the epoch's examples, each before the step that used it. */
+  readonly loss: number;
+  readonly validation?: number;
+  readonly learningRate?: number;
+  readonly skipped: number;
+}
+
+export type Metrics = StepMetrics | EpochMetrics;
+
+export interface MetricsSink {
+  write(line: Metrics): void;
+  /** Everything so far is on the disk; its length in bytes. */
+  flush(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** @param from bytes to keep of the file there is, on resuming */
+export async function openMetrics(target: string | ((line: Metrics) => void) | undefined, from: number): Promise<MetricsSink> {
+  if (typeof target === 'string') return MetricsFile.open(target, from);
+  return {write: line => target?.(line), flush: () => Promise.resolve(0), close: () => Promise.resolve()};
+}
+
+class MetricsFile implements MetricsSink {
+  private lines: string[] = [];
+
+  private constructor(private readonly path: string, private readonly file: FileHandle, private length: number) {}
+
+  static async open(path: string, from: number): Promise<MetricsFile> {
+    const {mkdir, open} = await filesystem(() => new DataError('metrics-unwritable', `There is no file system here to write ${path} to: give metrics as a function.`, {file: path}));
+    const {dirname} = await import('node:path');
+    try {
+      await mkdir(dirname(path), {recursive: true});
+      const file = await open(path, from > 0 ? 'a' : 'w');
+      const {size} = await file.stat();
+      const length = Math.min(from, size);
+      await file.truncate(length);
+      return new MetricsFile(path, file, length);
+    } catch (cause) {
+      throw unwritable(path, cause);
+    }
+  }
+
+  write(line: Metrics): void {
+    this.lines.push(`${JSON.stringify(line)}\n`);
+  }
+
+  async flush(): Promise<number> {
+    if (this.lines.length === 0) return this.length;
+    const text = Buffer.from(this.lines.join(''));
+    this.lines = [];
+    try {
+      await this.file.appendFile(text);
+      await this.file.datasync();
+    } catch (cause) {
+      throw unwritable(this.path, cause);
+    }
+    return (this.length += text.length);
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      await this.file.close();
+    }
+  }
+}
+
+function unwritable(path: string, cause: unknown): DataError {
+  return new DataError('metrics-unwritable', `The metrics cannot be written to ${path}: ${reasonOf(cause)}.`, {file: path, cause});
+}

@@ -1,0 +1,120 @@
+/** What `train` is asked to do, checked and completed before the first step. */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../../lib/errors.js';
+import {nearestName} from '../data/nearest-name.js';
+import type {Clip} from './gradients.js';
+import {checkClip} from './gradients.js';
+import type {Metrics} from './metrics.js';
+import type {Random} from './random.js';
+import type {Schedule} from './schedules.js';
+
+/** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */
+export type Examples<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
+
+export interface LossAt {
+  /** Of the run, from 0. */
+  readonly step: number;
+  readonly epoch: number;
+  /** For noise and drop-out that a resumed run repeats: its state is part of every checkpoint. */
+  readonly random: Random;
+}
+
+export interface TrainingProblem<T> {
+  /** The mean over the batch of what is to be small, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it carry gradients. */
+  readonly loss: (batch: readonly T[], at: LossAt) => tf.Scalar;
+  /** What is trained; of a tf.layers model, `model.trainableWeights.map(weight => weight.read())`. */
+  readonly variables: readonly tf.Variable[];
+  /** Any of tfjs's. */
+  readonly optimizer: tf.Optimizer;
+  readonly data: Examples<T>;
+  /** How often every example is used. */
+  readonly epochs: number;
+  /** Examples a step; the last batch of an epoch may be smaller. Default 32. */
+  readonly batchSize?: number;
+  /** Of the order of the data and of `random`; default 0. */
+  readonly seed?: number;
+  /** In a new order each epoch; default true. */
+  readonly shuffle?: boolean;
+  /** Learning rate of every step; default what the optimizer was made with. */
+  readonly schedule?: Schedule;
+  readonly clip?: Clip;
+  readonly validation?: {
+    readonly data: Examples<T>;
+    /** Default the loss itself, evaluated without a tape. */
+    readonly loss?: (batch: readonly T[]) => tf.Scalar;
+    /** In epochs; default 1. */
+    readonly every?: number;
+  };
+  /**
+   * Ends the run when the validation's loss (without one, the epoch's) has not fallen by more than the part
+   * `least` of itself (default 0) for `patience` evaluations, and gives the variables their best values.
+   */
+  readonly earlyStopping?: {readonly patience: number; readonly least?: number};
+  /** A step whose simulation fails or whose loss or gradient is not finite: 'throw' (default), or 'skip' it and count. */
+  readonly onFailure?: 'throw' | 'skip';
+  readonly checkpoint?: {
+    readonly directory: string;
+    /** In steps. */
+    readonly every: number;
+    /** How many are kept; default 2. */
+    readonly keep?: number;
+  };
+  /** Go on from the latest checkpoint, where there is one; default false. */
+  readonly resume?: boolean;
+  /** A file that gets one JSON object a line, or a function that gets the objects. */
+  readonly metrics?: string | ((line: Metrics) => void);
+  readonly onProgress?: (progress: TrainingProgress) => void;
+}
+
+export interface TrainingProgress {
+  readonly step: number;
+  readonly steps: number;
+  readonly epoch: number;
+  readonly epochs: number;
+  /** Of the last step; NaN where it was skipped. */
+  readonly loss: number;
+  readonly learningRate?: number;
+  /** Steps a second, in this process. */
+  readonly rate: number;
+  readonly secondsLeft: number;
+}
+
+const known = ['loss', 'variables', 'optimizer', 'data', 'epochs', 'batchSize', 'seed', 'shuffle', 'schedule', 'clip', 'validation', 'earlyStopping', 'onFailure', 'checkpoint', 'resume', 'metrics', 'onProgress'];
+
+/** @throws OptionError */
+export function checkProblem<T>(problem: TrainingProblem<T>): void {
+  const unknown = Object.keys(problem).find(key => !known.includes(key));
+  if (unknown !== undefined) {
+    const nearest = nearestName(unknown, known);
+    throw new OptionError('unknown-option', `train has no option '${unknown}'${nearest === undefined ? `; it has ${known.join(', ')}.` : `: did you mean '${nearest}'?`}`, {option: unknown});
+  }
+  for (const required of ['loss', 'variables', 'optimizer', 'data', 'epochs'] as const) {
+    if (problem[required] === undefined) throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
+  }
+  requireVariables(problem.variables);
+  const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, clip = {}, onFailure = 'throw', resume} = problem;
+  if (!(data.length > 0)) throw new OptionError('no-data', 'train: data is empty.');
+  if (validation !== undefined && !(validation.data.length > 0)) throw new OptionError('no-data', 'train: validation.data is empty.');
+  requireWhole({epochs, batchSize, 'validation.every': validation?.every ?? 1, 'earlyStopping.patience': earlyStopping?.patience ?? 1, 'checkpoint.every': checkpoint?.every ?? 1, 'checkpoint.keep': checkpoint?.keep ?? 1});
+  if (!Number.isSafeInteger(problem.seed ?? 0)) throw new OptionError('bad-option', `train: seed must be a whole number, not ${problem.seed}.`, {option: 'seed'});
+  if (!['throw', 'skip'].includes(onFailure)) throw new OptionError('bad-option', `train: onFailure is 'throw' or 'skip', not '${String(onFailure)}'.`, {option: 'onFailure'});
+  if (resume === true && checkpoint === undefined) throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {option: 'checkpoint'});
+  checkClip(clip);
+}
+
+function requireVariables(variables: readonly tf.Variable[]): void {
+  if (!Array.isArray(variables) || variables.length === 0) throw new OptionError('bad-option', 'train: variables must be a list of at least one tf.Variable.', {option: 'variables'});
+  variables.forEach((variable: unknown, i) => {
+    const name = `train: variables[${i}]`;
+    if (!(variable instanceof tf.Variable)) throw new OptionError('bad-option', `${name} is no tf.Variable.`, {option: 'variables', index: i});
+    if (variable.isDisposed) throw new OptionError('disposed-tensor', `${name} was disposed.`, {option: 'variables', index: i});
+    if (variable.dtype !== 'float32' || !(variable as tf.Variable).trainable) throw new OptionError('bad-option', `${name} (${variable.dtype}, trainable: ${(variable as tf.Variable).trainable}) cannot be trained.`, {option: 'variables', index: i});
+    if (variables.indexOf(variable as tf.Variable) < i) throw new OptionError('bad-option', `${name} stands in the list twice.`, {option: 'variables', index: i});
+  });
+}
+
+function requireWhole(numbers: Readonly<Record<string, number>>): void {
+  for (const [option, value] of Object.entries(numbers)) {
+    if (!Number.isSafeInteger(value) || value < 1) throw new OptionError('bad-option', `train: ${option} must be a whole number of at least 1, not ${value}.`, {option, value});
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The random numbers of a training run: xoroshiro128+ of `pure-rand`, whose state is four integers that a
+ * checkpoint keeps. Nothing else is remembered between draws, so a run that is resumed draws the same numbers.
+ */
+import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
+import {uniformInt} from 'pure-rand/distribution/uniformInt';
+import {xoroshiro128plus, xoroshiro128plusFromState} from 'pure-rand/generator/xoroshiro128plus';
+
+export class Random {
+  private generator;
+
+  constructor(seed: number) {
+    this.generator = xoroshiro128plus(seed);
+  }
+
+  get state(): readonly number[] {
+    return this.generator.getState();
+  }
+
+  set state(state: readonly number[]) {
+    this.generator = xoroshiro128plusFromState(state);
+  }
+
+  /** A generator of its own that goes on from the same state. */
+  copy(): Random {
+    const other = new Random(0);
+    other.state = this.state;
+    return other;
+  }
+
+  /** Uniform in [0, 1). */
+  uniform(): number {
+    return uniformFloat64(this.generator);
+  }
+
+  /** Uniform among 0 … count − 1. */
+  below(count: number): number {
+    return uniformInt(this.generator, 0, count - 1);
+  }
+
+  /** Of mean 0 and variance 1: Marsaglia's polar method (SIAM Review 1964); its second number is not kept, for it would be state too. */
+  normal(): number {
+    for (;;) {
+      const x = 2 * this.uniform() - 1;
+      const y = 2 * this.uniform() - 1;
+      const square = x * x + y * y;
+      if (square < 1 && square > 0) return x * Math.sqrt((-2 * Math.log(square)) / square);
+    }
+  }
+
+  /** In place, every order as likely as any other (Fisher and Yates). */
+  shuffle(order: Uint32Array): void {
+    for (let i = order.length - 1; i > 0; i--) {
+      const j = this.below(i + 1);
+      [order[i], order[j]] = [order[j], order[i]];
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** Learning rates as functions of the step: pure, so that a run that is resumed goes on where it was. */
+import {OptionError} from '../../lib/errors.js';
+
+export interface ScheduleAt {
+  /** From 0. */
+  readonly step: number;
+  /** Of the whole run. */
+  readonly steps: number;
+  readonly epoch: number;
+}
+
+export type Schedule = (at: ScheduleAt) => number;
+
+/** rate · factor^(step / every): by `factor` every `every` steps, continuously or, with `stairs`, at once. */
+export function exponentialDecay({rate, factor, every, stairs = false}: {readonly rate: number; readonly factor: number; readonly every: number; readonly stairs?: boolean}): Schedule {
+  requirePositive('exponentialDecay', {rate, factor, every});
+  return ({step}) => rate * factor ** (stairs ? Math.floor(step / every) : step / every);
+}
+
+/**
+ * Half a cosine from `rate` down to `least` at the end of the run (Loshchilov & Hutter, SGDR, ICLR 2017), after
+ * `warmup` steps in which the rate rises from 0 in proportion (Goyal et al., Accurate, Large Minibatch SGD, 2017).
+ */
+export function cosineDecay({rate, least = 0, warmup = 0}: {readonly rate: number; readonly least?: number; readonly warmup?: number}): Schedule {
+  requirePositive('cosineDecay', {rate});
+  return ({step, steps}) => {
+    if (step < warmup) return (rate * (step + 1)) / warmup;
+    const share = Math.min(1, (step - warmup) / Math.max(1, steps - warmup));
+    return least + ((rate - least) * (1 + Math.cos(Math.PI * share))) / 2;
+  };
+}
+
+function requirePositive(owner: string, numbers: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(numbers)) {
+    if (!(value > 0 && Number.isFinite(value))) throw new OptionError('bad-schedule', `${owner}: ${name} is ${value}, but must be positive.`, {name, value});
+  }
+}

@@ -1,0 +1,48 @@
+/** A long record cut into short ones: what mini-batches of a trajectory are made of. */
+import type {Numeric} from '../../lib/index.js';
+import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+
+/** Times, and series of as many samples each. */
+export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: Numeric};
+
+export interface Segment<Name extends string> {
+  /** [length], from 0: a segment has a clock of its own, so that one prepared simulation serves them all. */
+  readonly t: Float64Array;
+  /** When it begins by the record's clock. */
+  readonly offset: number;
+  /** Its samples, [length, ...shape of a sample], row-major. */
+  readonly values: {readonly [name in Name]: Float64Array};
+  /** The first sample of each series, row-major: a start for the simulation. */
+  readonly first: {readonly [name in Name]: Float64Array};
+}
+
+export interface SegmentOptions {
+  /** Samples of a segment, at least 2. */
+  readonly length: number;
+  /** Samples from one segment's start to the next; default length − 1: they share one sample, and every interval is used once. */
+  readonly stride?: number;
+}
+
+/**
+ * What is left over at the end is left out. Samples of weight or quality of their own are series like others.
+ * @throws ShapeError where a series has another number of samples than t; OptionError 'bad-segments'
+ */
+export function segments<S extends SegmentedSeries>(series: S, {length, stride = length - 1}: SegmentOptions): Segment<Exclude<keyof S & string, 't'>>[] {
+  type Name = Exclude<keyof S & string, 't'>;
+  const {t: times, ...others} = series;
+  const t = readNumeric(times, 'segments: t').values;
+  if (!Number.isInteger(length) || length < 2 || length > t.length) throw new OptionError('bad-segments', `segments: length is ${length}; it must be a whole number from 2 to the ${t.length} samples there are.`, {length});
+  if (!Number.isInteger(stride) || stride < 1) throw new OptionError('bad-segments', `segments: stride is ${stride}; it must be a whole number of at least 1.`, {stride});
+  const read = Object.entries(others as {readonly [name: string]: Numeric}).map(([name, given]) => {
+    const {values, shape} = readNumeric(given, `segments: ${name}`);
+    const width = values.length / t.length;
+    if (shape.length === 0 || !Number.isInteger(width) || (shape.length > 1 && shape[0] !== t.length)) throw new ShapeError('segment-length', `segments: ${name} has shape [${shape.join(', ')}] for ${t.length} times.`, {name});
+    return {name, values, width};
+  });
+  const take = (from: number, count: number): {[name in Name]: Float64Array} =>
+    Object.fromEntries(read.map(({name, values, width}) => [name, values.slice(from * width, (from + count) * width)])) as {[name in Name]: Float64Array};
+  return Array.from({length: Math.floor((t.length - length) / stride) + 1}, (_, k) => {
+    const from = k * stride;
+    return {t: t.slice(from, from + length).map(time => time - t[from]), offset: t[from], values: take(from, length), first: take(from, 1)};
+  });
+}

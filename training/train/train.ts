@@ -1,0 +1,237 @@
+/**
+ * The training loop: mini-batches in a seeded order, one optimizer step a batch, validation and early stopping
+ * an epoch, and checkpoints from which a killed run goes on to the very weights it would have had.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {InconsistentStateError, NewtonError, SingularMatrixError, StiffgradError} from '../../lib/errors.js';
+import {Checkpoints} from './checkpoints.js';
+import {clipped, lossAndGradients} from './gradients.js';
+import type {EpochMetrics, MetricsSink} from './metrics.js';
+import {openMetrics} from './metrics.js';
+import {learningRateOf, setLearningRate} from './optimizer-state.js';
+import type {Examples, TrainingProblem} from './problem.js';
+import {checkProblem} from './problem.js';
+import {TrainingState} from './state.js';
+import type {TrainingReportDetails} from './training-report.js';
+import {writeTrainingReport} from './training-report.js';
+
+export interface TrainingResult {
+  /** Of the whole run, what came before a resumption included. */
+  readonly epochs: number;
+  readonly steps: number;
+  readonly history: readonly EpochMetrics[];
+  /** The evaluation with the lowest loss; with earlyStopping the variables have its values. */
+  readonly best?: {readonly epoch: number; readonly loss: number};
+  readonly stopped: 'epochs' | 'early';
+  /** The step of the checkpoint this process began from. */
+  readonly resumedFrom?: number;
+  /** Batches left out because they could not be evaluated. */
+  readonly skipped: number;
+  /** Of this process. */
+  readonly seconds: number;
+  /** Writes a self-contained HTML page. */
+  report(path: string, details?: TrainingReportDetails): Promise<void>;
+}
+
+/**
+ * Trains variables on examples with one of tfjs's optimizers. With the same seed it gives the same weights
+ * to the bit, whether or not it was killed on the way and resumed.
+ * @throws OptionError for a problem that is not well posed; CheckpointError for a checkpoint that is damaged,
+ *   in the way, or another run's; what the loss throws (unless onFailure is 'skip'); StiffgradError
+ *   'not-finite' for a loss or gradient that is not a number
+ */
+export async function train<T>(problem: TrainingProblem<T>): Promise<TrainingResult> {
+  checkProblem(problem);
+  const {variables, optimizer, data, batchSize = 32, seed = 0, checkpoint, resume = false} = problem;
+  const state = new TrainingState({variables, optimizer, examples: data.length, batchSize, seed});
+  const checkpoints = checkpoint === undefined ? undefined : new Checkpoints(checkpoint.directory, checkpoint.keep ?? 2);
+  await checkpoints?.open();
+  const latest = resume ? await checkpoints?.latest() : undefined;
+  if (latest === undefined) await checkpoints?.requireEmpty();
+  const metricsLength = latest === undefined ? 0 : state.restore(latest.content, latest.file);
+  const metrics = await openMetrics(problem.metrics, metricsLength);
+  try {
+    return await new Run(problem, state, metrics, checkpoints, latest === undefined ? undefined : state.counters.step).toEnd();
+  } finally {
+    await metrics.close();
+  }
+}
+
+/** Between yields to the event loop, in ms: a terminal or a page stays alive, and waiting costs nothing that shows. */
+const YIELD = 50;
+
+class Run<T> {
+  private readonly began = performance.now();
+  private readonly firstStep: number;
+  private readonly size: number;
+  private readonly steps: number;
+  private yielded = performance.now();
+  private savedStep = -1;
+
+  constructor(
+    private readonly problem: TrainingProblem<T>, private readonly state: TrainingState, private readonly metrics: MetricsSink,
+    private readonly checkpoints: Checkpoints | undefined, private readonly resumedFrom: number | undefined,
+  ) {
+    this.firstStep = state.counters.step;
+    this.size = problem.batchSize ?? 32;
+    this.steps = problem.epochs * Math.ceil(problem.data.length / this.size);
+  }
+
+  async toEnd(): Promise<TrainingResult> {
+    const {state, problem} = this;
+    while (state.counters.epoch < problem.epochs && !this.exhausted) {
+      if (state.counters.position === 0 && problem.shuffle !== false) state.random.shuffle(state.order);
+      while (state.counters.position < problem.data.length) {
+        await this.step();
+        if (problem.checkpoint !== undefined && state.counters.step % problem.checkpoint.every === 0) await this.save();
+        await this.breathe();
+      }
+      await this.endEpoch();
+    }
+    await this.save();
+    if (problem.earlyStopping !== undefined) state.takeBest();
+    return this.result();
+  }
+
+  private get seconds(): number {
+    return (performance.now() - this.began) / 1000;
+  }
+
+  /** Early stopping has waited long enough. */
+  private get exhausted(): boolean {
+    const {earlyStopping} = this.problem;
+    return earlyStopping !== undefined && this.state.counters.waited >= earlyStopping.patience;
+  }
+
+  private async step(): Promise<void> {
+    const {problem, state} = this;
+    const {counters, order, random} = state;
+    const {step, epoch, position} = counters;
+    const rate = problem.schedule?.({step, epoch, steps: this.steps});
+    if (rate !== undefined) setLearningRate(problem.optimizer, rate);
+    const indices = order.subarray(position, position + this.size);
+    const batch = await examplesAt(problem.data, indices);
+    const found = this.attempt(() => problem.loss(batch, {step, epoch, random}));
+    if (found !== undefined) {
+      counters.lossSum += found.loss * batch.length;
+      counters.lossCount += batch.length;
+    } else counters.skipped++;
+    counters.step++;
+    counters.position = Math.min(position + this.size, problem.data.length);
+    this.tell(found);
+  }
+
+  /** Loss and gradient's norm, once the step is taken; undefined for one that is skipped. */
+  private attempt(loss: () => tf.Scalar): {loss: number; norm: number} | undefined {
+    const {variables, optimizer, clip = {}, onFailure = 'throw'} = this.problem;
+    try {
+      const found = lossAndGradients(loss, variables);
+      if (!Number.isFinite(found.loss) || !Number.isFinite(found.norm)) {
+        for (const gradient of found.gradients) gradient?.dispose();
+        throw new StiffgradError('not-finite', `train: in step ${this.state.counters.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Lower the learning rate, clip the gradient, or let such steps be left out with onFailure: 'skip'.`, {step: this.state.counters.step});
+      }
+      const gradients = clipped(found, clip);
+      // By name and in the variables' order, by which the optimizers know their moments.
+      optimizer.applyGradients(variables.map(({name}, i) => ({name, tensor: gradients[i] as tf.Tensor})));
+      for (const gradient of gradients) gradient?.dispose();
+      return found;
+    } catch (error) {
+      if (onFailure === 'skip' && isFailure(error)) return undefined;
+      throw error;
+    }
+  }
+
+  private tell(found: {loss: number; norm: number} | undefined): void {
+    const {problem, seconds} = this;
+    const {step, epoch} = this.state.counters;
+    const learningRate = learningRateOf(problem.optimizer);
+    this.metrics.write({kind: 'step', step, epoch, loss: found?.loss ?? null, gradient: found?.norm ?? null, learningRate, seconds});
+    const rate = (step - this.firstStep) / seconds;
+    problem.onProgress?.({step, steps: this.steps, epoch, epochs: problem.epochs, loss: found?.loss ?? NaN, learningRate, rate, secondsLeft: (this.steps - step) / rate});
+  }
+
+  private async endEpoch(): Promise<void> {
+    const {problem, state} = this;
+    const {counters} = state;
+    counters.epoch++;
+    const {epoch, step, skipped} = counters;
+    const loss = counters.lossCount > 0 ? counters.lossSum / counters.lossCount : NaN;
+    const due = problem.validation !== undefined && (epoch % (problem.validation.every ?? 1) === 0 || epoch === problem.epochs);
+    const validation = due ? await this.validate() : undefined;
+    const line: EpochMetrics = {kind: 'epoch', epoch, step, loss, validation, learningRate: learningRateOf(problem.optimizer), skipped};
+    counters.history.push(line);
+    this.metrics.write(line);
+    if (problem.validation === undefined || due) this.judge(epoch, validation ?? loss);
+    Object.assign(counters, {position: 0, lossSum: 0, lossCount: 0});
+    await this.metrics.flush();
+  }
+
+  private judge(epoch: number, loss: number): void {
+    const {counters} = this.state;
+    const least = this.problem.earlyStopping?.least ?? 0;
+    const {best} = counters;
+    if (Number.isFinite(loss) && (best === undefined || loss < best.loss - least * Math.abs(best.loss))) {
+      this.state.markBest(epoch, loss);
+      counters.waited = 0;
+    } else counters.waited++;
+  }
+
+  /** Mean over the validation's examples, in batches as large as the training's. */
+  private async validate(): Promise<number> {
+    const {validation, loss} = this.problem;
+    const {data, loss: own} = validation as NonNullable<typeof validation>;
+    const {step, epoch} = this.state.counters;
+    let sum = 0;
+    for (let from = 0; from < data.length; from += this.size) {
+      const indices = Uint32Array.from({length: Math.min(this.size, data.length - from)}, (_, i) => from + i);
+      const batch = await examplesAt(data, indices);
+      // A copy of the generator: to look must not change what comes.
+      sum += batch.length * scalarValue(() => (own === undefined ? loss(batch, {step, epoch, random: this.state.random.copy()}) : own(batch)));
+    }
+    return sum / data.length;
+  }
+
+  private async save(): Promise<void> {
+    const {state, checkpoints} = this;
+    const {step, position} = state.counters;
+    // An epoch's end is another state than its last step's.
+    const mark = 2 * step + (position === 0 ? 1 : 0);
+    if (checkpoints === undefined || mark === this.savedStep) return;
+    this.savedStep = mark;
+    await checkpoints.write(step, state.save(await this.metrics.flush()));
+  }
+
+  private async breathe(): Promise<void> {
+    if (performance.now() - this.yielded < YIELD) return;
+    await new Promise(resolve => setTimeout(resolve, 0));
+    this.yielded = performance.now();
+  }
+
+  private result(): TrainingResult {
+    const {epoch, step, history, best, skipped} = this.state.counters;
+    const result: TrainingResult = {
+      epochs: epoch, steps: step, history, best, skipped, stopped: this.exhausted ? 'early' : 'epochs', resumedFrom: this.resumedFrom, seconds: this.seconds,
+      report: (path, details) => writeTrainingReport(path, result, details),
+    };
+    return result;
+  }
+}
+
+async function examplesAt<T>(data: Examples<T>, indices: Uint32Array): Promise<T[]> {
+  // An array's examples are here already: waiting for each would cost more than small steps do.
+  if (!('get' in data)) return Array.from(indices, index => data[index]);
+  const batch: T[] = [];
+  for (const index of indices) batch.push(await data.get(index));
+  return batch;
+}
+
+function scalarValue(loss: () => tf.Scalar): number {
+  const value = tf.tidy(loss);
+  const number = value.dataSync()[0];
+  value.dispose();
+  return number;
+}
+
+function isFailure(error: unknown): boolean {
+  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || (error instanceof StiffgradError && error.code === 'not-finite');
+}

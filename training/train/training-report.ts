@@ -1,0 +1,49 @@
+/** How a training went, as a page: losses, learning rate, gradient, by epoch. */
+import type {Chart, Series} from '../report/plot.js';
+import type {Report} from '../report/report.js';
+import {writeReport} from '../report/report.js';
+import type {TrainingResult} from './train.js';
+
+/** What a page says beside what the training knows: title and description take the place of the usual ones, the rest follows. */
+export type TrainingReportDetails = Partial<Pick<Report, 'title' | 'description' | 'charts' | 'statistics' | 'warnings' | 'notes' | 'fits' | 'parameters' | 'referenceName'>>;
+
+export async function writeTrainingReport(path: string, result: TrainingResult, details: TrainingReportDetails = {}): Promise<void> {
+  await writeReport(path, trainingReport(result, details));
+}
+
+export function trainingReport(result: TrainingResult, {charts = [], statistics = [], warnings = [], notes = [], ...rest}: TrainingReportDetails = {}): Report {
+  const {epochs, steps, best, skipped, seconds, resumedFrom, stopped} = result;
+  return {
+    title: 'A training', parameters: [], fits: [], ...rest,
+    charts: [...lossChart(result), ...rateChart(result), ...charts],
+    statistics: [
+      {name: 'epochs', value: epochs},
+      {name: 'steps', value: steps},
+      ...(best === undefined ? [] : [{name: 'lowest loss', value: best.loss}, {name: 'in epoch', value: best.epoch}]),
+      {name: resumedFrom === undefined ? 'time taken' : 'time since the resumption', value: Number(seconds.toPrecision(2)), unit: 's'},
+      ...statistics,
+    ],
+    warnings: [...(skipped === 0 ? [] : [`${skipped} of ${steps} steps could not be evaluated and were left out.`]), ...warnings],
+    notes: [
+      ...(stopped === 'early' ? ['The training ended early: the loss no longer fell, and the variables have the values of the best epoch.'] : []),
+      ...(resumedFrom === undefined ? [] : [`Resumed from the checkpoint of step ${resumedFrom}.`]),
+      ...notes,
+    ],
+  };
+}
+
+function lossChart({history}: TrainingResult): Chart[] {
+  if (history.length < 2) return [];
+  const judged = history.filter(({validation}) => validation !== undefined);
+  const series: Series[] = [{name: 'training', x: history.map(({epoch}) => epoch), y: history.map(({loss}) => loss)}];
+  if (judged.length > 0) series.push({name: 'validation', x: judged.map(({epoch}) => epoch), y: judged.map(({validation}) => validation as number)});
+  // A loss may be negative, a likelihood's for one; then there is no logarithm.
+  const scale = series.every(({y}) => Array.from(y).every(value => value > 0)) ? 'log' : undefined;
+  return [{title: 'Loss after each epoch', x: {label: 'epoch', integer: true}, y: {label: 'loss', scale}, series}];
+}
+
+function rateChart({history}: TrainingResult): Chart[] {
+  const rates = history.map(({learningRate}) => learningRate ?? NaN);
+  if (rates.every(rate => Number.isNaN(rate) || rate === rates[0])) return [];
+  return [{title: 'Learning rate', height: 180, x: {label: 'epoch', integer: true}, y: {label: 'learning rate'}, series: [{name: 'learning rate', x: history.map(({epoch}) => epoch), y: rates}]}];
+}
