@@ -12,7 +12,7 @@ import {FallbackFactor} from './fallback.js';
 import {structurallySymmetric} from './pattern.js';
 import {withRecipe} from './recipe.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
-import {analyzeLdlt} from './sparse-ldlt.js';
+import {analyzeLdlt, COMPILED_PAYS} from './sparse-ldlt.js';
 import {analyzeLu} from './sparse-lu.js';
 import {specialFor} from './symmetrized.js';
 import {TINY, TinyLuFactor} from './tiny-lu.js';
@@ -30,6 +30,7 @@ const PRICE = {
   dense: {operation: 0.4, row: 15},
   band: {operation: 0.7, row: 20},
   ldlt: {operation: 0.9, row: 60},
+  compiledLdlt: {operation: 0.25, row: 60},
   lu: {operation: 1.8, row: 60},
 } as const;
 
@@ -48,9 +49,14 @@ function choose(pattern: Pattern): Analysis {
   const candidates = [
     {analysis: dense, time: cost(PRICE.dense, dense.work, n)},
     {analysis: band, time: cost(PRICE.band, band.work, n)},
-    {analysis: sparse, time: cost(structurallySymmetric(pattern) ? PRICE.ldlt : PRICE.lu, sparse.work, n)},
+    {analysis: sparse, time: cost(sparsePrice(pattern, sparse.work), sparse.work, n)},
   ];
   return candidates.reduce((best, next) => (next.time < best.time ? next : best)).analysis;
+}
+
+function sparsePrice(pattern: Pattern, work: number): {operation: number; row: number} {
+  if (!structurallySymmetric(pattern)) return PRICE.lu;
+  return work >= COMPILED_PAYS ? PRICE.compiledLdlt : PRICE.ldlt;
 }
 
 function analyzeDense(pattern: Pattern): Analysis {

@@ -61,13 +61,13 @@ export abstract class DirectFactor implements Factor {
   protected abstract substituteTransposed(x: Float64Array, at: number): void;
 
   solve(b: Float64Array, x: Float64Array, count = 1): void {
-    const length = this.prepare(b, x, count);
-    for (let at = 0; at < length; at += this.n) this.substitute(x, at);
+    this.prepare(b, x, count);
+    this.solveManyAt(x, 0, count);
   }
 
   solveTransposed(b: Float64Array, x: Float64Array, count = 1): void {
-    const length = this.prepare(b, x, count);
-    for (let at = 0; at < length; at += this.n) this.substituteTransposed(x, at);
+    this.prepare(b, x, count);
+    this.solveManyTransposedAt(x, 0, count);
   }
 
   /** One solve in place, unchecked: for factors made of factors, and for the examination of singular ones. */
@@ -79,12 +79,20 @@ export abstract class DirectFactor implements Factor {
     this.substituteTransposed(x, at);
   }
 
-  private prepare(b: Float64Array, x: Float64Array, count: number): number {
+  /** Several solves in place, unchecked: one by one, unless a method has something better. */
+  solveManyAt(x: Float64Array, at: number, count: number): void {
+    for (let k = 0; k < count; k++) this.substitute(x, at + k * this.n);
+  }
+
+  solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
+    for (let k = 0; k < count; k++) this.substituteTransposed(x, at + k * this.n);
+  }
+
+  private prepare(b: Float64Array, x: Float64Array, count: number): void {
     if (!this.usable) throwNotFactored();
     const length = count * this.n;
     if (b.length < length || x.length < length) throwTooShort(b, x, length);
     if (b !== x) for (let i = 0; i < length; i++) x[i] = b[i];
-    return length;
   }
 }
 

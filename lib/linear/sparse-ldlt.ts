@@ -9,6 +9,7 @@
  * in PARDISO: Schenk & Gärtner 2006). Every solve of an indefinite matrix is checked by its residual.
  */
 import {StiffgradError} from '../errors.js';
+import type {Arithmetic, Blocks} from './arithmetic.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
 import {eliminate} from './elimination.js';
 import {inverse, symmetricGraph} from './graph.js';
@@ -21,13 +22,24 @@ import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
 import {EPSILON, type LinearSolver, type Pattern} from './solver.js';
 import {sparseLu} from './sparse-lu.js';
 import {Supernodal} from './supernodal.js';
+import {CompiledSupernodal} from './supernodal-compiled.js';
 import {supernodes, type Supernodes} from './supernodes.js';
 import {specialFor} from './symmetrized.js';
 
 export interface LdltOptions {
   /** Default 'amd'. */
   readonly ordering?: OrderingName;
+  /**
+   * Who does the arithmetic: plain loops or WebAssembly. Default 'auto': WebAssembly where a factorization has
+   * work enough for it. Where it is not allowed, plain loops stand in.
+   */
+  readonly arithmetic?: ArithmeticName;
 }
+
+export type ArithmeticName = 'auto' | 'plain' | 'compiled';
+
+/** Floating-point operations from which WebAssembly is the faster one: nets of 6² to 8² masses in space, measured. */
+export const COMPILED_PAYS = 5e4;
 
 /**
  * A pivot below this share of its scale is enlarged to it: the error made is then of size √ε and the
@@ -63,14 +75,14 @@ function analyzeChecked(pattern: Pattern, options: LdltOptions): DirectAnalysis 
 /** For values that are symmetric, by promise or because the caller has seen to it. */
 export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): DirectAnalysis<SparseLdltFactor> {
   const symmetric = {...pattern, symmetric: true};
-  const symbolic = new Symbolic(symmetric, options.ordering ?? 'amd');
+  const symbolic = new Symbolic(symmetric, options.ordering ?? 'amd', options.arithmetic ?? 'auto');
   return new DirectAnalysis('sparse', pattern.n, symbolic.nodes.size, symbolic.nodes.work, () => new SparseLdltFactor(symmetric, symbolic));
 }
 
 /** The lists the numeric part follows, and the scratch that all factors of an analysis share. */
 class Symbolic {
   readonly nodes: Supernodes;
-  readonly numeric: Supernodal;
+  readonly numeric: Arithmetic;
   readonly order: Int32Array;
   /** Lower-triangle entries of the permuted matrix: where from in the values, where to in the blocks. */
   readonly source: Int32Array;
@@ -78,25 +90,24 @@ class Symbolic {
   /** Position in the values of the diagonal entry of permuted row k, −1 where the pattern has none. */
   readonly diagonal: Int32Array;
   readonly scale: Float64Array;
-  readonly permuted: Float64Array;
   readonly right: Float64Array;
   readonly solution: Float64Array;
   readonly residual: Float64Array;
   readonly sizes: Float64Array;
 
-  constructor(pattern: Pattern, name: OrderingName) {
+  constructor(pattern: Pattern, name: OrderingName, arithmetic: ArithmeticName) {
     const {n} = pattern;
     const graph = symmetricGraph(pattern);
     const elimination = eliminate(graph, pairedOrdering(pattern, graph, name));
     this.order = elimination.order;
     this.nodes = supernodes(graph, elimination);
-    this.numeric = new Supernodal(this.nodes);
+    const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && this.nodes.work >= COMPILED_PAYS);
+    this.numeric = (compiled ? CompiledSupernodal.create(this.nodes) : undefined) ?? new Supernodal(this.nodes);
     const {source, target, diagonal} = scatterLists(pattern, this.order, this.nodes);
     this.source = source;
     this.target = target;
     this.diagonal = diagonal;
     this.scale = new Float64Array(n);
-    this.permuted = new Float64Array(n);
     this.right = new Float64Array(n);
     this.solution = new Float64Array(n);
     this.residual = new Float64Array(n);
@@ -142,7 +153,7 @@ function find(sorted: Int32Array, from: number, to: number, value: number): numb
 
 export class SparseLdltFactor extends SpecialFactor {
   readonly kind = 'ldlt';
-  private readonly blocks: Float64Array;
+  private readonly blocks: Blocks;
   /** The values themselves, when solves are refined; made at the first matrix that needs it. */
   private values: Float64Array | undefined;
   private refined = false;
@@ -155,11 +166,11 @@ export class SparseLdltFactor extends SpecialFactor {
     private readonly symbolic: Symbolic,
   ) {
     super(pattern);
-    this.blocks = new Float64Array(symbolic.nodes.size);
+    this.blocks = symbolic.numeric.createBlocks();
   }
 
   get size(): number {
-    return this.blocks.length + (this.values?.length ?? 0);
+    return this.blocks.size + (this.values?.length ?? 0);
   }
 
   override get linearIterations(): number {
@@ -207,8 +218,8 @@ export class SparseLdltFactor extends SpecialFactor {
       this.load(values);
       numeric.factor(this.blocks, scale, 'enlarge', PIVOT_FLOOR);
     }
-    this.negative = numeric.negative;
-    this.enlarged = numeric.enlarged;
+    this.negative = numeric.pivots.negative;
+    this.enlarged = numeric.pivots.enlarged;
     this.keep(values);
     this.refined = true;
     done ||= this.enlarged === 0 || this.probe();
@@ -225,14 +236,13 @@ export class SparseLdltFactor extends SpecialFactor {
     }
     this.load(values);
     if (!numeric.factor(this.blocks, scale, 'positive', 0)) return false;
-    if (!(numeric.smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, this.symbolic.nodes.tallest);
+    if (!(numeric.pivots.smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, this.symbolic.nodes.tallest);
     return true;
   }
 
   private load(values: Float64Array): void {
     const {source, target} = this.symbolic;
-    const blocks = this.blocks;
-    blocks.fill(0);
+    const blocks = this.symbolic.numeric.clear(this.blocks);
     for (let q = 0; q < source.length; q++) blocks[target[q]] = values[source[q]];
   }
 
@@ -279,12 +289,38 @@ export class SparseLdltFactor extends SpecialFactor {
     this.substitute(x, at);
   }
 
+  override solveManyAt(x: Float64Array, at: number, count: number): void {
+    const {n} = this;
+    const four = this.refined ? undefined : this.symbolic.numeric.four;
+    let done = 0;
+    // A last group of three costs four, which is still less than three by themselves.
+    for (; four !== undefined && done + 3 <= count; done += 4) this.substituteFour(four, x, at + done * n, Math.min(4, count - done));
+    for (; done < count; done++) this.substitute(x, at + done * n);
+  }
+
+  override solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
+    this.solveManyAt(x, at, count);
+  }
+
+  private substituteFour(four: Float64Array, x: Float64Array, at: number, count: number): void {
+    const {order, numeric} = this.symbolic;
+    const {n} = this;
+    for (let c = 0; c < 4; c++) {
+      // Numbers of an earlier solve may not stay in an unused place: they might overflow.
+      if (c < count) for (let k = 0; k < n; k++) four[4 * k + c] = x[at + c * n + order[k]];
+      else for (let k = 0; k < n; k++) four[4 * k + c] = 0;
+    }
+    numeric.solveFour(this.blocks);
+    for (let c = 0; c < count; c++) for (let k = 0; k < n; k++) x[at + c * n + order[k]] = four[4 * k + c];
+  }
+
   /** One solve with the factor as it is. */
   private substituteOnce(x: Float64Array, at: number): void {
-    const {order, permuted, numeric} = this.symbolic;
+    const {order, numeric} = this.symbolic;
     const {n} = this;
+    const permuted = numeric.x;
     for (let k = 0; k < n; k++) permuted[k] = x[at + order[k]];
-    numeric.solve(this.blocks, permuted);
+    numeric.solve(this.blocks);
     for (let k = 0; k < n; k++) x[at + order[k]] = permuted[k];
   }
 

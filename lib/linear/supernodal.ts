@@ -4,37 +4,41 @@
  * of dense-lu.ts on a trapezoid). A block is row-major, its columns' own rows first: a unit lower
  * triangle with the *reciprocal* pivots on the diagonal, then the rows below.
  */
+import {type Arithmetic, type Blocks, Pivots, type PivotRule} from './arithmetic.js';
 import type {Supernodes} from './supernodes.js';
 
-/** When to give up: at a pivot that is not positive, at one below its floor, or never (enlarge it). */
-export type PivotRule = 'positive' | 'above-floor' | 'enlarge';
+interface Numbers extends Blocks {
+  readonly numbers: Float64Array;
+}
 
-export class Supernodal {
-  /** Of the last factorization. */
-  negative = 0;
-  enlarged = 0;
-  /** min |pivot| / scale. */
-  smallest = 0;
-  private readonly pivots: Float64Array;
+export class Supernodal implements Arithmetic {
+  readonly pivots = new Pivots();
+  readonly x: Float64Array;
+  readonly four = undefined;
+  private readonly pivotValues: Float64Array;
   private readonly position: Int32Array;
   private readonly scaled: Float64Array;
   private readonly panel: Float64Array;
 
   constructor(readonly nodes: Supernodes) {
-    this.pivots = new Float64Array(nodes.first[nodes.count]);
+    this.x = new Float64Array(nodes.first[nodes.count]);
+    this.pivotValues = new Float64Array(nodes.first[nodes.count]);
     this.position = new Int32Array(nodes.first[nodes.count]);
     this.scaled = new Float64Array(nodes.widest * nodes.widest);
     this.panel = new Float64Array(4 * nodes.widest);
   }
 
-  /**
-   * Factors the blocks, which hold the lower triangle of the matrix. `scale[k]` is the natural size of
-   * pivot k and `floor` the share of it that a pivot needs. False when the rule made it give up.
-   */
-  factor(blocks: Float64Array, scale: Float64Array, rule: PivotRule, floor: number): boolean {
-    this.negative = 0;
-    this.enlarged = 0;
-    this.smallest = Infinity;
+  createBlocks(): Numbers {
+    const {size} = this.nodes;
+    return {size, numbers: new Float64Array(size)};
+  }
+
+  clear({numbers}: Numbers): Float64Array {
+    return numbers.fill(0);
+  }
+
+  factor({numbers: blocks}: Numbers, scale: Float64Array, rule: PivotRule, floor: number): boolean {
+    this.pivots.begin();
     const {count} = this.nodes;
     for (let s = 0; s < count; s++) {
       this.collect(blocks, s);
@@ -67,7 +71,7 @@ export class Supernodal {
     const column = starts[k];
     const list = rowPointers[k];
     const height = rowPointers[k + 1] - list;
-    const pivot = this.pivots[first[k]];
+    const pivot = this.pivotValues[first[k]];
     for (let c = begin; c < end; c++) {
       const factor = blocks[column + c] * pivot;
       const at = into + rows[list + c] - first[s];
@@ -78,7 +82,7 @@ export class Supernodal {
   /** The update of several columns: dot products of rows, two rows with two columns at a time. */
   private updateByBlock(blocks: Float64Array, s: number, k: number, begin: number, end: number): void {
     const {first, rowPointers, rows, blocks: starts} = this.nodes;
-    const {position, pivots, scaled} = this;
+    const {position, pivotValues: pivots, scaled} = this;
     const width = first[s + 1] - first[s];
     const into = starts[s] - first[s];
     const depth = first[k + 1] - first[k];
@@ -157,7 +161,7 @@ export class Supernodal {
   /** Dense L D Lᵀ of the block's triangle and the division of the rows below it, by panels of four. */
   private factorBlock(blocks: Float64Array, s: number, scale: Float64Array, rule: PivotRule, floor: number): boolean {
     const {first, rowPointers, blocks: starts} = this.nodes;
-    const {pivots, panel} = this;
+    const {pivotValues: pivots, panel} = this;
     const width = first[s + 1] - first[s];
     const height = rowPointers[s + 1] - rowPointers[s];
     const base = starts[s];
@@ -165,7 +169,7 @@ export class Supernodal {
       const right = Math.min(left + 4, width);
       for (let t = left; t < right; t++) {
         const k = first[s] + t;
-        const pivot = this.accept(blocks[base + t * width + t], scale[k], rule, floor);
+        const pivot = this.pivots.accept(blocks[base + t * width + t], scale[k], rule, floor);
         if (pivot === 0) return false;
         pivots[k] = pivot;
         const reciprocal = 1 / pivot;
@@ -184,22 +188,9 @@ export class Supernodal {
     return true;
   }
 
-  /** The pivot to use, or 0 to give up. */
-  private accept(pivot: number, scale: number, rule: PivotRule, floor: number): number {
-    const size = Math.abs(pivot);
-    const ratio = size / scale;
-    this.smallest = Math.min(this.smallest, ratio);
-    if (rule === 'positive') return pivot > 0 ? pivot : 0;
-    if (pivot < 0) this.negative++;
-    if (ratio >= floor) return pivot;
-    if (rule === 'above-floor') return 0;
-    this.enlarged++;
-    return pivot < 0 ? -floor * scale : floor * scale;
-  }
-
   /** The columns right of a finished panel of four lose its multiples, in one pass. */
   private updateRight(blocks: Float64Array, base: number, width: number, height: number, left: number, firstColumn: number): void {
-    const {panel, pivots} = this;
+    const {panel, pivotValues: pivots} = this;
     const right = left + 4;
     const d0 = pivots[firstColumn + left];
     const d1 = pivots[firstColumn + left + 1];
@@ -258,8 +249,13 @@ export class Supernodal {
     }
   }
 
-  /** x ← (L D Lᵀ)⁻¹ x, x in the permuted order. */
-  solve(blocks: Float64Array, x: Float64Array): void {
+  /** One by one is as good here: see `four` of Arithmetic. */
+  solveFour(): void {
+    throw new Error('plain loops solve for one right-hand side at a time');
+  }
+
+  solve({numbers: blocks}: Numbers): void {
+    const {x} = this;
     const {count, first, rowPointers, rows, blocks: starts} = this.nodes;
     for (let s = 0; s < count; s++) {
       const from = first[s];

@@ -214,16 +214,27 @@ export class SymmetrizedFactor extends SpecialFactor {
     return this.usable;
   }
 
+  override solveManyAt(x: Float64Array, at: number, count: number): void {
+    this.applyScale(x, at, count);
+    this.inner.solveManyAt(x, at, count);
+  }
+
+  override solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
+    this.inner.solveManyAt(x, at, count);
+    this.applyScale(x, at, count);
+  }
+
+  private applyScale(x: Float64Array, at: number, count: number): void {
+    const {scale, n} = this;
+    for (let k = 0; k < count; k++) for (let i = 0; i < n; i++) x[at + k * n + i] *= scale[i];
+  }
+
   protected substitute(x: Float64Array, at: number): void {
-    const {scale} = this;
-    for (let i = 0; i < scale.length; i++) x[at + i] *= scale[i];
-    this.inner.solveAt(x, at);
+    this.solveManyAt(x, at, 1);
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
-    const {scale} = this;
-    this.inner.solveAt(x, at);
-    for (let i = 0; i < scale.length; i++) x[at + i] *= scale[i];
+    this.solveManyTransposedAt(x, at, 1);
   }
 }
 
