@@ -459,6 +459,11 @@ export function luPermutation(a: Node): Node {
   return make('luPermutation', [a], {}, [a.shape[0], a.shape[1]], 'int');
 }
 
+export function semidefinite(a: Node, absolute: boolean): Node {
+  requireSquare('semidefinite', a);
+  return make('semidefinite', [a], {absolute}, a.shape, 'float');
+}
+
 /** A cast that changes what a value counts as: to int it truncates, to bool it asks whether it is not zero. */
 export function cast(x: Node, dtype: DType): Node {
   if (x.dtype === dtype) return x;

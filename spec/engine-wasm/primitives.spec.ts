@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import {
   add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, gather, gatherAt, input, lu, luPermutation, matMul, max, min, mul, place, reshape,
-  scalar, scatter, scatterAt, searchSorted, select, slice, solve, sum, transpose, triangularSolve, unary,
+  scalar, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {Graph, Node, Op, Shape} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
@@ -93,6 +93,7 @@ const cases: {readonly [O in Op]: fc.Arbitrary<Graph>} = {
   triangularSolve: matrixCase.map(({batch, n, m, adjoint, lower}) =>
     graphOf([x([batch, n, n]), y([batch, n, m])], triangularSolve(dominant(x([batch, n, n])), y([batch, n, m]), lower, adjoint))),
   lu: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], lu(x([batch, n, n])))),
+  semidefinite: matrixCase.map(({batch, n, adjoint}) => graphOf([x([batch, n, n])], semidefinite(x([batch, n, n]), adjoint))),
   luPermutation: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], luPermutation(x([batch, n, n])))),
 };
 

@@ -4,7 +4,7 @@
  */
 import {
   argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, gather, gatherAt, input, lu, luPermutation, matMul, max, min, place, reshape,
-  scatter, scatterAt, searchSorted, select, slice, solve, sum, transpose, triangularSolve, unary,
+  scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, DType, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
@@ -268,5 +268,17 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
   luPermutation(choices) {
     const {batch, n} = matrices(choices);
     return application([operand(0, [batch, n, n], dominant(n, choices.integer(0, n - 1)))], luPermutation);
+  },
+  semidefinite(choices) {
+    const {batch, n} = matrices(choices);
+    // Not all of them: the tangent of what is zero all around would be a difference of equals.
+    const [absolute, negative] = [choices.flag(), choices.integer(0, n - 1)];
+    const draw = dominant(n);
+    // Rows of the first few are strictly dominant with a negative diagonal: Sylvester's law counts as many negative eigenvalues, none near zero.
+    const signed: Draw = (random, index, values) => {
+      const [row, column] = [Math.floor(index / n) % n, index % n];
+      return row === column && row < negative ? -draw(random, index, values) : draw(random, index, values);
+    };
+    return application([operand(0, [batch, n, n], signed)], a => semidefinite(a, absolute));
   },
 };

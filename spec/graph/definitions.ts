@@ -91,6 +91,13 @@ const product = (a: Matrix, b: Matrix): Matrix => a.map(row => b[0].map((_, j) =
 const triangle = (a: Matrix, keep: (i: number, j: number) => boolean): Matrix => a.map((row, i) => row.map((value, j) => (keep(i, j) ? value : 0)));
 const flatten = (a: Matrix): number[] => a.flat();
 
+/** The diagonal that elimination without exchanges leaves. */
+function pivots(a: Matrix): number[] {
+  const [[pivot, ...row], ...below] = a;
+  if (below.length === 0) return [pivot];
+  return [pivot, ...pivots(below.map(([first, ...rest]) => rest.map((value, j) => value - (first / pivot) * row[j])))];
+}
+
 /** op(A) X = B, matrix by matrix. */
 function expectSolution(node: Node, [a, b]: readonly Float64Array[], result: Float64Array, adjoint: boolean, keep: (i: number, j: number) => boolean): void {
   for (let s = 0; s < node.shape[0]; s++) {
@@ -218,6 +225,18 @@ export const definitions: {readonly [O in Op]: Definition<O>} = {
       const given = matrix(a, node.shape, s);
       const rows = Array.from(permutation.subarray(s * n, (s + 1) * n), at => given[at]);
       expectClose(Float64Array.from(flatten(product(lower, triangle(factors, (i, j) => i <= j)))), flatten(rows));
+    }
+  },
+  semidefinite(node, [a], result) {
+    // |S| is the one semidefinite root of S² (Higham, Functions of Matrices, Theorem 1.29), and the projection is (S + |S|)/2.
+    for (let s = 0; s < node.shape[0]; s++) {
+      const given = matrix(a, node.shape, s);
+      const symmetric = given.map((row, i) => row.map((value, j) => (value + given[j][i]) / 2));
+      const found = matrix(result, node.shape, s);
+      expect(flatten(found)).to.deep.equal(flatten(turned(found)));
+      const absolute = node.attributes.absolute ? found : found.map((row, i) => row.map((value, j) => 2 * value - symmetric[i][j]));
+      expectClose(Float64Array.from(flatten(product(absolute, absolute))), flatten(product(symmetric, symmetric)));
+      expect(Math.min(...pivots(absolute)), 'pivots of a semidefinite matrix').to.be.at.least(-1e-12);
     }
   },
   luPermutation(node, _, result) {

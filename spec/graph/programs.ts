@@ -5,7 +5,7 @@
  */
 import {
   add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, gather, gatherAt, input, lu, luPermutation, matMul, max, min, mul,
-  place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, slice, solve, sum, transpose, triangularSolve, unary,
+  place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
@@ -141,6 +141,7 @@ const recipes: {readonly [O in Op]: Recipe} = {
   cholesky: (x, _, choices) => ofMatrix(choices, (b, n) => cholesky(dominant(x, b, n))),
   triangularSolve: (x, y, choices) => ofMatrix(choices, (b, n) => triangularSolve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag(), choices.flag())),
   lu: (x, _, choices) => ofMatrix(choices, (b, n) => scale(lu(dominant(x, b, n)), 0.25)),
+  semidefinite: (x, _, choices) => ofMatrix(choices, (b, n) => semidefinite(dominant(x, b, n), choices.flag())),
   luPermutation: (x, y, choices) => ofMatrix(choices, (b, n) => mul(cast(luPermutation(dominant(x, b, n)), 'float'), reshaped(y, [b, n]))),
 };
 

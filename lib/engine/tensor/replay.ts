@@ -156,6 +156,7 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
   triangularSolve: node => ([t, b]) => runTriangularSolve(t, b, node.attributes.lower, node.attributes.adjoint),
   lu: () => ([a]) => runLu(a)[0],
   luPermutation: () => ([a]) => toFloat(runLu(a)[1]),
+  semidefinite: node => onHost(node, held(node.shape)),
 };
 
 /** What an extreme of nothing is; every other primitive makes zeros of nothing. */

@@ -88,6 +88,7 @@ export class ProgramEmitter implements LoopSurroundings {
       triangularSolve: onHost,
       lu: onHost,
       luPermutation: onHost,
+      semidefinite: onHost,
     };
     // Each row takes the nodes of its own name, which the table guarantees and the type cannot say.
     (writers[node.op as KernelOp] as Write<Op>)(node, arrays);

@@ -49,6 +49,7 @@ const table = {
   triangularSolve: 'kernel',
   lu: 'kernel',
   luPermutation: 'kernel',
+  semidefinite: 'kernel',
 } as const satisfies {readonly [O in Op]: Kind};
 
 export const kinds: {readonly [O in Op]: Kind} = table;

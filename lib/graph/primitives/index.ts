@@ -8,6 +8,7 @@ import {broadcastPrimitive, concatPrimitive, placePrimitive, reshapePrimitive, s
 import type {Primitive} from './primitive.js';
 import {argMaxPrimitive, argMinPrimitive, cumsumPrimitive, maxPrimitive, minPrimitive, sumPrimitive} from './reduction.js';
 import {searchSortedPrimitive} from './search.js';
+import {semidefinitePrimitive} from './semidefinite.js';
 
 /** Inputs have no operands to depend on, and their values come from outside. */
 const inputPrimitive: Primitive<'input'> = {
@@ -51,6 +52,7 @@ export const primitives: {readonly [O in Op]: Primitive<O>} = {
   triangularSolve: triangularSolvePrimitive,
   lu: luPrimitive,
   luPermutation: luPermutationPrimitive,
+  semidefinite: semidefinitePrimitive,
 };
 
 /** The rules of a node's primitive: each row takes the nodes of its own name, as the table guarantees. */
