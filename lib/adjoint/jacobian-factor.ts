@@ -17,7 +17,7 @@ const directSolver = auto();
 export function jacobianFactor({compiled, linear}: StepContext, executable: Executable): JacobianFactor | undefined {
   if (compiled.jacobian === undefined) return undefined;
   const solver = isMatrixFree(linear) ? directSolver : linear;
-  const analysis = compiled.analysis(solver, solverKey(solver));
+  const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
   const values = executable.buffer('J');
   const evaluate = executable.program('jacobian');
   return {

@@ -8,6 +8,7 @@ import {OptionError} from '../errors.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
+import type {TracedStep} from '../step/trace-step.js';
 import type {ParameterBars, StepPull} from './backward.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {IterationRecord, StepRecord} from './record.js';
@@ -17,6 +18,13 @@ import {stepBuffers} from './record.js';
 export function checkUnrollable(jacobian: 'fresh' | 'chord' | 'auto', context: Pick<StepContext, 'linear'>): void {
   if (jacobian !== 'fresh' || isMatrixFree(context.linear)) {
     throw new OptionError('bad-adjoint', 'unrolledAdjoint differentiates iterations with a Jacobian of their own: use newton({jacobian: \'fresh\'}) and a direct linear solver, or implicitAdjoint().');
+  }
+}
+
+/** @throws OptionError where Newton's matrix is a model of the Jacobian: its derivative is not known */
+export function checkExactMatrix({residualModel}: TracedStep): void {
+  if (residualModel !== undefined) {
+    throw new OptionError('bad-adjoint', "unrolledAdjoint differentiates iterations with the exact Jacobian: use elements({hessian: 'exact'}), or implicitAdjoint().");
   }
 }
 

@@ -10,8 +10,8 @@ import type {Node} from './node.js';
 import {topological} from './node.js';
 import {primitiveOf} from './primitives/index.js';
 
-/** Tangents of the outputs along the tangents given for some nodes; undefined stands for zero. */
-export function pushforward(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node>): (Node | undefined)[] {
+/** Tangents of the outputs along the tangents given for some nodes; undefined stands for zero, in the seeds too. */
+export function pushforward(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node | undefined>): (Node | undefined)[] {
   const tangents = new Map<Node, Node | undefined>(seeds);
   for (const node of topological(outputs)) {
     if (tangents.has(node)) continue;

@@ -19,6 +19,8 @@ import type {Moving} from './noise.js';
 import {ResidualNoise} from './noise.js';
 import type {Newton} from './options.js';
 import type {Trial} from './step-length.js';
+import type {Work} from './descent.js';
+import {MatrixChoice, searchByWork} from './descent.js';
 
 /** The equations of one step, or of an equilibrium. All arrays stay the same objects. */
 export interface NonlinearSystem {
@@ -29,12 +31,14 @@ export interface NonlinearSystem {
   evaluateResidual(): void;
   /** The residual of the first iteration, where the guess asks for one of its own. */
   readonly evaluateFirstResidual?: () => void;
-  /** The Jacobian at z, factored. May throw SingularMatrixError. */
-  factor(first: boolean): Factor;
+  /** The Jacobian at z, or the model of it, factored. May throw SingularMatrixError. */
+  factor(first: boolean, model: boolean): Factor;
   /** Σ_j |J_ij| w_j of the Jacobian last factored; false where it is not at hand (matrix-free). */
   scaleRows(weights: Float64Array, scale: Float64Array): boolean;
   /** The factor is a Krylov method on products: it costs nothing to renew, and all to solve with. */
   readonly matrixFree: boolean;
+  /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */
+  readonly modelled: boolean;
   /** Unit roundoff of the arithmetic in use. */
   readonly epsilon: number;
 }
@@ -104,9 +108,13 @@ export class NewtonIteration {
   /** `delta` holds the correction of the coming iteration already. */
   private ready = false;
   private scaled = false;
+  /** left/size of the iteration before, for a model of the Jacobian. */
+  private lastRate = 0;
   /** Share of |z| that a tolerance may ask for: no less than the arithmetic can hold. */
   private readonly relative: number;
   private readonly trial: Trial;
+  private readonly work: Work;
+  private readonly choice: MatrixChoice;
   private readonly evaluate = (): void => this.evaluateResidual();
 
   constructor(private readonly options: Newton, private readonly system: NonlinearSystem, private readonly counters: NewtonCounters) {
@@ -120,14 +128,23 @@ export class NewtonIteration {
     this.noise = new ResidualNoise(n);
     this.moving = [{values: system.z, least: this.weights}, ...(system.data === undefined ? [] : [{values: system.data}])];
     this.relative = Math.max(options.tolerance.relative, 4 * system.epsilon);
+    this.choice = new MatrixChoice(system.modelled, system.matrixFree);
+    this.work = (s: number): number => {
+      this.go(s);
+      return dot(this.delta, system.residual) / this.choice.work;
+    };
     this.trial = (s: number): number => {
-      const {base, delta} = this;
-      const {z} = system;
-      for (let i = 0; i < n; i++) z[i] = base[i] - s * delta[i];
-      this.evaluateResidual();
+      this.go(s);
       const share = norm(system.residual) / this.norms[this.recorded - 1];
       return Number.isFinite(share) ? share * share / 2 : Infinity;
     };
+  }
+
+  /** To z − sΔ from where the iteration began. */
+  private go(s: number): void {
+    const {base, delta, system: {z}} = this;
+    for (let i = 0; i < z.length; i++) z[i] = base[i] - s * delta[i];
+    this.evaluateResidual();
   }
 
   /** ‖R‖₂ at the start of every iteration of the last `find`. */
@@ -151,6 +168,8 @@ export class NewtonIteration {
     this.cause = undefined;
     this.ready = false;
     this.scaled = false;
+    this.lastRate = 0;
+    this.choice.restart();
     this.rowScale.fill(1);
     const special = this.system.evaluateFirstResidual !== undefined;
     if (this.options.jacobian !== 'auto' || special) this.factored = undefined;
@@ -181,8 +200,7 @@ export class NewtonIteration {
       const distance = (this.norms[this.recorded++] = norm(system.residual));
       if (!Number.isFinite(distance)) return 'not-finite';
       if (distance === 0 && !first && !truncated) return 'converged';
-      const factor = this.factored ?? this.refactor(first);
-      if (!this.ready) this.solve(factor, this.delta);
+      const factor = this.correct(first);
       if (!free) {
         counters.newtonIterations++;
         done++;
@@ -192,7 +210,7 @@ export class NewtonIteration {
       if (length === 0 || !allFinite(system.residual)) {
         this.weigh();
         if (length === 0 && (truncated || this.atRoundoff(this.delta))) return 'converged';
-        if (this.fresh) return length === 0 ? 'newton-diverged' : 'not-finite';
+        if (this.fresh && !this.choice.failed()) return length === 0 ? 'newton-diverged' : 'not-finite';
         this.retreat();
         continue;
       }
@@ -211,12 +229,13 @@ export class NewtonIteration {
       if (!truncated) {
         if (this.accepts(rate, left)) return this.finish(observe);
         if (this.fresh && rate > stagnation && this.atRoundoff(this.next)) return 'converged';
-        if (!this.fresh && rate >= 1) {
+        if ((!this.fresh && rate >= 1) || (rate > stagnation && this.choice.failed())) {
           this.retreat();
           continue;
         }
       }
-      if (renewed) this.hand(true);
+      if (length === 1 && this.choice.approached(largest(this.next) / this.extent())) this.discard();
+      else if (renewed) this.hand(true);
       else if (length === 1 && this.keeps(rate, left)) this.hand(false);
       else this.discard();
     }
@@ -229,8 +248,23 @@ export class NewtonIteration {
    * observation (Newton–Kantorovich). Corrections that do not shrink must themselves be below the tolerance.
    */
   private accepts(rate: number, left: number): boolean {
+    if (this.choice.model) return this.acceptsLinear(rate, left);
     if (rate > stagnation) return this.fresh && left <= 1 && this.scaledResidual() <= 1;
     return 2 * rate * left <= margin && 2 * rate * this.scaledResidual() <= 1;
+  }
+
+  /**
+   * With a model of the Jacobian errors contract by the same factor again and again, ‖I − A⁻¹J‖, of which
+   * every rate is an observation from below: corrections turn into its slowest direction by and by. By the
+   * larger of the last two, the error left after the next correction is Θ + Θ² + … = Θ/(1 − Θ) of it
+   * (Hairer & Wanner, Solving ODEs II, §IV.8), and never is less said than for the Jacobian itself.
+   */
+  private acceptsLinear(rate: number, left: number): boolean {
+    const theta = Math.max(rate, this.lastRate);
+    this.lastRate = rate;
+    if (!(theta < 1)) return left === 0;
+    const share = Math.max(2 * theta, theta / (1 - theta));
+    return share * left <= margin && share * this.scaledResidual() <= 1;
   }
 
   /** Is the factor good for another iteration? */
@@ -287,6 +321,8 @@ export class NewtonIteration {
     if (first || options.step.name === 'full' || !Number.isFinite(size) || this.withinTolerance()) {
       for (let i = 0; i < z.length; i++) z[i] -= delta[i];
       if (!last) this.evaluateResidual();
+    } else if (this.choice.model) {
+      length = searchByWork(this.work, smallestLength(base, delta, system.epsilon));
     } else {
       // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
       length = options.step.choose(this.trial, 0.5, size, Math.max(norm(base), z.length), smallestLength(base, delta, system.epsilon));
@@ -300,9 +336,22 @@ export class NewtonIteration {
     return largestRatio(this.delta, this.weights) <= 1;
   }
 
+  /** Δ of the coming iteration. */
+  private correct(first: boolean): Factor {
+    const {delta, system: {residual}} = this;
+    let factor = this.factored ?? this.refactor(first);
+    if (!this.ready) this.solve(factor, delta);
+    if (!this.choice.goesDown(dot(delta, residual))) {
+      factor = this.refactor(first);
+      this.solve(factor, delta);
+      this.choice.goesDown(dot(delta, residual));
+    }
+    return factor;
+  }
+
   private refactor(first: boolean): Factor {
     const {system, counters} = this;
-    const factor = system.factor(first);
+    const factor = system.factor(first, this.choice.model);
     if (!system.matrixFree || first) {
       counters.jacobianEvaluations++;
       counters.factorizations++;
@@ -350,9 +399,8 @@ export class NewtonIteration {
    */
   private atRoundoff(left: Float64Array): boolean {
     const {system, noise, rowScale} = this;
-    const {absolute, relative} = this.options.tolerance;
     // Of the whole: a component that passes through zero has no digits of its own, nor has a state of rest.
-    if (!(largest(left) <= coarsest * (largest(system.z) + absolute / relative))) return false;
+    if (!(largest(left) <= coarsest * this.extent())) return false;
     // √ε of every number: rounded anew wherever it enters, and the residual still smooth.
     noise.measure(this.moving, system.residual, Math.sqrt(system.epsilon), this.evaluate);
     let floor = 0;
@@ -363,6 +411,12 @@ export class NewtonIteration {
       worst = Math.max(worst, Math.abs(system.residual[i]) / scale);
     }
     return worst <= noiseFactor * floor;
+  }
+
+  /** The size of z, or of what counts as one. */
+  private extent(): number {
+    const {absolute, relative} = this.options.tolerance;
+    return largest(this.system.z) + absolute / relative;
   }
 
   /** Rows with the largest scaled residual, worst first; those that are not finite before all others. */
@@ -386,6 +440,12 @@ function largestRatio(x: Float64Array, unit: Float64Array): number {
     else if (Number.isNaN(ratio)) return Infinity;
   }
   return worst;
+}
+
+function dot(x: Float64Array, y: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum += x[i] * y[i];
+  return sum;
 }
 
 /** max |xᵢ|, NaN where one is. */

@@ -1,6 +1,6 @@
 /** From what the user wrote to what runs: state read and checked, system traced, step compiled. */
 import * as tf from '@tensorflow/tfjs';
-import {checkUnrollable} from '../adjoint/unrolled.js';
+import {checkExactMatrix, checkUnrollable} from '../adjoint/unrolled.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
@@ -47,6 +47,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const begin = performance.now();
   const traced = traceStep(system, read.scheme, shape, leaves, options.observe);
   const traceTime = performance.now() - begin;
+  if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
   const compileBegin = performance.now();
   const compiled = compileStep(traced, engine);
   const compileTime = performance.now() - compileBegin;

@@ -6,6 +6,7 @@
 import {StepRecord} from '../adjoint/record.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
+import type {Learned} from '../step/compiled.js';
 import type {Runnable} from './runnable.js';
 import {startState} from './start-state.js';
 import type {Counters, Status} from './stepper.js';
@@ -34,7 +35,7 @@ export interface Run {
   /** There where a gradient was asked for. */
   readonly kept?: Keep;
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
-  readonly history?: unknown;
+  readonly history?: Learned;
 }
 
 /** Progress is told at most this often, in milliseconds: faster is not seen, and costs. */
@@ -104,6 +105,6 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
     states: count === saved.length ? states : states.slice(0, count * size),
     times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
     status, error: stepper.error, counters: stepper.counters, milliseconds: performance.now() - begin, completed: n, kept,
-    history: compiled.currentAnalysis?.history,
+    history: compiled.learned,
   };
 }

@@ -13,6 +13,7 @@ export class StepSystem implements NonlinearSystem {
   readonly data?: Float64Array;
   readonly epsilon: number;
   readonly matrixFree: boolean;
+  readonly modelled: boolean;
   readonly evaluateResidual: () => void;
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
@@ -21,14 +22,16 @@ export class StepSystem implements NonlinearSystem {
   private readonly values: Float64Array;
   private readonly analysis: Analysis;
   private readonly products?: () => Factor;
+  private readonly exactly?: () => Factor;
   private matrixAtHand = true;
 
   constructor(prepared: Runnable) {
     const {compiled, traced, engine, options} = prepared;
-    const {jacobian} = compiled;
-    if (jacobian === undefined) throw new Error('an explicit scheme has no equations to solve');
+    const {matrix} = compiled;
+    if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
     this.forward = compiled.forward;
-    this.pattern = jacobian.pattern;
+    this.pattern = matrix.pattern;
+    this.modelled = traced.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
@@ -37,13 +40,18 @@ export class StepSystem implements NonlinearSystem {
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
     const {linear} = options.newton;
-    this.analysis = compiled.analysis(linear, solverKey(linear));
+    this.analysis = compiled.analysis(linear, solverKey(linear), 'matrix');
+    if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.products = this.bindProducts(linear, prepared);
   }
 
-  factor(first: boolean): Factor {
+  factor(first: boolean, model: boolean): Factor {
+    if (!model && this.exactly !== undefined) {
+      this.matrixAtHand = false;
+      return this.exactly();
+    }
     const special = first && this.evaluateFirstResidual !== undefined;
     if (this.products !== undefined && !special) {
       this.matrixAtHand = false;
@@ -66,6 +74,15 @@ export class StepSystem implements NonlinearSystem {
       scale[row] = sum;
     }
     return true;
+  }
+
+  private bindExact(analysis: Analysis): () => Factor {
+    const evaluate = this.forward.program('exactJacobian');
+    const values = this.forward.buffer('exactJ');
+    return () => {
+      evaluate();
+      return analysis.factor(values);
+    };
   }
 
   /** The Krylov factor at the present point, bound when it is first asked for: its diagonal may be refused. */

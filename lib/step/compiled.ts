@@ -13,10 +13,19 @@ import {
 } from './programs.js';
 import type {TracedStep} from './trace-step.js';
 
+/** What is factored: ∂R/∂z, or what Newton's iteration solves with. */
+export type Matrix = 'jacobian' | 'matrix';
+
+/** See `Analysis.history`. */
+export type Learned = {readonly [M in Matrix]?: unknown};
+
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
-  private readonly analyses = new Map<string, Analysis>();
+  private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {jacobian: new Map(), matrix: new Map()};
+  private readonly lastUsed: {[M in Matrix]?: Analysis} = {};
+  private given: Learned | undefined;
   private ownJacobian: JacobianProgram | undefined;
+  private ownMatrix: JacobianProgram | undefined;
   /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
   busy = false;
   /** Milliseconds spent differentiating and compiling since the caller last reset it. */
@@ -31,29 +40,45 @@ export class CompiledStep {
     return this.ownJacobian;
   }
 
+  /** What Newton's iteration solves with: the Jacobian, or a model of it. */
+  get matrix(): JacobianProgram | undefined {
+    const {residualModel, z} = this.traced;
+    if (residualModel === undefined) return this.jacobian;
+    return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z)));
+  }
+
   /** The analysis last used: what the statistics show. */
   currentAnalysis: Analysis | undefined;
-
-  private history: unknown;
 
   /**
    * Every run starts with analyses that know no matrix (undefined), and its way back with those it left:
    * what it gives then depends on nothing that ran before.
    */
-  recall(history: unknown): void {
-    this.history = history;
-    for (const analysis of this.analyses.values()) if ('history' in analysis) analysis.history = history;
+  recall(learned: Learned | undefined): void {
+    this.given = learned;
+    for (const of of ['jacobian', 'matrix'] as const) {
+      for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.history = learned?.[of];
+    }
   }
 
-  /** The solver's symbolic work for this step's Jacobian, done once. */
-  analysis(solver: LinearSolver, key: string): Analysis {
-    const known = this.analyses.get(key);
-    if (known !== undefined) return (this.currentAnalysis = known);
-    const {jacobian} = this;
-    if (jacobian === undefined) throw new Error('an explicit scheme has no linear system');
-    const analysis = this.timed(() => solver.analyze(jacobian.pattern));
-    if (this.history !== undefined && 'history' in analysis) analysis.history = this.history;
-    this.analyses.set(key, analysis);
+  /** What the linear solvers last used have learned. */
+  get learned(): Learned {
+    const {jacobian, matrix} = this.lastUsed;
+    return {jacobian: jacobian?.history, matrix: matrix?.history};
+  }
+
+  /** The solver's symbolic work for this step's Jacobian, or for Newton's matrix where that is another, done once. */
+  analysis(solver: LinearSolver, key: string, which: Matrix): Analysis {
+    const of = this.traced.residualModel === undefined ? 'jacobian' : which;
+    let analysis = this.analyses[of].get(key);
+    if (analysis === undefined) {
+      const program = this[of];
+      if (program === undefined) throw new Error('an explicit scheme has no linear system');
+      analysis = this.timed(() => solver.analyze(program.pattern));
+      if (this.given?.[of] !== undefined && 'history' in analysis) analysis.history = this.given[of];
+      this.analyses[of].set(key, analysis);
+    }
+    this.lastUsed[of] = analysis;
     return (this.currentAnalysis = analysis);
   }
 
@@ -70,7 +95,7 @@ export class CompiledStep {
   }
 
   get forward(): Executable {
-    return this.group('forward', () => forwardPrograms(this.traced, this.jacobian));
+    return this.group('forward', () => forwardPrograms(this.traced, this.matrix, this.traced.residualModel === undefined ? undefined : this.jacobian));
   }
 
   get products(): Executable {
@@ -121,7 +146,8 @@ function stepKey(step: TracedStep, engine: Engine): string {
   const {start, guess} = step;
   const outputs: Output[] = Object.entries({
     residual: step.residual, update: step.update, guess: guess?.z, frozen: guess?.frozen,
-    defect: guess?.defect?.value, broken: guess?.defect?.residual, start: start.x, mass: start.mass, observed: step.observed?.node,
+    defect: guess?.defect?.value, broken: guess?.defect?.residual,
+    residualModel: step.residualModel, brokenModel: guess?.defect?.residualModel, start: start.x, mass: start.mass, observed: step.observed?.node,
   }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
   const inputs = [step.x, step.z, step.t, step.h, start.given, start.t, ...step.parameters.map(({node}) => node)];
   return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;

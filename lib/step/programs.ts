@@ -6,9 +6,10 @@
 import {add, constant, gather, input, neg, sub} from '../graph/build.js';
 import {batch} from '../graph/batch.js';
 import {colorColumns} from '../graph/coloring.js';
-import {dependents, orZeros, pullback, pushforward} from '../graph/differentiate.js';
+import {dependents, orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
+import {matrixTangent} from '../graph/newton-matrix.js';
 import {simplify, simplifyNodes, substitute} from '../graph/simplify.js';
 import {sparseJacobian} from '../graph/sparse-jacobian.js';
 import type {SparsityPattern} from '../graph/sparsity.js';
@@ -63,9 +64,10 @@ const termLimit = 64;
 /** Products with so many terms are written out; a rotation, a strain or a small mass matrix has fewer. */
 const widestProduct = 8;
 
+/** ∂R/∂z, or Newton's matrix where R is a model of the residual. */
 export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
   const direction = input('dz', z.shape);
-  const [tangent] = pushforward([residual], new Map([[z, direction]]));
+  const tangent = matrixTangent(residual, z, direction);
   return (tangent === undefined ? undefined : entryByEntry(tangent, direction)) ?? byColors(tangent, direction, residual.size);
 }
 
@@ -130,8 +132,11 @@ export function startPushPrograms(step: TracedStep, count: number): Programs {
   return {startPush: graphOf({dx: pushMany([step.start.x], seeds, count)[0]})};
 }
 
-/** guess → z, defect; residual → R; jacobian → J; update → next; startResidual, startJacobian → R, J at the guess. */
-export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined): Programs {
+/**
+ * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next; startResidual, startJacobian → R, J at the guess.
+ * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
+ */
+export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram): Programs {
   const {residual, guess, update} = step;
   if (residual === undefined || guess === undefined || jacobian === undefined) return {update: graphOf({next: update})};
   const programs: Record<string, Graph> = {
@@ -140,10 +145,11 @@ export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | un
     jacobian: graphOf({J: jacobian.values}),
     update: graphOf({next: update}),
   };
+  if (exact !== undefined) programs.exactJacobian = graphOf({exactJ: exact.values});
   const first = firstResidual(step);
   if (first !== undefined) {
     programs.startResidual = graphOf({R: first.residual});
-    programs.startJacobian = graphOf({J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.jacobianOf, step.z, jacobian)});
+    programs.startJacobian = graphOf({J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.matrixOf, step.z, jacobian)});
   }
   return programs;
 }
@@ -167,20 +173,21 @@ function jacobianLike(variant: Node, z: Node, own: JacobianProgram): Node {
  * force: R₀ − R_δ δ, so that J Δz = R₀ − R_δ δ also removes the defect (equations.md §3, the term
  * −hθK R_q). The Jacobian is that of the residual at the guess, its forces evaluated there.
  */
-export function firstResidual({residual, guess}: TracedStep): {residual: Node; jacobianOf: Node} | undefined {
+export function firstResidual({residual, residualModel, guess}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
   if (residual === undefined || guess === undefined || guess.frozen === undefined) return undefined;
-  if (guess.defect === undefined) return {residual: guess.frozen, jacobianOf: residual};
-  const {input: defect, residual: broken} = guess.defect;
+  if (guess.defect === undefined) return {residual: guess.frozen, jacobianOf: residual, matrixOf: residualModel ?? residual};
+  const {input: defect, residual: broken, residualModel: matrixOf = broken} = guess.defect;
   const [byDefect] = pushforward([broken], new Map([[defect, neg(defect)]]));
-  return {residual: byDefect === undefined ? guess.frozen : add(guess.frozen, byDefect), jacobianOf: broken};
+  return {residual: byDefect === undefined ? guess.frozen : add(guess.frozen, byDefect), jacobianOf: broken, matrixOf};
 }
 
-/** Matrix-free products: direction → Jd; direction → JTd. */
-export function productPrograms({residual, z}: TracedStep): Programs {
-  if (residual === undefined) return {};
+/** Matrix-free products with Newton's matrix: direction → Jd; direction → JTd. */
+export function productPrograms({residual, residualModel = residual, z}: TracedStep): Programs {
+  if (residual === undefined || residualModel === undefined) return {};
   const direction = input('direction', z.shape);
-  const [tangent] = pushforward([residual], new Map([[z, direction]]));
-  const [cotangent] = pullback([residual], [z], [direction]);
+  const tangent = matrixTangent(residualModel, z, direction);
+  const seed = input('seed', z.shape);
+  const [cotangent] = transposeLinear([matrixTangent(residualModel, z, seed)], [seed], [direction]);
   return {apply: graphOf({Jd: orZeros(tangent, residual)}), applyTransposed: graphOf({JTd: orZeros(cotangent, z)})};
 }
 

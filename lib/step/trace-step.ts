@@ -7,6 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
+import {isModelled, settled} from '../graph/newton-matrix.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import type {Blocks, Equations} from '../system/equations.js';
@@ -43,6 +44,8 @@ export interface TracedStep {
   readonly t: Node<'input'>;
   readonly h: Node<'input'>;
   readonly residual?: Node;
+  /** The residual's model, where Newton's matrix is to be made from that (graph/newton-matrix.ts). */
+  readonly residualModel?: Node;
   readonly update: Node;
   readonly guess?: TracedGuess;
   /** The state at the start of a run, carried blocks included, from the user's own blocks. */
@@ -63,7 +66,7 @@ export type Observe = (at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readon
 export interface TracedGuess {
   readonly z: Node;
   /** The eliminated kinematics' defect as a function of x, and the input that stands for it. */
-  readonly defect?: {readonly value: Node; readonly input: Node<'input'>; readonly residual: Node};
+  readonly defect?: {readonly value: Node; readonly input: Node<'input'>; readonly residual: Node; readonly residualModel?: Node};
   /** The first residual, its forces those of the step's start. */
   readonly frozen?: Node;
   readonly linearized: boolean;
@@ -93,6 +96,9 @@ export function formulationOf(scheme: Scheme, system: System): Formulation {
 }
 
 export const stateBlocks = (system: System): readonly string[] => (system.kind === 'mechanics' ? ['q', 'v'] : ['y']);
+
+/** The name of an output as Newton's matrix sees it. */
+const modelOf = (name: string): string => `${name} in Newton's matrix`;
 
 /** Traces collect parameters; one captured by two of them is one parameter. */
 class ParameterList {
@@ -128,8 +134,11 @@ class ParameterList {
       replacements.set(node, known.node);
     }
     const nodes = substitute(graph.outputs.map(output => output.node), replacements);
-    const simplified = simplifyNodes(nodes, [...shared, ...this.parameters.map(({node}) => node)]);
-    return new Map(graph.outputs.map((output, i) => [output.name, simplified[i]]));
+    const outputs = graph.outputs.map(({name}, i) => ({name, node: nodes[i]}));
+    const models = outputs.filter(({node}) => isModelled(node)).map(({name, node}) => ({name: modelOf(name), node}));
+    const all = [...settled(nodes, 'exact'), ...settled(models.map(({node}) => node), 'model')];
+    const simplified = simplifyNodes(all, [...shared, ...this.parameters.map(({node}) => node)]);
+    return new Map([...outputs, ...models].map(({name}, i) => [name, simplified[i]]));
   }
 }
 
@@ -210,9 +219,10 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
   return {
     ...common,
     residual: named('residual'),
+    residualModel: nodes.get(modelOf('residual')),
     guess: {
       z: named('guess'),
-      defect: hasDefect ? {value: named('defect'), input: defect, residual: named('broken')} : undefined,
+      defect: hasDefect ? {value: named('defect'), input: defect, residual: named('broken'), residualModel: nodes.get(modelOf('broken'))} : undefined,
       frozen: nodes.get('frozen'),
       linearized,
     },

@@ -7,8 +7,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {batch} from '../graph/batch.js';
-import {constant, gather, neg, reshape, scalar, scatter} from '../graph/build.js';
-import {orZeros, pullback} from '../graph/differentiate.js';
+import {constant, gather, input, matMul, neg, reshape, scalar, scatter, semidefinite} from '../graph/build.js';
+import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
+import {modelled} from '../graph/newton-matrix.js';
 import type {Node, Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {substitute} from '../graph/simplify.js';
@@ -27,7 +28,17 @@ export interface ElementsSpec {
   readonly energy: ElementEnergy;
   /** What differs from element to element (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy sees one element's. */
   readonly data?: {readonly [name: string]: Numeric};
+  /**
+   * What Newton's matrix takes for the Hessian of each element's energy. 'exact' (default): the Hessian.
+   * 'projected': its negative eigenvalues made zero; 'absolute': turned over. The matrix of an implicit
+   * step is then positive definite however the elements are compressed or bent, and a correction with
+   * backtracking goes down the energy; near a root where a block was changed, convergence is linear.
+   * Residual, adjoint and tangents are exact with all three.
+   */
+  readonly hessian?: 'exact' | 'projected' | 'absolute';
 }
+
+const hessians: readonly string[] = ['exact', 'projected', 'absolute'];
 
 /**
  * The force −∂/∂q Σ energy, as a term for `mechanics`. q has shape [nodes, ...]. The energy is a
@@ -36,17 +47,25 @@ export interface ElementsSpec {
  * @throws OptionError where nodes are not a full table of whole numbers; ShapeError where data does not
  *   have one row an element, a node is not in q, or the energy is not a scalar
  */
-export function elements({nodes, energy, data = {}}: ElementsSpec): ForceTerm {
+export function elements({nodes, energy, data = {}, hessian = 'exact'}: ElementsSpec): ForceTerm {
+  if (!hessians.includes(hessian)) throw new OptionError('bad-elements', `elements: hessian must be one of ${hessians.join(', ')}, not ${hessian}.`);
   const table = nodeTable(nodes);
   const rows = Object.entries(data).map(([name, value]) => ({name, ...dataRows(name, value, nodes.length)}));
   return ({q, params}) => within('elements', () => {
     const positions = positionTable(table, nodes.length, nodes[0].length, q.shape);
     const shape = [nodes[0].length, ...q.shape.slice(1)];
     const gradient = elementGradient(energy, shape, rows, params);
-    const replacements = new Map<Node, Node>([[gradient.x, gather(nodeOf(q), positions, [nodes.length, ...shape])]]);
+    const x = gather(nodeOf(q), positions, [nodes.length, ...shape]);
+    const replacements = new Map<Node, Node>([[gradient.x, x]]);
     rows.forEach(({tensor, values, shape: full}, i) => replacements.set(gradient.data[i], tensor === undefined ? constant(values, full) : nodeOf(tensor)));
+    const assembled = (all: Node): Node => neg(scatter(reshape(all, [all.size]), positions, q.shape));
     const [all] = batch([gradient.node], replacements, nodes.length);
-    return tensorOf(neg(scatter(reshape(all, [all.size]), positions, q.shape)));
+    const force = assembled(all);
+    if (hessian === 'exact') return tensorOf(force);
+    const [blocks] = batch([hessianOf(gradient)], replacements, nodes.length);
+    const width = sizeOf(shape);
+    const model = matMul(semidefinite(blocks, hessian === 'absolute'), reshape(x, [nodes.length, width, 1]));
+    return tensorOf(modelled(force, assembled(model)));
   });
 }
 
@@ -105,4 +124,14 @@ function elementGradient(energy: ElementEnergy, shape: Shape, rows: readonly ({r
   // What the energy captured (parameters, variables) are values of the surrounding trace, the same for every element.
   const outer = new Map<Node, Node>(captured.map(({node, tensor}) => [node, nodeOf(tensor)]));
   return {node: substitute([orZeros(gradient, x)], outer)[0], x, data};
+}
+
+/** The Hessian of one element as a matrix: its gradient's tangents along all unit vectors at once. */
+function hessianOf({node, x}: ElementGradient): Node {
+  const direction = input('direction', x.shape);
+  const [tangent] = pushforward([node], new Map([[x, direction]]));
+  const n = x.size;
+  const units = constant(Float64Array.from({length: n * n}, (_, i) => (i % (n + 1) === 0 ? 1 : 0)), [n, ...x.shape]);
+  const [rows] = batch([orZeros(tangent, x)], new Map([[direction, units]]), n);
+  return reshape(rows, [n, n]);
 }

@@ -51,24 +51,28 @@ export interface Solved {
 export interface Setting {
   readonly epsilon?: number;
   readonly linear?: LinearSolver;
+  /** A model of the Jacobian, row-major; `only` where the Jacobian itself cannot be solved with. */
+  readonly model?: {readonly matrix: (z: Float64Array, out: Float64Array) => void; readonly only: boolean};
   /** Solve so many times from the same start, without dropping the factor. */
   readonly times?: number;
 }
 
 /** Solves from `start` and tells what it took. */
-export function solve(equations: Equations, start: readonly number[], options: NewtonOptions = {}, {epsilon = Number.EPSILON, linear = lu(), times = 1}: Setting = {}): Solved {
+export function solve(equations: Equations, start: readonly number[], options: NewtonOptions = {}, {epsilon = Number.EPSILON, linear = lu(), times = 1, model}: Setting = {}): Solved {
   const {n} = equations;
   const analysis = linear.analyze(densePattern(n));
   const values = new Float64Array(n * n);
   const counters: NewtonCounters = {newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0};
   const system: NonlinearSystem = {
+    modelled: model !== undefined,
     z: new Float64Array(n),
     residual: new Float64Array(n),
     epsilon,
-    matrixFree: false,
+    matrixFree: model?.only === true,
     evaluateResidual: () => equations.f(system.z, system.residual),
-    factor: (): Factor => {
-      equations.jacobian(system.z, values);
+    factor: (_, byModel): Factor => {
+      if (model !== undefined && byModel) model.matrix(system.z, values);
+      else equations.jacobian(system.z, values);
       return analysis.factor(values);
     },
     scaleRows: (weights, scale) => {
