@@ -3,7 +3,7 @@ import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Series} from '../training/report/plot.js';
 import {lineChart} from '../training/report/plot.js';
-import type {Results, Row, Timed} from './results.js';
+import type {Fill, Large, Results, Row, Timed} from './results.js';
 
 const time = (milliseconds: number): string => (milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3));
 const ratio = (x: number): string => (x >= 10 ? x.toFixed(0) : x.toFixed(1));
@@ -55,8 +55,39 @@ function figure(folder: string, file: string, title: string, rows: readonly Row[
   return `![${title}](figures/${file})`;
 }
 
+function largeNets(large: readonly Large[]): string {
+  return `## Large nets
+
+The same 10 steps and gradient, this project alone, each size in a process of its own.
+
+${table(['', ...large.map(({rows, unknowns}) => `${rows}², ${unknowns.toLocaleString('en')} unknowns`)], [
+    ['first gradient, tracing and compiling included', ...large.map(({first}) => `${(first / 1000).toFixed(1)} s`)],
+    ['forward', ...large.map(({forward}) => `${(forward / 1000).toFixed(1)} s`)],
+    ['forward and gradient', ...large.map(({gradient}) => `${(gradient / 1000).toFixed(1)} s`)],
+    ['Newton iterations', ...large.map(({iterations}) => String(iterations))],
+    ['one factorization', ...large.map(({factorization}) => `${time(factorization)} ms`)],
+    ['peak resident memory', ...large.map(({peak}) => `${peak.toFixed(0)} MiB`)],
+  ])}`;
+}
+
+function fillOfNets(fill: readonly Fill[]): string {
+  const names = [...new Set(fill.flatMap(({references}) => Object.keys(references)))];
+  return `## Fill
+
+Nonzeros of the net's factor L, beside those that other programs' orderings give for the same pattern
+([script](../bench/oracles/fill.py)).
+
+${table(['', ...fill.map(({rows}) => `${rows}²`)], [
+    ['nonzeros of L', ...fill.map(({nonzeros}) => nonzeros.toLocaleString('en'))],
+    ...names.map(name => [`in units of ${name}`, ...fill.map(({nonzeros, references}) => (name in references ? (nonzeros / references[name]).toFixed(2) : ''))]),
+    ['numbers kept, the zeros of supernodes included', ...fill.map(({stored}) => stored.toLocaleString('en'))],
+    ['operations of a factorization, in millions', ...fill.map(({work}) => (work / 1e6).toFixed(0))],
+    ['ordering and symbolic factorization, ms', ...fill.map(({analysis}) => time(analysis))],
+  ])}`;
+}
+
 export function writePage(results: Results, docs: string): void {
-  const {machine, rows, cold, tracing, growth} = results;
+  const {machine, rows, cold, tracing, growth, fill, large} = results;
   const chain = rows.filter(({workload}) => workload === 'chain');
   const nets = rows.filter(({workload}) => workload === 'net');
   const mlp = rows.filter(({workload}) => workload === 'mlp');
@@ -107,6 +138,8 @@ ${ratioTable(nets, ({n}) => `${n}²`)}
 ${figure(figures, 'bench-net.svg', 'The net: 10 steps and the gradient of all stiffnesses', nets, 'unknowns', ({n}) => 3 * (n * n - 2))}
 ${skips(nets)}`);
   }
+  if (large !== undefined) parts.push(largeNets(large));
+  if (fill !== undefined) parts.push(fillOfNets(fill));
   if (mlp.length > 0) {
     parts.push(`## A neural force
 

@@ -27,6 +27,34 @@ export interface Row {
   readonly skipped: Readonly<Record<string, string>>;
 }
 
+/** Of the net's factor: nonzeros of L with its diagonal, beside those of reference orderings. */
+export interface Fill {
+  readonly rows: number;
+  readonly unknowns: number;
+  /** Of the matrix. */
+  readonly entries: number;
+  readonly nonzeros: number;
+  /** Numbers kept, with the zeros of supernodes. */
+  readonly stored: number;
+  /** Floating-point operations of a factorization. */
+  readonly work: number;
+  /** Milliseconds of ordering and symbolic factorization. */
+  readonly analysis: number;
+  readonly references: Readonly<Record<string, number>>;
+}
+
+/** One run of the net and its gradient in a process of its own, cold; peak is its largest resident memory in MiB. */
+export interface Large {
+  readonly rows: number;
+  readonly unknowns: number;
+  readonly iterations: number;
+  readonly first: number;
+  readonly forward: number;
+  readonly gradient: number;
+  readonly factorization: number;
+  readonly peak: number;
+}
+
 export interface Results {
   readonly machine: {readonly node: string; readonly processor: string; readonly cores: number; readonly load: number};
   readonly rows: readonly Row[];
@@ -34,6 +62,8 @@ export interface Results {
   readonly cold?: {readonly tfjs: number; readonly total: number; readonly imported: number; readonly gradient: number; readonly second: number};
   /** The first gradient of a chain of springs written one by one, against the number of terms. */
   readonly tracing?: readonly {readonly terms: number; readonly trace: number; readonly compile: number; readonly again: number}[];
+  readonly fill?: readonly Fill[];
+  readonly large?: readonly Large[];
   /** Over 10,000 steps of a warm run: growth of the heap after a collection in bytes, and of tf.memory().numTensors. */
   readonly growth?: {readonly steps: number; readonly heap: number; readonly tensors: number};
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,cold,trace,growth] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,cold,trace,growth,fill,large] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md.
  *
@@ -154,7 +154,7 @@ const before = ((): Partial<Results> => {
 
 let results: Results = {
   machine: {node: process.version, processor: cpus()[0].model.trim(), cores: availableParallelism(), load: loadavg()[0]},
-  rows: before.rows ?? [], cold: before.cold, tracing: before.tracing, growth: before.growth,
+  rows: before.rows ?? [], cold: before.cold, tracing: before.tracing, growth: before.growth, fill: before.fill, large: before.large,
 };
 
 /** Kept after every workload: a run of everything takes half an hour. */
@@ -187,5 +187,8 @@ rmSync(workspace, {recursive: true});
 
 if (wanted('cold')) keep({cold: coldStarts()});
 if (wanted('trace')) keep({tracing: measure<NonNullable<Results['tracing']>>('growth.js', ['tracing'])});
+if (wanted('fill')) keep({fill: measure<NonNullable<Results['fill']>>('fill.js', ['20', '40', '60', '100', '200'])});
+// 200² masses: some minutes.
+if (wanted('large')) keep({large: [100, 200].map(rows => measure<NonNullable<Results['large']>[number]>('large.js', [String(rows)]))});
 if (wanted('growth')) keep({growth: measure<NonNullable<Results['growth']>>('growth.js', ['heap'], ['--expose-gc'])});
-console.log(JSON.stringify({cold: results.cold, tracing: results.tracing, growth: results.growth}));
+console.log(JSON.stringify({cold: results.cold, tracing: results.tracing, growth: results.growth, fill: results.fill, large: results.large}));
