@@ -6,7 +6,7 @@
  * grows. Degrees are upper bounds that cost one pass over the elements; unknowns that cannot be told
  * apart are merged into one, and those with nothing else left are eliminated at once.
  */
-import type {Graph} from './graph.js';
+import {denseLimit, type Graph} from './graph.js';
 
 /** order[k] is the vertex to eliminate at step k. */
 export function amd(graph: Graph): Int32Array {
@@ -18,12 +18,6 @@ export function amd(graph: Graph): Int32Array {
 /** What `elements[i]` holds of a vertex that is no unknown any more. */
 const ELEMENT = -2;
 const ABSORBED = -1;
-
-/**
- * Unknowns with more neighbours than this are ordered last: they would be found in nearly every list,
- * and cost the ordering n² for nothing. TOMS 837's default is max(16, 10 √n).
- */
-const denseDegree = (n: number): number => Math.max(16, 10 * Math.sqrt(n));
 
 class QuotientGraph {
   remaining: number;
@@ -72,7 +66,7 @@ class QuotientGraph {
     this.previous = new Int32Array(n).fill(-1);
     this.bucket = new Int32Array(n).fill(-1);
     this.hash = new Int32Array(n);
-    const dense = denseDegree(n);
+    const dense = denseLimit(n);
     for (let i = 0; i < n; i++) {
       if (this.degree[i] > dense) {
         this.weight[i] = 0;

@@ -12,6 +12,12 @@ export interface Graph {
   readonly adjacent: Int32Array;
 }
 
+/**
+ * A line of a matrix with more entries than this is dense to the orderings: it goes last, since it would be found in
+ * nearly every list and cost the ordering n² for nothing. TOMS 837's default is max(16, 10 √n).
+ */
+export const denseLimit = (n: number): number => Math.max(16, 10 * Math.sqrt(n));
+
 /** The graph of A + Aᵀ, neighbours ascending. */
 export function symmetricGraph(pattern: Pattern): Graph {
   const {n, rowPointers, columns} = pattern;

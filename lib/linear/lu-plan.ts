@@ -7,6 +7,7 @@
  * What comes out is a *plan*: the pivots and the pattern of both factors. Other values can follow it
  * without any search, and without rounding differences between one use and the next.
  */
+import {denseLimit} from './graph.js';
 import {rowScales} from './row-scales.js';
 import {ZERO_PIVOT} from './singularity.js';
 import type {Pattern} from './solver.js';
@@ -47,6 +48,8 @@ export function plan(pattern: Pattern, columns: Transpose, order: Int32Array, va
 class PivotSearch {
   private readonly n: number;
   private readonly scale: Float64Array;
+  /** 1 for dense rows. */
+  private readonly dense: Uint8Array;
   private readonly rowPlace: Int32Array;
   private readonly pivotRow: Int32Array;
   private readonly x: Float64Array;
@@ -73,6 +76,7 @@ class PivotSearch {
     const n = pattern.n;
     this.n = n;
     this.scale = new Float64Array(n);
+    this.dense = Uint8Array.from({length: n}, (_, i) => Number(pattern.rowPointers[i + 1] - pattern.rowPointers[i] > denseLimit(n)));
     rowScales(pattern, values, this.scale);
     this.rowPlace = new Int32Array(n).fill(-1);
     this.pivotRow = new Int32Array(n).fill(-1);
@@ -188,6 +192,8 @@ class PivotSearch {
     const {x, scale, reached, rowPlace, order, visited, n} = this;
     let best = -1;
     let chosen = -1;
+    let bestShort = -1;
+    let chosenShort = -1;
     for (let r = top; r < n; r++) {
       const i = reached[r];
       if (rowPlace[i] >= 0) continue;
@@ -196,8 +202,14 @@ class PivotSearch {
         best = size;
         chosen = i;
       }
+      if (size > bestShort && this.dense[i] === 0) {
+        bestShort = size;
+        chosenShort = i;
+      }
     }
     if (chosen < 0) return -1;
+    // The pivot row goes into every row of its column: a dense one would make them all dense.
+    if (best > 0 && bestShort >= PIVOT_THRESHOLD * best) chosen = chosenShort;
     const diagonal = order[k];
     if (visited[diagonal] === k && rowPlace[diagonal] < 0 && Math.abs(x[diagonal]) * scale[diagonal] >= PIVOT_THRESHOLD * best) {
       chosen = diagonal;

@@ -100,17 +100,22 @@ export function structurallySymmetric(pattern: Pattern): boolean {
   return structuralSymmetry(pattern) === 1;
 }
 
-/** The share of off-diagonal entries whose mirror image is an entry too; 1 when there are none. */
-export function structuralSymmetry(pattern: Pattern): number {
+/**
+ * The share of off-diagonal entries whose mirror image is an entry too; 1 when there are none.
+ * @param longest rows and columns with more entries, and those of the same number, are left out of account
+ */
+export function structuralSymmetry(pattern: Pattern, longest = Infinity): number {
   if (pattern.dense) return 1;
   const {n, rowPointers, columns} = pattern;
   const {columnPointers, rows} = transpose(pattern);
+  const long = Uint8Array.from({length: n}, (_, i) => Number(Math.max(rowPointers[i + 1] - rowPointers[i], columnPointers[i + 1] - columnPointers[i]) > longest));
   let mirrored = 0;
   let total = 0;
   for (let i = 0; i < n; i++) {
+    if (long[i] === 1) continue;
     let q = columnPointers[i];
     for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
-      if (columns[p] === i) continue;
+      if (columns[p] === i || long[columns[p]] === 1) continue;
       total++;
       while (q < columnPointers[i + 1] && rows[q] < columns[p]) q++;
       if (q < columnPointers[i + 1] && rows[q] === columns[p]) mirrored++;

@@ -9,7 +9,7 @@
  */
 import {DirectAnalysis, GeneralFactor, type Learned} from './direct.js';
 import {eliminate} from './elimination.js';
-import {symmetricGraph, type Graph} from './graph.js';
+import {denseLimit, symmetricGraph, type Graph} from './graph.js';
 import {pairedOrdering} from './kkt-ordering.js';
 import {follow, plan, planSolve, planSolveTransposed, type LuNumbers, type LuPlan} from './lu-plan.js';
 import {ordering} from './ordering.js';
@@ -23,7 +23,8 @@ export interface SparseLuOptions {
   /**
    * 'symmetric': least fill for A + Aᵀ with pivots on the diagonal, right where the pattern is nearly
    * symmetric. 'column': least fill for AᵀA, whatever the row exchanges. 'natural': as given. Default:
-   * 'symmetric' where at least half of the off-diagonal entries have their mirror image, as UMFPACK does.
+   * 'symmetric' where at least half of the off-diagonal entries have their mirror image, as UMFPACK does,
+   * dense rows and columns apart. Those go last, by either order.
    */
   readonly ordering?: 'symmetric' | 'column' | 'natural';
 }
@@ -49,18 +50,25 @@ export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): Dire
 
 /** The column order, and the factor it would have if all pivots were on the diagonal. */
 function columnOrder(pattern: Pattern, wanted: SparseLuOptions['ordering']): {order: Int32Array; nonzeros: number; work: number} {
-  const name = wanted ?? (structuralSymmetry(pattern) >= 0.5 ? 'symmetric' : 'column');
+  const name = wanted ?? (structuralSymmetry(pattern, denseLimit(pattern.n)) >= 0.5 ? 'symmetric' : 'column');
   const graph = name === 'column' ? columnGraph(pattern) : symmetricGraph(pattern);
   const first = name === 'symmetric' ? pairedOrdering(pattern, graph, 'amd') : ordering(graph, name === 'column' ? 'amd' : 'natural');
   const {order, below, squares} = eliminate(graph, first);
-  return {order: name === 'natural' ? first : order, nonzeros: 2 * below + pattern.n, work: below + 2 * squares};
+  const {n, rowPointers} = pattern;
+  const sorted = name === 'natural' ? first : order;
+  // Of a dense row only its place in the order is known to AᵀA: its own column, and so its pivot, comes last.
+  const isLast = (i: number): boolean => name === 'column' && rowPointers[i + 1] - rowPointers[i] > denseLimit(n);
+  return {
+    order: Int32Array.from([...sorted.filter((i) => !isLast(i)), ...sorted.filter(isLast)]),
+    nonzeros: 2 * below + n, work: below + 2 * squares,
+  };
 }
 
-/** The graph of AᵀA: columns that share a row. Rows with more than 10 √n entries are left out, as in COLAMD. */
+/** The graph of AᵀA: columns that share a row. Dense rows are left out, as in COLAMD. */
 function columnGraph(pattern: Pattern): Graph {
   const {n, rowPointers, columns} = pattern;
   const {columnPointers, rows} = transpose(pattern);
-  const dense = Math.max(16, 10 * Math.sqrt(n));
+  const dense = denseLimit(n);
   const pointers = new Int32Array(n + 1);
   const adjacent: number[] = [];
   const seen = new Int32Array(n).fill(-1);
