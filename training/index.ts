@@ -14,8 +14,10 @@ export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, t
 export type {MeasuredRecord, Start} from './identify/records.js';
 export {renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report/report.js';
 export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './report/residual-statistics.js';
-export {signal, type Signal, type SignalKind} from './data/signal.js';
-export {readTable, type Table, type TableOptions} from './data/table.js';
+export {arraysOf, type NumpyArray} from './data/npz.js';
+export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample-times.js';
+export {signal, type Signal, type SignalKind, type SignalOptions} from './data/signal.js';
+export {readTable, tableChunks, type ChunkOptions, type Table, type TableOptions} from './data/table.js';
 export {uncertainty, type ResidualSeries, type Uncertainty, type UncertaintyOptions, type UnidentifiedDirection} from './identify/uncertainty.js';
 export {readCheckpoint} from './train/checkpoints.js';
 export {modelFiles} from './train/model-files.js';

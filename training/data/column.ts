@@ -16,45 +16,71 @@ const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** Words that programs write for a number that is none: a number column's, not a text column's. */
 const notANumber = /^[+-]?(?:nan|inf|infinity|na|n\/a|null|none|#n\/a|-+)$/i;
 
+/** A column, or a stretch of one, once it is read. */
+export interface ReadColumn {
+  readonly name: string;
+  readonly kind: 'undecided' | 'number' | 'text' | 'ignored';
+  readonly decidedAt: number;
+  readonly isBlank: boolean;
+  readonly values: Float64Array;
+  readonly text: readonly string[];
+}
+
 export class Column {
-  kind: 'undecided' | 'number' | 'text';
+  kind: ReadColumn['kind'];
   /** The line of the first filled cell: the reason for the kind. */
   decidedAt = 0;
   private numbers = new Float64Array(1024);
-  private readonly words: string[] = [];
+  private words: string[] = [];
   private size = 0;
   private firstBlankLine = 0;
 
   constructor(
     readonly name: string,
-    kind: 'undecided' | 'text' = 'undecided',
+    kind: 'undecided' | 'text' | 'ignored' = 'undecided',
+    /** Cells without a number become NaN. */
+    private readonly lenient = false,
   ) {
     this.kind = kind;
   }
 
   /** Takes the next cell; a complaint where it does not fit, with the line where the trouble began. */
   push(cell: string, line: number): (CellComplaint & { line: number; text: string }) | undefined {
+    if (this.kind === 'ignored') return undefined;
     if (this.decidedAt === 0) this.decide(cell, line);
+    if (this.lenient && this.kind !== 'text' && isGap(cell)) {
+      if (this.kind === 'undecided') this.words.push(cell); // the column may turn out to be text
+      return this.append(NaN);
+    }
     if (this.kind === 'undecided') {
       this.firstBlankLine ||= line;
     } else if (this.kind === 'number') {
       if (this.firstBlankLine > 0) return { ...blank, line: this.firstBlankLine, text: '' };
       const value = decimal.test(cell) ? Number(cell) : NaN;
       if (!Number.isFinite(value)) return { ...complaint(cell), line, text: cell };
-      if (this.size === this.numbers.length) this.grow();
-      this.numbers[this.size] = value;
+      if (this.words.length > 0) this.words = [];
+      return this.append(value);
     }
-    if (this.kind !== 'number') this.words.push(cell);
+    this.words.push(cell);
     this.size++;
     return undefined;
   }
 
-  get values(): Float64Array {
-    return this.numbers.slice(0, this.size);
+  /** The cells so far, which are then forgotten; what they are, numbers or text, stays decided. */
+  take(): ReadColumn {
+    const { name, decidedAt, isBlank, words: text, numbers, size } = this;
+    // Where gaps are allowed, nothing but gaps are numbers, too.
+    const kind = this.lenient && this.kind === 'undecided' ? 'number' : this.kind;
+    const taken = { name, kind, decidedAt, isBlank, values: numbers.slice(0, size), text };
+    this.words = [];
+    this.size = 0;
+    return taken;
   }
 
-  get text(): readonly string[] {
-    return this.words;
+  private append(value: number): undefined {
+    if (this.size === this.numbers.length) this.grow();
+    this.numbers[this.size++] = value;
+    return undefined;
   }
 
   /** Whether every cell so far is blank: what a delimiter at the end of each line leaves behind. */
@@ -63,7 +89,7 @@ export class Column {
   }
 
   private decide(cell: string, line: number): void {
-    if (cell === '') return;
+    if (cell === '' || (this.lenient && isGap(cell))) return;
     this.decidedAt = line;
     if (this.kind === 'undecided') this.kind = decimal.test(cell) || notANumber.test(cell) ? 'number' : 'text';
   }
@@ -75,6 +101,8 @@ export class Column {
   }
 }
 
+const isGap = (cell: string): boolean => cell === '' || notANumber.test(cell);
+
 const blank: CellComplaint = {
   what: 'is empty where a number is needed',
   remedy: 'Fill the cell or remove the row.',
@@ -83,7 +111,7 @@ const blank: CellComplaint = {
 function complaint(cell: string): CellComplaint {
   if (cell === '') return blank;
   if (notANumber.test(cell))
-    return { what: 'is not a finite number', remedy: 'Remove the row or fill the gap with a measured value.' };
+    return { what: 'is not a finite number', remedy: "Remove the row, fill the gap with a measured value, or read it as NaN with missing: 'nan'." };
   if (decimal.test(cell)) return { what: 'is larger than a double can hold', remedy: 'Correct the cell or choose another unit.' };
   if (/^[+-]?\d+,\d+$/.test(cell)) return { what: 'has a decimal comma', remedy: 'Write a decimal point.' };
   return {

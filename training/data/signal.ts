@@ -21,21 +21,49 @@ export interface Signal {
   at(t: tf.Tensor): tf.Tensor;
 }
 
+export interface SignalOptions {
+  /** A sample that is NaN: 'refuse' (default) is an error, 'bridge' leaves it out, so that its neighbours are joined as the kind joins them. */
+  readonly missing?: 'refuse' | 'bridge';
+  /** The longest stretch of time that may be bridged, from a sample that is there to the next; default any. */
+  readonly longest?: number;
+}
+
 /**
  * 'linear' (default) joins samples by lines, 'hold' keeps each until the next (what a digital output
  * does), 'cubic' is the natural spline (twice continuously differentiable; de Boor 1978).
  * @param t [samples], strictly ascending, in the system's unit of time
  * @param values [samples, ...shape]: a number a time, or an array a time
- * @throws ShapeError where the lengths differ; DataError where times do not ascend or a number is not
- *   finite, with the sample's index
+ * @throws ShapeError where the lengths differ; DataError where times do not ascend, a number is not finite,
+ *   or a gap is longer than allowed, with the sample's index
  */
-export function signal(t: Numeric, values: Numeric, kind: SignalKind = 'linear'): Signal {
-  const times = readNumeric(t, 'signal: t').values;
-  const {values: samples, shape: given} = readNumeric(values, 'signal: values');
+export function signal(t: Numeric, values: Numeric, kind: SignalKind = 'linear', options: SignalOptions = {}): Signal {
+  const read = {times: readNumeric(t, 'signal: t').values, ...readNumeric(values, 'signal: values')};
+  const {times, values: samples, shape: given} = options.missing === 'bridge' ? bridged(read, options) : read;
   const shape = given.slice(1);
   check(times, samples, given, kind);
   const {at} = interpolators[kind](new Samples(times, samples, shape));
   return {kind, t: times, values: samples, shape, at: time => tf.tidy(() => at(time))};
+}
+
+interface Given {
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  readonly shape: readonly number[];
+}
+
+/** Without the samples of which a number is NaN. */
+function bridged(given: Given, {longest = Infinity}: SignalOptions): Given {
+  const {times, values, shape} = given;
+  const width = values.length / times.length;
+  if (!Number.isInteger(width)) return given; // the lengths' own error comes first
+  const kept = [...times.keys()].filter(i => !values.subarray(i * width, (i + 1) * width).some(Number.isNaN));
+  if (kept.length === 0) throw new DataError('signal-not-finite', `signal: all ${times.length} samples are missing.`, {samples: times.length});
+  const from = kept.findIndex((sample, k) => k > 0 && sample > kept[k - 1] + 1 && times[sample] - times[kept[k - 1]] > longest);
+  if (from >= 0) {
+    const [before, after] = [kept[from - 1], kept[from]];
+    throw new DataError('signal-gap', `signal: samples ${before + 1} to ${after - 1} are missing, which leaves ${times[after] - times[before]} from ${times[before]} to ${times[after]} to be bridged; the longest allowed is ${longest}. Cut the record there, or measure anew.`, {index: before + 1, missing: after - before - 1});
+  }
+  return {times: Float64Array.from(kept, i => times[i]), values: Float64Array.from(kept.flatMap(i => [...values.subarray(i * width, (i + 1) * width)])), shape: shape.length === 0 ? shape : [kept.length, ...shape.slice(1)]};
 }
 
 function check(t: Float64Array, values: Float64Array, shape: readonly number[], kind: SignalKind): void {

@@ -1,13 +1,14 @@
 /**
  * Reads a table of measurements, CSV or TSV, row by row through the streaming parser `csv-parse`
- * (quotes, comments, byte order marks, either line end). Numbers become Float64Arrays. A bad row is
- * an error that names its line in the file, its column and its text. Node's file system and the
- * parser are loaded at the call, so that the module can be imported in a browser.
+ * (quotes, comments, byte order marks, either line end); NPZ and NPY by their own reader. Numbers become
+ * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. Node's file
+ * system and the parser are loaded at the call, so that the module can be imported in a browser.
  */
 import type { Options } from 'csv-parse';
-import { DataError } from '../../lib/errors.js';
-import { Column } from './column.js';
+import { DataError, OptionError } from '../../lib/errors.js';
+import { Column, type ReadColumn } from './column.js';
 import { nearestName } from './nearest-name.js';
+import { arraysOf, columnsOf, isArrayFile } from './npz.js';
 
 export interface Table {
   /** The header, trimmed, in the file's order. */
@@ -28,22 +29,69 @@ export interface TableOptions {
   readonly comment?: string;
   /** Columns that are text though they may look like numbers, such as codes. */
   readonly text?: readonly string[];
+  /** Only these are read; what stands in others is neither kept nor looked at. Default all. */
+  readonly columns?: readonly string[];
+  /** A cell without a number in a column of numbers (blank, NaN, NA, null, …): an error (default), or NaN. */
+  readonly missing?: 'error' | 'nan';
+}
+
+export interface ChunkOptions extends TableOptions {
+  /** Of each chunk; the last one may have fewer. Default 65536: half a MB a column. */
+  readonly rows?: number;
 }
 
 /**
  * Reads a CSV or TSV file with a header line. Blank lines and comment lines are skipped, fields are
  * trimmed; a column without a name and without content (a delimiter at the end of every line) is
- * dropped. Throws DataError with `data.file` and, for a row, `data.line` (from 1, counted in the
- * file), `data.column` and `data.text`.
+ * dropped. An NPZ or NPY file gives a column for each array [rows], and for each of [rows, k] the
+ * columns 'name[0]' … 'name[k−1]'. Throws DataError with `data.file` and, for a row, `data.line` (from 1,
+ * counted in the file), `data.column` and `data.text`.
  */
 export async function readTable(path: string, options: TableOptions = {}): Promise<Table> {
-  const comment = options.comment ?? '#';
   const chunks = fileChunks(path);
   const start = await beginning(path, chunks);
-  const delimiter = options.delimiter ?? delimiterOf(start.toString('utf8'), comment);
-  const builder = new TableBuilder(path, new Set(options.text));
-  for await (const { record, line } of records(path, start, chunks, { delimiter, comment })) builder.push(record, line);
+  if (isArrayFile(start)) return tableOfArrays(path, await whole(start, chunks), options);
+  const builder = new TableBuilder(path, options);
+  for await (const { record, line } of rowsOf(path, start, chunks, options)) builder.push(record, line);
   return builder.finish();
+}
+
+/**
+ * The same file as tables of `rows` rows each, one after another: for files larger than the memory. Of an NPZ
+ * file, which has its arrays one behind the other, there is no such way.
+ */
+export async function* tableChunks(path: string, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
+  const { rows = 65536 } = options;
+  if (!Number.isInteger(rows) || rows < 1) throw new OptionError('bad-option', `tableChunks: rows is ${rows}, but must be a whole number of at least 1.`, { rows });
+  const chunks = fileChunks(path);
+  const start = await beginning(path, chunks);
+  if (isArrayFile(start)) throw new DataError('table-binary', `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`, { file: path });
+  const builder = new TableBuilder(path, options);
+  for await (const { record, line } of rowsOf(path, start, chunks, options)) {
+    builder.push(record, line);
+    if (builder.size === rows) yield builder.take();
+  }
+  const rest = builder.finish();
+  if (rest.rows > 0) yield rest;
+}
+
+function rowsOf(path: string, start: Buffer, chunks: AsyncIterable<Buffer>, options: TableOptions): AsyncGenerator<TextRecord> {
+  const comment = options.comment ?? '#';
+  const delimiter = options.delimiter ?? delimiterOf(start.toString('utf8'), comment);
+  return records(path, start, chunks, { delimiter, comment });
+}
+
+async function whole(start: Buffer, rest: AsyncIterable<Buffer>): Promise<Uint8Array> {
+  const parts = [start];
+  for await (const part of rest) parts.push(part);
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+async function tableOfArrays(path: string, bytes: Uint8Array, { columns, text = [] }: TableOptions): Promise<Table> {
+  const all = columnsOf(await arraysOf(bytes, path), path);
+  const names = all.map(({ name }) => name);
+  for (const name of [...(columns ?? []), ...text]) if (!names.includes(name)) throw missingColumn(path, name, names);
+  return tableOf(path, all.filter(({ name }) => columns?.includes(name) ?? true), all[0].values.length);
 }
 
 /** The file's bytes; what the operating system refuses is a DataError. */
@@ -65,8 +113,8 @@ async function beginning(path: string, chunks: AsyncGenerator<Buffer, void>): Pr
   const { value, done } = await chunks.next();
   if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, { file: path });
   const utf16 = value[0] === 0xff && value[1] === 0xfe;
-  if (value.includes(0) && !utf16) {
-    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV and TSV.`, { file: path });
+  if (value.includes(0) && !utf16 && !isArrayFile(value)) {
+    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV, TSV, NPZ and NPY.`, { file: path });
   }
   return value;
 }
@@ -126,15 +174,32 @@ class TableBuilder {
   private columns: Column[] = [];
   private headerLine = 0;
   private rows = 0;
+  /** Of the rows, those that were taken already. */
+  private taken = 0;
+  private readonly textNames: ReadonlySet<string>;
 
   constructor(
     private readonly file: string,
-    private readonly textNames: ReadonlySet<string>,
-  ) {}
+    private readonly options: TableOptions,
+  ) {
+    this.textNames = new Set(options.text);
+  }
 
   push(record: readonly string[], line: number): void {
     if (this.headerLine === 0) this.begin(record, line);
     else this.pushRow(record, line);
+  }
+
+  /** Rows since the last `take`. */
+  get size(): number {
+    return this.rows - this.taken;
+  }
+
+  /** What is there so far, which is then forgotten; the columns keep their kind. */
+  take(): Table {
+    const rows = this.size;
+    this.taken = this.rows;
+    return tableOf(this.file, this.wanted.map((column) => column.take()), rows);
   }
 
   finish(): Table {
@@ -143,11 +208,11 @@ class TableBuilder {
       throw new DataError('table-empty', `${file} has no header line, only comments or blank lines.`, { file });
     if (rows === 0)
       throw new DataError('table-empty', `${file} has a header (line ${headerLine}) but no rows.`, { file, line: headerLine });
-    return tableOf(
-      file,
-      this.columns.filter((column) => !(column.name === '' && column.isBlank)),
-      rows,
-    );
+    return this.take();
+  }
+
+  private get wanted(): Column[] {
+    return this.columns.filter((column) => column.kind !== 'ignored' && !(column.name === '' && column.isBlank));
   }
 
   private begin(header: readonly string[], line: number): void {
@@ -167,8 +232,10 @@ class TableBuilder {
         },
       );
     }
-    for (const name of this.textNames) if (!names.includes(name)) throw missingColumn(file, name, names);
-    this.columns = names.map((name) => new Column(name, this.textNames.has(name) ? 'text' : 'undecided'));
+    const { columns, missing = 'error' } = this.options;
+    for (const name of [...this.textNames, ...(columns ?? [])]) if (!names.includes(name)) throw missingColumn(file, name, names);
+    const kind = (name: string): 'text' | 'undecided' | 'ignored' => (columns?.includes(name) === false ? 'ignored' : this.textNames.has(name) ? 'text' : 'undecided');
+    this.columns = names.map((name) => new Column(name, kind(name), missing === 'nan'));
   }
 
   private pushRow(record: readonly string[], line: number): void {
@@ -176,7 +243,7 @@ class TableBuilder {
     if (record.length !== columns.length) throw wrongLength(file, line, record, columns);
     this.rows++;
     columns.forEach((column, i) => {
-      if (column.name === '' && record[i] !== '') throw unnamed(file, line, i, record[i]);
+      if (column.name === '' && record[i] !== '' && column.kind !== 'ignored') throw unnamed(file, line, i, record[i]);
       const bad = column.push(record[i], line);
       if (bad === undefined) return;
       const because =
@@ -195,10 +262,10 @@ class TableBuilder {
   }
 }
 
-function tableOf(file: string, columns: readonly Column[], rows: number): Table {
+function tableOf(file: string, columns: readonly ReadColumn[], rows: number): Table {
   const names = columns.map((column) => column.name);
   const numbers = new Map<string, Float64Array>();
-  const find = (name: string): Column => {
+  const find = (name: string): ReadColumn => {
     const column = columns[names.indexOf(name)];
     if (column === undefined) throw missingColumn(file, name, names);
     return column;
@@ -249,7 +316,7 @@ function unnamed(file: string, line: number, index: number, text: string): DataE
   );
 }
 
-function notNumbers(file: string, column: Column): DataError {
+function notNumbers(file: string, column: ReadColumn): DataError {
   const where = column.isBlank
     ? 'is empty'
     : `holds text (line ${column.decidedAt}: '${column.text.find((word) => word !== '')}')`;

@@ -86,7 +86,10 @@ export class RecordModel {
     requireGrid(t, this.start.t, model.dt, name);
     this.width = channels.reduce((sum, {outputs}) => sum + outputs, 0);
     this.rows = t.length * this.width;
-    this.warnings = Object.entries(inputs).flatMap(([input, {t: times}]) => shortInput(input, times, name, this.start.t, t[t.length - 1]));
+    this.warnings = [
+      ...Object.entries(inputs).flatMap(([input, {t: times}]) => shortInput(input, times, name, this.start.t, t[t.length - 1])),
+      ...manySteps(t, this.start.t, model.dt, name),
+    ];
   }
 
   simulate(values: Values): Trajectory {
@@ -231,4 +234,13 @@ function shortInput(input: string, times: Float64Array, record: string, from: nu
   const held = times.length > 1 ? last - times[times.length - 2] : 0;
   if (first <= from && last + held >= to) return [];
   return [`The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was taken.`];
+}
+
+/** So many steps between two samples are hardly ever meant: thousands are what milliseconds against seconds make. */
+const stepsASample = 500;
+
+function manySteps(t: Float64Array, start: number, dt: number, record: string): string[] {
+  const each = (t[t.length - 1] - start) / dt / Math.max(1, t.length - 1);
+  if (each < stepsASample) return [];
+  return [`${record} has ${Math.round(each)} steps of dt = ${dt} from one sample to the next: are its times in the same unit as dt?`];
 }

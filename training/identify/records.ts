@@ -27,6 +27,8 @@ export interface MeasuredRecord {
    * taken as one an output. Default 1.
    */
   readonly weights?: Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
+  /** A measurement that is NaN: 'refuse' (default) is an error; 'skip' gives it weight 0. */
+  readonly missing?: 'refuse' | 'skip';
   /** Inputs of this record, beside or in place of the problem's. */
   readonly inputs?: {readonly [name: string]: Signal};
   /** Parameters of this record alone, beside or in place of the problem's: its start ('initial.q'), a load it was taken with. */
@@ -62,7 +64,7 @@ export interface CheckedRecord {
 }
 
 const seriesNames = ['q', 'v', 'y'] as const;
-const recordKeys = ['t', ...seriesNames, 'weights', 'inputs', 'parameters', 'initial', 'name'];
+const recordKeys = ['t', ...seriesNames, 'weights', 'missing', 'inputs', 'parameters', 'initial', 'name'];
 
 /**
  * @param compared the simulated series that q, v and y stand for; absent: the system has none
@@ -114,12 +116,16 @@ function readChannel(record: MeasuredRecord, series: SeriesName, simulated: Chan
     throw new ShapeError('data-shape', `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], a sample after the other.`, {record: name, series, shape: [...shape]});
   }
   const outputs = values.length / samples;
+  const missing = record.missing === 'skip' ? Array.from(values.keys()).filter(i => Number.isNaN(values[i])) : [];
+  for (const i of missing) values[i] = 0; // any finite number: its weight is 0
   const bad = values.findIndex(value => !Number.isFinite(value));
   if (bad >= 0) {
-    throw new DataError('not-finite', `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or give it weight 0 and any finite number.`, {record: name, series, index: Math.floor(bad / outputs)});
+    throw new DataError('not-finite', `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or leave it out with missing: 'skip'.`, {record: name, series, index: Math.floor(bad / outputs)});
   }
   const own = flat ? (outputs === 1 ? [] : [outputs]) : shape.slice(1);
-  return {name: series, simulated, shape: own, outputs, measured: values, weights: readWeights(record.weights, series, samples, outputs, name)};
+  const weights = readWeights(record.weights, series, samples, outputs, name);
+  for (const i of missing) weights[i] = 0;
+  return {name: series, simulated, shape: own, outputs, measured: values, weights};
 }
 
 function readWeights(weights: MeasuredRecord['weights'], series: SeriesName, samples: number, outputs: number, record: string): Float64Array {

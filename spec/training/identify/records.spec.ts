@@ -59,7 +59,7 @@ describe('records', () => {
   });
 
   const cases: readonly [string, MeasuredRecord, typeof StiffgradError, string, RegExp, object][] = [
-    ['a measurement that is no number', {t, q: [[1, 2], [3, NaN], [5, 6]]}, DataError, 'not-finite', /record 2: q is NaN in sample 1\. .*weight 0/, {record: 'record 2', series: 'q', index: 1}],
+    ['a measurement that is no number', {t, q: [[1, 2], [3, NaN], [5, 6]]}, DataError, 'not-finite', /record 2: q is NaN in sample 1\. .*missing: 'skip'/, {record: 'record 2', series: 'q', index: 1}],
     ['a time that is none', {t: [0, Infinity, 1], q: [1, 2, 3]}, DataError, 'not-finite', /record 2: t\[1\] is Infinity/, {record: 'record 2', series: 't', index: 1}],
     ['times that go back', {name: 'swing', t: [0, 0.2, 0.1], q: [1, 2, 3]}, DataError, 'time-order', /swing: times must ascend, but t\[2\] = 0\.1 follows 0\.2/, {record: 'swing', index: 2}],
     ['times with an axis too many', {t: [[0], [1], [2]], q: [1, 2, 3]}, ShapeError, 'time-shape', /t has shape \[3, 1\]/, {record: 'record 2'}],
