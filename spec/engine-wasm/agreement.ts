@@ -1,4 +1,4 @@
-/** Runs one program on two engines with the same random inputs and compares all outputs. */
+/** Runs one program on two engines with the same random inputs and compares all outputs, which agree to the bit. */
 import {expect} from 'chai';
 import type {Engine, Executable, Programs} from '../../lib/engine/engine.js';
 import {interpreter} from '../../lib/engine/interpreter.js';
@@ -29,21 +29,8 @@ function same(a: number, b: number): boolean {
   return a === b || (Number.isNaN(a) && Number.isNaN(b));
 }
 
-const bits = new BigInt64Array(2);
-const numbers = new Float64Array(bits.buffer);
-
-/** How many doubles lie between two of the same sign. */
-function steps(a: number, b: number): number {
-  numbers[0] = a;
-  numbers[1] = b;
-  return Math.abs(Number(bits[0] - bits[1]));
-}
-
-/** Of two functions that are each within 2.3 units in the last place of the truth. */
-const roundings = 5;
-
-/** To the bit; each number to its last few bits; or relative to the largest number of the output. */
-export type Tolerance = 'exact' | 'rounded' | number;
+/** To the bit; or relative to the largest number of the output. */
+export type Tolerance = 'exact' | number;
 
 export function compare(name: string, actual: Float64Array, expected: Float64Array, tolerance: Tolerance): void {
   expect(actual.length, `length of ${name}`).to.equal(expected.length);
@@ -51,20 +38,13 @@ export function compare(name: string, actual: Float64Array, expected: Float64Arr
   for (const value of expected) if (Number.isFinite(value)) scale = Math.max(scale, Math.abs(value));
   for (let i = 0; i < expected.length; i++) {
     const ok = same(actual[i], expected[i])
-      || (tolerance === 'rounded' && steps(actual[i], expected[i]) <= roundings)
       || (typeof tolerance === 'number' && Math.abs(actual[i] - expected[i]) <= tolerance * scale);
     if (!ok) expect.fail(`${name}[${i}] is ${actual[i]}, should be ${expected[i]}`);
   }
 }
 
-/**
- * Sums of a few hundred terms in another order differ by their number of roundings, and random
- * programs pass such differences through a few functions of slope up to ten.
- */
-export const summed = 1e-11;
-
-export function agree(graph: Graph, seed: number, tolerance: (output: string) => Tolerance, write?: (executable: Executable) => void): void {
+export function agree(graph: Graph, seed: number, write?: (executable: Executable) => void): void {
   const expected = execute(interpreter, {main: graph}, seed, write);
   const actual = execute(wasm, {main: graph}, seed, write);
-  for (const {name} of graph.outputs) compare(name, actual.buffer(name), expected.buffer(name), tolerance(name));
+  for (const {name} of graph.outputs) compare(name, actual.buffer(name), expected.buffer(name), 'exact');
 }

@@ -6,10 +6,12 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import {expect} from 'chai';
 import wabt from 'wabt';
 import {
-  add, argExtreme, binary, broadcastTo, concat, constant, cumsum, gather, gatherAt, input, matMul, max, mul, place, reshape, scale, scatter, scatterAt,
-  searchSorted, select, slice, solve, sub, sum, transpose, unary, zeros,
+  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, gather, gatherAt, input, lu, luPermutation, matMul, max, min, mul, place, reshape,
+  scale, scatter, scatterAt, searchSorted, select, slice, solve, sub, sum, transpose, triangularSolve, unary, zeros,
 } from '../../lib/graph/build.js';
 import type {Graph, Node} from '../../lib/graph/node.js';
+import {topological} from '../../lib/graph/node.js';
+import {primitives} from '../../lib/graph/primitives/index.js';
 import {generate} from '../../lib/engine/wasm/wasm.js';
 
 const x = input('x', [5]);
@@ -19,6 +21,7 @@ const a = input('a', [1, 3, 4]);
 const b = input('b', [1, 4, 3]);
 const s = input('s', [1, 3, 3]);
 const r = input('r', [1, 3, 1]);
+const row = input('row', [37]);
 
 const graph = (inputs: readonly Node[], ...outputs: readonly Node[]): Graph => ({
   inputs: inputs as Graph['inputs'], outputs: outputs.map((node, i) => ({name: `out${i}`, node})),
@@ -40,17 +43,26 @@ const families: Readonly<Record<string, Graph>> = {
   'scatter': graph([x], scatter(x, Int32Array.of(1, 0, 1, -1, 2), [3])),
   'computed-positions': graph([x, y], gatherAt(x, y), scatterAt(x, y, [3])),
   'sum': graph([x, m], sum(mul(x, x), [0]), sum(m, [0])),
-  'extreme': graph([m], max(m, [1])),
-  'first-extreme': graph([m], argExtreme('argMin', m, 1)),
+  'sum-in-pairs': graph([row], sum(slice(row, [0], [9]), [0])),
+  'sum-in-chains': graph([row], sum(row, [0])),
+  'extreme': graph([m], max(m, [1]), min(m, [0])),
+  'first-extreme': graph([m], argExtreme('argMin', m, 1), argExtreme('argMax', m, 0)),
   'running-sum': graph([x], cumsum(x, 0, false, true)),
   'search': graph([x, y], searchSorted(reshape(x, [1, 5]), reshape(y, [1, 5]), 'left')),
   'product-by-columns': graph([a, b], matMul(a, b)),
   'product-by-dots': graph([a, m], matMul(a, reshape(m, [1, 3, 4]), false, true)),
-  'factorization': graph([s, r], solve(s, r)),
+  'product-by-rows': graph([a, b], matMul(transpose(b, [0, 2, 1]), transpose(a, [0, 2, 1]))),
+  'product-in-parts': graph([m, r], matMul(transpose(reshape(m, [1, 3, 4]), [0, 2, 1]), r)),
+  'factorization': graph([s, r], solve(s, r), cholesky(s), triangularSolve(s, r, true), lu(s), luPermutation(s)),
   'computed-once': graph([x], mul(x, cumsum(constant(Float64Array.of(1, 2, 3, 4, 5), [5]), 0, false, false))),
 };
 
 describe('wasm engine: golden texts', () => {
+  it('show every primitive', () => {
+    const shown = new Set(Object.values(families).flatMap(program => topological(program.outputs.map(({node}) => node)).map(({op}) => op)));
+    expect([...shown].sort()).to.deep.equal(Object.keys(primitives).sort());
+  });
+
   for (const [name, program] of Object.entries(families)) {
     it(name, async () => {
       const toolkit = await wabt();

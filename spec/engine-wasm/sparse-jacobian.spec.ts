@@ -90,7 +90,7 @@ describe('sparse Jacobian', () => {
   it('agrees with the columns of random programs, and finds no entry outside the pattern of dependence', () => {
     let made = 0;
     fc.assert(fc.property(steps(14), fc.nat(1000), fc.nat(5), (list, seed, which) => {
-      const {graph} = buildProgram(list);
+      const graph = buildProgram(list);
       const output = graph.outputs[graph.outputs.length - 1].node;
       const wrt = graph.inputs[which];
       if (output.size * wrt.size > 2000 || output.size === 0) return;

@@ -1,10 +1,10 @@
 /**
  * Code for a nest: counted loops over the segments of its axes, pointers that advance with them,
  * what does not change hoisted in front, pairs of numbers along one axis with a single last one
- * where the length is odd. Sums run in the order of the loops; along the vector axis even and odd
- * points are added apart (in long sums every fourth pair too) and joined at the end, so the order is
- * fixed by the shape alone.
+ * where the length is odd. Sums are taken in the order of `graph/primitives/summation.ts`: nests have the
+ * rows of long ones whole (`pieces.ts` sees to that), in pairs along the vector axis.
  */
+import {chains, shortestChains, shortestRow} from '../../graph/primitives/summation.js';
 import type {Body, Local} from '../../wasm/assembler.js';
 import type {Access} from './access.js';
 import type {Advance} from './counting.js';
@@ -12,19 +12,13 @@ import {repeat} from './counting.js';
 import type {Expression} from './expression.js';
 import {children} from './expression.js';
 import type {Nest, Root} from './nest.js';
+import {rowOf} from './nest.js';
 import type {Assignment, Built, Piece, Segment} from './pieces.js';
 import type {Address, Surroundings} from './point.js';
 import {PointEmitter} from './point.js';
 
 /** A loop shorter than this along its last axis is not worth pairs. */
 const shortestVector = 2;
-
-/**
- * Sums over pairs are kept in four parts where there are this many pairs: an addition takes four
- * cycles, and each waits for the one before.
- */
-const chains = 4;
-const fewestPairsForChains = 16;
 
 /** The partial result of a reduction: for single numbers, and for pairs along the vector axis where that is reduced. */
 interface Accumulator {
@@ -144,7 +138,7 @@ class NestEmitter {
       this.moving |= 1 << axis;
       const made = this.openPointers(axis, pieces, size);
       const move = (points: number): NamedAdvance[] => made.map(each => ({...each, bytes: each.bytes * points}));
-      const inChains = paired && trips >= fewestPairsForChains && [...this.accumulators.values()].some(({pairs}) => pairs.length > 1);
+      const inChains = paired && size >= shortestChains && [...this.accumulators.values()].some(({pairs}) => pairs.length > 1);
       let left = trips;
       if (inChains) {
         repeat(this.body, Math.floor(trips / chains), move(step * chains), () => {
@@ -280,10 +274,24 @@ class NestEmitter {
       this.put(root, target, inPairs, push);
       return;
     }
-    const local = inPairs ? accumulator.pairs[this.chain] ?? accumulator.pairs[0] ?? accumulator.number : accumulator.number;
+    const {number, pairs} = accumulator;
+    if (inPairs && pairs.length === 0 && number.type === 'f64') {
+      this.enterInTurn(number, combination(root, false), push);
+      return;
+    }
+    const local = inPairs ? pairs[this.chain] ?? pairs[0] ?? number : number;
     this.body.get(local);
     push();
     this.body.op(combination(root, inPairs)).set(local);
+  }
+
+  /** Takes the numbers of the pair that `push` leaves one after the other. */
+  private enterInTurn(total: Local, combine: 'f64.add' | 'f64.max' | 'f64.min', push: () => void): void {
+    const {body} = this;
+    const pair = body.local('v128');
+    push();
+    body.set(pair).get(total).get(pair).extractLane(0).op(combine).get(pair).extractLane(1).op(combine).set(total);
+    body.release(pair);
   }
 
   private put(root: Root, target: Access, inPairs: boolean, push: () => void): void {
@@ -378,11 +386,11 @@ class NestEmitter {
     this.accumulators.set(root, {number, pairs});
   }
 
-  /** Pairs to sum in; none where the vector axis is kept. */
+  /** Pairs to reduce in; none where the vector axis is kept, or numbers are added one after another. */
   private chainsOf(root: Root): number {
-    if (this.vectorAxis < reducedFrom(root)) return 0;
+    if (this.vectorAxis < reducedFrom(root) || (root.combine === 'sum' && rowOf(root) < shortestRow)) return 0;
     const longest = Math.max(...this.built.segments[this.vectorAxis].map(({size}) => size));
-    return longest >= 2 * fewestPairsForChains ? chains : 1;
+    return longest >= shortestChains ? chains : 1;
   }
 
   private finish(root: Root, pieces: readonly Piece[], inPairs: boolean): void {
@@ -413,6 +421,8 @@ function parentKey(steps: readonly number[], axis: number): string {
   return steps.slice(0, last + 1).join();
 }
 
+function combination(root: Root, inPairs: false): 'f64.add' | 'f64.max' | 'f64.min';
+function combination(root: Root, inPairs: boolean): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min';
 function combination(root: Root, inPairs: boolean): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min' {
   switch (root.combine) {
     case 'max': return inPairs ? 'f64x2.max' : 'f64.max';

@@ -7,6 +7,7 @@
 import {full} from '../../graph/build.js';
 import type {Node} from '../../graph/node.js';
 import {isOp, stridesOf} from '../../graph/node.js';
+import {rowLength, shortestRow} from '../../graph/primitives/summation.js';
 import {concatRows, mergeAxes, placeStrides, tableView} from './view.js';
 
 /** How a point's value enters the result. */
@@ -41,6 +42,19 @@ export interface Nest {
   readonly roots: readonly Root[];
   /** The axes follow the results' and sources' memory in order; such nests may be joined. */
   readonly flat: boolean;
+}
+
+/** For a sum: how many of the numbers that are added lie together. */
+export function rowOf({node}: Root): number {
+  return isOp(node, 'sum') ? rowLength(node.operands[0].shape, node.attributes.axes) : 0;
+}
+
+/** Whether the nest has a sum's rows whole along its last axis, as the order of long sums asks; short ones may be divided. */
+export function keepsRow({axes}: Nest, root: Root): boolean {
+  const row = root.combine === 'sum' ? rowOf(root) : 0;
+  if (row < shortestRow) return true;
+  const last = axes[axes.length - 1];
+  return last.size === row && last.cuts.length === 0;
 }
 
 /** Divides an axis in two, outer × inner; its cuts are forgotten and will be asked for again. */

@@ -11,7 +11,7 @@ import {joinAxes, splitByAxes} from './access.js';
 import type {Expression} from './expression.js';
 import {Expressions} from './expression.js';
 import type {Nest, Root} from './nest.js';
-import {cut, divide} from './nest.js';
+import {cut, divide, keepsRow} from './nest.js';
 import {bare, concatRows, placedAxes} from './view.js';
 import type {Views} from './view-cache.js';
 
@@ -78,7 +78,10 @@ export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views
       dividers.unshift(wishes.division.by);
       continue;
     }
-    if (wishes.cuts.length === 0) return {pieces, segments};
+    if (wishes.cuts.length === 0) {
+      const divided = nest.roots.find(root => !keepsRow(nest, root));
+      return divided === undefined ? {pieces, segments} : {store: other([bare(divided.source)])};
+    }
     for (const {axis, at} of wishes.cuts) cut(nest, axis, at);
     const count = nest.axes.reduce((product, {cuts}) => product * (cuts.length + 1), 1);
     const store = count > pieceLimit ? other(wishes.composed) : undefined;

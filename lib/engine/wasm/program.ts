@@ -1,5 +1,6 @@
 /** The function of one program: its steps in order, then the outputs that are not yet in their buffers. */
 import type {BinaryName, Node, Op, UnaryName} from '../../graph/node.js';
+import {sumsApart} from '../../graph/primitives/contraction.js';
 import {isOp} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
 import {emitProduct} from './contraction.js';
@@ -102,7 +103,7 @@ export class ProgramEmitter implements LoopSurroundings {
       const [s, row, column] = operand.strides;
       return {address: this.operandAddress(operand), batch: s, row: transposed ? column : row, column: transposed ? row : column};
     };
-    emitProduct(this.body, {batch, m, k, n, a: place(a, transposeA), b: place(b, transposeB), c: {address: to, batch: m * n, row: n, column: 1}});
+    emitProduct(this.body, {apart: sumsApart(node), batch, m, k, n, a: place(a, transposeA), b: place(b, transposeB), c: {address: to, batch: m * n, row: n, column: 1}});
   }
 
   // ---------------------------------------------------------------- outputs

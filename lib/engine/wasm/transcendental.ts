@@ -1,11 +1,13 @@
 /**
- * exp, expm1, log, log1p, tanh, sin and cos of two numbers at once. The methods and coefficients are
- * fdlibm's (Sun Microsystems, 1993: e_exp, s_expm1, e_log, s_log1p, s_tanh, k_sin, k_cos), which V8's
- * Math has too, without branches: both sides of a choice are computed and one is taken. A pair takes
- * less time than one call of Math. Largest errors measured against mpmath with 160 bits, 40,000 points
- * a range, in units in the last place (V8's own in brackets): exp 1.11 (1.11), expm1 0.96 (1.01),
- * log 0.79 (0.78), log1p 0.76 (0.76), tanh 2.23 (2.11), sin 0.75 (0.79), cos 0.73 (0.80).
+ * exp, expm1, log, log1p, tanh, sin and cos of two numbers at once: the formulas of
+ * `graph/primitives/transcendental.ts`, operation by operation and so the same to the bit, without
+ * branches: both sides of a choice are computed and one is taken. A pair takes less time than one call of
+ * Math. Largest errors of V8's own Math, measured as those there: exp 1.11, expm1 1.01, log 0.78,
+ * log1p 0.76, tanh 2.11, sin 0.79, cos 0.80.
  */
+import {
+  expLimits, expm1Low, largestAngle, ln2High, ln2Low, log2e, quarterTurn, series, shifter, tanhHigh, tiny as ownValue,
+} from '../../graph/primitives/transcendental.js';
 import type {Body} from '../../wasm/assembler.js';
 import type {Part} from './formula.js';
 import {Formula} from './formula.js';
@@ -20,12 +22,6 @@ export function isVectorFunction(fn: string): fn is VectorFunction {
 /** Functions of the host that a vector function falls back on. */
 export const fallbacks: {readonly [F in VectorFunction]?: F} = {sin: 'sin', cos: 'cos'};
 
-/** ln 2 in two parts: k·high is exact for |k| < 2¹¹. */
-const ln2High = 6.93147180369123816490e-1;
-const ln2Low = 1.90821492927058770002e-10;
-const log2e = 1.44269504088896338700;
-/** 1.5·2⁵²: a whole number added to it stands in the lowest bits of the sum. */
-const shifter = 6755399441055744;
 const shifterBits = 0x4338000000000000n;
 const exponentBias = 1023;
 
@@ -75,27 +71,23 @@ const normalExponents = 707;
 
 function exponential(f: Formula, given: Part): Part {
   // Beyond these the result is ∞ or 0 anyway; NaN passes through.
-  const x = f.keep(f.max(f.min(given, f.constant(710)), f.constant(-746)));
+  const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(expLimits.low)));
   const k = f.keep(f.nearest(f.mul(x, f.constant(log2e))));
   const high = f.keep(f.sub(x, f.mul(k, f.constant(ln2High))));
   const low = f.keep(f.mul(k, f.constant(ln2Low)));
   const r = f.keep(f.sub(high, low));
   const t = f.keep(f.mul(r, r));
-  const c = f.keep(f.sub(r, f.mul(t, f.polynomial(t, [
-    1.66666666666666019037e-1, -2.77777777770155933842e-3, 6.61375632143793436117e-5, -1.65339022054652515390e-6, 4.13813679705723846039e-8,
-  ]))));
+  const c = f.keep(f.sub(r, f.mul(t, f.polynomial(t, series.exp))));
   const y = f.keep(f.sub(f.constant(1), f.sub(f.sub(low, f.div(f.mul(r, c), f.sub(f.constant(2), c))), high)));
   const farOut = f.not(f.less(f.abs(x), f.constant(normalExponents)));
   return f.whereAny(farOut, scaledTwice(f, y, k), scaled(f, y, k));
 }
 
 function exponentialLessOne(f: Formula, given: Part): Part {
-  // Below −60 the result is −1 to the last bit.
-  const x = f.keep(f.max(f.min(given, f.constant(710)), f.constant(-60)));
+  const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(expm1Low)));
   const {k, y} = lessOne(f, x);
   const farOut = f.not(f.less(x, f.constant(normalExponents)));
-  // Numbers below 2⁻⁵⁴ are their own e^x − 1, as is −0.
-  const tiny = f.less(f.abs(x), f.constant(2 ** -54));
+  const tiny = f.less(f.abs(x), f.constant(ownValue));
   return f.choose(tiny, x, f.whereAny(farOut, scaledTwice(f, y, k), f.mul(y, powerOfTwo(f, k))));
 }
 
@@ -108,9 +100,7 @@ function lessOne(f: Formula, x: Part): {k: Part; y: Part} {
   const c = f.keep(f.sub(f.sub(high, r), low));
   const halfR = f.keep(f.mul(r, f.constant(0.5)));
   const z = f.keep(f.mul(r, halfR));
-  const r1 = f.keep(f.polynomial(z, [
-    1, -3.33333333333331316428e-2, 1.58730158725481460165e-3, -7.93650757867487942473e-5, 4.00821782732936239552e-6, -2.01099218183624371326e-7,
-  ]));
+  const r1 = f.keep(f.polynomial(z, series.expm1));
   const t = f.keep(f.sub(f.constant(3), f.mul(r1, halfR)));
   const e = f.keep(f.mul(z, f.div(f.sub(r1, t), f.sub(f.constant(6), f.mul(r, t)))));
   const correction = f.keep(f.sub(f.sub(f.mul(r, f.sub(e, c)), c), z));
@@ -123,8 +113,7 @@ function lessOne(f: Formula, x: Part): {k: Part; y: Part} {
 }
 
 function hyperbolicTangent(f: Formula, x: Part): Part {
-  // From 22 on, 1 − 2/(e^2x + 1) is 1 to the last bit.
-  const a = f.keep(f.min(f.abs(x), f.constant(22)));
+  const a = f.keep(f.min(f.abs(x), f.constant(tanhHigh)));
   const large = f.keep(f.notLess(a, f.constant(1)));
   const {k, y} = lessOne(f, f.keep(f.mul(a, f.choose(large, f.constant(2), f.constant(-2)))));
   const t = f.keep(f.mul(y, powerOfTwo(f, k)));
@@ -147,10 +136,7 @@ function reduced(f: Formula, x: Part): {k: Part; r: Part} {
 function logarithmOf(f: Formula, k: Part, r: Part, added: Part | undefined): Part {
   const s = f.keep(f.div(r, f.add(f.constant(2), r)));
   const z = f.keep(f.mul(s, s));
-  const tail = f.mul(z, f.polynomial(z, [
-    6.666666666666735130e-1, 3.999999999940941908e-1, 2.857142874366239149e-1, 2.222219843214978396e-1,
-    1.818357216161805012e-1, 1.531383769920937332e-1, 1.479819860511658591e-1,
-  ]));
+  const tail = f.mul(z, f.polynomial(z, series.log));
   const half = f.keep(f.mul(f.constant(0.5), f.mul(r, r)));
   const low = f.mul(k, f.constant(ln2Low));
   const inner = f.add(f.mul(s, f.add(half, tail)), added === undefined ? low : f.add(low, added));
@@ -179,14 +165,9 @@ function logarithmOfOneMore(f: Formula, x: Part): Part {
   // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
   const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
   const value = logarithmOf(f, k, r, f.keep(f.div(lost, u)));
-  const tiny = f.less(f.abs(x), f.constant(2 ** -54));
+  const tiny = f.less(f.abs(x), f.constant(ownValue));
   return f.choose(tiny, x, atEnds(f, u, value));
 }
-
-/** π/2 in three parts of 33 bits and what is left (fdlibm's e_rem_pio2). */
-const quarterTurn = {first: 1.57079632673412561417, second: 6.07710050630396597660e-11, rest: 2.02226624879595063154e-21};
-/** Multiples of the first part are exact up to here; the host's function takes the few larger arguments. */
-const largestAngle = 2 ** 19;
 
 function trigonometric(fn: 'sin' | 'cos', f: Formula, x: Part, fallback: number | undefined): void {
   if (fallback === undefined) throw new Error(`${fn} needs the host's`);
@@ -198,8 +179,10 @@ function trigonometric(fn: 'sin' | 'cos', f: Formula, x: Part, fallback: number 
     body.extractLane(1).call(fallback).replaceLane(1);
   };
   // Also for NaN and ∞, which are not less.
-  const beyond = f.not(f.less(f.abs(x), f.constant(largestAngle)));
-  f.whereAny(beyond, host, () => turned(fn, f, x)())();
+  const beyond = f.keep(f.not(f.less(f.abs(x), f.constant(largestAngle))));
+  const near = f.keep(turned(fn, f, x));
+  // The other of a pair keeps its own value.
+  f.whereAny(beyond, f.choose(beyond, host, near), near)();
 }
 
 function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
@@ -214,15 +197,11 @@ function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
   const z = f.keep(f.mul(y, y));
 
   const v = f.keep(f.mul(z, y));
-  const sine = f.keep(f.sub(y, f.sub(f.sub(f.mul(z, f.sub(f.mul(f.constant(0.5), tail), f.mul(v, f.polynomial(z, [
-    8.33333333332248946124e-3, -1.98412698298579493134e-4, 2.75573137070700676789e-6, -2.50507602534068634195e-8, 1.58969099521155010221e-10,
-  ])))), tail), f.mul(v, f.constant(-1.66666666666666324348e-1)))));
+  const sine = f.keep(f.sub(y, f.sub(f.sub(f.mul(z, f.sub(f.mul(f.constant(0.5), tail), f.mul(v, f.polynomial(z, series.sin)))), tail), f.mul(v, f.constant(series.sinFirst)))));
 
   const half = f.keep(f.mul(z, f.constant(0.5)));
   const w = f.keep(f.sub(f.constant(1), half));
-  const higher = f.mul(z, f.polynomial(z, [
-    4.16666666666666019037e-2, -1.38888888888741095749e-3, 2.48015872894767294178e-5, -2.75573143513906633035e-7, 2.08757232129817482790e-9, -1.13596475577881948265e-11,
-  ]));
+  const higher = f.mul(z, f.polynomial(z, series.cos));
   const cosine = f.keep(f.add(w, f.add(f.sub(f.sub(f.constant(1), w), half), f.sub(f.mul(z, higher), f.mul(y, tail)))));
 
   // The count of quarter turns, in the lowest bits: odd ones exchange sine and cosine, every two change the sign.

@@ -16,8 +16,20 @@ function sizes(node: Node<'matMul'>): Sizes {
   return {batch: node.shape[0], m: node.shape[1], n: node.shape[2], k: a.shape[node.attributes.transposeA ? 1 : 2]};
 }
 
+/**
+ * Whether an element's even and odd terms are summed apart and joined at the end, as vector instructions
+ * take them along the inner index where both operands have it last; else one term follows another. Given
+ * by the node alone, so that every engine finds the same bits.
+ */
+export function sumsApart(node: Node<'matMul'>): boolean {
+  const {transposeA, transposeB} = node.attributes;
+  const {m, n} = sizes(node);
+  return (!transposeA || m === 1) && (transposeB || n === 1);
+}
+
 function kernel(node: Node<'matMul'>): Kernel {
   const {batch, m, k, n} = sizes(node);
+  if (sumsApart(node)) return dots(node);
   const [rowA, colA] = node.attributes.transposeA ? [1, m] : [k, 1];
   const [rowB, colB] = node.attributes.transposeB ? [1, k] : [n, 1];
   return ([a, b], out) => {
@@ -31,6 +43,28 @@ function kernel(node: Node<'matMul'>): Kernel {
           for (let l = 0; l < k; l++) total += a[baseA + i * rowA + l * colA] * b[baseB + l * rowB + j * colB];
           out[baseC + i * n + j] = total;
         }
+      }
+    }
+  };
+}
+
+/** Rows of A by rows of B. */
+function dots(node: Node<'matMul'>): Kernel {
+  const {batch, m, k, n} = sizes(node);
+  return ([a, b], out) => {
+    for (let row = 0; row < batch * m; row++) {
+      const matrix = Math.floor(row / m);
+      for (let j = 0; j < n; j++) {
+        let l = row * k;
+        let at = (matrix * n + j) * k;
+        const end = l + k;
+        let even = 0;
+        let odd = 0;
+        for (; l + 1 < end; l += 2, at += 2) {
+          even += a[l] * b[at];
+          odd += a[l + 1] * b[at + 1];
+        }
+        out[row * n + j] = l < end ? even + odd + a[l] * b[at] : even + odd;
       }
     }
   };

@@ -4,6 +4,7 @@ import type {BinaryName, Node, UnaryName} from '../node.js';
 import {binaryKernel, unaryKernel} from './loops.js';
 import type {Primitive} from './primitive.js';
 import {erf, floorMod, roundHalfEven, sigmoid, sign, softplus} from './special.js';
+import {cos, exp, expm1, log, log1p, sin, tanh} from './transcendental.js';
 
 interface UnaryRule {
   readonly value: (x: number) => number;
@@ -31,19 +32,19 @@ export const unaryRules: {readonly [F in UnaryName]: UnaryRule} = {
   sqrt: {value: Math.sqrt, derivative: (_, y) => div(scalar(0.5), y)},
   rsqrt: {value: x => 1 / Math.sqrt(x), derivative: (x, y) => scale(div(y, x), -0.5)},
   reciprocal: {value: x => 1 / x, derivative: (_, y) => neg(unary('square', y))},
-  exp: {value: Math.exp, derivative: (_, y) => y},
-  expm1: {value: Math.expm1, derivative: x => unary('exp', x)},
-  log: {value: Math.log, derivative: x => unary('reciprocal', x)},
-  log1p: {value: Math.log1p, derivative: x => unary('reciprocal', add(x, one))},
-  sin: {value: Math.sin, derivative: x => unary('cos', x)},
-  cos: {value: Math.cos, derivative: x => neg(unary('sin', x))},
+  exp: {value: exp, derivative: (_, y) => y},
+  expm1: {value: expm1, derivative: x => unary('exp', x)},
+  log: {value: log, derivative: x => unary('reciprocal', x)},
+  log1p: {value: log1p, derivative: x => unary('reciprocal', add(x, one))},
+  sin: {value: sin, derivative: x => unary('cos', x)},
+  cos: {value: cos, derivative: x => neg(unary('sin', x))},
   tan: {value: Math.tan, derivative: (_, y) => add(unary('square', y), one)},
   asin: {value: Math.asin, derivative: x => unary('rsqrt', oneMinusSquare(x))},
   acos: {value: Math.acos, derivative: x => neg(unary('rsqrt', oneMinusSquare(x)))},
   atan: {value: Math.atan, derivative: x => unary('reciprocal', add(unary('square', x), one))},
   sinh: {value: Math.sinh, derivative: x => unary('cosh', x)},
   cosh: {value: Math.cosh, derivative: x => unary('sinh', x)},
-  tanh: {value: Math.tanh, derivative: (_, y) => sub(one, unary('square', y))},
+  tanh: {value: tanh, derivative: (_, y) => sub(one, unary('square', y))},
   asinh: {value: Math.asinh, derivative: x => unary('rsqrt', add(unary('square', x), one))},
   acosh: {value: Math.acosh, derivative: x => unary('rsqrt', mul(sub(x, one), add(x, one)))},
   atanh: {value: Math.atanh, derivative: x => unary('reciprocal', oneMinusSquare(x))},

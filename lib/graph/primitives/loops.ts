@@ -4,7 +4,8 @@
  */
 import type {BinaryName, UnaryName} from '../node.js';
 import type {Kernel} from './primitive.js';
-import {erf, floorMod, roundHalfEven, sigmoid, sign, softplus} from './special.js';
+import {erf, floorMod, roundHalfEven, sigmoid, sign} from './special.js';
+import {cos, exp, expm1, log, log1p, sin, tanh} from './transcendental.js';
 
 type UnaryLoop = (x: Float64Array, out: Float64Array) => void;
 /** p and q are 1 for an array and 0 for a single number, which stands for all elements. */
@@ -18,24 +19,28 @@ const unaryLoops: {readonly [F in UnaryName]: UnaryLoop} = {
   sqrt: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.sqrt(x[i]); },
   rsqrt: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = 1 / Math.sqrt(x[i]); },
   reciprocal: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = 1 / x[i]; },
-  exp: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.exp(x[i]); },
-  expm1: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.expm1(x[i]); },
-  log: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.log(x[i]); },
-  log1p: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.log1p(x[i]); },
-  sin: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.sin(x[i]); },
-  cos: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.cos(x[i]); },
+  exp: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = exp(x[i]); },
+  expm1: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = expm1(x[i]); },
+  log: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = log(x[i]); },
+  log1p: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = log1p(x[i]); },
+  sin: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = sin(x[i]); },
+  cos: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = cos(x[i]); },
   tan: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.tan(x[i]); },
   asin: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.asin(x[i]); },
   acos: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.acos(x[i]); },
   atan: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.atan(x[i]); },
   sinh: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.sinh(x[i]); },
   cosh: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.cosh(x[i]); },
-  tanh: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.tanh(x[i]); },
+  tanh: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = tanh(x[i]); },
   asinh: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.asinh(x[i]); },
   acosh: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.acosh(x[i]); },
   atanh: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.atanh(x[i]); },
   sigmoid: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = sigmoid(x[i]); },
-  softplus: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = softplus(x[i]); },
+  // One function at a time: V8 does not put all three in one loop, and what a call returns goes on the heap.
+  softplus: (x, out) => {
+    for (let i = 0; i < out.length; i++) out[i] = exp(-Math.abs(x[i]));
+    for (let i = 0; i < out.length; i++) out[i] = Math.max(x[i], 0) + log1p(out[i]);
+  },
   erf: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = erf(x[i]); },
   relu: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.max(x[i], 0); },
   positive: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = x[i] > 0 ? 1 : 0; },

@@ -4,12 +4,8 @@ import type {Shape} from '../node.js';
 import {sizeOf, stridesOf} from '../node.js';
 import type {Kernel, Primitive, Relation} from './primitive.js';
 import {evenRows, rows} from './primitive.js';
-
-/** The walk of a reduction: where each group starts, and the offsets of its members. */
-interface Groups {
-  readonly starts: Int32Array;
-  readonly offsets: Int32Array;
-}
+import type {Groups} from './summation.js';
+import {rowLength, sums} from './summation.js';
 
 function groups(shape: Shape, axes: readonly number[]): Groups {
   const strides = stridesOf(shape);
@@ -27,15 +23,10 @@ function groupRows(shape: Shape, axes: readonly number[]): Relation {
 
 export const sumPrimitive: Primitive<'sum'> = {
   evaluate(node) {
-    const {starts, offsets} = groups(node.operands[0].shape, node.attributes.axes);
-    return ([x], out) => {
-      for (let i = 0; i < out.length; i++) {
-        const start = starts[i];
-        let total = 0;
-        for (let k = 0; k < offsets.length; k++) total += x[start + offsets[k]];
-        out[i] = total;
-      }
-    };
+    const [{shape}] = node.operands;
+    const {axes} = node.attributes;
+    const loop = sums(groups(shape, axes), rowLength(shape, axes));
+    return ([x], out) => loop(x, out);
   },
   tangent: (node, [dx]) => (dx === undefined ? undefined : sum(dx, node.attributes.axes)),
   transpose: (node, cotangent) => [expandReduced(cotangent, node.operands[0].shape, node.attributes.axes)],

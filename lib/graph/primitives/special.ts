@@ -1,4 +1,5 @@
 /** Scalar functions that JavaScript's Math lacks, to full double precision. */
+import {exp, log1p} from './transcendental.js';
 
 const twoOverSqrtPi = 2 / Math.sqrt(Math.PI);
 
@@ -28,13 +29,13 @@ export function erf(x: number): number {
 
 /** log(1 + eˣ) without overflow or cancellation. */
 export function softplus(x: number): number {
-  return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+  return Math.max(x, 0) + log1p(exp(-Math.abs(x)));
 }
 
 /** 1/(1 + e⁻ˣ), with full relative precision on both tails. */
 export function sigmoid(x: number): number {
-  if (x >= 0) return 1 / (1 + Math.exp(-x));
-  const e = Math.exp(x);
+  if (x >= 0) return 1 / (1 + exp(-x));
+  const e = exp(x);
   return e / (1 + e);
 }
 

@@ -50,4 +50,38 @@
             (i32.add
               (local.get 0)
               (i32.const 32)))
-          (i32.const 96))))))
+          (i32.const 96))))
+    (local.set 1
+      (i32.const 0))
+    (loop  ;; label = @1
+      (local.set 3
+        (v128.const i32x4 0x00000000 0x7ff00000 0x00000000 0x7ff00000))
+      (local.set 0
+        (local.get 1))
+      (local.set 4
+        (i32.const 3))
+      (loop  ;; label = @2
+        (local.set 3
+          (f64x2.min
+            (local.get 3)
+            (v128.load offset=16
+              (local.get 0))))
+        (local.set 0
+          (i32.add
+            (local.get 0)
+            (i32.const 32)))
+        (br_if 0 (;@2;)
+          (local.tee 4
+            (i32.sub
+              (local.get 4)
+              (i32.const 1)))))
+      (v128.store offset=144
+        (local.get 1)
+        (local.get 3))
+      (br_if 0 (;@1;)
+        (i32.lt_u
+          (local.tee 1
+            (i32.add
+              (local.get 1)
+              (i32.const 16)))
+          (i32.const 32))))))

