@@ -1,8 +1,7 @@
 /**
  * The engine that compiles programs to WebAssembly: one module for all programs compiled together,
- * fused loops over one memory of fixed size, results in double precision that agree with the
- * interpreter to rounding. Modules are kept by the programs' structure, so a system built anew
- * compiles once.
+ * fused loops over one memory of fixed size, the interpreter's results to the bit. Modules are kept by
+ * the programs' structure, so a system built anew compiles once.
  */
 import {binaryRules, unaryRules} from '../../graph/primitives/elementwise.js';
 import {hoist} from '../../graph/hoist.js';

@@ -1,0 +1,74 @@
+/** Run by the test of the steady state in a process of its own, with --expose-gc: prints what simulations allocate and leave. */
+import * as tf from '@tensorflow/tfjs';
+import {simulate} from '../../lib/index.js';
+import {chainWorkload} from '../../bench/workloads.js';
+
+export interface Steady {
+  /** Bytes that 10,000 compiled steps put on the heap, those collected again counted. */
+  readonly allocated: number;
+  /** Bytes left by 10,000 steps in 50 runs with gradients. */
+  readonly left: {readonly wasm: number; readonly interpreter: number};
+  /** Tensors, their buffers and their bytes left by all of it. */
+  readonly tensors: readonly number[];
+}
+
+const {gc} = globalThis as {gc?: () => void};
+
+function collect(): void {
+  if (gc === undefined) throw new Error('steady-program.ts needs node --expose-gc');
+  gc();
+}
+
+function used(): number {
+  const {heapUsed, arrayBuffers} = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+const {system, initial, options} = chainWorkload(8);
+
+/** The least of several runs: V8 puts every number that a function returns on the heap until it has compiled what calls it. */
+function allocatedByRuns(runs: number): number {
+  const prepared = simulate.prepare(system, initial, {...options, steps: 10_000, engine: 'wasm'});
+  let least = Infinity;
+  for (let i = 0; i < runs; i++) {
+    collect();
+    const before = used();
+    const trajectory = prepared.run();
+    const allocated = used() - before;
+    trajectory.dispose();
+    // Less than nothing: something has been collected in between.
+    if (allocated >= 0) least = Math.min(least, allocated);
+  }
+  return least;
+}
+
+function leftByGradients(engine: 'wasm' | 'interpreter'): number {
+  const prepared = simulate.prepare(system, initial, {...options, engine});
+  const bar = new Float64Array(16).fill(1);
+  const gradients = (runs: number): void => {
+    for (let i = 0; i < runs; i++) {
+      const {trajectory, pullback} = prepared.vjp();
+      pullback({q: bar});
+      trajectory.dispose();
+    }
+  };
+  gradients(20);
+  collect();
+  const before = used();
+  gradients(10_000 / 200);
+  collect();
+  return used() - before;
+}
+
+function counts(): number[] {
+  const {numTensors, numDataBuffers, numBytes} = tf.memory();
+  return [numTensors, numDataBuffers, numBytes];
+}
+
+leftByGradients('wasm');
+const before = counts();
+const result: Steady = {
+  allocated: allocatedByRuns(10), left: {wasm: leftByGradients('wasm'), interpreter: leftByGradients('interpreter')},
+  tensors: counts().map((count, i) => count - before[i]),
+};
+console.log(JSON.stringify(result));
