@@ -5,6 +5,7 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, loadStart} from '../step/context.js';
+import {directSolver} from '../step/solvers.js';
 import {implicitPull} from './implicit.js';
 import type {Adjoint} from './index.js';
 import type {StepRecord} from './record.js';
@@ -53,7 +54,7 @@ function addTo(x: Float64Array, y: Float64Array, at: number): void {
  */
 export function sweepBack(context: StepContext, adjoint: Adjoint, backwards: Backwards, cotangents: Float64Array): Gradient {
   const unrolled = adjoint.kind === 'unrolled' && context.compiled.jacobian !== undefined;
-  const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint;
+  const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint(directSolver(context.linear));
   loadParameters(executable, context);
   const bars = new ParameterBars(context, executable);
   const pull = (unrolled ? unrolledPull : implicitPull)(context, executable, bars);

@@ -86,7 +86,7 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
 
 /** The defect of a step's guess, evaluated anew. */
 function defectOf(context: StepContext, record: StepRecord, k: number): Float64Array {
-  const {forward} = context.compiled;
+  const forward = context.compiled.forward(context.linear);
   loadParameters(forward, context);
   record.load(k, stepBuffers(forward));
   forward.run('guess');

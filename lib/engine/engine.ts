@@ -6,6 +6,8 @@
  * input called `z` of another, so that a step hands its values on without copies.
  */
 import type {Graph} from '../graph/node.js';
+import type {Analysis, Factor} from '../linear/index.js';
+import type {Vectors} from './vectors.js';
 
 export interface Engine {
   readonly name: 'interpreter' | 'wasm' | 'tensor';
@@ -17,6 +19,8 @@ export interface Engine {
 export interface CompileOptions {
   /** Further buffers beside the programs' own, by name: how many numbers each holds. */
   readonly extra?: Readonly<Record<string, number>>;
+  /** The matrix that programs write is to be factored: room is made for that where the engine has a kernel for it. */
+  readonly analysis?: Analysis;
 }
 
 export interface Programs {
@@ -32,6 +36,10 @@ export interface Executable {
   run(program: string): void;
   /** The same as a function, for the inner loops: `program(name)()` is `run(name)` without the look-up. */
   program(name: string): () => void;
+  /** Vector arithmetic on the executable's buffers. */
+  readonly vectors: Vectors;
+  /** Factors a matrix that lies in its buffers, in place where it was compiled for that; one factor for all calls. */
+  factorization(analysis: Analysis): (values: Float64Array) => Factor;
 }
 
 /** Sizes of all buffers of programs compiled together; one name, one size. */

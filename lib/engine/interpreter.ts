@@ -9,6 +9,7 @@ import {primitiveOf} from '../graph/primitives/index.js';
 import type {Kernel} from '../graph/primitives/primitive.js';
 import type {CompileOptions, Engine, Executable, Programs} from './engine.js';
 import {bufferSizes} from './engine.js';
+import {plainVectors} from './vectors.js';
 
 /** One kernel with the arrays it works on. */
 interface Instruction {
@@ -34,6 +35,8 @@ export const interpreter: Engine = {
       find: name => buffers.get(name),
       run: name => program(name)(),
       program,
+      vectors: plainVectors,
+      factorization: analysis => values => analysis.factor(values),
     };
   },
 };

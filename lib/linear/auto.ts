@@ -17,8 +17,11 @@ import {analyzeLu} from './sparse-lu.js';
 import {specialFor} from './symmetrized.js';
 import {TINY, TinyLuFactor} from './tiny-lu.js';
 
+const automatic = withRecipe<LinearSolver>({name: 'auto', analyze: choose}, 'auto');
+
+/** One value: what is analyzed for one run serves the next. */
 export function auto(): LinearSolver {
-  return withRecipe({name: 'auto', analyze: choose}, 'auto');
+  return automatic;
 }
 
 /**
@@ -63,7 +66,7 @@ function analyzeDense(pattern: Pattern): Analysis {
   const {n, symmetric} = pattern;
   if (n <= TINY) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), () => new TinyLuFactor(pattern));
   const general = (): Factor => new DenseLuFactor(pattern);
-  if (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS)) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), general);
+  if (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS)) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), general, undefined, pattern.dense ? {name: 'dense'} : undefined);
   const special = specialFor(pattern, (symmetricPattern) => new CholeskyFactor(symmetricPattern));
   return new DirectAnalysis('dense', n, choleskyNonzeros(n), choleskyWork(n), () => new FallbackFactor(special(), general));
 }

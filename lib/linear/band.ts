@@ -27,8 +27,11 @@ export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): Direc
   const general = lower > 0 && upper > 0 ? (): Factor => new FallbackFactor(new BandPlainLuFactor(pattern, order), pivoting) : pivoting;
   if (lower <= 1 && upper <= 1) {
     const places = tridiagonalPlaces(pattern, order);
+    // Rows in their own order, and no entry of the band missing: then nothing is moved before the elimination.
+    const plain = order.natural && pattern.columns.length === 3 * n - 2;
     // A row takes a division, five multiplications and two subtractions.
-    return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), pivoting));
+    return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), pivoting),
+      undefined, plain ? {name: 'tridiagonal', places, symmetric: pattern.symmetric} : undefined);
   }
   if (structurallySymmetric(pattern)) {
     const targets = bandTargets(order);

@@ -10,12 +10,14 @@ import {withRecipe} from './recipe.js';
 import {ZERO_PIVOT} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
 
+const denseLu = withRecipe<LinearSolver>({
+  name: 'lu',
+  analyze: (pattern) => new DirectAnalysis('dense', pattern.n, pattern.n ** 2, denseLuWork(pattern.n), () => new DenseLuFactor(pattern), undefined, pattern.dense ? {name: 'dense'} : undefined),
+}, 'lu');
+
 /** Dense LU with scaled partial pivoting, for any square matrix. */
 export function lu(): LinearSolver {
-  return withRecipe({
-    name: 'lu',
-    analyze: (pattern) => new DirectAnalysis('dense', pattern.n, pattern.n ** 2, denseLuWork(pattern.n), () => new DenseLuFactor(pattern)),
-  }, 'lu');
+  return denseLu;
 }
 
 /** Σ_k (n−k−1)(2(n−k−1) + 1) multiplications, additions and divisions. */

@@ -4,7 +4,7 @@
  */
 import {ShapeError, StiffgradError} from '../errors.js';
 import {examine, SUSPICIOUS_PIVOT} from './singularity.js';
-import type {Analysis, Factor, Pattern} from './solver.js';
+import type {Analysis, CompiledMethod, Factor, Pattern} from './solver.js';
 
 /** See `Analysis.history`. */
 export interface Learned {
@@ -23,6 +23,7 @@ export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
     readonly work: number,
     readonly createFactor: () => F,
     private readonly learned?: Learned,
+    readonly method?: CompiledMethod,
   ) {}
 
   get history(): unknown {

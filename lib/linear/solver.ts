@@ -14,6 +14,8 @@
  * `refactor` nor a solve allocates.
  */
 
+import type {TridiagonalPlaces} from './tridiagonal.js';
+
 /**
  * Where the nonzeros of an n × n matrix are: compressed rows, the columns of each row ascending.
  * The values that go with it are in the same order; of a dense pattern that is row-major n·n.
@@ -35,6 +37,13 @@ export interface LinearSolver {
   analyze(pattern: Pattern): Analysis;
 }
 
+/** A method that an engine may have as a kernel, with the storage and the tests of pivots of this room's. */
+export type CompiledMethod =
+  /** tridiagonal.ts; `symmetric` where the pattern promises it. */
+  | {readonly name: 'tridiagonal'; readonly places: TridiagonalPlaces; readonly symmetric: boolean}
+  /** dense-lu.ts, of a pattern with all entries. */
+  | {readonly name: 'dense'};
+
 export interface Analysis {
   /** 'dense', 'band', 'tridiagonal', 'sparse', … : what was chosen. */
   readonly kind: string;
@@ -43,6 +52,8 @@ export interface Analysis {
   readonly nonzeros: number;
   /** Floating-point operations of one factorization, counted (not timed). */
   readonly work: number;
+  /** Where its factors are those of one such method, as far as a matrix allows. */
+  readonly method?: CompiledMethod;
   /**
    * Factors in place and returns the analysis' own factor, the same object at every call.
    * @throws SingularMatrixError 'singular-matrix' with `data.rows`, and 'not-finite'.

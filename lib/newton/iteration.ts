@@ -13,6 +13,8 @@
  * count. Where rounding forbids the tolerance, the rounding is measured, and only a residual no larger
  * than that is accepted.
  */
+import type {Vectors} from '../engine/vectors.js';
+import {plainVectors} from '../engine/vectors.js';
 import {SingularMatrixError, StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
 import type {Moving} from './noise.js';
@@ -21,6 +23,9 @@ import type {Newton} from './options.js';
 import type {Trial} from './step-length.js';
 import type {Work} from './descent.js';
 import {MatrixChoice, searchByWork} from './descent.js';
+
+/** The vectors that an iteration keeps for itself. */
+export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale'] as const;
 
 /** The equations of one step, or of an equilibrium. All arrays stay the same objects. */
 export interface NonlinearSystem {
@@ -41,6 +46,8 @@ export interface NonlinearSystem {
   readonly modelled: boolean;
   /** Unit roundoff of the arithmetic in use. */
   readonly epsilon: number;
+  /** Arithmetic for z, residual and work vectors, where these lie in one compiled memory; plain loops otherwise. */
+  readonly compiled?: {readonly vectors: Vectors; work(name: (typeof workVectors)[number]): Float64Array};
 }
 
 export type NewtonStatus = 'converged' | 'newton-diverged' | 'singular' | 'not-finite';
@@ -115,15 +122,21 @@ export class NewtonIteration {
   private readonly trial: Trial;
   private readonly work: Work;
   private readonly choice: MatrixChoice;
+  private readonly vectors: Vectors;
+  /** ‖R‖₂ of the present residual, −1 where it has not been asked for. */
+  private residualNorm = -1;
   private readonly evaluate = (): void => this.evaluateResidual();
 
   constructor(private readonly options: Newton, private readonly system: NonlinearSystem, private readonly counters: NewtonCounters) {
     const n = system.z.length;
-    this.delta = new Float64Array(n);
-    this.next = new Float64Array(n);
-    this.base = new Float64Array(n);
-    this.weights = new Float64Array(n);
-    this.rowScale = new Float64Array(n);
+    const {compiled} = system;
+    this.vectors = compiled?.vectors ?? plainVectors;
+    const work = (name: (typeof workVectors)[number]): Float64Array => compiled?.work(name) ?? new Float64Array(n);
+    this.delta = work('delta');
+    this.next = work('nextDelta');
+    this.base = work('base');
+    this.weights = work('weights');
+    this.rowScale = work('rowScale');
     this.norms = new Float64Array((options.iterations ?? options.maxIterations) + 2);
     this.noise = new ResidualNoise(n);
     this.moving = [{values: system.z, least: this.weights}, ...(system.data === undefined ? [] : [{values: system.data}])];
@@ -135,15 +148,14 @@ export class NewtonIteration {
     };
     this.trial = (s: number): number => {
       this.go(s);
-      const share = norm(system.residual) / this.norms[this.recorded - 1];
+      const share = this.distance() / this.norms[this.recorded - 1];
       return Number.isFinite(share) ? share * share / 2 : Infinity;
     };
   }
 
   /** To z − sΔ from where the iteration began. */
   private go(s: number): void {
-    const {base, delta, system: {z}} = this;
-    for (let i = 0; i < z.length; i++) z[i] = base[i] - s * delta[i];
+    this.vectors.advance(this.system.z, this.base, this.delta, s);
     this.evaluateResidual();
   }
 
@@ -170,7 +182,6 @@ export class NewtonIteration {
     this.scaled = false;
     this.lastRate = 0;
     this.choice.restart();
-    this.rowScale.fill(1);
     const special = this.system.evaluateFirstResidual !== undefined;
     if (this.options.jacobian !== 'auto' || special) this.factored = undefined;
     this.fresh = false;
@@ -197,7 +208,7 @@ export class NewtonIteration {
     if (first) this.evaluateFirstResidual();
     else this.evaluateResidual();
     for (let done = 0; done < budget; first = false, free = false) {
-      const distance = (this.norms[this.recorded++] = norm(system.residual));
+      const distance = (this.norms[this.recorded++] = this.distance());
       if (!Number.isFinite(distance)) return 'not-finite';
       if (distance === 0 && !first && !truncated) return 'converged';
       const factor = this.correct(first);
@@ -206,9 +217,10 @@ export class NewtonIteration {
         done++;
       }
       const length = this.advance(first, truncated && done === budget, observe);
-      if (truncated && done === budget) return allFinite(system.z) ? 'converged' : 'not-finite';
-      if (length === 0 || !allFinite(system.residual)) {
+      if (truncated && done === budget) return this.vectors.largest(system.z) < Infinity ? 'converged' : 'not-finite';
+      if (length === 0 || !this.isFinite()) {
         this.weigh();
+        if (!this.scaled) this.rowScale.fill(1);
         if (length === 0 && (truncated || this.atRoundoff(this.delta))) return 'converged';
         if (this.fresh && !this.choice.failed()) return length === 0 ? 'newton-diverged' : 'not-finite';
         this.retreat();
@@ -218,23 +230,22 @@ export class NewtonIteration {
         this.discard();
         continue;
       }
-      this.weigh();
-      const size = largestRatio(this.delta, this.weights);
-      if (!this.scaled) this.setRowScale(size);
+      const size = this.weigh();
+      if (truncated) this.setRowScale(size);
       const renewed = system.matrixFree && options.jacobian === 'fresh';
       this.solve(renewed ? this.refactor(false) : factor, this.next);
-      const left = largestRatio(this.next, this.weights);
+      const left = this.vectors.largestRatio(this.next, this.weights);
       // Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse.
       const rate = length < 1 ? stagnation : left === 0 ? 0 : left / size;
       if (!truncated) {
-        if (this.accepts(rate, left)) return this.finish(observe);
+        if (this.accepts(rate, left, size)) return this.finish(observe);
         if (this.fresh && rate > stagnation && this.atRoundoff(this.next)) return 'converged';
         if ((!this.fresh && rate >= 1) || (rate > stagnation && this.choice.failed())) {
           this.retreat();
           continue;
         }
       }
-      if (length === 1 && this.choice.approached(largest(this.next) / this.extent())) this.discard();
+      if (system.modelled && length === 1 && this.choice.approached(this.vectors.largest(this.next) / this.extent())) this.discard();
       else if (renewed) this.hand(true);
       else if (length === 1 && this.keeps(rate, left)) this.hand(false);
       else this.discard();
@@ -246,11 +257,17 @@ export class NewtonIteration {
    * While corrections shrink, with rate Θ, the error left after the next one is at most 2Θ of it: with
    * the Jacobian at z₀ kept, errors contract by L‖z − z₀‖ ≈ L‖Δ₀‖, of which Θ = ½L‖Δ₀‖ is the first
    * observation (Newton–Kantorovich). Corrections that do not shrink must themselves be below the tolerance.
+   *
+   * In the first iteration the residual is J times the next correction, J the very matrix that scales it:
+   * its scaled size is at most that of the correction, and the second scale has nothing to add.
    */
-  private accepts(rate: number, left: number): boolean {
+  private accepts(rate: number, left: number, size: number): boolean {
+    const small = rate <= stagnation && 2 * rate * left <= margin;
+    if (small && !this.scaled && !this.choice.model && !this.system.matrixFree) return true;
+    this.setRowScale(size);
     if (this.choice.model) return this.acceptsLinear(rate, left);
     if (rate > stagnation) return this.fresh && left <= 1 && this.scaledResidual() <= 1;
-    return 2 * rate * left <= margin && 2 * rate * this.scaledResidual() <= 1;
+    return small && 2 * rate * this.scaledResidual() <= 1;
   }
 
   /**
@@ -277,7 +294,7 @@ export class NewtonIteration {
   private finish(observe?: IterationObserver): NewtonStatus {
     const {z} = this.system;
     if (observe === undefined) {
-      for (let i = 0; i < z.length; i++) z[i] -= this.next[i];
+      this.vectors.advance(z, z, this.next, 1);
       return 'converged';
     }
     this.solve(this.refactor(false), this.delta);
@@ -302,7 +319,7 @@ export class NewtonIteration {
 
   /** An old factor led astray: back to where the iteration began, for a new one there. */
   private retreat(): void {
-    this.system.z.set(this.base);
+    this.vectors.copy(this.system.z, this.base);
     this.evaluateResidual();
     this.discard();
   }
@@ -313,35 +330,31 @@ export class NewtonIteration {
    * not finite, so that it is seen in the residual.
    */
   private advance(first: boolean, last: boolean, observe?: IterationObserver): number {
-    const {options, system, delta, base} = this;
+    const {options, system, delta, base, vectors} = this;
     const {z} = system;
-    base.set(z);
     let length = 1;
-    const size = norm(delta);
-    if (first || options.step.name === 'full' || !Number.isFinite(size) || this.withinTolerance()) {
-      for (let i = 0; i < z.length; i++) z[i] -= delta[i];
+    const whole = first || options.step.name === 'full';
+    const size = whole ? NaN : this.norm(delta);
+    if (!whole) vectors.copy(base, z);
+    if (whole || !Number.isFinite(size) || this.weigh() <= 1) {
+      vectors.depart(z, base, delta);
       if (!last) this.evaluateResidual();
     } else if (this.choice.model) {
       length = searchByWork(this.work, smallestLength(base, delta, system.epsilon));
     } else {
       // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
-      length = options.step.choose(this.trial, 0.5, size, Math.max(norm(base), z.length), smallestLength(base, delta, system.epsilon));
+      length = options.step.choose(this.trial, 0.5, size, Math.max(this.norm(base), z.length), smallestLength(base, delta, system.epsilon));
     }
     observe?.(base, delta, length, first);
     return length;
   }
 
-  private withinTolerance(): boolean {
-    this.weigh();
-    return largestRatio(this.delta, this.weights) <= 1;
-  }
-
   /** Δ of the coming iteration. */
   private correct(first: boolean): Factor {
-    const {delta, system: {residual}} = this;
+    const {delta, system: {residual, modelled}} = this;
     let factor = this.factored ?? this.refactor(first);
     if (!this.ready) this.solve(factor, delta);
-    if (!this.choice.goesDown(dot(delta, residual))) {
+    if (modelled && !this.choice.goesDown(dot(delta, residual))) {
       factor = this.refactor(first);
       this.solve(factor, delta);
       this.choice.goesDown(dot(delta, residual));
@@ -368,29 +381,47 @@ export class NewtonIteration {
 
   private evaluateResidual(): void {
     this.system.evaluateResidual();
+    this.residualNorm = -1;
     this.counters.residualEvaluations++;
   }
 
   private evaluateFirstResidual(): void {
     this.system.evaluateFirstResidual?.();
+    this.residualNorm = -1;
     this.counters.residualEvaluations++;
   }
 
-  /** Every component's tolerance, from its size on either side of the last correction. */
-  private weigh(): void {
-    const {weights, base, relative, system: {z}, options: {tolerance: {absolute}}} = this;
-    for (let i = 0; i < weights.length; i++) weights[i] = absolute + relative * Math.max(Math.abs(z[i]), Math.abs(base[i]));
+  /** ‖R‖₂ */
+  private distance(): number {
+    if (this.residualNorm === -1) this.residualNorm = this.norm(this.system.residual);
+    return this.residualNorm;
+  }
+
+  private isFinite(): boolean {
+    return Number.isFinite(this.distance()) || this.vectors.largest(this.system.residual) < Infinity;
+  }
+
+  /** ‖x‖₂; scaled where its square would leave the range of numbers. NaN or Infinity where x is not finite. */
+  private norm(x: Float64Array): number {
+    const sum = this.vectors.sumOfSquares(x);
+    return sum > smallestSquare && sum < Infinity ? Math.sqrt(sum) : scaledNorm(x);
+  }
+
+  /** Every component's tolerance, from its size on either side of the last correction; returns that correction in tolerances. */
+  private weigh(): number {
+    return this.vectors.weigh(this.weights, this.system.z, this.base, this.delta, this.options.tolerance.absolute, this.relative);
   }
 
   /** What a correction of the tolerance leaves in each row: by the matrix, or by what the first correction, `size` tolerances long, took away. */
   private setRowScale(size: number): void {
     const {weights, rowScale, system} = this;
+    if (this.scaled) return;
     this.scaled = true;
     if (!system.scaleRows(weights, rowScale)) rowScale.fill(size > 0 ? this.norms[0] / size : 0);
   }
 
   private scaledResidual(): number {
-    return largestRatio(this.system.residual, this.rowScale);
+    return this.vectors.largestRatio(this.system.residual, this.rowScale);
   }
 
   /**
@@ -400,7 +431,7 @@ export class NewtonIteration {
   private atRoundoff(left: Float64Array): boolean {
     const {system, noise, rowScale} = this;
     // Of the whole: a component that passes through zero has no digits of its own, nor has a state of rest.
-    if (!(largest(left) <= coarsest * this.extent())) return false;
+    if (!(this.vectors.largest(left) <= coarsest * this.extent())) return false;
     // √ε of every number: rounded anew wherever it enters, and the residual still smooth.
     noise.measure(this.moving, system.residual, Math.sqrt(system.epsilon), this.evaluate);
     let floor = 0;
@@ -416,30 +447,18 @@ export class NewtonIteration {
   /** The size of z, or of what counts as one. */
   private extent(): number {
     const {absolute, relative} = this.options.tolerance;
-    return largest(this.system.z) + absolute / relative;
+    return this.vectors.largest(this.system.z) + absolute / relative;
   }
 
   /** Rows with the largest scaled residual, worst first; those that are not finite before all others. */
   worstRows(count: number): {row: number; residual: number; scaled: number}[] {
     const {residual} = this.system;
+    const scaleOf = (row: number): number => (this.scaled ? this.rowScale[row] || 1 : 1);
     const size = (scaled: number): number => (Number.isNaN(scaled) ? Infinity : scaled);
-    return Array.from(residual, (value, row) => ({row, residual: value, scaled: size(Math.abs(value) / (this.rowScale[row] || 1))}))
+    return Array.from(residual, (value, row) => ({row, residual: value, scaled: size(Math.abs(value) / scaleOf(row))}))
       .sort((a, b) => (a.scaled === b.scaled ? a.row - b.row : b.scaled - a.scaled))
       .slice(0, count);
   }
-}
-
-/** max |xᵢ|/wᵢ: a vector in units of another. 0/0 is 0; Infinity where a number is not one. */
-function largestRatio(x: Float64Array, unit: Float64Array): number {
-  let worst = 0;
-  for (let i = 0; i < x.length; i++) {
-    const size = Math.abs(x[i]);
-    if (size === 0) continue;
-    const ratio = size / unit[i];
-    if (ratio > worst) worst = ratio;
-    else if (Number.isNaN(ratio)) return Infinity;
-  }
-  return worst;
 }
 
 function dot(x: Float64Array, y: Float64Array): number {
@@ -448,30 +467,11 @@ function dot(x: Float64Array, y: Float64Array): number {
   return sum;
 }
 
-/** max |xᵢ|, NaN where one is. */
-function largest(x: Float64Array): number {
-  let most = 0;
-  for (let i = 0; i < x.length; i++) most = Math.max(most, Math.abs(x[i]));
-  return most;
-}
-
 /** The s below which z − sΔ is z. */
 function smallestLength(z: Float64Array, delta: Float64Array, epsilon: number): number {
   let largest = 0;
   for (let i = 0; i < z.length; i++) largest = Math.max(largest, Math.abs(delta[i]) / Math.max(Math.abs(z[i]), 1e-12));
   return largest === 0 ? 1 : epsilon / largest;
-}
-
-function allFinite(x: Float64Array): boolean {
-  for (let i = 0; i < x.length; i++) if (!Number.isFinite(x[i])) return false;
-  return true;
-}
-
-/** ‖x‖₂; scaled where its square would leave the range of numbers. NaN or Infinity where x is not finite. */
-function norm(x: Float64Array): number {
-  let sum = 0;
-  for (let i = 0; i < x.length; i++) sum += x[i] * x[i];
-  return sum > smallestSquare && sum < Infinity ? Math.sqrt(sum) : scaledNorm(x);
 }
 
 function scaledNorm(x: Float64Array): number {

@@ -17,10 +17,11 @@ export class StepSystem implements NonlinearSystem {
   readonly evaluateResidual: () => void;
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
+  readonly compiled: NonNullable<NonlinearSystem['compiled']>;
   private readonly forward: Executable;
   private readonly evaluateJacobian: () => void;
   private readonly values: Float64Array;
-  private readonly analysis: Analysis;
+  private readonly refactor: (values: Float64Array) => Factor;
   private readonly products?: () => Factor;
   private readonly exactly?: () => Factor;
   private matrixAtHand = true;
@@ -29,7 +30,8 @@ export class StepSystem implements NonlinearSystem {
     const {compiled, traced, engine, options} = prepared;
     const {matrix} = compiled;
     if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
-    this.forward = compiled.forward;
+    const {linear} = options.newton;
+    this.forward = compiled.forward(linear);
     this.pattern = matrix.pattern;
     this.modelled = traced.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
@@ -39,8 +41,8 @@ export class StepSystem implements NonlinearSystem {
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
-    const {linear} = options.newton;
-    this.analysis = compiled.analysis(linear, solverKey(linear), 'matrix');
+    this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'));
+    this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
     if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
@@ -60,7 +62,7 @@ export class StepSystem implements NonlinearSystem {
     this.matrixAtHand = true;
     if (special) this.forward.run('startJacobian');
     else this.evaluateJacobian();
-    return this.analysis.factor(this.values);
+    return this.refactor(this.values);
   }
 
   scaleRows(weights: Float64Array, scale: Float64Array): boolean {

@@ -3,7 +3,7 @@
  * a gradient will need it. The time loop drives it forwards; a checkpointed gradient takes its steps again.
  */
 import type {IterationRecord, StepRecord} from '../adjoint/record.js';
-import type {Executable} from '../engine/engine.js';
+import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
 import {NewtonIteration} from '../newton/index.js';
@@ -27,15 +27,16 @@ export class Stepper {
   /** Where the steps are recorded, if anywhere. */
   record: StepRecord | undefined;
   error: StiffgradError | undefined;
+  /** The state, which every step replaces by its successor: the programs' own x. */
+  readonly state: Float64Array;
   readonly counters: Counters = {
     steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
   };
-  private readonly forward: Executable;
+  private readonly vectors: Vectors;
   private readonly update: () => void;
   private readonly guess?: () => void;
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
-  private readonly x?: Float64Array;
   private readonly next: Float64Array;
   private readonly t?: Float64Array;
   private readonly h?: Float64Array;
@@ -44,21 +45,23 @@ export class Stepper {
   private readonly attempted = {t: NaN, h: NaN};
 
   /**
-   * @param state the state, which every step replaces by its successor
+   * @param start where the first step begins
    * @param iterations record Newton's iterations too
    * @param repeatable no step depends on those before it but through the state: what is taken again comes out the same to the bit
    */
-  constructor(private readonly prepared: Runnable, readonly state: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean) {
+  constructor(private readonly prepared: Runnable, start: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean) {
     const {compiled, options} = prepared;
-    this.forward = compiled.forward;
-    loadParameters(this.forward, prepared);
-    this.x = this.forward.find('x');
-    this.next = this.forward.buffer('next');
-    this.update = this.forward.program('update');
-    this.t = this.forward.find('t');
-    this.h = this.forward.find('h');
+    const forward = compiled.forward(options.newton.linear);
+    loadParameters(forward, prepared);
+    this.vectors = forward.vectors;
+    this.state = forward.buffer('x');
+    this.state.set(start);
+    this.next = forward.buffer('next');
+    this.update = forward.program('update');
+    this.t = forward.find('t');
+    this.h = forward.find('h');
     if (compiled.jacobian !== undefined) {
-      this.guess = this.forward.program('guess');
+      this.guess = forward.program('guess');
       this.system = new StepSystem(prepared);
       this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
     }
@@ -89,7 +92,6 @@ export class Stepper {
     const {state, iteration, next, attempted} = this;
     attempted.t = t;
     attempted.h = h;
-    this.x?.set(state);
     if (this.t !== undefined) this.t[0] = t;
     if (this.h !== undefined) this.h[0] = h;
     if (iteration !== undefined) {
@@ -97,12 +99,13 @@ export class Stepper {
       if (status !== 'converged') return status;
     }
     this.update();
-    for (let i = 0; i < next.length; i++) if (!Number.isFinite(next[i])) return 'not-finite';
+    // Of an explicit scheme too, whose unknowns no iteration has looked at.
+    if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
     if (this.record !== undefined) {
       this.record.append(t, h, state, this.system?.z);
       if (this.recordIterations) this.record.iterations.push(this.iterations);
     }
-    state.set(next);
+    this.vectors.copy(state, next);
     this.counters.steps++;
     return 'completed';
   }

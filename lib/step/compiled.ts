@@ -3,14 +3,17 @@
  * are kept by the structure of their graphs, so that a system built anew for every loss evaluation
  * is differentiated and compiled once.
  */
-import type {Engine, Executable, Programs} from '../engine/engine.js';
+import type {CompileOptions, Engine, Executable, Programs} from '../engine/engine.js';
 import {graphKey} from '../graph/key.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
+import {auto} from '../linear/index.js';
+import {workVectors} from '../newton/index.js';
 import type {Output} from '../graph/node.js';
 import type {JacobianProgram} from './programs.js';
 import {
   adjointPrograms, forwardPrograms, jacobianProgram, observePrograms, productPrograms, startPrograms, startPullPrograms, startPushPrograms, tangentPrograms, unrolledPrograms,
 } from './programs.js';
+import {solverKey} from './solvers.js';
 import type {TracedStep} from './trace-step.js';
 
 /** What is factored: ∂R/∂z, or what Newton's iteration solves with. */
@@ -94,21 +97,27 @@ export class CompiledStep {
     return this.group(`startPush.${count}`, () => startPushPrograms(this.traced, count));
   }
 
-  get forward(): Executable {
-    return this.group('forward', () => forwardPrograms(this.traced, this.matrix, this.traced.residualModel === undefined ? undefined : this.jacobian));
+  /** With the vectors of Newton's iteration, and room for a solver's factor, in the same memory. */
+  forward(solver: LinearSolver): Executable {
+    const {matrix} = this;
+    const n = this.traced.unknown.size;
+    const work = matrix === undefined ? [] : workVectors.map(name => [name, n]);
+    const extra = Object.fromEntries([['x', this.traced.state.size], ...work]) as Record<string, number>;
+    const exact = this.traced.residualModel === undefined ? undefined : this.jacobian;
+    return this.group('forward', () => forwardPrograms(this.traced, matrix, exact), {extra, analysis: this.analysisOf(solver, 'matrix')});
   }
 
   get products(): Executable {
     return this.group('products', () => productPrograms(this.traced));
   }
 
-  get adjoint(): Executable {
-    return this.group('adjoint', () => adjointPrograms(this.traced, this.jacobian));
+  adjoint(solver: LinearSolver): Executable {
+    return this.group('adjoint', () => adjointPrograms(this.traced, this.jacobian), {analysis: this.analysisOf(solver, 'jacobian')});
   }
 
   get unrolled(): Executable {
     const {jacobian} = this;
-    if (jacobian === undefined) return this.adjoint;
+    if (jacobian === undefined) return this.adjoint(auto());
     return this.group('unrolled', () => unrolledPrograms(this.traced, jacobian));
   }
 
@@ -120,11 +129,16 @@ export class CompiledStep {
     return this.group(`observe.${count}`, () => observePrograms(this.traced, count));
   }
 
-  private group(name: string, build: () => Programs): Executable {
-    const known = this.groups.get(name);
+  private analysisOf(solver: LinearSolver, which: Matrix): Analysis | undefined {
+    return this[which] === undefined ? undefined : this.analysis(solver, solverKey(solver), which);
+  }
+
+  private group(name: string, build: () => Programs, options: CompileOptions = {}): Executable {
+    const key = `${name}/${options.analysis?.method?.name ?? ''}`;
+    const known = this.groups.get(key);
     if (known !== undefined) return known;
-    const compiled = this.timed(() => this.engine.compile(build()));
-    this.groups.set(name, compiled);
+    const compiled = this.timed(() => this.engine.compile(build(), options));
+    this.groups.set(key, compiled);
     return compiled;
   }
 

@@ -1,5 +1,6 @@
 /** What a step asks of a linear solver beside the common contract. */
 import type {Factor, LinearSolver, Operator} from '../linear/index.js';
+import {auto} from '../linear/index.js';
 
 /** A solver that can work from products with vectors alone. */
 export interface MatrixFreeSolver extends LinearSolver {
@@ -18,4 +19,9 @@ export function solverKey(solver: LinearSolver): string {
   let key = solverKeys.get(solver);
   if (key === undefined) solverKeys.set(solver, (key = `${solver.name}#${solverCount++}`));
   return key;
+}
+
+/** A solver for sweeps whose own works without a matrix: the adjoint has the matrix. */
+export function directSolver(solver: LinearSolver): LinearSolver {
+  return isMatrixFree(solver) ? auto() : solver;
 }

@@ -77,6 +77,9 @@ describe('wasm kernels: vectors', () => {
         const x = arrays.doubles(random(n, n).map((value, i) => (i === bad ? NaN : value)));
         const unit = arrays.doubles(new Float64Array(n).fill(2));
         expect(kernels.largest(at(x), n)).to.be.NaN;
+        expect(kernels.copy(at(arrays.doubles(new Float64Array(n))), at(x), n)).to.be.NaN;
+        const weights = arrays.doubles(new Float64Array(n));
+        expect(kernels.weigh(at(weights), at(unit), at(unit), at(x), n, 1, 1)).to.equal(Infinity);
         expect(kernels.largestRatio(at(x), at(unit), n)).to.equal(Infinity);
         x[bad] = 0;
         unit[bad] = 0;
@@ -90,9 +93,14 @@ describe('wasm kernels: vectors', () => {
       const arrays = new Arrays();
       const {kernels} = arrays;
       const [z, base, delta, out] = [0, 1, 2, 3].map(i => arrays.doubles(random(n, s + i)));
+      const [start, kept] = [arrays.doubles(z), arrays.doubles(new Float64Array(n))];
       const expected = base.map((value, i) => value - 0.75 * delta[i]);
-      kernels.weigh(at(out), at(z), at(base), n, 1e-3, 0.5);
-      compare('weights', out, z.map((value, i) => 1e-3 + 0.5 * Math.max(Math.abs(value), Math.abs(base[i]))), 'exact');
+      const weights = z.map((value, i) => 1e-3 + 0.5 * Math.max(Math.abs(value), Math.abs(base[i])));
+      expect(kernels.weigh(at(out), at(z), at(base), at(delta), n, 1e-3, 0.5)).to.equal(Math.max(0, ...delta.map((value, i) => Math.abs(value) / weights[i])));
+      compare('weights', out, weights, 'exact');
+      kernels.depart(at(start), at(kept), at(delta), n);
+      compare('departed from', kept, z, 'exact');
+      compare('departed', start, z.map((value, i) => value - delta[i]), 'exact');
       kernels.advance(at(out), at(base), at(delta), n, 0.75);
       compare('advanced', out, expected, 'exact');
       kernels.advance(at(base), at(base), at(delta), n, 0.75);
@@ -100,7 +108,7 @@ describe('wasm kernels: vectors', () => {
       const sum = z.map((value, i) => value + 3 * delta[i]);
       kernels.axpy(at(z), at(delta), n, 3);
       compare('axpy', z, sum, 'exact');
-      kernels.copy(at(out), at(z), n);
+      expect(kernels.copy(at(out), at(z), n)).to.equal(Math.max(0, ...sum.map(Math.abs)));
       compare('copy', out, sum, 'exact');
     }));
   });
@@ -232,16 +240,17 @@ describe('wasm kernels: linear systems', () => {
         const stable = (bits & tridiagonalSmallMultipliers) !== 0 || (symmetric && (bits & tridiagonalPositive) !== 0);
         expect(sound && stable).to.equal(accepted);
       }
-      const x = arrays.doubles(random(n, s + 1));
-      const b = x.slice();
-      const reference = x.slice();
+      const [from, x] = [arrays.doubles(random(n, s + 1)), arrays.doubles(new Float64Array(n))];
+      const b = from.slice();
+      const reference = from.slice();
       solveTridiagonal(expected, reference, 0);
-      kernels.tridiagonalSolve(at(actual.lower), at(actual.reciprocals), at(actual.upper), n, at(x));
+      kernels.tridiagonalSolve(at(actual.lower), at(actual.reciprocals), at(actual.upper), n, at(from), at(x));
       compare('solution', x, reference, 'exact');
+      compare('right-hand side', from, b, 'exact');
       x.set(b);
       reference.set(b);
       solveTridiagonalTransposed(expected, reference, 0);
-      kernels.tridiagonalSolveTransposed(at(actual.lower), at(actual.reciprocals), at(actual.upper), n, at(x));
+      kernels.tridiagonalSolveTransposed(at(actual.lower), at(actual.reciprocals), at(actual.upper), n, at(x), at(x));
       compare('transposed solution', x, reference, 'exact');
     }));
   });

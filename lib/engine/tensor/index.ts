@@ -8,6 +8,7 @@ import {broadcastShapes} from '../../graph/build.js';
 import type {Graph, Node} from '../../graph/node.js';
 import {isOp, sameShape, topological} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
+import {plainVectors} from '../vectors.js';
 import {bufferSizes} from '../engine.js';
 import type {Computation} from './replay.js';
 import {held, replay} from './replay.js';
@@ -35,6 +36,8 @@ export const tensor: Engine = {
       buffer: name => bufferOf(buffers, name),
       run: name => program(name)(),
       program,
+      vectors: plainVectors,
+      factorization: analysis => values => analysis.factor(values),
     };
   },
 };

@@ -9,7 +9,7 @@ import {ModuleBuilder} from '../../wasm/assembler.js';
 import {bandFactor, bandSolve, bandSolveTransposed} from './kernels/band.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
-import {advance, axpy, copy, dot, largest, largestRatio, rowSums, sumOfSquares, weigh} from './kernels/vectors.js';
+import {advance, axpy, copy, depart, dot, largest, largestRatio, rowSums, sumOfSquares, weigh} from './kernels/vectors.js';
 import {Writer} from '../../wasm/writer.js';
 
 export interface NumericKernels {
@@ -19,11 +19,14 @@ export interface NumericKernels {
   largest(x: number, n: number): number;
   /** max |xᵢ|/unitᵢ; 0/0 is 0, ∞ where a number is not one. */
   largestRatio(x: number, unit: number, n: number): number;
-  /** weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|) */
-  weigh(weights: number, z: number, base: number, n: number, absolute: number, relative: number): void;
+  /** weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|); returns max |xᵢ|/weightsᵢ as largestRatio does. */
+  weigh(weights: number, z: number, base: number, x: number, n: number, absolute: number, relative: number): number;
+  /** base = z, then z = z − delta */
+  depart(z: number, base: number, delta: number, n: number): void;
   /** z = base − s·delta; base may be z. */
   advance(z: number, base: number, delta: number, n: number, s: number): void;
-  copy(to: number, from: number, n: number): void;
+  /** Returns max |xᵢ| of what was copied, NaN where one is. */
+  copy(to: number, from: number, n: number): number;
   /** y += a·x */
   axpy(y: number, x: number, n: number, a: number): void;
   /** Σ_j |v_ij| w_j of a matrix by compressed rows. */
@@ -45,8 +48,9 @@ export interface NumericKernels {
   tridiagonalFactor(
     values: number, atLower: number, atDiagonal: number, atUpper: number, lower: number, reciprocals: number, upper: number, n: number,
   ): number;
-  tridiagonalSolve(lower: number, reciprocals: number, upper: number, n: number, x: number): void;
-  tridiagonalSolveTransposed(lower: number, reciprocals: number, upper: number, n: number, x: number): void;
+  /** x = A⁻¹ b; b may be x. */
+  tridiagonalSolve(lower: number, reciprocals: number, upper: number, n: number, b: number, x: number): void;
+  tridiagonalSolveTransposed(lower: number, reciprocals: number, upper: number, n: number, b: number, x: number): void;
 }
 
 interface Kernel {
@@ -62,9 +66,10 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   sumOfSquares: {parameters: integers(2), result: 'f64', write: sumOfSquares},
   largest: {parameters: integers(2), result: 'f64', write: largest},
   largestRatio: {parameters: integers(3), result: 'f64', write: largestRatio},
-  weigh: {parameters: [...integers(4), 'f64', 'f64'], write: weigh},
+  weigh: {parameters: [...integers(5), 'f64', 'f64'], result: 'f64', write: weigh},
+  depart: {parameters: integers(4), write: depart},
   advance: {parameters: [...integers(4), 'f64'], write: advance},
-  copy: {parameters: integers(3), write: copy},
+  copy: {parameters: integers(3), result: 'f64', write: copy},
   axpy: {parameters: [...integers(3), 'f64'], write: axpy},
   rowSums: {parameters: integers(6), write: rowSums},
   denseScales: {parameters: integers(3), write: denseScales},
@@ -75,8 +80,8 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   bandSolve: {parameters: integers(7), write: bandSolve},
   bandSolveTransposed: {parameters: integers(7), write: bandSolveTransposed},
   tridiagonalFactor: {parameters: integers(8), result: 'i32', write: tridiagonalFactor},
-  tridiagonalSolve: {parameters: integers(5), write: tridiagonalSolve},
-  tridiagonalSolveTransposed: {parameters: integers(5), write: tridiagonalSolveTransposed},
+  tridiagonalSolve: {parameters: integers(6), write: tridiagonalSolve},
+  tridiagonalSolveTransposed: {parameters: integers(6), write: tridiagonalSolveTransposed},
 };
 
 /** The bytes of the kernels' module; it imports `env.memory`. */
@@ -95,6 +100,6 @@ let module: WebAssembly.Module | undefined;
 /** The kernels on a memory; their code is compiled once. */
 export function numericKernels(memory: WebAssembly.Memory): NumericKernels {
   module ??= new WebAssembly.Module(kernelBytes());
-  // The table above gives every export its name and signature.
-  return new WebAssembly.Instance(module, {env: {memory}}).exports as unknown as NumericKernels;
+  // A plain object, as the look-up of a module's export takes longer than the call. The table above gives each its name and signature.
+  return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as NumericKernels;
 }

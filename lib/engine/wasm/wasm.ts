@@ -16,8 +16,12 @@ import {bindHostKernel} from './host.js';
 import type {NumericKernels} from './kernels.js';
 import {numericKernels} from './kernels.js';
 import type {Layout} from './link.js';
+import type {MemoryFactor} from './factors.js';
+import {factorRoom, memoryFactor} from './factors.js';
 import {link} from './link.js';
 import {lower} from './lower.js';
+import type {Vectors} from '../vectors.js';
+import {memoryVectors} from './vectors.js';
 
 export interface WasmExecutable extends Executable {
   readonly memory: WebAssembly.Memory;
@@ -87,7 +91,10 @@ export interface WasmEngine extends Engine {
 export const wasm: WasmEngine = {
   name: 'wasm',
   epsilon: Number.EPSILON,
-  compile: (programs, options = {}) => instantiate(compiled(programs, options)),
+  compile: (programs, {extra, analysis} = {}) => {
+    const room = analysis === undefined ? 0 : factorRoom(analysis);
+    return instantiate(compiled(programs, {extra: room > 0 ? {...extra, [factorBuffer]: room} : extra}));
+  },
 };
 
 function compiled(programs: Programs, options: CompileOptions): Compiled {
@@ -130,6 +137,9 @@ export function generate(programs: Programs, options: CompileOptions = {}): {byt
   return {...link(lowered, sizes), beginnings};
 }
 
+/** Where the compiled factor of the matrix lies. */
+const factorBuffer = 'factor';
+
 const isBinary = new Set<string>(binaryNames);
 
 function mathFunction(fn: UnaryName | BinaryName): (a: number, b: number) => number {
@@ -162,6 +172,9 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   };
   for (const name of beginnings) program(name)();
   let kernels: NumericKernels | undefined;
+  let vectors: Vectors | undefined;
+  let factor: MemoryFactor | undefined;
+  const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
   return {
     memory,
     program,
@@ -173,7 +186,20 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
     },
     find: name => views.get(name),
     get kernels() {
-      return (kernels ??= numericKernels(memory));
+      return boundKernels();
+    },
+    get vectors() {
+      return (vectors ??= memoryVectors(boundKernels()));
+    },
+    factorization(analysis) {
+      const room = views.get(factorBuffer);
+      if (room === undefined || room.length !== factorRoom(analysis)) return values => analysis.factor(values);
+      if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), room);
+      const own = factor;
+      return values => {
+        own.refactor(values);
+        return own;
+      };
     },
     address(name) {
       const found = layout.buffers.get(name);

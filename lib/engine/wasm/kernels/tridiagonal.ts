@@ -80,27 +80,27 @@ export function tridiagonalFactor(w: Writer): void {
     bit(w.op('f64.gt', w.get(lowest), w.number(0)), tridiagonalPositive))();
 }
 
-/** tridiagonalSolve(lower, reciprocals, upper, n, x): x ← A⁻¹ x, both ends to the middle and back. */
+/** tridiagonalSolve(lower, reciprocals, upper, n, b, x): x ← A⁻¹ b, both ends to the middle and back; b may be x. */
 export function tridiagonalSolve(w: Writer): void {
-  const [lower, reciprocals, upper, n, x] = [0, 1, 2, 3, 4].map(i => w.parameter(i));
+  const [lower, reciprocals, upper, n, b, x] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
   const at = (array: Local, index: Local): Push => w.load(w.element(w.get(array), w.get(index)));
   const minus = (a: Push, factor: Push, b: Push): Push => w.op('f64.sub', a, w.op('f64.mul', factor, b));
   const scaled = (index: Local): Push => w.op('f64.mul', at(x, index), at(reciprocals, index));
   sweep(w, n, x, {
-    fromTop: (i, y) => minus(at(x, i), at(lower, i), w.get(y)),
-    fromBottom: (j, z) => minus(at(x, j), at(upper, j), w.get(z)),
-    middle: (m, y, z) => w.op('f64.mul', minus(minus(at(x, m), at(lower, m), w.get(y)), at(upper, m), w.get(z)), at(reciprocals, m)),
+    fromTop: (i, y) => minus(at(b, i), at(lower, i), w.get(y)),
+    fromBottom: (j, z) => minus(at(b, j), at(upper, j), w.get(z)),
+    middle: (m, y, z) => w.op('f64.mul', minus(minus(at(b, m), at(lower, m), w.get(y)), at(upper, m), w.get(z)), at(reciprocals, m)),
     upwards: (i, y) => minus(scaled(i), at(upper, i), w.get(y)),
     downwards: (j, z) => minus(scaled(j), at(lower, j), w.get(z)),
   });
 }
 
 /**
- * tridiagonalSolveTransposed: x ← A⁻ᵀ x. Transposing exchanges a_i and c_{i−1}; the pivots stay, and the
+ * tridiagonalSolveTransposed: x ← A⁻ᵀ b. Transposing exchanges a_i and c_{i−1}; the pivots stay, and the
  * multiplier of one sweep is that of the other one row on.
  */
 export function tridiagonalSolveTransposed(w: Writer): void {
-  const [lower, reciprocals, upper, n, x] = [0, 1, 2, 3, 4].map(i => w.parameter(i));
+  const [lower, reciprocals, upper, n, b, x] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
   const at = (array: Local, index: Local): Push => w.load(w.element(w.get(array), w.get(index)));
   const last = w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)));
   /** The neighbour's element; where there is none, 0 (and the own element is read instead, to stay within the array). */
@@ -111,9 +111,9 @@ export function tridiagonalSolveTransposed(w: Writer): void {
   const minus = (a: Push, factor: Push, b: Push): Push => w.op('f64.sub', a, w.op('f64.mul', factor, b));
   const scaled = (index: Local): Push => w.op('f64.mul', at(x, index), at(reciprocals, index));
   sweep(w, n, x, {
-    fromTop: (i, y) => minus(at(x, i), neighbour(upper, i, -1), w.get(y)),
-    fromBottom: (j, z) => minus(at(x, j), neighbour(lower, j, 1), w.get(z)),
-    middle: (m, y, z) => w.op('f64.mul', minus(minus(at(x, m), neighbour(upper, m, -1), w.get(y)), neighbour(lower, m, 1), w.get(z)), at(reciprocals, m)),
+    fromTop: (i, y) => minus(at(b, i), neighbour(upper, i, -1), w.get(y)),
+    fromBottom: (j, z) => minus(at(b, j), neighbour(lower, j, 1), w.get(z)),
+    middle: (m, y, z) => w.op('f64.mul', minus(minus(at(b, m), neighbour(upper, m, -1), w.get(y)), neighbour(lower, m, 1), w.get(z)), at(reciprocals, m)),
     upwards: (i, y) => minus(scaled(i), w.load(w.element(w.get(lower), w.get(i)), 8), w.get(y)),
     downwards: (j, z) => minus(scaled(j), w.load(w.op('i32.sub', w.element(w.get(upper), w.get(j)), w.int(8))), w.get(z)),
   });

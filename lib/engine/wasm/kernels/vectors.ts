@@ -91,17 +91,40 @@ export function largestRatio(w: Writer): void {
   orInfinity(w, reduce(w, [x, unit], n, 'max', (offset, paired) => ratio(w, paired, at(w, x, offset, paired), at(w, unit, offset, paired))));
 }
 
-/** weigh(weights, z, base, n, absolute, relative): weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|). */
+/** weigh(weights, z, base, x, n, absolute, relative): weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|) → max |xᵢ|/weightsᵢ, as largestRatio. */
 export function weigh(w: Writer): void {
-  const [weights, z, base, n, absolute, relative] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
+  const [weights, z, base, x, n, absolute, relative] = [0, 1, 2, 3, 4, 5, 6].map(i => w.parameter(i));
   const end = endOf(w, weights, n);
   const [a, r] = [w.keep('v128', w.splat(w.get(absolute))), w.keep('v128', w.splat(w.get(relative)))];
-  w.pairs([weights, z, base], w.get(end), () => {
+  const [pair, single, worst, most] = [w.local('v128'), w.local('f64'), w.keep('v128', w.pair(0)), w.keep('f64', w.number(0))];
+  w.pairs([weights, z, base, x], w.get(end), () => {
     const greater = w.op('f64x2.max', w.op('f64x2.abs', w.loadPair(w.get(z))), w.op('f64x2.abs', w.loadPair(w.get(base))));
-    w.storePair(w.get(weights), w.op('f64x2.add', w.get(a), w.op('f64x2.mul', w.get(r), greater)));
+    w.set(pair, w.op('f64x2.add', w.get(a), w.op('f64x2.mul', w.get(r), greater)));
+    w.storePair(w.get(weights), w.get(pair));
+    w.set(worst, w.op('f64x2.max', w.get(worst), ratio(w, true, w.loadPair(w.get(x)), w.get(pair))));
   }, () => {
     const greater = w.op('f64.max', w.op('f64.abs', w.load(w.get(z))), w.op('f64.abs', w.load(w.get(base))));
-    w.store(w.get(weights), w.op('f64.add', w.get(absolute), w.op('f64.mul', w.get(relative), greater)));
+    w.set(single, w.op('f64.add', w.get(absolute), w.op('f64.mul', w.get(relative), greater)));
+    w.store(w.get(weights), w.get(single));
+    w.set(most, ratio(w, false, w.load(w.get(x)), w.get(single)));
+  });
+  w.set(most, w.op('f64.max', w.get(most), w.op('f64.max', w.lane(w.get(worst), 0), w.lane(w.get(worst), 1))));
+  orInfinity(w, most);
+}
+
+/** depart(z, base, delta, n): base = z, then z = z − delta. */
+export function depart(w: Writer): void {
+  const [z, base, delta, n] = [0, 1, 2, 3].map(i => w.parameter(i));
+  const end = endOf(w, z, n);
+  const [pair, single] = [w.local('v128'), w.local('f64')];
+  w.pairs([z, base, delta], w.get(end), () => {
+    w.set(pair, w.loadPair(w.get(z)));
+    w.storePair(w.get(base), w.get(pair));
+    w.storePair(w.get(z), w.op('f64x2.sub', w.get(pair), w.loadPair(w.get(delta))));
+  }, () => {
+    w.set(single, w.load(w.get(z)));
+    w.store(w.get(base), w.get(single));
+    w.store(w.get(z), w.op('f64.sub', w.get(single), w.load(w.get(delta))));
   });
 }
 
@@ -117,11 +140,21 @@ export function advance(w: Writer): void {
   });
 }
 
-/** copy(to, from, n) */
+/** copy(to, from, n) → max |xᵢ| of what was copied, NaN where one is. */
 export function copy(w: Writer): void {
   const [to, from, n] = [0, 1, 2].map(i => w.parameter(i));
   const end = endOf(w, to, n);
-  w.pairs([to, from], w.get(end), () => w.storePair(w.get(to), w.loadPair(w.get(from))), () => w.store(w.get(to), w.load(w.get(from))));
+  const [pair, single, worst, most] = [w.local('v128'), w.local('f64'), w.keep('v128', w.pair(0)), w.keep('f64', w.number(0))];
+  w.pairs([to, from], w.get(end), () => {
+    w.set(pair, w.loadPair(w.get(from)));
+    w.storePair(w.get(to), w.get(pair));
+    w.set(worst, w.op('f64x2.max', w.get(worst), w.op('f64x2.abs', w.get(pair))));
+  }, () => {
+    w.set(single, w.load(w.get(from)));
+    w.store(w.get(to), w.get(single));
+    w.set(most, w.op('f64.abs', w.get(single)));
+  });
+  w.op('f64.max', w.get(most), w.op('f64.max', w.lane(w.get(worst), 0), w.lane(w.get(worst), 1)))();
 }
 
 /** axpy(y, x, n, a): y += a·x */

@@ -1,0 +1,154 @@
+/**
+ * Factors that compiled kernels make in the memory where a program leaves the matrix. Each is one of
+ * lib/linear's methods with the same storage and the same test of its pivots; a matrix that fails the
+ * test goes to the factor of lib/linear, which has more general methods behind it and names dependent rows.
+ */
+import {throwNotFactored} from '../../linear/direct.js';
+import type {Analysis, Factor} from '../../linear/index.js';
+import {SUSPICIOUS_PIVOT} from '../../linear/singularity.js';
+import type {CompiledMethod} from '../../linear/solver.js';
+import type {NumericKernels} from './kernels.js';
+import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from './kernels/tridiagonal.js';
+
+/**
+ * Doubles between arrays that are read together, so that those of a power of two do not fall on the same
+ * lines of the first-level cache (see `room` in memory.ts).
+ */
+const gap = 24;
+
+/** Doubles that the factor of an analysis needs in the memory; 0 where there is no kernel for its method. */
+export function factorRoom({n, method}: Analysis): number {
+  switch (method?.name) {
+    case 'tridiagonal': return 3 * (n + gap) + 3 * Math.ceil(n / 2);
+    case 'dense': return n * n + n + Math.ceil(n / 2);
+    default: return 0;
+  }
+}
+
+/** @param room as many doubles as `factorRoom` says, in the kernels' memory */
+export function memoryFactor(analysis: Analysis, kernels: NumericKernels, room: Float64Array): MemoryFactor {
+  const {method} = analysis;
+  return method?.name === 'tridiagonal' ? new TridiagonalMemoryFactor(analysis, kernels, room, method) : new DenseMemoryFactor(analysis, kernels, room);
+}
+
+/** Right-hand sides and solutions lie in the same memory as the values: nothing looks whether they do, as asking an array for its memory takes longer than a small solve. */
+export abstract class MemoryFactor implements Factor {
+  readonly n: number;
+  protected abstract readonly ownKind: string;
+  /** There is a matrix, and the kernel took it. */
+  private own = false;
+  private other: Factor | undefined;
+  /** The matrix went to lib/linear's factor. */
+  private passedOn = false;
+
+  constructor(readonly analysis: Analysis, private readonly room: Float64Array) {
+    this.n = analysis.n;
+  }
+
+  get kind(): string {
+    return this.passedOn ? this.other?.kind ?? this.ownKind : this.ownKind;
+  }
+
+  get size(): number {
+    return this.room.length + (this.other?.size ?? 0);
+  }
+
+  get linearIterations(): number {
+    return this.passedOn ? this.other?.linearIterations ?? 0 : 0;
+  }
+
+  refactor(values: Float64Array): void {
+    this.passedOn = false;
+    this.own = this.eliminate(values.byteOffset);
+    if (this.own) return;
+    this.other ??= this.analysis.createFactor();
+    this.other.refactor(values);
+    this.passedOn = true;
+  }
+
+  solve(b: Float64Array, x: Float64Array, count = 1): void {
+    if (this.own) for (let k = 0, at = 0; k < count; k++, at += 8 * this.n) this.substitute(b.byteOffset + at, x.byteOffset + at, false);
+    else this.general().solve(b, x, count);
+  }
+
+  solveTransposed(b: Float64Array, x: Float64Array, count = 1): void {
+    if (this.own) for (let k = 0, at = 0; k < count; k++, at += 8 * this.n) this.substitute(b.byteOffset + at, x.byteOffset + at, true);
+    else this.general().solveTransposed(b, x, count);
+  }
+
+  private general(): Factor {
+    if (this.other === undefined || !this.passedOn) throwNotFactored();
+    return this.other;
+  }
+
+  /** Factors the values at an address; false where the matrix is not one for the kernel. */
+  protected abstract eliminate(values: number): boolean;
+  /** Solves from one address to another, which may be the same. */
+  protected abstract substitute(from: number, to: number, transposed: boolean): void;
+}
+
+class TridiagonalMemoryFactor extends MemoryFactor {
+  protected readonly ownKind = 'tridiagonal';
+  private readonly places: readonly [number, number, number];
+  private readonly lower: number;
+  private readonly reciprocals: number;
+  private readonly upper: number;
+  private readonly stable: number;
+
+  constructor(analysis: Analysis, private readonly kernels: NumericKernels, room: Float64Array, method: Extract<CompiledMethod, {name: 'tridiagonal'}>) {
+    super(analysis, room);
+    const {n} = analysis;
+    const stride = 8 * (n + gap);
+    this.lower = room.byteOffset;
+    this.reciprocals = this.lower + stride;
+    this.upper = this.reciprocals + stride;
+    const first = this.upper + stride;
+    const between = 8 * Math.ceil(n / 2);
+    const put = (places: Int32Array, k: number): number => {
+      new Int32Array(room.buffer, first + k * between, n).set(places);
+      return first + k * between;
+    };
+    this.places = [put(method.places.lower, 0), put(method.places.diagonal, 1), put(method.places.upper, 2)];
+    this.stable = tridiagonalSmallMultipliers | (method.symmetric ? tridiagonalPositive : 0);
+  }
+
+  protected eliminate(values: number): boolean {
+    const [atLower, atDiagonal, atUpper] = this.places;
+    const bits = this.kernels.tridiagonalFactor(values, atLower, atDiagonal, atUpper, this.lower, this.reciprocals, this.upper, this.n);
+    return (bits & tridiagonalSound) !== 0 && (bits & this.stable) !== 0;
+  }
+
+  protected substitute(from: number, to: number, transposed: boolean): void {
+    if (transposed) this.kernels.tridiagonalSolveTransposed(this.lower, this.reciprocals, this.upper, this.n, from, to);
+    else this.kernels.tridiagonalSolve(this.lower, this.reciprocals, this.upper, this.n, from, to);
+  }
+}
+
+class DenseMemoryFactor extends MemoryFactor {
+  protected readonly ownKind = 'lu';
+  private readonly matrix: number;
+  private readonly scale: number;
+  private readonly pivots: number;
+
+  constructor(analysis: Analysis, private readonly kernels: NumericKernels, room: Float64Array) {
+    super(analysis, room);
+    const {n} = analysis;
+    this.matrix = room.byteOffset;
+    this.scale = this.matrix + 8 * n * n;
+    this.pivots = this.scale + 8 * n;
+  }
+
+  protected eliminate(values: number): boolean {
+    const {kernels, n, matrix, scale, pivots} = this;
+    kernels.copy(matrix, values, n * n);
+    kernels.denseScales(matrix, n, scale);
+    return kernels.denseFactor(matrix, n, pivots, scale) > SUSPICIOUS_PIVOT;
+  }
+
+  protected substitute(from: number, to: number, transposed: boolean): void {
+    const {kernels, n, matrix, pivots} = this;
+    if (from !== to) kernels.copy(to, from, n);
+    if (transposed) kernels.denseSolveTransposed(matrix, n, pivots, to);
+    else kernels.denseSolve(matrix, n, pivots, to);
+  }
+}

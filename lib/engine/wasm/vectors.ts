@@ -1,0 +1,16 @@
+/** Vector arithmetic on one memory, by compiled kernels: every vector given must lie there. */
+import type {Vectors} from '../vectors.js';
+import type {NumericKernels} from './kernels.js';
+
+export function memoryVectors({sumOfSquares, largest, largestRatio, weigh, depart, advance, copy}: NumericKernels): Vectors {
+  return {
+    sumOfSquares: x => sumOfSquares(x.byteOffset, x.length),
+    largest: x => largest(x.byteOffset, x.length),
+    largestRatio: (x, unit) => largestRatio(x.byteOffset, unit.byteOffset, x.length),
+    weigh: (weights, z, base, x, absolute, relative) =>
+      weigh(weights.byteOffset, z.byteOffset, base.byteOffset, x.byteOffset, weights.length, absolute, relative),
+    depart: (z, base, delta) => depart(z.byteOffset, base.byteOffset, delta.byteOffset, z.length),
+    advance: (z, base, delta, s) => advance(z.byteOffset, base.byteOffset, delta.byteOffset, z.length, s),
+    copy: (to, from) => copy(to.byteOffset, from.byteOffset, to.length),
+  };
+}
