@@ -50,6 +50,15 @@ const PIVOT_FLOOR = Math.sqrt(EPSILON);
 /** Refinement ends here: a backward error of some ε, as after a solve with pivoting. */
 const REFINED = 8 * EPSILON;
 
+/**
+ * A right-hand side that stands for all must end here when pivots are small: far enough below what a solve may be left
+ * with that no other one is refused later.
+ */
+const PROBED = 8 * REFINED;
+
+/** Pivots above this share of their scale grow the factor to 1e4 at most: refinement then gains eight digits at a step. */
+const SOUND_PIVOT = EPSILON ** 0.25;
+
 /** A step must halve the backward error at least, or rounding has the last word (Arioli et al. 1989). */
 const MAX_REFINEMENTS = 10;
 
@@ -222,7 +231,7 @@ export class SparseLdltFactor extends SpecialFactor {
     this.enlarged = numeric.pivots.enlarged;
     this.keep(values);
     this.refined = true;
-    done ||= this.enlarged === 0 || this.probe();
+    done = (done && numeric.pivots.smallest >= SOUND_PIVOT) || this.probe();
     this.usable = done;
     return done;
   }
@@ -264,7 +273,7 @@ export class SparseLdltFactor extends SpecialFactor {
       solution[i] = right[i];
     }
     const error = this.refine();
-    return error <= ACCEPTABLE;
+    return error <= PROBED;
   }
 
   protected substitute(x: Float64Array, at: number): void {
