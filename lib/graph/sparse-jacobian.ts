@@ -13,7 +13,7 @@ import {isOp, sizeOf, stridesOf, topological} from './node.js';
 import type {SparsityPattern} from './sparsity.js';
 
 /** One term of a tangent: where the table is negative there is nothing, and the coefficient is 0. */
-interface Term {
+export interface Term {
   readonly coefficient: Node;
   /** Position in the unknown for each element of the value. */
   readonly table: Int32Array;
@@ -31,13 +31,20 @@ export interface SparseJacobian {
  * ∂/∂direction of a tangent that is linear in it.
  * @param limit on the terms of any value; with more than that the result is undefined, as it is for
  *   primitives whose every result depends on all of an operand
+ * @param without nodes that are taken for independent of the direction
  */
-export function sparseJacobian(tangent: Node, direction: Node, limit: number): SparseJacobian | undefined {
+export function sparseJacobian(tangent: Node, direction: Node, limit: number, without?: ReadonlySet<Node>): SparseJacobian | undefined {
+  const terms = sparseTerms(tangent, direction, limit, without);
+  return terms === undefined ? undefined : assemble(terms, tangent.size, direction.size);
+}
+
+/** The same as terms of the tangent, element by element. */
+export function sparseTerms(tangent: Node, direction: Node, limit: number, without?: ReadonlySet<Node>): readonly Term[] | undefined {
   const unit: Term = {coefficient: full(1, direction.shape), table: Int32Array.from({length: direction.size}, (_, i) => i)};
   const known = new Map<Node, Tangent>([[direction, new Tangent([unit])]]);
   const of = (operand: Node): readonly Term[] | undefined => known.get(operand)?.expanded();
   for (const node of topological([tangent])) {
-    if (known.has(node) || !node.operands.some(operand => known.has(operand))) continue;
+    if (known.has(node) || without?.has(node) === true || !node.operands.some(operand => known.has(operand))) continue;
     let found = pointwise(node, operand => known.get(operand));
     if (found === undefined) {
       const terms = termsOf(node, of);
@@ -47,7 +54,7 @@ export function sparseJacobian(tangent: Node, direction: Node, limit: number): S
     if (found.terms.length > limit) return undefined;
     known.set(node, found);
   }
-  return assemble(of(tangent) ?? [], tangent.size, direction.size);
+  return of(tangent) ?? [];
 }
 
 /**

@@ -4,6 +4,7 @@
  * contract: x, z, t, h, p.i in; R, J, next, … out (see each group).
  */
 import {add, constant, gather, input, neg, sub} from '../graph/build.js';
+import {assembledJacobian} from '../graph/assembled-jacobian.js';
 import {batch} from '../graph/batch.js';
 import {colorColumns} from '../graph/coloring.js';
 import {dependents, orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
@@ -61,8 +62,8 @@ export interface JacobianProgram {
  * neighbours' coordinates; with more, rows are dense enough for colours.
  */
 const termLimit = 64;
-/** Products with so many terms are written out; a rotation, a strain or a small mass matrix has fewer. */
-const widestProduct = 8;
+/** Products with so many terms are written out: a tetrahedron's block in space has 12, a rotation or a strain fewer. */
+const widestProduct = 12;
 
 /** ∂R/∂z, or Newton's matrix where R is a model of the residual. */
 export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
@@ -78,7 +79,7 @@ export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
 function entryByEntry(tangent: Node, direction: Node): JacobianProgram | undefined {
   // Every entry of a large product depends on all that it multiplies: tangents do that as a product again.
   const wide = topological([tangent]).some(node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct);
-  const found = wide ? undefined : sparseJacobian(tangent, direction, termLimit);
+  const found = wide ? undefined : assembledJacobian(tangent, direction, termLimit) ?? sparseJacobian(tangent, direction, termLimit);
   if (found === undefined) return undefined;
   const pattern = toPattern(found.pattern);
   let fullest = 0;

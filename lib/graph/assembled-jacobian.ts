@@ -1,0 +1,131 @@
+/**
+ * The Jacobian of what is assembled from elements: J = A + Σ L S X, where a scatter S adds up what the
+ * elements give, X is the matrix of all elements' blocks (one loop over the elements for each of their
+ * columns), and L what is done to the sum afterwards, a factor a row. Every entry of a block is computed
+ * once, scaled, and added to its place among the values; that is how finite elements are assembled by hand
+ * (Hughes, The Finite Element Method, §2.12). Entry by entry through the scatter (sparse-jacobian.ts)
+ * there would be a term for every element at the fullest node.
+ */
+import {concat, gather, mul, reshape, scatter, uniformValue} from './build.js';
+import {dependents} from './differentiate.js';
+import type {Node} from './node.js';
+import {isOp, topological} from './node.js';
+import type {SparseJacobian, Term} from './sparse-jacobian.js';
+import {sparseJacobian, sparseTerms} from './sparse-jacobian.js';
+
+/** Entries that are added to a matrix: row, column, and the value's place in `values`; a negative row is none. */
+interface Block {
+  readonly rows: Int32Array;
+  readonly columns: Int32Array;
+  readonly values: Node;
+}
+
+/** @returns undefined where nothing is scattered, where what follows a scatter is more than a factor a row, or as `sparseJacobian` */
+export function assembledJacobian(tangent: Node, direction: Node, limit: number): SparseJacobian | undefined {
+  const scatters = lastScatters(tangent, direction);
+  if (scatters.length === 0) return undefined;
+  const rest = sparseJacobian(tangent, direction, limit, new Set<Node>(scatters));
+  if (rest === undefined) return undefined;
+  const blocks: Block[] = [blockOf(rest)];
+  let terms = rest.terms;
+  for (const node of scatters) {
+    const after = sparseTerms(tangent, node, 1);
+    const elements = sparseTerms(node.operands[0], direction, limit);
+    if (after === undefined || elements === undefined) return undefined;
+    const placed = after.length === 0 ? [] : contributions(node, after[0], elements);
+    if (placed === undefined) return undefined;
+    blocks.push(...placed);
+    terms = Math.max(terms, elements.length);
+  }
+  return {...gatherUp(blocks, tangent.size, direction.size), terms};
+}
+
+/** Scatters of what depends on the direction, with no other between them and the end. */
+function lastScatters(tangent: Node, direction: Node): Node<'scatter'>[] {
+  const linear = dependents([tangent], [direction]);
+  const found: Node<'scatter'>[] = [];
+  const reached = new Set<Node>([tangent]);
+  for (const node of topological([tangent]).reverse()) {
+    if (!reached.has(node) || !linear.has(node)) continue;
+    if (isOp(node, 'scatter')) found.push(node);
+    else node.operands.forEach(operand => reached.add(operand));
+  }
+  return found;
+}
+
+function blockOf({pattern: {rows: count, pointers, indices}, values}: SparseJacobian): Block {
+  const rows = new Int32Array(indices.length);
+  for (let row = 0; row < count; row++) rows.fill(row, pointers[row], pointers[row + 1]);
+  return {rows, columns: indices, values};
+}
+
+/** The blocks of all elements, a column of them at a time; undefined where a sum goes to several rows. */
+function contributions(node: Node<'scatter'>, after: Term, elements: readonly Term[]): Block[] | undefined {
+  const rowOf = new Int32Array(node.size).fill(-1);
+  for (let row = 0; row < after.table.length; row++) {
+    const sum = after.table[row];
+    if (sum < 0) continue;
+    if (rowOf[sum] >= 0) return undefined;
+    rowOf[sum] = row;
+  }
+  const rows = node.attributes.table.map(to => (to < 0 ? -1 : rowOf[to]));
+  const size = rows.length;
+  const uniform = uniformValue(after.coefficient) === 1;
+  const factor = uniform ? undefined : gather(after.coefficient, rows, [size]);
+  return elements.map(({coefficient, table}) => {
+    const flat = reshape(coefficient, [size]);
+    return {rows: rows.map((row, i) => (table[i] < 0 ? -1 : row)), columns: table, values: factor === undefined ? flat : mul(factor, flat)};
+  });
+}
+
+/** One pattern for all blocks, and every value added at its place. */
+function gatherUp(blocks: readonly Block[], rows: number, columns: number): Omit<SparseJacobian, 'terms'> {
+  const {starts, order} = byRow(blocks, rows);
+  const pointers = new Int32Array(rows + 1);
+  const indices: number[] = [];
+  const place = blocks.map(block => new Int32Array(block.rows.length).fill(-1));
+  const where = new Int32Array(columns);
+  for (let row = 0; row < rows; row++) {
+    const distinct: number[] = [];
+    for (let k = starts[row]; k < starts[row + 1]; k++) {
+      const column = blocks[order.block[k]].columns[order.entry[k]];
+      if (where[column] === row + 1) continue;
+      where[column] = row + 1;
+      distinct.push(column);
+    }
+    distinct.sort((a, b) => a - b);
+    const begin = indices.length;
+    // From here on `where` tells the place, below zero so that it is no row's mark.
+    distinct.forEach((column, i) => (where[column] = -(begin + i) - 1));
+    for (let k = starts[row]; k < starts[row + 1]; k++) {
+      const [block, entry] = [order.block[k], order.entry[k]];
+      place[block][entry] = -where[blocks[block].columns[entry]] - 1;
+    }
+    for (const column of distinct) indices.push(column);
+    pointers[row + 1] = indices.length;
+  }
+  const all = new Int32Array(place.reduce((sum, table) => sum + table.length, 0));
+  place.reduce((at, table) => {
+    all.set(table, at);
+    return at + table.length;
+  }, 0);
+  const values = scatter(concat(blocks.map(block => block.values), 0), all, [indices.length]);
+  return {pattern: {rows, columns, pointers, indices: Int32Array.from(indices)}, values};
+}
+
+/** All entries, row after row: those of row i are starts[i] … starts[i + 1] − 1 of the order. */
+function byRow(blocks: readonly Block[], rows: number): {starts: Int32Array; order: {block: Int32Array; entry: Int32Array}} {
+  const starts = new Int32Array(rows + 1);
+  for (const block of blocks) for (const row of block.rows) if (row >= 0) starts[row + 1]++;
+  for (let row = 0; row < rows; row++) starts[row + 1] += starts[row];
+  const next = starts.slice();
+  const order = {block: new Int32Array(starts[rows]), entry: new Int32Array(starts[rows])};
+  blocks.forEach((block, b) => {
+    block.rows.forEach((row, entry) => {
+      if (row < 0) return;
+      order.block[next[row]] = b;
+      order.entry[next[row]++] = entry;
+    });
+  });
+  return {starts, order};
+}
