@@ -459,9 +459,9 @@ export function luPermutation(a: Node): Node {
   return make('luPermutation', [a], {}, [a.shape[0], a.shape[1]], 'int');
 }
 
-export function semidefinite(a: Node, absolute: boolean): Node {
+export function semidefinite(a: Node, negative: Attributes['semidefinite']['negative']): Node {
   requireSquare('semidefinite', a);
-  return make('semidefinite', [a], {absolute}, a.shape, 'float');
+  return make('semidefinite', [a], {negative}, a.shape, 'float');
 }
 
 /** A cast that changes what a value counts as: to int it truncates, to bool it asks whether it is not zero. */

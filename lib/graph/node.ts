@@ -75,8 +75,8 @@ export interface Attributes {
   lu: Empty;
   /** A [b, n, n] → [b, n]: row i of the factored matrix is row p[i] of A. */
   luPermutation: Empty;
-  /** A [b, n, n] → the symmetric part of A with its negative eigenvalues made zero, or turned over with absolute. */
-  semidefinite: {readonly absolute: boolean};
+  /** A [b, n, n] → the symmetric part of A with its negative eigenvalues as they are, made zero, or turned over: the blocks of Newton's matrix. */
+  semidefinite: {readonly negative: 'kept' | 'zero' | 'turned'};
 }
 
 export type Empty = Readonly<Record<string, never>>;

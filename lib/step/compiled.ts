@@ -38,8 +38,8 @@ export class CompiledStep {
 
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
-    const {residual, z} = this.traced;
-    if (residual !== undefined) this.ownJacobian ??= this.timed(() => jacobianProgram(residual, z));
+    const {residual, residualBlocks = residual, z} = this.traced;
+    if (residualBlocks !== undefined) this.ownJacobian ??= this.timed(() => jacobianProgram(residualBlocks, z));
     return this.ownJacobian;
   }
 
@@ -161,7 +161,7 @@ function stepKey(step: TracedStep, engine: Engine): string {
   const outputs: Output[] = Object.entries({
     residual: step.residual, update: step.update, guess: guess?.z, frozen: guess?.frozen,
     defect: guess?.defect?.value, broken: guess?.defect?.residual,
-    residualModel: step.residualModel, brokenModel: guess?.defect?.residualModel, start: start.x, mass: start.mass, observed: step.observed?.node,
+    residualBlocks: step.residualBlocks, residualModel: step.residualModel, brokenModel: guess?.defect?.residualModel, start: start.x, mass: start.mass, observed: step.observed?.node,
   }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
   const inputs = [step.x, step.z, step.t, step.h, start.given, start.t, ...step.parameters.map(({node}) => node)];
   return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;

@@ -10,7 +10,7 @@ import {colorColumns} from '../graph/coloring.js';
 import {dependents, orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {matrixTangent} from '../graph/newton-matrix.js';
+import {blockTangent} from '../graph/newton-matrix.js';
 import {simplify, simplifyNodes, substitute} from '../graph/simplify.js';
 import {sparseJacobian} from '../graph/sparse-jacobian.js';
 import type {SparsityPattern} from '../graph/sparsity.js';
@@ -68,7 +68,7 @@ const widestProduct = 12;
 /** ∂R/∂z, or Newton's matrix where R is a model of the residual. */
 export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
   const direction = input('dz', z.shape);
-  const tangent = matrixTangent(residual, z, direction);
+  const tangent = blockTangent(residual, z, direction);
   return (tangent === undefined ? undefined : entryByEntry(tangent, direction)) ?? byColors(tangent, direction, residual.size);
 }
 
@@ -174,10 +174,10 @@ function jacobianLike(variant: Node, z: Node, own: JacobianProgram): Node {
  * force: R₀ − R_δ δ, so that J Δz = R₀ − R_δ δ also removes the defect (equations.md §3, the term
  * −hθK R_q). The Jacobian is that of the residual at the guess, its forces evaluated there.
  */
-export function firstResidual({residual, residualModel, guess}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
+export function firstResidual({residual, residualBlocks, residualModel, guess}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
   if (residual === undefined || guess === undefined || guess.frozen === undefined) return undefined;
-  if (guess.defect === undefined) return {residual: guess.frozen, jacobianOf: residual, matrixOf: residualModel ?? residual};
-  const {input: defect, residual: broken, residualModel: matrixOf = broken} = guess.defect;
+  if (guess.defect === undefined) return {residual: guess.frozen, jacobianOf: residual, matrixOf: residualModel ?? residualBlocks ?? residual};
+  const {input: defect, residual: broken, residualBlocks: blocks = broken, residualModel: matrixOf = blocks} = guess.defect;
   const [byDefect] = pushforward([broken], new Map([[defect, neg(defect)]]));
   return {residual: byDefect === undefined ? guess.frozen : add(guess.frozen, byDefect), jacobianOf: broken, matrixOf};
 }
@@ -186,9 +186,9 @@ export function firstResidual({residual, residualModel, guess}: TracedStep): {re
 export function productPrograms({residual, residualModel = residual, z}: TracedStep): Programs {
   if (residual === undefined || residualModel === undefined) return {};
   const direction = input('direction', z.shape);
-  const tangent = matrixTangent(residualModel, z, direction);
+  const tangent = blockTangent(residualModel, z, direction);
   const seed = input('seed', z.shape);
-  const [cotangent] = transposeLinear([matrixTangent(residualModel, z, seed)], [seed], [direction]);
+  const [cotangent] = transposeLinear([blockTangent(residualModel, z, seed)], [seed], [direction]);
   return {apply: graphOf({Jd: orZeros(tangent, residual)}), applyTransposed: graphOf({JTd: orZeros(cotangent, z)})};
 }
 
@@ -247,7 +247,7 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
     const atGuess = new Map<Node, Node>([[z, guess.z]]);
     if (guess.defect !== undefined) atGuess.set(guess.defect.input, guess.defect.value);
     const [f0] = substitute([linearized(first.residual, first.jacobianOf)], atGuess);
-    programs.startJacobian = graphOf({J: jacobianLike(first.jacobianOf, z, jacobian)});
+    programs.startJacobian = graphOf({J: jacobianLike(first.matrixOf, z, jacobian)});
     programs.pullFirst = graphOf(barOutputs('xBar', [x, ...parameters], pullback([f0], [x, ...parameters], [w])));
   }
   return programs;

@@ -7,7 +7,8 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
-import {isModelled, settled} from '../graph/newton-matrix.js';
+import type {Form} from '../graph/newton-matrix.js';
+import {formsOf, settled} from '../graph/newton-matrix.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import type {Blocks, Equations} from '../system/equations.js';
@@ -44,7 +45,8 @@ export interface TracedStep {
   readonly t: Node<'input'>;
   readonly h: Node<'input'>;
   readonly residual?: Node;
-  /** The residual's model, where Newton's matrix is to be made from that (graph/newton-matrix.ts). */
+  /** The residual with its derivative by blocks, and its model, where Newton's matrix is to be made from that (graph/newton-matrix.ts). */
+  readonly residualBlocks?: Node;
   readonly residualModel?: Node;
   readonly update: Node;
   readonly guess?: TracedGuess;
@@ -66,7 +68,7 @@ export type Observe = (at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readon
 export interface TracedGuess {
   readonly z: Node;
   /** The eliminated kinematics' defect as a function of x, and the input that stands for it. */
-  readonly defect?: {readonly value: Node; readonly input: Node<'input'>; readonly residual: Node; readonly residualModel?: Node};
+  readonly defect?: {readonly value: Node; readonly input: Node<'input'>; readonly residual: Node; readonly residualBlocks?: Node; readonly residualModel?: Node};
   /** The first residual, its forces those of the step's start. */
   readonly frozen?: Node;
   readonly linearized: boolean;
@@ -97,8 +99,7 @@ export function formulationOf(scheme: Scheme, system: System): Formulation {
 
 export const stateBlocks = (system: System): readonly string[] => (system.kind === 'mechanics' ? ['q', 'v'] : ['y']);
 
-/** The name of an output as Newton's matrix sees it. */
-const modelOf = (name: string): string => `${name} in Newton's matrix`;
+const nameOf = (output: string, form: Form): string => (form === 'value' ? output : `${output}, ${form}`);
 
 /** Traces collect parameters; one captured by two of them is one parameter. */
 class ParameterList {
@@ -135,10 +136,13 @@ class ParameterList {
     }
     const nodes = substitute(graph.outputs.map(output => output.node), replacements);
     const outputs = graph.outputs.map(({name}, i) => ({name, node: nodes[i]}));
-    const models = outputs.filter(({node}) => isModelled(node)).map(({name, node}) => ({name: modelOf(name), node}));
-    const all = [...settled(nodes, 'exact'), ...settled(models.map(({node}) => node), 'model')];
-    const simplified = simplifyNodes(all, [...shared, ...this.parameters.map(({node}) => node)]);
-    return new Map([...outputs, ...models].map(({name}, i) => [name, simplified[i]]));
+    const forms = outputs.flatMap(({name, node}) => formsOf(node).map(form => ({name: nameOf(name, form), node, form})));
+    const all = (['value', 'jacobian', 'matrix'] as const).flatMap(form => {
+      const these = forms.filter(output => output.form === form);
+      return settled(these.map(({node}) => node), form).map((node, i) => ({name: these[i].name, node}));
+    });
+    const simplified = simplifyNodes(all.map(({node}) => node), [...shared, ...this.parameters.map(({node}) => node)]);
+    return new Map(all.map(({name}, i) => [name, simplified[i]]));
   }
 }
 
@@ -219,10 +223,11 @@ export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: 
   return {
     ...common,
     residual: named('residual'),
-    residualModel: nodes.get(modelOf('residual')),
+    residualBlocks: nodes.get(nameOf('residual', 'jacobian')),
+    residualModel: nodes.get(nameOf('residual', 'matrix')),
     guess: {
       z: named('guess'),
-      defect: hasDefect ? {value: named('defect'), input: defect, residual: named('broken'), residualModel: nodes.get(modelOf('broken'))} : undefined,
+      defect: hasDefect ? {value: named('defect'), input: defect, residual: named('broken'), residualBlocks: nodes.get(nameOf('broken', 'jacobian')), residualModel: nodes.get(nameOf('broken', 'matrix'))} : undefined,
       frozen: nodes.get('frozen'),
       linearized,
     },

@@ -60,12 +60,12 @@ export function elements({nodes, energy, data = {}, hessian = 'exact'}: Elements
     rows.forEach(({tensor, values, shape: full}, i) => replacements.set(gradient.data[i], tensor === undefined ? constant(values, full) : nodeOf(tensor)));
     const assembled = (all: Node): Node => neg(scatter(reshape(all, [all.size]), positions, q.shape));
     const [all] = batch([gradient.node], replacements, nodes.length);
-    const force = assembled(all);
-    if (hessian === 'exact') return tensorOf(force);
     const [blocks] = batch([hessianOf(gradient)], replacements, nodes.length);
-    const width = sizeOf(shape);
-    const model = matMul(semidefinite(blocks, hessian === 'absolute'), reshape(x, [nodes.length, width, 1]));
-    return tensorOf(modelled(force, assembled(model)));
+    const column = reshape(x, [nodes.length, sizeOf(shape), 1]);
+    const byBlocks = (negative: 'kept' | 'zero' | 'turned'): Node => assembled(matMul(semidefinite(blocks, negative), column));
+    const exact = byBlocks('kept');
+    const model = hessian === 'exact' ? exact : byBlocks(hessian === 'projected' ? 'zero' : 'turned');
+    return tensorOf(modelled(assembled(all), exact, model));
   });
 }
 

@@ -92,7 +92,7 @@ const cases: {readonly [O in Op]: fc.Arbitrary<Graph>} = {
   triangularSolve: matrixCase.map(({batch, n, m, adjoint, lower}) =>
     graphOf([x([batch, n, n]), y([batch, n, m])], triangularSolve(dominant(x([batch, n, n])), y([batch, n, m]), lower, adjoint))),
   lu: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], lu(x([batch, n, n])))),
-  semidefinite: matrixCase.map(({batch, n, adjoint}) => graphOf([x([batch, n, n])], semidefinite(x([batch, n, n]), adjoint))),
+  semidefinite: matrixCase.map(({batch, n, adjoint}) => graphOf([x([batch, n, n])], semidefinite(x([batch, n, n]), adjoint ? 'zero' : 'turned'))),
   luPermutation: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], luPermutation(x([batch, n, n])))),
 };
 

@@ -7,6 +7,7 @@ import {orZeros, pushforward} from '../../lib/graph/differentiate.js';
 import type {Graph, Node} from '../../lib/graph/node.js';
 import {simplify} from '../../lib/graph/simplify.js';
 import type {SparseJacobian} from '../../lib/graph/sparse-jacobian.js';
+import {assembledJacobian} from '../../lib/graph/assembled-jacobian.js';
 import {sparseJacobian} from '../../lib/graph/sparse-jacobian.js';
 import {sparsityPattern} from '../../lib/graph/sparsity.js';
 import {interpreter} from '../../lib/engine/interpreter.js';
@@ -14,17 +15,17 @@ import {wasm} from '../../lib/engine/wasm/wasm.js';
 import {compare, execute} from './agreement.js';
 import {buildProgram, steps} from './random-programs.js';
 
-function jacobianOf(output: Node, wrt: Node, limit: number): {sparse: SparseJacobian | undefined; dense: Node; tangent: Node | undefined; direction: Node} {
+function jacobianOf(output: Node, wrt: Node, limit: number, method = sparseJacobian): {sparse: SparseJacobian | undefined; dense: Node; tangent: Node | undefined; direction: Node} {
   const direction = input('direction', wrt.shape);
   const [tangent] = pushforward([output], new Map([[wrt, direction]]));
   const identity = constant(Float64Array.from({length: wrt.size ** 2}, (_, i) => (i % (wrt.size + 1) === 0 ? 1 : 0)), [wrt.size, ...wrt.shape]);
   const [dense] = batch([orZeros(tangent, output)], new Map([[direction, identity]]), wrt.size);
-  return {sparse: tangent === undefined ? undefined : sparseJacobian(tangent, direction, limit), dense, tangent, direction};
+  return {sparse: tangent === undefined ? undefined : method(tangent, direction, limit), dense, tangent, direction};
 }
 
 /** Entries against the columns of the dense matrix; false where no sparse one was made. */
-function check(output: Node, wrt: Node, inputs: readonly Node[], seed: number, limit = 64): boolean {
-  const {sparse, dense} = jacobianOf(output, wrt, limit);
+function check(output: Node, wrt: Node, inputs: readonly Node[], seed: number, limit = 64, method = sparseJacobian): boolean {
+  const {sparse, dense} = jacobianOf(output, wrt, limit, method);
   if (sparse === undefined) return false;
   const graph: Graph = simplify({inputs: inputs as Graph['inputs'], outputs: [{name: 'values', node: sparse.values}, {name: 'dense', node: dense}]});
   for (const engine of [interpreter, wasm]) {
@@ -41,7 +42,7 @@ function check(output: Node, wrt: Node, inputs: readonly Node[], seed: number, l
 
 describe('sparse Jacobian', () => {
   const n = 12;
-  const [x, k] = [input('x', [n]), input('k', [n])];
+  const [x, k, x13] = [input('x', [n]), input('k', [n]), input('m', [13])];
   const stretch = sub(x, concat([zeros([1]), slice(x, [0], [n - 1])], 0));
   const tension = mul(k, add(stretch, scale(mul(mul(stretch, stretch), stretch), 0.5)));
   const force = sub(concat([slice(tension, [1], [n - 1]), zeros([1])], 0), tension);
@@ -82,6 +83,25 @@ describe('sparse Jacobian', () => {
     }
   });
 
+  it('of a sum over elements is assembled: its terms are those of one element, however many meet', () => {
+    // A fan of triangles around node 0: eleven of them meet there.
+    const fan = Array.from({length: 11}, (_, i) => [0, i + 1, i + 2]);
+    const u = input('u', [13]);
+    const table = Int32Array.from(fan.flat());
+    const local = gather(u, table, [fan.length, 3]);
+    const total = reshape(sum(local, [1]), [fan.length, 1]);
+    const pull = mul(unary('sin', local), mul(total, total));
+    const f = sub(mul(x13, u), scale(scatter(pull, table, [13]), 0.5));
+    const entries = jacobianOf(f, u, 64, assembledJacobian).sparse;
+    // A node's own, and one for each of the three that are added up.
+    expect(entries?.terms).to.equal(4);
+    expect(check(f, u, [u, x13], 5, 64, assembledJacobian)).to.equal(true);
+    // Two sums of one scatter: each element goes to two rows, which is left to the others.
+    expect(jacobianOf(concat([scatter(pull, table, [13]), f], 0), u, 64, assembledJacobian).sparse?.pattern.rows).to.equal(26);
+    const once = scatter(pull, table, [13]);
+    expect(jacobianOf(concat([once, once], 0), u, 64, assembledJacobian).sparse).to.equal(undefined);
+  });
+
   it('is not made where a value has more terms than asked for', () => {
     expect(jacobianOf(sum(mul(x, x), [0]), x, n).sparse?.terms).to.equal(n);
     expect(jacobianOf(sum(mul(x, x), [0]), x, n - 1).sparse).to.equal(undefined);
@@ -95,6 +115,7 @@ describe('sparse Jacobian', () => {
       const wrt = graph.inputs[which];
       if (output.size * wrt.size > 2000 || output.size === 0) return;
       if (check(output, wrt, graph.inputs, seed)) made++;
+      check(output, wrt, graph.inputs, seed, 64, assembledJacobian);
       const {sparse, tangent, direction} = jacobianOf(output, wrt, 64);
       if (sparse === undefined) return;
       const {pointers, indices} = sparsityPattern(tangent, direction, output.size);

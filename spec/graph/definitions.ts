@@ -234,7 +234,12 @@ export const definitions: {readonly [O in Op]: Definition<O>} = {
       const symmetric = given.map((row, i) => row.map((value, j) => (value + given[j][i]) / 2));
       const found = matrix(result, node.shape, s);
       expect(flatten(found)).to.deep.equal(flatten(turned(found)));
-      const absolute = node.attributes.absolute ? found : found.map((row, i) => row.map((value, j) => 2 * value - symmetric[i][j]));
+      const {negative} = node.attributes;
+      if (negative === 'kept') {
+        expect(found).to.deep.equal(symmetric);
+        continue;
+      }
+      const absolute = negative === 'turned' ? found : found.map((row, i) => row.map((value, j) => 2 * value - symmetric[i][j]));
       expectClose(Float64Array.from(flatten(product(absolute, absolute))), flatten(product(symmetric, symmetric)));
       expect(Math.min(...pivots(absolute)), 'pivots of a semidefinite matrix').to.be.at.least(-1e-12);
     }

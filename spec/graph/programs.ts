@@ -141,7 +141,7 @@ const recipes: {readonly [O in Op]: Recipe} = {
   cholesky: (x, _, choices) => ofMatrix(choices, (b, n) => cholesky(dominant(x, b, n))),
   triangularSolve: (x, y, choices) => ofMatrix(choices, (b, n) => triangularSolve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag(), choices.flag())),
   lu: (x, _, choices) => ofMatrix(choices, (b, n) => scale(lu(dominant(x, b, n)), 0.25)),
-  semidefinite: (x, _, choices) => ofMatrix(choices, (b, n) => semidefinite(dominant(x, b, n), choices.flag())),
+  semidefinite: (x, _, choices) => ofMatrix(choices, (b, n) => semidefinite(dominant(x, b, n), choices.pick(['kept', 'zero', 'turned'] as const))),
   luPermutation: (x, y, choices) => ofMatrix(choices, (b, n) => mul(cast(luPermutation(dominant(x, b, n)), 'float'), reshaped(y, [b, n]))),
 };
 

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {StiffgradError} from '../../lib/index.js';
 import {elements, implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
+import {topological} from '../../lib/graph/node.js';
 import {jacobianProgram} from '../../lib/step/programs.js';
 import {traceStep} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
@@ -58,6 +59,25 @@ describe('elements', () => {
     // Each node of a chain in the plane has two coordinates and two neighbours.
     expect(programOf(10).nonzeros).to.equal(4 * (10 + 2 * 9));
     expect(programOf(40).nonzeros).to.equal(4 * (40 + 2 * 39));
+  });
+
+  it('has its Jacobian assembled from blocks in programs that do not grow with the mesh, for tetrahedra too', () => {
+    const volume = ({x}: {x: tf.Tensor}): tf.Tensor => {
+      const d = tf.sub(tf.slice(x, [1, 0], [3, 3]), tf.slice(x, [0, 0], [1, 3])) as tf.Tensor2D;
+      return tf.sum(tf.square(tf.sub(tf.matMul(d, d, false, true), tf.eye(3))));
+    };
+    const programOf = (cubes: number): {size: number; colors: number} => {
+      // Cubes in a row, each cut into six tetrahedra along its diagonal (Kuhn).
+      const node = (c: number, corner: number): number => 4 * (c + (corner >> 2)) + (corner & 3);
+      const paths = [[1, 3], [1, 5], [2, 3], [2, 6], [4, 5], [4, 6]];
+      const nodes = Array.from({length: cubes}, (_, c) => paths.map(([a, b]) => [node(c, 0), node(c, a), node(c, b), node(c, 7)])).flat();
+      const traced = traceStep(mechanics({mass: 1, forces: elements({nodes, energy: volume})}), implicitMidpoint(), [4 * (cubes + 1), 3], []);
+      const {values, colors} = jacobianProgram(traced.residualBlocks as NonNullable<typeof traced.residual>, traced.z);
+      return {size: topological([values]).length, colors};
+    };
+    const [few, many] = [programOf(3), programOf(12)];
+    expect(few.colors).to.equal(0);
+    expect(many).to.deep.equal(few);
   });
 
   it('carries gradients to params and captured variables, and nothing leaks', () => {

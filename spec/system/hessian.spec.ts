@@ -53,7 +53,7 @@ function stiffness(system: ReturnType<typeof mechanics>, q: Float64Array, shape:
     });
   };
   const residual = step.residual as Node;
-  return {exact: dense(residual), matrix: dense(step.residualModel ?? residual)};
+  return {exact: dense(step.residualBlocks ?? residual), matrix: dense(step.residualModel ?? residual)};
 }
 
 /** The smallest pivot of elimination: positive where the matrix is positive definite. */

@@ -39,7 +39,8 @@ function isSemidefinite(a: Float64Array, work: Float64Array, n: number): boolean
 
 function semidefiniteKernel(node: Node<'semidefinite'>): Kernel {
   const [batch, n] = node.shape;
-  const gain = node.attributes.absolute ? 2 : 1;
+  const {negative} = node.attributes;
+  const gain = negative === 'turned' ? 2 : 1;
   const [block, work, vectors] = [new Float64Array(n * n), new Float64Array(n * n), new Float64Array(n * n)];
   return ([a], out) => {
     for (let s = 0; s < batch; s++) {
@@ -50,7 +51,7 @@ function semidefiniteKernel(node: Node<'semidefinite'>): Kernel {
           out[at + i * n + j] = out[at + j * n + i] = block[i * n + j] = block[j * n + i] = value;
         }
       }
-      if (isSemidefinite(block, work, n)) continue;
+      if (negative === 'kept' || isSemidefinite(block, work, n)) continue;
       diagonalize(block, vectors, n);
       for (let k = 0; k < n; k++) {
         const lacking = -gain * block[k * n + k];
@@ -88,9 +89,11 @@ export const semidefinitePrimitive: Primitive<'semidefinite'> = {
     if (da === undefined) return undefined;
     const s = symmetricPart(node.operands[0]);
     const ds = symmetricPart(da);
-    const absolute = node.attributes.absolute ? node : sub(scale(node, 2), s);
+    const {negative} = node.attributes;
+    if (negative === 'kept') return ds;
+    const absolute = negative === 'turned' ? node : sub(scale(node, 2), s);
     const moved = sylvester(absolute, add(matMul(s, ds), matMul(ds, s)));
-    return node.attributes.absolute ? moved : scale(add(ds, moved), 0.5);
+    return negative === 'turned' ? moved : scale(add(ds, moved), 0.5);
   },
   dependence(node) {
     const perMatrix = node.shape[1] * node.shape[2];
@@ -98,6 +101,6 @@ export const semidefinitePrimitive: Primitive<'semidefinite'> = {
   },
   batch(node, [a], _, size) {
     const [batch, n] = node.shape;
-    return reshape(semidefinite(reshape(a, [size * batch, n, n]), node.attributes.absolute), [size, ...node.shape]);
+    return reshape(semidefinite(reshape(a, [size * batch, n, n]), node.attributes.negative), [size, ...node.shape]);
   },
 };
