@@ -53,7 +53,7 @@ const families: Readonly<Record<string, Graph>> = {
   'product-by-dots': graph([a, m], matMul(a, reshape(m, [1, 3, 4]), false, true)),
   'product-by-rows': graph([a, b], matMul(transpose(b, [0, 2, 1]), transpose(a, [0, 2, 1]))),
   'product-in-parts': graph([m, r], matMul(transpose(reshape(m, [1, 3, 4]), [0, 2, 1]), r)),
-  'factorization': graph([s, r], solve(s, r), cholesky(s), triangularSolve(s, r, true), lu(s), luPermutation(s), semidefinite(s, false)),
+  'factorization': graph([s, r], solve(s, r), cholesky(s), triangularSolve(s, r, true), lu(s), luPermutation(s), semidefinite(s, 'zero')),
   'computed-once': graph([x], mul(x, cumsum(constant(Float64Array.of(1, 2, 3, 4, 5), [5]), 0, false, false))),
 };
 
