@@ -5,6 +5,7 @@
  */
 import type {Executable} from '../engine/engine.js';
 import {OptionError} from '../errors.js';
+import type {JacobianUse} from '../newton/index.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
@@ -15,8 +16,8 @@ import type {IterationRecord, StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 /** @throws OptionError where the iteration's Jacobian was not its own */
-export function checkUnrollable(jacobian: 'fresh' | 'chord' | 'auto', context: Pick<StepContext, 'linear'>): void {
-  if (jacobian !== 'fresh' || isMatrixFree(context.linear)) {
+export function checkUnrollable(jacobian: JacobianUse, context: Pick<StepContext, 'linear'>): void {
+  if ((jacobian !== 'fresh' && jacobian !== 'counted') || isMatrixFree(context.linear)) {
     throw new OptionError('bad-adjoint', 'unrolledAdjoint differentiates iterations with a Jacobian of their own: use newton({jacobian: \'fresh\'}) and a direct linear solver, or implicitAdjoint().');
   }
 }

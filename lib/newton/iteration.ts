@@ -44,6 +44,8 @@ export interface NonlinearSystem {
   readonly matrixFree: boolean;
   /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */
   readonly modelled: boolean;
+  /** A Jacobian is so much more work than a residual that one that still serves is kept. */
+  readonly dear?: boolean;
   /** Unit roundoff of the arithmetic in use. */
   readonly epsilon: number;
   /** Arithmetic for z, residual and work vectors, where these lie in one compiled memory; plain loops otherwise. */
@@ -123,6 +125,7 @@ export class NewtonIteration {
   private readonly work: Work;
   private readonly choice: MatrixChoice;
   private readonly vectors: Vectors;
+  private readonly jacobian: 'fresh' | 'chord' | 'auto';
   /** ‖R‖₂ of the present residual, −1 where it has not been asked for. */
   private residualNorm = -1;
   private readonly evaluate = (): void => this.evaluateResidual();
@@ -131,6 +134,9 @@ export class NewtonIteration {
     const n = system.z.length;
     const {compiled} = system;
     this.vectors = compiled?.vectors ?? plainVectors;
+    // Damped steps start far from the root, truncated ones are counted in Jacobians.
+    const keep = system.dear === true && options.iterations === undefined && options.step.name === 'full';
+    this.jacobian = options.jacobian !== 'counted' ? options.jacobian : keep ? 'auto' : 'fresh';
     const work = (name: (typeof workVectors)[number]): Float64Array => compiled?.work(name) ?? new Float64Array(n);
     this.delta = work('delta');
     this.next = work('nextDelta');
@@ -183,7 +189,7 @@ export class NewtonIteration {
     this.lastRate = 0;
     this.choice.restart();
     const special = this.system.evaluateFirstResidual !== undefined;
-    if (this.options.jacobian !== 'auto' || special) this.factored = undefined;
+    if (this.jacobian !== 'auto' || special) this.factored = undefined;
     this.fresh = false;
     try {
       return this.iterate(special, special && linearized, observe);
@@ -226,13 +232,13 @@ export class NewtonIteration {
         this.retreat();
         continue;
       }
-      if (truncated && options.jacobian === 'fresh') {
+      if (truncated && this.jacobian === 'fresh') {
         this.discard();
         continue;
       }
       const size = this.weigh();
       if (truncated) this.setRowScale(size);
-      const renewed = system.matrixFree && options.jacobian === 'fresh';
+      const renewed = system.matrixFree && this.jacobian === 'fresh';
       this.solve(renewed ? this.refactor(false) : factor, this.next);
       const left = this.vectors.largestRatio(this.next, this.weights);
       // Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse.
@@ -286,7 +292,7 @@ export class NewtonIteration {
 
   /** Is the factor good for another iteration? */
   private keeps(rate: number, left: number): boolean {
-    const {jacobian} = this.options;
+    const {jacobian} = this;
     if (jacobian === 'fresh' || rate > stagnation) return false;
     return jacobian === 'chord' || left * rate ** patience <= 1;
   }

@@ -6,6 +6,8 @@ import {auto} from '../linear/index.js';
 import type {StepLength} from './step-length.js';
 import {full} from './step-length.js';
 
+export type JacobianUse = 'counted' | 'fresh' | 'chord' | 'auto';
+
 export interface NewtonOptions {
   /**
    * The error left in z, by components: absolute + relative·|z|. Defaults 1e-12 (in the unknown's own
@@ -18,10 +20,12 @@ export interface NewtonOptions {
   /** Truncated: exactly this many iterations, converged or not. */
   readonly iterations?: number;
   /**
-   * 'fresh' (default): a Jacobian an iteration. 'chord': one a step. 'auto': kept while corrections
-   * shrink fast enough, across iterations and steps.
+   * 'fresh': a Jacobian an iteration. 'chord': one a step. 'auto': kept while corrections shrink fast
+   * enough, across iterations and steps. 'counted' (default): 'auto' where the Jacobian is so much more
+   * work than a residual that this pays (a force made by a network), else 'fresh'; and where a gradient is
+   * wanted no step takes over another's, so that the gradient is the same under every budget of memory.
    */
-  readonly jacobian?: 'fresh' | 'chord' | 'auto';
+  readonly jacobian?: JacobianUse;
   readonly step?: StepLength;
   readonly linear?: LinearSolver;
   /** 'halve': a step that fails is retried as two half steps, down to h/1024. Default 'throw'. */
@@ -32,7 +36,7 @@ export interface Newton {
   readonly tolerance: {readonly absolute: number; readonly relative: number};
   readonly maxIterations: number;
   readonly iterations?: number;
-  readonly jacobian: 'fresh' | 'chord' | 'auto';
+  readonly jacobian: JacobianUse;
   readonly step: StepLength;
   readonly linear: LinearSolver;
   readonly onFailure: 'throw' | 'halve';
@@ -66,13 +70,13 @@ function solver(linear: LinearSolver): LinearSolver {
 /** @throws OptionError 'bad-newton' */
 export function newton(options: NewtonOptions = {}): Newton {
   refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'iterations', 'jacobian', 'step', 'linear', 'onFailure'], 'newton', 'bad-newton');
-  const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'fresh', step = full(), linear = auto(), onFailure = 'throw'} = options;
+  const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'counted', step = full(), linear = auto(), onFailure = 'throw'} = options;
   refuseUnknownOptions(tolerance, ['absolute', 'relative'], 'newton: tolerance', 'bad-newton');
   return {
     tolerance: {absolute: positive('tolerance.absolute', tolerance.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance.relative ?? 1e-12)},
     maxIterations: count('maxIterations', maxIterations),
     iterations: iterations === undefined ? undefined : count('iterations', iterations),
-    jacobian: oneOf('jacobian', jacobian, ['fresh', 'chord', 'auto']),
+    jacobian: oneOf('jacobian', jacobian, ['counted', 'fresh', 'chord', 'auto']),
     step: strategy(step),
     linear: solver(linear),
     onFailure: oneOf('onFailure', onFailure, ['throw', 'halve']),

@@ -71,11 +71,11 @@ function keepWithin(prepared: Runnable, memory: number): Keep {
 function loop(prepared: Runnable, kept: Keep | undefined): Run {
   const begin = performance.now();
   const {options, traced, compiled} = prepared;
-  const {grid, saved, adjoint, onProgress} = options;
+  const {grid, saved, newton, adjoint, onProgress} = options;
   compiled.recall(undefined);
   const size = traced.state.size;
   const states = new Float64Array(saved.length * size);
-  const stepper = new Stepper(prepared, startState(prepared), adjoint.kind === 'unrolled', kept !== undefined && 'states' in kept);
+  const stepper = new Stepper(prepared, startState(prepared), adjoint.kind === 'unrolled', kept !== undefined && ('states' in kept || newton.jacobian === 'counted'));
   if (kept !== undefined && 'record' in kept) stepper.record = kept.record;
   const checkpoints = kept !== undefined && 'states' in kept ? new Set(firstPass(grid.steps, kept.room)) : undefined;
   let count = 0;

@@ -14,6 +14,7 @@ export class StepSystem implements NonlinearSystem {
   readonly epsilon: number;
   readonly matrixFree: boolean;
   readonly modelled: boolean;
+  readonly dear: boolean;
   readonly evaluateResidual: () => void;
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
@@ -41,6 +42,7 @@ export class StepSystem implements NonlinearSystem {
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
+    this.dear = !this.modelled && !isMatrixFree(linear) && options.adjoint.kind !== 'unrolled' && compiled.hasDearJacobian(linear);
     this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'));
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
     if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled.analysis(linear, solverKey(linear), 'jacobian'));

@@ -102,4 +102,27 @@ describe('checkpointed gradients', () => {
     const all = gradient(undefined, 'auto');
     few.flat.forEach((value, i) => expect(value).to.be.closeTo(all.flat[i], 1e-9 * Math.max(1, Math.abs(value)), 'to the tolerance of Newton'));
   });
+
+  it('are the same to the bit where the Jacobian is dear and kept by default; without a gradient it serves many steps', () => {
+    const weights = (rows: number, columns: number): number[][] => Array.from({length: rows}, (_, i) => Array.from({length: columns}, (__, j) => Math.sin(1 + 7 * i + 13 * j) / Math.sqrt(rows)));
+    const network = mechanics({
+      mass: 1,
+      forces: ({q, v, params}) => {
+        const hidden = tf.tanh(tf.matMul(tf.reshape(tf.concat([q, v]), [1, 16]), params.w as tf.Tensor2D));
+        return tf.sub(tf.reshape(tf.matMul(tf.tanh(tf.matMul(hidden, params.u as tf.Tensor2D)), params.o as tf.Tensor2D), [8]), tf.mul(q, 100));
+      },
+    });
+    const start = {q: new Float64Array(8).fill(0.1), v: new Float64Array(8)};
+    const options = {dt: 0.02, steps: 9, params: {w: weights(16, 24), u: weights(24, 24), o: weights(24, 8)}};
+    expect(simulate(network, start, options).stats.jacobianEvaluations).to.be.below(4);
+    expect(simulate(network, start, {...options, newton: newton({jacobian: 'fresh'})}).stats.jacobianEvaluations).to.be.at.least(9);
+    const pulled = (memory?: number): {flat: number[]; jacobians: number} => {
+      const {trajectory, pullback} = simulate.vjp(network, start, {...options, adjoint: implicitAdjoint({memory})});
+      const {initial, params} = pullback({q: trajectory.values('q').map(Math.cos)}) as {initial: {q: Float64Array}; params: {w: Float64Array}};
+      return {flat: [...initial.q, ...params.w], jacobians: trajectory.stats.jacobianEvaluations};
+    };
+    const all = pulled();
+    expect(all.jacobians).to.be.at.least(9);
+    for (const room of [2, 3, 5]) expect(pulled(room * 16 * 8).flat, `${room} states`).to.deep.equal(all.flat);
+  });
 });
