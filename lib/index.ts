@@ -8,7 +8,7 @@ export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, type 
 export {tensorflow} from './linear/tensorflow.js';
 export {backtracking, full, newton, subSteps, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
 export * from './scheme/index.js';
-export {batch, type BatchMember} from './simulate/batch.js';
+export {batch, batchAsync, type BatchMember, type BatchOptions, type BatchPullback, type BatchVjp, type BatchVjpAsync} from './simulate/batch.js';
 export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart} from './simulate/equilibrium.js';
 export {simulate, type Cotangent, type Jvps, type Pullback, type Simulation, type Tangent, type Values, type Vjp} from './simulate/simulate.js';
 export type {SimulateOptions, SaveAt, Progress} from './simulate/options.js';

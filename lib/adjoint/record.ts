@@ -11,6 +11,16 @@ export interface IterationRecord {
   readonly first: boolean;
 }
 
+/** A record as a message carries it to another thread and back; `rows` may be moved instead of copied. */
+export interface PlainRecord {
+  readonly stateSize: number;
+  readonly unknownSize: number;
+  readonly count: number;
+  readonly rows: Float64Array;
+  readonly savedAfter: ReadonlyMap<number, number>;
+  readonly iterations: readonly (readonly IterationRecord[])[];
+}
+
 export class StepRecord {
   /** Number of steps. */
   count = 0;
@@ -30,6 +40,21 @@ export class StepRecord {
   constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number) {
     this.width = 2 + stateSize + unknownSize;
     this.rows = new Float64Array(this.width * Math.max(expected, 1));
+  }
+
+  /** The same record: its arrays are shared, not copied. */
+  static fromPlain({stateSize, unknownSize, count, rows, savedAfter, iterations}: PlainRecord): StepRecord {
+    const record = new StepRecord(stateSize, unknownSize, 0);
+    record.rows = rows;
+    record.count = count;
+    for (const [steps, index] of savedAfter) record.savedAfter.set(steps, index);
+    for (const step of iterations) record.iterations.push(step);
+    return record;
+  }
+
+  plain(): PlainRecord {
+    const {stateSize, unknownSize, count, rows, savedAfter, iterations} = this;
+    return {stateSize, unknownSize, count, rows, savedAfter, iterations};
   }
 
   append(t: number, h: number, x: Float64Array, z: Float64Array | undefined): void {

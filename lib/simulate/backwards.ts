@@ -2,11 +2,11 @@
 import type {Backwards} from '../adjoint/backward.js';
 import {revolve} from '../adjoint/schedule.js';
 import type {Runnable} from './runnable.js';
-import type {Keep, Run} from './run.js';
+import type {Keep, Path} from './run.js';
 import {newRecord} from './run.js';
 import {Stepper} from './stepper.js';
 
-export function backwards(prepared: Runnable, {kept, completed}: Run): Backwards {
+export function backwards(prepared: Runnable, {kept, completed}: Path): Backwards {
   if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
   if ('states' in kept) return visit => takeAgain(prepared, kept, completed, visit);
   return visit => {

@@ -1,34 +1,181 @@
-/** Many runs of one system: traced once, each with its own Newton iterations. */
+/** Many runs of one system: traced once, each with its own Newton iterations, on several threads where that is faster. */
+import type * as tf from '@tensorflow/tfjs';
+import type {Gradient} from '../adjoint/backward.js';
 import {OptionError} from '../errors.js';
+import {shown} from '../given.js';
 import type {System} from '../step/trace-step.js';
+import type {Tree} from '../system/params.js';
+import {toTree} from '../system/params.js';
+import {batchOnTape} from './batch-operation.js';
+import type {Done} from './ensemble.js';
+import {Ensemble} from './ensemble.js';
+import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
-import type {Initial} from './prepare.js';
-import type {Values} from './simulate.js';
-import {simulate} from './simulate.js';
+import type {Initial, Prepared} from './prepare.js';
+import {prepare, refill} from './prepare.js';
+import type {Cotangent, Pullback, Values} from './simulate.js';
+import {namedGradient, packCotangent} from './simulate.js';
 import type {Trajectory} from './trajectory.js';
+import {trajectoryOf} from './trajectory.js';
+import {inMember} from './workers/plain-error.js';
+import {pool} from './workers/pool.js';
 
 /** A start, or a start with parameters of its own (in place of those of the options). */
 export type BatchMember = Initial | (Values & {readonly initial: Initial});
 
-const valuesOf = (member: BatchMember): Values & {readonly initial: Initial} => ('initial' in member ? member : {initial: member});
+export interface BatchOptions extends SimulateOptions {
+  /**
+   * Worker threads. Default: as many as the machine runs at once, where the first runs show that they gain
+   * more than they cost; 0 or 1: none, all in this thread. The results do not depend on it, to the last bit.
+   */
+  readonly workers?: number;
+}
+
+/** Gradients of a batch, in double precision. */
+export interface BatchPullback {
+  /** One for each member, as `simulate.vjp` gives it. */
+  readonly members: readonly Pullback[];
+  /** A tree like `options.params`: the sum over the members without parameters of their own. */
+  readonly params: Tree<Float64Array>;
+  /** Sums over all members. */
+  readonly variables: Map<tf.Variable, Float64Array>;
+  readonly tensors: Map<tf.Tensor, Float64Array>;
+}
+
+export interface BatchVjp {
+  readonly trajectories: Trajectory[];
+  /** @param cotangents one for each member; undefined where the loss does not look at it */
+  pullback(cotangents: readonly (Cotangent | undefined)[]): BatchPullback;
+}
+
+export interface BatchVjpAsync {
+  readonly trajectories: Trajectory[];
+  pullback(cotangents: readonly (Cotangent | undefined)[]): Promise<BatchPullback>;
+}
 
 /**
- * Runs the system from every start, one after another; the results do not depend on one another, and
- * each is what `simulate` gives. Differentiable on tfjs's tape like single runs.
- * @throws as `simulate`; with `throw: false` every member has its own status
+ * Runs the system from every start; the results do not depend on one another, and each is what `simulate`
+ * gives. Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
+ * which this call waits; they know neither tfjs nor your functions, only the traced step. All runs are this
+ * thread's (`stats.thread` tells) in a page, which may not wait (see `batchAsync`), with engine 'tensor', and
+ * with a linear solver or step length of your own or a preconditioner that is a function.
+ * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
+ *   every member has its own status. OptionError 'bad-workers'
  */
-export function batch(system: System, members: readonly BatchMember[], options: SimulateOptions): Trajectory[] {
+export function batch(system: System, members: readonly BatchMember[], options: BatchOptions): Trajectory[] {
   if (members.length === 0) return [];
-  const [first] = members.map(valuesOf);
-  if (first.initial === undefined) throw new OptionError('bad-initial', 'batch: every member is an initial state, or {initial, params}.');
-  const prepared = simulate.prepare(system, first.initial, first.params === undefined ? options : {...options, params: first.params});
-  const done: Trajectory[] = [];
-  try {
-    for (const {initial, params} of members.map(valuesOf)) done.push(prepared.run({initial, params: params ?? options.params}));
-  } catch (error) {
-    // Nothing half-done is left behind.
-    for (const trajectory of done) trajectory.dispose();
-    throw error;
+  const ensemble = ensembleOf(system, members, options);
+  const onTape = ensemble.members.some(taping);
+  const done = ensemble.run(onTape);
+  if (!onTape) return trajectories(ensemble, done);
+  const tensors = batchOnTape(ensemble.members, done, bars => ensemble.pull(bars));
+  return done.map(({run, matrix}, i) => trajectoryOf(ensemble.members[i], run, matrix, tensors[i]));
+}
+
+/**
+ * The runs, and the map from cotangents of their saved values to everything they depend on, in double
+ * precision: what training on many records wants. Threads as for `batch`, for the way back too.
+ */
+batch.vjp = (system: System, members: readonly BatchMember[], options: BatchOptions): BatchVjp => {
+  const ensemble = ensembleOf(system, members, options);
+  const done = ensemble.run(true);
+  return {
+    trajectories: trajectories(ensemble, done),
+    pullback: cotangents => gathered(ensemble, members, ensemble.pull(packed(ensemble, done, cotangents))),
+  };
+};
+
+/**
+ * Ends the worker threads. There is seldom a reason to: they do not keep a program from ending, and the next
+ * batch starts new ones. Batches under way finish in this thread.
+ */
+batch.end = (): Promise<void> => pool.end();
+
+/**
+ * The same without waiting, in Node and in a page: every run is a worker thread's, and this one stays free.
+ * Not on tfjs's tape, which ends before the result is there.
+ * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
+ */
+export async function batchAsync(system: System, members: readonly BatchMember[], options: BatchOptions): Promise<Trajectory[]> {
+  if (members.length === 0) return [];
+  const ensemble = ensembleOf(system, members, options);
+  requireNoTape(ensemble);
+  return trajectories(ensemble, await ensemble.runAsync(false));
+}
+
+/** As `batch.vjp`, without waiting for either way. */
+batchAsync.vjp = async (system: System, members: readonly BatchMember[], options: BatchOptions): Promise<BatchVjpAsync> => {
+  const ensemble = ensembleOf(system, members, options);
+  const done = await ensemble.runAsync(true);
+  // One at a time: the way back takes along what the next one needs.
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    trajectories: trajectories(ensemble, done),
+    pullback(cotangents) {
+      const bars = packed(ensemble, done, cotangents);
+      const pulled = last.then(() => ensemble.pullAsync(bars)).then(gradients => gathered(ensemble, members, gradients));
+      last = pulled.catch(() => undefined);
+      return pulled;
+    },
+  };
+};
+
+const valuesOf = (member: BatchMember): Values & {readonly initial: Initial} => ('initial' in member ? member : {initial: member});
+
+/** Everything read and checked, before anything runs. Members share the arrays of what they share. */
+function ensembleOf(system: System, given: readonly BatchMember[], {workers, ...options}: BatchOptions): Ensemble {
+  if (workers !== undefined && !(Number.isInteger(workers) && workers >= 0)) {
+    throw new OptionError('bad-workers', `batch: workers must be a whole number of at least 0, not ${shown(workers)}.`, {workers});
   }
-  return done;
+  if (given.length === 0) throw new OptionError('bad-initial', 'batch.vjp: give one member at least.');
+  const members = given.map(valuesOf);
+  if (members[0].initial === undefined) throw new OptionError('bad-initial', 'batch: every member is an initial state, or {initial, params}.');
+  const own = members.every(({params}) => params !== undefined);
+  const base = prepare(system, members[0].initial, own ? {...options, params: members[0].params} : options);
+  const captured = base.leaves.length;
+  return new Ensemble(members.map(({initial, params}, i): Prepared => {
+    try {
+      const member = refill(base, initial, params);
+      return {...member, parameterValues: member.parameterValues.map((values, p) => (p < captured ? values : base.parameterValues[p]))};
+    } catch (error) {
+      throw inMember(error, i);
+    }
+  }), workers);
+}
+
+function requireNoTape({members}: Ensemble): void {
+  if (members.some(taping)) throw new OptionError('async-tape', 'batchAsync stands inside tf.grad or an optimizer\'s minimize, whose tape ends before its result is there: use batch, or batchAsync.vjp outside.');
+}
+
+/** Off the tape. */
+function trajectories({members}: Ensemble, done: readonly Done[]): Trajectory[] {
+  return done.map(({run, matrix}, i) => trajectoryOf(members[i], run, matrix, asTensors(members[i], {...run, kept: undefined}, matrix)));
+}
+
+function packed({members}: Ensemble, done: readonly Done[], cotangents: readonly (Cotangent | undefined)[]): (Float64Array | undefined)[] {
+  if (cotangents.length !== members.length) {
+    throw new OptionError('bad-cotangent', `pullback: ${members.length} members need a cotangent each, undefined for none; there are ${cotangents.length}.`, {members: members.length, cotangents: cotangents.length});
+  }
+  return cotangents.map((cotangent, i) => {
+    try {
+      return cotangent === undefined ? undefined : packCotangent(members[i], cotangent, done[i].run.times.length);
+    } catch (error) {
+      throw inMember(error, i);
+    }
+  });
+}
+
+function gathered({members}: Ensemble, given: readonly BatchMember[], gradients: readonly Gradient[]): BatchPullback {
+  const each = members.map((prepared, i) => namedGradient(prepared, gradients[i]));
+  const {leaves, traced} = members[0];
+  const shared = gradients.filter((_, i) => valuesOf(given[i]).params === undefined);
+  const size = (p: number): number => members[0].parameterValues[p].length;
+  const total = (from: readonly Gradient[], p: number): Float64Array => {
+    const sum = new Float64Array(size(p));
+    for (const {parameters} of from) for (let i = 0; i < sum.length; i++) sum[i] += parameters[p][i];
+    return sum;
+  };
+  const sums = {initial: new Float64Array(2 * members[0].coordinates), parameters: traced.parameters.map((_, p) => total(gradients, p)), recomputedSteps: 0};
+  const {variables, tensors} = namedGradient(members[0], sums);
+  return {members: each, params: toTree(leaves, leaves.map((_, p) => total(shared, p))), variables, tensors};
 }

@@ -2,9 +2,9 @@
 import {loadParameters} from '../step/context.js';
 import type {StepContext} from '../step/context.js';
 import type {Executable} from '../engine/engine.js';
-import type {Run} from './run.js';
+import type {Path} from './run.js';
 
-type Saved = Pick<Run, 'states' | 'times'>;
+type Saved = Pick<Path, 'states' | 'times'>;
 
 function load(context: StepContext, {states, times}: Saved): Executable {
   const executable = context.compiled.observe(times.length);

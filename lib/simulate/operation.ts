@@ -10,12 +10,13 @@ import type {Run} from './run.js';
 import {column, pullSeries, seriesOf} from './series.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */
-interface Source {
+export interface Source {
   readonly tensor: tf.Tensor;
   gradient(gradient: Gradient): Float64Array;
 }
 
-function sources({initial, traced}: Prepared): Source[] {
+/** Everything of a run that is a tensor of numbers. */
+export function sources({initial, traced}: Prepared): Source[] {
   const list: Source[] = [];
   let offset = 0;
   for (const {tensor, values} of initial) {
@@ -30,7 +31,7 @@ function sources({initial, traced}: Prepared): Source[] {
   return list.filter(({tensor}) => tensor.dtype === 'float32');
 }
 
-const secondDerivative = (): OptionError => new OptionError(
+export const secondDerivative = (): OptionError => new OptionError(
   'second-derivative',
   'simulate stands within two gradients, a tf.grad inside another, and tfjs\'s tape carries one derivative of it: use simulate.jvp and simulate.vjp together for second derivatives.',
 );

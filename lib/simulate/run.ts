@@ -7,7 +7,7 @@ import {StepRecord} from '../adjoint/record.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
-import type {Runnable} from './runnable.js';
+import type {Runnable, SolverFacts} from './runnable.js';
 import {startState} from './start-state.js';
 import type {Counters, Status} from './stepper.js';
 import {Stepper} from './stepper.js';
@@ -21,21 +21,27 @@ export type Keep =
   /** States at some steps, from which the others are reached again; `room` of them at most. */
   | {readonly states: Map<number, Float64Array>; readonly room: number};
 
-export interface Run {
+/** What the way back needs of a run. */
+export interface Path {
   /** Saved states, one after another. */
   readonly states: Float64Array;
   /** Times of the saved states. */
   readonly times: Float64Array;
-  readonly status: Status;
-  readonly error?: StiffgradError;
-  readonly counters: Counters;
-  readonly milliseconds: number;
   /** Steps of the grid that were completed. */
   readonly completed: number;
   /** There where a gradient was asked for. */
   readonly kept?: Keep;
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
   readonly history?: Learned;
+}
+
+export interface Run extends Path {
+  readonly status: Status;
+  readonly error?: StiffgradError;
+  readonly counters: Counters;
+  readonly milliseconds: number;
+  /** There where a worker thread ran it. */
+  readonly elsewhere?: SolverFacts & {readonly compileTime: number};
 }
 
 /** Progress is told at most this often, in milliseconds: faster is not seen, and costs. */

@@ -6,6 +6,7 @@ import type {Adjoint} from '../adjoint/index.js';
 import type {Engine} from '../engine/engine.js';
 import type {Newton} from '../newton/index.js';
 import type {StepContext} from '../step/context.js';
+import {isMatrixFree} from '../step/solvers.js';
 import type {Grid, Progress} from './grid.js';
 
 export interface Arithmetic {
@@ -22,4 +23,18 @@ export interface Runnable extends StepContext {
   readonly engine: Engine;
   /** Numbers in q, or in y. */
   readonly coordinates: number;
+}
+
+/** How linear systems are solved, for the statistics. */
+export interface SolverFacts {
+  readonly nonzeros: number;
+  /** 'none' for an explicit scheme. */
+  readonly linear: string;
+}
+
+export function solverOf({compiled, options}: Runnable): SolverFacts {
+  if (compiled.jacobian === undefined) return {nonzeros: 0, linear: 'none'};
+  const {linear} = options.newton;
+  const {nonzeros = 0, kind = 'none'} = compiled.currentAnalysis ?? {};
+  return {nonzeros, linear: isMatrixFree(linear) ? linear.name : kind};
 }

@@ -10,7 +10,7 @@ import type {Block} from '../step/layout.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
 import {backwards} from './backwards.js';
 import type {Runnable} from './runnable.js';
-import type {Run} from './run.js';
+import type {Path, Run} from './run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];
@@ -55,7 +55,7 @@ export function seriesValues(prepared: Runnable, run: Run): Float64Array {
 }
 
 /** The gradient for a cotangent of the whole matrix. */
-export function pullSeries(prepared: Runnable, run: Run, bars: Float64Array): Gradient {
+export function pullSeries(prepared: Runnable, run: Path, bars: Float64Array): Gradient {
   const {traced, options, compiled} = prepared;
   compiled.recall(run.history);
   const steps = backwards(prepared, run);

@@ -141,7 +141,8 @@ function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
   return {trajectory, tangents: tangents.map(matrix => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])))};
 }
 
-function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
+/** A cotangent of saved values as a matrix (series.ts). */
+export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
   for (const [name, value] of Object.entries(cotangent)) {
@@ -157,7 +158,8 @@ function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number):
   return packed;
 }
 
-function namedGradient({traced, leaves, system, initial}: Prepared, {initial: flat, parameters, recomputedSteps}: Gradient): Pullback {
+/** A gradient under the names its parts have for the user. */
+export function namedGradient({traced, leaves, system, initial}: Prepared, {initial: flat, parameters, recomputedSteps}: Gradient): Pullback {
   const names = system.kind === 'mechanics' ? ['q', 'v'] : ['y'];
   const size = initial[0].values.length;
   const variables = new Map<tf.Variable, Float64Array>();

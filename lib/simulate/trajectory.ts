@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
 import type {Run, Status} from './run.js';
+import {solverOf} from './runnable.js';
 import {column, seriesOf} from './series.js';
 
 export type SeriesName = 't' | 'q' | 'v' | 'a' | 'lambda' | 'y' | 'observed';
@@ -23,6 +24,8 @@ export interface Stats {
   readonly engine: 'wasm' | 'interpreter' | 'tensor';
   /** How the linear systems were solved: 'dense', 'band', 'sparse', …; 'none' for an explicit scheme. */
   readonly linear: string;
+  /** 'worker' where a worker thread of `batch` ran it; the numbers are the same. */
+  readonly thread: 'own' | 'worker';
 }
 
 export interface Trajectory {
@@ -45,16 +48,17 @@ export interface Trajectory {
   dispose(): void;
 }
 
-export function statsOf(prepared: Prepared, {counters, milliseconds}: Run): Stats {
-  const {compiled, options, engine} = prepared;
-  const analysis = compiled.jacobian === undefined ? undefined : compiled.currentAnalysis;
+export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}: Run): Stats {
+  const {compiled, engine} = prepared;
+  const {compileTime, nonzeros, linear} = elsewhere ?? {compileTime: compiled.compileTime, ...solverOf(prepared)};
   return {
     ...counters,
     failures: {...counters.failures},
-    nonzeros: analysis?.nonzeros ?? 0,
-    linear: compiled.jacobian === undefined ? 'none' : 'bind' in options.newton.linear ? options.newton.linear.name : analysis?.kind ?? 'none',
-    milliseconds: {trace: prepared.milliseconds.trace, compile: prepared.milliseconds.compile + compiled.compileTime, run: milliseconds},
+    nonzeros,
+    linear,
+    milliseconds: {trace: prepared.milliseconds.trace, compile: prepared.milliseconds.compile + compileTime, run: milliseconds},
     engine: engine.name,
+    thread: elsewhere === undefined ? 'own' : 'worker',
   };
 }
 

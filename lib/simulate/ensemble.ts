@@ -1,0 +1,268 @@
+/**
+ * The runs of a batch, and the way back through them, on worker threads or in this one. Runs do not
+ * depend on one another nor on what a thread did before, so where each is done changes no bit of it.
+ */
+import type {Gradient} from '../adjoint/backward.js';
+import {plainNewton} from '../newton/plain.js';
+import {plainStep, stepNames} from '../step/plain.js';
+import type {Prepared} from './prepare.js';
+import type {Run} from './run.js';
+import {run} from './run.js';
+import {pullSeries, seriesValues} from './series.js';
+import {canStart, canWait, parallelism} from './workers/channel.js';
+import type {Start, Task} from './workers/messages.js';
+import {memoryOf} from './workers/messages.js';
+import {errorFromPlain, inMember} from './workers/plain-error.js';
+import {keepFromPlain, plainPath, runFromPlain} from './workers/plain-run.js';
+import type {Outcome, Work} from './workers/phase.js';
+import {PhaseOf} from './workers/phase.js';
+import {pool, stepNumber} from './workers/pool.js';
+
+/** A run and its saved series (series.ts). */
+export interface Done {
+  readonly run: Run;
+  readonly matrix: Float64Array;
+}
+
+/**
+ * Milliseconds until a new thread answers: 35 to 60 were measured for one and for two at once. Used to tell whether
+ * threads would gain; what they are found to cost changes no result.
+ */
+const threadStart = 60;
+
+/** Milliseconds of both threads for a job beside its own work, messages included: 0.05 to 0.2 measured. */
+const jobCost = 0.1;
+
+/** Time of a run with its gradient over that of the run alone: 1.3 to 1.6 on the benchmarks. */
+const withGradient = 1.5;
+
+/** Runs before the time of one is believed, as the first are many times slower: V8 has not compiled their loops yet. */
+const warmUp = 3;
+
+export class Ensemble {
+  private readonly task: Task | undefined;
+  private readonly done: (Done | undefined)[];
+  /** Milliseconds that differentiating and compiling took here: a thread that is new to the step needs as many. */
+  private compileTime = 0;
+
+  /**
+   * @param members of one prepared simulation
+   * @param workers as the user gave it
+   */
+  constructor(readonly members: readonly Prepared[], private readonly workers: number | undefined) {
+    this.done = new Array<Done | undefined>(members.length).fill(undefined);
+    this.task = canStart && this.threads > 0 ? taskOf(members[0]) : undefined;
+  }
+
+  /** Threads that a batch may use. */
+  private get threads(): number {
+    return Math.min(this.workers ?? Math.max(parallelism(), 1), this.members.length);
+  }
+
+  /**
+   * Runs all members; where it is not said on how many threads, the first ones here, which tells whether the others are
+   * worth any. One thread is worth none: this one would only wait for it.
+   * @throws the error of the first member that has one, unless the batch was told not to
+   */
+  run(keep: boolean): readonly Done[] {
+    const {members: all, task} = this;
+    const threaded = this.canSend && canWait && this.threads > 1;
+    for (let i = 0, last = 0; i < all.length; i++) {
+      if (threaded && (this.workers !== undefined || this.worthThreads(i, last, keep))) break;
+      last = this.runHere(i, keep).run.milliseconds;
+    }
+    if (task === undefined || this.done.every(done => done !== undefined)) return this.all();
+    const phase = new PhaseOf(this.running(task, keep), true);
+    pool.start(phase);
+    pool.wait(phase);
+    return this.collect(phase.outcomes);
+  }
+
+  /** The same without waiting; this thread has other things to do, so that every run is another's where that can be. */
+  async runAsync(keep: boolean): Promise<readonly Done[]> {
+    if (!this.canSend) {
+      for (let i = 0; i < this.members.length; i++) this.runHere(i, keep);
+      return this.all();
+    }
+    const phase = new PhaseOf(this.running(this.task as Task, keep), false);
+    pool.start(phase);
+    await phase.finished;
+    return this.collect(phase.outcomes);
+  }
+
+  /** The gradient of each member for a cotangent of its matrix; undefined is zero. */
+  pull(bars: readonly (Float64Array | undefined)[]): Gradient[] {
+    const gradients = this.zeros();
+    const asked = members(bars);
+    if (this.task === undefined || !this.canSend || !canWait || asked.length < 2 || !this.usedThreads) {
+      for (const i of asked) gradients[i] = this.pullHere(i, bars[i] as Float64Array);
+      return gradients;
+    }
+    const phase = new PhaseOf(this.pulling(this.task, asked, bars), true);
+    pool.start(phase);
+    pool.wait(phase);
+    return fill(gradients, phase.outcomes);
+  }
+
+  async pullAsync(bars: readonly (Float64Array | undefined)[]): Promise<Gradient[]> {
+    const gradients = this.zeros();
+    const asked = members(bars);
+    if (!this.canSend || !this.usedThreads) {
+      for (const i of asked) gradients[i] = this.pullHere(i, bars[i] as Float64Array);
+      return gradients;
+    }
+    const phase = new PhaseOf(this.pulling(this.task as Task, asked, bars), false);
+    pool.start(phase);
+    await phase.finished;
+    return fill(gradients, phase.outcomes);
+  }
+
+  private get canSend(): boolean {
+    return this.task !== undefined && !pool.broken;
+  }
+
+  /** Threads were worth it on the way there. */
+  private get usedThreads(): boolean {
+    return this.done.some(done => done?.run.elsewhere !== undefined);
+  }
+
+  /** Whether threads would gain, from the time of the last of `count` runs that were done here. */
+  private worthThreads(count: number, milliseconds: number, keep: boolean): boolean {
+    const {threads, task, members: all} = this;
+    if (task === undefined || count === 0 || (count < warmUp && milliseconds < threadStart)) return false;
+    const left = all.length - count;
+    const start = pool.size >= threads ? 0 : threadStart;
+    const compile = pool.knows(task.step) ? 0 : this.compileTime;
+    const each = Math.max(milliseconds - (count === 1 ? this.compileTime : 0), 0) * (keep ? withGradient : 1);
+    return left * each * (1 - 1 / threads) > start + compile + left * jobCost;
+  }
+
+  private runHere(i: number, keep: boolean): Done {
+    const prepared = this.members[i];
+    try {
+      prepared.compiled.compileTime = 0;
+      const result = run(prepared, keep ? 'budget' : undefined);
+      this.compileTime = Math.max(this.compileTime, prepared.compiled.compileTime);
+      const done = {run: result, matrix: seriesValues(prepared, result)};
+      this.done[i] = done;
+      if (fails(prepared, done)) throw result.error as Error;
+      return done;
+    } catch (error) {
+      throw inMember(error, i);
+    }
+  }
+
+  private pullHere(i: number, bars: Float64Array): Gradient {
+    const prepared = this.members[i];
+    try {
+      const {run: path} = this.done[i] as Done;
+      // Where the thread that had it has gone, the path is gone too: the same one is found again.
+      return pullSeries(prepared, path.kept === undefined ? run(prepared, 'budget') : path, bars);
+    } catch (error) {
+      throw inMember(error, i);
+    }
+  }
+
+  private running(task: Task, keep: boolean): Work<Done> {
+    const {members: all} = this;
+    return {
+      ...this.common(task),
+      members: all.flatMap((_, i) => (this.done[i] === undefined ? [i] : [])),
+      request: (i, job, id) => ({request: {kind: 'run', job, task: id, start: startOf(all[i], task), keep}, transfer: []}),
+      read: (i, reply) => {
+        if (reply.kind === 'ran') {
+          const result = runFromPlain(reply.run);
+          return {answer: {run: result, matrix: reply.matrix ?? result.states}};
+        }
+        return failure(i, reply);
+      },
+      here: i => this.runHere(i, keep),
+      fails: done => fails(all[0], done),
+      progress: ({progress}) => all[0].options.onProgress?.(progress),
+    };
+  }
+
+  private pulling(task: Task, asked: readonly number[], bars: readonly (Float64Array | undefined)[]): Work<Gradient> {
+    const {members: all, done} = this;
+    const keepPath = (i: number, kept: Run['kept']): void => {
+      const {run: result, matrix} = done[i] as Done;
+      done[i] = {run: {...result, kept}, matrix};
+    };
+    return {
+      ...this.common(task),
+      members: asked,
+      request: (i, job, id) => {
+        const {run: result} = done[i] as Done;
+        const path = plainPath(all[i], result.kept === undefined ? run(all[i], 'budget') : result);
+        // The memory moves: it is not here until the answer brings it back.
+        keepPath(i, undefined);
+        return {request: {kind: 'pull', job, task: id, start: startOf(all[i], task), path, bars: bars[i] as Float64Array}, transfer: memoryOf(path.kept)};
+      },
+      read: (i, reply) => {
+        if (reply.kind !== 'pulled') return failure(i, reply);
+        keepPath(i, keepFromPlain(reply.kept));
+        return {answer: reply.gradient};
+      },
+      here: i => this.pullHere(i, bars[i] as Float64Array),
+      fails: () => false,
+    };
+  }
+
+  private common(task: Task): Pick<Work<unknown>, 'workers' | 'task' | 'step' | 'count'> {
+    const {members: all, threads} = this;
+    return {workers: threads, task, count: all.length, step: () => plainStep(all[0].traced)};
+  }
+
+  private zeros(): Gradient[] {
+    return this.members.map(({given, parameterValues}) => ({
+      initial: new Float64Array(given.length), parameters: parameterValues.map(({length}) => new Float64Array(length)), recomputedSteps: 0,
+    }));
+  }
+
+  private collect(outcomes: readonly (Outcome<Done> | undefined)[]): readonly Done[] {
+    outcomes.forEach((outcome, i) => {
+      if (outcome === undefined) return;
+      if ('error' in outcome) throw outcome.error;
+      this.done[i] = outcome.answer;
+      if (fails(this.members[i], outcome.answer)) throw inMember(outcome.answer.run.error, i);
+    });
+    return this.all();
+  }
+
+  private all(): readonly Done[] {
+    return this.done as readonly Done[];
+  }
+}
+
+const fails = ({options}: Prepared, {run: {error}}: Done): boolean => options.throw && error !== undefined;
+
+const members = (bars: readonly unknown[]): number[] => bars.flatMap((bar, i) => (bar === undefined ? [] : [i]));
+
+function failure(i: number, reply: {readonly kind: string; readonly error?: Parameters<typeof errorFromPlain>[0]}): {error: unknown} | undefined {
+  return reply.error === undefined ? undefined : {error: inMember(errorFromPlain(reply.error), i)};
+}
+
+function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | undefined)[]): Gradient[] {
+  outcomes.forEach((outcome, i) => {
+    if (outcome === undefined) return;
+    if ('error' in outcome) throw outcome.error;
+    gradients[i] = outcome.answer;
+  });
+  return gradients;
+}
+
+/** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
+function taskOf({traced, compiled, engine, options, coordinates, parameterValues}: Prepared): Task | undefined {
+  const newton = plainNewton(options.newton);
+  if (newton === undefined || engine.name === 'tensor') return undefined;
+  const {grid, saved, adjoint} = options;
+  return {
+    step: stepNumber(compiled), names: stepNames(traced), engine: engine.name, t0: grid.t0, grid: grid.asked, saved, newton,
+    adjoint: {kind: adjoint.kind, memory: adjoint.memory}, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
+  };
+}
+
+/** Arrays that are the task's own are not sent again. */
+function startOf({given, parameterValues}: Prepared, {parameters}: Task): Start {
+  return {given, own: parameterValues.flatMap((values, i) => (values === parameters[i] ? [] : [[i, values] as const]))};
+}

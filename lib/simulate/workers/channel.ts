@@ -1,0 +1,109 @@
+/**
+ * A thread and the way to it. On Node its answers can be waited for without leaving a synchronous
+ * function: `Atomics.wait` on a number that every answer counts up, then `receiveMessageOnPort`. A page
+ * may not wait, so there answers come by events alone.
+ */
+import type {Reply, Request} from './messages.js';
+
+export interface Channel {
+  post(request: Request, transfer?: ArrayBuffer[]): void;
+  /** An answer that has come; Node alone. */
+  receive(): Reply | undefined;
+  /** While it is held, the program does not end. */
+  hold(held: boolean): void;
+  end(): Promise<void>;
+}
+
+export interface Listener {
+  /** By an event; not what `receive` took. */
+  reply(reply: Reply): void;
+  /** The thread has ended, or could not start. */
+  lost(): void;
+}
+
+type Threads = typeof import('node:worker_threads');
+
+/** Node's own modules without an import, which bundlers for pages would follow. Since Node 20.16 and 22.3. */
+function builtin<M>(name: string): M | undefined {
+  const {process} = globalThis as {readonly process?: {getBuiltinModule?(module: string): unknown}};
+  return process?.getBuiltinModule?.(name) as M | undefined;
+}
+
+const threads = builtin<Threads>('node:worker_threads');
+const {Worker: PageWorker} = globalThis as {readonly Worker?: typeof Worker};
+
+/** Threads can be started here, and their answers be waited for. */
+export const canStart = threads !== undefined || (PageWorker !== undefined && (globalThis as {readonly document?: unknown}).document !== undefined);
+export const canWait = threads !== undefined;
+
+/** How many threads the machine runs at once. */
+export function parallelism(): number {
+  const os = builtin<typeof import('node:os')>('node:os');
+  return os?.availableParallelism() ?? (globalThis as {readonly navigator?: {readonly hardwareConcurrency?: number}}).navigator?.hardwareConcurrency ?? 1;
+}
+
+/** @throws where a thread is forbidden, or its file is not there (a bundler may have left it behind) */
+export function openChannel(signal: Int32Array, listener: Listener): Channel {
+  return threads === undefined ? pageChannel(listener) : nodeChannel(threads, signal, listener);
+}
+
+function nodeChannel({MessageChannel, receiveMessageOnPort, Worker: NodeWorker}: Threads, signal: Int32Array, listener: Listener): Channel {
+  const {port1, port2} = new MessageChannel();
+  const options = {workerData: {port: port2, signal}, transferList: [port2], ...threadOptions()};
+  const worker = import.meta.url.endsWith('.ts') ? new NodeWorker(fromSources('./node-worker.ts'), {...options, eval: true}) : new NodeWorker(present(new URL('./node-worker.js', import.meta.url)), options);
+  port1.on('message', (reply: Reply) => listener.reply(reply));
+  worker.on('error', () => listener.lost());
+  worker.on('exit', () => listener.lost());
+  const hold = (held: boolean): void => {
+    for (const one of [port1, worker]) held ? one.ref() : one.unref();
+  };
+  hold(false);
+  return {
+    post: (request, transfer = []) => port1.postMessage(request, transfer),
+    receive: () => received(receiveMessageOnPort(port1)),
+    hold,
+    async end() {
+      port1.close();
+      await worker.terminate();
+    },
+  };
+}
+
+const received = (message: {message: unknown} | undefined): Reply | undefined => message?.message as Reply | undefined;
+
+/** A program given as text (node -e) was started with options that a thread with a file refuses; others are inherited. */
+function threadOptions(): {execArgv?: string[]} {
+  return process.execArgv.some(option => /^(-e|-p|-pe|--eval|--print|--input-type)\b/.test(option)) ? {execArgv: []} : {};
+}
+
+/** A thread whose file is missing would be missed only after a long wait. */
+function present(file: URL): URL {
+  const fs = builtin<typeof import('node:fs')>('node:fs');
+  if (file.protocol === 'file:' && fs?.existsSync(file) === false) throw new Error(`${file.href} is not there`);
+  return file;
+}
+
+/** The sources run under tsx, which threads do not inherit. */
+function fromSources(file: string): string {
+  const [tsx, source] = [import.meta.resolve('tsx/esm/api'), new URL(file, import.meta.url).href];
+  return `import(${JSON.stringify(tsx)}).then(({register}) => { register(); return import(${JSON.stringify(source)}); })`;
+}
+
+function pageChannel(listener: Listener): Channel {
+  const worker = new Worker(new URL('./page-worker.js', import.meta.url), {type: 'module'});
+  worker.onmessage = ({data}: MessageEvent<Reply>) => listener.reply(data);
+  worker.onerror = event => {
+    event.preventDefault();
+    listener.lost();
+  };
+  return {
+    post: (request, transfer = []) => worker.postMessage(request, transfer),
+    receive: () => undefined,
+    hold: () => undefined,
+    end() {
+      worker.terminate();
+      return Promise.resolve();
+    },
+  };
+}
+

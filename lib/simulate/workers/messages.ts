@@ -1,0 +1,84 @@
+/** What passes between a batch and its worker threads: plain values alone. */
+import type {Adjoint} from '../../adjoint/index.js';
+import type {PlainRecord} from '../../adjoint/record.js';
+import type {PlainNewton} from '../../newton/plain.js';
+import type {PlainStep, StepNames} from '../../step/plain.js';
+import type {GridOptions, Progress} from '../grid.js';
+import type {Counters, Status} from '../run.js';
+import type {PlainError} from './plain-error.js';
+
+/** What the jobs of one batch have in common. */
+export interface Task {
+  /** The number of a step that was sent before. */
+  readonly step: number;
+  readonly names: StepNames;
+  readonly engine: 'wasm' | 'interpreter';
+  readonly t0: number;
+  readonly grid: GridOptions;
+  readonly saved: Int32Array;
+  readonly newton: PlainNewton;
+  readonly adjoint: Adjoint;
+  readonly progress: boolean;
+  readonly coordinates: number;
+  /** Values of the parameters, where a job brings none of its own. */
+  readonly parameters: readonly Float64Array[];
+}
+
+/** A run's start, and the parameters in which it differs from the task. */
+export interface Start {
+  readonly given: Float64Array;
+  readonly own: readonly (readonly [parameter: number, values: Float64Array])[];
+}
+
+export interface PlainKeep {
+  readonly record?: PlainRecord;
+  readonly states?: ReadonlyMap<number, Float64Array>;
+  readonly room?: number;
+}
+
+/** What the way back needs of a run. */
+export interface PlainPath {
+  readonly states: Float64Array;
+  readonly times: Float64Array;
+  readonly completed: number;
+  readonly kept?: PlainKeep;
+  readonly history?: unknown;
+}
+
+export interface PlainRun extends PlainPath {
+  readonly status: Status;
+  readonly error?: PlainError;
+  readonly counters: Counters;
+  readonly milliseconds: number;
+  readonly compileTime: number;
+  readonly nonzeros: number;
+  readonly linear: string;
+}
+
+export interface PlainGradient {
+  readonly initial: Float64Array;
+  readonly parameters: readonly Float64Array[];
+  readonly recomputedSteps: number;
+}
+
+export type Request =
+  | {readonly kind: 'step'; readonly step: number; readonly plain: PlainStep}
+  | {readonly kind: 'drop'; readonly step: number}
+  | {readonly kind: 'task'; readonly task: number; readonly plain: Task}
+  | {readonly kind: 'end'; readonly task: number}
+  | {readonly kind: 'run'; readonly job: number; readonly task: number; readonly start: Start; readonly keep: boolean}
+  | {readonly kind: 'pull'; readonly job: number; readonly task: number; readonly start: Start; readonly path: PlainPath; readonly bars: Float64Array};
+
+export type Reply =
+  /** `matrix` is there where it is not the states themselves. */
+  | {readonly kind: 'ran'; readonly job: number; readonly run: PlainRun; readonly matrix?: Float64Array}
+  | {readonly kind: 'pulled'; readonly job: number; readonly gradient: PlainGradient; readonly kept?: PlainKeep}
+  /** Without an error that is one of ours the batch runs the job itself, and meets its error there. */
+  | {readonly kind: 'failed'; readonly job: number; readonly error?: PlainError}
+  | {readonly kind: 'progress'; readonly job: number; readonly progress: Progress};
+
+/** The memory of what is kept, which a message moves instead of copying it. */
+export function memoryOf({record, states}: PlainKeep = {}): ArrayBuffer[] {
+  const arrays = [...(record === undefined ? [] : [record.rows]), ...(states?.values() ?? [])];
+  return [...new Set(arrays.map(({buffer}) => buffer as ArrayBuffer))];
+}

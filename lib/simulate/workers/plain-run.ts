@@ -1,0 +1,34 @@
+/** Runs as plain values: what a worker thread sends back of one, and what it needs to go back through one. */
+import {StepRecord} from '../../adjoint/record.js';
+import type {StiffgradError} from '../../errors.js';
+import type {Keep, Run} from '../run.js';
+import type {Runnable} from '../runnable.js';
+import {solverOf} from '../runnable.js';
+import type {PlainKeep, PlainPath, PlainRun} from './messages.js';
+import {errorFromPlain, plainError} from './plain-error.js';
+
+export function plainKeep(kept: Keep | undefined): PlainKeep | undefined {
+  if (kept === undefined) return undefined;
+  return 'record' in kept ? {record: kept.record.plain()} : {states: kept.states, room: kept.room};
+}
+
+export function keepFromPlain(kept: PlainKeep | undefined): Keep | undefined {
+  if (kept?.record !== undefined) return {record: StepRecord.fromPlain(kept.record)};
+  return kept?.states === undefined ? undefined : {states: new Map(kept.states), room: kept.room ?? kept.states.size};
+}
+
+export function plainRun(runnable: Runnable, run: Run): PlainRun {
+  return {...run, kept: plainKeep(run.kept), error: plainError(run.error), compileTime: runnable.compiled.compileTime, ...solverOf(runnable)};
+}
+
+/** The run, and what a worker tells of it. */
+export function runFromPlain({kept, error, compileTime, nonzeros, linear, ...rest}: PlainRun): Run {
+  const failure: StiffgradError | undefined = error === undefined ? undefined : errorFromPlain(error);
+  return {...rest, kept: keepFromPlain(kept), error: failure, elsewhere: {compileTime, nonzeros, linear}};
+}
+
+/** States and times are asked for by observations alone. */
+export function plainPath({traced}: Runnable, {states, times, completed, kept, history}: Run): PlainPath {
+  const observed = traced.observed !== undefined;
+  return {states: observed ? states : new Float64Array(0), times: observed ? times : new Float64Array(0), completed, kept: plainKeep(kept), history};
+}

@@ -1,0 +1,202 @@
+/**
+ * The worker threads of this program: started when first asked for, kept for the next batch, and no
+ * reason for the program not to end. A job goes to the thread with the fewest; each may have one waiting
+ * beside the one it works on, so that it never waits itself.
+ */
+import type {CompiledStep} from '../../step/compiled.js';
+import type {PlainStep} from '../../step/plain.js';
+import type {Channel} from './channel.js';
+import {openChannel} from './channel.js';
+import type {Reply, Task} from './messages.js';
+import type {Phase} from './phase.js';
+
+/** Jobs a thread has at hand: the one it works on, and the next. */
+const atHand = 2;
+
+/** Steps a thread keeps compiled, as many as this thread does (step/compiled.ts). */
+const keptSteps = 32;
+
+/**
+ * Milliseconds without an answer after which the waiting thread does a job itself. A thread that ran out of memory
+ * leaves no sign that a waiting thread could see; and where it merely takes long, one more helps.
+ */
+const silence = 10_000;
+
+interface Ticket {
+  readonly phase: Phase;
+  readonly index: number;
+}
+
+class Hand {
+  readonly jobs = new Map<number, Ticket>();
+  readonly tasks = new Set<number>();
+  readonly steps = new Set<number>();
+  constructor(readonly channel: Channel) {}
+
+  /** The step of a task, and what its jobs have in common, where they are not there yet. */
+  introduce(id: number, task: Task, step: () => PlainStep): void {
+    const {steps, tasks, channel} = this;
+    if (tasks.has(id)) return;
+    if (!steps.delete(task.step)) channel.post({kind: 'step', step: task.step, plain: step()});
+    steps.add(task.step);
+    for (const oldest of steps) {
+      if (steps.size <= keptSteps) break;
+      steps.delete(oldest);
+      channel.post({kind: 'drop', step: oldest});
+    }
+    tasks.add(id);
+    channel.post({kind: 'task', task: id, plain: task});
+  }
+}
+
+class Pool {
+  private readonly signal = new Int32Array(typeof SharedArrayBuffer === 'undefined' ? new ArrayBuffer(4) : new SharedArrayBuffer(4));
+  private readonly hands: Hand[] = [];
+  private phases: Phase[] = [];
+  private jobs = 0;
+  private answers = 0;
+  /** Threads cannot be started here: what is left to do is done by this one. */
+  broken = false;
+
+  /** Threads that run already. */
+  get size(): number {
+    return this.hands.length;
+  }
+
+  knows(step: number): boolean {
+    return this.hands.some(({steps}) => steps.has(step));
+  }
+
+  start(phase: Phase): void {
+    this.grow(phase.workers);
+    this.phases.push(phase);
+    this.pump();
+  }
+
+  /** Until a phase is done, on Node. */
+  wait(phase: Phase): void {
+    let patience = silence;
+    try {
+      while (!phase.done) {
+        const before = Atomics.load(this.signal, 0);
+        if (this.drain()) patience = silence;
+        else if (this.broken || this.hands.length === 0) phase.helpOut();
+        else if (Atomics.wait(this.signal, 0, before, patience) === 'timed-out') {
+          patience = 0;
+          phase.helpOut();
+        }
+      }
+    } finally {
+      this.finish(phase);
+    }
+    if (patience === 0 && this.answers === 0) this.broken = true;
+  }
+
+  /** Ends all threads; the next batch starts new ones. */
+  async end(): Promise<void> {
+    const ended = this.hands.splice(0);
+    for (const {jobs} of ended) this.returnJobs(jobs);
+    await Promise.all(ended.map(({channel}) => channel.end()));
+  }
+
+  private grow(workers: number): void {
+    try {
+      while (!this.broken && this.hands.length < workers) this.hire();
+    } catch {
+      this.broken = true;
+    }
+  }
+
+  private hire(): void {
+    const channel = openChannel(this.signal, {
+      reply: reply => {
+        this.take(hand, reply);
+        this.pump();
+      },
+      lost: () => this.lose(hand),
+    });
+    const hand = new Hand(channel);
+    this.hands.push(hand);
+  }
+
+  /** Gives jobs out until every hand has enough. */
+  private pump(): void {
+    for (const phase of this.phases) {
+      for (;;) {
+        const hand = this.hands.slice(0, phase.workers).reduce<Hand | undefined>((least, next) => (next.jobs.size < (least?.jobs.size ?? atHand) ? next : least), undefined);
+        const index = hand === undefined ? undefined : phase.next();
+        if (hand === undefined || index === undefined) break;
+        this.assign(hand, phase, index);
+      }
+    }
+    for (const phase of this.phases.filter(({done}) => done)) this.finish(phase);
+    for (const {channel, jobs} of this.hands) channel.hold([...jobs.values()].some(({phase}) => !phase.done));
+  }
+
+  private assign(hand: Hand, phase: Phase, index: number): void {
+    const job = ++this.jobs;
+    try {
+      hand.introduce(phase.id, phase.task, phase.step);
+      const {request, transfer} = phase.request(index, job);
+      hand.channel.post(request, transfer);
+      hand.jobs.set(job, {phase, index});
+    } catch {
+      // What no message carries is done here.
+      phase.doHere(index);
+    }
+  }
+
+  /** Takes every answer that has come; whether there was one. */
+  private drain(): boolean {
+    let some = false;
+    for (const hand of [...this.hands]) {
+      for (let reply = hand.channel.receive(); reply !== undefined; reply = hand.channel.receive()) {
+        some = true;
+        this.take(hand, reply);
+      }
+    }
+    if (some) this.pump();
+    return some;
+  }
+
+  private take(hand: Hand, reply: Reply): void {
+    this.answers++;
+    const ticket = hand.jobs.get(reply.job);
+    if (ticket === undefined) return;
+    if (reply.kind !== 'progress') hand.jobs.delete(reply.job);
+    ticket.phase.settle(ticket.index, reply);
+  }
+
+  private finish(phase: Phase): void {
+    phase.abandon();
+    this.phases = this.phases.filter(other => other !== phase);
+    for (const {channel, tasks} of this.hands) if (tasks.delete(phase.id)) channel.post({kind: 'end', task: phase.id});
+  }
+
+  private lose(hand: Hand): void {
+    const at = this.hands.indexOf(hand);
+    if (at < 0) return;
+    this.hands.splice(at, 1);
+    if (this.answers === 0) this.broken = true;
+    this.returnJobs(hand.jobs);
+  }
+
+  /** Jobs whose thread is gone are done here, and the rest of their phases where no thread is left. */
+  private returnJobs(jobs: ReadonlyMap<number, Ticket>): void {
+    for (const {phase, index} of jobs.values()) phase.doHere(index);
+    if (this.hands.length === 0) for (const phase of [...this.phases]) while (!phase.done) phase.helpOut();
+    this.pump();
+  }
+}
+
+export const pool = new Pool();
+
+let stepCount = 0;
+const stepNumbers = new WeakMap<CompiledStep, number>();
+
+/** A number for a structure: threads know steps by it. */
+export function stepNumber(compiled: CompiledStep): number {
+  let known = stepNumbers.get(compiled);
+  if (known === undefined) stepNumbers.set(compiled, (known = ++stepCount));
+  return known;
+}

@@ -1,0 +1,91 @@
+/**
+ * A worker thread's work: it compiles the steps it is sent, each once, and answers one job after another.
+ * It keeps nothing of a job, so that any worker can do any job.
+ */
+import type {Engine} from '../../engine/engine.js';
+import {interpreter} from '../../engine/interpreter.js';
+import {wasm} from '../../engine/wasm/wasm.js';
+import {newtonFromPlain} from '../../newton/plain.js';
+import {CompiledStep} from '../../step/compiled.js';
+import type {StepGraph} from '../../step/plain.js';
+import {nameStep, stepFromPlain} from '../../step/plain.js';
+import {readGrid} from '../grid.js';
+import type {Progress} from '../grid.js';
+import {run} from '../run.js';
+import type {Runnable} from '../runnable.js';
+import {pullSeries, seriesValues} from '../series.js';
+import type {Reply, Request, Start, Task} from './messages.js';
+import {memoryOf} from './messages.js';
+import {plainError} from './plain-error.js';
+import {keepFromPlain, plainKeep, plainRun} from './plain-run.js';
+
+type Post = (reply: Reply, transfer: ArrayBuffer[]) => void;
+
+const engines: Readonly<Record<Task['engine'], Engine>> = {wasm, interpreter};
+
+interface KnownStep {
+  readonly graph: StepGraph;
+  /** Made when the first task says for which engine. */
+  compiled?: CompiledStep;
+}
+
+/** A function that takes requests; its answers go through `post`. */
+export function serve(post: Post): (request: Request) => void {
+  const steps = new Map<number, KnownStep>();
+  const tasks = new Map<number, {readonly plain: Task; readonly runnable: Runnable}>();
+  const prepare = (plain: Task): Runnable => {
+    const known = steps.get(plain.step);
+    if (known === undefined) throw new Error(`step ${plain.step} is not here`);
+    const traced = nameStep(known.graph, plain.names);
+    const engine = engines[plain.engine];
+    known.compiled ??= new CompiledStep(traced, engine);
+    const grid = readGrid(plain.grid, plain.t0);
+    const newton = newtonFromPlain(plain.newton);
+    return {
+      traced, engine, compiled: known.compiled, given: new Float64Array(0), parameterValues: plain.parameters, coordinates: plain.coordinates,
+      t0: grid.t0, h0: grid.length(0), linear: newton.linear, options: {grid, saved: plain.saved, newton, adjoint: plain.adjoint},
+    };
+  };
+  const runnableFor = ({job, task, start}: {readonly job: number; readonly task: number; readonly start: Start}): Runnable => {
+    const known = tasks.get(task);
+    if (known === undefined) throw new Error(`task ${task} is not here`);
+    const {plain, runnable} = known;
+    const parameterValues = [...runnable.parameterValues];
+    for (const [parameter, values] of start.own) parameterValues[parameter] = values;
+    runnable.compiled.compileTime = 0;
+    const onProgress = plain.progress ? (progress: Progress): void => post({kind: 'progress', job, progress}, []) : undefined;
+    return {...runnable, given: start.given, parameterValues, options: {...runnable.options, onProgress}};
+  };
+  const answer = (request: Request): void => {
+    switch (request.kind) {
+      case 'step': steps.set(request.step, {graph: stepFromPlain(request.plain)}); return;
+      case 'drop': steps.delete(request.step); return;
+      case 'task': tasks.set(request.task, {plain: request.plain, runnable: prepare(request.plain)}); return;
+      case 'end': tasks.delete(request.task); return;
+      case 'run': {
+        const runnable = runnableFor(request);
+        const result = run(runnable, request.keep ? 'budget' : undefined);
+        const matrix = seriesValues(runnable, result);
+        const plain = plainRun(runnable, result);
+        const own = matrix === result.states ? undefined : matrix;
+        post({kind: 'ran', job: request.job, run: plain, matrix: own}, [...memoryOf(plain.kept), plain.states.buffer as ArrayBuffer, ...(own === undefined ? [] : [own.buffer as ArrayBuffer])]);
+        return;
+      }
+      case 'pull': {
+        const runnable = runnableFor(request);
+        const kept = keepFromPlain(request.path.kept);
+        const gradient = pullSeries(runnable, {...request.path, kept}, request.bars);
+        const plain = plainKeep(kept);
+        post({kind: 'pulled', job: request.job, gradient, kept: plain}, memoryOf(plain));
+      }
+    }
+  };
+  return request => {
+    try {
+      answer(request);
+    } catch (error) {
+      if (!('job' in request)) return;
+      post({kind: 'failed', job: request.job, error: plainError(error)}, []);
+    }
+  };
+}
