@@ -1,6 +1,6 @@
 // Runs in an empty folder where the packed project was installed (pack-test.sh). Every number has a closed form.
 import * as tf from '@tensorflow/tfjs';
-import {mechanics, NewtonError, simulate, trapezoid} from 'stiffgrad';
+import {batch, batchAsync, mechanics, NewtonError, simulate, trapezoid} from 'stiffgrad';
 import {pendulum, spring} from 'stiffgrad/models';
 import {identify, lineChart, positive, renderReport} from 'stiffgrad/training';
 
@@ -22,6 +22,13 @@ const stiffness = tf.variable(tf.scalar(10));
 const free = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.mul(stiffness, q))});
 const {grads} = tf.variableGrads(() => tf.sum(tf.slice(simulate(free, start, {...options, params: {}}).q, [1])));
 near('tape', grads[stiffness.name].dataSync()[0], -0.005 / 1.025 ** 2, 1e-9);
+
+// Two starts on two worker threads, waited for and not: q⁺ is linear in q.
+const both = [start, {q: 2, v: 0}];
+for (const paths of [batch(oscillator, both, {...options, workers: 2}), await batchAsync(oscillator, both, options)]) {
+  paths.forEach((path, i) => near(`member ${i}`, path.values('q')[1], (i + 1) * 0.975 / 1.025, 2e-15));
+  if (paths.some(({stats}) => stats.thread !== 'worker')) throw new Error('no worker thread ran the batch');
+}
 
 // A stiffness found again from the motion it gave.
 const steps = 100;

@@ -3,6 +3,8 @@
  * function: `Atomics.wait` on a number that every answer counts up, then `receiveMessageOnPort`. A page
  * may not wait, so there answers come by events alone.
  */
+import type {Threads} from './builtin.js';
+import {nodeFs, nodeOs, nodeThreads as threads} from './builtin.js';
 import type {Reply, Request} from './messages.js';
 
 export interface Channel {
@@ -21,15 +23,6 @@ export interface Listener {
   lost(): void;
 }
 
-type Threads = typeof import('node:worker_threads');
-
-/** Node's own modules without an import, which bundlers for pages would follow. Since Node 20.16 and 22.3. */
-function builtin<M>(name: string): M | undefined {
-  const {process} = globalThis as {readonly process?: {getBuiltinModule?(module: string): unknown}};
-  return process?.getBuiltinModule?.(name) as M | undefined;
-}
-
-const threads = builtin<Threads>('node:worker_threads');
 const {Worker: PageWorker} = globalThis as {readonly Worker?: typeof Worker};
 
 /** Threads can be started here, and their answers be waited for. */
@@ -38,8 +31,7 @@ export const canWait = threads !== undefined;
 
 /** How many threads the machine runs at once. */
 export function parallelism(): number {
-  const os = builtin<typeof import('node:os')>('node:os');
-  return os?.availableParallelism() ?? (globalThis as {readonly navigator?: {readonly hardwareConcurrency?: number}}).navigator?.hardwareConcurrency ?? 1;
+  return nodeOs?.availableParallelism() ?? (globalThis as {readonly navigator?: {readonly hardwareConcurrency?: number}}).navigator?.hardwareConcurrency ?? 1;
 }
 
 /** @throws where a thread is forbidden, or its file is not there (a bundler may have left it behind) */
@@ -55,7 +47,10 @@ function nodeChannel({MessageChannel, receiveMessageOnPort, Worker: NodeWorker}:
   worker.on('error', () => listener.lost());
   worker.on('exit', () => listener.lost());
   const hold = (held: boolean): void => {
-    for (const one of [port1, worker]) held ? one.ref() : one.unref();
+    for (const one of [port1, worker]) {
+      if (held) one.ref();
+      else one.unref();
+    }
   };
   hold(false);
   return {
@@ -78,15 +73,14 @@ function threadOptions(): {execArgv?: string[]} {
 
 /** A thread whose file is missing would be missed only after a long wait. */
 function present(file: URL): URL {
-  const fs = builtin<typeof import('node:fs')>('node:fs');
-  if (file.protocol === 'file:' && fs?.existsSync(file) === false) throw new Error(`${file.href} is not there`);
+  if (file.protocol === 'file:' && nodeFs?.existsSync(file) === false) throw new Error(`${file.href} is not there`);
   return file;
 }
 
 /** The sources run under tsx, which threads do not inherit. */
 function fromSources(file: string): string {
-  const [tsx, source] = [import.meta.resolve('tsx/esm/api'), new URL(file, import.meta.url).href];
-  return `import(${JSON.stringify(tsx)}).then(({register}) => { register(); return import(${JSON.stringify(source)}); })`;
+  const source = JSON.stringify(new URL(file, import.meta.url).href);
+  return `const load = require('node:module').createRequire(${source}); load('tsx/cjs'); load(require('node:url').fileURLToPath(${source}));`;
 }
 
 function pageChannel(listener: Listener): Channel {
