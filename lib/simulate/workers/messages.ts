@@ -2,6 +2,7 @@
 import type {Adjoint} from '../../adjoint/index.js';
 import type {PlainRecord} from '../../adjoint/record.js';
 import type {PlainNewton} from '../../newton/plain.js';
+import type {Learned} from '../../step/compiled.js';
 import type {PlainStep, StepNames} from '../../step/plain.js';
 import type {GridOptions, Progress} from '../grid.js';
 import type {Counters, Status} from '../run.js';
@@ -42,7 +43,7 @@ export interface PlainPath {
   readonly times: Float64Array;
   readonly completed: number;
   readonly kept?: PlainKeep;
-  readonly history?: unknown;
+  readonly history?: Learned;
 }
 
 export interface PlainRun extends PlainPath {
