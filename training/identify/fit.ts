@@ -8,6 +8,7 @@ import type {Model, Values} from './record-model.js';
 import {ownKey, RecordModel} from './record-model.js';
 import type {Channel, MeasuredRecord, SeriesName} from './records.js';
 import {checkRecord, requireSignal} from './records.js';
+import type {Whole} from './shooting.js';
 import type {ResidualSeries} from './uncertainty.js';
 
 /** One number of each sample of a series, measured and simulated, without what has weight 0. */
@@ -28,7 +29,7 @@ export class Fit implements LeastSquaresProblem {
   private readonly columns = new Map<string, number>();
 
   /** @throws OptionError, ShapeError, DataError where the problem is not well posed */
-  constructor(model: Model, data: MeasuredRecord | readonly MeasuredRecord[]) {
+  constructor(private readonly model: Model, data: MeasuredRecord | readonly MeasuredRecord[]) {
     for (const [name, input] of Object.entries(model.inputs ?? {})) requireSignal(input, `inputs.${name}`);
     const list = Array.isArray(data) ? data as readonly MeasuredRecord[] : [data as MeasuredRecord];
     if (list.length === 0) throw new OptionError('no-data', 'identify: data is empty.');
@@ -77,6 +78,31 @@ export class Fit implements LeastSquaresProblem {
       row = end;
     }
     return {residuals, jacobian: space.toCoordinates(jacobian, x)};
+  }
+
+  /** ½‖r‖² and its gradient with respect to the coordinates, by one sweep back a record. */
+  gradient(x: Float64Array): {cost: number; gradient: Float64Array} {
+    const {space} = this;
+    const values = space.values(x);
+    const gradient = new Float64Array(space.size);
+    let cost = 0;
+    for (const model of this.models) {
+      const found = this.inRecord(model, () => model.gradient(values));
+      cost += found.cost;
+      for (const [key, part] of Object.entries(found.gradient)) {
+        if (this.parameters[key].kind !== 'fixed') part.forEach((value, i) => (gradient[this.column(key) + i] += value));
+      }
+    }
+    return {cost, gradient: space.toCoordinates(gradient, x)};
+  }
+
+  /** The records as multiple shooting takes them, with their motion at x where it is needed. */
+  wholes(x: Float64Array): Whole[] {
+    const values = this.space.values(x);
+    return this.models.map(model => {
+      let motion: ReturnType<Whole['guess']> | undefined;
+      return {model: this.model, record: model.record, shapeOf: block => model.shapeOf(block, values), guess: () => (motion ??= motionOf(model, values))};
+    });
   }
 
   /** Every record simulated; the caller disposes. */
@@ -128,6 +154,19 @@ export class Fit implements LeastSquaresProblem {
     } catch (error) {
       throw this.models.length > 1 && isFailedSimulation(error) ? prefixed(error, record.name) : error;
     }
+  }
+}
+
+/** The states at the measured times; nothing where the model has none at these values. */
+function motionOf(model: RecordModel, values: Values): ReturnType<Whole['guess']> {
+  try {
+    const trajectory = model.simulate(values);
+    const motion = Object.fromEntries(model.blocks.map(block => [block, trajectory.values(block)]));
+    trajectory.dispose();
+    return motion;
+  } catch (error) {
+    if (isFailedSimulation(error)) return {};
+    throw error;
   }
 }
 

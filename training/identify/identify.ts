@@ -7,11 +7,14 @@ import {OptionError} from '../../lib/index.js';
 import {Fit, isFailedSimulation, prefixed} from './fit.js';
 import type {Identification} from './identification.js';
 import {identificationOf} from './identification.js';
-import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresResult} from './least-squares.js';
+import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
 import {nearestName} from '../data/nearest-name.js';
 import type {Model} from './record-model.js';
+import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
+import type {Shooting} from './shooting.js';
+import {MultipleShooting, shoot, single} from './shooting.js';
 
 export type {Identification} from './identification.js';
 
@@ -23,8 +26,10 @@ export interface IdentificationProgress extends LeastSquaresIteration {
 export interface IdentificationProblem extends Model {
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
-  /** Default levenbergMarquardt(). */
+  /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
   readonly method?: LeastSquaresMethod;
+  /** Default single(); multiple({segments}) finds its way from worse guesses, and through motions that are chaotic. */
+  readonly shooting?: Shooting;
   /**
    * How the residuals are taken to be related in time: 'correlated' (default) for what a model misses,
    * which lasts many samples (Newey & West 1987); 'independent' for pure measurement noise. On white noise
@@ -35,7 +40,7 @@ export interface IdentificationProblem extends Model {
   readonly onProgress?: (progress: IdentificationProgress) => void;
 }
 
-const known = ['system', 'initial', 'data', 'observe', 'inputs', 'parameters', 'scheme', 'dt', 'newton', 'engine', 'method', 'residuals', 'onProgress'];
+const known = ['system', 'initial', 'data', 'observe', 'inputs', 'parameters', 'scheme', 'dt', 'newton', 'engine', 'method', 'shooting', 'residuals', 'onProgress'];
 
 /**
  * Finds the parameters with which the system, simulated, comes nearest to the records: least Σ (weight ·
@@ -49,20 +54,29 @@ export async function identify(problem: IdentificationProblem): Promise<Identifi
   check(problem);
   const began = performance.now();
   const fit = new Fit(problem, problem.data);
-  const iterations = (problem.method ?? levenbergMarquardt()).iterate(fit, fit.space.start);
-  let {done, value} = first(iterations);
-  while (done !== true) {
-    problem.onProgress?.({...value, values: fit.space.values(value.x)} as IdentificationProgress);
-    // Lets the page draw, or the terminal print, between iterations.
-    await new Promise(resolve => setTimeout(resolve, 0));
-    ({done, value} = iterations.next());
+  const method = problem.method ?? levenbergMarquardt();
+  const {segments} = problem.shooting ?? single();
+  let start = fit.space.start;
+  if (segments > 1) {
+    const shooting = new MultipleShooting(fit.wholes(start), fit.parameters, segments);
+    start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, problem.onProgress));
   }
-  return identificationOf(problem, fit, value as LeastSquaresResult, performance.now() - began);
+  const found = await watched(method.iterate(fit, start), fit.space, problem.onProgress);
+  return identificationOf(problem, fit, found, performance.now() - began);
 }
 
-type Iterations = ReturnType<LeastSquaresMethod['iterate']>;
+/** An iteration to its end, with a pause after each step, in which the page draws or the terminal prints. */
+async function watched<Result>(iterations: Generator<LeastSquaresIteration, Result, void>, space: ParameterSpace, onProgress: IdentificationProblem['onProgress']): Promise<Result> {
+  let next = first(iterations);
+  while (next.done !== true) {
+    onProgress?.({...next.value, values: space.values(next.value.x)});
+    await new Promise(resolve => setTimeout(resolve, 0));
+    next = iterations.next();
+  }
+  return next.value;
+}
 
-function first(iterations: Iterations): ReturnType<Iterations['next']> {
+function first<Result>(iterations: Generator<LeastSquaresIteration, Result, void>): IteratorResult<LeastSquaresIteration, Result> {
   try {
     return iterations.next();
   } catch (error) {

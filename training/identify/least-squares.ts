@@ -27,6 +27,8 @@ export interface LeastSquaresProblem {
    * else it costs more than it saves, for most steps are accepted and need the Jacobian as well.
    */
   residuals?(x: Float64Array): Float64Array | undefined;
+  /** ½‖r‖² and its gradient Jᵀr, for methods that need no more; give it where it is cheaper than `linearize`. */
+  gradient?(x: Float64Array): { readonly cost: number; readonly gradient: Float64Array } | undefined;
 }
 
 /** Why the iteration ended. The first four are convergence. */
@@ -40,7 +42,7 @@ export interface LeastSquaresIteration {
   /** Where the iteration stands after this step: where it stood before, if the step was rejected. */
   readonly x: Float64Array;
   readonly accepted: boolean;
-  /** Greatest cosine of the angle between the residuals and a column of the Jacobian: 0 at a minimum. */
+  /** Greatest cosine of the angle between the residuals and a column of the Jacobian, 0 at a minimum; of methods without a Jacobian |gᵢ| max(|xᵢ|, 1) / cost. */
   readonly gradient: number;
   /** ‖Dδ‖ / ‖Dx‖ of the step tried. */
   readonly step: number;
@@ -97,11 +99,16 @@ export interface LeastSquaresMethod {
 /** A method for `identify`, or by itself: `levenbergMarquardt().minimize(problem, start)`. */
 export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): LeastSquaresMethod {
   const settings = settingsOf(options);
+  return methodOf('levenbergMarquardt', (problem, start) => iterate(problem, start, settings));
+}
+
+/** A method from its iteration. */
+export function methodOf(name: string, steps: LeastSquaresMethod['iterate']): LeastSquaresMethod {
   return {
-    name: 'levenbergMarquardt',
-    iterate: (problem, start) => iterate(problem, start, settings),
+    name,
+    iterate: steps,
     minimize(problem, start, onIteration) {
-      const iterations = iterate(problem, start, settings);
+      const iterations = steps(problem, start);
       for (;;) {
         const { done, value } = iterations.next();
         if (done) return value;

@@ -1,6 +1,6 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
 import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, Trajectory} from '../../lib/index.js';
-import {InconsistentStateError, OptionError, ShapeError, simulate} from '../../lib/index.js';
+import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
 import type {Inputs} from './inputs.js';
 import {driven, observedWith, withLeaf} from './inputs.js';
 import type {Parameter, Parameters} from './parameters.js';
@@ -44,6 +44,14 @@ interface Direction {
   /** Which number of the parameter. */
   readonly index: number;
   readonly tangent: Tangent;
+}
+
+export type Block = 'q' | 'v' | 'y';
+
+/** The state at a record's last sample, its blocks one after another, and its derivative by each number that moves. */
+export interface End {
+  readonly state: Float64Array;
+  readonly derivatives: readonly {readonly column: number; readonly values: Float64Array}[];
 }
 
 /** Values of all parameters, row-major, by key. */
@@ -100,8 +108,9 @@ export class RecordModel {
    * Residuals w·(simulated − measured), sample by sample, and their derivatives by each number of each parameter.
    * @param jacobian [rows, columns] row-major; columns without influence on this record stay as they are
    * @param columnOf where a key's first number has its column
+   * @returns the state at the end, with its derivatives
    */
-  linearize(values: Values, residuals: Float64Array, jacobian: Float64Array, columns: number, columnOf: (key: string) => number): void {
+  linearize(values: Values, residuals: Float64Array, jacobian: Float64Array, columns: number, columnOf: (key: string) => number): End {
     const {trajectory, tangents} = this.run(values);
     try {
       let offset = 0;
@@ -119,9 +128,47 @@ export class RecordModel {
         });
         offset += outputs;
       }
+      const last = (from: (name: Block) => Float64Array): Float64Array => joined(this.blocks.map(name => from(name).slice(-this.shapeOf(name, values).reduce((product, n) => product * n, 1))));
+      return {
+        state: last(name => trajectory.values(name)),
+        derivatives: this.directions.map(({key, index}, d) => ({column: columnOf(key) + index, values: last(name => tangents[d][name])})),
+      };
     } finally {
       trajectory.dispose();
     }
+  }
+
+  /** ½ Σ r² and, by key, its gradient: one sweep back, however many parameters there are. */
+  gradient(values: Values): {readonly cost: number; readonly gradient: Values} {
+    const {trajectory, pullback} = this.simulation(values).vjp({initial: this.initial(values), params: this.params(values)});
+    this.checked(trajectory);
+    try {
+      let cost = 0;
+      const cotangent: {[series: string]: Float64Array} = {};
+      for (const channel of this.record.channels) {
+        const {simulated, measured, weights} = channel;
+        const series = trajectory.values(simulated);
+        this.requireFinite(series, channel, 'simulated');
+        cotangent[simulated] = series.map((value, i) => (weights[i] === 0 ? 0 : weights[i] ** 2 * (value - measured[i])));
+        series.forEach((value, i) => (cost += weights[i] === 0 ? 0 : (weights[i] * (value - measured[i])) ** 2 / 2));
+      }
+      const {initial, params} = pullback(cotangent);
+      const gradient = Object.fromEntries(this.bindings.map(binding => [binding.key, isInitial(binding) ? initial[blockOf(binding) as Block] as Float64Array : leafOf(params, binding.name)]));
+      return {cost, gradient};
+    } finally {
+      trajectory.dispose();
+    }
+  }
+
+  /** The blocks of a state, in order. */
+  get blocks(): readonly Block[] {
+    return this.model.system.kind === 'ode' ? ['y'] : ['q', 'v'];
+  }
+
+  /** The shape of a block of the state, by the start that is given. */
+  shapeOf(name: Block, values: Values): readonly number[] {
+    const given = this.initial(values) as {readonly [block in Block]?: Numeric};
+    return readNumeric(given[name] as Numeric, name).shape;
   }
 
   /** What an observation can do: the logarithm of a negative number, the derivative of a root at 0. */
@@ -190,11 +237,21 @@ export class RecordModel {
 }
 
 /** A record's own parameters stand before its own start, that before the problem's parameters, and those before the problem's start. */
-function bind({parameters}: Model, {name: record, parameters: own, initial}: CheckedRecord): Binding[] {
+function bind({parameters}: Model, {name: record, owner = record, parameters: own, initial}: CheckedRecord): Binding[] {
   const shared = Object.entries(parameters)
     .filter(([name]) => !Object.hasOwn(own, name) && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))))
     .map(([name, parameter]) => ({name, key: name, parameter}));
-  return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: ownKey(record, name), parameter}))];
+  return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: ownKey(name.startsWith(initialPrefix) ? record : owner, name), parameter}))];
+}
+
+function joined(parts: readonly Float64Array[]): Float64Array {
+  return Float64Array.from(parts.flatMap(part => [...part]));
+}
+
+type Gradients = {readonly [name: string]: Float64Array | Gradients};
+
+function leafOf(tree: Gradients, path: string): Float64Array {
+  return path.split('.').reduce<Float64Array | Gradients>((branch, key) => (branch as Gradients)[key], tree) as Float64Array;
 }
 
 /** In the tree of `params` a name is a leaf: of one parameter or one input, and without branches. */

@@ -56,6 +56,8 @@ export interface Channel {
 
 export interface CheckedRecord {
   readonly name: string;
+  /** Of a segment: the record it is cut from, to which the parameters belong that are not its start. */
+  readonly owner?: string;
   readonly t: Float64Array;
   readonly channels: readonly Channel[];
   readonly inputs: {readonly [name: string]: Signal};

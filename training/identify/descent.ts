@@ -1,0 +1,94 @@
+/** What methods that descend along gradients share: a cost ½‖r‖² with its gradient, and a result like that of least squares. */
+import {InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/errors.js';
+import type {LeastSquaresIteration, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import {RowQr} from './row-qr.js';
+
+export interface CostPoint {
+  readonly x: Float64Array;
+  readonly cost: number;
+  readonly gradient: Float64Array;
+}
+
+/** The problem as a cost, with a count of what was evaluated. Its gradient costs one sweep where the problem has one, else a whole Jacobian. */
+export class Cost {
+  evaluations = 0;
+  failed = 0;
+
+  constructor(private readonly problem: LeastSquaresProblem) {}
+
+  /** @throws OptionError where the start cannot be evaluated, and what the simulation throws there */
+  start(x: Float64Array): CostPoint {
+    const bad = x.findIndex(value => !Number.isFinite(value));
+    if (bad >= 0) throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, {x});
+    const point = this.evaluate(x);
+    if (point === undefined) throw new OptionError('start-not-evaluable', 'The least-squares problem has no value at its start. Choose another guess.', {x});
+    return point;
+  }
+
+  /** Undefined where the simulation fails or a number is not finite. */
+  at(x: Float64Array): CostPoint | undefined {
+    try {
+      const point = this.evaluate(x);
+      if (point === undefined) this.failed++;
+      return point;
+    } catch (error) {
+      if (!(error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError)) throw error;
+      this.failed++;
+      return undefined;
+    }
+  }
+
+  private evaluate(x: Float64Array): CostPoint | undefined {
+    this.evaluations++;
+    const found = this.problem.gradient?.(x) ?? this.byJacobian(x);
+    if (found === undefined || !Number.isFinite(found.cost) || !found.gradient.every(Number.isFinite)) return undefined;
+    return {x, ...found};
+  }
+
+  private byJacobian(x: Float64Array): {cost: number; gradient: Float64Array} | undefined {
+    const at = this.problem.linearize(x);
+    if (at === undefined) return undefined;
+    const gradient = new Float64Array(x.length);
+    let cost = 0;
+    at.residuals.forEach((r, i) => {
+      cost += (r * r) / 2;
+      for (let j = 0; j < x.length; j++) gradient[j] += at.jacobian[i * x.length + j] * r;
+    });
+    return {cost, gradient};
+  }
+
+  /** The end of an iteration: one Jacobian there, for the uncertainty. */
+  result(point: CostPoint, status: LeastSquaresStatus, message: string, history: readonly LeastSquaresIteration[]): LeastSquaresResult {
+    const at = this.problem.linearize(point.x);
+    if (at === undefined) throw new OptionError('start-not-evaluable', 'The least-squares problem has no Jacobian where the iteration ended.', {x: point.x});
+    return {
+      ...at, x: point.x, cost: point.cost, status, message, history,
+      converged: status !== 'no-progress' && status !== 'max-iterations',
+      factor: new RowQr(point.x.length).append(at.jacobian, at.residuals),
+      evaluations: {residuals: this.evaluations, jacobians: 1, failed: this.failed},
+    };
+  }
+}
+
+/**
+ * The largest relative change of the cost that a relative change of one coordinate would make to first order,
+ * |gᵢ| max(|xᵢ|, 1) / cost (Dennis & Schnabel, Numerical Methods for Unconstrained Optimization, §7.2).
+ */
+export function relativeGradient({x, cost, gradient}: CostPoint): number {
+  if (cost === 0) return 0;
+  return gradient.reduce((most, g, i) => Math.max(most, (Math.abs(g) * Math.max(Math.abs(x[i]), 1)) / cost), 0);
+}
+
+export function descentIteration(iteration: number, point: CostPoint, step: number, over: Partial<LeastSquaresIteration> = {}): LeastSquaresIteration {
+  return {iteration, cost: point.cost, x: point.x, accepted: true, gradient: relativeGradient(point), step, damping: 0, gainRatio: NaN, ...over};
+}
+
+export const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, value, i) => sum + value * b[i], 0);
+
+export const along = (x: Float64Array, factor: number, direction: Float64Array): Float64Array => x.map((value, i) => value + factor * direction[i]);
+
+/** ‖δ‖ / ‖x‖ */
+export function relativeStep(from: Float64Array, to: Float64Array): number {
+  const difference = along(to, -1, from);
+  return Math.sqrt(dot(difference, difference)) / (Math.sqrt(dot(to, to)) || 1);
+}

@@ -1,0 +1,103 @@
+/**
+ * L-BFGS: descent along −H g, where H is built from the last few steps and changes of the gradient (Nocedal &
+ * Wright, algorithms 7.4 and 7.5). One gradient, one backward sweep, an evaluation, however many parameters
+ * there are. Bounds are kept by the coordinates: a bounded parameter's is the logit of its place.
+ */
+import {OptionError} from '../../lib/errors.js';
+import type {CostPoint} from './descent.js';
+import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
+import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import {methodOf} from './least-squares.js';
+import {wolfeStep} from './wolfe.js';
+
+export interface LbfgsOptions {
+  /** Steps remembered; default 10 (Nocedal & Wright: 3 to 20). */
+  readonly memory?: number;
+  /** Default 500. */
+  readonly maxIterations?: number;
+  readonly tolerance?: {
+    /** |gᵢ| max(|xᵢ|, 1) / cost; default 1e-8. */
+    readonly gradient?: number;
+    /** Fall of the cost in one iteration, over the cost; default 1e-13: some hundred roundings. */
+    readonly cost?: number;
+  };
+}
+
+/** For `identify`, or by itself: many parameters, where a Jacobian would be too much. */
+export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod {
+  const settings = {memory: options.memory ?? 10, maxIterations: options.maxIterations ?? 500, gradient: options.tolerance?.gradient ?? 1e-8, cost: options.tolerance?.cost ?? 1e-13};
+  for (const [name, value] of Object.entries(settings)) {
+    if (!(value >= 0 && Number.isFinite(value)) || (name === 'memory' && !(Number.isInteger(value) && value > 0))) throw new OptionError('least-squares-option', `lbfgs: ${name} is ${value}, but must be ${name === 'memory' ? 'a whole number of at least 1' : 'finite and not negative'}.`, {name, value});
+  }
+  return methodOf('lbfgs', (problem, start) => iterate(problem, Float64Array.from(start), settings));
+}
+
+interface Settings {
+  readonly memory: number;
+  readonly maxIterations: number;
+  readonly gradient: number;
+  readonly cost: number;
+}
+
+/** A step s and the change y of the gradient along it. */
+interface Pair {
+  readonly s: Float64Array;
+  readonly y: Float64Array;
+}
+
+function* iterate(problem: LeastSquaresProblem, x: Float64Array, settings: Settings): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+  const cost = new Cost(problem);
+  let point = cost.start(x);
+  let pairs: Pair[] = [];
+  const history = [descentIteration(0, point, 0)];
+  yield history[0];
+  let status: LeastSquaresStatus | undefined = relativeGradient(point) <= settings.gradient ? 'gradient' : undefined;
+  while (status === undefined && history.length <= settings.maxIterations) {
+    const direction = descentDirection(point, pairs);
+    // Without a memory the gradient's length means nothing: the first trial moves by 1 in all.
+    const first = pairs.length === 0 ? Math.min(1, 1 / point.gradient.reduce((sum, g) => sum + Math.abs(g), 0)) : 1;
+    const next = wolfeStep(trial => cost.at(trial), point, direction, first);
+    if (next === undefined) {
+      if (pairs.length === 0) status = 'cost';
+      pairs = []; // the memory misled; from here along the gradient
+      continue;
+    }
+    pairs = remembered(pairs, {s: along(next.x, -1, point.x), y: along(next.gradient, -1, point.gradient)}, settings.memory);
+    const fall = point.cost - next.cost;
+    history.push(descentIteration(history.length, next, relativeStep(point.x, next.x)));
+    yield history[history.length - 1];
+    point = next;
+    if (relativeGradient(point) <= settings.gradient) status = 'gradient';
+    else if (fall <= settings.cost * point.cost) status = 'cost';
+  }
+  return cost.result(point, status ?? 'max-iterations', messageOf(status, settings), history);
+}
+
+/** The two-loop recursion, H₀ = sᵀy / yᵀy of the last pair. */
+function descentDirection({gradient}: CostPoint, pairs: readonly Pair[]): Float64Array {
+  let q: Float64Array = gradient.slice();
+  const alphas = pairs.map(() => 0);
+  for (let i = pairs.length - 1; i >= 0; i--) {
+    const {s, y} = pairs[i];
+    alphas[i] = dot(s, q) / dot(s, y);
+    q = along(q, -alphas[i], y);
+  }
+  const last = pairs[pairs.length - 1];
+  const scale = last === undefined ? 1 : dot(last.s, last.y) / dot(last.y, last.y);
+  let r: Float64Array = q.map(value => scale * value);
+  pairs.forEach(({s, y}, i) => {
+    r = along(r, alphas[i] - dot(y, r) / dot(s, y), s);
+  });
+  return r.map(value => -value);
+}
+
+/** Wolfe's conditions make sᵀy positive; where roundoff does not, the pair is left out. */
+function remembered(pairs: readonly Pair[], pair: Pair, memory: number): Pair[] {
+  return dot(pair.s, pair.y) > Number.EPSILON * dot(pair.y, pair.y) ? [...pairs, pair].slice(-memory) : [...pairs];
+}
+
+function messageOf(status: LeastSquaresStatus | undefined, settings: Settings): string {
+  if (status === 'gradient') return `Converged: no coordinate changes the cost to first order any more (relative gradient at most ${settings.gradient}).`;
+  if (status === 'cost') return `Converged: the last step lowered the cost by ${settings.cost} of itself at most.`;
+  return `Not converged after ${settings.maxIterations} iterations: start nearer, or allow more.`;
+}

@@ -1,0 +1,120 @@
+/**
+ * The profile of the likelihood along one parameter: it is held at values around its estimate, all others are
+ * fitted anew, and what the cost rises by is compared with χ² (Venzon & Moolgavkar, Applied Statistics 37, 1988;
+ * Raue et al., Bioinformatics 25, 2009). Where the standard error is a parabola, this is the likelihood
+ * itself: it shows intervals that are not symmetric, and parameters that the data do not bound.
+ */
+import {OptionError} from '../../lib/errors.js';
+import {numberText} from '../report/number-text.js';
+import type {Chart} from '../report/plot.js';
+import type {Identification, IdentificationProblem} from './identify.js';
+import {identify} from './identify.js';
+import {isFailedSimulation} from './fit.js';
+import type {Parameter, Parameters} from './parameters.js';
+import {fixed} from './parameters.js';
+
+export interface ProfileOptions {
+  /** To each side of the estimate; default 6. */
+  readonly points?: number;
+  /** How far from the estimate, in standard errors; default 3. Where there is none, in estimates. Of a positive parameter the steps are equal in its logarithm. */
+  readonly reach?: number;
+}
+
+export interface LikelihoodProfile {
+  readonly name: string;
+  /** Ascending, the estimate among them. Values at which the model cannot be simulated are left out. */
+  readonly values: Float64Array;
+  /** Twice the rise of the cost over the variance of a residual: χ² of one degree of freedom, for independent residuals. */
+  readonly deviance: Float64Array;
+  /** Where the deviance passes 3.84, the 95 % point of χ²; ±Infinity where it does not within reach. */
+  readonly interval: readonly [number, number];
+  /** What to know: the data do not bound the parameter; a lower cost was found than the estimate's. */
+  readonly warnings: readonly string[];
+}
+
+/** The square of 1.96: 95 % of χ² with one degree of freedom. */
+const CHI = 3.841458820694124;
+
+/** Below the estimate's cost by this deviance, another minimum has been found; less is what a fit leaves. */
+const LOWER = 0.01;
+
+/**
+ * @param problem the same that was identified
+ * @param name of a parameter that is one number and not fixed
+ * @throws OptionError where there is no such parameter
+ */
+export async function likelihoodProfile(problem: IdentificationProblem, identification: Identification, name: string, {points = 6, reach = 3}: ProfileOptions = {}): Promise<LikelihoodProfile> {
+  const parameter = problem.parameters[name] as Parameter | undefined;
+  if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1) throw new OptionError('bad-profile', `likelihoodProfile: '${name}' is not a single number that was looked for; there are ${Object.entries(problem.parameters).filter(([, {kind, guess}]) => kind !== 'fixed' && guess.length === 1).map(([key]) => key).join(', ')}.`, {name});
+  const estimate = identification.estimate[name] as number;
+  const {variance} = identification.uncertainty;
+  const cost = identification.history[identification.history.length - 1].cost;
+  const error = identification.standardError[name] as number;
+  const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
+  const side = async (sign: number): Promise<[number, number][]> => {
+    const list: [number, number][] = [];
+    let from: Identification['estimate'] = identification.estimate;
+    for (let k = 1; k <= points; k++) {
+      const value = parameter.kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
+      if (!(value > parameter.low && value < parameter.high)) break;
+      const found = await refit(problem, name, value, from);
+      if (found === undefined) break;
+      list.push([value, (2 * (found.cost - cost)) / variance]);
+      from = found.estimate;
+    }
+    return list;
+  };
+  const [below, above] = [await side(-1), await side(1)];
+  const all: readonly (readonly [number, number])[] = [...[...below].reverse(), [estimate, 0], ...above];
+  const interval = [crossing(estimate, below, -Infinity), crossing(estimate, above, Infinity)] as const;
+  return {name, values: Float64Array.from(all, ([value]) => value), deviance: Float64Array.from(all, ([, deviance]) => deviance), interval, warnings: warningsOf(name, interval, all)};
+}
+
+/** The others' best fit with the parameter held, started where the neighbour's ended. */
+async function refit(problem: IdentificationProblem, name: string, value: number, from: Identification['estimate']): Promise<{cost: number; estimate: Identification['estimate']} | undefined> {
+  const {shape} = problem.parameters[name];
+  const held: Parameter = {...fixed(value), shape};
+  const parameters: Parameters = Object.fromEntries(Object.entries(problem.parameters).map(([key, parameter]) => [key, key === name ? held : startingAt(parameter, from[key])]));
+  try {
+    const {estimate, history, trajectories} = await identify({...problem, parameters, shooting: undefined, onProgress: undefined});
+    for (const trajectory of trajectories) trajectory.dispose();
+    return {cost: history[history.length - 1].cost, estimate};
+  } catch (error) {
+    if (isFailedSimulation(error)) return undefined;
+    throw error;
+  }
+}
+
+function startingAt(parameter: Parameter, value: number | Float64Array): Parameter {
+  const guess = typeof value === 'number' ? Float64Array.of(value) : value;
+  // An estimate that rounding has put onto its bound has no coordinate.
+  return guess.every(x => parameter.kind === 'fixed' || (x > parameter.low && x < parameter.high)) ? {...parameter, guess} : parameter;
+}
+
+/** Where the root of the deviance, a straight line for a parabola, passes that of χ². */
+function crossing(estimate: number, side: readonly (readonly [number, number])[], open: number): number {
+  let [last, height] = [estimate, 0];
+  for (const [value, deviance] of side) {
+    const next = Math.sqrt(Math.max(deviance, 0));
+    if (deviance >= CHI) return last + ((value - last) * (Math.sqrt(CHI) - height)) / (next - height);
+    [last, height] = [value, next];
+  }
+  return open;
+}
+
+function warningsOf(name: string, [low, high]: readonly [number, number], all: readonly (readonly [number, number])[]): string[] {
+  const open = [low === -Infinity ? `below, down to ${numberText(all[0][0])}` : '', high === Infinity ? `above, up to ${numberText(all[all.length - 1][0])}` : ''].filter(text => text !== '');
+  const lower = all.reduce((best, one) => (one[1] < best[1] ? one : best));
+  return [
+    ...(open.length === 0 ? [] : [`The data do not bound ${name} ${open.join(', nor ')}: within that the other parameters make up for it.`]),
+    ...(lower[1] < -LOWER ? [`At ${name} = ${numberText(lower[0])} the cost is lower than at the estimate: the fit had found another minimum. Start from there.`] : []),
+  ];
+}
+
+/** For a report's `charts`. */
+export function profileChart({name, values, deviance}: LikelihoodProfile, unit?: string): Chart {
+  return {
+    title: `Profile of the likelihood along ${name}`, x: {label: name, unit}, y: {label: 'deviance'}, levels: [{y: CHI, name: '95 %'}],
+    series: [{name: 'deviance', x: values, y: deviance}, {name: 'fits', x: values, y: deviance, style: 'points', color: 0}], legend: false,
+  };
+}

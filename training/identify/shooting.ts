@@ -1,0 +1,233 @@
+/**
+ * Multiple shooting: a record is cut into segments that start where the data are, and what keeps them from being
+ * one motion, the gaps between a segment's end and the next one's start, is driven to zero (Bock, Recent Advances
+ * in Parameter Identification Techniques for ODEs, 1983). Over a short segment a wrong parameter does little
+ * harm, so the fit finds its way from guesses whose one long simulation would follow the data nowhere.
+ *
+ * The gaps are held by an augmented Lagrangian (Nocedal & Wright, algorithm 17.4), which keeps the problem one
+ * of least squares: residuals √ρ (c + λ/ρ) beside those of the data. When they are closed, single shooting goes on
+ * from there; so the estimate and its errors are those of the plain fit.
+ */
+import {OptionError} from '../../lib/errors.js';
+import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, Linearization} from './least-squares.js';
+import {free, ParameterSpace, type Parameters} from './parameters.js';
+import type {Block, End, Model, Values} from './record-model.js';
+import {ownKey, RecordModel} from './record-model.js';
+import type {Channel, CheckedRecord} from './records.js';
+
+export interface Shooting {
+  /** Of each record. 1 is single shooting. */
+  readonly segments: number;
+}
+
+/** The whole record from its start: the default. */
+export const single = (): Shooting => ({segments: 1});
+
+/** @param spec.segments of each record, at least 2; as many that a segment is shorter than the time in which a wrong guess loses the data */
+export function multiple({segments}: {readonly segments: number}): Shooting {
+  if (!Number.isInteger(segments) || segments < 2) throw new OptionError('bad-option', `multiple: segments is ${segments}, but must be a whole number of at least 2.`, {segments});
+  return {segments};
+}
+
+/** A segment, and by which keys its start is looked for; the first of a record starts as the record does. */
+interface Piece {
+  readonly model: RecordModel;
+  readonly follows: boolean;
+  readonly keys: readonly string[];
+}
+
+export interface Whole {
+  readonly model: Model;
+  readonly record: CheckedRecord;
+  readonly shapeOf: (block: Block) => readonly number[];
+  /** The record's motion at the guess, [samples, …]: for starts that were not measured. Empty where it cannot be simulated. */
+  readonly guess: () => {readonly [block in Block]?: Float64Array};
+}
+
+/** Gaps at first weigh this part of what the data of a segment do: the segments shall find the data before each other. */
+const FIRST = 0.01;
+
+export class MultipleShooting implements LeastSquaresProblem {
+  /** Of all that is looked for, the segments' starts too. */
+  readonly space: ParameterSpace;
+  private readonly pieces: readonly Piece[];
+  private readonly columns = new Map<string, number>();
+  private readonly dataRows: number;
+  /** Of each number of the state: what a gap of it is measured by. */
+  private readonly scales: Float64Array;
+  private readonly gaps: number;
+  private readonly multipliers: Float64Array;
+  private penalty: number;
+
+  constructor(wholes: readonly Whole[], private readonly parameters: Parameters, segments: number) {
+    const cut = wholes.map(whole => cutRecord(whole, segments));
+    this.scales = spread(cut.flatMap(({starts}) => starts));
+    this.pieces = cut.flatMap(({pieces}) => pieces);
+    const all: Parameters = Object.assign({}, parameters, ...cut.map(({parameters: own}) => own)) as Parameters;
+    this.space = new ParameterSpace(all);
+    let column = 0;
+    for (const [key, {kind, guess}] of Object.entries(all)) {
+      this.columns.set(key, column);
+      if (kind !== 'fixed') column += guess.length;
+    }
+    this.dataRows = this.pieces.reduce((sum, {model}) => sum + model.rows, 0);
+    this.gaps = this.pieces.filter(({follows}) => follows).length * this.scales.length;
+    this.multipliers = new Float64Array(this.gaps);
+    this.penalty = FIRST * meanSquare(wholes.flatMap(({record}) => record.channels)) * (this.dataRows / this.pieces.length);
+  }
+
+  linearize(x: Float64Array): Linearization {
+    const {space, dataRows, gaps} = this;
+    const residuals = new Float64Array(dataRows + gaps);
+    const jacobian = new Float64Array((dataRows + gaps) * space.size);
+    const values = space.values(x);
+    let row = 0;
+    let gapRow = dataRows;
+    this.pieces.forEach(({model}, i) => {
+      const next = row + model.rows;
+      const end = model.linearize(values, residuals.subarray(row, next), jacobian.subarray(row * space.size, next * space.size), space.size, key => this.columns.get(key) ?? NaN);
+      row = next;
+      if (!this.pieces[i + 1]?.follows) return;
+      this.gap(gapRow, residuals, jacobian, values, end, this.pieces[i + 1].keys);
+      gapRow += this.scales.length;
+    });
+    return {residuals, jacobian: space.toCoordinates(jacobian, x)};
+  }
+
+  /** Multipliers and penalty for the next round. @returns the largest gap, in parts of the state's spread */
+  tighten(x: Float64Array): number {
+    const root = Math.sqrt(this.penalty);
+    const {residuals} = this.linearize(x);
+    let largest = 0;
+    for (let k = 0; k < this.gaps; k++) {
+      const gap = residuals[this.dataRows + k] / root - this.multipliers[k] / this.penalty;
+      largest = Math.max(largest, Math.abs(gap));
+      this.multipliers[k] += this.penalty * gap;
+    }
+    // Ten at a time (Nocedal & Wright, §17.4): the multipliers do the rest.
+    this.penalty *= 10;
+    return largest;
+  }
+
+  /** The parameters that were looked for, without the segments' starts: coordinates of the plain fit. */
+  estimate(x: Float64Array): Values {
+    const values = this.space.values(x);
+    return Object.fromEntries(Object.keys(this.parameters).map(key => [key, values[key]]));
+  }
+
+  private gap(row: number, residuals: Float64Array, jacobian: Float64Array, values: Values, end: End, keys: readonly string[]): void {
+    const {scales, multipliers, penalty, space, dataRows} = this;
+    const root = Math.sqrt(penalty);
+    const start = Float64Array.from(keys.flatMap(key => [...values[key]]));
+    scales.forEach((scale, k) => {
+      residuals[row + k] = root * ((end.state[k] - start[k]) / scale + multipliers[row - dataRows + k] / penalty);
+      for (const {column, values: tangent} of end.derivatives) jacobian[(row + k) * space.size + column] += (root * tangent[k]) / scale;
+    });
+    let k = 0;
+    for (const key of keys) {
+      const column = this.columns.get(key) as number;
+      for (let j = 0; j < values[key].length; j++, k++) jacobian[(row + k) * space.size + column + j] -= root / scales[k];
+    }
+  }
+}
+
+interface Cut {
+  readonly pieces: readonly Piece[];
+  readonly parameters: Parameters;
+  readonly starts: readonly Float64Array[];
+}
+
+/** Neighbours share a sample: it ends the one and starts the other, and weighs in the latter alone. */
+function cutRecord(whole: Whole, segments: number): Cut {
+  const {model, record} = whole;
+  const blocks: readonly Block[] = model.system.kind === 'ode' ? ['y'] : ['q', 'v'];
+  const intervals = record.t.length - 1;
+  const count = Math.min(segments, intervals);
+  const bounds = Array.from({length: count + 1}, (_, s) => Math.round((s * intervals) / count));
+  const parameters: {[key: string]: Parameters[string]} = {};
+  const starts: Float64Array[] = [];
+  const pieces = bounds.slice(0, -1).map((from, s): Piece => {
+    const to = bounds[s + 1];
+    const last = s === count - 1;
+    if (s === 0) return {model: new RecordModel(model, sliced(record, from, to, last, record.name)), follows: false, keys: []};
+    const name = `${record.name}, segment ${s + 1}`;
+    const own = Object.fromEntries(blocks.map(block => [`initial.${block}`, {...free([...startOf(whole, block, from)]), shape: whole.shapeOf(block)}]));
+    for (const [key, parameter] of Object.entries(own)) parameters[ownKey(name, key)] = parameter;
+    starts.push(Float64Array.from(Object.values(own).flatMap(({guess}) => [...guess])));
+    const piece: CheckedRecord = {...sliced(record, from, to, last, name), owner: record.name, initial: {t: record.t[from]}, parameters: {...withoutStart(record.parameters), ...own}};
+    return {model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece), follows: true, keys: blocks.map(block => ownKey(name, `initial.${block}`))};
+  });
+  return {pieces, parameters, starts};
+}
+
+/** What is the record's start is not the segment's. */
+const withoutStart = (parameters: Parameters): Parameters => Object.fromEntries(Object.entries(parameters).filter(([key]) => !key.startsWith('initial.')));
+
+function sliced(record: CheckedRecord, from: number, to: number, last: boolean, name: string): CheckedRecord {
+  const channels = record.channels.map((channel): Channel => {
+    const part = (values: Float64Array): Float64Array => values.slice(from * channel.outputs, (to + 1) * channel.outputs);
+    const weights = part(channel.weights);
+    if (!last) weights.fill(0, weights.length - channel.outputs);
+    return {...channel, measured: part(channel.measured), weights};
+  });
+  return {...record, name, t: record.t.slice(from, to + 1), channels};
+}
+
+/** As measured; a velocity from the positions beside it, where those were; else from the simulation at the guess. */
+function startOf({record, guess}: Whole, block: Block, sample: number): Float64Array {
+  const at = measuredAt(record.channels.find(({simulated}) => simulated === block), sample);
+  if (at !== undefined) return at;
+  const places = record.channels.find(({simulated}) => simulated === 'q');
+  const [before, after] = [Math.max(0, sample - 1), Math.min(record.t.length - 1, sample + 1)];
+  const [low, high] = [measuredAt(places, before), measuredAt(places, after)];
+  if (block === 'v' && low !== undefined && high !== undefined) return low.map((value, k) => (high[k] - value) / (record.t[after] - record.t[before]));
+  const simulated = guess()[block];
+  if (simulated === undefined) throw new OptionError('bad-shooting', `identify: multiple shooting needs a start for ${block} within ${record.name}: it was not measured, and the record cannot be simulated at the guess. Measure it, or take a better guess.`, {record: record.name, block});
+  const width = simulated.length / record.t.length;
+  return simulated.subarray(sample * width, (sample + 1) * width);
+}
+
+function measuredAt(channel: Channel | undefined, sample: number): Float64Array | undefined {
+  if (channel === undefined) return undefined;
+  const {outputs, weights, measured} = channel;
+  if (weights.subarray(sample * outputs, (sample + 1) * outputs).some(weight => weight === 0)) return undefined;
+  return measured.subarray(sample * outputs, (sample + 1) * outputs);
+}
+
+/** Standard deviations of the starts' numbers; 1 where all are the same. */
+function spread(starts: readonly Float64Array[]): Float64Array {
+  const n = starts.length;
+  return (starts[0] ?? new Float64Array()).map((_, k) => {
+    const mean = starts.reduce((sum, start) => sum + start[k], 0) / n;
+    return Math.sqrt(starts.reduce((sum, start) => sum + (start[k] - mean) ** 2, 0) / n) || Math.abs(mean) || 1;
+  });
+}
+
+/** Of the weighted measurements: what a wholly wrong segment costs a residual. */
+function meanSquare(channels: readonly Channel[]): number {
+  let [sum, count] = [0, 0];
+  for (const {measured, weights} of channels) {
+    measured.forEach((value, i) => {
+      if (weights[i] === 0) return;
+      sum += (weights[i] * value) ** 2;
+      count++;
+    });
+  }
+  return count === 0 ? 1 : sum / count || 1;
+}
+
+/** Gaps closed to this part of the state's spread need no more rounds: single shooting starts from there. */
+const CLOSED = 1e-4;
+
+/** Rounds of ten times the penalty each; what is not closed after them will not be. */
+const ROUNDS = 6;
+
+/** The rounds, iteration by iteration, for callers that wait between them. @returns coordinates of the plain fit */
+export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod): Generator<LeastSquaresIteration, Values, void> {
+  let x = shooting.space.start;
+  for (let round = 0; round < ROUNDS; round++) {
+    x = (yield* method.iterate(shooting, x)).x;
+    if (shooting.tighten(x) < CLOSED) break;
+  }
+  return shooting.estimate(x);
+}
