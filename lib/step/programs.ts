@@ -3,10 +3,10 @@
  * compiled when first needed: a run without gradients never builds an adjoint. Buffer names are the
  * contract: x, z, t, h, p.i in; R, J, next, … out (see each group).
  */
-import {add, constant, gather, input, neg, sub} from '../graph/build.js';
+import {add, concat, constant, gather, input, neg, reshape, sub} from '../graph/build.js';
 import {assembledJacobian} from '../graph/assembled-jacobian.js';
 import {batch} from '../graph/batch.js';
-import {colorColumns} from '../graph/coloring.js';
+import {bicolor} from '../graph/bicoloring.js';
 import {dependents, orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
@@ -93,21 +93,35 @@ function entryByEntry(tangent: Node, direction: Node): JacobianProgram | undefin
 
 function byColors(tangent: Node | undefined, direction: Node, rows: number): JacobianProgram {
   const sparsity = sparsityPattern(tangent, direction, rows);
-  const coloring = colorColumns(sparsity);
   const pattern = toPattern(sparsity);
   if (tangent === undefined || pattern.columns.length === 0) {
     return {pattern, values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]), colors: 0};
   }
-  const {colors, ofColumn} = coloring;
+  const {columns: {colors, ofColumn}, rows: groups, ofRow} = bicolor(sparsity);
   const n = direction.size;
-  const seeds = new Float64Array(colors * n);
-  ofColumn.forEach((color, column) => (seeds[color * n + column] = 1));
-  const [compressed] = batch([tangent], new Map([[direction, constant(seeds, [colors, n])]]), colors);
+  const weights = input('weights', tangent.shape);
+  const products = [
+    productsWith(tangent, direction, colors, ofColumn),
+    ...(groups === 0 ? [] : [productsWith(orZeros(transposeLinear([tangent], [direction], [weights])[0], direction), weights, groups, ofRow)]),
+  ];
   const table = new Int32Array(pattern.columns.length);
   for (let row = 0; row < n; row++) {
-    for (let k = pattern.rowPointers[row]; k < pattern.rowPointers[row + 1]; k++) table[k] = ofColumn[pattern.columns[k]] * n + row;
+    for (let k = pattern.rowPointers[row]; k < pattern.rowPointers[row + 1]; k++) {
+      const column = pattern.columns[k];
+      table[k] = ofRow[row] < 0 ? ofColumn[column] * n + row : (colors + ofRow[row]) * n + column;
+    }
   }
-  return {pattern, values: gather(compressed, table, [table.length]), colors};
+  return {pattern, values: gather(concat(products, 0), table, [table.length]), colors: colors + groups};
+}
+
+/** A linear map's values, one after another, for the sums of unit vectors of one group; negative is no group. */
+function productsWith(value: Node, seed: Node, count: number, group: Int32Array): Node {
+  const seeds = new Float64Array(count * seed.size);
+  group.forEach((g, i) => {
+    if (g >= 0) seeds[g * seed.size + i] = 1;
+  });
+  const [products] = batch([value], new Map([[seed, constant(seeds, [count, ...seed.shape])]]), count);
+  return reshape(products, [products.size]);
 }
 
 function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
