@@ -53,7 +53,7 @@ export interface JacobianProgram {
   readonly pattern: Pattern;
   /** Values in the pattern's order. */
   readonly values: Node;
-  /** Tangents it takes: the number of colours; 0 where the entries are computed one by one. */
+  /** Products it takes, tangents and transposed ones: the number of colours; 0 where the entries are computed one by one. */
   readonly colors: number;
 }
 
