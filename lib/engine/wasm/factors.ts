@@ -8,6 +8,8 @@ import type {Analysis, Factor} from '../../linear/index.js';
 import {SUSPICIOUS_PIVOT} from '../../linear/singularity.js';
 import type {CompiledMethod} from '../../linear/solver.js';
 import type {NumericKernels} from './kernels.js';
+import type {UnrolledKernels} from './kernels/unrolled.js';
+import {unrolledKernels, unrolledSizes} from './kernels/unrolled.js';
 import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from './kernels/tridiagonal.js';
 
 /**
@@ -26,8 +28,9 @@ export function factorRoom({n, method}: Analysis): number {
 }
 
 /** @param room as many doubles as `factorRoom` says, in the kernels' memory */
-export function memoryFactor(analysis: Analysis, kernels: NumericKernels, room: Float64Array): MemoryFactor {
-  const {method} = analysis;
+export function memoryFactor(analysis: Analysis, kernels: NumericKernels, memory: WebAssembly.Memory, room: Float64Array): MemoryFactor {
+  const {method, n} = analysis;
+  if (method?.name === 'dense' && n >= unrolledSizes.from && n <= unrolledSizes.to) return new UnrolledMemoryFactor(analysis, unrolledKernels(n, memory), room);
   return method?.name === 'tridiagonal' ? new TridiagonalMemoryFactor(analysis, kernels, room, method) : new DenseMemoryFactor(analysis, kernels, room);
 }
 
@@ -121,6 +124,31 @@ class TridiagonalMemoryFactor extends MemoryFactor {
   protected substitute(from: number, to: number, transposed: boolean): void {
     if (transposed) this.kernels.tridiagonalSolveTransposed(this.lower, this.reciprocals, this.upper, this.n, from, to);
     else this.kernels.tridiagonalSolve(this.lower, this.reciprocals, this.upper, this.n, from, to);
+  }
+}
+
+/** Dense LU of a few unknowns, without loops. */
+class UnrolledMemoryFactor extends MemoryFactor {
+  protected readonly ownKind = 'lu';
+  private readonly matrix: number;
+  private readonly scale: number;
+  private readonly pivots: number;
+
+  constructor(analysis: Analysis, private readonly kernels: UnrolledKernels, room: Float64Array) {
+    super(analysis, room);
+    const {n} = analysis;
+    this.matrix = room.byteOffset;
+    this.scale = this.matrix + 8 * n * n;
+    this.pivots = this.scale + 8 * n;
+  }
+
+  protected eliminate(values: number): boolean {
+    return this.kernels.factor(values, this.matrix, this.pivots, this.scale) > SUSPICIOUS_PIVOT;
+  }
+
+  protected substitute(from: number, to: number, transposed: boolean): void {
+    if (transposed) this.kernels.solveTransposed(this.matrix, this.pivots, from, to);
+    else this.kernels.solve(this.matrix, this.pivots, from, to);
   }
 }
 

@@ -194,7 +194,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
     factorization(analysis) {
       const room = views.get(factorBuffer);
       if (room === undefined || room.length !== factorRoom(analysis)) return values => analysis.factor(values);
-      if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), room);
+      if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), memory, room);
       const own = factor;
       return values => {
         own.refactor(values);
