@@ -25,15 +25,16 @@ export interface Done {
 }
 
 /**
- * Milliseconds until a new thread answers: 35 to 60 were measured for one and for two at once. Used to tell whether
- * threads would gain; what they are found to cost changes no result.
+ * Milliseconds until new threads answer: 54 were measured for one with an empty program on an idle machine, 340 to 950
+ * for two with theirs where six programs shared each core. This is the order of what an idle one takes with the
+ * program; it decides whether threads are tried, and changes no result.
  */
-const threadStart = 60;
+const threadStart = 100;
 
-/** Milliseconds of both threads for a job beside its own work, messages included: 0.05 to 0.2 measured. */
+/** Milliseconds of a thread for a job beside its own work: a run of one step took 0.02 here and, two threads at once, 0.04. */
 const jobCost = 0.1;
 
-/** Time of a run with its gradient over that of the run alone: 1.3 to 1.6 on the benchmarks. */
+/** Time of a run with its gradient over that of the run alone: 1.3 to 2.0 on the benchmarks, 1.5 for most. */
 const withGradient = 1.5;
 
 /** Runs before the time of one is believed, as the first are many times slower: V8 has not compiled their loops yet. */
