@@ -12,8 +12,8 @@ import type {ForceTerm, MechanicalSystem, Newton, Scheme, StepPoint} from '../li
 import {defineScheme, implicitMidpoint, mechanics, newton, simulate} from '../lib/index.js';
 import type {GuessName} from '../lib/scheme/index.js';
 import {prepare} from '../lib/simulate/prepare.js';
-import {startState} from '../lib/simulate/start-state.js';
-import {Stepper} from '../lib/simulate/stepper.js';
+import {startRun} from '../lib/simulate/start.js';
+import {noCounts, Stepper} from '../lib/simulate/stepper.js';
 import type {Series} from '../training/report/plot.js';
 import {chartStyle, lineChart} from '../training/report/plot.js';
 
@@ -127,7 +127,7 @@ export function measure({system, initial, end}: Load, dt: number, scheme: Scheme
   const converged = simulate(system, initial, options);
   converged.dispose();
   const prepared = prepare(system, initial, options);
-  const stepper = new Stepper(prepared, startState(prepared), true, false);
+  const stepper = new Stepper(prepared, startRun(prepared, noCounts()).x, true, false);
   const record = new StepRecord(prepared.traced.state.size, prepared.traced.unknown.size, steps);
   stepper.record = record;
   const squares = [0, 0];

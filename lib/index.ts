@@ -14,6 +14,9 @@ export {simulate, type Cotangent, type Jvps, type Pullback, type Simulation, typ
 export type {SimulateOptions, SaveAt, Progress} from './simulate/options.js';
 export type {Initial} from './simulate/prepare.js';
 export type {Stats, Trajectory} from './simulate/trajectory.js';
+export {
+  bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Gap, type VelocityGap,
+} from './system/constraints.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {mechanics, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';

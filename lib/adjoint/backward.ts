@@ -4,7 +4,7 @@
  */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
-import {loadParameters, loadStart} from '../step/context.js';
+import {loadParameters, startOf} from '../step/context.js';
 import {directSolver} from '../step/solvers.js';
 import {implicitPull} from './implicit.js';
 import type {Adjoint} from './index.js';
@@ -50,9 +50,10 @@ function addTo(x: Float64Array, y: Float64Array, at: number): void {
 
 /**
  * The gradient for cotangents of the saved states ([saved, state], row-major).
+ * @param start the step that began the run
  * @throws OptionError where the unrolled adjoint cannot follow the iteration that was run
  */
-export function sweepBack(context: StepContext, adjoint: Adjoint, backwards: Backwards, cotangents: Float64Array): Gradient {
+export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRecord, backwards: Backwards, cotangents: Float64Array): Gradient {
   const unrolled = adjoint.kind === 'unrolled' && context.compiled.jacobian !== undefined;
   const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint(directSolver(context.linear));
   loadParameters(executable, context);
@@ -71,18 +72,15 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, backwards: Bac
     }
     addSaved(piece, 0);
   });
-  return {initial: pullStart(context, xBar, bars.totals), parameters: bars.totals, recomputedSteps};
+  return {initial: pullStart(startOf(context), start, xBar, bars.totals), parameters: bars.totals, recomputedSteps};
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
-function pullStart(context: StepContext, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
-  const {startPull} = context.compiled;
-  loadStart(startPull, context);
-  startPull.find('xBar')?.set(xBar);
-  startPull.run('startPull');
-  totals.forEach((total, i) => {
-    const bar = startPull.find(`pBar.${i}`);
-    if (bar !== undefined) addTo(total, bar, 0);
-  });
-  return startPull.buffer('givenBar').slice();
+function pullStart(context: StepContext, record: StepRecord, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
+  const adjoint = context.compiled.adjoint(context.linear);
+  loadParameters(adjoint, context);
+  const bars = new ParameterBars(context, adjoint);
+  implicitPull(context, adjoint, bars)(record, 0, xBar);
+  totals.forEach((total, i) => addTo(total, bars.totals[i], 0));
+  return xBar.slice(0, context.given.length);
 }

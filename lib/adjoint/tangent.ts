@@ -3,7 +3,7 @@
  * directions at once (equations.md §5). The mode for few parameters and many residuals.
  */
 import type {StepContext} from '../step/context.js';
-import {loadParameters, loadStart} from '../step/context.js';
+import {loadParameters, startOf} from '../step/context.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -15,26 +15,19 @@ export interface Directions {
   readonly parameters: readonly Float64Array[];
 }
 
-/** Tangents of the saved states, [count, saved, state]. */
-export function sweepForward(context: StepContext, record: StepRecord, directions: Directions, saved: number): Float64Array {
-  const {count} = directions;
-  const size = record.stateSize;
-  const result = new Float64Array(count * saved * size);
+/** One step for all directions: dx [count, state] becomes that of the step's end. */
+type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;
+
+/** The result is the executable's own buffer, until the next push. */
+function stepPush(context: StepContext, {parameters, count}: Directions): Push {
   const executable = context.compiled.tangent(count);
   loadParameters(executable, context);
-  directions.parameters.forEach((dp, i) => executable.find(`dp.${i}`)?.set(dp));
+  parameters.forEach((dp, i) => executable.find(`dp.${i}`)?.set(dp));
   const jacobian = jacobianFactor(context, executable);
-  const dx = pushStart(context, directions);
-  const keep = (steps: number): void => {
-    const at = record.savedAfter.get(steps);
-    if (at === undefined) return;
-    for (let k = 0; k < count; k++) result.set(dx.subarray(k * size, (k + 1) * size), (k * saved + at) * size);
-  };
   const buffers = stepBuffers(executable);
   const dxIn = executable.find('dx');
   const dz = executable.find('dz');
-  keep(0);
-  for (let k = 0; k < record.count; k++) {
+  return (record, k, dx) => {
     record.load(k, buffers);
     dxIn?.set(dx);
     if (jacobian !== undefined) {
@@ -43,17 +36,29 @@ export function sweepForward(context: StepContext, record: StepRecord, direction
       if (dz !== undefined) factor.solve(executable.buffer('rhs'), dz, count);
     }
     executable.run('pushUpdate');
-    dx.set(executable.buffer('dNext'));
+    return executable.buffer('dNext');
+  };
+}
+
+/**
+ * Tangents of the saved states, [count, saved, state].
+ * @param start the step that began the run
+ */
+export function sweepForward(context: StepContext, start: StepRecord, record: StepRecord, directions: Directions, saved: number): Float64Array {
+  const {count, initial} = directions;
+  const size = record.stateSize;
+  const result = new Float64Array(count * saved * size);
+  const dx = stepPush(startOf(context), directions)(start, 0, initial).slice();
+  const keep = (steps: number): void => {
+    const at = record.savedAfter.get(steps);
+    if (at === undefined) return;
+    for (let k = 0; k < count; k++) result.set(dx.subarray(k * size, (k + 1) * size), (k * saved + at) * size);
+  };
+  const push = stepPush(context, directions);
+  keep(0);
+  for (let k = 0; k < record.count; k++) {
+    dx.set(push(record, k, dx));
     keep(k + 1);
   }
   return result;
-}
-
-function pushStart(context: StepContext, {initial, parameters, count}: Directions): Float64Array {
-  const startPush = context.compiled.startPush(count);
-  loadStart(startPush, context);
-  startPush.find('dGiven')?.set(initial);
-  parameters.forEach((dp, i) => startPush.find(`dp.${i}`)?.set(dp));
-  startPush.run('startPush');
-  return startPush.buffer('dx').slice();
 }

@@ -188,6 +188,7 @@ export class NewtonIteration {
     this.scaled = false;
     this.lastRate = 0;
     this.choice.restart();
+    this.noise.forget();
     const special = this.system.evaluateFirstResidual !== undefined;
     if (this.jacobian !== 'auto' || special) this.factored = undefined;
     this.fresh = false;

@@ -19,8 +19,10 @@ export interface Moving {
 }
 
 export class ResidualNoise {
-  /** The noise in every row, after `measure`. */
+  /** The noise in every row: the most that was measured since `forget`. */
   readonly rows: Float64Array;
+  private measured = 0;
+  private readonly squares: Float64Array;
   private readonly kept: Float64Array;
   private readonly last: Float64Array;
   private readonly first: Float64Array;
@@ -28,13 +30,23 @@ export class ResidualNoise {
 
   constructor(n: number) {
     this.rows = new Float64Array(n);
+    this.squares = new Float64Array(n);
     this.kept = new Float64Array(n);
     this.last = new Float64Array(n);
     this.first = new Float64Array(n);
     this.second = new Float64Array(n);
   }
 
+  /** The residual is another one. */
+  forget(): void {
+    if (this.measured === 0) return;
+    this.rows.fill(0);
+    this.measured = 0;
+  }
+
   /**
+   * One more measurement, along a line of its own: so few points of a short sum can all be rounded the
+   * same way, about once in twenty times, and a second line finds what the first did not.
    * @param spacing of the points, as a share of every number: so far that what is computed from it is
    *   rounded anew, so near that the residual is smooth. Each number takes its own share of it, up or
    *   down, so that no row sees a rigid motion.
@@ -45,12 +57,13 @@ export class ResidualNoise {
     const starts = moving.map(({values}) => values.slice());
     kept.set(residual);
     last.set(residual);
-    rows.fill(0);
+    const squares = this.squares.fill(0);
+    const stretch = 1 + ((this.measured++ * golden) % 1);
     for (let k = 1; k < points; k++) {
       moving.forEach(({values, least}, m) => {
         const start = starts[m];
         for (let i = 0; i < values.length; i++) {
-          const step = Math.max(spacing * Math.abs(start[i]), least?.[i] ?? 0);
+          const step = stretch * Math.max(spacing * Math.abs(start[i]), least?.[i] ?? 0);
           values[i] = start[i] + k * step * share(i);
         }
       });
@@ -59,20 +72,23 @@ export class ResidualNoise {
         const d1 = residual[i] - last[i];
         const d2 = d1 - first[i];
         const d3 = d2 - second[i];
-        if (k >= 3) rows[i] += d3 * d3;
+        if (k >= 3) squares[i] += d3 * d3;
         last[i] = residual[i];
         first[i] = d1;
         second[i] = d2;
       }
     }
-    for (let i = 0; i < n; i++) rows[i] = Math.sqrt((gamma3 * rows[i]) / (points - 3));
+    for (let i = 0; i < n; i++) rows[i] = Math.max(rows[i], Math.sqrt((gamma3 * squares[i]) / (points - 3)));
     moving.forEach(({values}, m) => values.set(starts[m]));
     residual.set(kept);
   }
 }
 
-/** Between ½ and 1 in size, with changing sign; multiples of the golden ratio fill the interval evenly. */
+/** Multiples of the golden ratio fill an interval evenly. */
+const golden = 0.6180339887498949;
+
+/** Between ½ and 1 in size, with changing sign. */
 function share(i: number): number {
-  const fraction = (i * 0.6180339887498949) % 1;
+  const fraction = (i * golden) % 1;
   return (i % 2 === 0 ? 0.5 : -0.5) * (1 + fraction);
 }

@@ -5,7 +5,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {refuseUnknownOptions} from '../given.js';
-import type {Scheme, StepPoint} from './scheme.js';
+import {constraintsOf, rowScale} from './constrained.js';
+import type {Formulation, Scheme, StepPoint} from './scheme.js';
 
 export interface NewmarkOptions {
   /** Share of a⁺ in the position; default ¼. */
@@ -27,21 +28,39 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
     throw new OptionError('bad-scheme', `newmark: beta and gamma must lie in [0, 1], not ${beta} and ${gamma}.`);
   }
   /** The end of the step, from the acceleration there. */
-  const end = ({x, h}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
-    q: tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(x.a, 0.5 - beta), tf.mul(a, beta)))]),
+  const end = ({x, h, settle}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
+    q: settle(tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(x.a, 0.5 - beta), tf.mul(a, beta)))])),
     v: tf.add(x.v, tf.mul(h, tf.add(tf.mul(x.a, 1 - gamma), tf.mul(a, gamma)))),
   });
+  const mechanics: Formulation = {
+    unknown: ['a'],
+    carry: ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)}),
+    residual: ({a}, at) => {
+      const {q, v} = end(at, a);
+      return {a: tf.sub(at.mass(q, a), at.force(q, v, tf.add(at.t, at.h)))};
+    },
+    update: ({a}, at) => ({...end(at, a), a}),
+  };
+  const constrained: Formulation = {
+    ...mechanics,
+    multipliers: ['lambda'],
+    residual: ({a, lambda}, at) => {
+      const {q, v} = end(at, a);
+      const place = {q, v, t: tf.add(at.t, at.h)};
+      const constraints = constraintsOf(at);
+      const scale = rowScale(at, tf.mul(tf.square(at.h), beta), tf.mul(at.h, gamma));
+      return {
+        a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, place.t), constraints.reaction(place, lambda))),
+        lambda: constraints.rows(place, lambda, scale),
+      };
+    },
+    update: ({a, lambda}, at) => ({...end(at, a), a, lambda}),
+  };
   return {
     name: `newmark(${beta}, ${gamma})`,
     order: gamma === 0.5 ? 2 : 1,
-    mechanics: {
-      unknown: ['a'],
-      carry: ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)}),
-      residual: ({a}, at) => {
-        const {q, v} = end(at, a);
-        return {a: tf.sub(at.mass(q, a), at.force(q, v, tf.add(at.t, at.h)))};
-      },
-      update: ({a}, at) => ({...end(at, a), a}),
-    },
+    mechanics,
+    // With β = 0 the position is known before the multiplier: nothing can hold it.
+    constrained: beta === 0 || gamma === 0 ? undefined : constrained,
   };
 }

@@ -5,6 +5,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
+import type {Constraints} from '../system/constraints.js';
 import type {Blocks, Equations} from '../system/equations.js';
 
 /** One step seen from its start: the state x at time t, the step h, and the system. */
@@ -20,6 +21,14 @@ export interface StepPoint extends Equations {
    * such a guess. A residual that eliminates q⁺ adds it.
    */
   readonly defect?: Blocks;
+  /** The system's constraints; undefined where it has none. */
+  readonly constraints?: Constraints;
+  /** [], compliance given to redundant constraints, see `RowScale`. */
+  readonly relief: tf.Tensor;
+  /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
+  settle(q: tf.Tensor): tf.Tensor;
+  /** da/dt at the start of a run, for what is carried. */
+  jerk(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
 }
 
 /** Where Newton starts. */
@@ -37,8 +46,15 @@ export interface Guess {
 export interface Formulation {
   /** Blocks of z, each of the state's shape; none for an explicit scheme. */
   readonly unknown: readonly string[];
-  /** Blocks the state gains beside q and v, or y, with their values at the start of the run. */
+  /** Blocks of z with one number for every row of the constraints: λ, and what stabilization adds. */
+  readonly multipliers?: readonly string[];
+  /**
+   * Blocks the state gains beside q and v, or y, with their values at the start of the run. There
+   * `acceleration` and `jerk` obey the constraints.
+   */
   readonly carry?: (at: StepPoint) => Blocks;
+  /** `carry` asks for the jerk. */
+  readonly carriesJerk?: boolean;
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */
@@ -53,13 +69,15 @@ export interface Scheme {
   readonly order: number;
   readonly mechanics?: Formulation;
   readonly ode?: Formulation;
+  /** For mechanical systems with constraints; absent where the scheme cannot hold them. */
+  readonly constrained?: Formulation;
 }
 
 export interface SchemeSpec extends Formulation {
   readonly name?: string;
   readonly order: number;
-  /** What it integrates; default mechanics. */
-  readonly kind?: 'mechanics' | 'ode';
+  /** What it integrates; default mechanics. 'constrained' is mechanics with constraints. */
+  readonly kind?: 'mechanics' | 'ode' | 'constrained';
 }
 
 /**

@@ -10,7 +10,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {refuseUnknownOptions, shown} from '../given.js';
+import type {Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
+import {constraintsOf, rowScale} from './constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from './scheme.js';
 
 export type GuessName = 'rest' | 'current' | 'consistent' | 'linearized' | 'extrapolated';
@@ -49,8 +51,8 @@ function blend(weight: number, a: () => tf.Tensor, b: () => tf.Tensor): tf.Tenso
 const middle = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, b), 0.5);
 
 /** q⁺ from v⁺. */
-function kinematics({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor {
-  return tf.add(x.q, tf.mul(h, blend(beta, () => x.v, () => v)));
+function kinematics({beta}: Blend, {x, h, settle}: StepPoint, v: tf.Tensor): tf.Tensor {
+  return settle(tf.add(x.q, tf.mul(h, blend(beta, () => x.v, () => v))));
 }
 
 /** The end of a step, from the unknown. */
@@ -67,12 +69,42 @@ interface End {
  * M(v⁺ − v) − h f, or that over h where the mean acceleration is the unknown, with M at the position
  * that weighs q and q⁺ as the velocities are weighed.
  */
-function balance(scheme: Blend, {x, t, h, force, mass}: StepPoint, {q, v, gain, mean}: End): tf.Tensor {
-  const applied = scheme.midpoint === true
+function balance(scheme: Blend, at: StepPoint, {q, v, gain, mean}: End, lambda?: tf.Tensor): tf.Tensor {
+  const {x, t, h, force, mass} = at;
+  const middleOfStep = (): Place => middlePlace(at, q, v);
+  const free = scheme.midpoint === true
     ? force(middle(x.q, q), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
     : blend(scheme.alpha, () => force(x.q, x.v, t), () => force(q, v, tf.add(t, h)));
+  const applied = lambda === undefined ? free : tf.add(free, reaction(scheme, at, {q, v, t: tf.add(t, h)}, middleOfStep, lambda));
   const where = blend(scheme.beta, () => x.q, () => q);
   return mean === undefined ? tf.sub(mass(where, gain), tf.mul(h, applied)) : tf.sub(mass(where, mean), applied);
+}
+
+const middlePlace = ({x, t, h}: StepPoint, q: tf.Tensor, v: tf.Tensor): Place => ({q: middle(x.q, q), v: middle(x.v, v), t: tf.add(t, tf.mul(h, 0.5))});
+
+/**
+ * What the constraints push. A compliant row is a spring and is weighed as forces are, with −φ/C at the
+ * start of the step. The others' multiplier is the mean over the step (equations.md §4); its direction G
+ * is taken where the velocities are weighed, for β = 1 the end: at the middle for β = ½ it keeps second
+ * order, which G⁺ would not.
+ */
+function reaction(scheme: Blend, at: StepPoint, end: Place, middleOfStep: () => Place, lambda: tf.Tensor): tf.Tensor {
+  const {x, t, h} = at;
+  const constraints = constraintsOf(at);
+  const start: Place = {q: x.q, v: x.v, t};
+  const where: Place = {
+    q: blend(scheme.beta, () => x.q, () => end.q), v: blend(scheme.beta, () => x.v, () => end.v), t: tf.add(t, tf.mul(h, scheme.beta)),
+  };
+  const springs = scheme.midpoint === true
+    ? constraints.reaction(middleOfStep(), lambda, ['compliant'])
+    : blend(scheme.alpha, () => constraints.reaction(start, constraints.springs(start), ['compliant']), () => constraints.reaction(end, lambda, ['compliant']));
+  return tf.add(springs, constraints.reaction(where, lambda, ['bilateral', 'unilateral', 'nonholonomic']));
+}
+
+/** φ⁺ + Cλ⁺ = 0 and the like, in units of velocity. */
+function constraintRows(scheme: Blend, at: StepPoint, {q, v}: End, lambda: tf.Tensor): tf.Tensor {
+  const end: Place = {q, v, t: tf.add(at.t, at.h)};
+  return constraintsOf(at).rows(end, lambda, rowScale(at, at.h, 1), scheme.midpoint === true ? middlePlace(at, q, v) : end);
 }
 
 /** The velocities of a step from its unknown, and the unknown from v⁺. */
@@ -108,6 +140,15 @@ function guessedEnd(scheme: Blend, at: StepPoint): {v: tf.Tensor; q: tf.Tensor; 
 /** What 'extrapolated' carries: the mean acceleration of the last step. */
 const trendBlock = (scheme: Blend, trend: () => tf.Tensor): Blocks => (scheme.guess === 'extrapolated' ? {trend: trend()} : {});
 
+/** The balance of momentum as `rows` names it, with the constraints' rows where there are any. */
+function withRows(scheme: Blend, at: StepPoint, {lambda}: Partial<Blocks>, end: End, rows: (balance: tf.Tensor) => Blocks): Blocks {
+  const momentum = rows(balance(scheme, at, end, lambda));
+  return lambda === undefined ? momentum : {...momentum, lambda: constraintRows(scheme, at, end, lambda)};
+}
+
+/** λ is carried, where there is one: the next step's Newton starts there. */
+const multiplierBlock = ({lambda}: Partial<Blocks>): Blocks => (lambda === undefined ? {} : {lambda});
+
 function condensed(scheme: Blend): Formulation {
   const unknown = scheme.unknown ?? 'velocity';
   const end = (z: Blocks, at: StepPoint): End => {
@@ -117,10 +158,10 @@ function condensed(scheme: Blend): Formulation {
   };
   return {
     unknown: [unknown],
-    residual: (z, at) => ({[unknown]: balance(scheme, at, end(z, at))}),
+    residual: (z, at) => withRows(scheme, at, z, end(z, at), row => ({[unknown]: row})),
     update: (z, at) => {
       const {q, v, gain, mean} = end(z, at);
-      return {q, v, ...trendBlock(scheme, () => mean ?? tf.div(gain, at.h))};
+      return {q, v, ...trendBlock(scheme, () => mean ?? tf.div(gain, at.h)), ...multiplierBlock(z)};
     },
     guess: (at): Guess => {
       const {v, q, frozen} = guessedEnd(scheme, at);
@@ -135,8 +176,11 @@ function condensed(scheme: Blend): Formulation {
 function coupled(scheme: Blend): Formulation {
   return {
     unknown: ['q', 'v'],
-    residual: ({q, v}, at) => ({q: tf.sub(q, kinematics(scheme, at, v)), v: balance(scheme, at, {q, ...velocities.velocity(v, at)})}),
-    update: ({q, v}, at) => ({q, v, ...trendBlock(scheme, () => tf.div(tf.sub(v, at.x.v), at.h))}),
+    residual: (z, at) => {
+      const {q, v} = z;
+      return withRows(scheme, at, z, {q, ...velocities.velocity(v, at)}, row => ({q: tf.sub(q, kinematics(scheme, at, v)), v: row}));
+    },
+    update: (z, at) => ({q: z.q, v: z.v, ...trendBlock(scheme, () => tf.div(tf.sub(z.v, at.x.v), at.h)), ...multiplierBlock(z)}),
     guess: (at): Guess => {
       const {v, q, frozen} = guessedEnd(scheme, at);
       return {z: {q, v}, frozenForce: frozen, linearized: scheme.guess === 'linearized'};
@@ -179,10 +223,13 @@ function blended(scheme: Blend): Scheme {
   const carriesTrend = scheme.guess === 'extrapolated';
   const mechanics = scheme.form === 'coupled' ? coupled(scheme) : condensed(scheme);
   const ode = firstOrder(scheme);
+  const carrying: Formulation = carriesTrend ? {...mechanics, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})} : mechanics;
   return {
     name: scheme.name,
     order: scheme.order,
-    mechanics: carriesTrend ? {...mechanics, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})} : mechanics,
+    mechanics: carrying,
+    // With β = 0 the position at the end of the step is known at its start: no multiplier can hold it.
+    constrained: scheme.beta === 0 ? undefined : {...carrying, multipliers: ['lambda']},
     ode: carriesTrend ? {...ode, carry: ({x, t, rate}) => ({trend: rate(x, t).y})} : ode,
   };
 }

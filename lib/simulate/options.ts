@@ -7,7 +7,7 @@ import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
 import {implicitMidpoint} from '../scheme/index.js';
-import type {Observe} from '../step/trace-step.js';
+import type {Holding, Observe} from '../step/trace-step.js';
 import type {NumericParams} from '../system/params.js';
 import type {Progress, SaveAt} from './grid.js';
 import {readGrid, savedSteps} from './grid.js';
@@ -31,6 +31,14 @@ export interface SimulateOptions {
   readonly adjoint?: Adjoint;
   /** A function of the state, traced like a force; its values are saved beside the state as `observed`. */
   readonly observe?: Observe;
+  /**
+   * What keeps the velocity on the constraints: 'none' (default; positions alone are held), 'projection'
+   * (a velocity projection after every step), or 'ggl' (positions and velocities together, with one more
+   * multiplier in the kinematics: Gear, Gupta & Leimkuhler 1985).
+   */
+  readonly stabilization?: Holding['stabilization'];
+  /** A start that breaks its constraints is an error ('check', default), or is moved to the nearest state that does not ('project'). */
+  readonly consistent?: Holding['consistent'];
   /** 'auto' (default) takes the fastest that runs here; the results are the same. */
   readonly engine?: 'auto' | 'wasm' | 'interpreter' | 'tensor';
   readonly onProgress?: (progress: Progress) => void;
@@ -38,7 +46,7 @@ export interface SimulateOptions {
   readonly throw?: boolean;
 }
 
-export interface RunOptions extends Arithmetic {
+export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly scheme: Scheme;
   readonly params: NumericParams;
   readonly engine: 'auto' | 'wasm' | 'interpreter' | 'tensor';
@@ -48,7 +56,7 @@ export interface RunOptions extends Arithmetic {
 /** @throws OptionError 'bad-time', 'bad-save' or 'unknown-option' */
 export function readOptions(options: SimulateOptions, t0: number): RunOptions {
   if (typeof options !== 'object' || options === null) throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
-  refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'saveAt', 'newton', 'adjoint', 'observe', 'engine', 'onProgress', 'throw'], 'simulate', 'unknown-option');
+  refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'saveAt', 'newton', 'adjoint', 'observe', 'stabilization', 'consistent', 'engine', 'onProgress', 'throw'], 'simulate', 'unknown-option');
   const grid = readGrid(options, t0);
   return {
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
@@ -57,10 +65,17 @@ export function readOptions(options: SimulateOptions, t0: number): RunOptions {
     saved: savedSteps(options.saveAt ?? 'all', grid),
     newton: readNewton(options.newton ?? newton()),
     adjoint: readAdjoint(options.adjoint ?? implicitAdjoint()),
+    stabilization: oneOf('stabilization', options.stabilization ?? 'none', ['none', 'projection', 'ggl']),
+    consistent: oneOf('consistent', options.consistent ?? 'check', ['check', 'project']),
     engine: options.engine ?? 'auto',
     onProgress: options.onProgress,
     throw: options.throw ?? true,
   };
+}
+
+function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]): T {
+  if (!allowed.includes(value)) throw new OptionError('bad-option', `${name} must be one of ${allowed.map(shown).join(', ')}, not ${shown(value)}.`, {[name]: value});
+  return value;
 }
 
 /** What is given without its brackets, or by name, is a common slip: trapezoid for trapezoid(). */

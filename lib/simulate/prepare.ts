@@ -7,7 +7,7 @@ import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
 import type {System, TracedStep} from '../step/trace-step.js';
-import {stateBlocks, traceStep} from '../step/trace-step.js';
+import {stateBlocks, traceRun} from '../step/trace-step.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
@@ -45,16 +45,19 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   if (read.adjoint.kind === 'unrolled') checkUnrollable(read.newton.jacobian, read.newton);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
-  const traced = traceStep(system, read.scheme, shape, leaves, options.observe);
+  const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, read, options.observe);
   const traceTime = performance.now() - begin;
   if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
   const compileBegin = performance.now();
   const compiled = compileStep(traced, engine);
+  const first = {traced: start, compiled: compileStep(start, engine)};
   const compileTime = performance.now() - compileBegin;
   compiled.compileTime = 0;
+  first.compiled.compileTime = 0;
   return {
-    system, options: read, engine, traced, compiled, shape, initial: values, leaves, parameterValues: readParameters(traced, leaves), given: flatten(values),
-    coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
+    system, options: read, engine, traced, compiled, start: first, redundancy: {relief: 0, rows: []}, shape, initial: values, leaves,
+    parameterValues: readParameters(traced, leaves), given: flatten(values), coordinates: values[0].values.length,
+    t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
   };
 }
 
@@ -66,6 +69,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
 export function refill(prepared: Prepared, initial: Initial | undefined, params: NumericParams | undefined): Prepared {
   const {system, shape, traced} = prepared;
   prepared.compiled.compileTime = 0;
+  prepared.start.compiled.compileTime = 0;
   const values = initial === undefined ? prepared.initial : readInitial(system, initial);
   if (!sameShape(values[0].shape, shape)) {
     throw new ShapeError('initial-shape', `This simulation was prepared for shape [${shape.join(', ')}], not [${values[0].shape.join(', ')}]: prepare another one.`);

@@ -6,11 +6,12 @@
 import {StepRecord} from '../adjoint/record.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
+import {SingularMatrixError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
 import type {Runnable, SolverFacts} from './runnable.js';
-import {startState} from './start-state.js';
+import {contradiction, startRun} from './start.js';
 import type {Counters, Status} from './stepper.js';
-import {Stepper} from './stepper.js';
+import {noCounts, Stepper} from './stepper.js';
 
 export type {Counters, Status} from './stepper.js';
 
@@ -29,6 +30,8 @@ export interface Path {
   readonly times: Float64Array;
   /** Steps of the grid that were completed. */
   readonly completed: number;
+  /** The step that began the run. */
+  readonly start: StepRecord;
   /** There where a gradient was asked for. */
   readonly kept?: Keep;
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
@@ -50,11 +53,41 @@ const progressInterval = 100;
 /** @param forGradient 'steps': keep every step whatever it takes; 'budget': within the adjoint's memory */
 export function run(prepared: Runnable, forGradient?: 'steps' | 'budget'): Run {
   const {compiled} = prepared;
+  const keep = (): Keep | undefined => (forGradient === undefined ? undefined : keepWithin(prepared, forGradient === 'steps' ? Infinity : prepared.options.adjoint.memory ?? Infinity));
   compiled.busy = true;
   try {
-    return loop(prepared, forGradient === undefined ? undefined : keepWithin(prepared, forGradient === 'steps' ? Infinity : prepared.options.adjoint.memory ?? Infinity));
+    return relieved(prepared, () => loop(prepared, keep()));
   } finally {
     compiled.busy = false;
+  }
+}
+
+/**
+ * Compliance given to every rigid row once some are found redundant, as a share of h²/m: it moves
+ * positions by this share of what the multipliers do in a step, far below the error of any scheme, and
+ * leaves six digits to multipliers that only rounding tells apart where h²/m is 1e-4.
+ */
+const relief = 1e-6;
+
+/**
+ * Redundant constraints make the Newton matrix singular in rows of λ. Where that is found the run is
+ * taken again, with multipliers of least norm from its start on, so that all of it is one function of
+ * its parameters.
+ */
+function relieved(prepared: Runnable, attempt: () => Run): Run {
+  const redundant = (error: unknown): boolean => {
+    const rows = error instanceof SingularMatrixError && error.code === 'singular-step' ? error.data.rows as readonly string[] : [];
+    const multipliers = rows.filter(row => /^(lambda|mu|eta|to)/.test(row));
+    if (prepared.redundancy.relief > 0 || multipliers.length === 0) return false;
+    Object.assign(prepared.redundancy, {relief, rows: multipliers});
+    return true;
+  };
+  try {
+    const run = attempt();
+    return redundant(run.error) ? attempt() : run;
+  } catch (error) {
+    if (!redundant(error)) throw error;
+    return attempt();
   }
 }
 
@@ -81,13 +114,17 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   compiled.recall(undefined);
   const size = traced.state.size;
   const states = new Float64Array(saved.length * size);
-  const stepper = new Stepper(prepared, startState(prepared), adjoint.kind === 'unrolled', kept !== undefined && ('states' in kept || newton.jacobian === 'counted'));
+  const counters = noCounts();
+  const start = startRun(prepared, counters);
+  const repeatable = kept !== undefined && ('states' in kept || newton.jacobian === 'counted');
+  const stepper = new Stepper(prepared, start.x, adjoint.kind === 'unrolled', repeatable, counters);
   if (kept !== undefined && 'record' in kept) stepper.record = kept.record;
   const checkpoints = kept !== undefined && 'states' in kept ? new Set(firstPass(grid.steps, kept.room)) : undefined;
   let count = 0;
   let told = begin;
   let status: Status = 'completed';
   let n = 0;
+  let torn: StiffgradError | undefined;
   const keep = (): void => {
     if (kept !== undefined && 'states' in kept && checkpoints?.has(n) === true) kept.states.set(n, stepper.state.slice());
     if (saved[count] !== n) return;
@@ -99,6 +136,11 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   while (n < grid.steps) {
     status = stepper.step(n);
     if (status !== 'completed') break;
+    torn = prepared.redundancy.relief > 0 ? contradiction(prepared, stepper.state, grid.time(n + 1)) : undefined;
+    if (torn !== undefined) {
+      status = 'singular';
+      break;
+    }
     n++;
     keep();
     const now = onProgress === undefined ? 0 : performance.now();
@@ -110,7 +152,7 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   return {
     states: count === saved.length ? states : states.slice(0, count * size),
     times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
-    status, error: stepper.error, counters: stepper.counters, milliseconds: performance.now() - begin, completed: n, kept,
+    status, error: torn ?? stepper.error, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, kept,
     history: compiled.learned,
   };
 }

@@ -15,6 +15,8 @@ export interface Arithmetic {
   readonly saved: Int32Array;
   readonly newton: Newton;
   readonly adjoint: Adjoint;
+  /** A start that breaks its constraints is refused, or was moved. */
+  readonly consistent: 'check' | 'project';
   readonly onProgress?: (progress: Progress) => void;
 }
 

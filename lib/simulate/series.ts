@@ -59,23 +59,23 @@ export function pullSeries(prepared: Runnable, run: Path, bars: Float64Array): G
   const {traced, options, compiled} = prepared;
   compiled.recall(run.history);
   const steps = backwards(prepared, run);
-  if (traced.observed === undefined) return sweepBack(prepared, options.adjoint, steps, bars);
+  if (traced.observed === undefined) return sweepBack(prepared, options.adjoint, run.start, steps, bars);
   const {width} = seriesOf(prepared);
   const {size} = traced.state;
   const stateBars = column(bars, width, {offset: 0, size});
   const direct = pullObserved(prepared, run, column(bars, width, {offset: size, size: width - size}), stateBars);
-  const gradient = sweepBack(prepared, options.adjoint, steps, stateBars);
+  const gradient = sweepBack(prepared, options.adjoint, run.start, steps, stateBars);
   return {...gradient, parameters: gradient.parameters.map((bar, p) => bar.map((value, i) => value + direct[p][i]))};
 }
 
 /** Tangents of the matrix, one for each direction. */
 export function pushSeries(prepared: Runnable, run: Run, directions: Directions): Float64Array[] {
-  const {kept, times} = run;
+  const {kept, times, start} = run;
   if (kept === undefined || !('record' in kept)) throw new Error('a run for a tangent keeps its steps');
   const {traced, compiled} = prepared;
   compiled.recall(run.history);
   const {count, parameters} = directions;
-  const swept = sweepForward(prepared, kept.record, directions, times.length);
+  const swept = sweepForward(prepared, start, kept.record, directions, times.length);
   const length = times.length * traced.state.size;
   const states = Array.from({length: count}, (_, k) => swept.subarray(k * length, (k + 1) * length));
   if (traced.observed === undefined) return states;

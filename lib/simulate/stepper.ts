@@ -20,6 +20,10 @@ export interface Counters extends NewtonCounters {
   failures: Record<string, number>;
 }
 
+export const noCounts = (): Counters => ({
+  steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
+});
+
 /** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
 const deepestHalving = 10;
 
@@ -29,9 +33,6 @@ export class Stepper {
   error: StiffgradError | undefined;
   /** The state, which every step replaces by its successor: the programs' own x. */
   readonly state: Float64Array;
-  readonly counters: Counters = {
-    steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
-  };
   private readonly vectors: Vectors;
   private readonly update: () => void;
   private readonly guess?: () => void;
@@ -49,7 +50,7 @@ export class Stepper {
    * @param iterations record Newton's iterations too
    * @param repeatable no step depends on those before it but through the state: what is taken again comes out the same to the bit
    */
-  constructor(private readonly prepared: Runnable, start: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean) {
+  constructor(private readonly prepared: Runnable, start: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean, readonly counters: Counters = noCounts()) {
     const {compiled, options} = prepared;
     const forward = compiled.forward(options.newton.linear);
     loadParameters(forward, prepared);

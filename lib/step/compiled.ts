@@ -12,7 +12,7 @@ import {workVectors} from '../newton/index.js';
 import type {Output} from '../graph/node.js';
 import type {JacobianProgram} from './programs.js';
 import {
-  adjointPrograms, forwardPrograms, jacobianProgram, observePrograms, productPrograms, startPrograms, startPullPrograms, startPushPrograms, tangentPrograms, unrolledPrograms,
+  adjointPrograms, forwardPrograms, jacobianProgram, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
 } from './programs.js';
 import {solverKey} from './solvers.js';
 import type {TracedStep} from './trace-step.js';
@@ -105,18 +105,6 @@ export class CompiledStep {
     return (this.currentAnalysis = analysis);
   }
 
-  get start(): Executable {
-    return this.group('start', () => startPrograms(this.traced));
-  }
-
-  get startPull(): Executable {
-    return this.group('startPull', () => startPullPrograms(this.traced));
-  }
-
-  startPush(count: number): Executable {
-    return this.group(`startPush.${count}`, () => startPushPrograms(this.traced, count));
-  }
-
   /** With the vectors of Newton's iteration, and room for a solver's factor, in the same memory. */
   forward(solver: LinearSolver): Executable {
     const {matrix} = this;
@@ -177,13 +165,14 @@ const keptSteps = 32;
 const kept = new Map<string, CompiledStep>();
 
 function stepKey(step: TracedStep, engine: Engine): string {
-  const {start, guess} = step;
+  const {guess} = step;
   const outputs: Output[] = Object.entries({
     residual: step.residual, update: step.update, guess: guess?.z, frozen: guess?.frozen,
     defect: guess?.defect?.value, broken: guess?.defect?.residual,
-    residualBlocks: step.residualBlocks, residualModel: step.residualModel, brokenModel: guess?.defect?.residualModel, start: start.x, mass: start.mass, observed: step.observed?.node,
+    residualBlocks: step.residualBlocks, residualModel: step.residualModel, brokenModel: guess?.defect?.residualModel, observed: step.observed?.node,
+    mass: step.mass, positions: step.gaps?.positions, velocities: step.gaps?.velocities,
   }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
-  const inputs = [step.x, step.z, step.t, step.h, start.given, start.t, ...step.parameters.map(({node}) => node)];
+  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node)];
   return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;
 }
 

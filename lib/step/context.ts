@@ -2,11 +2,18 @@
 import type {Executable} from '../engine/engine.js';
 import type {LinearSolver} from '../linear/index.js';
 import type {CompiledStep} from './compiled.js';
+import {startSolver} from './solvers.js';
 import type {TracedStep} from './trace-step.js';
 
-export interface StepContext {
+/** A traced step and its programs. */
+export interface StepPrograms {
   readonly traced: TracedStep;
   readonly compiled: CompiledStep;
+}
+
+export interface StepContext extends StepPrograms {
+  /** The step that begins the run: from the user's blocks to the whole state. */
+  readonly start: StepPrograms;
   /** Values of the parameters, in the order of `traced.parameters`. */
   readonly parameterValues: readonly Float64Array[];
   /** The user's initial blocks, flat: q and v, or y. */
@@ -15,17 +22,25 @@ export interface StepContext {
   /** Length of the first step, which what a scheme carries may depend on. */
   readonly h0: number;
   readonly linear: LinearSolver;
+  /** What is known of the constraints' redundancy; shared by all runs of a preparation. */
+  readonly redundancy: Redundancy;
 }
 
-/** Sets the parameters of an executable; a program that does not read one has no buffer for it. */
-export function loadParameters(executable: Executable, {parameterValues}: StepContext): void {
+/** Constraints that say the same twice, found when a Newton matrix turned out singular. */
+export interface Redundancy {
+  /** The value of the input `relief`: 0 until redundant rows are found. */
+  relief: number;
+  /** Their names. */
+  rows: readonly string[];
+}
+
+/** Sets what a whole run shares: the parameters, and the relief of redundant constraints. A program that does not read one has no buffer for it. */
+export function loadParameters(executable: Executable, {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>): void {
   for (let i = 0; i < parameterValues.length; i++) executable.find(`p.${i}`)?.set(parameterValues[i]);
+  executable.find('relief')?.fill(redundancy.relief);
 }
 
-/** Sets the start of the run, and the parameters. */
-export function loadStart(executable: Executable, context: StepContext): void {
-  loadParameters(executable, context);
-  executable.find('given')?.set(context.given);
-  executable.find('t')?.fill(context.t0);
-  executable.find('h')?.fill(context.h0);
+/** The same run, seen from the step that begins it. */
+export function startOf<C extends StepContext>(context: C): C {
+  return {...context, ...context.start, linear: startSolver};
 }

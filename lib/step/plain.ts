@@ -21,12 +21,12 @@ export interface StepNames {
   readonly observed?: Shape;
 }
 
-export function plainStep({x, z, t, h, parameters, update, residual, residualBlocks, residualModel, guess, start, observed}: TracedStep): PlainStep {
+export function plainStep({x, z, t, h, parameters, update, residual, residualBlocks, residualModel, guess, mass, gaps, observed}: TracedStep): PlainStep {
   const all: Record<string, Node | undefined> = {
     x, z, t, h, update, residual, residualBlocks, residualModel, guess: guess?.z, frozen: guess?.frozen,
-    defect: guess?.defect?.input, defectValue: guess?.defect?.value, defectResidual: guess?.defect?.residual, 
+    defect: guess?.defect?.input, defectValue: guess?.defect?.value, defectResidual: guess?.defect?.residual,
     defectBlocks: guess?.defect?.residualBlocks, defectModel: guess?.defect?.residualModel,
-    given: start.given, startTime: start.t, start: start.x, mass: start.mass, observed: observed?.node,
+    mass, positions: gaps?.positions, velocities: gaps?.velocities, observed: observed?.node,
   };
   parameters.forEach(({node}, i) => (all[`p.${i}`] = node));
   const present = Object.entries(all).filter((entry): entry is [string, Node] => entry[1] !== undefined);
@@ -53,9 +53,10 @@ export function stepFromPlain({graph, names, linearized = false}: PlainStep): St
   const parameters: {node: Node<'input'>}[] = [];
   while (nodes.has(`p.${parameters.length}`)) parameters.push({node: input(`p.${parameters.length}`)});
   return {
-    x: input('x'), z: input('z'), t: input('t'), h: input('h'), parameters, update: need('update'), residual: nodes.get('residual'), residualBlocks: nodes.get('residualBlocks'), residualModel: nodes.get('residualModel'),
-    observed: nodes.get('observed'),
-    start: {given: input('given'), t: input('startTime'), x: need('start'), mass: nodes.get('mass')},
+    x: input('x'), z: input('z'), t: input('t'), h: input('h'), parameters, update: need('update'),
+    residual: nodes.get('residual'), residualBlocks: nodes.get('residualBlocks'), residualModel: nodes.get('residualModel'),
+    observed: nodes.get('observed'), mass: nodes.get('mass'),
+    gaps: nodes.has('positions') ? {positions: need('positions'), velocities: need('velocities')} : undefined,
     guess: !nodes.has('guess') ? undefined : {
       z: need('guess'), linearized, frozen: nodes.get('frozen'),
       defect: nodes.has('defect') ? {value: need('defectValue'), input: input('defect'), residual: need('defectResidual'), residualBlocks: nodes.get('defectBlocks'), residualModel: nodes.get('defectModel')} : undefined,

@@ -128,38 +128,22 @@ function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
   return {n: rows, rowPointers: pointers, columns: indices, symmetric: false, dense: indices.length === rows * rows};
 }
 
-/** start: given, t, h → x, mass. */
-export function startPrograms({start}: TracedStep): Programs {
-  return {start: graphOf({x: start.x, mass: start.mass})};
-}
-
-/** The cotangent of the start: given, t, h, xBar → givenBar, pBar.i. */
-export function startPullPrograms(step: TracedStep): Programs {
-  const xBar = input('xBar', step.start.x.shape);
-  const wrt = [step.start.given, ...step.parameters.map(({node}) => node)];
-  const bars = pullback([step.start.x], wrt, [xBar]);
-  return {startPull: graphOf(barOutputs('givenBar', wrt, bars))};
-}
-
-/** The tangent of the start for `count` directions: given, t, h, dGiven, dp.i → dx. */
-export function startPushPrograms(step: TracedStep, count: number): Programs {
-  const seeds = directionInputs(step, count, step.start.given, 'dGiven');
-  return {startPush: graphOf({dx: pushMany([step.start.x], seeds, count)[0]})};
-}
-
 /**
- * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next; startResidual, startJacobian → R, J at the guess.
+ * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next; startResidual, startJacobian → R, J at the guess;
+ * of a start, checks → mass, positions, velocities.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
 export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram): Programs {
-  const {residual, guess, update} = step;
-  if (residual === undefined || guess === undefined || jacobian === undefined) return {update: graphOf({next: update})};
-  const programs: Record<string, Graph> = {
+  const {residual, guess, update, mass, gaps} = step;
+  const checks = {mass, positions: gaps?.positions, velocities: gaps?.velocities};
+  const programs: Record<string, Graph> = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
+  if (residual === undefined || guess === undefined || jacobian === undefined) return {...programs, update: graphOf({next: update})};
+  Object.assign(programs, {
     guess: graphOf({z: guess.z, defect: guess.defect?.value}),
     residual: graphOf({R: residual}),
     jacobian: graphOf({J: jacobian.values}),
     update: graphOf({next: update}),
-  };
+  });
   if (exact !== undefined) programs.exactJacobian = graphOf({exactJ: exact.values});
   const first = firstResidual(step);
   if (first !== undefined) {

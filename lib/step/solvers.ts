@@ -25,3 +25,6 @@ export function solverKey(solver: LinearSolver): string {
 export function directSolver(solver: LinearSolver): LinearSolver {
   return isMatrixFree(solver) ? auto() : solver;
 }
+
+/** One solver value for the start of every run: its systems may be indefinite where the steps' are not. */
+export const startSolver = auto();

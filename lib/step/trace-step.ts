@@ -10,7 +10,10 @@ import type {Node, Shape} from '../graph/node.js';
 import type {Form} from '../graph/newton-matrix.js';
 import {formsOf, settled} from '../graph/newton-matrix.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {consistentStart, gearGuptaLeimkuhler, velocityProjection} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
+import type {Constraints} from '../system/constraints.js';
+import {constraintEquations, constraintSizes} from '../system/constraints.js';
 import type {Blocks, Equations} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {mechanicalEquations} from '../system/mechanics.js';
@@ -18,8 +21,9 @@ import type {OdeSystem} from '../system/ode.js';
 import {odeEquations} from '../system/ode.js';
 import type {Leaf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
+import {derivativeAlong} from '../trace/differentials.js';
 import type {Trace, TraceInput} from '../trace/trace.js';
-import {trace, within} from '../trace/trace.js';
+import {constantTensor, trace, within} from '../trace/trace.js';
 import {joinBlocks, splitBlocks} from './blocks.js';
 import {Layout} from './layout.js';
 
@@ -50,10 +54,18 @@ export interface TracedStep {
   readonly residualModel?: Node;
   readonly update: Node;
   readonly guess?: TracedGuess;
-  /** The state at the start of a run, carried blocks included, from the user's own blocks. */
-  readonly start: TracedStart;
   /** What the user observes of a state, as a function of x, t and the parameters. */
   readonly observed?: TracedObservation;
+  /** M(q) of a start, in the shape the user gave it. */
+  readonly mass?: Node;
+  /** Of a start with constraints: φ, φ' and ψ of the state it was given. */
+  readonly gaps?: {readonly positions: Node; readonly velocities: Node};
+}
+
+/** A run's two kinds of step: the one that begins it, from the user's own blocks to the whole state, and all others. */
+export interface TracedRun {
+  readonly start: TracedStep;
+  readonly step: TracedStep;
 }
 
 export interface TracedObservation {
@@ -74,21 +86,34 @@ export interface TracedGuess {
   readonly linearized: boolean;
 }
 
-export interface TracedStart {
-  /** The user's blocks alone, flat: q and v, or y. */
-  readonly given: Node<'input'>;
-  readonly t: Node<'input'>;
-  readonly x: Node;
-  /** M(q), in the shape the user gave it. */
-  readonly mass?: Node;
-}
-
 export function equationsOf(system: System, params: Params): Equations {
   return system.kind === 'mechanics' ? mechanicalEquations(system, params) : odeEquations(system, params);
 }
 
+export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
+
+/** What a run asks of its constraints, beside the scheme. */
+export interface Holding {
+  readonly stabilization: 'none' | 'projection' | 'ggl';
+  readonly consistent: 'check' | 'project';
+}
+
+const plain: Holding = {stabilization: 'none', consistent: 'check'};
+
+const stabilizations: {readonly [S in Holding['stabilization']]: (base: Formulation) => Formulation} = {
+  none: base => base,
+  projection: velocityProjection,
+  ggl: gearGuptaLeimkuhler,
+};
+
 /** @throws OptionError where the scheme is not for this kind of system */
-export function formulationOf(scheme: Scheme, system: System): Formulation {
+export function formulationOf(scheme: Scheme, system: System, {stabilization}: Holding = plain): Formulation {
+  if (isConstrained(system)) {
+    if (scheme.constrained === undefined) {
+      throw new OptionError('wrong-scheme', `Scheme ${scheme.name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: scheme.name});
+    }
+    return stabilizations[stabilization](scheme.constrained);
+  }
   const formulation = scheme[system.kind];
   if (formulation === undefined) {
     const other = system.kind === 'ode' ? 'mechanics({...})' : 'ode(...)';
@@ -160,80 +185,129 @@ function frozen(at: StepPoint): StepPoint {
 const withoutUndefined = (blocks: {readonly [name: string]: tf.Tensor | undefined}): Blocks =>
   Object.fromEntries(Object.entries(blocks).filter((entry): entry is [string, tf.Tensor] => entry[1] !== undefined));
 
+/** What is traced, and what all its traces share. */
+interface Subject {
+  readonly system: System;
+  readonly scheme: Scheme;
+  readonly shape: Shape;
+  readonly list: ParameterList;
+  readonly t: Node<'input'>;
+  readonly h: Node<'input'>;
+  readonly relief: Node<'input'>;
+  /** Rows of each constraint. */
+  readonly sizes: readonly number[];
+}
+
 /**
  * @param shape the shape of q, or of y
  * @throws TraceError, ShapeError, OptionError where the user's functions cannot be traced
  */
-export function traceStep(system: System, scheme: Scheme, shape: Shape, leaves: readonly Leaf[], observe?: Observe): TracedStep {
-  const formulation = formulationOf(scheme, system);
-  const own = stateBlocks(system).map(name => ({name, shape}));
+export function traceRun(system: System, scheme: Scheme, shape: Shape, leaves: readonly Leaf[], holding: Holding = plain, observe?: Observe): TracedRun {
+  const formulation = formulationOf(scheme, system, holding);
   const list = new ParameterList(leaves);
-  const t = input('t', []);
-  const h = input('h', []);
+  const subject: Subject = {system, scheme, shape, list, t: input('t', []), h: input('h', []), relief: input('relief', []), sizes: sizesOf(system, shape, list)};
+  const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
+  return {start, step: traceStep(subject, formulation, state, observe)};
+}
 
-  const {start, carried} = traceStart(system, formulation, new Layout(own), list, t, h);
-  const state = new Layout([...own, ...carried]);
-  const unknown = new Layout(formulation.unknown.map(name => ({name, shape})));
+/** The rows of each constraint, from a trace that has no other use. */
+function sizesOf(system: System, shape: Shape, list: ParameterList): readonly number[] {
+  if (system.kind !== 'mechanics' || system.constraints.length === 0) return [];
+  let sizes: readonly number[] = [];
+  trace(({q, v, t, ...parameters}) => {
+    sizes = constraintSizes(system.constraints, {q, v, t}, list.tree(parameters));
+    return {};
+  }, [{name: 'q', shape}, {name: 'v', shape}, {name: 't', shape: []}, ...list.traceInputs()]);
+  return sizes;
+}
+
+/** A step's point from the inputs of its trace. */
+function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {at: StepPoint; params: Params} {
+  const params = list.tree(tensors);
+  const equations = equationsOf(system, params);
+  const constraints: Constraints | undefined = system.kind === 'mechanics' && sizes.length > 0 ? constraintEquations(system.constraints, sizes, params) : undefined;
+  const jerk = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor =>
+    derivativeAlong(place => equations.acceleration(place.q, place.v, place.t), {q, v, t}, {q: v, v: equations.acceleration(q, v, t), t: constantTensor(1, [])});
+  return {params, at: {...equations, constraints, relief: tensors.relief, settle: q => q, jerk, x, t: tensors.t, h: tensors.h}};
+}
+
+const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
+
+function unknownLayout(subject: Subject, {unknown, multipliers = []}: Formulation): Layout {
+  const {shape} = subject;
+  return new Layout([...unknown.map(name => ({name, shape})), ...multipliers.map(name => ({name, shape: [multiplierCount(subject)]}))]);
+}
+
+/** A formulation's own functions over the inputs x, z, t, h, as nodes. */
+function traceFormulation(subject: Subject, formulation: Formulation, name: string, state: Layout, update: (blocks: Blocks) => tf.Tensor, more: (at: StepPoint, params: Params) => {[name: string]: tf.Tensor | undefined}): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
+  const {system, shape, list, t, h, relief} = subject;
+  const unknown = unknownLayout(subject, formulation);
   const x = input('x', [state.size]);
   const z = input('z', [unknown.size]);
-  const defectLayout = new Layout(stateBlocks(system).slice(0, 1).map(name => ({name, shape})));
+  const defectLayout = new Layout(stateBlocks(system).slice(0, 1).map(block => ({name: block, shape})));
   const defect = input('defect', [defectLayout.size]);
-
   let hasDefect = false;
   let linearized = false;
-  let observedShape: Shape = [];
   const traced = trace(tensors => {
-    const params = list.tree(tensors);
-    const equations = equationsOf(system, params);
-    const at: StepPoint = {...equations, x: splitBlocks(state, tensors.x), t: tensors.t, h: tensors.h};
+    const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x));
     const blocks = splitBlocks(unknown, tensors.z);
-    const update = joinBlocks(state, formulation.update(blocks, at), `${scheme.name}: update`);
-    const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
-    if (observed !== undefined) observedShape = observed.shape;
+    const next = update(formulation.update(blocks, at));
     const {residual} = formulation;
-    if (residual === undefined) return withoutUndefined({update, observed});
-    const guess: Guess = formulation.guess?.(at) ?? {z: defaultGuess(unknown, at.x)};
+    if (residual === undefined) return withoutUndefined({update: next, ...more(at, params)});
+    const guess: Guess = formulation.guess?.(at) ?? {z: {}};
     linearized = guess.linearized === true;
     hasDefect = guess.defect !== undefined;
     const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
-    const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${scheme.name}: residual`);
+    const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
     return withoutUndefined({
-      update,
-      observed,
+      update: next,
       residual: rows(at),
-      guess: joinBlocks(unknown, guess.z, `${scheme.name}: guess`),
-      defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${scheme.name}: defect`),
+      guess: joinBlocks(unknown, {...defaultGuess(unknown, at.x), ...guess.z}, `${name}: guess`),
+      defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
       broken: hasDefect ? rows(broken) : undefined,
       frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+      ...more(at, params),
     });
   }, [
-    {name: 'x', shape: x.shape}, {name: 'z', shape: z.shape}, {name: 't', shape: []}, {name: 'h', shape: []},
+    {name: 'x', shape: x.shape}, {name: 'z', shape: z.shape}, {name: 't', shape: []}, {name: 'h', shape: []}, {name: 'relief', shape: []},
     {name: 'defect', shape: defect.shape}, ...list.traceInputs(),
   ]);
-  const nodes = list.adopt(traced, [x, z, t, h, defect]);
-  const named = (name: string): Node => {
-    const node = nodes.get(name);
-    if (node === undefined) throw new Error(`the trace of a step gave no ${name}`);
+  const nodes = list.adopt(traced, [x, z, t, h, relief, defect]);
+  const required = (output: string): Node => {
+    const node = nodes.get(output);
+    if (node === undefined) throw new Error(`the trace of ${name} gave no ${output}`);
     return node;
   };
-  const observedNode = nodes.get('observed');
-  const observed = observedNode === undefined ? undefined : {node: reshape(observedNode, [observedNode.size]), shape: observedShape};
-  const common = {observed, name: scheme.name, order: scheme.order, state, unknown, parameters: list.parameters, x, z, t, h, update: named('update'), start};
+  const common = {name, order: subject.scheme.order, state, unknown, parameters: list.parameters, x, z, t, h, update: required('update'), named: nodes};
   if (!nodes.has('residual')) return common;
   return {
     ...common,
-    residual: named('residual'),
+    residual: required('residual'),
     residualBlocks: nodes.get(nameOf('residual', 'jacobian')),
     residualModel: nodes.get(nameOf('residual', 'matrix')),
     guess: {
-      z: named('guess'),
-      defect: hasDefect ? {value: named('defect'), input: defect, residual: named('broken'), residualBlocks: nodes.get(nameOf('broken', 'jacobian')), residualModel: nodes.get(nameOf('broken', 'matrix'))} : undefined,
+      z: required('guess'),
+      defect: !hasDefect ? undefined : {
+        value: required('defect'), input: defect, residual: required('broken'),
+        residualBlocks: nodes.get(nameOf('broken', 'jacobian')), residualModel: nodes.get(nameOf('broken', 'matrix')),
+      },
       frozen: nodes.get('frozen'),
       linearized,
     },
   };
 }
 
+function traceStep(subject: Subject, formulation: Formulation, state: Layout, observe?: Observe): TracedStep {
+  const {scheme} = subject;
+  let observedShape: Shape = [];
+  const {named, ...step} = traceFormulation(subject, formulation, scheme.name, state, blocks => joinBlocks(state, blocks, `${scheme.name}: update`), (at, params) => {
+    const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
+    if (observed !== undefined) observedShape = observed.shape;
+    return {observed};
+  });
+  const observed = named.get('observed');
+  return observed === undefined ? step : {...step, observed: {node: reshape(observed, [observed.size]), shape: observedShape}};
+}
 
 /** What the user's `observe` gives for the state. */
 function observedTensor(observe: Observe, {x, t}: StepPoint, params: Params): tf.Tensor {
@@ -249,26 +323,33 @@ function defaultGuess(unknown: Layout, x: Blocks): Blocks {
   return Object.fromEntries(unknown.blocks.map(({name, shape}) => [name, x[name] ?? tf.zeros([...shape])]));
 }
 
-/** The start of a run: carried blocks from q and v, and the mass to be checked. */
-function traceStart(system: System, formulation: Formulation, own: Layout, list: ParameterList, t: Node<'input'>, h: Node<'input'>): {start: TracedStart; carried: {name: string; shape: Shape}[]} {
-  const given = input('given', [own.size]);
-  let carried: {name: string; shape: Shape}[] = [];
-  const traced = trace(tensors => {
-    const equations = equationsOf(system, list.tree(tensors));
-    const x = splitBlocks(own, tensors.given);
-    const at: StepPoint = {...equations, x, t: tensors.t, h: tensors.h};
-    const carry = formulation.carry?.(at) ?? {};
-    const taken = Object.keys(carry).find(name => own.block(name) !== undefined);
-    if (taken !== undefined) throw new OptionError('bad-scheme', `A scheme cannot carry '${taken}': the state has a block of that name.`);
-    carried = Object.entries(carry).map(([name, tensor]) => ({name, shape: tensor.shape}));
-    const whole = new Layout([...own.blocks, ...carried]);
-    return withoutUndefined({
-      x: joinBlocks(whole, {...x, ...carry}, 'carry'),
-      mass: system.kind === 'mechanics' ? equations.massAt(x.q) : undefined,
-    });
-  }, [{name: 'given', shape: given.shape}, {name: 't', shape: []}, {name: 'h', shape: []}, ...list.traceInputs()]);
-  const nodes = list.adopt(traced, [given, t, h]);
-  const x = nodes.get('x');
-  if (x === undefined) throw new Error('the trace of a start gave no state');
-  return {start: {given, t, x, mass: nodes.get('mass')}, carried};
+/**
+ * The start of a run: what the scheme carries, made from q and v; with constraints by equations of its
+ * own. The mass, and how far the given state is from the constraints, are there to be checked.
+ */
+function traceStart(subject: Subject, formulation: Formulation, project: boolean): {start: TracedStep; state: Layout} {
+  const {system, scheme, shape} = subject;
+  const own = new Layout(stateBlocks(system).map(name => ({name, shape})));
+  const starting: Formulation = isConstrained(system) && formulation.multipliers !== undefined
+    ? consistentStart(formulation, project)
+    : {unknown: [], update: (_, at) => ({...at.x, ...formulation.carry?.(at)})};
+  let state = own;
+  const whole = (blocks: Blocks): tf.Tensor => {
+    const carried = Object.entries(blocks).filter(([name]) => own.block(name) === undefined);
+    state = new Layout([...own.blocks, ...carried.map(([name, tensor]) => ({name, shape: tensor.shape}))]);
+    return joinBlocks(state, blocks, 'carry');
+  };
+  const {named, ...start} = traceFormulation(subject, starting, `the start of ${scheme.name}`, own, whole, at => ({
+    mass: system.kind === 'mechanics' ? at.massAt(at.x.q) : undefined,
+    ...gapsAt(at),
+  }));
+  const [positions, velocities] = [named.get('positions'), named.get('velocities')];
+  const gaps = positions === undefined || velocities === undefined ? undefined : {positions, velocities};
+  return {start: {...start, mass: named.get('mass'), gaps}, state};
+}
+
+function gapsAt({constraints, x, t}: StepPoint): {positions?: tf.Tensor; velocities?: tf.Tensor} {
+  if (constraints === undefined) return {};
+  const none = tf.zeros([constraints.count]);
+  return {positions: constraints.positions({q: x.q, v: x.v, t}, none), velocities: constraints.velocities({q: x.q, v: x.v, t}, none, true)};
 }

@@ -7,6 +7,7 @@ import {OptionError, ShapeError} from '../errors.js';
 import {sizeOf} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
+import type {Constraint} from './constraints.js';
 import type {Equations} from './equations.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
@@ -22,17 +23,20 @@ export interface MechanicsSpec {
   readonly mass: Mass;
   /** Summed; may be empty. */
   readonly forces: ForceTerm | readonly ForceTerm[];
+  /** Held by multipliers λ, in this order: bilateral, compliant, unilateral, nonholonomic, in any mixture. */
+  readonly constraints?: readonly Constraint[];
 }
 
 export interface MechanicalSystem {
   readonly kind: 'mechanics';
   readonly mass: Mass;
   readonly forces: readonly ForceTerm[];
+  readonly constraints: readonly Constraint[];
 }
 
 /**
  * A mechanical system of unit-consistent terms.
- * @throws OptionError, ShapeError where mass or forces are not what they should be
+ * @throws OptionError, ShapeError where mass, forces or constraints are not what they should be
  */
 export function mechanics(spec: MechanicsSpec): MechanicalSystem {
   const forces = typeof spec.forces === 'function' ? [spec.forces] : spec.forces;
@@ -44,7 +48,11 @@ export function mechanics(spec: MechanicsSpec): MechanicalSystem {
   }
   // Read for its errors: a ragged matrix is told of here, not in the first trace.
   if (typeof spec.mass !== 'function' && !(spec.mass instanceof tf.Tensor)) readNumeric(spec.mass, 'mass');
-  return {kind: 'mechanics', mass: spec.mass, forces};
+  const {constraints = []} = spec;
+  if (!Array.isArray(constraints) || constraints.some(constraint => typeof (constraint as Constraint | undefined)?.gap !== 'function')) {
+    throw new OptionError('bad-constraint', 'constraints must be an array of bilateral(…), compliant(…), unilateral(…) and nonholonomic(…).');
+  }
+  return {kind: 'mechanics', mass: spec.mass, forces, constraints};
 }
 
 type MassKind = 'scalar' | 'lumped' | 'consistent';

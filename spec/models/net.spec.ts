@@ -4,7 +4,7 @@ import {topological} from '../../lib/graph/node.js';
 import {equilibrium, implicitMidpoint, newton, OptionError, simulate} from '../../lib/index.js';
 import {jacobianProgram} from '../../lib/step/programs.js';
 import type {TracedStep} from '../../lib/step/trace-step.js';
-import {traceStep} from '../../lib/step/trace-step.js';
+import {traceRun} from '../../lib/step/trace-step.js';
 import type {Net} from '../../models/index.js';
 import {chain, net} from '../../models/index.js';
 import {largest, relative} from '../simulate/numbers.js';
@@ -139,7 +139,7 @@ describe('net', () => {
   });
 
   describe('what it becomes', () => {
-    const traced = (system: Net): TracedStep => traceStep(system, implicitMidpoint(), [system.positions.length, 3], []);
+    const traced = (system: Net): TracedStep => traceRun(system, implicitMidpoint(), [system.positions.length, 3], []).step;
     const nodes = ({residual, z, x}: TracedStep): number => (residual === undefined || z === undefined || x === undefined ? 0 : topological([residual]).length);
     const build = (size: number, diagonals: boolean): TracedStep => traced(net({rows: size, columns: size, stiffness: 100, diagonals, damping: 0.1, drag: 0.01, g: 9.81}));
 

@@ -9,7 +9,7 @@ import {interpreter} from '../../lib/engine/interpreter.js';
 import type {Scheme} from '../../lib/index.js';
 import {auto, implicitMidpoint, mechanics, newmark, newton, simulate, trapezoid} from '../../lib/index.js';
 import {compileStep} from '../../lib/step/compiled.js';
-import {traceStep} from '../../lib/step/trace-step.js';
+import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 import {dot, draw, moved, norm, slope, stream} from './numbers.js';
 
@@ -77,7 +77,7 @@ describe('a force that is −tf.grad of an energy', () => {
   for (const [name, energy] of Object.entries(energies)) {
     it(`${name}: Newton's matrix`, () => {
       for (const scheme of schemes) {
-        const traced = traceStep(system(energy), scheme, [n], readParams({w}));
+        const traced = traceRun(system(energy), scheme, [n], readParams({w})).step;
         const compiled = compileStep(traced, interpreter);
         const {jacobian} = compiled;
         const forward = compiled.forward(auto());

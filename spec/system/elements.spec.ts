@@ -5,7 +5,7 @@ import type {StiffgradError} from '../../lib/index.js';
 import {elements, implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
 import {topological} from '../../lib/graph/node.js';
 import {jacobianProgram} from '../../lib/step/programs.js';
-import {traceStep} from '../../lib/step/trace-step.js';
+import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 
 /** ½ k (l − rest)² of a straight spring between two nodes. */
@@ -52,7 +52,7 @@ describe('elements', () => {
     const programOf = (count: number): {nonzeros: number; n: number} => {
       const nodes = Array.from({length: count - 1}, (_, i) => [i, i + 1]);
       const system = mechanics({mass: 1, forces: elements({nodes, energy: springEnergy, data: {rest: new Float64Array(count - 1).fill(0.1)}})});
-      const traced = traceStep(system, implicitMidpoint(), [count, 2], readParams({k: 3}));
+      const traced = traceRun(system, implicitMidpoint(), [count, 2], readParams({k: 3})).step;
       const {pattern} = jacobianProgram(traced.residual as NonNullable<typeof traced.residual>, traced.z);
       return {nonzeros: pattern.columns.length, n: pattern.n};
     };

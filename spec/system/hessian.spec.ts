@@ -6,7 +6,7 @@ import {auto, backtracking, cg, cholesky, elements, equilibrium, full, implicitE
 import type {Node} from '../../lib/graph/node.js';
 import {equilibriumScheme} from '../../lib/simulate/equilibrium.js';
 import {jacobianProgram} from '../../lib/step/programs.js';
-import {traceStep} from '../../lib/step/trace-step.js';
+import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 import {evaluate} from '../graph/evaluate.js';
 
@@ -41,7 +41,7 @@ function pushedNet(m: number, share: number, hessian: Hessian): {system: ReturnT
 
 /** ∂f/∂q of a system at q, dense, and Newton's matrix for it. */
 function stiffness(system: ReturnType<typeof mechanics>, q: Float64Array, shape: number[], leaves: Record<string, number>): {exact: number[][]; matrix: number[][]} {
-  const step = traceStep(system, equilibriumScheme, shape, readParams(leaves));
+  const step = traceRun(system, equilibriumScheme, shape, readParams(leaves)).step;
   const dense = (residual: Node): number[][] => {
     const {pattern, values} = jacobianProgram(residual, step.z);
     const parameters = step.parameters.map(({node}) => node);

@@ -1,0 +1,128 @@
+/**
+ * What schemes for constrained systems share (equations.md §4): the scale of their rows, the start of
+ * a run with accelerations and multipliers that obey the constraints, and the two stabilizations. Both
+ * are wrappers: a scheme that passes its q⁺ through `settle` has them for nothing.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {derivativeAlong} from '../trace/differentials.js';
+import {constantTensor} from '../trace/trace.js';
+import type {Constraints, RowScale} from '../system/constraints.js';
+import type {Blocks} from '../system/equations.js';
+import type {Formulation, StepPoint} from './scheme.js';
+
+/** The constraints of a step that has some. */
+export function constraintsOf({constraints}: StepPoint): Constraints {
+  if (constraints === undefined) throw new Error('a formulation for constraints was used without any');
+  return constraints;
+}
+
+/** @param position what rows of positions are divided by: h for unknown velocities, βh² for accelerations; `velocity` likewise */
+export function rowScale({x, h, mass, relief}: StepPoint, position: tf.Tensor | number, velocity: tf.Tensor | number): RowScale {
+  // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
+  const typical = tf.mean(tf.abs(mass(x.q, tf.onesLike(x.q))));
+  return {position, velocity, relief, give: tf.div(tf.square(h), typical)};
+}
+
+/** Blocks of the unknown of a start, beside the acceleration and λ. */
+const projected = {unknown: ['q', 'v'], multipliers: ['toPosition', 'toVelocity']} as const;
+
+/**
+ * The start of a run as a step of its own: (a, λ) from [M −Gᵀ; G 0](a, λ) = (f, −Ġv − …), and what the
+ * scheme carries made from them. With `project` q and v are first moved onto the constraints by the
+ * least displacement, in the metric of the mass; with `jerk` the rates of a and λ are found too, from
+ * the time derivative of the same equations.
+ */
+export function consistentStart({carry, carriesJerk = false}: Formulation, project: boolean): Formulation {
+  const place = (z: Blocks, {x, t}: StepPoint): {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor} => (project ? {q: z.q, v: z.v, t} : {q: x.q, v: x.v, t});
+  const balance = (at: StepPoint, {q, v, t, a, lambda}: Blocks): {a: tf.Tensor; lambda: tf.Tensor} => {
+    const constraints = constraintsOf(at);
+    return {
+      a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, t), constraints.reaction({q, v, t}, lambda))),
+      lambda: constraints.instant({q, v, t}, a, lambda, rowScale(at, at.h, 1), at.h),
+    };
+  };
+  const rates = (at: StepPoint, now: Blocks, direction: Blocks): {jerk: tf.Tensor; lambdaRate: tf.Tensor} => ({
+    jerk: derivativeAlong(point => balance(at, point).a, now, direction),
+    lambdaRate: derivativeAlong(point => balance(at, point).lambda, now, direction),
+  });
+  return {
+    unknown: [...(project ? projected.unknown : []), 'a', ...(carriesJerk ? ['jerk'] : [])],
+    multipliers: [...(project ? projected.multipliers : []), 'lambda', ...(carriesJerk ? ['lambdaRate'] : [])],
+    residual: (z, at) => {
+      const now = {...place(z, at), a: z.a, lambda: z.lambda};
+      const direction = {q: now.v, v: z.a, a: z.jerk, lambda: z.lambdaRate, t: constantTensor(1, [])};
+      return {...balance(at, now), ...(carriesJerk ? rates(at, now, direction) : {}), ...(project ? projection(z, at) : {})};
+    },
+    update: (z, at) => {
+      const {q, v} = place(z, at);
+      const start: StepPoint = {...at, x: {q, v}, acceleration: () => z.a, jerk: () => z.jerk};
+      return {q, v, lambda: z.lambda, ...carry?.(start)};
+    },
+  };
+}
+
+/** M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the nearest state that obeys. */
+function projection(z: Blocks, at: StepPoint): Blocks {
+  const {x, t, mass, h, relief} = at;
+  const constraints = constraintsOf(at);
+  const here = {q: z.q, v: z.v, t};
+  const {give} = rowScale(at, h, 1);
+  // A unit of these multipliers moves a typical mass by give/h² and changes its velocity by the same.
+  const soft = tf.mul(relief, tf.div(give, tf.square(h)));
+  return {
+    q: tf.sub(mass(x.q, tf.sub(z.q, x.q)), constraints.reaction(here, z.toPosition, ['bilateral'])),
+    v: tf.sub(mass(z.q, tf.sub(z.v, x.v)), constraints.reaction(here, z.toVelocity, ['bilateral', 'nonholonomic'])),
+    toPosition: tf.add(constraints.positions(here, z.toPosition), tf.mul(soft, z.toPosition)),
+    toVelocity: tf.add(constraints.velocities(here, z.toVelocity, true), tf.mul(soft, z.toVelocity)),
+  };
+}
+
+/**
+ * The stabilized index-2 form of Gear, Gupta & Leimkuhler (1985): q' = v + Gᵀμ with φ = 0 and φ' = 0
+ * together. Gᵀμ, which vanishes with the step, is taken at the position the kinematics give.
+ */
+export function gearGuptaLeimkuhler(base: Formulation): Formulation {
+  const settled = (z: Blocks, at: StepPoint): StepPoint => ({
+    ...at,
+    settle: q => tf.add(q, tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, ['bilateral']))),
+  });
+  return {
+    ...base,
+    multipliers: [...(base.multipliers ?? []), 'mu'],
+    residual: (z, at) => {
+      const point = settled(z, at);
+      const {q, v} = base.update(z, point);
+      const soft = tf.mul(at.relief, z.mu);
+      return {...base.residual?.(z, point), mu: tf.add(constraintsOf(at).velocities({q, v, t: tf.add(at.t, at.h)}, z.mu, false), soft)};
+    },
+    update: (z, at) => base.update(z, settled(z, at)),
+  };
+}
+
+/**
+ * After the step v⁺ is moved onto φ' = 0 by the least change in the metric of the mass:
+ * M Δv = Gᵀη, G(v⁺ + Δv) + φ_t = 0, solved together with the step.
+ */
+export function velocityProjection(base: Formulation): Formulation {
+  return {
+    ...base,
+    unknown: [...base.unknown, 'shift'],
+    multipliers: [...(base.multipliers ?? []), 'eta'],
+    residual: (z, at) => {
+      const {q, v} = base.update(z, at);
+      const constraints = constraintsOf(at);
+      const end = {q, v: tf.add(v, z.shift), t: tf.add(at.t, at.h)};
+      const {give} = rowScale(at, at.h, 1);
+      const soft = tf.mul(tf.mul(at.relief, tf.div(give, tf.square(at.h))), z.eta);
+      return {
+        ...base.residual?.(z, at),
+        shift: tf.sub(at.mass(q, z.shift), constraints.reaction(end, z.eta, ['bilateral'])),
+        eta: tf.add(constraints.velocities(end, z.eta, false), soft),
+      };
+    },
+    update: (z, at) => {
+      const next = base.update(z, at);
+      return {...next, v: tf.add(next.v, z.shift)};
+    },
+  };
+}

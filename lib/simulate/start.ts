@@ -1,0 +1,144 @@
+/**
+ * The start of a run: mass and constraints checked, and what the scheme carries made from the user's
+ * blocks. With constraints that takes equations of its own, solved like a step; it is recorded like
+ * one too, so that gradients pass through it.
+ */
+import {StepRecord} from '../adjoint/record.js';
+import {InconsistentStateError, SingularMatrixError} from '../errors.js';
+import {densePattern, lu} from '../linear/index.js';
+import {NewtonIteration} from '../newton/index.js';
+import {loadParameters, startOf} from '../step/context.js';
+import {firstNotFinite, indexText} from '../system/places.js';
+import {failedStep} from './failure.js';
+import type {Runnable} from './runnable.js';
+import {StepSystem} from './step-system.js';
+import type {Counters} from './stepper.js';
+
+/**
+ * How far a given state may be from its constraints, in units of the largest coordinate, or of 1: ten
+ * times what float32 loses where the state comes as a tensor.
+ */
+const tolerated = 1e-6;
+
+/**
+ * x at the start and the record of the step that made it.
+ * @throws SingularMatrixError 'singular-mass', 'singular-step'; InconsistentStateError where the start is
+ *   not finite or breaks the constraints; NewtonError where its equations are not solved
+ */
+export function startRun(prepared: Runnable, counters: Counters): {x: Float64Array; record: StepRecord} {
+  const context = startOf(prepared);
+  const {traced, compiled, given, t0, h0, linear} = context;
+  const forward = compiled.forward(linear);
+  loadParameters(forward, context);
+  forward.find('x')?.set(given);
+  forward.find('t')?.fill(t0);
+  forward.find('h')?.fill(h0);
+  if (traced.mass !== undefined || traced.gaps !== undefined) forward.run('checks');
+  checkMass(prepared, forward.find('mass'));
+  const project = prepared.options.consistent === 'project';
+  if (traced.gaps !== undefined && !project) checkConstraints(prepared, forward.buffer('positions'), forward.buffer('velocities'));
+  const z = compiled.jacobian === undefined ? undefined : solve(context, counters);
+  forward.run('update');
+  const x = forward.buffer('next').slice();
+  const at = firstNotFinite(x);
+  if (at >= 0) {
+    throw new InconsistentStateError('not-finite', `${prepared.traced.state.rowName(at)} of the initial state is ${x[at]}: a force or the mass is not finite there.`, {row: at});
+  }
+  const record = new StepRecord(given.length, z?.length ?? 0, 1);
+  record.append(t0, h0, given, z);
+  const torn = prepared.redundancy.relief > 0 ? contradiction(prepared, x, t0) : undefined;
+  if (torn !== undefined) throw torn;
+  return {x, record};
+}
+
+function solve(context: Runnable, counters: Counters): Float64Array {
+  const {traced, t0, h0, linear} = context;
+  const newton = {...context.options.newton, iterations: undefined, linear};
+  const system = new StepSystem({...context, options: {...context.options, newton}});
+  const iteration = new NewtonIteration(newton, system, counters);
+  context.compiled.forward(linear).run('guess');
+  const status = iteration.find(false);
+  if (status === 'converged') return system.z;
+  const rowName = (row: number): string => traced.unknown.rowName(row);
+  throw failedStep({
+    status, step: 0, t: t0, h: h0, scheme: traced.name, newton, history: iteration.history,
+    worst: iteration.worstRows(5).map(({row, residual}) => ({name: rowName(row), residual})), rowName, cause: iteration.cause,
+  });
+}
+
+/** The gap that is farthest from zero, where it is more than may be tolerated of a state with coordinates of this size. */
+function worstGap(gaps: Float64Array, coordinates: Float64Array): {row: number; gap: number} | undefined {
+  const row = gaps.reduce((worst, gap, i) => (Math.abs(gap) > Math.abs(gaps[worst]) ? i : worst), 0);
+  return Math.abs(gaps[row]) <= tolerated * Math.max(1, largest(coordinates)) ? undefined : {row, gap: gaps[row]};
+}
+
+/** @throws InconsistentStateError 'inconsistent' naming the worst row */
+function checkConstraints({given, coordinates: size}: Runnable, positions: Float64Array, velocities: Float64Array): void {
+  const check = (gaps: Float64Array, coordinates: Float64Array, what: string): void => {
+    const worst = worstGap(gaps, coordinates);
+    if (worst === undefined) return;
+    const {row, gap} = worst;
+    throw new InconsistentStateError(
+      'inconsistent',
+      `The initial state does not satisfy its constraints: ${what} of row lambda[${row}] is ${gap.toExponential(3)} where 0 belongs. Correct the state, or take consistent: 'project' for the nearest one that does.`,
+      {row, gap, what},
+    );
+  };
+  check(positions, given.subarray(0, size), 'the gap');
+  check(velocities, given.subarray(size), 'the velocity');
+}
+
+/**
+ * With the relief of redundant rows a step is solved even where rows contradict one another; then the
+ * gap shows it.
+ * @param x a state whose first blocks are q and v
+ */
+export function contradiction(prepared: Runnable, x: Float64Array, t: number): InconsistentStateError | undefined {
+  const context = startOf(prepared);
+  const forward = context.compiled.forward(context.linear);
+  if (context.traced.gaps === undefined) return undefined;
+  loadParameters(forward, context);
+  forward.find('x')?.set(x.subarray(0, prepared.given.length));
+  forward.find('t')?.fill(t);
+  forward.run('checks');
+  const worst = worstGap(forward.buffer('positions'), x.subarray(0, prepared.coordinates));
+  if (worst === undefined) return undefined;
+  const {row, gap} = worst;
+  return new InconsistentStateError(
+    'contradictory',
+    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of row lambda[${row}] stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Leave out what cannot hold together.`,
+    {row, gap, t, rows: prepared.redundancy.rows},
+  );
+}
+
+function largest(x: Float64Array): number {
+  let most = 0;
+  for (const value of x) most = Math.max(most, Math.abs(value));
+  return most;
+}
+
+function checkMass({start, coordinates: n}: Runnable, mass: Float64Array | undefined): void {
+  const node = start.traced.mass;
+  if (mass === undefined || node === undefined) return;
+  const bad = mass.findIndex(value => !Number.isFinite(value));
+  if (bad >= 0) throw new InconsistentStateError('not-finite', `The mass is not finite at ${indexText(node.shape, bad) || 'its one value'}: ${mass[bad]}.`, {index: bad});
+  if (mass.length === n * n && mass.length > 1 && node.shape.length === 2 && node.shape[0] === n) {
+    checkMassMatrix(mass, n);
+    return;
+  }
+  const at = mass.findIndex(value => !(value > 0));
+  if (at >= 0) {
+    throw new SingularMatrixError('singular-mass', `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out.`, {rows: [at]});
+  }
+}
+
+function checkMassMatrix(mass: Float64Array, n: number): void {
+  try {
+    lu().analyze(densePattern(n)).factor(mass.slice());
+  } catch (error) {
+    if (!(error instanceof SingularMatrixError)) throw error;
+    const rows = error.data.rows as number[];
+    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.join(', ')} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
+  }
+}
+

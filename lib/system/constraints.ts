@@ -1,0 +1,262 @@
+/**
+ * Constraints on a mechanical system, M a = f + Gᵀλ (equations.md §1 and §4): what the user writes,
+ * and the same as rows and reactions for a scheme. Rows are functions of tensors like forces; G, its
+ * transpose and time derivatives are taken from their graphs.
+ *
+ * | kind       | condition              |
+ * |------------|------------------------|
+ * | bilateral  | φ(q, t) = 0            |
+ * | compliant  | φ + Cλ = 0             |
+ * | unilateral | 0 ≤ λ ⟂ φ + Cλ ≥ 0     |
+ * | nonholonomic | ψ(q, v, t) = 0       |
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError} from '../errors.js';
+import {refuseUnknownOptions, shown} from '../given.js';
+import type {Tensors} from '../trace/differentials.js';
+import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
+import {constantTensor, immediate, within} from '../trace/trace.js';
+import type {Numeric} from './numeric.js';
+import {isNumeric, readNumeric} from './numeric.js';
+import type {Params} from './params.js';
+
+/** The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. */
+export type Gap = (at: {q: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+/** What a constraint on velocities keeps at zero: [m] or a scalar. */
+export type VelocityGap = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+/** Displacement for a unit multiplier, C ≥ 0: one number, or one a row; a function of params where it is to be found or differentiated. */
+export type Compliance = Numeric | ((params: Params) => tf.Tensor);
+
+export type ConstraintKind = 'bilateral' | 'compliant' | 'unilateral' | 'nonholonomic';
+
+export interface Constraint {
+  readonly kind: ConstraintKind;
+  readonly gap: VelocityGap;
+  readonly compliance?: Compliance;
+  /** ε of the smoothed complementarity: gap·λ = ε² where they meet; 0 is exact. */
+  readonly smoothing: number;
+}
+
+/**
+ * φ(q, t) = 0, held by the force Gᵀλ with G = ∂φ/∂q.
+ * @throws OptionError 'bad-constraint'
+ */
+export function bilateral(phi: Gap): Constraint {
+  return {kind: 'bilateral', gap: requireGap('bilateral', phi), smoothing: 0};
+}
+
+/**
+ * φ + Cλ = 0: a spring of stiffness 1/C written as a constraint, which stays well conditioned as C → 0.
+ * @throws OptionError 'bad-constraint'
+ */
+export function compliant(phi: Gap, spec: {readonly compliance: Compliance}): Constraint {
+  requireGap('compliant', phi);
+  refuseUnknownOptions(spec, ['compliance'], 'compliant', 'bad-constraint');
+  return {kind: 'compliant', gap: phi, compliance: requireCompliance('compliant', spec.compliance), smoothing: 0};
+}
+
+/**
+ * 0 ≤ λ ⟂ φ + Cλ ≥ 0: contact, an end stop, a cable that goes slack. λ pushes along ∂φ/∂q and never
+ * pulls; a row is released when it would. Solved with the Fischer–Burmeister function, exact by default;
+ * with `smoothing` ε > 0 gap·λ = ε² in place of 0, differentiable across a change of contact.
+ * @throws OptionError 'bad-constraint'
+ */
+export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; readonly smoothing?: number} = {}): Constraint {
+  requireGap('unilateral', phi);
+  refuseUnknownOptions(spec, ['compliance', 'smoothing'], 'unilateral', 'bad-constraint');
+  const {compliance, smoothing = 0} = spec;
+  if (!(smoothing >= 0) || !Number.isFinite(smoothing)) throw new OptionError('bad-constraint', `unilateral: smoothing must be a number of at least 0, not ${shown(smoothing)}.`, {smoothing});
+  return {kind: 'unilateral', gap: phi, compliance: compliance === undefined ? undefined : requireCompliance('unilateral', compliance), smoothing};
+}
+
+/**
+ * ψ(q, v, t) = 0: rolling, a driven velocity. Held by the force (∂ψ/∂v)ᵀλ.
+ * @throws OptionError 'bad-constraint'
+ */
+export function nonholonomic(psi: VelocityGap): Constraint {
+  return {kind: 'nonholonomic', gap: requireGap('nonholonomic', psi), smoothing: 0};
+}
+
+function requireGap<T>(name: string, gap: T): T {
+  if (typeof gap !== 'function') throw new OptionError('bad-constraint', `${name} takes a function of {q, ${name === 'nonholonomic' ? 'v, ' : ''}t, params} giving a tensor, not ${shown(gap)}.`);
+  return gap;
+}
+
+function requireCompliance(name: string, compliance: Compliance): Compliance {
+  if (typeof compliance === 'function') return compliance;
+  if (!isNumeric(compliance)) throw new OptionError('bad-constraint', `${name}: compliance must be a number, an array, a tensor or a function of params, not ${shown(compliance)}.`);
+  const {values} = readNumeric(compliance, `${name}: compliance`);
+  const bad = values.findIndex(c => !(c >= 0) || !Number.isFinite(c));
+  if (bad >= 0) throw new OptionError('bad-constraint', `${name}: compliance must be finite and at least 0, not ${values[bad]}.`, {index: bad});
+  return compliance;
+}
+
+/** A place in phase space and time. */
+export interface Place {
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly t: tf.Tensor;
+}
+
+/** What rows are measured in, so that the equations of a step stay well conditioned as h → 0. */
+export interface RowScale {
+  /** Rows of positions are divided by this. */
+  readonly position: tf.Tensor | number;
+  /** Rows of velocities likewise. */
+  readonly velocity: tf.Tensor | number;
+  /** The displacement that a unit multiplier gives a typical mass in the step, h²/m. */
+  readonly give: tf.Tensor;
+  /**
+   * Compliance that every rigid row gains, as a share of `give`; 0 unless rows are redundant. Then the
+   * multipliers are those of least norm, and the constraint is off by that share of what it holds.
+   */
+  readonly relief: tf.Tensor;
+}
+
+/** The constraints of one system, λ in the order they were given. */
+export interface Constraints {
+  /** Numbers in λ. */
+  readonly count: number;
+  /** Gᵀλ + ψ_vᵀλ, of the shape of q; of some kinds alone where `of` is given. */
+  reaction(at: Place, lambda: tf.Tensor, of?: readonly ConstraintKind[]): tf.Tensor;
+  /**
+   * [count], zero where the constraints hold with these multipliers.
+   * @param spring where compliant rows are met; default `at`
+   */
+  rows(at: Place, lambda: tf.Tensor, scale: RowScale, spring?: Place): tf.Tensor;
+  /** λ of compliant rows at a place, −φ/C; zero elsewhere. */
+  springs(at: Place): tf.Tensor;
+  /** [count]: φ of bilateral rows; `idle` elsewhere. */
+  positions(at: Place, idle: tf.Tensor): tf.Tensor;
+  /** [count]: φ' of bilateral rows; ψ of nonholonomic ones where `nonholonomic`; `idle` elsewhere. */
+  velocities(at: Place, idle: tf.Tensor, nonholonomic: boolean): tf.Tensor;
+  /** As `rows`, for the acceleration and multipliers at one instant: φ'' of bilateral rows and ψ' in place of φ and ψ. */
+  instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor;
+
+}
+
+/** One constraint with its part of λ. */
+interface Part extends Constraint {
+  readonly index: number;
+  readonly offset: number;
+  readonly count: number;
+}
+
+/** The rows of each constraint, as its function gives them for tensors of a trace. */
+export function constraintSizes(constraints: readonly Constraint[], at: Place, params: Params): number[] {
+  return constraints.map((constraint, index) => gapTensor(constraint, index, at, params).size);
+}
+
+function gapTensor({gap}: Constraint, index: number, {q, v, t}: Place, params: Params): tf.Tensor {
+  return within(`constraints[${index}]`, () => {
+    const value = immediate(gap({q, v, t, params}));
+    if (!(value instanceof tf.Tensor) || value.rank > 1) {
+      const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
+      throw new ShapeError('constraint-shape', `constraints[${index}] must return a tensor of shape [m] or a scalar, one number a row; it returned ${got}.`, {constraint: index});
+    }
+    return tf.reshape(value, [value.size]);
+  });
+}
+
+/** At one instant no division by h² enlarges rounding, and a far smaller relief tells redundant multipliers apart. */
+const instantShare = 1e-4;
+
+/** @param sizes rows of each constraint, see `constraintSizes` */
+export function constraintEquations(constraints: readonly Constraint[], sizes: readonly number[], params: Params): Constraints {
+  let count = 0;
+  const parts = constraints.map((constraint, index): Part => {
+    const offset = count;
+    count += sizes[index];
+    return {...constraint, index, offset, count: sizes[index]};
+  });
+  const own = (part: Part, vector: tf.Tensor): tf.Tensor => (part.count === count ? vector : tf.slice(vector, [part.offset], [part.count]));
+  const value = (part: Part, at: Place): tf.Tensor => gapTensor(part, part.index, at, params);
+  const collect = (row: (part: Part) => tf.Tensor): tf.Tensor => (parts.length === 1 ? row(parts[0]) : tf.concat(parts.map(row)));
+  const compliance = (part: Part): tf.Tensor => complianceTensor(part, params);
+  /** dφ/dt or dψ/dt with q' = v, v' = a. */
+  const rate = (part: Part, at: Place, a?: tf.Tensor): tf.Tensor => {
+    const one = constantTensor(1, []);
+    const direction: Tensors = part.kind !== 'nonholonomic' ? {q: at.v, t: one} : {q: at.v, t: one, v: a ?? tf.zerosLike(at.v)};
+    return derivativeAlong(place => value(part, {v: at.v, ...place} as unknown as Place), part.kind !== 'nonholonomic' ? {q: at.q, t: at.t} : {...at}, direction);
+  };
+  const second = (part: Part, at: Place, a: tf.Tensor): tf.Tensor =>
+    derivativeAlong(place => rate(part, place as unknown as Place), {...at}, {q: at.v, v: a, t: constantTensor(1, [])});
+  const pressure = (part: Part, gap: tf.Tensor, lambda: tf.Tensor, {give, relief}: RowScale): tf.Tensor => {
+    const soft = part.compliance === undefined ? tf.mul(relief, give) : tf.add(compliance(part), tf.mul(relief, give));
+    return complementarity(tf.add(gap, tf.mul(soft, lambda)), lambda, give, part.smoothing);
+  };
+  const row = (part: Part, at: Place, lambda: tf.Tensor, scale: RowScale, spring: Place): tf.Tensor => {
+    const {position, velocity, give, relief} = scale;
+    const held = tf.mul(tf.mul(relief, give), lambda);
+    switch (part.kind) {
+      case 'bilateral': return tf.div(tf.add(value(part, at), held), position);
+      case 'compliant': return tf.div(tf.add(value(part, spring), tf.mul(compliance(part), lambda)), position);
+      case 'unilateral': return tf.div(pressure(part, value(part, at), lambda, scale), position);
+      // In the unit of velocity the relief is that of positions over the time that makes one of the other.
+      case 'nonholonomic': return tf.div(tf.add(value(part, at), tf.mul(held, tf.div(velocity, position))), velocity);
+    }
+  };
+  return {
+    count,
+    reaction: (at, lambda, of) => {
+      const terms = parts.filter(({kind}) => of === undefined || of.includes(kind)).map(part => {
+        const moved = part.kind === 'nonholonomic' ? 'v' : 'q';
+        return transposedProduct(place => value(part, {...at, ...place}), {[moved]: at[moved]}, moved, own(part, lambda));
+      });
+      return terms.length === 0 ? tf.zerosLike(at.q) : terms.reduce((sum, term) => tf.add(sum, term));
+    },
+    rows: (at, lambda, scale, spring = at) => collect(part => row(part, at, own(part, lambda), scale, spring)),
+    springs: at => collect(part => (part.kind === 'compliant' ? tf.neg(tf.div(value(part, at), compliance(part))) : tf.zeros([part.count]))),
+    positions: (at, idle) => collect(part => (part.kind === 'bilateral' ? value(part, at) : own(part, idle))),
+    velocities: (at, idle, nonholonomicToo) => collect(part => {
+      if (part.kind === 'bilateral') return rate(part, at);
+      return part.kind === 'nonholonomic' && nonholonomicToo ? value(part, at) : own(part, idle);
+    }),
+    instant: (at, a, lambda, scale, h) => collect(part => {
+      const mine = own(part, lambda);
+      const yielding = tf.mul(tf.mul(tf.mul(scale.relief, instantShare), tf.div(scale.give, tf.square(h))), mine);
+      switch (part.kind) {
+        case 'bilateral': return tf.add(second(part, at, a), yielding);
+        case 'nonholonomic': return tf.add(rate(part, at, a), yielding);
+        case 'compliant': return tf.div(tf.add(value(part, at), tf.mul(compliance(part), mine)), tf.square(h));
+        case 'unilateral': {
+          // The gap after one step of this acceleration: rows far from contact stay open, closed ones may not sink further.
+          const ahead = tf.addN([value(part, at), tf.mul(h, rate(part, at)), tf.mul(tf.square(h), second(part, at, a))]);
+          return tf.div(pressure(part, ahead, mine, scale), tf.square(h));
+        }
+      }
+    }),
+  };
+}
+
+function complianceTensor({compliance, index}: Part, params: Params): tf.Tensor {
+  if (typeof compliance === 'function') {
+    return within(`constraints[${index}].compliance`, () => {
+      const value = immediate(compliance(params));
+      if (!(value instanceof tf.Tensor)) throw new ShapeError('constraint-shape', `constraints[${index}]: compliance must return a tensor, not ${typeof value}.`, {constraint: index});
+      return value;
+    });
+  }
+  if (compliance instanceof tf.Tensor) return compliance;
+  const {values, shape} = readNumeric(compliance ?? 0, 'compliance');
+  return constantTensor(values, shape);
+}
+
+/**
+ * Below this (the least that float32 holds with all its digits, and a share of 1e-18 of anything that
+ * matters) a² + b² counts as zero under the root, whose derivative there is infinite: with a row at
+ * rest exactly between contact and none, the derivative taken is (1, 1), one of the generalized ones.
+ */
+const grazing = 1e-36;
+
+/**
+ * Fischer–Burmeister: a + b − √(a² + b² + 2ε²) with a = gap/√give and b = λ√give, which share the unit
+ * √(gap·λ), so that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap.
+ */
+function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tensor, smoothing: number): tf.Tensor {
+  const root = tf.sqrt(give);
+  const a = tf.div(gap, root);
+  const b = tf.mul(lambda, root);
+  const squares = tf.addN([tf.square(a), tf.square(b), tf.mul(tf.onesLike(a), 2 * smoothing ** 2)]);
+  return tf.mul(root, tf.sub(tf.add(a, b), tf.sqrt(tf.maximum(squares, grazing))));
+}

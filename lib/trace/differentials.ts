@@ -1,0 +1,49 @@
+/**
+ * Derivatives of tensor functions inside a trace, taken on the graph: the function is traced by
+ * itself, differentiated there, and put back at the place asked for. tfjs's tape has no forward mode,
+ * and its second derivatives are not to be relied on; these may be nested in any order.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
+import type {Node} from '../graph/node.js';
+import {substitute} from '../graph/simplify.js';
+import {nodeOf, tensorOf, trace} from './trace.js';
+
+export interface Tensors {
+  readonly [name: string]: tf.Tensor;
+}
+
+/** A function of named tensors, as a graph of its own whose inputs stand for them. */
+interface Isolated {
+  readonly inputs: {readonly [name: string]: Node};
+  readonly output: Node;
+  /** What stands for what, in the surrounding trace. */
+  readonly place: Map<Node, Node>;
+}
+
+function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
+  const names = Object.keys(at);
+  const {graph, captured} = trace(inputs => ({value: f(inputs)}), names.map(name => ({name, shape: at[name].shape})));
+  const inputs = Object.fromEntries(names.map((name, i) => [name, graph.inputs[i]]));
+  const place = new Map<Node, Node>(captured.map(({node, tensor}) => [node, nodeOf(tensor)]));
+  for (const name of names) place.set(inputs[name], nodeOf(at[name]));
+  return {inputs, output: graph.outputs[0].node, place};
+}
+
+/**
+ * d/ds f(at + s·direction) at s = 0, of the shape of f. Names the direction lacks do not move.
+ * Only inside a trace.
+ */
+export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, direction: Tensors): tf.Tensor {
+  const {inputs, output, place} = isolate(f, at);
+  const seeds = new Map<Node, Node>(Object.entries(direction).map(([name, tensor]) => [inputs[name], nodeOf(tensor)]));
+  const [tangent] = pushforward([output], seeds);
+  return tensorOf(substitute([orZeros(tangent, output)], place)[0]);
+}
+
+/** Jᵀ·cotangent with J = ∂f/∂name: of the shape of `at[name]`. Only inside a trace. */
+export function transposedProduct(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string, cotangent: tf.Tensor): tf.Tensor {
+  const {inputs, output, place} = isolate(f, at);
+  const [bar] = pullback([output], [inputs[name]], [nodeOf(cotangent)]);
+  return tensorOf(substitute([orZeros(bar, inputs[name])], place)[0]);
+}
