@@ -14,7 +14,7 @@ import type {Pattern} from '../lib/linear/index.js';
 import {amd, symmetricGraph} from '../lib/linear/ordering.js';
 import {supernodes} from '../lib/linear/supernodes.js';
 import {jacobianProgram} from '../lib/step/programs.js';
-import {traceStep} from '../lib/step/trace-step.js';
+import {traceRun} from '../lib/step/trace-step.js';
 import {net} from '../models/index.js';
 import type {Fill} from './results.js';
 
@@ -22,7 +22,7 @@ import type {Fill} from './results.js';
 const script = process.env.STIFFGRAD_FILL_ORACLE ?? fileURLToPath(new URL('../../../../bench/oracles/fill.py', import.meta.url));
 
 function netPattern(rows: number): Pattern {
-  const {residual, z} = traceStep(net({rows, columns: rows, held: [[0, 0], [0, rows - 1]], stiffness: 100}), implicitMidpoint(), [rows * rows - 2, 3], []);
+  const {residual, z} = traceRun(net({rows, columns: rows, held: [[0, 0], [0, rows - 1]], stiffness: 100}), implicitMidpoint(), [rows * rows - 2, 3], []).step;
   if (residual === undefined) throw new Error('implicit midpoint has a residual');
   return jacobianProgram(residual, z).pattern;
 }
