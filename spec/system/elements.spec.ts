@@ -71,7 +71,7 @@ describe('elements', () => {
       const node = (c: number, corner: number): number => 4 * (c + (corner >> 2)) + (corner & 3);
       const paths = [[1, 3], [1, 5], [2, 3], [2, 6], [4, 5], [4, 6]];
       const nodes = Array.from({length: cubes}, (_, c) => paths.map(([a, b]) => [node(c, 0), node(c, a), node(c, b), node(c, 7)])).flat();
-      const traced = traceStep(mechanics({mass: 1, forces: elements({nodes, energy: volume})}), implicitMidpoint(), [4 * (cubes + 1), 3], []);
+      const traced = traceRun(mechanics({mass: 1, forces: elements({nodes, energy: volume})}), implicitMidpoint(), [4 * (cubes + 1), 3], []).step;
       const {values, colors} = jacobianProgram(traced.residualBlocks as NonNullable<typeof traced.residual>, traced.z);
       return {size: topological([values]).length, colors};
     };
