@@ -211,7 +211,7 @@ export class Ensemble {
 
   private common(task: Task): Pick<Work<unknown>, 'workers' | 'task' | 'step' | 'count'> {
     const {members: all, threads} = this;
-    return {workers: threads, task, count: all.length, step: () => plainStep(all[0].traced)};
+    return {workers: threads, task, count: all.length, step: number => plainStep((number === task.step ? all[0] : all[0].start).traced)};
   }
 
   private zeros(): Gradient[] {
@@ -253,12 +253,13 @@ function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | und
 }
 
 /** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
-function taskOf({traced, compiled, engine, options, coordinates, parameterValues}: Prepared): Task | undefined {
+function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
   if (newton === undefined || engine.name === 'tensor') return undefined;
   const {grid, saved, adjoint} = options;
   return {
-    step: stepNumber(compiled), names: stepNames(traced), engine: engine.name, t0: grid.t0, grid: grid.asked, saved, newton,
+    step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),
+    engine: engine.name, t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
     adjoint: {kind: adjoint.kind, memory: adjoint.memory}, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
   };
 }

@@ -6,6 +6,7 @@ import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
+import {noRedundancy} from '../step/context.js';
 import type {System, TracedStep} from '../step/trace-step.js';
 import {stateBlocks, traceRun} from '../step/trace-step.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
@@ -55,7 +56,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   compiled.compileTime = 0;
   first.compiled.compileTime = 0;
   return {
-    system, options: read, engine, traced, compiled, start: first, redundancy: {relief: 0, rows: []}, shape, initial: values, leaves,
+    system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
     parameterValues: readParameters(traced, leaves), given: flatten(values), coordinates: values[0].values.length,
     t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
   };

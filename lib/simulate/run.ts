@@ -8,6 +8,7 @@ import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
 import {SingularMatrixError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
+import type {Redundancy} from '../step/context.js';
 import type {Runnable, SolverFacts} from './runnable.js';
 import {contradiction, startRun} from './start.js';
 import type {Counters, Status} from './stepper.js';
@@ -32,6 +33,7 @@ export interface Path {
   readonly completed: number;
   /** The step that began the run. */
   readonly start: StepRecord;
+  readonly redundancy: Redundancy;
   /** There where a gradient was asked for. */
   readonly kept?: Keep;
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
@@ -56,7 +58,7 @@ export function run(prepared: Runnable, forGradient?: 'steps' | 'budget'): Run {
   const keep = (): Keep | undefined => (forGradient === undefined ? undefined : keepWithin(prepared, forGradient === 'steps' ? Infinity : prepared.options.adjoint.memory ?? Infinity));
   compiled.busy = true;
   try {
-    return relieved(prepared, () => loop(prepared, keep()));
+    return relieved(prepared, context => loop(context, keep()));
   } finally {
     compiled.busy = false;
   }
@@ -74,21 +76,22 @@ const relief = 1e-6;
  * taken again, with multipliers of least norm from its start on, so that all of it is one function of
  * its parameters.
  */
-function relieved(prepared: Runnable, attempt: () => Run): Run {
-  const redundant = (error: unknown): boolean => {
-    const rows = error instanceof SingularMatrixError && error.code === 'singular-step' ? error.data.rows as readonly string[] : [];
-    const multipliers = rows.filter(row => /^(lambda|mu|eta|to)/.test(row));
-    if (prepared.redundancy.relief > 0 || multipliers.length === 0) return false;
-    Object.assign(prepared.redundancy, {relief, rows: multipliers});
-    return true;
+function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run {
+  const redundant = (error: unknown): Runnable | undefined => {
+    const singular = error instanceof SingularMatrixError && error.code === 'singular-step' ? error.data.rows as readonly string[] : [];
+    const rows = singular.filter(row => /^(lambda|mu|eta|to)/.test(row));
+    return rows.length === 0 ? undefined : {...prepared, redundancy: {relief, rows}};
   };
+  let again: Runnable | undefined;
   try {
-    const run = attempt();
-    return redundant(run.error) ? attempt() : run;
+    const run = attempt(prepared);
+    again = redundant(run.error);
+    if (again === undefined) return run;
   } catch (error) {
-    if (!redundant(error)) throw error;
-    return attempt();
+    again = redundant(error);
+    if (again === undefined) throw error;
   }
+  return attempt(again);
 }
 
 const bytesPerNumber = 8;
@@ -152,7 +155,7 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   return {
     states: count === saved.length ? states : states.slice(0, count * size),
     times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
-    status, error: torn ?? stepper.error, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, kept,
+    status, error: torn ?? stepper.error, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, redundancy: prepared.redundancy, kept,
     history: compiled.learned,
   };
 }

@@ -55,7 +55,8 @@ export function seriesValues(prepared: Runnable, run: Run): Float64Array {
 }
 
 /** The gradient for a cotangent of the whole matrix. */
-export function pullSeries(prepared: Runnable, run: Path, bars: Float64Array): Gradient {
+export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array): Gradient {
+  const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, options, compiled} = prepared;
   compiled.recall(run.history);
   const steps = backwards(prepared, run);
@@ -69,7 +70,8 @@ export function pullSeries(prepared: Runnable, run: Path, bars: Float64Array): G
 }
 
 /** Tangents of the matrix, one for each direction. */
-export function pushSeries(prepared: Runnable, run: Run, directions: Directions): Float64Array[] {
+export function pushSeries(runnable: Runnable, run: Run, directions: Directions): Float64Array[] {
+  const prepared = {...runnable, redundancy: run.redundancy};
   const {kept, times, start} = run;
   if (kept === undefined || !('record' in kept)) throw new Error('a run for a tangent keeps its steps');
   const {traced, compiled} = prepared;

@@ -22,17 +22,19 @@ export interface StepContext extends StepPrograms {
   /** Length of the first step, which what a scheme carries may depend on. */
   readonly h0: number;
   readonly linear: LinearSolver;
-  /** What is known of the constraints' redundancy; shared by all runs of a preparation. */
+  /** What this run knows of its constraints' redundancy. */
   readonly redundancy: Redundancy;
 }
 
 /** Constraints that say the same twice, found when a Newton matrix turned out singular. */
 export interface Redundancy {
-  /** The value of the input `relief`: 0 until redundant rows are found. */
-  relief: number;
+  /** The value of the input `relief`: 0 unless redundant rows were found. */
+  readonly relief: number;
   /** Their names. */
-  rows: readonly string[];
+  readonly rows: readonly string[];
 }
+
+export const noRedundancy: Redundancy = {relief: 0, rows: []};
 
 /** Sets what a whole run shares: the parameters, and the relief of redundant constraints. A program that does not read one has no buffer for it. */
 export function loadParameters(executable: Executable, {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>): void {

@@ -3,6 +3,7 @@ import type {Adjoint} from '../../adjoint/index.js';
 import type {PlainRecord} from '../../adjoint/record.js';
 import type {PlainNewton} from '../../newton/plain.js';
 import type {Learned} from '../../step/compiled.js';
+import type {Redundancy} from '../../step/context.js';
 import type {PlainStep, StepNames} from '../../step/plain.js';
 import type {GridOptions, Progress} from '../grid.js';
 import type {Counters, Status} from '../run.js';
@@ -13,12 +14,16 @@ export interface Task {
   /** The number of a step that was sent before. */
   readonly step: number;
   readonly names: StepNames;
+  /** The same of the step that begins the run. */
+  readonly first: number;
+  readonly firstNames: StepNames;
   readonly engine: 'wasm' | 'interpreter';
   readonly t0: number;
   readonly grid: GridOptions;
   readonly saved: Int32Array;
   readonly newton: PlainNewton;
   readonly adjoint: Adjoint;
+  readonly consistent: 'check' | 'project';
   readonly progress: boolean;
   readonly coordinates: number;
   /** Values of the parameters, where a job brings none of its own. */
@@ -44,6 +49,9 @@ export interface PlainPath {
   readonly completed: number;
   readonly kept?: PlainKeep;
   readonly history?: Learned;
+  /** The step that began the run. */
+  readonly start: PlainRecord;
+  readonly redundancy: Redundancy;
 }
 
 export interface PlainRun extends PlainPath {

@@ -14,7 +14,7 @@ export interface Assignment {
 export interface Work<A> {
   readonly workers: number;
   readonly task: Task;
-  readonly step: () => PlainStep;
+  readonly step: (number: number) => PlainStep;
   readonly count: number;
   /** Members to do, ascending. */
   readonly members: readonly number[];
@@ -35,7 +35,7 @@ export interface Phase {
   readonly id: number;
   readonly workers: number;
   readonly task: Task;
-  readonly step: () => PlainStep;
+  readonly step: (number: number) => PlainStep;
   readonly done: boolean;
   /** The next member to give out. */
   next(): number | undefined;
@@ -54,7 +54,7 @@ export class PhaseOf<A> implements Phase {
   readonly id = ++phaseCount;
   readonly workers: number;
   readonly task: Task;
-  readonly step: () => PlainStep;
+  readonly step: (number: number) => PlainStep;
   /** By member. */
   readonly outcomes: (Outcome<A> | undefined)[];
   /** Settles when the phase is done: all answers are in, or what threw in a callback. */

@@ -18,17 +18,17 @@ export function keepFromPlain(kept: PlainKeep | undefined): Keep | undefined {
 }
 
 export function plainRun(runnable: Runnable, run: Run): PlainRun {
-  return {...run, kept: plainKeep(run.kept), error: plainError(run.error), compileTime: runnable.compiled.compileTime, ...solverOf(runnable)};
+  return {...run, start: run.start.plain(), kept: plainKeep(run.kept), error: plainError(run.error), compileTime: runnable.compiled.compileTime, ...solverOf(runnable)};
 }
 
 /** The run, and what a worker tells of it. */
-export function runFromPlain({kept, error, compileTime, nonzeros, linear, ...rest}: PlainRun): Run {
+export function runFromPlain({start, kept, error, compileTime, nonzeros, linear, ...rest}: PlainRun): Run {
   const failure: StiffgradError | undefined = error === undefined ? undefined : errorFromPlain(error);
-  return {...rest, kept: keepFromPlain(kept), error: failure, elsewhere: {compileTime, nonzeros, linear}};
+  return {...rest, start: StepRecord.fromPlain(start), kept: keepFromPlain(kept), error: failure, elsewhere: {compileTime, nonzeros, linear}};
 }
 
 /** States and times are asked for by observations alone. */
-export function plainPath({traced}: Runnable, {states, times, completed, kept, history}: Run): PlainPath {
+export function plainPath({traced}: Runnable, {states, times, completed, start, redundancy, kept, history}: Run): PlainPath {
   const observed = traced.observed !== undefined;
-  return {states: observed ? states : new Float64Array(0), times: observed ? times : new Float64Array(0), completed, kept: plainKeep(kept), history};
+  return {states: observed ? states : new Float64Array(0), times: observed ? times : new Float64Array(0), completed, start: start.plain(), redundancy, kept: plainKeep(kept), history};
 }

@@ -33,12 +33,14 @@ class Hand {
   readonly steps = new Set<number>();
   constructor(readonly channel: Channel) {}
 
-  /** The step of a task, and what its jobs have in common, where they are not there yet. */
-  introduce(id: number, task: Task, step: () => PlainStep): void {
+  /** The steps of a task, and what its jobs have in common, where they are not there yet. */
+  introduce(id: number, task: Task, step: (number: number) => PlainStep): void {
     const {steps, tasks, channel} = this;
     if (tasks.has(id)) return;
-    if (!steps.delete(task.step)) channel.post({kind: 'step', step: task.step, plain: step()});
-    steps.add(task.step);
+    for (const number of [task.first, task.step]) {
+      if (!steps.delete(number)) channel.post({kind: 'step', step: number, plain: step(number)});
+      steps.add(number);
+    }
     for (const oldest of steps) {
       if (steps.size <= keptSteps) break;
       steps.delete(oldest);

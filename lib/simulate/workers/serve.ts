@@ -2,12 +2,15 @@
  * A worker thread's work: it compiles the steps it is sent, each once, and answers one job after another.
  * It keeps nothing of a job, so that any worker can do any job.
  */
+import {StepRecord} from '../../adjoint/record.js';
 import type {Engine} from '../../engine/engine.js';
 import {interpreter} from '../../engine/interpreter.js';
 import {wasm} from '../../engine/wasm/wasm.js';
 import {newtonFromPlain} from '../../newton/plain.js';
 import {CompiledStep} from '../../step/compiled.js';
-import type {StepGraph} from '../../step/plain.js';
+import type {StepPrograms} from '../../step/context.js';
+import {noRedundancy} from '../../step/context.js';
+import type {StepGraph, StepNames} from '../../step/plain.js';
 import {nameStep, stepFromPlain} from '../../step/plain.js';
 import {readGrid} from '../grid.js';
 import type {Progress} from '../grid.js';
@@ -34,16 +37,19 @@ export function serve(post: Post): (request: Request) => void {
   const steps = new Map<number, KnownStep>();
   const tasks = new Map<number, {readonly plain: Task; readonly runnable: Runnable}>();
   const prepare = (plain: Task): Runnable => {
-    const known = steps.get(plain.step);
-    if (known === undefined) throw new Error(`step ${plain.step} is not here`);
-    const traced = nameStep(known.graph, plain.names);
     const engine = engines[plain.engine];
-    known.compiled ??= new CompiledStep(traced, engine);
+    const stepOf = (step: number, names: StepNames): StepPrograms => {
+      const known = steps.get(step);
+      if (known === undefined) throw new Error(`step ${step} is not here`);
+      const traced = nameStep(known.graph, names);
+      known.compiled ??= new CompiledStep(traced, engine);
+      return {traced, compiled: known.compiled};
+    };
     const grid = readGrid(plain.grid, plain.t0);
     const newton = newtonFromPlain(plain.newton);
     return {
-      traced, engine, compiled: known.compiled, given: new Float64Array(0), parameterValues: plain.parameters, coordinates: plain.coordinates,
-      t0: grid.t0, h0: grid.length(0), linear: newton.linear, options: {grid, saved: plain.saved, newton, adjoint: plain.adjoint},
+      ...stepOf(plain.step, plain.names), start: stepOf(plain.first, plain.firstNames), redundancy: noRedundancy, engine, given: new Float64Array(0), parameterValues: plain.parameters, coordinates: plain.coordinates,
+      t0: grid.t0, h0: grid.length(0), linear: newton.linear, options: {grid, saved: plain.saved, newton, adjoint: plain.adjoint, consistent: plain.consistent},
     };
   };
   const runnableFor = ({job, task, start}: {readonly job: number; readonly task: number; readonly start: Start}): Runnable => {
@@ -74,7 +80,7 @@ export function serve(post: Post): (request: Request) => void {
       case 'pull': {
         const runnable = runnableFor(request);
         const kept = keepFromPlain(request.path.kept);
-        const gradient = pullSeries(runnable, {...request.path, kept}, request.bars);
+        const gradient = pullSeries(runnable, {...request.path, start: StepRecord.fromPlain(request.path.start), kept}, request.bars);
         const plain = plainKeep(kept);
         post({kind: 'pulled', job: request.job, gradient, kept: plain}, memoryOf(plain));
       }
