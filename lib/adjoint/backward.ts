@@ -26,17 +26,28 @@ export type StepPull = (record: StepRecord, k: number, xBar: Float64Array) => vo
 /** Shows the steps of a run from last to first, in pieces of consecutive steps; returns how many had to be taken again. */
 export type Backwards = (visit: (piece: StepRecord) => void) => number;
 
-/** Adds up the cotangents of the parameters, program by program. */
+/** Adds up the cotangents of the parameters, program by program, or lets the programs do it where they can. */
 export class ParameterBars {
   readonly totals: Float64Array[];
   private readonly sources: (Float64Array | undefined)[];
 
-  constructor({parameterValues}: StepContext, executable: Executable) {
+  /** @param byPrograms the executable's programs add to pBar.i themselves */
+  constructor({parameterValues}: StepContext, executable: Executable, private readonly byPrograms: boolean) {
     this.totals = parameterValues.map(values => new Float64Array(values.length));
     this.sources = this.totals.map((_, i) => executable.find(`pBar.${i}`));
+    if (byPrograms) for (const source of this.sources) source?.fill(0);
   }
 
   add(): void {
+    if (!this.byPrograms) this.addAll();
+  }
+
+  /** To be called after the last step. */
+  finish(): void {
+    if (this.byPrograms) this.addAll();
+  }
+
+  private addAll(): void {
     for (let p = 0; p < this.totals.length; p++) {
       const source = this.sources[p];
       if (source !== undefined) addTo(this.totals[p], source, 0);
@@ -57,10 +68,11 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
   const unrolled = adjoint.kind === 'unrolled' && context.compiled.jacobian !== undefined;
   const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint(directSolver(context.linear));
   loadParameters(executable, context);
-  const bars = new ParameterBars(context, executable);
+  const bars = new ParameterBars(context, executable, !unrolled && context.compiled.addsUp);
   const pull = (unrolled ? unrolledPull : implicitPull)(context, executable, bars);
   const {size} = context.traced.state;
-  const xBar = new Float64Array(size);
+  // In the programs' own memory, where they read it.
+  const xBar = executable.find('nextBar')?.fill(0) ?? new Float64Array(size);
   const addSaved = (record: StepRecord, k: number): void => {
     const saved = record.savedAfter.get(k);
     if (saved !== undefined) addTo(xBar, cotangents, saved * size);
@@ -72,6 +84,7 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
     }
     addSaved(piece, 0);
   });
+  bars.finish();
   return {initial: pullStart(startOf(context), start, xBar, bars.totals), parameters: bars.totals, recomputedSteps};
 }
 
@@ -79,8 +92,9 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
 function pullStart(context: StepContext, record: StepRecord, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
   const adjoint = context.compiled.adjoint(context.linear);
   loadParameters(adjoint, context);
-  const bars = new ParameterBars(context, adjoint);
+  const bars = new ParameterBars(context, adjoint, context.compiled.addsUp);
   implicitPull(context, adjoint, bars)(record, 0, xBar);
+  bars.finish();
   totals.forEach((total, i) => addTo(total, bars.totals[i], 0));
   return xBar.slice(0, context.given.length);
 }

@@ -17,16 +17,18 @@ export function implicitPull(context: StepContext, executable: Executable, bars:
   const result = executable.buffer('xBar');
   const nextBar = executable.find('nextBar');
   const w = executable.find('w');
+  const {vectors} = executable;
   return (record, k, xBar) => {
     record.load(k, buffers);
-    nextBar?.set(xBar);
+    if (xBar !== nextBar) nextBar?.set(xBar);
     if (jacobian !== undefined) {
       pullUnknown?.();
       const factor = jacobian.refresh();
       if (w !== undefined && zBar !== undefined) factor.solveTransposed(zBar, w);
     }
     pullStep();
-    xBar.set(result);
+    if (xBar === nextBar) vectors.copy(xBar, result);
+    else xBar.set(result);
     bars.add();
   };
 }

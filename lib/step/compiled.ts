@@ -120,7 +120,7 @@ export class CompiledStep {
   }
 
   adjoint(solver: LinearSolver): Executable {
-    return this.group('adjoint', () => adjointPrograms(this.traced, this.jacobian), {analysis: this.analysisOf(solver, 'jacobian')});
+    return this.group('adjoint', () => adjointPrograms(this.traced, this.jacobian, this.addsUp), {analysis: this.analysisOf(solver, 'jacobian')});
   }
 
   get unrolled(): Executable {
@@ -135,6 +135,11 @@ export class CompiledStep {
 
   observe(count: number): Executable {
     return this.group(`observe.${count}`, () => observePrograms(this.traced, count));
+  }
+
+  /** Whether sums over many steps may be made by a program: not in single precision. */
+  get addsUp(): boolean {
+    return this.engine.epsilon === Number.EPSILON;
   }
 
   private analysisOf(solver: LinearSolver, which: Matrix): Analysis | undefined {

@@ -196,23 +196,35 @@ function barOutputs(first: string, wrt: readonly Node[], bars: readonly (Node | 
   return outputs;
 }
 
+/** xBar, and the sums of pBar.i so far with these: a parameter that nothing depends on has none. */
+function addedOutputs([x, ...parameters]: readonly Node[], [xBar, ...bars]: readonly (Node | undefined)[]): {[name: string]: Node} {
+  const outputs: {[name: string]: Node} = {xBar: orZeros(xBar, x)};
+  parameters.forEach((node, i) => {
+    const bar = bars[i];
+    if (bar !== undefined) outputs[`pBar.${i}`] = add(input(`pBar.${i}`, node.shape), bar);
+  });
+  return outputs;
+}
+
 /**
  * The implicit adjoint of a step (equations.md §5), at the converged z:
  * pullUnknown: nextBar → zBar = U_zᵀ x̄⁺; jacobian → J;
  * pullStep: nextBar, w → xBar = U_xᵀ x̄⁺ − R_xᵀ w, pBar.i likewise.
+ * @param adding pBar.i is added to what is there: the sum over the steps costs no pass of its own
  */
-export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined): Programs {
+export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
+  const outputs = (bars: readonly (Node | undefined)[]): {[name: string]: Node} => (adding ? addedOutputs(wrt, bars) : barOutputs('xBar', wrt, bars));
   const nextBar = input('nextBar', step.update.shape);
   const wrt = [step.x, ...step.parameters.map(({node}) => node)];
   const {residual, update, z} = step;
-  if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(barOutputs('xBar', wrt, pullback([update], wrt, [nextBar])))};
+  if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(outputs(pullback([update], wrt, [nextBar])))};
   const w = input('w', z.shape);
   const [zBar] = pullback([update], [z], [nextBar]);
   const bars = pullback([update, residual], wrt, [nextBar, neg(w)]);
   return {
     pullUnknown: graphOf({zBar: orZeros(zBar, z)}),
     jacobian: graphOf({J: jacobian.values}),
-    pullStep: graphOf(barOutputs('xBar', wrt, bars)),
+    pullStep: graphOf(outputs(bars)),
   };
 }
 
