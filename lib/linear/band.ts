@@ -31,7 +31,7 @@ export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): Direc
     const plain = order.natural && pattern.columns.length === 3 * n - 2;
     // A row takes a division, five multiplications and two subtractions.
     return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), pivoting),
-      undefined, plain ? {name: 'tridiagonal', places, symmetric: pattern.symmetric} : undefined);
+      undefined, plain ? {name: 'tridiagonal', symmetric: pattern.symmetric} : undefined);
   }
   if (structurallySymmetric(pattern)) {
     const targets = bandTargets(order);

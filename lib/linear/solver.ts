@@ -14,8 +14,6 @@
  * `refactor` nor a solve allocates.
  */
 
-import type {TridiagonalPlaces} from './tridiagonal.js';
-
 /**
  * Where the nonzeros of an n × n matrix are: compressed rows, the columns of each row ascending.
  * The values that go with it are in the same order; of a dense pattern that is row-major n·n.
@@ -39,8 +37,8 @@ export interface LinearSolver {
 
 /** A method that an engine may have as a kernel, with the storage and the tests of pivots of this room's. */
 export type CompiledMethod =
-  /** tridiagonal.ts; `symmetric` where the pattern promises it. */
-  | {readonly name: 'tridiagonal'; readonly places: TridiagonalPlaces; readonly symmetric: boolean}
+  /** tridiagonal.ts, of a pattern with all 3n − 2 entries, in their order; `symmetric` where the pattern promises it. */
+  | {readonly name: 'tridiagonal'; readonly symmetric: boolean}
   /** dense-lu.ts, of a pattern with all entries. */
   | {readonly name: 'dense'};
 

@@ -21,7 +21,7 @@ const gap = 24;
 /** Doubles that the factor of an analysis needs in the memory; 0 where there is no kernel for its method. */
 export function factorRoom({n, method}: Analysis): number {
   switch (method?.name) {
-    case 'tridiagonal': return 3 * (n + gap) + 3 * Math.ceil(n / 2);
+    case 'tridiagonal': return 3 * (n + gap);
     case 'dense': return n * n + n + Math.ceil(n / 2);
     default: return 0;
   }
@@ -92,7 +92,6 @@ export abstract class MemoryFactor implements Factor {
 
 class TridiagonalMemoryFactor extends MemoryFactor {
   protected readonly ownKind = 'tridiagonal';
-  private readonly places: readonly [number, number, number];
   private readonly lower: number;
   private readonly reciprocals: number;
   private readonly upper: number;
@@ -105,19 +104,11 @@ class TridiagonalMemoryFactor extends MemoryFactor {
     this.lower = room.byteOffset;
     this.reciprocals = this.lower + stride;
     this.upper = this.reciprocals + stride;
-    const first = this.upper + stride;
-    const between = 8 * Math.ceil(n / 2);
-    const put = (places: Int32Array, k: number): number => {
-      new Int32Array(room.buffer, first + k * between, n).set(places);
-      return first + k * between;
-    };
-    this.places = [put(method.places.lower, 0), put(method.places.diagonal, 1), put(method.places.upper, 2)];
     this.stable = tridiagonalSmallMultipliers | (method.symmetric ? tridiagonalPositive : 0);
   }
 
   protected eliminate(values: number): boolean {
-    const [atLower, atDiagonal, atUpper] = this.places;
-    const bits = this.kernels.tridiagonalFactor(values, atLower, atDiagonal, atUpper, this.lower, this.reciprocals, this.upper, this.n);
+    const bits = this.kernels.tridiagonalFactor(values, this.lower, this.reciprocals, this.upper, this.n);
     return (bits & tridiagonalSound) !== 0 && (bits & this.stable) !== 0;
   }
 

@@ -45,9 +45,7 @@ export interface NumericKernels {
   bandSolveTransposed(a: number, n: number, lower: number, upper: number, pivots: number, ends: number, y: number): void;
 
   /** See kernels/tridiagonal.ts for the bits it returns. */
-  tridiagonalFactor(
-    values: number, atLower: number, atDiagonal: number, atUpper: number, lower: number, reciprocals: number, upper: number, n: number,
-  ): number;
+  tridiagonalFactor(values: number, lower: number, reciprocals: number, upper: number, n: number): number;
   /** x = A⁻¹ b; b may be x. */
   tridiagonalSolve(lower: number, reciprocals: number, upper: number, n: number, b: number, x: number): void;
   tridiagonalSolveTransposed(lower: number, reciprocals: number, upper: number, n: number, b: number, x: number): void;
@@ -79,7 +77,7 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   bandFactor: {parameters: integers(7), result: 'f64', write: bandFactor},
   bandSolve: {parameters: integers(7), write: bandSolve},
   bandSolveTransposed: {parameters: integers(7), write: bandSolveTransposed},
-  tridiagonalFactor: {parameters: integers(8), result: 'i32', write: tridiagonalFactor},
+  tridiagonalFactor: {parameters: integers(5), result: 'i32', write: tridiagonalFactor},
   tridiagonalSolve: {parameters: integers(6), write: tridiagonalSolve},
   tridiagonalSolveTransposed: {parameters: integers(6), write: tridiagonalSolveTransposed},
 };

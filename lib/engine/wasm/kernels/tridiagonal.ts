@@ -15,12 +15,13 @@ export const tridiagonalPositive = 4;
 const largestMultiplier = 10;
 
 /**
- * tridiagonalFactor(values, atLower, atDiagonal, atUpper, lower, reciprocals, upper, n) → bits: every
- * pivot is sound; no multiplier exceeds 10; every pivot is positive. Places are 32-bit indices into values.
+ * tridiagonalFactor(values, lower, reciprocals, upper, n) → bits: every pivot is sound; no multiplier
+ * exceeds 10; every pivot is positive. The 3n − 2 values lie row by row: b₀ c₀, a₁ b₁ c₁, …, a b.
  */
 export function tridiagonalFactor(w: Writer): void {
-  const [values, atLower, atDiagonal, atUpper, lower, reciprocals, upper, n] = Array.from({length: 8}, (_, i) => w.parameter(i));
-  const entry = (places: Local, index: Push): Push => w.load(w.element(w.get(values), w.loadInt(w.plus(w.get(places), w.op('i32.shl', index, w.int(2))))));
+  const [values, lower, reciprocals, upper, n] = Array.from({length: 5}, (_, i) => w.parameter(i));
+  const diagonalAt = (index: Local): Push => w.plus(w.get(values), w.op('i32.mul', w.get(index), w.int(24)));
+  const entry = (index: Local, by: -1 | 0 | 1): Push => (by < 0 ? w.load(w.op('i32.sub', diagonalAt(index), w.int(8))) : w.load(diagonalAt(index), 8 * by));
   const middle = w.keep('i32', w.op('i32.shr_u', w.get(n), w.int(1)));
   const [i, j] = [w.keep('i32', w.int(0)), w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)))];
   const [r, c, s, e] = [0, 1, 2, 3].map(() => w.keep('f64', w.number(0)));
@@ -51,9 +52,12 @@ export function tridiagonalFactor(w: Writer): void {
     for (const local of [a1, b1, c1, l, pivot]) w.body.release(local);
   };
   // What stands for the entry before the first row and behind the last is not used.
-  const beforeFirst = (places: Local, index: Local): Push => w.choose(w.op('i32.gt_s', w.get(i), w.int(0)), entry(places, w.get(index)), w.number(0));
-  const fromTop = (): void => eliminate(i, beforeFirst(atLower, i), entry(atDiagonal, w.get(i)), entry(atUpper, w.get(i)), r, c, lower, upper);
-  const fromBottom = (): void => eliminate(j, beforeFirst(atUpper, j), entry(atDiagonal, w.get(j)), entry(atLower, w.get(j)), s, e, upper, lower);
+  const beforeFirst = (index: Local, by: -8 | 8): Push => {
+    const there = w.op('i32.gt_s', w.get(i), w.int(0));
+    return w.choose(there, w.load(w.plus(diagonalAt(index), w.choose(there, w.int(by), w.int(0)))), w.number(0));
+  };
+  const fromTop = (): void => eliminate(i, beforeFirst(i, -8), entry(i, 0), entry(i, 1), r, c, lower, upper);
+  const fromBottom = (): void => eliminate(j, beforeFirst(j, 8), entry(j, 0), entry(j, -1), s, e, upper, lower);
   w.while(w.op('i32.gt_s', w.get(j), w.get(middle)), () => {
     fromTop();
     fromBottom();
@@ -63,9 +67,10 @@ export function tridiagonalFactor(w: Writer): void {
   // An even n leaves one row between the top and the middle.
   w.if(w.op('i32.lt_s', w.get(i), w.get(middle)), fromTop);
 
-  const a = w.keep('f64', w.choose(w.op('i32.gt_s', w.get(middle), w.int(0)), entry(atLower, w.get(middle)), w.number(0)));
-  const b = w.keep('f64', entry(atDiagonal, w.get(middle)));
-  const f = w.keep('f64', w.choose(w.op('i32.lt_s', w.get(middle), w.op('i32.sub', w.get(n), w.int(1))), entry(atUpper, w.get(middle)), w.number(0)));
+  const beside = (by: -8 | 8, there: Push): Push => w.choose(there, w.load(w.plus(diagonalAt(middle), w.choose(there, w.int(by), w.int(0)))), w.number(0));
+  const a = w.keep('f64', beside(-8, w.op('i32.gt_s', w.get(middle), w.int(0))));
+  const b = w.keep('f64', entry(middle, 0));
+  const f = w.keep('f64', beside(8, w.op('i32.lt_s', w.get(middle), w.op('i32.sub', w.get(n), w.int(1)))));
   const pivot = w.keep('f64', w.op('f64.sub', w.op('f64.sub', w.get(b), product(product(w.get(a), w.get(c)), w.get(r))), product(product(w.get(f), w.get(e)), w.get(s))));
   const [la, lf] = [w.keep('f64', product(w.get(a), w.get(r))), w.keep('f64', product(w.get(f), w.get(s)))];
   watch(la);
