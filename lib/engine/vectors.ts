@@ -15,8 +15,8 @@ export interface Vectors {
   depart(z: Float64Array, base: Float64Array, delta: Float64Array): void;
   /** z = base − s·delta; base may be z. */
   advance(z: Float64Array, base: Float64Array, delta: Float64Array, s: number): void;
-  /** to ← from; returns `largest` of it. */
-  copy(to: Float64Array, from: Float64Array): number;
+  /** to ← from */
+  copy(to: Float64Array, from: Float64Array): void;
 }
 
 export const plainVectors: Vectors = {
@@ -55,11 +55,6 @@ export const plainVectors: Vectors = {
     for (let i = 0; i < z.length; i++) z[i] = base[i] - s * delta[i];
   },
   copy(to, from) {
-    let most = 0;
-    for (let i = 0; i < to.length; i++) {
-      to[i] = from[i];
-      most = Math.max(most, Math.abs(from[i]));
-    }
-    return most;
+    for (let i = 0; i < to.length; i++) to[i] = from[i];
   },
 };

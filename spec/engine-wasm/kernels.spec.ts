@@ -77,7 +77,6 @@ describe('wasm kernels: vectors', () => {
         const x = arrays.doubles(random(n, n).map((value, i) => (i === bad ? NaN : value)));
         const unit = arrays.doubles(new Float64Array(n).fill(2));
         expect(kernels.largest(at(x), n)).to.be.NaN;
-        expect(kernels.copy(at(arrays.doubles(new Float64Array(n))), at(x), n)).to.be.NaN;
         const weights = arrays.doubles(new Float64Array(n));
         expect(kernels.weigh(at(weights), at(unit), at(unit), at(x), n, 1, 1)).to.equal(Infinity);
         expect(kernels.largestRatio(at(x), at(unit), n)).to.equal(Infinity);
@@ -108,7 +107,7 @@ describe('wasm kernels: vectors', () => {
       const sum = z.map((value, i) => value + 3 * delta[i]);
       kernels.axpy(at(z), at(delta), n, 3);
       compare('axpy', z, sum, 'exact');
-      expect(kernels.copy(at(out), at(z), n)).to.equal(Math.max(0, ...sum.map(Math.abs)));
+      kernels.copy(at(out), at(z), n);
       compare('copy', out, sum, 'exact');
     }));
   });

@@ -25,8 +25,7 @@ export interface NumericKernels {
   depart(z: number, base: number, delta: number, n: number): void;
   /** z = base − s·delta; base may be z. */
   advance(z: number, base: number, delta: number, n: number, s: number): void;
-  /** Returns max |xᵢ| of what was copied, NaN where one is. */
-  copy(to: number, from: number, n: number): number;
+  copy(to: number, from: number, n: number): void;
   /** y += a·x */
   axpy(y: number, x: number, n: number, a: number): void;
   /** Σ_j |v_ij| w_j of a matrix by compressed rows. */
@@ -67,7 +66,7 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   weigh: {parameters: [...integers(5), 'f64', 'f64'], result: 'f64', write: weigh},
   depart: {parameters: integers(4), write: depart},
   advance: {parameters: [...integers(4), 'f64'], write: advance},
-  copy: {parameters: integers(3), result: 'f64', write: copy},
+  copy: {parameters: integers(3), write: copy},
   axpy: {parameters: [...integers(3), 'f64'], write: axpy},
   rowSums: {parameters: integers(6), write: rowSums},
   denseScales: {parameters: integers(3), write: denseScales},

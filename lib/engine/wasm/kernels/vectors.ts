@@ -140,21 +140,11 @@ export function advance(w: Writer): void {
   });
 }
 
-/** copy(to, from, n) → max |xᵢ| of what was copied, NaN where one is. */
+/** copy(to, from, n) */
 export function copy(w: Writer): void {
   const [to, from, n] = [0, 1, 2].map(i => w.parameter(i));
   const end = endOf(w, to, n);
-  const [pair, single, worst, most] = [w.local('v128'), w.local('f64'), w.keep('v128', w.pair(0)), w.keep('f64', w.number(0))];
-  w.pairs([to, from], w.get(end), () => {
-    w.set(pair, w.loadPair(w.get(from)));
-    w.storePair(w.get(to), w.get(pair));
-    w.set(worst, w.op('f64x2.max', w.get(worst), w.op('f64x2.abs', w.get(pair))));
-  }, () => {
-    w.set(single, w.load(w.get(from)));
-    w.store(w.get(to), w.get(single));
-    w.set(most, w.op('f64.abs', w.get(single)));
-  });
-  w.op('f64.max', w.get(most), w.op('f64.max', w.lane(w.get(worst), 0), w.lane(w.get(worst), 1)))();
+  w.pairs([to, from], w.get(end), () => w.storePair(w.get(to), w.loadPair(w.get(from))), () => w.store(w.get(to), w.load(w.get(from))));
 }
 
 /** axpy(y, x, n, a): y += a·x */
