@@ -2,42 +2,17 @@
  * The three entries in a browser: bundled as they are, without settings and without anything of Node, and run in
  * headless Chromium where there is one, for the same gradient as here.
  */
-import {execFile, spawnSync} from 'node:child_process';
-import {mkdtemp, rm, writeFile} from 'node:fs/promises';
-import {tmpdir} from 'node:os';
 import path from 'node:path';
-import {promisify} from 'node:util';
 import {expect} from 'chai';
 import {build, type BuildResult} from 'esbuild';
 import {answer, type Answer} from './browser-program.js';
+import {chromiumHere, pageText} from './chromium.js';
 import {entries, root} from './sources.js';
 
 const bundle = (contents: string): Promise<BuildResult<{write: false; metafile: true}>> => build({
   stdin: {contents, resolveDir: path.join(root, 'spec/package'), loader: 'ts'},
   bundle: true, platform: 'browser', format: 'esm', target: 'es2022', write: false, metafile: true, logLevel: 'silent',
 });
-
-/** The program of a Chromium that is installed, or undefined. `STIFFGRAD_CHROMIUM` names one that lies elsewhere. */
-function findChromium(): string | undefined {
-  const names = [process.env.STIFFGRAD_CHROMIUM, 'chromium', 'chromium-browser', 'google-chrome'];
-  return names.find(name => name !== undefined && spawnSync(name, ['--version'], {timeout: 20_000}).status === 0);
-}
-
-/** What a page under a content security policy holds when its scripts are done. */
-async function pageText(chromium: string, script: string, policy = ''): Promise<string> {
-  const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-browser-'));
-  try {
-    const page = path.join(place, 'page.html');
-    await writeFile(page, `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><pre></pre><script type="module">${script.replaceAll('</script', '<\\/script')}</script>`);
-    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-      '--disable-component-update', '--disable-sync', `--user-data-dir=${path.join(place, 'profile')}`, '--virtual-time-budget=30000', '--dump-dom'];
-    const {stdout} = await promisify(execFile)(chromium, [...flags, `file://${page}`], {timeout: 90_000, maxBuffer: 1 << 26});
-    return /<pre>(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '';
-  } finally {
-    // Its helpers may still write while they end.
-    await rm(place, {recursive: true, force: true, maxRetries: 5, retryDelay: 200});
-  }
-}
 
 describe('in a browser', function () {
   this.timeout(200_000);
@@ -61,19 +36,15 @@ describe('in a browser', function () {
   });
 
   describe('a gradient in Chromium is that of Node', () => {
-    let chromium: string | undefined;
+    let chromium = '';
 
     before(async function () {
-      chromium = findChromium();
-      if (chromium === undefined) {
-        console.log('        skipped: no Chromium is installed');
+      const found = await chromiumHere();
+      if ('skipped' in found) {
+        console.log(`        skipped: ${found.skipped}`);
         return this.skip();
       }
-      const alive = await pageText(chromium, "document.querySelector('pre').textContent = 'alive'").catch((error: unknown) => String(error));
-      if (alive !== 'alive') {
-        console.log(`        skipped: ${chromium} does not run here: ${alive.slice(0, 200)}`);
-        return this.skip();
-      }
+      chromium = found.program;
     });
 
     for (const {where, policy, engines} of [
@@ -86,7 +57,7 @@ describe('in a browser', function () {
           import {answer} from './browser-program.js';
           const show = value => { document.querySelector('pre').textContent = btoa(unescape(encodeURIComponent(JSON.stringify(value)))); };
           answer().then(show, error => show({error: String(error?.stack)}));`);
-        const text = await pageText(chromium ?? '', outputFiles[0].text, policy);
+        const text = await pageText(chromium, outputFiles[0].text, policy);
         const there = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Answer & {error?: string};
         expect(there.error).to.equal(undefined);
 

@@ -1,0 +1,59 @@
+/** A Chromium that is installed, its helpers and its folder: started headless, and gone when the work is done. */
+import {execFile, spawn, spawnSync} from 'node:child_process';
+import {mkdtemp, rm, writeFile} from 'node:fs/promises';
+import {tmpdir} from 'node:os';
+import path from 'node:path';
+import {promisify} from 'node:util';
+
+/** The program of a Chromium that is installed, or undefined. `STIFFGRAD_CHROMIUM` names one that lies elsewhere. */
+function findChromium(): string | undefined {
+  const names = [process.env.STIFFGRAD_CHROMIUM, 'chromium', 'chromium-browser', 'google-chrome'];
+  return names.find(name => name !== undefined && spawnSync(name, ['--version'], {timeout: 20_000}).status === 0);
+}
+
+async function withProfile<T>(work: (place: string, flags: readonly string[]) => Promise<T>): Promise<T> {
+  const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-browser-'));
+  try {
+    return await work(place, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync', `--user-data-dir=${path.join(place, 'profile')}`]);
+  } finally {
+    // Its helpers may still write while they end.
+    await rm(place, {recursive: true, force: true, maxRetries: 5, retryDelay: 200});
+  }
+}
+
+/** What a page under a content security policy holds when its scripts are done. */
+export function pageText(chromium: string, script: string, policy = ''): Promise<string> {
+  return withProfile(async (place, flags) => {
+    const page = path.join(place, 'page.html');
+    await writeFile(page, `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><pre></pre><script type="module">${script.replaceAll('</script', '<\\/script')}</script>`);
+    const {stdout} = await promisify(execFile)(chromium, [...flags, '--virtual-time-budget=30000', '--dump-dom', `file://${page}`], {timeout: 90_000, maxBuffer: 1 << 26});
+    return /<pre>(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '';
+  });
+}
+
+/** Keeps a page open, in real time, while `during` lasts: threads of a page do not run in virtual time. */
+export function openPage<T>(chromium: string, url: string, during: Promise<T>): Promise<T> {
+  return withProfile(async (_, flags) => {
+    const browser = spawn(chromium, [...flags, '--remote-debugging-port=0', url], {stdio: 'ignore'});
+    const ended = new Promise<never>((_resolve, reject) => {
+      browser.on('error', reject);
+      browser.on('exit', code => reject(new Error(`the browser ended with ${code} before the page had an answer`)));
+    });
+    try {
+      return await Promise.race([during, ended]);
+    } finally {
+      ended.catch(() => undefined);
+      browser.kill();
+      if (browser.exitCode === null && browser.signalCode === null) await new Promise(resolve => browser.once('exit', resolve));
+    }
+  });
+}
+
+/** The Chromium that runs here, or a word why there is none. */
+export async function chromiumHere(): Promise<{readonly program: string} | {readonly skipped: string}> {
+  const program = findChromium();
+  if (program === undefined) return {skipped: 'no Chromium is installed'};
+  const alive = await pageText(program, "document.querySelector('pre').textContent = 'alive'").catch((error: unknown) => String(error));
+  return alive === 'alive' ? {program} : {skipped: `${program} does not run here: ${alive.slice(0, 200)}`};
+}
