@@ -3,7 +3,8 @@
  * row (implicit equilibration: Numerical Recipes §2.3), because the rows of a mechanical system carry
  * different units: a constraint row in metres must not lose against a force row in newtons. Scaling the
  * columns too was measured to cost half a factorization at n = 8 and to gain no accuracy. Large matrices
- * are updated four pivots at a time, which reads and writes the trailing matrix a quarter as often.
+ * are updated four pivots at a time, which reads and writes the trailing matrix a quarter as often. Sums have
+ * the order of the code that the compiled engine writes out for small ones, so that engines agree to the bit there.
  */
 import {DirectAnalysis, GeneralFactor} from './direct.js';
 import {withRecipe} from './recipe.js';
@@ -127,11 +128,14 @@ function pivot(a: Float64Array, n: number, k: number, pivots: Int32Array, scale:
   return best;
 }
 
+/** Up to this size one pivot after another: of a matrix this small a panel leaves little. As lib/engine/wasm/kernels/unrolled.ts. */
+export const SMALL = 8;
+
 /** Four pivots at a time: factor a panel of four columns, then update everything right of it at once. */
 export function luFactor(a: Float64Array, n: number, pivots: Int32Array, scale: Float64Array): number {
   let smallest = Infinity;
   let start = 0;
-  for (; start + 4 <= n; start += 4) {
+  for (; n > SMALL && start + 4 <= n; start += 4) {
     const right = start + 4;
     for (let k = start; k < right; k++) {
       const size = pivot(a, n, k, pivots, scale);
@@ -235,7 +239,8 @@ export function luSolve(a: Float64Array, n: number, pivots: Int32Array, x: Float
   for (let i = n - 1; i >= 0; i--) {
     const row = i * n;
     let sum = x[at + i];
-    for (let j = i + 1; j < n; j++) sum -= a[row + j] * x[at + j];
+    // The newest comes last: it is what the others have been waiting for.
+    for (let j = n - 1; j > i; j--) sum -= a[row + j] * x[at + j];
     x[at + i] = sum * a[row + i];
   }
 }

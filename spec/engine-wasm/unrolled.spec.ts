@@ -1,6 +1,7 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {unrolledKernels, unrolledSizes} from '../../lib/engine/wasm/kernels/unrolled.js';
+import {densePattern, lu} from '../../lib/linear/index.js';
 import {SUSPICIOUS_PIVOT} from '../../lib/linear/singularity.js';
 import {backwardError, fromRows, random, runs, vector} from '../linear/matrices.js';
 
@@ -38,6 +39,26 @@ describe('engine wasm: LU written out for 2 to 8 unknowns', () => {
           expect(backwardError(matrix, doubles.slice(at.x, at.x + n).map((value, i) => value * units[i]), b, true)).to.be.below(20 * n * Number.EPSILON);
         }),
         runs(60),
+      );
+    });
+
+    it(`n = ${n}: gives the bits that the interpreter's factor gives, where pivots tie too`, () => {
+      const entry = fc.oneof(fc.constantFrom(-2, -1, 0, 1, 2), fc.double({min: -1, max: 1, noNaN: true}));
+      fc.assert(
+        fc.property(fc.array(entry, {minLength: n * n, maxLength: n * n}), fc.integer(), (values, seed) => {
+          doubles.set(values, at.values);
+          fc.pre(factor(address('values'), address('a'), address('pivots'), address('scale')) > 1e-4);
+          const other = lu().analyze(densePattern(n)).factor(Float64Array.from(values));
+          const b = vector(n, random(seed));
+          const expected = new Float64Array(n);
+          for (const [mine, theirs] of [[solve, other.solve], [solveTransposed, other.solveTransposed]] as const) {
+            doubles.set(b, at.b);
+            mine(address('a'), address('pivots'), address('b'), address('x'));
+            theirs.call(other, b, expected);
+            expect([...doubles.slice(at.x, at.x + n)]).to.deep.equal([...expected]);
+          }
+        }),
+        runs(200),
       );
     });
 
