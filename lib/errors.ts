@@ -40,3 +40,6 @@ export class CheckpointError extends StiffgradError {}
 
 /** An option is missing, contradictory or out of range. */
 export class OptionError extends StiffgradError {}
+
+/** An event cannot be followed: its function touches zero without crossing, or crosses again and again without time passing. */
+export class EventError extends StiffgradError {}

@@ -38,19 +38,21 @@ export class ParameterBars {
     if (byPrograms) for (const source of this.sources) source?.fill(0);
   }
 
-  add(): void {
-    if (!this.byPrograms) this.addAll();
+  add(factor = 1): void {
+    if (!this.byPrograms) this.addAll(factor);
   }
 
   /** To be called after the last step. */
   finish(): void {
-    if (this.byPrograms) this.addAll();
+    if (this.byPrograms) this.addAll(1);
   }
 
-  private addAll(): void {
+  private addAll(factor: number): void {
     for (let p = 0; p < this.totals.length; p++) {
       const source = this.sources[p];
-      if (source !== undefined) addTo(this.totals[p], source, 0);
+      if (source === undefined) continue;
+      const total = this.totals[p];
+      for (let i = 0; i < total.length; i++) total[i] += factor * source[i];
     }
   }
 }
@@ -89,7 +91,7 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
-function pullStart(context: StepContext, record: StepRecord, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
+export function pullStart(context: StepContext, record: StepRecord, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
   const adjoint = context.compiled.adjoint(context.linear);
   loadParameters(adjoint, context);
   const bars = new ParameterBars(context, adjoint, context.compiled.addsUp);

@@ -61,6 +61,19 @@ export interface Formulation {
   readonly update: (z: Blocks, at: StepPoint) => Blocks;
   /** Default: every unknown block starts at the state's block of its name, or at zero. */
   readonly guess?: (at: StepPoint) => Guess;
+  /**
+   * An estimate of the step's local error, for adaptive steps: some or all of q and v, or y; what is left
+   * out is not judged. Without it a step is compared with two of half its length.
+   */
+  readonly error?: (z: Blocks, at: StepPoint) => Blocks;
+  /** The power of h that the estimate falls with; default the order plus one. */
+  readonly errorOrder?: number;
+  /**
+   * The state's blocks at t + θh, θ in [0, 1] a scalar, from the step and the state `next` at its end;
+   * what is left out is interpolated linearly. At θ = 0 it must be the state x, at θ = 1 `next`. Default:
+   * Hermite's interpolation, see hermite.ts.
+   */
+  readonly dense?: (theta: tf.Tensor, z: Blocks, at: StepPoint, next: Blocks) => Blocks;
 }
 
 export interface Scheme {

@@ -255,7 +255,8 @@ function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | und
 /** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
 function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
-  if (newton === undefined || engine.name === 'tensor') return undefined;
+  // Events and dense output are not in the messages: such runs are this thread's.
+  if (newton === undefined || engine.name === 'tensor' || options.plan !== undefined) return undefined;
   const {grid, saved, adjoint} = options;
   return {
     step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),

@@ -2,6 +2,8 @@
 import type {StiffgradError} from '../errors.js';
 import {NewtonError, SingularMatrixError} from '../errors.js';
 import type {Newton} from '../newton/index.js';
+import type {Runnable} from './runnable.js';
+import type {Counters} from './stepper.js';
 
 export interface FailedStep {
   readonly status: 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
@@ -83,3 +85,17 @@ function historyText(history: readonly number[]): string {
 
 /** A time without the digits of its rounding. */
 const short = (x: number): string => String(Number(x.toPrecision(12)));
+
+/** What a run with adaptive steps says that cannot go on. */
+export function courseFailure({traced}: Runnable, status: string, t: number, h: number, {failures, steps}: Counters): StiffgradError {
+  const causes = Object.entries(failures).map(([cause, count]) => `${count} by ${cause === 'error' ? 'the error estimate' : cause}`).join(', ');
+  const data = {status, t, h, failures};
+  if (status === 'too-many-steps') {
+    return new NewtonError(status, `${traced.name}: the steps allowed are used up at t = ${short(t)}, with h = ${short(h)}: allow more, or a larger tolerance.`, {...data, steps});
+  }
+  return new NewtonError(
+    'step-too-small',
+    `The next step of ${traced.name}, from t = ${short(t)}, would be shorter than allowed: h = ${short(h)}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.`,
+    data,
+  );
+}

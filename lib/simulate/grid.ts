@@ -7,7 +7,8 @@ export type SaveAt = 'all' | 'end' | {readonly every: number} | readonly number[
 export interface Progress {
   readonly t: number;
   readonly step: number;
-  readonly steps: number;
+  /** Unknown beforehand where steps are adaptive. */
+  readonly steps?: number;
 }
 
 /** The times of a run: t0 + n·dt, the last one exactly t1 where that was given. */
@@ -59,22 +60,29 @@ export function savedSteps(saveAt: SaveAt, grid: Grid): Int32Array {
   if (saveAt === 'all') return Int32Array.from({length: steps + 1}, (_, n) => n);
   if (saveAt === 'end') return steps === 0 ? Int32Array.of(0) : Int32Array.of(0, steps);
   if (Array.isArray(saveAt)) return savedTimes(saveAt, grid);
-  if (typeof saveAt !== 'object' || !('every' in saveAt)) throw new OptionError('bad-save', `saveAt must be 'all', 'end', {every: n} or a list of times, not ${shown(saveAt)}.`);
-  const {every} = saveAt as {readonly every: number};
-  if (!Number.isInteger(every) || every < 1) throw new OptionError('bad-save', `saveAt: {every} must be a whole number of at least 1, not ${shown(every)}.`, {every});
+  const every = readEvery(saveAt);
   return Int32Array.from({length: Math.floor(steps / every) + 1}, (_, k) => k * every);
 }
 
+/** @throws OptionError 'bad-save' */
+export function readEvery(saveAt: SaveAt): number {
+  if (typeof saveAt !== 'object' || !('every' in saveAt)) throw new OptionError('bad-save', `saveAt must be 'all', 'end', {every: n} or a list of times, not ${shown(saveAt)}.`);
+  const {every} = saveAt as {readonly every: number};
+  if (!Number.isInteger(every) || every < 1) throw new OptionError('bad-save', `saveAt: {every} must be a whole number of at least 1, not ${shown(every)}.`, {every});
+  return every;
+}
+
+/** The grid's step at this time, if there is one. */
+export function gridStep(time: number, grid: Grid): number | undefined {
+  const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
+  return [n, grid.steps].find(candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt);
+}
+
+/** Times that are all of the grid. */
 function savedTimes(times: readonly number[], grid: Grid): Int32Array {
-  const saved = new Int32Array(times.length);
-  times.forEach((time, i) => {
-    const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
-    const nearest = [n, grid.steps].find(candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt);
-    if (nearest === undefined) {
-      throw new OptionError('bad-save', `saveAt: ${time} is not a time of the grid ${grid.t0} + n·${grid.dt} up to ${Number(grid.time(grid.steps).toPrecision(12))}. Choose dt so that it is.`, {index: i, time});
-    }
-    if (i > 0 && !(nearest > saved[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${time} after ${times[i - 1]}.`, {index: i});
-    saved[i] = nearest;
+  const saved = Int32Array.from(times, time => gridStep(time, grid) ?? -1);
+  saved.forEach((n, i) => {
+    if (i > 0 && !(n > saved[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {index: i});
   });
   return saved;
 }

@@ -21,22 +21,23 @@ export function observedValues(context: StepContext, saved: Saved): Float64Array
   return executable.buffer('observed').slice();
 }
 
-/** Adds the cotangents of the states behind a cotangent of the observations; returns those of the parameters. */
-export function pullObserved(context: StepContext, saved: Saved, bar: Float64Array, stateBars: Float64Array): Float64Array[] {
+/** Adds the cotangents of the states behind a cotangent of the observations; returns those of the saved times, and of the parameters. */
+export function pullObserved(context: StepContext, saved: Saved, bar: Float64Array, stateBars: Float64Array): {times: Float64Array; parameters: Float64Array[]} {
   const executable = load(context, saved);
   executable.find('observedBar')?.set(bar);
   executable.run('pullObserved');
   const xsBar = executable.buffer('xsBar');
   for (let i = 0; i < stateBars.length; i++) stateBars[i] += xsBar[i];
-  return context.parameterValues.map((_, i) => executable.buffer(`pBar.${i}`).slice());
+  return {times: executable.buffer('tsBar').slice(), parameters: context.parameterValues.map((_, i) => executable.buffer(`pBar.${i}`).slice())};
 }
 
-/** The tangents of the observations for tangents of the states [count, saved, state] and directions of the parameters. */
-export function pushObserved(context: StepContext, saved: Saved, tangents: Float64Array, parameters: readonly Float64Array[], count: number): Float64Array[] {
+/** The tangents of the observations for tangents of the states [count, saved, state], of their times [count, saved], and directions of the parameters. */
+export function pushObserved(context: StepContext, saved: Saved, tangents: Float64Array, times: Float64Array, parameters: readonly Float64Array[], count: number): Float64Array[] {
   const executable = load(context, saved);
   const width = tangents.length / count;
   return Array.from({length: count}, (_, k) => {
     executable.find('dxs')?.set(tangents.subarray(k * width, (k + 1) * width));
+    executable.find('dts')?.set(times.subarray(k * saved.times.length, (k + 1) * saved.times.length));
     parameters.forEach((dp, i) => {
       const size = dp.length / count;
       executable.find(`dp.${i}`)?.set(dp.subarray(k * size, (k + 1) * size));

@@ -8,7 +8,10 @@ import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
 import {implicitMidpoint} from '../scheme/index.js';
 import type {Holding, Observe} from '../step/trace-step.js';
+import type {Event} from '../system/events.js';
 import type {NumericParams} from '../system/params.js';
+import type {StepControl} from './control.js';
+import {readControl, readEvents, readPlan, readSpan} from './course/plan.js';
 import type {Progress, SaveAt} from './grid.js';
 import {readGrid, savedSteps} from './grid.js';
 import type {Arithmetic} from './runnable.js';
@@ -21,11 +24,18 @@ export interface SimulateOptions {
   readonly params?: NumericParams;
   /** Step length, in the system's unit of time. */
   readonly dt: number;
-  /** Number of steps; or give t1. */
+  /** Number of steps; or give t1. With adaptive steps, beside t1, the most that are taken. */
   readonly steps?: number;
   /** End of the run; the last step is shortened to meet it. */
   readonly t1?: number;
-  /** 'all' (default): the start and every step; 'end': the start and the last; every n-th step; or times of the grid. */
+  /** How long steps are: constant() (default), or adaptive({rtol, atol}), with `dt` as the first one. */
+  readonly control?: StepControl;
+  /** Zero crossings that end the run, are noted, or change the state: event({when, then}). */
+  readonly events?: readonly Event[];
+  /**
+   * 'all' (default): the start and every step; 'end': the start and the last; every n-th step; or times,
+   * in ascending order. A time within a step is interpolated by the scheme's dense output, gradients with it.
+   */
   readonly saveAt?: SaveAt;
   readonly newton?: Newton;
   readonly adjoint?: Adjoint;
@@ -49,6 +59,7 @@ export interface SimulateOptions {
 export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly scheme: Scheme;
   readonly params: NumericParams;
+  readonly events: readonly Event[];
   readonly engine: 'auto' | 'wasm' | 'interpreter' | 'tensor';
   readonly throw: boolean;
 }
@@ -56,15 +67,24 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
 /** @throws OptionError 'bad-time', 'bad-save' or 'unknown-option' */
 export function readOptions(options: SimulateOptions, t0: number): RunOptions {
   if (typeof options !== 'object' || options === null) throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
-  refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'saveAt', 'newton', 'adjoint', 'observe', 'stabilization', 'consistent', 'engine', 'onProgress', 'throw'], 'simulate', 'unknown-option');
-  const grid = readGrid(options, t0);
+  refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'control', 'events', 'saveAt', 'newton', 'adjoint', 'observe', 'stabilization', 'consistent', 'engine', 'onProgress', 'throw'], 'simulate', 'unknown-option');
+  const control = readControl(options.control);
+  const events = readEvents(options.events);
+  const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid(options, t0);
+  const plan = readPlan(options, control, events, grid);
+  const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
+  if (plan !== undefined && adjoint.kind === 'unrolled') {
+    throw new OptionError('bad-adjoint', 'unrolledAdjoint goes with constant steps, saved at their ends, and without events: use implicitAdjoint().');
+  }
   return {
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
     params: options.params ?? {},
     grid,
-    saved: savedSteps(options.saveAt ?? 'all', grid),
+    saved: plan === undefined ? savedSteps(options.saveAt ?? 'all', grid) : new Int32Array(0),
+    plan,
+    events,
     newton: readNewton(options.newton ?? newton()),
-    adjoint: readAdjoint(options.adjoint ?? implicitAdjoint()),
+    adjoint,
     stabilization: oneOf('stabilization', options.stabilization ?? 'none', ['none', 'projection', 'ggl']),
     consistent: oneOf('consistent', options.consistent ?? 'check', ['check', 'project']),
     engine: options.engine ?? 'auto',

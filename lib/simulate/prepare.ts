@@ -6,6 +6,7 @@ import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
+import type {Along} from '../step/along.js';
 import {noRedundancy} from '../step/context.js';
 import type {System, TracedStep} from '../step/trace-step.js';
 import {stateBlocks, traceRun} from '../step/trace-step.js';
@@ -14,6 +15,8 @@ import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
+import {absoluteTolerances} from './control.js';
+import type {Plan} from './course/plan.js';
 import {isTracing} from '../trace/trace.js';
 import type {RunOptions, SimulateOptions} from './options.js';
 import {readOptions} from './options.js';
@@ -39,14 +42,15 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   if (isTracing()) throw new OptionError('nested', 'simulate cannot run inside a traced function (a force, a mass, an event): run it outside and pass its result.');
   requireSystem(system);
   if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
-  const read = readOptions(options, initial.t ?? 0);
+  const asked = readOptions(options, initial.t ?? 0);
   const values = readInitial(system, initial);
   const {shape} = values[0];
+  const read = {...asked, plan: withTolerances(asked.plan, stateBlocks(system), values[0])};
   const leaves = readLeaves(read);
   if (read.adjoint.kind === 'unrolled') checkUnrollable(read.newton.jacobian, read.newton);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
-  const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, read, options.observe);
+  const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, read, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
   if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
   const compileBegin = performance.now();
@@ -60,6 +64,17 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
     parameterValues: readParameters(traced, leaves), given: flatten(values), coordinates: values[0].values.length,
     t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
   };
+}
+
+/** A plan of adaptive steps with its tolerances in the shape of the state. */
+function withTolerances(plan: Plan | undefined, names: readonly string[], {shape, values}: NumericValue): Plan | undefined {
+  return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, names, shape, values.length)} : plan;
+}
+
+/** What the run asks of its steps beside their updates. */
+function alongOf({plan, events}: RunOptions): Along | undefined {
+  if (plan === undefined) return undefined;
+  return {error: plan.control.kind === 'adaptive', dense: plan.saving.kind === 'times' || events.length > 0, events};
 }
 
 /**

@@ -4,11 +4,15 @@
  * the adjoint lasts, else the states from which the steps can be taken again.
  */
 import {StepRecord} from '../adjoint/record.js';
+import type {Course} from '../adjoint/course.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
 import {SingularMatrixError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
 import type {Redundancy} from '../step/context.js';
+import type {Keeper} from './course/keeper.js';
+import type {EventRecord} from './course/records.js';
+import {runCourse} from './course/run.js';
 import type {Runnable, SolverFacts} from './runnable.js';
 import {contradiction, startRun} from './start.js';
 import type {Counters, Status} from './stepper.js';
@@ -21,7 +25,9 @@ export type Keep =
   /** Every step. */
   | {readonly record: StepRecord}
   /** States at some steps, from which the others are reached again; `room` of them at most. */
-  | {readonly states: Map<number, Float64Array>; readonly room: number};
+  | {readonly states: Map<number, Float64Array>; readonly room: number}
+  /** The course of a run that is not a grid of steps, and the state at its end. */
+  | {readonly course: Course; readonly keeper: Keeper; readonly end: Float64Array};
 
 /** What the way back needs of a run. */
 export interface Path {
@@ -34,6 +40,7 @@ export interface Path {
   /** The step that began the run. */
   readonly start: StepRecord;
   readonly redundancy: Redundancy;
+  readonly events?: readonly EventRecord[];
   /** There where a gradient was asked for. */
   readonly kept?: Keep;
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
@@ -54,11 +61,14 @@ const progressInterval = 100;
 
 /** @param forGradient 'steps': keep every step whatever it takes; 'budget': within the adjoint's memory */
 export function run(prepared: Runnable, forGradient?: 'steps' | 'budget'): Run {
-  const {compiled} = prepared;
-  const keep = (): Keep | undefined => (forGradient === undefined ? undefined : keepWithin(prepared, forGradient === 'steps' ? Infinity : prepared.options.adjoint.memory ?? Infinity));
+  const {compiled, options: {plan, adjoint}} = prepared;
+  const memory = forGradient === undefined ? undefined : forGradient === 'steps' ? Infinity : adjoint.memory ?? Infinity;
+  const attempt = plan === undefined
+    ? (context: Runnable) => loop(context, memory === undefined ? undefined : keepWithin(context, memory))
+    : (context: Runnable) => runCourse(context, plan, memory);
   compiled.busy = true;
   try {
-    return relieved(prepared, context => loop(context, keep()));
+    return relieved(prepared, attempt);
   } finally {
     compiled.busy = false;
   }

@@ -7,12 +7,15 @@ import type {Engine} from '../engine/engine.js';
 import type {Newton} from '../newton/index.js';
 import type {StepContext} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
+import type {Plan} from './course/plan.js';
 import type {Grid, Progress} from './grid.js';
 
 export interface Arithmetic {
   readonly grid: Grid;
   /** Step numbers that are saved, ascending; 0 is the start. */
   readonly saved: Int32Array;
+  /** For runs that are not a grid of steps: adaptive, with events, or saved between steps. Then nothing is in `saved`. */
+  readonly plan?: Plan;
   readonly newton: Newton;
   readonly adjoint: Adjoint;
   /** A start that breaks its constraints is refused, or was moved. */

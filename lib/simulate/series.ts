@@ -9,8 +9,9 @@ import {sweepForward} from '../adjoint/tangent.js';
 import type {Block} from '../step/layout.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
 import {backwards} from './backwards.js';
+import {pullCourse, pushCourse} from './course/derivatives.js';
 import type {Runnable} from './runnable.js';
-import type {Path, Run} from './run.js';
+import type {Path} from './run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];
@@ -50,37 +51,55 @@ function beside(prepared: Runnable, states: Float64Array, observed: Float64Array
   return matrix;
 }
 
-export function seriesValues(prepared: Runnable, run: Run): Float64Array {
+export function seriesValues(prepared: Runnable, run: Path): Float64Array {
   return prepared.traced.observed === undefined ? run.states : beside(prepared, run.states, observedValues(prepared, run));
 }
 
-/** The gradient for a cotangent of the whole matrix. */
-export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array): Gradient {
+/**
+ * The gradient for a cotangent of the whole matrix.
+ * @param happened cotangents of the times of the run's events
+ */
+export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, happened?: Float64Array): Gradient {
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, options, compiled} = prepared;
   compiled.recall(run.history);
-  const steps = backwards(prepared, run);
-  if (traced.observed === undefined) return sweepBack(prepared, options.adjoint, run.start, steps, bars);
+  const sweep = (states: Float64Array, times?: Float64Array): Gradient => (run.kept !== undefined && 'course' in run.kept
+    ? pullCourse(prepared, run, run.kept, {states, times, happened})
+    : sweepBack(prepared, options.adjoint, run.start, backwards(prepared, run), states));
+  if (traced.observed === undefined) return sweep(bars);
   const {width} = seriesOf(prepared);
   const {size} = traced.state;
   const stateBars = column(bars, width, {offset: 0, size});
   const direct = pullObserved(prepared, run, column(bars, width, {offset: size, size: width - size}), stateBars);
-  const gradient = sweepBack(prepared, options.adjoint, run.start, steps, stateBars);
-  return {...gradient, parameters: gradient.parameters.map((bar, p) => bar.map((value, i) => value + direct[p][i]))};
+  const gradient = sweep(stateBars, direct.times);
+  return {...gradient, parameters: gradient.parameters.map((bar, p) => bar.map((value, i) => value + direct.parameters[p][i]))};
 }
 
-/** Tangents of the matrix, one for each direction. */
-export function pushSeries(runnable: Runnable, run: Run, directions: Directions): Float64Array[] {
+export interface SeriesTangents {
+  /** Of the matrix, one for each direction. */
+  readonly matrices: Float64Array[];
+  /** Of the times of the run's events, one for each direction. */
+  readonly happened: Float64Array[];
+}
+
+export function pushSeries(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
+  const {times} = run;
   const prepared = {...runnable, redundancy: run.redundancy};
-  const {kept, times, start} = run;
-  if (kept === undefined || !('record' in kept)) throw new Error('a run for a tangent keeps its steps');
   const {traced, compiled} = prepared;
   compiled.recall(run.history);
   const {count, parameters} = directions;
-  const swept = sweepForward(prepared, start, kept.record, directions, times.length);
-  const length = times.length * traced.state.size;
-  const states = Array.from({length: count}, (_, k) => swept.subarray(k * length, (k + 1) * length));
-  if (traced.observed === undefined) return states;
-  const observed = pushObserved(prepared, run, swept, parameters, count);
-  return states.map((tangent, k) => beside(prepared, tangent, observed[k]));
+  const swept = sweepSeries(prepared, run, directions);
+  const part = (all: Float64Array): Float64Array[] => Array.from({length: count}, (_, k) => all.subarray((k * all.length) / count, ((k + 1) * all.length) / count));
+  const states = part(swept.states);
+  const happened = part(swept.happened);
+  if (traced.observed === undefined) return {matrices: states, happened};
+  const observed = pushObserved(prepared, run, swept.states, swept.times ?? new Float64Array(count * times.length), parameters, count);
+  return {matrices: states.map((tangent, k) => beside(prepared, tangent, observed[k])), happened};
+}
+
+function sweepSeries(prepared: Runnable, run: Path, directions: Directions): {states: Float64Array; times?: Float64Array; happened: Float64Array} {
+  const {kept, times, start} = run;
+  if (kept === undefined || 'states' in kept) throw new Error('a run for a tangent keeps its steps');
+  if ('course' in kept) return pushCourse(prepared, run, kept, directions);
+  return {states: sweepForward(prepared, start, kept.record, directions, times.length), happened: new Float64Array(0)};
 }

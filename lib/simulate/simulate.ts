@@ -25,6 +25,8 @@ export interface Cotangent {
   readonly y?: Numeric;
   readonly a?: Numeric;
   readonly observed?: Numeric;
+  /** Of the times of the trajectory's events, one for each. */
+  readonly events?: Numeric;
 }
 
 export interface Pullback {
@@ -126,7 +128,9 @@ function vjpOn(prepared: Prepared): Vjp {
   const result = run(prepared, 'budget');
   return {
     trajectory: finish(prepared, result, false),
-    pullback: cotangent => namedGradient(prepared, pullSeries(prepared, result, packCotangent(prepared, cotangent, result.times.length))),
+    pullback: ({events, ...cotangent}) => namedGradient(prepared, pullSeries(
+      prepared, result, packCotangent(prepared, cotangent, result.times.length), events === undefined ? undefined : eventCotangent(result, events),
+    )),
   };
 }
 
@@ -135,10 +139,17 @@ function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
   const result = run(prepared, 'steps');
   raise(prepared, result);
   const {blocks, width} = seriesOf(prepared);
-  const tangents = pushSeries(prepared, result, packed);
+  const {matrices, happened} = pushSeries(prepared, result, packed);
   // The tensors come last: nothing that could fail is left to lose them.
   const trajectory = finish(prepared, result, false);
-  return {trajectory, tangents: tangents.map(matrix => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])))};
+  const times = (k: number): NamedValues => (result.events === undefined ? {} : {events: happened[k].slice()});
+  return {trajectory, tangents: matrices.map((matrix, k) => ({...Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])), ...times(k)}))};
+}
+
+function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
+  const {values} = readNumeric(given, 'cotangent.events');
+  if (values.length !== events.length) throw new ShapeError('cotangent-shape', `cotangent.events has ${values.length} numbers; ${events.length} events happened.`);
+  return values;
 }
 
 /** A cotangent of saved values as a matrix (series.ts). */

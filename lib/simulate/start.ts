@@ -22,10 +22,12 @@ const tolerated = 1e-6;
 
 /**
  * x at the start and the record of the step that made it.
+ * @param jump where an event's jump begins a run anew: the user's blocks before it, whose constraints may
+ *   have drifted, and so may those after it; 'taken' where the jump has been checked before
  * @throws SingularMatrixError 'singular-mass', 'singular-step'; InconsistentStateError where the start is
  *   not finite or breaks the constraints; NewtonError where its equations are not solved
  */
-export function startRun(prepared: Runnable, counters: Counters): {x: Float64Array; record: StepRecord} {
+export function startRun(prepared: Runnable, counters: Counters, jump?: Float64Array | 'taken'): {x: Float64Array; record: StepRecord} {
   const context = startOf(prepared);
   const {traced, compiled, given, t0, h0, linear} = context;
   const forward = compiled.forward(linear);
@@ -36,7 +38,11 @@ export function startRun(prepared: Runnable, counters: Counters): {x: Float64Arr
   if (traced.mass !== undefined || traced.gaps !== undefined) forward.run('checks');
   checkMass(prepared, forward.find('mass'));
   const project = prepared.options.consistent === 'project';
-  if (traced.gaps !== undefined && !project) checkConstraints(prepared, forward.buffer('positions'), forward.buffer('velocities'));
+  if (traced.gaps !== undefined && !project && jump !== 'taken') {
+    const gaps = {positions: forward.buffer('positions').slice(), velocities: forward.buffer('velocities').slice()};
+    checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
+    forward.find('x')?.set(given);
+  }
   const z = compiled.jacobian === undefined ? undefined : solve(context, counters);
   forward.run('update');
   const x = forward.buffer('next').slice();
@@ -72,20 +78,37 @@ function worstGap(gaps: Float64Array, coordinates: Float64Array): {row: number; 
   return Math.abs(gaps[row]) <= tolerated * Math.max(1, largest(coordinates)) ? undefined : {row, gap: gaps[row]};
 }
 
+interface Gaps {
+  readonly positions: Float64Array;
+  readonly velocities: Float64Array;
+}
+
+/** How far the constraints had drifted before a jump. */
+function gapsBefore({compiled, linear}: Runnable, before: Float64Array): {positions: number; velocities: number} {
+  const forward = compiled.forward(linear);
+  forward.find('x')?.set(before);
+  forward.run('checks');
+  return {positions: largest(forward.buffer('positions')), velocities: largest(forward.buffer('velocities'))};
+}
+
+/** A jump may carry a drift on, and reverse or scale it. */
+const carriedOn = 10;
+
 /** @throws InconsistentStateError 'inconsistent' naming the worst row */
-function checkConstraints({given, coordinates: size}: Runnable, positions: Float64Array, velocities: Float64Array): void {
-  const check = (gaps: Float64Array, coordinates: Float64Array, what: string): void => {
-    const worst = worstGap(gaps, coordinates);
-    if (worst === undefined) return;
+function checkConstraints({given, coordinates: size, t0}: Runnable, gaps: Gaps, before?: {readonly positions: number; readonly velocities: number}): void {
+  const check = (name: keyof Gaps, coordinates: Float64Array, what: string): void => {
+    const worst = worstGap(gaps[name], coordinates);
+    if (worst === undefined || (before !== undefined && Math.abs(worst.gap) <= carriedOn * before[name])) return;
     const {row, gap} = worst;
+    const state = before === undefined ? 'The initial state' : `The state after the jump at t = ${Number(t0.toPrecision(12))}`;
     throw new InconsistentStateError(
       'inconsistent',
-      `The initial state does not satisfy its constraints: ${what} of row lambda[${row}] is ${gap.toExponential(3)} where 0 belongs. Correct the state, or take consistent: 'project' for the nearest one that does.`,
+      `${state} does not satisfy its constraints: ${what} of row lambda[${row}] is ${gap.toExponential(3)} where 0 belongs. Correct the state, or take consistent: 'project' for the nearest one that does.`,
       {row, gap, what},
     );
   };
-  check(positions, given.subarray(0, size), 'the gap');
-  check(velocities, given.subarray(size), 'the velocity');
+  check('positions', given.subarray(0, size), 'the gap');
+  check('velocities', given.subarray(size), 'the velocity');
 }
 
 /**

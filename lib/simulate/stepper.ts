@@ -12,7 +12,10 @@ import {failedStep} from './failure.js';
 import type {Runnable} from './runnable.js';
 import {StepSystem} from './step-system.js';
 
-export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
+export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
+
+/** How a step fails. */
+export type Failure = Exclude<Status, 'completed' | 'event' | 'too-many-steps'>;
 
 export interface Counters extends NewtonCounters {
   steps: number;
@@ -39,6 +42,7 @@ export class Stepper {
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
   private readonly next: Float64Array;
+  private readonly errors?: Float64Array;
   private readonly t?: Float64Array;
   private readonly h?: Float64Array;
   private iterations: IterationRecord[] = [];
@@ -59,6 +63,7 @@ export class Stepper {
     this.state.set(start);
     this.next = forward.buffer('next');
     this.update = forward.program('update');
+    this.errors = forward.find('E');
     this.t = forward.find('t');
     this.h = forward.find('h');
     if (compiled.jacobian !== undefined) {
@@ -72,7 +77,7 @@ export class Stepper {
   step(n: number): Status {
     const {grid} = this.prepared.options;
     const status = this.advance(grid.time(n), grid.length(n), 0);
-    if (status !== 'completed' && status !== 'event') this.locate(status, n);
+    if (status !== 'completed') this.locate(status as Failure, n);
     return status;
   }
 
@@ -89,7 +94,18 @@ export class Stepper {
     return first === 'completed' ? this.advance(t + h / 2, h / 2, depth + 1) : first;
   }
 
-  private attempt(t: number, h: number): Status {
+  /** The unknown of the last step; none of an explicit scheme. */
+  get z(): Float64Array | undefined {
+    return this.system?.z;
+  }
+
+  /** The estimate of the last step's error, where it is traced. */
+  get estimate(): Float64Array | undefined {
+    return this.errors;
+  }
+
+  /** One attempt at a step of length h: the state moves on where it succeeds. */
+  attempt(t: number, h: number): Status {
     const {state, iteration, next, attempted} = this;
     attempted.t = t;
     attempted.h = h;
@@ -126,7 +142,8 @@ export class Stepper {
     return iteration.find(prepared.traced.guess?.linearized === true, observe);
   }
 
-  private locate(status: Exclude<Status, 'completed' | 'event'>, step: number): void {
+  /** Puts the failure of the last attempt into words. */
+  locate(status: Failure, step: number): void {
     const {traced, options} = this.prepared;
     this.error = failedStep({
       status, step, t: this.attempted.t, h: this.attempted.h, scheme: traced.name, newton: options.newton,

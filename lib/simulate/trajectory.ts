@@ -1,6 +1,7 @@
 /** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
+import type {EventRecord} from './course/records.js';
 import type {Prepared} from './prepare.js';
 import type {Run, Status} from './run.js';
 import {solverOf} from './runnable.js';
@@ -43,7 +44,8 @@ export interface Trajectory {
   values(name: SeriesName): Float64Array;
   readonly status: Status;
   readonly stats: Stats;
-  readonly events: readonly never[];
+  /** The events that happened, in the order of their times. */
+  readonly events: readonly EventRecord[];
   /** Frees the tensors; `values` stay. */
   dispose(): void;
 }
@@ -83,7 +85,7 @@ export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array,
     },
     status: run.status,
     stats: statsOf(prepared, run),
-    events: [],
+    events: run.events ?? [],
     dispose() {
       tf.dispose([t, ...Object.values(tensors)]);
     },

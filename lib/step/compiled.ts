@@ -10,6 +10,7 @@ import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
 import type {Output} from '../graph/node.js';
+import {alongOutputs} from './traced-along.js';
 import type {JacobianProgram} from './programs.js';
 import {
   adjointPrograms, forwardPrograms, jacobianProgram, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
@@ -146,7 +147,8 @@ export class CompiledStep {
     return this[which] === undefined ? undefined : this.analysis(solver, solverKey(solver), which);
   }
 
-  private group(name: string, build: () => Programs, options: CompileOptions = {}): Executable {
+  /** Programs compiled under this name when they are first asked for. */
+  group(name: string, build: () => Programs, options: CompileOptions = {}): Executable {
     const key = `${name}/${options.analysis?.method?.name ?? ''}`;
     const known = this.groups.get(key);
     if (known !== undefined) return known;
@@ -176,8 +178,9 @@ function stepKey(step: TracedStep, engine: Engine): string {
     defect: guess?.defect?.value, broken: guess?.defect?.residual,
     residualBlocks: step.residualBlocks, residualModel: step.residualModel, brokenModel: guess?.defect?.residualModel, observed: step.observed?.node,
     mass: step.mass, positions: step.gaps?.positions, velocities: step.gaps?.velocities,
+    ...alongOutputs(step.along),
   }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
-  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node)];
+  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : [step.along.theta, step.along.next])];
   return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;
 }
 

@@ -29,7 +29,7 @@ export function graphOf(outputs: {readonly [name: string]: Node | undefined}): G
 
 /**
  * Observations of many states at once: xs [count, state], ts [count], p.i → observed [count, k];
- * pullObserved: observedBar → xsBar, pBar.i; pushObserved: dxs, dp.i → dObserved, for one direction.
+ * pullObserved: observedBar → xsBar, tsBar, pBar.i; pushObserved: dxs, dts, dp.i → dObserved, for one direction.
  */
 export function observePrograms(step: TracedStep, count: number): Programs {
   if (step.observed === undefined) return {};
@@ -37,13 +37,13 @@ export function observePrograms(step: TracedStep, count: number): Programs {
   const ts = input('ts', [count]);
   const parameters = step.parameters.map(({node}) => node);
   const [observed] = batch([step.observed.node], new Map<Node, Node>([[step.x, xs], [step.t, ts]]), count);
-  const bars = pullback([observed], [xs, ...parameters], [input('observedBar', observed.shape)]);
-  const seeds = new Map<Node, Node>([[xs, input('dxs', xs.shape)]]);
+  const [xsBar, tsBar, ...bars] = pullback([observed], [xs, ts, ...parameters], [input('observedBar', observed.shape)]);
+  const seeds = new Map<Node, Node>([[xs, input('dxs', xs.shape)], [ts, input('dts', ts.shape)]]);
   parameters.forEach((node, i) => seeds.set(node, input(`dp.${i}`, node.shape)));
   const [tangent] = pushforward([observed], seeds);
   return {
     observe: graphOf({observed}),
-    pullObserved: graphOf(barOutputs('xsBar', [xs, ...parameters], bars)),
+    pullObserved: graphOf({...barOutputs('xsBar', [xs, ...parameters], [xsBar, ...bars]), tsBar: orZeros(tsBar, ts)}),
     pushObserved: graphOf({dObserved: orZeros(tangent, observed)}),
   };
 }
@@ -129,20 +129,20 @@ function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
 }
 
 /**
- * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next; startResidual, startJacobian → R, J at the guess;
+ * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E; startResidual, startJacobian → R, J at the guess;
  * of a start, checks → mass, positions, velocities.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
 export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram): Programs {
-  const {residual, guess, update, mass, gaps} = step;
+  const {residual, guess, update, mass, gaps, along} = step;
   const checks = {mass, positions: gaps?.positions, velocities: gaps?.velocities};
   const programs: Record<string, Graph> = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
-  if (residual === undefined || guess === undefined || jacobian === undefined) return {...programs, update: graphOf({next: update})};
+  if (residual === undefined || guess === undefined || jacobian === undefined) return {...programs, update: graphOf({next: update, E: along?.error})};
   Object.assign(programs, {
     guess: graphOf({z: guess.z, defect: guess.defect?.value}),
     residual: graphOf({R: residual}),
     jacobian: graphOf({J: jacobian.values}),
-    update: graphOf({next: update}),
+    update: graphOf({next: update, E: along?.error}),
   });
   if (exact !== undefined) programs.exactJacobian = graphOf({exactJ: exact.values});
   const first = firstResidual(step);
@@ -270,7 +270,7 @@ function directionInputs(step: TracedStep, count: number, state: Node, name: str
 }
 
 /** Tangents along `count` directions at once. */
-function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node>, count: number): Node[] {
+export function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node>, count: number): Node[] {
   const single = new Map<Node, Node>();
   const many = new Map<Node, Node>();
   for (const [node, seed] of seeds) {

@@ -24,8 +24,11 @@ import {toTree} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
 import type {Trace, TraceInput} from '../trace/trace.js';
 import {constantTensor, trace, within} from '../trace/trace.js';
+import type {Along} from './along.js';
+import {AlongTrace} from './along.js';
 import {joinBlocks, splitBlocks} from './blocks.js';
 import {Layout} from './layout.js';
+import type {TracedAlong} from './traced-along.js';
 
 export type System = MechanicalSystem | OdeSystem;
 
@@ -60,6 +63,8 @@ export interface TracedStep {
   readonly mass?: Node;
   /** Of a start with constraints: φ, φ' and ψ of the state it was given. */
   readonly gaps?: {readonly positions: Node; readonly velocities: Node};
+  /** Error estimate, dense output and events, where the run asks for them. */
+  readonly along?: TracedAlong;
 }
 
 /** A run's two kinds of step: the one that begins it, from the user's own blocks to the whole state, and all others. */
@@ -202,12 +207,12 @@ interface Subject {
  * @param shape the shape of q, or of y
  * @throws TraceError, ShapeError, OptionError where the user's functions cannot be traced
  */
-export function traceRun(system: System, scheme: Scheme, shape: Shape, leaves: readonly Leaf[], holding: Holding = plain, observe?: Observe): TracedRun {
+export function traceRun(system: System, scheme: Scheme, shape: Shape, leaves: readonly Leaf[], holding: Holding = plain, observe?: Observe, along?: Along): TracedRun {
   const formulation = formulationOf(scheme, system, holding);
   const list = new ParameterList(leaves);
   const subject: Subject = {system, scheme, shape, list, t: input('t', []), h: input('h', []), relief: input('relief', []), sizes: sizesOf(system, shape, list)};
   const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
-  return {start, step: traceStep(subject, formulation, state, observe)};
+  return {start, step: traceStep(subject, formulation, state, observe, along)};
 }
 
 /** The rows of each constraint, from a trace that has no other use. */
@@ -239,7 +244,10 @@ function unknownLayout(subject: Subject, {unknown, multipliers = []}: Formulatio
 }
 
 /** A formulation's own functions over the inputs x, z, t, h, as nodes. */
-function traceFormulation(subject: Subject, formulation: Formulation, name: string, state: Layout, update: (blocks: Blocks) => tf.Tensor, more: (at: StepPoint, params: Params) => {[name: string]: tf.Tensor | undefined}): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
+function traceFormulation(
+  subject: Subject, formulation: Formulation, name: string, state: Layout, update: (blocks: Blocks) => tf.Tensor, more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => {[name: string]: tf.Tensor | undefined},
+  inputs: readonly Node<'input'>[] = [],
+): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
   const {system, shape, list, t, h, relief} = subject;
   const unknown = unknownLayout(subject, formulation);
   const x = input('x', [state.size]);
@@ -253,7 +261,7 @@ function traceFormulation(subject: Subject, formulation: Formulation, name: stri
     const blocks = splitBlocks(unknown, tensors.z);
     const next = update(formulation.update(blocks, at));
     const {residual} = formulation;
-    if (residual === undefined) return withoutUndefined({update: next, ...more(at, params)});
+    if (residual === undefined) return withoutUndefined({update: next, ...more(at, params, blocks, tensors)});
     const guess: Guess = formulation.guess?.(at) ?? {z: {}};
     linearized = guess.linearized === true;
     hasDefect = guess.defect !== undefined;
@@ -266,13 +274,13 @@ function traceFormulation(subject: Subject, formulation: Formulation, name: stri
       defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
       broken: hasDefect ? rows(broken) : undefined,
       frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
-      ...more(at, params),
+      ...more(at, params, blocks, tensors),
     });
   }, [
     {name: 'x', shape: x.shape}, {name: 'z', shape: z.shape}, {name: 't', shape: []}, {name: 'h', shape: []}, {name: 'relief', shape: []},
-    {name: 'defect', shape: defect.shape}, ...list.traceInputs(),
+    {name: 'defect', shape: defect.shape}, ...inputs.map(node => ({name: node.attributes.name, shape: node.shape})), ...list.traceInputs(),
   ]);
-  const nodes = list.adopt(traced, [x, z, t, h, relief, defect]);
+  const nodes = list.adopt(traced, [x, z, t, h, relief, defect, ...inputs]);
   const required = (output: string): Node => {
     const node = nodes.get(output);
     if (node === undefined) throw new Error(`the trace of ${name} gave no ${output}`);
@@ -297,16 +305,21 @@ function traceFormulation(subject: Subject, formulation: Formulation, name: stri
   };
 }
 
-function traceStep(subject: Subject, formulation: Formulation, state: Layout, observe?: Observe): TracedStep {
+function traceStep(subject: Subject, formulation: Formulation, state: Layout, observe?: Observe, along?: Along): TracedStep {
   const {scheme} = subject;
   let observedShape: Shape = [];
-  const {named, ...step} = traceFormulation(subject, formulation, scheme.name, state, blocks => joinBlocks(state, blocks, `${scheme.name}: update`), (at, params) => {
+  const beside = along === undefined ? undefined : new AlongTrace(along, scheme, formulation, state, stateBlocks(subject.system));
+  const {named, ...step} = traceFormulation(subject, formulation, scheme.name, state, blocks => joinBlocks(state, blocks, `${scheme.name}: update`), (at, params, z, tensors) => {
     const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
     if (observed !== undefined) observedShape = observed.shape;
-    return {observed};
-  });
+    return {observed, ...beside?.outputs(at, params, z, tensors)};
+  }, beside?.inputs);
   const observed = named.get('observed');
-  return observed === undefined ? step : {...step, observed: {node: reshape(observed, [observed.size]), shape: observedShape}};
+  return {
+    ...step,
+    observed: observed === undefined ? undefined : {node: reshape(observed, [observed.size]), shape: observedShape},
+    along: beside?.traced(named, step.x, step.t),
+  };
 }
 
 /** What the user's `observe` gives for the state. */

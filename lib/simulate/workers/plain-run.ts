@@ -9,6 +9,7 @@ import {errorFromPlain, plainError} from './plain-error.js';
 
 export function plainKeep(kept: Keep | undefined): PlainKeep | undefined {
   if (kept === undefined) return undefined;
+  if ('course' in kept) throw new Error('a run along a course stays in its thread');
   return 'record' in kept ? {record: kept.record.plain()} : {states: kept.states, room: kept.room};
 }
 

@@ -1,0 +1,237 @@
+/**
+ * The gradient of a run with events and states saved between steps. Transitions go back one by one; the
+ * time τ of an event, where e(x⁻, τ; p) = 0, is a function of what came before it: with x⁻_h the
+ * derivative of the step's end by its length and s = e_x x⁻_h + e_t, a cotangent τ̄ of that time and x̄ of
+ * that state go back as
+ *
+ *     μ = (x̄·x⁻_h + τ̄)/s,    x̄ ← x̄ − μ e_xᵀ,    p̄ ← p̄ − μ e_pᵀ
+ *
+ * through the step at fixed length: the saltation term of equations.md §7, exact for the discrete scheme.
+ * Times that are not an event's are constants: the sequence of steps counts as given.
+ */
+import {EventError} from '../errors.js';
+import type {Executable} from '../engine/engine.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters, startOf} from '../step/context.js';
+import {courseAdjointPrograms, coursePrograms} from '../step/course-programs.js';
+import type {Gradient} from './backward.js';
+import {ParameterBars, pullStart} from './backward.js';
+import type {Course, CourseBackwards, CoursePiece, Restart, Save} from './course.js';
+import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
+import type {ByLength, TimedStep} from './timed-step.js';
+import {lengthDerivative, timedStep} from './timed-step.js';
+
+export const courseAdjoint = ({compiled, traced}: StepContext): Executable => compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian));
+export const courseForward = ({compiled, traced}: StepContext): Executable => compiled.group('course', () => coursePrograms(traced));
+
+const dot = (a: Float64Array, b: Float64Array): number => {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+};
+function addTo(x: Float64Array, y: Float64Array, factor = 1): void {
+  for (let i = 0; i < x.length; i++) x[i] += factor * y[i];
+}
+
+/**
+ * The divisor of an event's derivatives.
+ * @throws EventError 'grazing' where the event's function does not cross zero but touches it
+ */
+export function crossingRate(rate: number, t: number, event: number): number {
+  if (rate === 0 || !Number.isFinite(rate)) {
+    throw new EventError('grazing', `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it: the time of such an event has no derivative.`, {event, t});
+  }
+  return rate;
+}
+
+/** What a gradient begins with. */
+export interface CourseCotangents {
+  /** Of the saved states, [saved, state]. */
+  readonly states: Float64Array;
+  /** Of the saved states' times, [saved]: those that are an event's move with it. */
+  readonly times?: Float64Array;
+  /** Of the times of the events that happened, in their order. */
+  readonly happened?: Float64Array;
+}
+
+/** A state within a step, and its cotangent. */
+interface Inside {
+  readonly theta: number;
+  readonly bar: Float64Array;
+}
+
+class CourseSweep {
+  readonly bars: ParameterBars;
+  private readonly cotangents: Float64Array;
+  private readonly happenedBars: Float64Array;
+  private readonly momentBars: Float64Array;
+  private readonly executable: Executable;
+  private readonly step: TimedStep;
+  private readonly byLength: (record: StepRecord, k: number) => ByLength;
+  private readonly xBar: Float64Array;
+  private readonly end: Float64Array;
+  private readonly eventBar?: Float64Array;
+  private restarting: {readonly step: TimedStep; readonly bars: ParameterBars} | undefined;
+
+  constructor(private readonly context: StepContext, private readonly course: Course, private readonly restart: Restart, {states, times, happened}: CourseCotangents) {
+    this.executable = courseAdjoint(context);
+    loadParameters(this.executable, context);
+    this.bars = new ParameterBars(context, this.executable, false);
+    this.step = timedStep(context, this.executable, this.bars);
+    this.byLength = lengthDerivative(context, this.executable);
+    this.xBar = new Float64Array(context.traced.state.size);
+    this.end = new Float64Array(context.traced.state.size);
+    this.cotangents = states;
+    this.happenedBars = happened ?? new Float64Array(course.happened.length);
+    this.momentBars = new Float64Array(course.moments.length);
+    course.happened.forEach((moment, i) => {
+      if (moment !== undefined) this.momentBars[moment] += this.happenedBars[i];
+    });
+    if (times !== undefined) for (const [saved, moment] of course.moving) this.momentBars[moment] += times[saved];
+    this.eventBar = this.executable.find('eBar');
+  }
+
+  run(start: StepRecord, backwards: CourseBackwards): Gradient {
+    const recomputedSteps = backwards(piece => this.pullPiece(piece));
+    if (this.course.start !== undefined) addTo(this.xBar, this.cotangent(this.course.start));
+    const {totals} = this.bars;
+    if (this.restarting !== undefined) this.restarting.bars.totals.forEach((total, p) => addTo(totals[p], total));
+    return {initial: pullStart(startOf(this.context), start, this.xBar, totals), parameters: totals, recomputedSteps};
+  }
+
+  private cotangent(saved: number): Float64Array {
+    const {size} = this.context.traced.state;
+    return this.cotangents.subarray(saved * size, (saved + 1) * size);
+  }
+
+  private pullPiece({record, first, end}: CoursePiece): void {
+    for (let k = record.count - 1; k >= 0; k--) {
+      const n = first + k;
+      if (k === record.count - 1) this.end.set(end);
+      else record.load(k + 1, {x: this.end});
+      const saves = this.course.saves.get(n) ?? [];
+      for (const {index, theta} of saves) if (theta === 1) addTo(this.xBar, this.cotangent(index));
+      const jump = this.course.jumps.get(n);
+      if (jump === undefined) this.pullStep(record, k, n, saves.filter(({theta}) => theta !== 1));
+      else this.pullJump(record, k, n, jump);
+    }
+  }
+
+  private pullStep(record: StepRecord, k: number, n: number, within: readonly Save[]): void {
+    const {course, xBar, step, momentBars} = this;
+    const from = course.from.get(n);
+    const to = course.to.get(n);
+    const inside = [...within.map(({index, theta}) => ({theta, bar: this.cotangent(index)})), ...this.pullNoted(record, k, n)];
+    const between = inside.length === 0 ? undefined : this.pullWithin(record, k, n, inside);
+    if (to !== undefined) this.correct(record, k, n, to, between);
+    const {tBar, hBar} = step.pull(record, k, xBar, between?.zBar);
+    if (between !== undefined) addTo(xBar, between.xBar);
+    if (from !== undefined) momentBars[from] += tBar + (between?.tBar ?? 0) - hBar - (between?.hBar ?? 0);
+  }
+
+  /** Cotangents of states within the step: added to that of its end; what they ask of the rest is returned. */
+  private pullWithin(record: StepRecord, k: number, n: number, within: readonly Inside[]): {xBar: Float64Array; zBar?: Float64Array; tBar: number; hBar: number} {
+    const {executable, context, bars} = this;
+    const h = this.course.h[n];
+    const xBar = new Float64Array(context.traced.state.size);
+    const zBar = context.compiled.jacobian === undefined ? undefined : new Float64Array(context.traced.unknown.size);
+    let [tBar, hBar] = [0, 0];
+    record.load(k, stepBuffers(executable));
+    executable.find('next')?.set(this.end);
+    for (const {theta, bar} of within) {
+      executable.find('theta')?.fill(theta);
+      executable.find('denseBar')?.set(bar);
+      executable.run('pullDense');
+      bars.add();
+      addTo(this.xBar, executable.buffer('dNextBar'));
+      addTo(xBar, executable.buffer('dXBar'));
+      if (zBar !== undefined) addTo(zBar, executable.buffer('dZBar'));
+      // The saved time is a constant: θ = (time − t)/h.
+      const thetaBar = executable.buffer('dThetaBar')[0];
+      tBar += executable.buffer('dTBar')[0] - thetaBar / h;
+      hBar += executable.buffer('dHBar')[0] - thetaBar * theta / h;
+    }
+    return {xBar, zBar, tBar, hBar};
+  }
+
+  /**
+   * Times of events that were noted on the dense output D: with s = dg/dθ/h the rate of the event's
+   * function there, τ̄ goes back as the cotangent −(τ̄/s) e_xᵀ of the state D at that time.
+   */
+  private pullNoted(record: StepRecord, k: number, n: number): Inside[] {
+    const {context, executable, eventBar, course, happenedBars, bars} = this;
+    const noted = (course.noted.get(n) ?? []).filter(({record: i}) => happenedBars[i] !== 0);
+    if (noted.length === 0 || eventBar === undefined) return [];
+    const forward = courseForward(context);
+    loadParameters(forward, context);
+    record.load(k, stepBuffers(forward));
+    forward.find('next')?.set(this.end);
+    return noted.map(({record: i, event, theta}) => {
+      const [t, h] = [course.t[n], course.h[n]];
+      forward.find('theta')?.fill(theta);
+      forward.run('watch');
+      const mu = happenedBars[i] / crossingRate(forward.buffer('dg')[event] / h, t + theta * h, event);
+      forward.run('dense');
+      executable.find('x')?.set(forward.buffer('D'));
+      executable.find('t')?.fill(t + theta * h);
+      eventBar.fill(0);
+      eventBar[event] = 1;
+      executable.run('pullEvents');
+      bars.add(-mu);
+      return {theta, bar: executable.buffer('eXBar').map(value => -mu * value)};
+    });
+  }
+
+  /** The event's time is a function of the state that the step makes at fixed length. */
+  private correct(record: StepRecord, k: number, n: number, moment: number, between: {readonly zBar?: Float64Array; readonly hBar: number} | undefined): void {
+    const {executable, eventBar, xBar, course, momentBars} = this;
+    if (eventBar === undefined) return;
+    const {dNext, dz} = this.byLength(record, k);
+    let timeBar = momentBars[moment] + dot(xBar, dNext) + (between?.hBar ?? 0);
+    if (between?.zBar !== undefined && dz !== undefined) timeBar += dot(between.zBar, dz);
+    const event = course.moments[moment];
+    const at = course.t[n] + course.h[n];
+    eventBar.fill(0);
+    eventBar[event] = 1;
+    executable.find('x')?.set(this.end);
+    executable.find('t')?.fill(at);
+    executable.run('pullEvents');
+    const slope = executable.buffer('eXBar');
+    const mu = timeBar / crossingRate(dot(slope, dNext) + executable.buffer('eTBar')[0], at, event);
+    addTo(xBar, slope, -mu);
+    this.bars.add(-mu);
+  }
+
+  private pullJump(record: StepRecord, k: number, n: number, moment: number): void {
+    const {executable, course, context, xBar, momentBars} = this;
+    const event = course.moments[moment];
+    const [t, h] = [course.t[n], course.h[n]];
+    const forward = courseForward(context);
+    loadParameters(forward, context);
+    record.load(k, stepBuffers(forward));
+    forward.run(`jump.${event}`);
+    const given = forward.buffer('given').slice();
+    this.restarting ??= this.restartingStep();
+    const restarted = this.restarting.step.pull(this.restart(given, t, h).record, 0, xBar);
+    executable.find('givenBar')?.set(xBar.subarray(0, given.length));
+    record.load(k, stepBuffers(executable));
+    executable.run(`pullJump.${event}`);
+    this.bars.add();
+    xBar.set(executable.buffer('jXBar'));
+    momentBars[moment] += restarted.tBar + executable.buffer('jTBar')[0];
+  }
+
+  private restartingStep(): {step: TimedStep; bars: ParameterBars} {
+    const context = startOf(this.context);
+    const executable = courseAdjoint(context);
+    loadParameters(executable, context);
+    const bars = new ParameterBars(context, executable, false);
+    return {step: timedStep(context, executable, bars), bars};
+  }
+}
+
+/** @param start the step that began the run */
+export function sweepCourseBack(context: StepContext, course: Course, start: StepRecord, restart: Restart, backwards: CourseBackwards, cotangents: CourseCotangents): Gradient {
+  return new CourseSweep(context, course, restart, cotangents).run(start, backwards);
+}

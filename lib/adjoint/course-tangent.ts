@@ -1,0 +1,249 @@
+/**
+ * Forward sensitivities of a run with events and states saved between steps, along several directions
+ * at once: as tangent.ts, with times that move. At an event, where e(x⁻, τ; p) = 0,
+ *
+ *     τ̇ = −(e_x ẋ⁻ + e_p ṗ)/(e_x x⁻_h + e_t),    ẋ⁻ ← ẋ⁻ + x⁻_h τ̇
+ *
+ * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative by the step's length.
+ */
+import type {Executable} from '../engine/engine.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters, startOf} from '../step/context.js';
+import {courseTangentPrograms} from '../step/course-programs.js';
+import type {Course, CoursePiece, Noted, Restart} from './course.js';
+import {courseAdjoint, courseForward, crossingRate} from './course-backward.js';
+import {jacobianFactor} from './jacobian-factor.js';
+import type {JacobianFactor} from './jacobian-factor.js';
+import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
+import type {ByLength} from './timed-step.js';
+import {lengthDerivative} from './timed-step.js';
+import type {Directions} from './tangent.js';
+import {stepPush} from './tangent.js';
+
+export interface CourseTangents {
+  /** Of the saved states, [count, saved, state]. */
+  readonly states: Float64Array;
+  /** Of the saved states' times, [count, saved]: zero where they are constants. */
+  readonly times: Float64Array;
+  /** Of the times of the events that happened, [count, events]. */
+  readonly happened: Float64Array;
+}
+
+/** A step's tangent programs for `count` directions, loaded. */
+class TimedPush {
+  readonly executable: Executable;
+  readonly jacobian: JacobianFactor | undefined;
+  readonly dz?: Float64Array;
+
+  constructor(readonly context: StepContext, private readonly directions: Directions) {
+    const {compiled, traced} = context;
+    const {count, parameters} = directions;
+    this.executable = compiled.group(`courseTangent.${count}`, () => courseTangentPrograms(traced, compiled.jacobian, count));
+    loadParameters(this.executable, context);
+    parameters.forEach((dp, i) => this.executable.find(`dp.${i}`)?.set(dp));
+    this.jacobian = jacobianFactor(context, this.executable);
+    if (this.jacobian !== undefined) this.dz = this.executable.find('dz') ?? new Float64Array(count * traced.unknown.size);
+  }
+
+  set(name: string, values: Float64Array): void {
+    this.executable.find(name)?.set(values);
+  }
+
+  /** ẋ of the step's end, for dx, dt and dh; the executable's own buffer. */
+  push(record: StepRecord, k: number, dx: Float64Array, dt: Float64Array, dh: Float64Array): Float64Array {
+    const {executable, jacobian, dz, directions} = this;
+    record.load(k, stepBuffers(executable));
+    this.set('dx', dx);
+    this.set('dt', dt);
+    this.set('dh', dh);
+    if (jacobian !== undefined && dz !== undefined) {
+      const factor = jacobian.refresh();
+      executable.run('pushResidual');
+      factor.solve(executable.buffer('rhs'), dz, directions.count);
+    }
+    executable.run('pushUpdate');
+    return executable.buffer('dNext');
+  }
+}
+
+class CoursePush {
+  private readonly moments: Float64Array[];
+  private readonly happened: Float64Array;
+  private readonly step: TimedPush;
+  private readonly byLength: (record: StepRecord, k: number) => ByLength;
+  private readonly end: Float64Array;
+  private restarting: TimedPush | undefined;
+  private readonly result: Float64Array;
+  private readonly size: number;
+
+  constructor(private readonly context: StepContext, private readonly course: Course, private readonly restart: Restart, private readonly directions: Directions, private readonly saved: number) {
+    this.step = new TimedPush(context, directions);
+    const forLengths = courseAdjoint(context);
+    loadParameters(forLengths, context);
+    this.byLength = lengthDerivative(context, forLengths);
+    this.size = context.traced.state.size;
+    this.end = new Float64Array(this.size);
+    this.moments = course.moments.map(() => new Float64Array(directions.count));
+    this.happened = new Float64Array(directions.count * course.happened.length);
+    this.result = new Float64Array(directions.count * saved * this.size);
+  }
+
+  run(start: StepRecord, {record, end}: CoursePiece): CourseTangents {
+    const {course, context, directions} = this;
+    let dx: Float64Array = stepPush(startOf(context), directions)(start, 0, directions.initial).slice();
+    if (course.start !== undefined) this.keep(course.start, dx);
+    for (let k = 0; k < record.count; k++) {
+      if (k + 1 < record.count) record.load(k + 1, {x: this.end});
+      else this.end.set(end);
+      const jump = course.jumps.get(k);
+      dx = jump === undefined ? this.pushStep(record, k, dx) : this.pushJump(record, k, jump, dx);
+      for (const {index, theta} of course.saves.get(k) ?? []) if (theta === 1) this.keep(index, dx);
+    }
+    return {states: this.result, times: this.times(), happened: this.happened};
+  }
+
+  private times(): Float64Array {
+    const {course, saved, moments, happened, directions: {count}} = this;
+    const times = new Float64Array(count * saved);
+    for (let d = 0; d < count; d++) {
+      for (const [index, moment] of course.moving) times[d * saved + index] = moments[moment][d];
+      course.happened.forEach((moment, i) => {
+        if (moment !== undefined) happened[d * course.happened.length + i] = moments[moment][d];
+      });
+    }
+    return times;
+  }
+
+  private keep(index: number, tangent: Float64Array): void {
+    const {size, saved, result, directions} = this;
+    for (let k = 0; k < directions.count; k++) result.set(tangent.subarray(k * size, (k + 1) * size), (k * saved + index) * size);
+  }
+
+  private pushStep(record: StepRecord, k: number, dx: Float64Array): Float64Array {
+    const {course, step, directions: {count}} = this;
+    const from = course.from.get(k);
+    const to = course.to.get(k);
+    const dt = from === undefined ? new Float64Array(count) : this.moments[from];
+    // The end is held: the length gives what the start's time takes.
+    const dh = dt.map(value => -value);
+    const dNext = step.push(record, k, dx, dt, dh).slice();
+    if (to !== undefined) this.moveEnd(record, k, to, dNext, dt, dh);
+    this.pushWithin(record, k, dx, dNext, dt, dh);
+    return dNext;
+  }
+
+  /** The time of the event at the step's end, and what it changes. */
+  private moveEnd(record: StepRecord, k: number, moment: number, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
+    const {course, step, size, directions: {count}} = this;
+    const event = course.moments[moment];
+    const byLength = this.byLength(record, k);
+    const at = course.t[k] + course.h[k];
+    step.set('x', this.end);
+    step.set('t', Float64Array.of(at));
+    step.set('dx', dNext);
+    step.set('dt', new Float64Array(count));
+    step.executable.run('pushEvents');
+    const de = step.executable.buffer('de');
+    const width = de.length / count;
+    const rate = crossingRate(this.eventRate(event, byLength.dNext, at), at, event);
+    const dtau = this.moments[moment];
+    for (let d = 0; d < count; d++) {
+      dtau[d] = -de[d * width + event] / rate;
+      for (let i = 0; i < size; i++) dNext[d * size + i] += byLength.dNext[i] * dtau[d];
+      dh[d] = dtau[d] - dt[d];
+      const {dz} = step;
+      if (dz === undefined || byLength.dz === undefined) continue;
+      const n = byLength.dz.length;
+      for (let i = 0; i < n; i++) dz[d * n + i] += byLength.dz[i] * dtau[d];
+    }
+  }
+
+  /** e_x ẋ + e_t for ẋ the derivative of the step's end by its length. */
+  private eventRate(event: number, dNext: Float64Array, at: number): number {
+    const pull = courseAdjoint(this.context);
+    pull.find('x')?.set(this.end);
+    pull.find('t')?.fill(at);
+    const bar = pull.buffer('eBar');
+    bar.fill(0);
+    bar[event] = 1;
+    pull.run('pullEvents');
+    const slope = pull.buffer('eXBar');
+    let rate = pull.buffer('eTBar')[0];
+    for (let i = 0; i < slope.length; i++) rate += slope[i] * dNext[i];
+    return rate;
+  }
+
+  private pushWithin(record: StepRecord, k: number, dx: Float64Array, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
+    const {course, step, directions: {count}} = this;
+    const within = (course.saves.get(k) ?? []).filter(({theta}) => theta !== 1);
+    const noted = course.noted.get(k) ?? [];
+    if (within.length + noted.length === 0) return;
+    const {executable, dz} = step;
+    const dtheta = new Float64Array(count);
+    record.load(k, stepBuffers(executable));
+    step.set('next', this.end);
+    if (dz !== undefined) step.set('dz', dz);
+    for (const [name, values] of Object.entries({dx, dNext, dt, dh})) step.set(name, values);
+    // The saved time is a constant: θ = (time − t)/h.
+    const at = (theta: number): Float64Array => {
+      for (let d = 0; d < count; d++) dtheta[d] = -(dt[d] + theta * dh[d]) / course.h[k];
+      executable.find('theta')?.fill(theta);
+      step.set('dtheta', dtheta);
+      executable.run('pushDense');
+      return executable.buffer('dD');
+    };
+    for (const {index, theta} of within) this.keep(index, at(theta));
+    // What follows sets the executable's place anew, and so comes last.
+    const tangents = noted.map(({theta}) => at(theta).slice());
+    noted.forEach((one, i) => this.pushNoted(record, k, one, tangents[i]));
+  }
+
+  /** The time of an event noted on the dense output: its function's change at that time over its rate. */
+  private pushNoted(record: StepRecord, k: number, {event, theta, record: happened}: Noted, dD: Float64Array): void {
+    const {course, context, step, directions: {count}} = this;
+    const [t, h] = [course.t[k], course.h[k]];
+    const forward = courseForward(context);
+    loadParameters(forward, context);
+    record.load(k, stepBuffers(forward));
+    forward.find('next')?.set(this.end);
+    forward.find('theta')?.fill(theta);
+    forward.run('watch');
+    const rate = crossingRate(forward.buffer('dg')[event] / h, t + theta * h, event);
+    forward.run('dense');
+    step.set('x', forward.buffer('D'));
+    step.set('t', Float64Array.of(t + theta * h));
+    step.set('dx', dD);
+    step.set('dt', new Float64Array(count));
+    step.executable.run('pushEvents');
+    const de = step.executable.buffer('de');
+    for (let d = 0; d < count; d++) this.happened[d * course.happened.length + happened] = -de[(d * de.length) / count + event] / rate;
+  }
+
+  private pushJump(record: StepRecord, k: number, moment: number, dx: Float64Array): Float64Array {
+    const {course, context, step, directions} = this;
+    const event = course.moments[moment];
+    const forward = courseForward(context);
+    loadParameters(forward, context);
+    record.load(k, stepBuffers(forward));
+    forward.run(`jump.${event}`);
+    const given = forward.buffer('given').slice();
+    record.load(k, stepBuffers(step.executable));
+    step.set('dx', dx);
+    step.set('dt', this.moments[moment]);
+    step.executable.run(`pushJump.${event}`);
+    const dGiven = step.executable.buffer('dGiven').slice();
+    this.restarting ??= new TimedPush(startOf(context), directions);
+    const restarted = this.restart(given, course.t[k], course.h[k]).record;
+    return this.restarting.push(restarted, 0, dGiven, this.moments[moment], new Float64Array(directions.count)).slice();
+  }
+}
+
+/**
+ * @param start the step that began the run
+ * @param piece the whole course
+ * @param saved number of saved states
+ */
+export function sweepCourseForward(context: StepContext, course: Course, start: StepRecord, restart: Restart, piece: CoursePiece, directions: Directions, saved: number): CourseTangents {
+  return new CoursePush(context, course, restart, directions, saved).run(start, piece);
+}

@@ -1,0 +1,68 @@
+/**
+ * The adjoint of one step with its time t and length h among its arguments, as the implicit adjoint has
+ * it without (implicit.ts); and the derivative of its end by its length, x⁺_h = U_h − U_z J⁻¹ R_h, which
+ * the time of an event needs.
+ */
+import type {Executable} from '../engine/engine.js';
+import type {StepContext} from '../step/context.js';
+import type {ParameterBars} from './backward.js';
+import {jacobianFactor} from './jacobian-factor.js';
+import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
+
+export interface TimedStep {
+  /** Replaces the cotangent of the end by that of the beginning; zBar is added to the unknown's. Returns those of t and h. */
+  pull(record: StepRecord, k: number, xBar: Float64Array, zBar?: Float64Array): {readonly tBar: number; readonly hBar: number};
+}
+
+/** @param executable the context's courseAdjoint */
+export function timedStep(context: StepContext, executable: Executable, bars: ParameterBars): TimedStep {
+  const jacobian = jacobianFactor(context, executable);
+  const buffers = stepBuffers(executable);
+  const pullStep = executable.program('pullStep');
+  const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
+  const find = (name: string): Float64Array | undefined => executable.find(name);
+  const [nextBar, ownZBar, w] = ['nextBar', 'zBar', 'w'].map(find);
+  const [xBarOut, tBar, hBar] = ['xBar', 'tBar', 'hBar'].map(name => executable.buffer(name));
+  return {
+    pull(record, k, xBar, zBar) {
+      record.load(k, buffers);
+      nextBar?.set(xBar);
+      if (jacobian !== undefined && ownZBar !== undefined) {
+        pullUnknown?.();
+        if (zBar !== undefined) for (let i = 0; i < zBar.length; i++) ownZBar[i] += zBar[i];
+        const factor = jacobian.refresh();
+        if (w !== undefined) factor.solveTransposed(ownZBar, w);
+      }
+      pullStep();
+      xBar.set(xBarOut);
+      bars.add();
+      return {tBar: tBar[0], hBar: hBar[0]};
+    },
+  };
+}
+
+/** The derivatives by the length of a step: of its end, and of its unknown. They are the executable's own buffers, until its next use. */
+export interface ByLength {
+  readonly dNext: Float64Array;
+  readonly dz?: Float64Array;
+}
+
+/** @param executable one with pushLength, loaded with parameters */
+export function lengthDerivative(context: StepContext, executable: Executable): (record: StepRecord, k: number) => ByLength {
+  const jacobian = jacobianFactor(context, executable);
+  const buffers = stepBuffers(executable);
+  const dNext = executable.buffer('dNextH');
+  // Where the update does not read the unknown its tangent has no buffer of its own.
+  const dz = jacobian === undefined ? undefined : executable.find('dzH') ?? new Float64Array(context.traced.unknown.size);
+  return (record, k) => {
+    record.load(k, buffers);
+    if (jacobian !== undefined && dz !== undefined) {
+      const factor = jacobian.refresh();
+      executable.run('pushLength');
+      factor.solve(executable.buffer('rhsH'), dz);
+    }
+    executable.run('pushLengthUpdate');
+    return {dNext, dz};
+  };
+}

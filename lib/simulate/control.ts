@@ -1,0 +1,86 @@
+/**
+ * How long steps are. `constant` goes along the grid of dt; `adaptive` keeps an estimate of each step's
+ * error at a tolerance by a PI controller (course/step-lengths.ts).
+ */
+import {OptionError} from '../errors.js';
+import {refuseUnknownOptions, shown} from '../given.js';
+import type {Shape} from '../graph/node.js';
+import {sameShape} from '../graph/node.js';
+import type {Numeric} from '../system/numeric.js';
+import {readNumeric} from '../system/numeric.js';
+
+export interface AdaptiveOptions {
+  /** Relative error allowed a step, by components; default 1e-6. */
+  readonly rtol?: number;
+  /**
+   * Absolute error allowed a step: a number, one for each component (in the shape of q, for q and v
+   * alike; or of y), or {q, v} apart, in their own units. Default 1e-9.
+   */
+  readonly atol?: Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
+  /** Length of the first step; default options.dt. */
+  readonly first?: number;
+  /** Below this length the run ends with the status 'step-too-small'; default 16 roundings of the time. */
+  readonly min?: number;
+  /** No step is longer; default the whole run. */
+  readonly max?: number;
+  /** Share of the length that would just meet the tolerance; default 0.9. */
+  readonly safety?: number;
+}
+
+export interface StepControl {
+  readonly kind: 'constant' | 'adaptive';
+  readonly rtol: number;
+  readonly atol: NonNullable<AdaptiveOptions['atol']>;
+  readonly first?: number;
+  readonly min: number;
+  readonly max: number;
+  readonly safety: number;
+}
+
+/** Steps of dt (the default). */
+export function constant(): StepControl {
+  return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, safety: 1};
+}
+
+/**
+ * Steps as long as their error allows: a step is accepted where the weighted root mean square of its
+ * estimated error, component by component over atol + rtol·max(|x|, |x⁺|), is at most 1. The estimate is
+ * the scheme's own where it has one (embedded formulas; Zienkiewicz & Xie's for Newmark), else the
+ * difference between a step and two of half its length, of which the two are kept. The tolerance is
+ * that of one step: the error of a whole run is in proportion to it, not equal.
+ *
+ * The gradient counts the sequence of steps as given: how their lengths depend on state and parameters,
+ * which is a matter of the size of the tolerance, is left out.
+ * @throws OptionError 'bad-control'
+ */
+export function adaptive(options: AdaptiveOptions = {}): StepControl {
+  refuseUnknownOptions(options, ['rtol', 'atol', 'first', 'min', 'max', 'safety'], 'adaptive', 'bad-control');
+  const {rtol = 1e-6, atol = 1e-9, first, min = 0, max = Infinity, safety = 0.9} = options;
+  const check = (name: string, value: number, good: boolean, what: string): void => {
+    if (!good) throw new OptionError('bad-control', `adaptive: ${name} must be ${what}, not ${shown(value)}.`, {[name]: value});
+  };
+  check('rtol', rtol, rtol >= 0 && rtol < 1, 'a number in [0, 1)');
+  if (first !== undefined) check('first', first, first > 0 && Number.isFinite(first), 'a positive number');
+  check('min', min, min >= 0, 'a number of at least 0');
+  check('max', max, max > 0 && max >= min, 'a positive number, no less than min');
+  check('safety', safety, safety > 0 && safety <= 1, 'a number in (0, 1]');
+  return {kind: 'adaptive', rtol, atol, first, min, max, safety};
+}
+
+/** The absolute tolerance of every component of the user's blocks, named in their order. */
+export function absoluteTolerances({atol, rtol}: StepControl, names: readonly string[], shape: Shape, size: number): Float64Array {
+  const byBlock = typeof atol === 'object' && !Array.isArray(atol) && names.some(name => name in (atol as object)) ? atol as {readonly [name: string]: Numeric | undefined} : undefined;
+  const result = new Float64Array(names.length * size);
+  names.forEach((name, i) => {
+    const given = byBlock === undefined ? atol as Numeric : byBlock[name];
+    if (given === undefined) throw new OptionError('bad-control', `adaptive: atol lacks ${name}; it has ${Object.keys(atol).join(', ')}.`);
+    const {values, shape: own} = readNumeric(given, `atol.${name}`);
+    if (values.length !== 1 && !sameShape(own, shape)) {
+      throw new OptionError('bad-control', `adaptive: atol has shape [${own.join(', ')}]: give one number, or one for each component [${shape.join(', ')}].`);
+    }
+    for (let k = 0; k < size; k++) result[i * size + k] = values.length === 1 ? values[0] : values[k];
+  });
+  const bad = result.findIndex(value => !(value >= 0) || (value === 0 && rtol === 0));
+  if (bad >= 0) throw new OptionError('bad-control', `adaptive: atol must be positive, or 0 with a positive rtol; entry ${bad} is ${result[bad]}.`, {index: bad});
+  return result;
+}

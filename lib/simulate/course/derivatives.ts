@@ -1,0 +1,23 @@
+/** The derivatives of a run along its course. */
+import type {Gradient} from '../../adjoint/backward.js';
+import type {CourseCotangents} from '../../adjoint/course-backward.js';
+import {sweepCourseBack} from '../../adjoint/course-backward.js';
+import type {CourseTangents} from '../../adjoint/course-tangent.js';
+import {sweepCourseForward} from '../../adjoint/course-tangent.js';
+import type {Directions} from '../../adjoint/tangent.js';
+import type {Runnable} from '../runnable.js';
+import type {Keep, Path} from '../run.js';
+import {noCounts} from '../stepper.js';
+import {restart} from './mover.js';
+
+type Kept = Extract<Keep, {course: unknown}>;
+
+export function pullCourse(prepared: Runnable, {start}: Path, {course, keeper, end}: Kept, cotangents: CourseCotangents): Gradient {
+  return sweepCourseBack(prepared, course, start, restart(prepared, noCounts()), keeper.backwards(course, end), cotangents);
+}
+
+export function pushCourse(prepared: Runnable, {start, times}: Path, {course, keeper, end}: Kept, directions: Directions): CourseTangents {
+  const record = keeper.whole;
+  if (record === undefined) throw new Error('a run for a tangent keeps its steps');
+  return sweepCourseForward(prepared, course, start, restart(prepared, noCounts()), {record, first: 0, end}, directions, times.length);
+}

@@ -1,0 +1,66 @@
+/**
+ * The error of a step as a share of the tolerance: by the scheme's own estimate, or by the difference
+ * between the step and two of half its length, which for order p is 2ᵖ − 1 times the error of the two.
+ */
+import type {TracedStep} from '../../step/trace-step.js';
+import type {Status} from '../stepper.js';
+import type {Mover, Taken} from './mover.js';
+
+export interface Estimated {
+  readonly steps: readonly Taken[];
+  readonly error: number;
+}
+
+export class ErrorEstimate {
+  /** The power of h that the estimate falls with. */
+  readonly power: number;
+  private readonly judged?: Uint8Array;
+  private readonly order: number;
+
+  constructor(private readonly mover: Mover, {along, order}: TracedStep, private readonly absolute: Float64Array, private readonly rtol: number) {
+    this.judged = along?.judged;
+    this.order = order;
+    this.power = along?.errorOrder ?? order + 1;
+  }
+
+  /** The step, or its two halves, from x. */
+  attempt(x: Float64Array, t: number, h: number, end: number): Status | Estimated {
+    const {mover} = this;
+    const status = mover.take(x, t, h);
+    if (status !== 'completed') return status;
+    const {estimate} = mover.stepper;
+    if (estimate !== undefined) {
+      const step = mover.taken(x, t, h, end);
+      return {steps: [step], error: this.share(estimate, 1, x, step.next)};
+    }
+    return this.doubled(mover.taken(x, t, h, end));
+  }
+
+  private doubled({t, h, end, x, next: once}: Taken): Status | Estimated {
+    const {mover} = this;
+    const half = h / 2;
+    const status = mover.take(x, t, half);
+    if (status !== 'completed') return status;
+    const first = mover.taken(x, t, half, t + half);
+    const again = mover.take(first.next, t + half, half);
+    if (again !== 'completed') return again;
+    const second = mover.taken(first.next, t + half, half, end);
+    const difference = once.map((value, i) => value - second.next[i]);
+    return {steps: [first, second], error: this.share(difference, 1 / (2 ** this.order - 1), x, second.next)};
+  }
+
+  /** The weighted root mean square of c·error. */
+  private share(error: Float64Array, c: number, x: Float64Array, next: Float64Array): number {
+    const {absolute, rtol, judged} = this;
+    let [sum, count] = [0, 0];
+    for (let i = 0; i < absolute.length; i++) {
+      if (judged !== undefined && judged[i] === 0) continue;
+      const scale = absolute[i] + rtol * Math.max(Math.abs(x[i]), Math.abs(next[i]));
+      // Nothing that is and stays zero has an error.
+      const share = error[i] === 0 ? 0 : (c * error[i]) / scale;
+      sum += share * share;
+      count++;
+    }
+    return Math.sqrt(sum / Math.max(count, 1));
+  }
+}

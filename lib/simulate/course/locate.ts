@@ -1,0 +1,55 @@
+/**
+ * The step that ends where an event's function is zero: its length is searched with real steps of the
+ * scheme, starting at the place that the dense output gave, so that the state there is the scheme's own
+ * and the event's time an exact function of what came before it.
+ */
+import type {Failure} from '../stepper.js';
+import type {Mover, Taken} from './mover.js';
+import type {Crossing} from './watch.js';
+
+/** The dense output's place is good to the scheme's order: a few secants follow; bisection from a whole step to its rounding would take 50. */
+const mostSteps = 60;
+
+/** Lengths this close in share of the step give differences of the event's function that are rounding, and no slope. */
+const tooClose = 1e-7;
+
+/** What is left at a zero, in share of the step's length, where the function's own rounding allows no less. */
+const roundingShare = 1e-6;
+
+export type Located = {readonly step: Taken} | {readonly failed: Failure} | 'none';
+
+/**
+ * @param tolerance of the event's time
+ * @returns 'none' where the scheme's own states do not reach zero: the dense output grazed it
+ */
+export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance: number): Located {
+  const {t, h: H, x} = whole;
+  const sign = crossing.rising ? -1 : 1;
+  let [low, high] = [crossing.low * H, crossing.high * H];
+  let slope = crossing.slope / H;
+  let h = crossing.theta * H;
+  let [lastH, lastE, lastMove] = [NaN, NaN, Infinity];
+  for (let k = 0; k < mostSteps; k++) {
+    const status = mover.take(x, t, h);
+    if (status !== 'completed') return {failed: status as Failure};
+    const e = mover.events(mover.state, t + h).e[crossing.event];
+    if (Math.abs(h - lastH) > tooClose * H) {
+      const secant = (e - lastE) / (h - lastH);
+      if (Math.sign(secant) === -sign) slope = secant;
+    }
+    const move = -e / slope;
+    const stalled = Math.abs(move) <= roundingShare * H && Math.abs(move) > lastMove / 2;
+    if (e === 0 || Math.abs(move) <= tolerance || stalled) return found(mover, whole, h);
+    if (Math.sign(e) === sign) low = Math.max(low, h);
+    else high = Math.min(high, h);
+    if (high - low <= tolerance) return Math.abs(move) <= roundingShare * H ? found(mover, whole, h) : 'none';
+    [lastH, lastE, lastMove] = [h, e, Math.abs(move)];
+    const next = h + move;
+    h = next > low && next < high ? next : (low + high) / 2;
+  }
+  return 'none';
+}
+
+function found(mover: Mover, {t, h: H, x, end}: Taken, h: number): Located {
+  return {step: mover.taken(x, t, h, h === H ? end : t + h)};
+}

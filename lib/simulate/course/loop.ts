@@ -1,0 +1,327 @@
+/**
+ * The time loop beyond the grid: steps on the grid or as long as their error allows, cut short where an
+ * event ends the run or changes the state, and states saved between their ends by dense output. What
+ * happened is one sequence of transitions (adjoint/course.ts), which gradients go back along.
+ */
+import {Course} from '../../adjoint/course.js';
+import type {StiffgradError} from '../../errors.js';
+import type {PlannedEvent} from './plan.js';
+import {courseFailure} from '../failure.js';
+import type {Runnable} from '../runnable.js';
+import {contradiction} from '../start.js';
+import type {Counters, Failure, Status} from '../stepper.js';
+import {noCounts} from '../stepper.js';
+import {ErrorEstimate} from './error-estimate.js';
+import {Keeper} from './keeper.js';
+import {locate} from './locate.js';
+import type {Taken} from './mover.js';
+import {Mover} from './mover.js';
+import type {Pace} from './pace.js';
+import {AdaptivePace, GridPace, smallestStep} from './pace.js';
+import type {Plan} from './plan.js';
+import {EventLog} from './records.js';
+import {Saver} from './saver.js';
+import type {Crossing} from './watch.js';
+import {crossings} from './watch.js';
+
+/** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
+const still = 64 * Number.EPSILON;
+
+export class CourseLoop {
+  readonly course = new Course();
+  readonly counters: Counters = noCounts();
+  readonly mover: Mover;
+  readonly saver: Saver;
+  readonly log: EventLog;
+  readonly keeper: Keeper | undefined;
+  readonly pace: Pace;
+  t: number;
+  /** Ends of steps that `saveAt` counts. */
+  boundaries = 0;
+  status: Status = 'completed';
+  error: StiffgradError | undefined;
+  private readonly events: readonly PlannedEvent[];
+  private readonly estimate: ErrorEstimate | undefined;
+  /** Transitions so far. */
+  private count = 0;
+  /** The event whose time is the present one. */
+  private moment: number | undefined;
+  /** Events whose function counts as zero at present. */
+  private settled = new Set<number>();
+  /** Of those, the ones whose jump is to have ended their crossing. */
+  private jumped = new Set<number>();
+
+  /** @param memory for a gradient, in bytes; undefined where none is wanted */
+  constructor(private readonly prepared: Runnable, plan: Plan, memory: number | undefined) {
+    const {options, traced} = prepared;
+    const {grid, newton} = options;
+    this.events = plan.events;
+    this.mover = new Mover(prepared, this.counters, memory !== undefined);
+    this.saver = new Saver(plan.saving, this.mover, this.course, traced.state.size);
+    this.keeper = memory === undefined ? undefined : new Keeper(prepared, memory);
+    const own = traced.state.blocks.filter(({offset}) => offset < prepared.given.length);
+    this.log = new EventLog(plan.events, own);
+    this.t = grid.t0;
+    const implicit = prepared.compiled.jacobian !== undefined;
+    if (plan.absolute !== undefined) {
+      this.estimate = new ErrorEstimate(this.mover, traced, plan.absolute, plan.control.rtol);
+      this.pace = new AdaptivePace(plan.control, this.estimate.power, implicit, grid.dt, plan.end, plan.most);
+    } else {
+      this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');
+    }
+    this.saver.start(this.t);
+  }
+
+  /** One more step, and the events in it; false where the run is over. */
+  advance(): boolean {
+    const {pace, t} = this;
+    if (this.status !== 'completed') return false;
+    if (pace.done(t)) {
+      this.saver.finish(t, false, this.moment);
+      return false;
+    }
+    if (pace instanceof AdaptivePace && pace.exhausted) return this.fail('too-many-steps', t, pace.length);
+    const steps = this.tryStep();
+    if (steps === undefined) return false;
+    for (const [i, step] of steps.steps.entries()) {
+      const cut = this.events.length === 0 ? false : this.cutShort(step);
+      if (this.status !== 'completed') return false;
+      if (cut) return true;
+      this.commit(step);
+      if (i === steps.steps.length - 1 && pace.accept(steps.h, steps.error)) this.boundary();
+    }
+    return true;
+  }
+
+  /** Tries steps until one is good enough. */
+  private tryStep(): {readonly steps: readonly Taken[]; readonly h: number; readonly error: number} | undefined {
+    const {pace, t, mover, counters} = this;
+    const x = mover.state.slice();
+    for (;;) {
+      const proposal = pace.propose(t);
+      if (proposal === undefined) {
+        mover.state.set(x);
+        this.fail('step-too-small', t, pace.length);
+        return undefined;
+      }
+      const {h, end} = proposal;
+      const attempt = this.estimate === undefined ? this.plainStep(x, t, h, end) : this.estimate.attempt(x, t, h, end);
+      if (typeof attempt !== 'string' && attempt.error <= 1) return {...attempt, h};
+      const cause = typeof attempt === 'string' ? attempt : 'error';
+      counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
+      if (!pace.reject(t, h, typeof attempt === 'string' ? Infinity : attempt.error)) {
+        mover.state.set(x);
+        this.fail(cause as Failure, t, h);
+        return undefined;
+      }
+      counters.rejectedSteps++;
+    }
+  }
+
+  private plainStep(x: Float64Array, t: number, h: number, end: number): Status | {readonly steps: readonly Taken[]; readonly error: number} {
+    const status = this.mover.take(x, t, h);
+    return status === 'completed' ? {steps: [this.mover.taken(x, t, h, end)], error: 0} : status;
+  }
+
+  /** The tolerance of an event's time: no less than the time's own rounding. */
+  private readonly tolerance = (event: number): number => Math.max(this.events[event].tolerance ?? 0, 2 * Number.EPSILON * Math.max(Math.abs(this.t), this.pace.length));
+
+  /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
+  private cutShort(step: Taken): boolean {
+    const {mover, events, tolerance} = this;
+    const found = crossings(mover, events, step, this.settled, tolerance);
+    this.refuseSticking(step, found);
+    if (this.status !== 'completed') return true;
+    for (const crossing of found) {
+      if (events[crossing.event].then === 'record') continue;
+      const located = crossing.high === 0 ? {step: this.instantStep(step)} : locate(mover, step, crossing, tolerance(crossing.event));
+      if (located === 'none') continue;
+      if ('failed' in located) {
+        this.counters.failures[located.failed] = (this.counters.failures[located.failed] ?? 0) + 1;
+        mover.state.set(step.x);
+        this.fail(located.failed, step.t, step.h);
+        return true;
+      }
+      this.error = this.unresolved(located.step, crossing);
+      mover.state.set(step.x);
+      if (this.error !== undefined) this.status = 'step-too-small';
+      else this.end(located.step, crossing);
+      return true;
+    }
+    this.note(found, step);
+    mover.state.set(step.next);
+    return false;
+  }
+
+  /** An event that its own jump began with, in the same step, and that time or velocity no longer resolve. */
+  private unresolved({end, next}: Taken, {event, rising}: Crossing): StiffgradError | undefined {
+    const {log, mover, pace, settled} = this;
+    const rate = mover.events(next, end).rates[event];
+    return log.unresolved(event, end, pace.length) ?? (settled.has(event) && (rising ? rate <= 0 : rate >= 0) ? log.chatter(event, end) : undefined);
+  }
+
+  /** A jump that leaves its event to go on through zero ends the run with its error. */
+  private refuseSticking(step: Taken, found: readonly Crossing[]): void {
+    if (this.jumped.size === 0) return;
+    this.mover.load(step);
+    const start = this.mover.watch(0).dg.slice();
+    const end = this.mover.watch(1).g;
+    for (const event of this.jumped) {
+      const {direction} = this.events[event];
+      const through = (direction !== 'rising' && end[event] < 0) || (direction !== 'falling' && end[event] > 0);
+      if (direction !== 'both' && through && Math.abs(start[event]) <= still * Math.abs(end[event]) && !found.some(crossing => crossing.event === event)) {
+        this.error = this.log.sticks(event, step.t);
+        this.mover.state.set(step.x);
+        this.status = 'step-too-small';
+        return;
+      }
+    }
+  }
+
+  /** Notes the crossings of events that only record. */
+  private note(found: readonly Crossing[], step: Taken): Set<number> {
+    const noted = new Set<number>();
+    const recorded = found.filter(({event}) => this.events[event].then === 'record');
+    if (recorded.length > 0) this.mover.load(step);
+    for (const {event, theta, rising} of recorded) {
+      const x = theta === 1 ? step.next : this.mover.dense(theta);
+      this.log.note(theta === 1 ? step.end : step.t + theta * step.h, event, rising, x, x);
+      this.course.note(this.count, event, theta);
+      if (theta === 1) noted.add(event);
+    }
+    return noted;
+  }
+
+  /** The shortest step there is: from one event to another at the same time, or to the same again. */
+  private instantStep({t, x}: Pick<Taken, 't' | 'x'>): Taken {
+    const h = Number.EPSILON * Math.max(Math.abs(t), this.pace.length);
+    this.mover.take(x, t, h);
+    return this.mover.taken(x, t, h, t + h);
+  }
+
+  /** A step that ends at an event, and everything that happens there. */
+  private end(step: Taken, {event, rising}: Crossing): void {
+    const {mover, events, pace, tolerance} = this;
+    const noted = this.note(crossings(mover, events, step, this.settled, tolerance).filter(({event: other}) => other !== event), step);
+    mover.state.set(step.next);
+    const ready = this.present(step.end, noted, new Set()).filter(other => other !== event);
+    const queue = [...ready, event].sort((a, b) => a - b);
+    const first = queue.find(other => events[other].then !== 'record') as number;
+    this.commit(step, first);
+    this.happen(queue, first, noted, other => (other === event ? rising : this.rates[other] > 0));
+    if (this.status === 'completed' && pace.interrupt(this.t)) this.boundary();
+    if (this.status === 'event') this.saver.finish(this.t, true, this.moment);
+  }
+
+  /** The events' rates along the motion, where they were last looked at. */
+  private rates: Float64Array = new Float64Array(0);
+
+  /** Events whose function is zero now and leaves zero in their direction: those not in `fired`, or that had been leaving zero otherwise. */
+  private present(t: number, fired: ReadonlySet<number>, leaving: ReadonlySet<number>): number[] {
+    const {e, rates} = this.mover.events(this.mover.state, t);
+    this.rates = rates;
+    return this.events.flatMap((event, j) => (touches(e[j], rates[j], this.simultaneous(j)) && leaves(event, rates[j]) && (!fired.has(j) || leaving.has(j)) ? [j] : []));
+  }
+
+  /** Times this close are the same. */
+  private simultaneous(event: number): number {
+    return Math.max(this.events[event].tolerance ?? 0, smallestStep(Math.max(Math.abs(this.t), this.pace.length)));
+  }
+
+  /** All that happens at the present time: events in the order of their numbers, and those that their jumps bring about. */
+  private happen(queue: number[], first: number, noted: ReadonlySet<number>, rising: (event: number) => boolean): void {
+    const {events, mover, log, course} = this;
+    const fired = new Set(noted);
+    const residue = mover.events(mover.state, this.t).e;
+    this.jumped = new Set();
+    let atMoment = true;
+    while (queue.length > 0) {
+      const event = queue.shift() as number;
+      const {then} = events[event];
+      const before = mover.state.slice();
+      if (then === 'record') {
+        log.note(this.t, event, rising(event), before, before);
+        course.happened.push(this.moment);
+        fired.add(event);
+        continue;
+      }
+      if (!(atMoment && event === first)) this.commit(this.instantStep({t: this.t, x: before}), event);
+      atMoment = false;
+      fired.add(event);
+      course.happened.push(this.moment);
+      if (then === 'stop') {
+        log.note(this.t, event, rising(event), before, before);
+        this.status = 'event';
+        return;
+      }
+      const way = rising(event);
+      const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
+      this.jump(event, before);
+      log.note(this.t, event, way, before, mover.state);
+      this.error = log.chatters(event, this.t, this.prepared.options.grid.dt);
+      if (this.error !== undefined) {
+        this.status = 'step-too-small';
+        return;
+      }
+      this.jumped.add(event);
+      queue = this.present(this.t, fired, turned).filter(other => other !== event);
+    }
+    const {e, rates} = mover.events(mover.state, this.t);
+    // What fired is zero as far as it was then, unless a jump has moved it away.
+    const left = (j: number): number => (fired.has(j) ? 2 * Math.abs(residue[j]) : 0);
+    this.settled = new Set(events.flatMap((_, j) => (Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j)) ? [j] : [])));
+  }
+
+  private jump(event: number, before: Float64Array): void {
+    const {course, mover, keeper, pace, t} = this;
+    const h = pace.length;
+    mover.jump(event, t, h);
+    course.jumps.set(this.count, this.moment as number);
+    course.append(t, h);
+    keeper?.append(this.count, t, h, before, mover.stepper.z);
+    this.count++;
+  }
+
+  /** A step becomes part of the course; with an event, its end is that event's time. */
+  private commit(step: Taken, event?: number): void {
+    const {course, keeper, saver, mover, moment, count} = this;
+    course.append(step.t, step.h);
+    if (moment !== undefined) course.from.set(count, moment);
+    this.moment = undefined;
+    if (event !== undefined) {
+      this.moment = course.moments.length;
+      course.moments.push(event);
+      course.to.set(count, this.moment);
+    }
+    keeper?.append(count, step.t, step.h, step.x, step.z);
+    this.count++;
+    mover.state.set(step.next);
+    this.t = step.end;
+    saver.within(step, event !== undefined);
+    const torn = this.prepared.redundancy.relief > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
+    if (torn !== undefined) [this.status, this.error] = ['singular', torn];
+    this.settled = new Set();
+    this.jumped = new Set();
+  }
+
+  private boundary(): void {
+    this.saver.boundary(++this.boundaries, this.t, this.moment);
+  }
+
+  private fail(status: Failure | 'too-many-steps', t: number, h: number): false {
+    this.status = status;
+    const {stepper} = this.mover;
+    if (status === 'too-many-steps' || this.estimate !== undefined) this.error = courseFailure(this.prepared, status, t, h, this.counters);
+    else {
+      stepper.locate(status, this.boundaries);
+      this.error = stepper.error;
+    }
+    return false;
+  }
+}
+
+/** The function is zero at present, but for what it changes within the tolerance of its time. */
+const touches = (e: number, rate: number, tolerance: number): boolean => Math.abs(e) <= Math.abs(rate) * tolerance;
+
+/** The function leaves zero in the direction of its event. */
+const leaves = ({direction}: PlannedEvent, rate: number): boolean => (direction === 'both' ? rate !== 0 : direction === 'rising' ? rate > 0 : rate < 0);

@@ -1,0 +1,116 @@
+/**
+ * What moves the state of a run that is not a grid of steps: steps, jumps, and the values between steps.
+ * The loop drives it forwards, and a checkpointed gradient takes transitions again with it.
+ */
+import type {Course} from '../../adjoint/course.js';
+import {courseForward} from '../../adjoint/course-backward.js';
+import type {StepRecord} from '../../adjoint/record.js';
+import type {Executable} from '../../engine/engine.js';
+import {loadParameters} from '../../step/context.js';
+import type {Runnable} from '../runnable.js';
+import {startRun} from '../start.js';
+import type {Counters, Status} from '../stepper.js';
+import {Stepper} from '../stepper.js';
+
+/** A step that was taken: its ends, and the unknown that made it. */
+export interface Taken {
+  readonly t: number;
+  readonly h: number;
+  /** Its end, exactly as it is reported: t + h may round. */
+  readonly end: number;
+  readonly x: Float64Array;
+  readonly z?: Float64Array;
+  readonly next: Float64Array;
+}
+
+export class Mover {
+  readonly state: Float64Array;
+  readonly start: StepRecord;
+  readonly stepper: Stepper;
+  private readonly along: Executable;
+  private readonly ownSize: number;
+
+  /** @param repeatable no step depends on those before it but through the state */
+  constructor(private readonly prepared: Runnable, readonly counters: Counters, repeatable: boolean) {
+    const {x, record} = startRun(prepared, counters);
+    this.start = record;
+    this.stepper = new Stepper(prepared, x, false, repeatable, counters);
+    this.state = this.stepper.state;
+    this.along = courseForward(prepared);
+    loadParameters(this.along, prepared);
+    this.ownSize = prepared.given.length;
+  }
+
+  /** The user's blocks of a state. */
+  own(x: Float64Array): Float64Array {
+    return x.slice(0, this.ownSize);
+  }
+
+  /** A step from x; the state is its end where it succeeds. */
+  take(x: Float64Array, t: number, h: number): Status {
+    this.state.set(x);
+    return this.stepper.attempt(t, h);
+  }
+
+  /** The step last taken, from x. */
+  taken(x: Float64Array, t: number, h: number, end: number): Taken {
+    return {t, h, end, x, z: this.stepper.z?.slice(), next: this.state.slice()};
+  }
+
+  /** Loads a step for dense output. */
+  load({t, h, x, z, next}: Taken): void {
+    const {along} = this;
+    along.find('x')?.set(x);
+    if (z !== undefined) along.find('z')?.set(z);
+    along.find('next')?.set(next);
+    along.find('t')?.fill(t);
+    along.find('h')?.fill(h);
+  }
+
+  /** The state at θ of the step that is loaded. */
+  dense(theta: number): Float64Array {
+    this.along.find('theta')?.fill(theta);
+    this.along.run('dense');
+    return this.along.buffer('D').slice();
+  }
+
+  /** The events' functions at θ of the step that is loaded, and their derivatives by θ; the executable's own buffers. */
+  watch(theta: number): {readonly g: Float64Array; readonly dg: Float64Array} {
+    this.along.find('theta')?.fill(theta);
+    this.along.run('watch');
+    return {g: this.along.buffer('g'), dg: this.along.buffer('dg')};
+  }
+
+  /** The events' functions of a state, and how they change along the motion from there. */
+  events(x: Float64Array, t: number): {readonly e: Float64Array; readonly rates: Float64Array} {
+    const {along} = this;
+    along.find('x')?.set(x);
+    along.find('t')?.fill(t);
+    along.run('events');
+    return {e: along.buffer('e').slice(), rates: along.buffer('rates').slice()};
+  }
+
+  /** The state after an event's jump: the user's blocks, and what the scheme carries made from them anew. */
+  jump(event: number, t: number, h: number, checked = true): void {
+    const {along, prepared, state} = this;
+    along.find('x')?.set(state);
+    along.find('t')?.fill(t);
+    along.run(`jump.${event}`);
+    const before = this.own(state);
+    state.set(startRun({...prepared, given: along.buffer('given').slice(), t0: t, h0: h}, this.counters, checked ? before : 'taken').x);
+  }
+
+  /** Takes transition n of a course again. */
+  repeat(course: Course, n: number): Status {
+    const [t, h] = [course.t[n], course.h[n]];
+    const moment = course.jumps.get(n);
+    if (moment === undefined) return this.stepper.attempt(t, h);
+    this.jump(course.moments[moment], t, h, false);
+    return 'completed';
+  }
+}
+
+/** The start of a run from another state: what follows a jump that was made before. */
+export function restart(prepared: Runnable, counters: Counters): (given: Float64Array, t: number, h: number) => {x: Float64Array; record: StepRecord} {
+  return (given, t, h) => startRun({...prepared, given, t0: t, h0: h}, counters, 'taken');
+}

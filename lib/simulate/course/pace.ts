@@ -1,0 +1,138 @@
+/** The next step of a run: along the grid, or as long as its error allows. */
+import type {Grid} from '../grid.js';
+import type {StepControl} from '../control.js';
+import type {StepMemory} from './step-lengths.js';
+import {StepLengths} from './step-lengths.js';
+
+/** A step to try. */
+export interface Proposal {
+  readonly h: number;
+  readonly end: number;
+}
+
+export interface Pace {
+  /** The run has reached its end. */
+  done(t: number): boolean;
+  /** undefined where the step would be too short. */
+  propose(t: number): Proposal | undefined;
+  /** After a step; whether its end is one that `saveAt` counts. */
+  accept(h: number, error: number): boolean;
+  /** After an event at t, within a step or at its end; whether that is one that `saveAt` counts. */
+  interrupt(t: number): boolean;
+  /** After a step of length h from t that failed (error Infinity) or was not good enough; false where no shorter one is tried. */
+  reject(t: number, h: number, error: number): boolean;
+  /** A length that steps about here have. */
+  readonly length: number;
+}
+
+/** A difference of two times this close is their rounding. */
+const timeRounding = 16 * Number.EPSILON;
+export const smallestStep = (t: number): number => timeRounding * Math.max(Math.abs(t), Number.MIN_VALUE / timeRounding);
+
+/** Steps that fail are halved down to dt/2^10 where Newton's options say so, as on the plain grid. */
+const deepestHalving = 10;
+
+export class GridPace implements Pace {
+  readonly length: number;
+  private step = 0;
+  /** Ends of halved steps within the grid's, the next one last. */
+  private readonly middles: number[] = [];
+  /** The present time is the grid's own. */
+  private whole = true;
+
+  constructor(private readonly grid: Grid, private readonly halving: boolean) {
+    this.length = grid.dt;
+  }
+
+  done(): boolean {
+    return this.step >= this.grid.steps;
+  }
+
+  propose(t: number): Proposal {
+    const {grid, middles, step} = this;
+    const end = middles.length > 0 ? middles[middles.length - 1] : grid.time(step + 1);
+    return {end, h: this.whole && middles.length === 0 ? grid.length(step) : end - t};
+  }
+
+  accept(): boolean {
+    if (this.middles.pop() !== undefined) {
+      this.whole = false;
+      return false;
+    }
+    this.step++;
+    this.whole = true;
+    return true;
+  }
+
+  interrupt(t: number): boolean {
+    this.whole = false;
+    if (t < this.propose(t).end) return false;
+    return this.accept();
+  }
+
+  reject(t: number, h: number): boolean {
+    if (!this.halving || this.middles.length === deepestHalving) return false;
+    this.middles.push(t + h / 2);
+    return true;
+  }
+}
+
+/** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5), */
+const stretch = 1.01;
+
+export class AdaptivePace implements Pace {
+  private readonly lengths: StepLengths;
+  private taken = 0;
+
+  constructor(private readonly control: StepControl, power: number, implicit: boolean, first: number, private readonly end: number | undefined, private readonly most: number) {
+    this.lengths = new StepLengths(control, power, implicit, first);
+  }
+
+  get length(): number {
+    return this.lengths.next;
+  }
+
+  get memory(): StepMemory {
+    return this.lengths.memory;
+  }
+
+  set memory(memory: StepMemory) {
+    this.lengths.memory = memory;
+  }
+
+  done(t: number): boolean {
+    return this.end === undefined ? this.taken >= this.most : t >= this.end;
+  }
+
+  /** Accepted steps are used up before the end is reached. */
+  get exhausted(): boolean {
+    return this.end !== undefined && this.taken >= this.most;
+  }
+
+  propose(t: number): Proposal | undefined {
+    const {end, lengths: {next}} = this;
+    const left = end === undefined ? Infinity : end - t;
+    if (end !== undefined && next * stretch >= left) return {h: left, end};
+    if (next < Math.max(this.control.min, smallestStep(t))) return undefined;
+    // and two equal ones stand for a long and a tiny one.
+    const h = 2 * next > left ? left / 2 : next;
+    return {h, end: t + h};
+  }
+
+  accept(h: number, error: number): boolean {
+    this.lengths.accept(h, error);
+    this.taken++;
+    return true;
+  }
+
+  interrupt(): boolean {
+    this.lengths.restart();
+    this.taken++;
+    return true;
+  }
+
+  reject(_t: number, h: number, error: number): boolean {
+    this.lengths.reject(h, error);
+    return true;
+  }
+}

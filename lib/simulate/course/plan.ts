@@ -1,0 +1,94 @@
+/** What a run with adaptive steps, events, or states saved between its steps is asked to do. */
+import {OptionError} from '../../errors.js';
+import {shown} from '../../given.js';
+import type {Event} from '../../system/events.js';
+import type {StepControl} from '../control.js';
+import type {Grid, GridOptions, SaveAt} from '../grid.js';
+import {gridStep, readEvery, readGrid} from '../grid.js';
+
+/** Which steps are saved; or at which times. */
+export type Saving =
+  | {readonly kind: 'steps'; readonly every: number}
+  | {readonly kind: 'end'}
+  | {readonly kind: 'times'; readonly times: Float64Array};
+
+/** An event without its functions, which are part of the traced step. */
+export interface PlannedEvent {
+  readonly direction: Event['direction'];
+  readonly tolerance?: number;
+  readonly then: 'stop' | 'record' | 'jump';
+  readonly name?: string;
+}
+
+/** Plain values: what the time loop reads. */
+export interface Plan {
+  readonly control: StepControl;
+  /** Of adaptive steps: the absolute tolerance of every component of the user's blocks. */
+  readonly absolute?: Float64Array;
+  readonly events: readonly PlannedEvent[];
+  readonly saving: Saving;
+  /** End of the run; undefined where a number of steps ends it. */
+  readonly end?: number;
+  /** Accepted steps at most. */
+  readonly most: number;
+}
+
+export function readControl(given: unknown): StepControl {
+  if (given === undefined) return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, safety: 1};
+  if (typeof given === 'function') throw new OptionError('bad-control', `control is the function ${given.name}: call it, control: ${given.name}().`);
+  if (typeof given !== 'object' || given === null || !('kind' in given) || (given.kind !== 'constant' && given.kind !== 'adaptive')) throw new OptionError('bad-control', `control must be constant() or adaptive({...}), not ${shown(given)}.`);
+  return given as StepControl;
+}
+
+export function readEvents(given: unknown): readonly Event[] {
+  if (given === undefined) return [];
+  if (!Array.isArray(given)) throw new OptionError('bad-event', `events must be a list: events: [event({...})], not ${shown(given)}.`);
+  given.forEach((one: Partial<Event> | null, i) => {
+    if (typeof one?.when !== 'function' || one.direction === undefined) throw new OptionError('bad-event', `events[${i}] must be made by event({when, then}).`, {index: i});
+  });
+  return given as readonly Event[];
+}
+
+/** Times between t0 and `end`, ascending; those that are times of the grid but for rounding become them. */
+export function readTimes(times: readonly number[], t0: number, end: number, onGrid: (time: number) => number | undefined): Float64Array {
+  const read = Float64Array.from(times, (time, i) => {
+    if (typeof time !== 'number' || !Number.isFinite(time)) throw new OptionError('bad-save', `saveAt: entry ${i} is ${shown(time)}, not a time.`, {index: i});
+    return onGrid(time) ?? time;
+  });
+  read.forEach((time, i) => {
+    if (time < t0 || time > end) throw new OptionError('bad-save', `saveAt: ${times[i]} does not lie in the run, from t = ${t0} to ${Number(end.toPrecision(12))}.`, {index: i, time: times[i]});
+    if (i > 0 && !(time > read[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {index: i});
+  });
+  return read;
+}
+
+/** Adaptive steps: only the first length and the ends of the span are known. */
+export function readSpan({dt, steps, t1}: GridOptions, control: StepControl, t0: number): Grid {
+  if (steps === undefined && t1 === undefined) throw new OptionError('bad-time', 'Give t1, the end of the run, or steps, the number of accepted steps.');
+  if (steps !== undefined && (!Number.isInteger(steps) || steps < 0)) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
+  const first = Math.min(control.first ?? dt, control.max);
+  const {dt: length} = readGrid({dt: first, ...(t1 === undefined ? {steps: 1} : {t1})}, t0);
+  return {asked: {dt, steps, t1}, t0, dt: length, steps: steps ?? Infinity, time: () => t0, length: () => length};
+}
+
+/** undefined for steps on the grid that are saved at their ends. */
+export function readPlan({saveAt = 'all', t1}: {readonly saveAt?: SaveAt; readonly t1?: number}, control: StepControl, events: readonly Event[], grid: Grid): Plan | undefined {
+  const isAdaptive = control.kind === 'adaptive';
+  if (!isAdaptive && events.length === 0 && !(Array.isArray(saveAt) && saveAt.some(time => gridStep(time as number, grid) === undefined))) return undefined;
+  const end = isAdaptive ? t1 : grid.time(grid.steps);
+  const planned = events.map(({direction, tolerance, then, name}): PlannedEvent => ({direction, tolerance, name, then: typeof then === 'function' ? 'jump' : then}));
+  return {control, events: planned, saving: readSaving(saveAt, grid, end, isAdaptive), end, most: grid.steps};
+}
+
+function readSaving(saveAt: SaveAt, grid: Grid, end: number | undefined, isAdaptive: boolean): Saving {
+  if (Array.isArray(saveAt)) {
+    if (end === undefined) throw new OptionError('bad-save', 'saveAt: times need the end of the run: give t1.');
+    const onGrid = (time: number): number | undefined => {
+      const n = isAdaptive ? undefined : gridStep(time, grid);
+      return n === undefined ? undefined : grid.time(n);
+    };
+    return {kind: 'times', times: readTimes(saveAt as readonly number[], grid.t0, end, onGrid)};
+  }
+  if (saveAt === 'end') return {kind: 'end'};
+  return {kind: 'steps', every: saveAt === 'all' ? 1 : readEvery(saveAt)};
+}

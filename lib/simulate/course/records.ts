@@ -1,0 +1,80 @@
+/** Events as a trajectory shows them, and the watch over those that come again and again. */
+import {EventError} from '../../errors.js';
+import type {Block} from '../../step/layout.js';
+import type {PlannedEvent} from './plan.js';
+
+export interface EventRecord {
+  readonly t: number;
+  /** Number of the event in `options.events`. */
+  readonly index: number;
+  readonly name?: string;
+  readonly direction: 'rising' | 'falling';
+  /** The state's own blocks, q and v or y, flat; before and after a jump, the same where there is none. */
+  readonly before: {readonly [block: string]: Float64Array};
+  readonly after: {readonly [block: string]: Float64Array};
+}
+
+/**
+ * So many times may the jump of one event cut steps short within dt: a ball of restitution 0.8 keeps
+ * 0.8¹⁰⁰ = 2·10⁻¹⁰ of its speed by then, and would go on for ever.
+ */
+export const chatterLimit = 100;
+
+/** Times this close, in shares of themselves, are told apart by rounding alone: a few units of it for each end of a step. */
+const resolution = 64 * Number.EPSILON;
+
+export class EventLog {
+  readonly records: EventRecord[] = [];
+  private readonly recent: number[][];
+
+  constructor(private readonly events: readonly PlannedEvent[], private readonly blocks: readonly Block[]) {
+    this.recent = events.map(() => []);
+  }
+
+  note(t: number, index: number, rising: boolean, before: Float64Array, after: Float64Array): void {
+    const {name} = this.events[index];
+    const parts = (x: Float64Array): {[block: string]: Float64Array} => Object.fromEntries(this.blocks.map(({name: block, offset, size}) => [block, x.slice(offset, offset + size)]));
+    this.records.push({t, index, name, direction: rising ? 'rising' : 'falling', before: parts(before), after: parts(after)});
+  }
+
+  /** The title of an event in a sentence. */
+  title(index: number): string {
+    const {name} = this.events[index];
+    return name === undefined ? `events[${index}]` : `events[${index}] (${name})`;
+  }
+
+  /** Notes that an event's jump cut a step short at t, and says so where it did that too often. */
+  chatters(index: number, t: number, length: number): EventError | undefined {
+    const times = this.recent[index];
+    times.push(t);
+    if (times.length > chatterLimit) times.shift();
+    return times.length === chatterLimit && t - times[0] < length ? this.chatter(index, t) : undefined;
+  }
+
+  /** A step after the last jump of this event it happens again, before the time has moved by more than its rounding. */
+  unresolved(index: number, t: number, length: number): EventError | undefined {
+    const times = this.recent[index];
+    const apart = t - times[times.length - 1];
+    return apart <= resolution * Math.max(Math.abs(t), length) ? this.chatter(index, t) : undefined;
+  }
+
+  chatter(index: number, t: number): EventError {
+    const times = this.recent[index];
+    return new EventError(
+      'chatter',
+      `${this.title(index)} happened ${times.length} times since t = ${short(times[0])}, ever faster, and at ${short(t)} again: what comes to rest by ever smaller jumps needs another model of its rest, as a unilateral constraint, a jump that ends it, or an event that stops the run.`,
+      {event: index, t, first: times[0], count: times.length},
+    );
+  }
+
+  /** The jump left the event's function neither rising nor falling, and it goes on through zero. */
+  sticks(index: number, t: number): EventError {
+    return new EventError(
+      'chatter',
+      `After the jump of ${this.title(index)} at t = ${short(t)} its function stands still at zero and then goes on through it: the jump does not end the crossing. What rests on a surface needs a unilateral constraint, or an event that stops the run.`,
+      {event: index, t},
+    );
+  }
+}
+
+const short = (x: number): string => String(Number(x.toPrecision(12)));

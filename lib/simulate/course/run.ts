@@ -1,0 +1,32 @@
+/** A whole run along a course. */
+import type {Run} from '../run.js';
+import type {Runnable} from '../runnable.js';
+import {CourseLoop} from './loop.js';
+import type {Plan} from './plan.js';
+
+/** Progress is told at most this often, in milliseconds. */
+const progressInterval = 100;
+
+/** @param memory for a gradient, in bytes; undefined where none is wanted */
+export function runCourse(prepared: Runnable, plan: Plan, memory: number | undefined): Run {
+  const begin = performance.now();
+  const {onProgress, grid} = prepared.options;
+  prepared.compiled.recall(undefined);
+  const loop = new CourseLoop(prepared, plan, memory);
+  let told = begin;
+  while (loop.advance()) {
+    if (onProgress === undefined) continue;
+    const now = performance.now();
+    if (now - told <= progressInterval && !loop.pace.done(loop.t)) continue;
+    told = now;
+    onProgress({t: loop.t, step: loop.boundaries, steps: Number.isFinite(grid.steps) ? grid.steps : undefined});
+  }
+  const {saver, course, keeper, mover, counters, log} = loop;
+  // Trials of the error and of an event's time are no steps of the run.
+  counters.steps = course.count - course.jumps.size;
+  return {
+    states: saver.states, times: saver.times, status: loop.status, error: loop.error, counters, milliseconds: performance.now() - begin,
+    completed: loop.boundaries, start: mover.start, redundancy: prepared.redundancy, events: log.records,
+    kept: keeper === undefined ? undefined : {course, keeper, end: mover.state.slice()}, history: prepared.compiled.learned,
+  };
+}

@@ -1,0 +1,87 @@
+/** Saved states of a run that is not a grid of steps, at the ends of its steps or between them. */
+import type {Course} from '../../adjoint/course.js';
+import type {Mover, Taken} from './mover.js';
+import type {Saving} from './plan.js';
+import {smallestStep} from './pace.js';
+
+export class Saver {
+  private rows: Float64Array;
+  private readonly saved: number[] = [];
+  /** The next of the times asked for. */
+  private next = 0;
+
+  constructor(private readonly saving: Saving, private readonly mover: Mover, private readonly course: Course, private readonly size: number) {
+    this.rows = new Float64Array(size * 16);
+  }
+
+  get count(): number {
+    return this.saved.length;
+  }
+
+  /** Saved states, one after another, and their times. */
+  get states(): Float64Array {
+    return this.rows.slice(0, this.count * this.size);
+  }
+
+  get times(): Float64Array {
+    return Float64Array.from(this.saved);
+  }
+
+  start(t: number): void {
+    const {saving} = this;
+    if (saving.kind !== 'times' || saving.times[0] === t) this.put(t, this.mover.state, 1);
+    if (saving.kind === 'times' && saving.times[0] === t) this.next++;
+  }
+
+  /**
+   * After a step, before anything else is made of its end. Times within it are interpolated; its end
+   * itself is the state, unless an event is there: what is saved then is the state after the event.
+   */
+  within(step: Taken, eventAtEnd: boolean): void {
+    const {saving} = this;
+    if (saving.kind !== 'times') return;
+    const {times} = saving;
+    const close = smallestStep(step.end);
+    let loaded = false;
+    while (this.next < times.length && times[this.next] < step.end - close) {
+      if (!loaded) this.mover.load(step);
+      loaded = true;
+      const time = times[this.next++];
+      const theta = Math.max((time - step.t) / step.h, 0);
+      this.put(time, theta === 0 ? step.x : this.mover.dense(theta), theta);
+    }
+    if (!eventAtEnd) this.atEnd(step.end);
+  }
+
+  /** Saves the state where a time asked for is now. */
+  private atEnd(t: number): void {
+    const {saving} = this;
+    if (saving.kind !== 'times' || this.next >= saving.times.length || saving.times[this.next] > t + smallestStep(t)) return;
+    this.put(saving.times[this.next++], this.mover.state, 1);
+  }
+
+  /** At the end of step n of those that `saveAt` counts; its time may be that of a moment. */
+  boundary(n: number, t: number, moment: number | undefined): void {
+    const {saving} = this;
+    if (saving.kind === 'steps' && n % saving.every === 0) this.put(t, this.mover.state, 1, moment);
+  }
+
+  /** At the end of the run; an event that ended it is saved with the steps. */
+  finish(t: number, byEvent: boolean, moment: number | undefined): void {
+    const {saving, saved} = this;
+    if (saving.kind === 'times') this.atEnd(t);
+    else if (saved[saved.length - 1] !== t && (saving.kind === 'end' || (byEvent && saving.every === 1))) this.put(t, this.mover.state, 1, moment);
+  }
+
+  private put(t: number, state: Float64Array, theta: number, moment?: number): void {
+    const {size, count} = this;
+    if ((count + 1) * size > this.rows.length) {
+      const grown = new Float64Array(2 * this.rows.length);
+      grown.set(this.rows);
+      this.rows = grown;
+    }
+    this.rows.set(state, count * size);
+    this.course.save(count, theta, moment);
+    this.saved.push(t);
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * What some runs ask of a step beside its update: the estimate of its error, the state between its ends,
+ * events and the jumps they make. Traced with the step, over its inputs and two more: θ, the place
+ * within the step, and `next`, the state at its end.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import {concat, full, input, reshape} from '../graph/build.js';
+import {orZeros, pushforward} from '../graph/differentiate.js';
+import type {Node} from '../graph/node.js';
+import {hermite} from '../scheme/hermite.js';
+import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
+import type {Blocks} from '../system/equations.js';
+import type {Event, EventPlace} from '../system/events.js';
+import {eventValue, jumped} from '../system/events.js';
+import type {Params} from '../system/params.js';
+import {joinBlocks, splitBlocks} from './blocks.js';
+import {Layout} from './layout.js';
+import type {TracedAlong} from './traced-along.js';
+
+/** What is asked for. */
+export interface Along {
+  readonly error: boolean;
+  readonly dense: boolean;
+  readonly events: readonly Event[];
+}
+
+export class AlongTrace {
+  readonly inputs: readonly Node<'input'>[];
+  private readonly theta = input('theta', []);
+  private readonly next: Node<'input'>;
+  private readonly own: Layout;
+  private judged: Uint8Array | undefined;
+
+  constructor(private readonly along: Along, private readonly scheme: Scheme, private readonly formulation: Formulation, private readonly state: Layout, ownNames: readonly string[]) {
+    this.next = input('next', [state.size]);
+    this.own = new Layout(state.blocks.filter(({name}) => ownNames.includes(name)));
+    this.inputs = [this.theta, this.next];
+  }
+
+  /** The tensors, in the trace of the step. */
+  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks): {[name: string]: tf.Tensor | undefined} {
+    const {along, formulation} = this;
+    const {events} = along;
+    return {
+      error: along.error && formulation.error !== undefined ? this.errorTensor(formulation.error(z, at)) : undefined,
+      dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
+      ...(events.length === 0 ? {} : this.eventTensors(at, params)),
+    };
+  }
+
+  private errorTensor(estimate: Blocks): tf.Tensor {
+    const {own, scheme} = this;
+    const unknown = Object.keys(estimate).find(name => own.block(name) === undefined);
+    if (unknown !== undefined) throw new OptionError('bad-scheme', `${scheme.name}: error gave '${unknown}'; it may estimate ${own.blocks.map(({name}) => name).join(' and ')}.`);
+    this.judged = new Uint8Array(own.size);
+    for (const {name, offset, size} of own.blocks) if (name in estimate) this.judged.fill(1, offset, offset + size);
+    return joinBlocks(own, {...Object.fromEntries(own.blocks.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate}, `${scheme.name}: error`);
+  }
+
+  private denseTensor(at: StepPoint, z: Blocks, {theta, next}: Blocks): tf.Tensor {
+    const {state, scheme, formulation} = this;
+    const end = splitBlocks(state, next);
+    const between = formulation.dense?.(theta, z, at, end) ?? hermite(theta, scheme.order, at, end);
+    const linear = Object.fromEntries(state.blocks.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]));
+    return joinBlocks(state, {...linear, ...between}, `${scheme.name}: dense`);
+  }
+
+  private eventTensors(at: StepPoint, params: Params): {[name: string]: tf.Tensor | undefined} {
+    const {own, state, along: {events}} = this;
+    const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, at.x[name]]));
+    const place = {...blocks, t: at.t, params} as unknown as EventPlace;
+    const still = Object.fromEntries(state.blocks.map(({name, shape}) => [name, tf.zeros([...shape])]));
+    return {
+      rate: joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate'),
+      ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
+      ...Object.fromEntries(events.map(({then}, i) => [`jump.${i}`, typeof then === 'function' ? joinBlocks(own, jumped(then, i, place, blocks), `events[${i}].then`) : undefined])),
+    };
+  }
+
+  /** The nodes, from the trace's outputs. */
+  traced(named: ReadonlyMap<string, Node>, x: Node, t: Node): TracedAlong {
+    const {theta, next, judged, along, scheme, formulation} = this;
+    const values = along.events.map((_, i) => named.get(`event.${i}`) as Node);
+    const rate = named.get('rate');
+    const events = values.length === 0 ? undefined : concat(values.map(value => reshape(value, [1])), 0);
+    const moving = events === undefined || rate === undefined ? undefined : pushforward([events], new Map<Node, Node>([[x, rate], [t, full(1, [])]]))[0];
+    return {
+      theta, next, judged, error: named.get('error'), errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1,
+      dense: named.get('dense'), events, rates: events === undefined ? undefined : orZeros(moving, events),
+      jumps: along.events.map((_, i) => named.get(`jump.${i}`)),
+    };
+  }
+}

@@ -1,0 +1,89 @@
+/** Events: where a function of the state crosses zero, and what happens there (equations.md §7). */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError} from '../errors.js';
+import {refuseUnknownOptions, shown} from '../given.js';
+import {immediate, within} from '../trace/trace.js';
+import type {Blocks} from './equations.js';
+import type {Params} from './params.js';
+
+/** A state at its time: q and v of a mechanical system, y of an ode. */
+export interface EventPlace {
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly y: tf.Tensor;
+  /** [] */
+  readonly t: tf.Tensor;
+  readonly params: Params;
+}
+
+/** The state after an event: {q, v}, or {y}; what is left out does not jump. */
+export type Jump = (at: EventPlace) => {readonly q?: tf.Tensor; readonly v?: tf.Tensor; readonly y?: tf.Tensor};
+
+export interface EventSpec {
+  /** A scalar function of the state, traced like a force; the event is where it crosses zero. */
+  readonly when: (at: EventPlace) => tf.Tensor;
+  /** Which crossings count: from below, from above, or both (default). */
+  readonly direction?: 'rising' | 'falling' | 'both';
+  /** Error allowed in the event's time, in the system's unit of time; default the rounding of the time itself. */
+  readonly tolerance?: number;
+  /** End the run, note it and go on, or change the state: the state after the event, a differentiable function. */
+  readonly then: 'stop' | 'record' | Jump;
+  /** What the trajectory's `events` call it. */
+  readonly name?: string;
+}
+
+export interface Event {
+  readonly when: EventSpec['when'];
+  readonly direction: 'rising' | 'falling' | 'both';
+  readonly tolerance?: number;
+  readonly then: 'stop' | 'record' | Jump;
+  readonly name?: string;
+}
+
+/**
+ * An event of a run: a zero crossing of `when`, found on the dense output of the scheme; a step that a
+ * 'stop' or a jump cuts short is taken again to the very time where `when` is zero in the scheme's own
+ * state. An event function that is zero at the start of the run has not crossed zero.
+ * @throws OptionError 'bad-event'
+ */
+export function event(spec: EventSpec): Event {
+  if (typeof spec !== 'object' || spec === null) throw new OptionError('bad-event', 'event takes {when, then}, with direction, tolerance and name if wanted.');
+  refuseUnknownOptions(spec, ['when', 'direction', 'tolerance', 'then', 'name'], 'event', 'bad-event');
+  const {when, direction = 'both', tolerance, then, name} = spec;
+  if (typeof when !== 'function') throw new OptionError('bad-event', `event: when must be a function of {q, v, t, params} giving a scalar tensor, not ${shown(when)}.`);
+  if (!['rising', 'falling', 'both'].includes(direction)) throw new OptionError('bad-event', `event: direction must be 'rising', 'falling' or 'both', not ${shown(direction)}.`);
+  if (tolerance !== undefined && !(tolerance > 0)) throw new OptionError('bad-event', `event: tolerance must be a positive time, not ${shown(tolerance)}.`);
+  if (then !== 'stop' && then !== 'record' && typeof then !== 'function') {
+    throw new OptionError('bad-event', `event: then must be 'stop', 'record' or a function giving the state after the event, not ${shown(then)}.`);
+  }
+  return {when, direction, tolerance, then, name};
+}
+
+/** The event's function as a scalar, in a trace. */
+export function eventValue(given: Event, index: number, at: EventPlace): tf.Tensor {
+  return within(`events[${index}].when`, () => {
+    const value = immediate(given.when(at));
+    if (!(value instanceof tf.Tensor) || value.size !== 1) {
+      const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : typeof value;
+      throw new ShapeError('event-shape', `events[${index}]: when must give a scalar tensor; it gave ${got}. Write one event for each number that may cross zero.`, {event: index});
+    }
+    return tf.reshape(value, []);
+  });
+}
+
+/** The state's own blocks after the jump, in a trace. */
+export function jumped(jump: Jump, index: number, at: EventPlace, own: Blocks): Blocks {
+  return within(`events[${index}].then`, () => {
+    const after: Readonly<Record<string, tf.Tensor | undefined>> = immediate(jump(at));
+    if (typeof after !== 'object' || after === null || after instanceof tf.Tensor) {
+      throw new ShapeError('event-shape', `events[${index}]: then must give the state after the event, {${Object.keys(own).join(', ')}}.`, {event: index});
+    }
+    const unexpected = Object.keys(after).find(name => !(name in own));
+    if (unexpected !== undefined) throw new ShapeError('event-shape', `events[${index}]: then gave '${unexpected}'; the state has ${Object.keys(own).join(' and ')}.`, {event: index});
+    return Object.fromEntries(Object.entries(own).map(([name, before]) => {
+      const value = after[name] ?? before;
+      if (!(value instanceof tf.Tensor) || value.size !== before.size) throw new ShapeError('event-shape', `events[${index}]: then must give ${name} of shape [${before.shape.join(', ')}].`, {event: index});
+      return [name, tf.reshape(value, before.shape)];
+    }));
+  });
+}

@@ -1,0 +1,117 @@
+/** States between steps: their order, their values at the ends, and what the tables of times are allowed to be. */
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import type {Scheme, SimulateOptions} from '../../../lib/index.js';
+import {defineScheme, implicitEuler, implicitMidpoint, mechanics, newmark, ode, OptionError, rk4, simulate, trapezoid, verlet} from '../../../lib/index.js';
+import {doubleEngines} from '../engines.js';
+import {largest, order} from '../numbers.js';
+
+// x'' = −x − x³/10 has no closed form; the pair (q, v) of a fine run is what coarse runs converge to.
+const hard = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.add(q, tf.mul(0.1, tf.pow(q, 3))))});
+const decay = ode(({y, t}) => tf.add(tf.mul(-1.5, tf.sin(y)), tf.cos(tf.mul(2, t))));
+// Times that no grid below contains, at all places of its steps: the error depends on the place.
+const times = Array.from({length: 61}, (_, i) => (i + 0.37) / 61);
+const end = 1;
+
+const mechanical = (scheme: Scheme, steps: number, saveAt: readonly number[] = times): Float64Array[] => {
+  const path = simulate(hard, {q: 1.2, v: -0.4}, {scheme, dt: end / steps, steps, saveAt});
+  path.dispose();
+  return [path.values('q'), path.values('v')];
+};
+const firstOrder = (scheme: Scheme, steps: number): Float64Array[] => {
+  const path = simulate(decay, {y: 1}, {scheme, dt: end / steps, steps, saveAt: times});
+  path.dispose();
+  return [path.values('y')];
+};
+const distance = (a: readonly Float64Array[], b: readonly Float64Array[]): number => Math.max(...a.map((x, i) => largest(x.map((value, k) => value - b[i][k]))));
+
+describe('states between steps', () => {
+  const exact = {mechanics: mechanical(rk4(), 4000), ode: firstOrder(rk4(), 4000)};
+  // Steps with as many digits before rounding as their order leaves.
+  const cases: readonly (readonly [Scheme, number, number])[] = [
+    [implicitEuler(), 1, 200], [trapezoid(), 2, 40], [implicitMidpoint(), 2, 40], [newmark(), 2, 40], [verlet(), 2, 40], [rk4(), 4, 12],
+  ];
+  for (const [scheme, expected, steps] of cases) {
+    it(`have the order of their scheme: ${scheme.name}, mechanics`, () => {
+      const coarse = distance(mechanical(scheme, steps), exact.mechanics);
+      const fine = distance(mechanical(scheme, 2 * steps), exact.mechanics);
+      expect(order(coarse, fine)).to.be.within(expected - 0.1, expected + 0.2);
+    });
+    if (scheme.ode === undefined) continue;
+    it(`have the order of their scheme: ${scheme.name}, ode`, () => {
+      const coarse = distance(firstOrder(scheme, steps), exact.ode);
+      const fine = distance(firstOrder(scheme, 2 * steps), exact.ode);
+      expect(order(coarse, fine)).to.be.within(expected - 0.1, expected + 0.2);
+    });
+  }
+
+  it('a motion of constant acceleration is met exactly', () => {
+    const free = mechanics({mass: 2, forces: ({q}) => tf.add(tf.zerosLike(q), -6)});
+    for (const scheme of [trapezoid(), newmark(), rk4()]) {
+      const path = simulate(free, {q: 1, v: 2}, {scheme, dt: 0.3, t1: 1, saveAt: [0.1, 0.55, 1]});
+      [0.1, 0.55, 1].forEach((t, i) => {
+        expect(path.values('q')[i]).to.be.closeTo(1 + 2 * t - 1.5 * t * t, 1e-15);
+        expect(path.values('v')[i]).to.be.closeTo(2 - 3 * t, 2e-15);
+      });
+    }
+  });
+
+  it('at times of the grid they are the states of the grid, bit for bit', () => {
+    const all = simulate(hard, {q: 1.2, v: -0.4}, {scheme: trapezoid(), dt: 0.1, steps: 10});
+    const some = simulate(hard, {q: 1.2, v: -0.4}, {scheme: trapezoid(), dt: 0.1, steps: 10, saveAt: [0, 0.05, 0.3, 0.31, 1]});
+    const at = (path: typeof all, i: number): number[] => [path.values('t')[i], path.values('q')[i], path.values('v')[i]];
+    expect([0, 2, 4].map(i => at(some, i))).to.deep.equal([0, 3, 10].map(i => at(all, i)));
+    expect([...some.values('t')]).to.deep.equal([0, 0.05, 3 * 0.1, 0.31, 1]);
+  });
+
+  it('they do not change the run', () => {
+    const [q] = mechanical(trapezoid(), 10, [0.15, 1]);
+    expect(q[1]).to.equal(mechanical(trapezoid(), 10, [1])[0][0]);
+  });
+
+  it('what a scheme carries is there between its steps, too', () => {
+    const path = simulate(hard, {q: 1, v: 0}, {scheme: newmark(), dt: 1e-3, t1: 0.1, saveAt: [0.0505]});
+    const q = path.values('q')[0];
+    expect(path.values('a')[0]).to.be.closeTo(-q - 0.1 * q ** 3, 1e-6);
+  });
+
+  it('a function of the state is taken of the states between steps', () => {
+    const path = simulate(hard, {q: 1.2, v: -0.4}, {scheme: trapezoid(), dt: 0.1, t1: 1, saveAt: times, observe: ({q, t}) => tf.add(tf.mul(q, q), t)});
+    const q = path.values('q');
+    expect([...path.values('observed')].map((x, i) => x - q[i] ** 2)).to.satisfy((rest: number[]) => rest.every((x, i) => Math.abs(x - times[i]) < 1e-15));
+  });
+
+  for (const {name} of doubleEngines) {
+    it(`a scheme may bring its own: ${name}`, () => {
+      // The motion of constant acceleration from the step's start: q + θhv + (θh)²a/2.
+      const own = defineScheme({
+        name: 'ballistic', order: 2, unknown: [],
+        update: (_, {x, t, h, acceleration}) => {
+          const a = acceleration(x.q, x.v, t);
+          return {q: tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.mul(a, 0.5))]), v: tf.add(x.v, tf.mul(h, a))};
+        },
+        dense: (theta, _, {x, t, h, acceleration}) => {
+          const s = tf.mul(theta, h);
+          return {q: tf.addN([x.q, tf.mul(s, x.v), tf.mul(tf.square(s), tf.mul(acceleration(x.q, x.v, t), 0.5))])};
+        },
+      });
+      const path = simulate(hard, {q: 1, v: 0.5}, {scheme: own, dt: 0.2, steps: 1, saveAt: [0.05], engine: name});
+      expect(path.values('q')[0]).to.be.closeTo(1 + 0.05 * 0.5 - 1.1 * 0.05 ** 2 / 2, 1e-16);
+      // What it leaves out is linear.
+      expect(path.values('v')[0]).to.be.closeTo(0.5 - 1.1 * 0.05, 1e-16);
+    });
+  }
+
+  const refused: readonly (readonly [string, Partial<SimulateOptions>, string])[] = [
+    ['a time after the end', {saveAt: [0.5, 1.01]}, 'bad-save'],
+    ['a time before the start', {saveAt: [-0.01]}, 'bad-save'],
+    ['times that do not ascend', {saveAt: [0.55, 0.45]}, 'bad-save'],
+    ['a time twice', {saveAt: [0.55, 0.55]}, 'bad-save'],
+    ['what is no time', {saveAt: [0.55, NaN]}, 'bad-save'],
+  ];
+  for (const [title, options, code] of refused) {
+    it(`refuses ${title}`, () => {
+      expect(() => simulate(hard, {q: 1, v: 0}, {scheme: trapezoid(), dt: 0.1, t1: 1, ...options})).to.throw(OptionError).with.property('code', code);
+    });
+  }
+});
