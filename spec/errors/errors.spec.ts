@@ -309,9 +309,9 @@ describe('errors: options', () => {
 
   it('saveAt', () => {
     const refused = (saveAt: unknown, word: RegExp): void => void expectError(given({saveAt}), OptionError, 'bad-save', word);
-    refused([0, 0.15], /^saveAt: 0\.15 is not a time of the grid 0 \+ n·0\.1 up to 0\.3\. Choose dt so that it is/);
     refused([0.2, 0.1], /^saveAt must ascend: entry 1 is 0\.1 after 0\.2/);
-    refused([0, 99], /^saveAt: 99 is not a time/);
+    refused([0, 99], /^saveAt: 99 does not lie in the run, from t = 0 to 0\.3/);
+    refused([0, '0.1'], /^saveAt: entry 1 is '0\.1', not a time/);
     refused({every: 0}, /\{every\} must be a whole number of at least 1, not 0/);
     refused('some', /^saveAt must be 'all', 'end', \{every: n\} or a list of times, not 'some'/);
     refused({}, /not an object/);
