@@ -12,7 +12,7 @@ export {
 export {lbfgs, type LbfgsOptions} from './identify/lbfgs.js';
 export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
-export {bounded, fixed, free, positive, type Parameter, type ParameterKind, type Parameters, type ParameterValue} from './identify/parameters.js';
+export {bounded, estimatedTree, fixed, free, freeTree, positive, type Parameter, type ParameterKind, type Parameters, type ParameterValue} from './identify/parameters.js';
 export {errorText, measuredText, numberText} from './report/number-text.js';
 export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle} from './report/plot.js';
 export type {MeasuredRecord, Start} from './identify/records.js';

@@ -23,13 +23,13 @@ import {readTable} from './data/table.js';
 import {quantityText} from './report/units.js';
 
 /** The controller and motor of the benchmark: volts from the tracking error, newtons from volts. */
-const loop = {positionGain: 160.18, velocityGain: 243.45, limit: 10, force: 35.1506519};
+export const loop = {positionGain: 160.18, velocityGain: 243.45, limit: 10, force: 35.1506519};
 
 /** The controller's velocity is the encoder's increment over its last sample: one sample late, as the record's voltages show. */
 const velocityLag = 1e-3;
 
 /** tanh(v/scale) for the sign of v: far below the slowest stroke, 0.04 m/s, and resolved by steps of a millisecond. */
-const frictionScale = 1e-3;
+export const frictionScale = 1e-3;
 
 /** Standard deviations by which the two outputs are weighed: what the model leaves of either on the benchmark's record. */
 const measuredNoise = {position: 2e-6, voltage: 0.09};
@@ -81,7 +81,7 @@ function voltage({q, v, params}: Pick<At, 'q' | 'v' | 'params'>): tf.Tensor {
 }
 
 /** M a = motor − Fv v − Fc sign(v) − offset; the filter follows with a lag of one sample. */
-const stage = mechanics({
+export const stage = mechanics({
   mass: ({params}) => tf.stack([params.M as tf.Tensor, tf.onesLike(params.M as tf.Tensor)]),
   forces: at => {
     const {Fv, Fc, offset} = at.params as {[name: string]: tf.Tensor};
@@ -92,7 +92,7 @@ const stage = mechanics({
   },
 });
 
-const observe: Observe = at => tf.stack([tf.gather(at.q, 0), voltage(at)]);
+export const observe: Observe = at => tf.stack([tf.gather(at.q, 0), voltage(at)]);
 
 const scheme = implicitMidpoint();
 

@@ -5,6 +5,8 @@
  * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta method).
  */
 import { OptionError } from '../../lib/errors.js';
+import type { Numeric, NumericParams } from '../../lib/index.js';
+import { nestedNumbers } from './nested.js';
 
 /** A number, an array of any depth, or anything with a shape and its values, such as a tensor. */
 export type ParameterValue =
@@ -43,6 +45,34 @@ export function bounded(low: number, high: number, guess: ParameterValue): Param
 export function fixed(value: ParameterValue): Parameter {
   return parameter('fixed', value, -Infinity, Infinity);
 }
+
+/** Arrays by name, to any depth: a network's weights, as `params` has them. */
+export interface ParameterTree {
+  readonly [name: string]: ParameterValue | ParameterTree;
+}
+
+/** Every leaf of a tree free, under names with dots: `{...freeTree('network', network.params)}` looks for all weights. */
+export function freeTree(name: string, tree: ParameterTree): Parameters {
+  return Object.assign({}, ...Object.entries(tree).map(([key, value]) => {
+    const at = `${name}.${key}`;
+    return isValue(value) ? { [at]: free(value) } : freeTree(at, value);
+  })) as Parameters;
+}
+
+/** The tree again, with what was found for its leaves: what a simulation takes as `params`. */
+export function estimatedTree(name: string, tree: ParameterTree, estimate: { readonly [name: string]: number | Float64Array }): NumericParams {
+  return Object.fromEntries(Object.entries(tree).map(([key, value]) => {
+    const at = `${name}.${key}`;
+    return [key, isValue(value) ? shaped(estimate[at], flatten(value).shape) : estimatedTree(at, value, estimate)];
+  }));
+}
+
+function shaped(values: number | Float64Array, shape: readonly number[]): Numeric {
+  return typeof values === 'number' || shape.length < 2 ? values : nestedNumbers(Array.from(values), shape);
+}
+
+const isValue = (value: ParameterValue | ParameterTree): value is ParameterValue =>
+  typeof value === 'number' || Array.isArray(value) || ArrayBuffer.isView(value) || 'dataSync' in value;
 
 function parameter(kind: ParameterKind, value: ParameterValue, low: number, high: number): Parameter {
   return { kind, low, high, ...flatten(value) };

@@ -3,6 +3,7 @@ import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, Sim
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
 import type {Inputs} from './inputs.js';
 import {driven, observedWith, withLeaf} from './inputs.js';
+import {nestedNumbers} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
 import type {Channel, CheckedRecord, Start} from './records.js';
 import {requireGrid} from './sampling.js';
@@ -274,16 +275,8 @@ function directionsOf(binding: Binding): Direction[] {
 /** Row-major values in a shape, as `simulate` takes them: rows inside arrays are arrays too. */
 function nested(values: Float64Array, shape: readonly number[]): Numeric {
   if (shape.length === 0) return values[0];
-  return shape.length === 1 ? values : rows(Array.from(values), shape);
+  return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
 }
-
-function rows(values: readonly number[], [count, ...rest]: readonly number[]): NestedNumbers {
-  if (rest.length === 0) return values;
-  const step = values.length / count;
-  return Array.from({length: count}, (_, i) => rows(values.slice(i * step, (i + 1) * step), rest));
-}
-
-type NestedNumbers = readonly (number | NestedNumbers)[];
 
 /** A digital input's last sample holds for as long as the one before: no warning for that. */
 function shortInput(input: string, times: Float64Array, record: string, from: number, to: number): string[] {

@@ -1,0 +1,8 @@
+/** Row-major numbers as arrays of arrays, the way a shape says. */
+export type NestedNumbers = readonly (number | NestedNumbers)[];
+
+export function nestedNumbers(values: readonly number[], [count, ...rest]: readonly number[]): NestedNumbers {
+  if (rest.length === 0) return values;
+  const step = values.length / count;
+  return Array.from({length: count}, (_, i) => nestedNumbers(values.slice(i * step, (i + 1) * step), rest));
+}

@@ -1,0 +1,63 @@
+/** What the scripts of this folder share: their arguments, progress on the terminal, tables, and one place for failures. */
+import {pathToFileURL} from 'node:url';
+import {parseArgs} from 'node:util';
+import * as tf from '@tensorflow/tfjs';
+import type {IdentificationProgress} from '../identify/identify.js';
+import type {TrainingProgress} from '../train/problem.js';
+import {progress} from './progress.js';
+
+export interface ScriptArguments {
+  /** The record, where one is given. */
+  readonly path?: string;
+  /** Where the page goes. */
+  readonly report: string;
+  /** Less data and fewer iterations: what the tests run. */
+  readonly short: boolean;
+}
+
+/** Runs a script where it is the program, and not where it is imported. */
+export function script(url: string, name: string, what: string, run: (args: ScriptArguments) => Promise<void>): void {
+  if (process.argv[1] === undefined || url !== pathToFileURL(process.argv[1]).href) return;
+  tf.enableProdMode(); // without tfjs's advertisement among the results
+  started(name, what, run).catch((error: unknown) => {
+    console.error(error instanceof Error ? `${error.name}: ${error.message}` : error);
+    process.exitCode = 1;
+  });
+}
+
+async function started(name: string, what: string, run: (args: ScriptArguments) => Promise<void>): Promise<void> {
+  const {values, positionals} = parseArgs({
+    allowPositionals: true,
+    options: {report: {type: 'string', default: `reports/${name}.html`}, short: {type: 'boolean', default: false}, help: {type: 'boolean', short: 'h'}},
+  });
+  if (values.help === true) console.log(`npx tsx training/${name}.ts [record] [--report page.html] [--short]\n\n${what}`);
+  else await run({path: positionals[0], report: values.report, short: values.short});
+}
+
+/** A fit or a training with its progress shown while it runs. */
+export async function shown<Result>(title: string, work: (show: {readonly fit: (at: IdentificationProgress) => void; readonly train: (at: TrainingProgress) => void}) => Promise<Result>): Promise<Result> {
+  const bar = progress({title, unit: 'iterations'});
+  let total = 0;
+  try {
+    return await work({
+      fit: ({cost}) => bar.update(total++, `half the sum of squares ${cost.toPrecision(6)}`),
+      train: ({step, steps, loss, secondsLeft}) => bar.update(step, `of ${steps}, loss ${loss.toPrecision(4)}, ${Math.round(secondsLeft)} s left`),
+    });
+  } finally {
+    bar.finish();
+  }
+}
+
+/** Columns under each other, the first to the left, the others to the right. */
+export function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
+  for (const row of rows) console.log(`  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('   ').trimEnd()}`);
+  console.log('');
+}
+
+/** Root mean square of a − b, of entries from … to − 1. */
+export function rms(a: ArrayLike<number>, b: ArrayLike<number>, from = 0, to = a.length): number {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += (a[i] - b[i]) ** 2;
+  return Math.sqrt(sum / (to - from));
+}
