@@ -74,7 +74,7 @@ export function readSpan({dt, steps, t1}: GridOptions, control: StepControl, t0:
 /** undefined for steps on the grid that are saved at their ends. */
 export function readPlan({saveAt = 'all', t1}: {readonly saveAt?: SaveAt; readonly t1?: number}, control: StepControl, events: readonly Event[], grid: Grid): Plan | undefined {
   const isAdaptive = control.kind === 'adaptive';
-  if (!isAdaptive && events.length === 0 && !(Array.isArray(saveAt) && saveAt.some(time => gridStep(time as number, grid) === undefined))) return undefined;
+  if (!isAdaptive && events.length === 0 && !(Array.isArray(saveAt) && saveAt.some(time => typeof time !== 'number' || gridStep(time, grid) === undefined))) return undefined;
   const end = isAdaptive ? t1 : grid.time(grid.steps);
   const planned = events.map(({direction, tolerance, then, name}): PlannedEvent => ({direction, tolerance, name, then: typeof then === 'function' ? 'jump' : then}));
   return {control, events: planned, saving: readSaving(saveAt, grid, end, isAdaptive), end, most: grid.steps};
