@@ -1,5 +1,6 @@
 /** What a run leaves behind for its gradient: every step taken, in one growing array. */
 import type {Executable} from '../engine/engine.js';
+import {offerRoom, takeRoom} from './room.js';
 
 export interface IterationRecord {
   /** z before the correction. */
@@ -39,7 +40,7 @@ export class StepRecord {
    */
   constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number) {
     this.width = 2 + stateSize + unknownSize;
-    this.rows = new Float64Array(this.width * Math.max(expected, 1));
+    this.rows = takeRoom(this.width * Math.max(expected, 1));
   }
 
   /** The same record: its arrays are shared, not copied. */
@@ -69,6 +70,19 @@ export class StepRecord {
     this.rows.set(x, at + 2);
     if (z !== undefined) this.rows.set(z, at + 2 + this.stateSize);
     this.count++;
+  }
+
+  /** Its memory may serve another record from now on; then this one is `lost`. */
+  offer(): void {
+    const {rows} = this;
+    offerRoom(rows, () => {
+      if (this.rows === rows) this.rows = new Float64Array(0);
+    });
+  }
+
+  /** Its memory went to another record: the steps have to be taken again. */
+  get lost(): boolean {
+    return this.count > 0 && this.rows.length === 0;
   }
 
   /** Forgets all steps; the room stays. */

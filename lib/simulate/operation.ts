@@ -7,7 +7,7 @@ import type {Gradient} from '../adjoint/backward.js';
 import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
-import {column, pullSeries, seriesOf} from './series.js';
+import {column, pullOf, seriesOf} from './series.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */
 export interface Source {
@@ -65,13 +65,14 @@ function plain(prepared: Prepared, {times}: Run, matrix: Float64Array): {[name: 
 function onTape(prepared: Prepared, run: Run, matrix: Float64Array, list: readonly Source[]): {[name: string]: tf.Tensor} {
   const {blocks, width} = seriesOf(prepared);
   const saved = run.times.length;
+  const pull = pullOf(prepared, run);
   return tf.tidy(() => {
     const operation = tf.customGrad((..._inputs: (tf.Tensor | tf.GradSaveFunc)[]) => ({
       value: tf.tensor2d(Float32Array.from(matrix), [saved, width]),
       gradFunc: (dy: tf.Tensor) => {
         // An inner gradient may reach a run of the outer tape.
         if (tf.engine().state.gradientDepth > 0) throw secondDerivative();
-        const gradient = pullSeries(prepared, run, Float64Array.from(dy.dataSync()));
+        const gradient = pull(Float64Array.from(dy.dataSync()));
         return list.map(source => tf.tensor(Float32Array.from(source.gradient(gradient)), source.tensor.shape));
       },
     }));

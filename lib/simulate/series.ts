@@ -4,6 +4,7 @@
  */
 import type {Gradient} from '../adjoint/backward.js';
 import {sweepBack} from '../adjoint/backward.js';
+import type {StepRecord} from '../adjoint/record.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {sweepForward} from '../adjoint/tangent.js';
 import type {Block} from '../step/layout.js';
@@ -11,7 +12,8 @@ import {observedValues, pullObserved, pushObserved} from './observed.js';
 import {backwards} from './backwards.js';
 import {pullCourse, pushCourse} from './course/derivatives.js';
 import type {Runnable} from './runnable.js';
-import type {Path} from './run.js';
+import type {Path, Run} from './run.js';
+import {run} from './run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];
@@ -74,6 +76,22 @@ export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, ha
   const gradient = sweep(stateBars, direct.times);
   return {...gradient, parameters: gradient.parameters.map((bar, p) => bar.map((value, i) => value + direct.parameters[p][i]))};
 }
+
+/**
+ * Gradients of one run for one cotangent after another, as `pullSeries`. What the run kept may serve
+ * another run's record after the first; it is then taken again, the same to the bit.
+ */
+export function pullOf(prepared: Runnable, first: Run): (bars: Float64Array, happened?: Float64Array) => Gradient {
+  let path = first;
+  return (bars, happened) => {
+    if (recordOf(path)?.lost === true) path = run({...prepared, options: {...prepared.options, onProgress: undefined}}, 'budget');
+    const gradient = pullSeries(prepared, path, bars, happened);
+    recordOf(path)?.offer();
+    return gradient;
+  };
+}
+
+const recordOf = ({kept}: Path): StepRecord | undefined => (kept !== undefined && 'record' in kept ? kept.record : undefined);
 
 export interface SeriesTangents {
   /** Of the matrix, one for each direction. */

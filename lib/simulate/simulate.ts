@@ -15,7 +15,7 @@ import {prepare, refill} from './prepare.js';
 import type {Run} from './run.js';
 import {run} from './run.js';
 import type {Trajectory} from './trajectory.js';
-import {column, pullSeries, pushSeries, seriesOf, seriesValues, setColumn} from './series.js';
+import {column, pullOf, pushSeries, seriesOf, seriesValues, setColumn} from './series.js';
 import {trajectoryOf} from './trajectory.js';
 
 /** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
@@ -126,10 +126,11 @@ function runOn(prepared: Prepared): Trajectory {
 
 function vjpOn(prepared: Prepared): Vjp {
   const result = run(prepared, 'budget');
+  const pull = pullOf(prepared, result);
   return {
     trajectory: finish(prepared, result, false),
-    pullback: ({events, ...cotangent}) => namedGradient(prepared, pullSeries(
-      prepared, result, packCotangent(prepared, cotangent, result.times.length), events === undefined ? undefined : eventCotangent(result, events),
+    pullback: ({events, ...cotangent}) => namedGradient(prepared, pull(
+      packCotangent(prepared, cotangent, result.times.length), events === undefined ? undefined : eventCotangent(result, events),
     )),
   };
 }
