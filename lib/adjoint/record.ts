@@ -60,7 +60,7 @@ export class StepRecord {
 
   append(t: number, h: number, x: Float64Array, z: Float64Array | undefined): void {
     const at = this.count * this.width;
-    if (at === this.rows.length) {
+    if (at + this.width > this.rows.length) {
       const grown = new Float64Array(2 * this.rows.length);
       grown.set(this.rows);
       this.rows = grown;
