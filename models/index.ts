@@ -13,6 +13,7 @@ export {conservative, mechanicalEnergy, type ConservativeTerm, type Energy, type
 export {coulomb, stribeck, type CoulombSpec, type StribeckSpec} from './friction.js';
 export {gravity, standardGravity, type GravitySpec} from './gravity.js';
 export {mlp, type Activation, type Mlp, type MlpSpec} from './mlp.js';
+export {layersModel, mlpOfLayers} from './mlp-layers.js';
 export {net, type Knot, type Net, type NetSpec} from './net.js';
 export {neuralDissipation, neuralForce, neuralPotential, type Network, type NetworkInput, type NetworkOptions} from './neural.js';
 export {doublePendulum, pendulum, type DoublePendulumSpec, type PendulumSpec} from './pendulum.js';

@@ -20,6 +20,7 @@ export interface MlpSpec {
 
 export interface Mlp {
   readonly sizes: readonly number[];
+  readonly activation: Activation;
   /** Weights [in, out] and bias [out] of each layer in turn. */
   readonly variables: readonly tf.Variable[];
   /** {w0: [in, out], b0: [out], w1: …}: the initial weights as numbers. */
@@ -65,11 +66,21 @@ export function mlp({sizes, activation = 'tanh', seed = 0}: MlpSpec): Mlp {
     params[`w${layer}`] = Array.from({length: rows}, () => Array.from({length: columns}, () => Math.fround(limit * (2 * random() - 1))));
     params[`b${layer}`] = new Array<number>(columns).fill(0);
   }
+  return network(sizes, activation, act, params);
+}
+
+/** A network of given weights, by layer: [in, out] and [out]. */
+export function mlpOfWeights(activation: Exclude<Activation, (x: tf.Tensor) => tf.Tensor>, layers: readonly {readonly weights: number[][]; readonly bias: number[]}[]): Mlp {
+  const sizes = [layers[0].weights.length, ...layers.map(({bias}) => bias.length)];
+  return network(sizes, activation, activations[activation], Object.fromEntries<number[] | number[][]>(layers.flatMap(({weights, bias}, layer) => [[`w${layer}`, weights], [`b${layer}`, bias]] as const)));
+}
+
+function network(sizes: readonly number[], activation: Activation, act: (x: tf.Tensor) => tf.Tensor, params: {readonly [name: string]: number[] | number[][]}): Mlp {
   const names = Object.keys(params);
   const variables = tf.tidy(() => names.map(name => tf.variable(tf.tensor(params[name]))));
   const own: Params = Object.fromEntries(names.map((name, i) => [name, variables[i]]));
   return {
-    sizes, variables, params,
+    sizes, activation, variables, params,
     apply: (x, weights = own) => forward(x, sizes, act, name => weight(weights, name)),
     dispose: () => tf.dispose(variables),
   };
