@@ -67,8 +67,8 @@ export class StepRecord {
     }
     this.rows[at] = t;
     this.rows[at + 1] = h;
-    this.rows.set(x, at + 2);
-    if (z !== undefined) this.rows.set(z, at + 2 + this.stateSize);
+    store(x, this.rows, at + 2);
+    if (z !== undefined) store(z, this.rows, at + 2 + this.stateSize);
     this.count++;
   }
 
@@ -117,6 +117,14 @@ export function stepBuffers(executable: Executable): StepBuffers {
 
 /** Below this a loop is cheaper than a view and `set`: measured about 1.5 ns a number against 60 ns and 0.1 ns a number. */
 const short = 32;
+
+function store(from: Float64Array, to: Float64Array, at: number): void {
+  if (from.length > short) {
+    to.set(from, at);
+    return;
+  }
+  for (let i = 0; i < from.length; i++) to[at + i] = from[i];
+}
 
 function copy(from: Float64Array, at: number, to: Float64Array, count: number): void {
   if (count > short) {
