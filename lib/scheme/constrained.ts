@@ -68,11 +68,12 @@ function projection(z: Blocks, at: StepPoint): Blocks {
   const here = {q: z.q, v: z.v, t};
   const {give} = rowScale(at, h, 1);
   // A unit of these multipliers moves a typical mass by give/h² and changes its velocity by the same.
-  const soft = tf.mul(relief, tf.div(give, tf.square(h)));
+  const unit = tf.div(give, tf.square(h));
+  const soft = tf.mul(relief, unit);
   return {
-    q: tf.sub(mass(x.q, tf.sub(z.q, x.q)), constraints.reaction(here, z.toPosition, ['bilateral'])),
+    q: tf.sub(mass(x.q, tf.sub(z.q, x.q)), constraints.reaction(here, z.toPosition, ['bilateral', 'unilateral'])),
     v: tf.sub(mass(z.q, tf.sub(z.v, x.v)), constraints.reaction(here, z.toVelocity, ['bilateral', 'nonholonomic'])),
-    toPosition: tf.add(constraints.positions(here, z.toPosition), tf.mul(soft, z.toPosition)),
+    toPosition: tf.add(constraints.positions(here, z.toPosition, unit), tf.mul(soft, z.toPosition)),
     toVelocity: tf.add(constraints.velocities(here, z.toVelocity, true), tf.mul(soft, z.toVelocity)),
   };
 }
@@ -101,28 +102,41 @@ export function gearGuptaLeimkuhler(base: Formulation): Formulation {
 
 /**
  * After the step v⁺ is moved onto φ' = 0 by the least change in the metric of the mass:
- * M Δv = Gᵀη, G(v⁺ + Δv) + φ_t = 0, solved together with the step.
+ * M Δv = Gᵀη, G(v⁺ + Δv) + φ_t = 0, solved together with the step. Hard contacts that push take part:
+ * what has landed stays, in every scheme, where positions alone would let it rebound by what the
+ * kinematics make of the impact. Where accelerations are carried, M Δa = Gᵀζ with φ'' = 0 takes the
+ * impact out of them likewise, which the next steps would go on integrating.
+ * @param contacts the system has hard contacts
  */
-export function velocityProjection(base: Formulation): Formulation {
+export function velocityProjection(base: Formulation, contacts = false): Formulation {
+  const turned = contacts && base.unknown.includes('a');
+  const held = ['bilateral', 'unilateral'] as const;
   return {
     ...base,
-    unknown: [...base.unknown, 'shift'],
-    multipliers: [...(base.multipliers ?? []), 'eta'],
+    unknown: [...base.unknown, 'shift', ...(turned ? ['turn'] : [])],
+    multipliers: [...(base.multipliers ?? []), 'eta', ...(turned ? ['zeta'] : [])],
     residual: (z, at) => {
-      const {q, v} = base.update(z, at);
+      const {q, v, a, lambda} = base.update(z, at);
       const constraints = constraintsOf(at);
-      const end = {q, v: tf.add(v, z.shift), t: tf.add(at.t, at.h)};
-      const {give} = rowScale(at, at.h, 1);
-      const soft = tf.mul(tf.mul(at.relief, tf.div(give, tf.square(at.h))), z.eta);
+      const t = tf.add(at.t, at.h);
+      const end = {q, v: tf.add(v, z.shift), t};
+      const scale = rowScale(at, at.h, 1);
+      const soft = tf.mul(at.relief, tf.div(scale.give, tf.square(at.h)));
+      const closed = contacts ? constraints.closed({q, v, t}, lambda, scale) : undefined;
+      const turn = (): Blocks => ({
+        turn: tf.sub(at.mass(q, z.turn), constraints.reaction(end, z.zeta, held)),
+        zeta: tf.add(constraints.accelerations(end, tf.add(a, z.turn), z.zeta, closed as tf.Tensor), tf.mul(soft, z.zeta)),
+      });
       return {
         ...base.residual?.(z, at),
-        shift: tf.sub(at.mass(q, z.shift), constraints.reaction(end, z.eta, ['bilateral'])),
-        eta: tf.add(constraints.velocities(end, z.eta, false), soft),
+        shift: tf.sub(at.mass(q, z.shift), constraints.reaction(end, z.eta, held)),
+        eta: tf.add(constraints.velocities(end, z.eta, false, closed), tf.mul(soft, z.eta)),
+        ...(turned ? turn() : {}),
       };
     },
     update: (z, at) => {
       const next = base.update(z, at);
-      return {...next, v: tf.add(next.v, z.shift)};
+      return {...next, v: tf.add(next.v, z.shift), ...(turned ? {a: tf.add(next.a, z.turn)} : {})};
     },
   };
 }

@@ -42,9 +42,11 @@ export interface SimulateOptions {
   /** A function of the state, traced like a force; its values are saved beside the state as `observed`. */
   readonly observe?: Observe;
   /**
-   * What keeps the velocity on the constraints: 'none' (default; positions alone are held), 'projection'
-   * (a velocity projection after every step), or 'ggl' (positions and velocities together, with one more
+   * What keeps the velocity on the constraints: 'none' (positions alone are held), 'projection' (a
+   * velocity projection after every step, of contacts that closed too), or 'ggl' (positions and velocities together, with one more
    * multiplier in the kinematics: Gear, Gupta & Leimkuhler 1985).
+   * Default 'none'; 'projection' where there are unilateral rows without compliance and smoothing, whose
+   * impacts are then inelastic in every scheme.
    */
   readonly stabilization?: Holding['stabilization'];
   /** A start that breaks its constraints is an error ('check', default), or is moved to the nearest state that does not ('project'). */
@@ -85,7 +87,7 @@ export function readOptions(options: SimulateOptions, t0: number): RunOptions {
     events,
     newton: readNewton(options.newton ?? newton()),
     adjoint,
-    stabilization: oneOf('stabilization', options.stabilization ?? 'none', ['none', 'projection', 'ggl']),
+    stabilization: options.stabilization === undefined ? undefined : oneOf<'none' | 'projection' | 'ggl'>('stabilization', options.stabilization, ['none', 'projection', 'ggl']),
     consistent: oneOf('consistent', options.consistent ?? 'check', ['check', 'project']),
     engine: options.engine ?? 'auto',
     onProgress: options.onProgress,

@@ -14,6 +14,7 @@ import type {Keeper} from './course/keeper.js';
 import type {EventRecord} from './course/records.js';
 import {runCourse} from './course/run.js';
 import type {Runnable, SolverFacts} from './runnable.js';
+import {ContactWatch} from './warnings.js';
 import {contradiction, startRun} from './start.js';
 import type {Counters, Status} from './stepper.js';
 import {noCounts, Stepper} from './stepper.js';
@@ -50,6 +51,8 @@ export interface Path {
 export interface Run extends Path {
   readonly status: Status;
   readonly error?: StiffgradError;
+  /** See `Trajectory.warnings`. */
+  readonly warnings: readonly string[];
   readonly counters: Counters;
   readonly milliseconds: number;
   /** There where a worker thread ran it. */
@@ -133,6 +136,7 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   const stepper = new Stepper(prepared, start.x, adjoint.kind === 'unrolled', repeatable, counters);
   if (kept !== undefined && 'record' in kept) stepper.record = kept.record;
   const checkpoints = kept !== undefined && 'states' in kept ? new Set(firstPass(grid.steps, kept.room)) : undefined;
+  const contacts = new ContactWatch(prepared);
   let count = 0;
   let told = begin;
   let status: Status = 'completed';
@@ -155,6 +159,7 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
       break;
     }
     n++;
+    contacts.at(grid.time(n));
     keep();
     const now = onProgress === undefined ? 0 : performance.now();
     if (onProgress !== undefined && (now - told > progressInterval || n === grid.steps)) {
@@ -165,7 +170,7 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   return {
     states: count === saved.length ? states : states.slice(0, count * size),
     times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
-    status, error: torn ?? stepper.error, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, redundancy: prepared.redundancy, kept,
+    status, error: torn ?? stepper.error, warnings: contacts.warnings, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, redundancy: prepared.redundancy, kept,
     history: compiled.learned,
   };
 }

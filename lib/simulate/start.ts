@@ -8,6 +8,7 @@ import {InconsistentStateError, SingularMatrixError} from '../errors.js';
 import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
 import {loadParameters, startOf} from '../step/context.js';
+import type {Layout} from '../step/layout.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import {failedStep} from './failure.js';
 import type {Runnable} from './runnable.js';
@@ -78,6 +79,12 @@ function worstGap(gaps: Float64Array, coordinates: Float64Array): {row: number; 
   return Math.abs(gaps[row]) <= tolerated * Math.max(1, largest(coordinates)) ? undefined : {row, gap: gaps[row]};
 }
 
+/** Row i of the multipliers, as the whole state or the start's unknown names it. */
+function constraintName(state: Layout, row: number): string {
+  const offset = state.block('lambda')?.offset;
+  return offset === undefined ? `row ${row} of the constraints` : state.rowName(offset + row);
+}
+
 interface Gaps {
   readonly positions: Float64Array;
   readonly velocities: Float64Array;
@@ -95,7 +102,7 @@ function gapsBefore({compiled, linear}: Runnable, before: Float64Array): {positi
 const carriedOn = 10;
 
 /** @throws InconsistentStateError 'inconsistent' naming the worst row */
-function checkConstraints({given, coordinates: size, t0}: Runnable, gaps: Gaps, before?: {readonly positions: number; readonly velocities: number}): void {
+function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps: Gaps, before?: {readonly positions: number; readonly velocities: number}): void {
   const check = (name: keyof Gaps, coordinates: Float64Array, what: string): void => {
     const worst = worstGap(gaps[name], coordinates);
     if (worst === undefined || (before !== undefined && Math.abs(worst.gap) <= carriedOn * before[name])) return;
@@ -103,7 +110,7 @@ function checkConstraints({given, coordinates: size, t0}: Runnable, gaps: Gaps, 
     const state = before === undefined ? 'The initial state' : `The state after the jump at t = ${Number(t0.toPrecision(12))}`;
     throw new InconsistentStateError(
       'inconsistent',
-      `${state} does not satisfy its constraints: ${what} of row lambda[${row}] is ${gap.toExponential(3)} where 0 belongs. Correct the state, or take consistent: 'project' for the nearest one that does.`,
+      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} where 0 belongs. Correct the state, or take consistent: 'project' for the nearest one that does.`,
       {row, gap, what},
     );
   };
@@ -129,7 +136,7 @@ export function contradiction(prepared: Runnable, x: Float64Array, t: number): I
   const {row, gap} = worst;
   return new InconsistentStateError(
     'contradictory',
-    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of row lambda[${row}] stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Leave out what cannot hold together.`,
+    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Leave out what cannot hold together.`,
     {row, gap, t, rows: prepared.redundancy.rows},
   );
 }

@@ -46,6 +46,8 @@ export interface Trajectory {
   readonly stats: Stats;
   /** The events that happened, in the order of their times. */
   readonly events: readonly EventRecord[];
+  /** What was decided on the way that you should know of, a sentence each: redundant constraints, degenerate contacts. */
+  readonly warnings: readonly string[];
   /** Frees the tensors; `values` stay. */
   dispose(): void;
 }
@@ -85,6 +87,7 @@ export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array,
     },
     status: run.status,
     stats: statsOf(prepared, run),
+    warnings: run.warnings,
     events: run.events ?? [],
     dispose() {
       tf.dispose([t, ...Object.values(tensors)]);

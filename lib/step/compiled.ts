@@ -177,7 +177,7 @@ function stepKey(step: TracedStep, engine: Engine): string {
     residual: step.residual, update: step.update, guess: guess?.z, frozen: guess?.frozen,
     defect: guess?.defect?.value, broken: guess?.defect?.residual,
     residualBlocks: step.residualBlocks, residualModel: step.residualModel, brokenModel: guess?.defect?.residualModel, observed: step.observed?.node,
-    mass: step.mass, positions: step.gaps?.positions, velocities: step.gaps?.velocities,
+    mass: step.mass, touching: step.touching, positions: step.gaps?.positions, velocities: step.gaps?.velocities,
     ...alongOutputs(step.along),
   }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
   const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : [step.along.theta, step.along.next])];

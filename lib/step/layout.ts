@@ -8,16 +8,20 @@ export interface Block {
   readonly shape: Shape;
   readonly offset: number;
   readonly size: number;
+  /** What the user calls each row, where that is not the block's name: of multipliers, their constraints. */
+  readonly labels?: readonly string[];
 }
+
+export type Part = Pick<Block, 'name' | 'shape' | 'labels'>;
 
 export class Layout {
   readonly blocks: readonly Block[];
   readonly size: number;
 
-  constructor(parts: readonly {readonly name: string; readonly shape: Shape}[]) {
+  constructor(parts: readonly Part[]) {
     let offset = 0;
-    this.blocks = parts.map(({name, shape}) => {
-      const block = {name, shape: [...shape], offset, size: sizeOf(shape)};
+    this.blocks = parts.map(({name, shape, labels}) => {
+      const block = {name, shape: [...shape], offset, size: sizeOf(shape), labels};
       offset += block.size;
       return block;
     });
@@ -28,9 +32,11 @@ export class Layout {
     return this.blocks.find(block => block.name === name);
   }
 
-  /** What row i is: 'v[3]', 'q[0, 2]'. */
+  /** What row i is: 'v[3]', 'q[0, 2]', 'lambda[4] (constraints[1] row 2)'. */
   rowName(row: number): string {
     const block = this.blocks.find(({offset, size}) => row >= offset && row < offset + size);
-    return block === undefined ? `row ${row}` : `${block.name}${indexText(block.shape, row - block.offset)}`;
+    if (block === undefined) return `row ${row}`;
+    const label = block.labels?.[row - block.offset];
+    return `${block.name}${indexText(block.shape, row - block.offset)}${label === undefined ? '' : ` (${label})`}`;
   }
 }

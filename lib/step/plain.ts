@@ -2,6 +2,7 @@
 import type {Node, Shape} from '../graph/node.js';
 import type {PlainNodes} from '../graph/plain.js';
 import {nodesFromPlain, plainNodes} from '../graph/plain.js';
+import type {Part} from './layout.js';
 import {Layout} from './layout.js';
 import type {TracedStep} from './trace-step.js';
 
@@ -16,17 +17,17 @@ export interface PlainStep {
 export interface StepNames {
   readonly name: string;
   readonly order: number;
-  readonly state: readonly {readonly name: string; readonly shape: Shape}[];
-  readonly unknown: readonly {readonly name: string; readonly shape: Shape}[];
+  readonly state: readonly Part[];
+  readonly unknown: readonly Part[];
   readonly observed?: Shape;
 }
 
-export function plainStep({x, z, t, h, parameters, update, residual, residualBlocks, residualModel, guess, mass, gaps, observed}: TracedStep): PlainStep {
+export function plainStep({x, z, t, h, parameters, update, residual, residualBlocks, residualModel, guess, mass, gaps, touching, observed}: TracedStep): PlainStep {
   const all: Record<string, Node | undefined> = {
     x, z, t, h, update, residual, residualBlocks, residualModel, guess: guess?.z, frozen: guess?.frozen,
     defect: guess?.defect?.input, defectValue: guess?.defect?.value, defectResidual: guess?.defect?.residual,
     defectBlocks: guess?.defect?.residualBlocks, defectModel: guess?.defect?.residualModel,
-    mass, positions: gaps?.positions, velocities: gaps?.velocities, observed: observed?.node,
+    mass, touching, positions: gaps?.positions, velocities: gaps?.velocities, observed: observed?.node,
   };
   parameters.forEach(({node}, i) => (all[`p.${i}`] = node));
   const present = Object.entries(all).filter((entry): entry is [string, Node] => entry[1] !== undefined);
@@ -34,7 +35,7 @@ export function plainStep({x, z, t, h, parameters, update, residual, residualBlo
 }
 
 export function stepNames({name, order, state, unknown, observed}: TracedStep): StepNames {
-  const parts = ({blocks}: Layout): StepNames['state'] => blocks.map(block => ({name: block.name, shape: block.shape}));
+  const parts = ({blocks}: Layout): StepNames['state'] => blocks.map(({name: own, shape, labels}) => ({name: own, shape, labels}));
   return {name, order, state: parts(state), unknown: parts(unknown), observed: observed?.shape};
 }
 
@@ -55,7 +56,7 @@ export function stepFromPlain({graph, names, linearized = false}: PlainStep): St
   return {
     x: input('x'), z: input('z'), t: input('t'), h: input('h'), parameters, update: need('update'),
     residual: nodes.get('residual'), residualBlocks: nodes.get('residualBlocks'), residualModel: nodes.get('residualModel'),
-    observed: nodes.get('observed'), mass: nodes.get('mass'),
+    observed: nodes.get('observed'), mass: nodes.get('mass'), touching: nodes.get('touching'),
     gaps: nodes.has('positions') ? {positions: need('positions'), velocities: need('velocities')} : undefined,
     guess: !nodes.has('guess') ? undefined : {
       z: need('guess'), linearized, frozen: nodes.get('frozen'),

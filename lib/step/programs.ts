@@ -130,13 +130,14 @@ function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
 
 /**
  * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E; startResidual, startJacobian → R, J at the guess;
- * of a start, checks → mass, positions, velocities.
+ * of a start, checks → mass, positions, velocities; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
 export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram): Programs {
-  const {residual, guess, update, mass, gaps, along} = step;
+  const {residual, guess, update, mass, gaps, touching, along} = step;
   const checks = {mass, positions: gaps?.positions, velocities: gaps?.velocities};
   const programs: Record<string, Graph> = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
+  if (touching !== undefined) programs.touching = graphOf({touching});
   if (residual === undefined || guess === undefined || jacobian === undefined) return {...programs, update: graphOf({next: update, E: along?.error})};
   Object.assign(programs, {
     guess: graphOf({z: guess.z, defect: guess.defect?.value}),

@@ -10,10 +10,10 @@ import type {Node, Shape} from '../graph/node.js';
 import type {Form} from '../graph/newton-matrix.js';
 import {formsOf, settled} from '../graph/newton-matrix.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
-import {consistentStart, gearGuptaLeimkuhler, velocityProjection} from '../scheme/constrained.js';
+import {consistentStart, gearGuptaLeimkuhler, rowScale, velocityProjection} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import type {Constraints} from '../system/constraints.js';
-import {constraintEquations, constraintSizes} from '../system/constraints.js';
+import {constraintEquations, constraintSizes, isHardContact} from '../system/constraints.js';
 import type {Blocks, Equations} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {mechanicalEquations} from '../system/mechanics.js';
@@ -27,6 +27,7 @@ import {constantTensor, trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, splitBlocks} from './blocks.js';
+import type {Part} from './layout.js';
 import {Layout} from './layout.js';
 import type {TracedAlong} from './traced-along.js';
 
@@ -59,6 +60,8 @@ export interface TracedStep {
   readonly guess?: TracedGuess;
   /** What the user observes of a state, as a function of x, t and the parameters. */
   readonly observed?: TracedObservation;
+  /** Of a state with exact contacts: how far each is from being neither open nor closed, as a length. */
+  readonly touching?: Node;
   /** M(q) of a start, in the shape the user gave it. */
   readonly mass?: Node;
   /** Of a start with constraints: φ, φ' and ψ of the state it was given. */
@@ -99,17 +102,21 @@ export const isConstrained = (system: System): boolean => system.kind === 'mecha
 
 /** What a run asks of its constraints, beside the scheme. */
 export interface Holding {
-  readonly stabilization: 'none' | 'projection' | 'ggl';
+  /** Default: 'projection' where there are hard contacts, else 'none'. */
+  readonly stabilization?: 'none' | 'projection' | 'ggl';
   readonly consistent: 'check' | 'project';
 }
 
-const plain: Holding = {stabilization: 'none', consistent: 'check'};
+const plain: Holding = {consistent: 'check'};
 
-const stabilizations: {readonly [S in Holding['stabilization']]: (base: Formulation) => Formulation} = {
+/** GGL stabilizes bilateral rows; the velocity of contacts that close is projected with it. */
+const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (base: Formulation, contacts: boolean) => Formulation} = {
   none: base => base,
   projection: velocityProjection,
-  ggl: gearGuptaLeimkuhler,
+  ggl: (base, contacts) => (contacts ? velocityProjection(gearGuptaLeimkuhler(base), true) : gearGuptaLeimkuhler(base)),
 };
+
+const hasHardContacts = (system: System): boolean => system.kind === 'mechanics' && system.constraints.some(isHardContact);
 
 /** @throws OptionError where the scheme is not for this kind of system */
 export function formulationOf(scheme: Scheme, system: System, {stabilization}: Holding = plain): Formulation {
@@ -117,7 +124,8 @@ export function formulationOf(scheme: Scheme, system: System, {stabilization}: H
     if (scheme.constrained === undefined) {
       throw new OptionError('wrong-scheme', `Scheme ${scheme.name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: scheme.name});
     }
-    return stabilizations[stabilization](scheme.constrained);
+    const contacts = hasHardContacts(system);
+    return stabilizations[stabilization ?? (contacts ? 'projection' : 'none')](scheme.constrained, contacts);
   }
   const formulation = scheme[system.kind];
   if (formulation === undefined) {
@@ -240,8 +248,14 @@ const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) =
 
 function unknownLayout(subject: Subject, {unknown, multipliers = []}: Formulation): Layout {
   const {shape} = subject;
-  return new Layout([...unknown.map(name => ({name, shape})), ...multipliers.map(name => ({name, shape: [multiplierCount(subject)]}))]);
+  return new Layout([...unknown.map(name => ({name, shape})), ...multipliers.map(name => multiplierPart(subject, name))]);
 }
+
+const multiplierPart = (subject: Subject, name: string): Part => ({name, shape: [multiplierCount(subject)], labels: rowLabels(subject)});
+
+/** The constraint of every row: 'constraints[0]' of one row, 'constraints[1] row 2' of several. */
+const rowLabels = ({sizes}: Subject): string[] =>
+  sizes.flatMap((size, index) => Array.from({length: size}, (_, row) => (size === 1 ? `constraints[${index}]` : `constraints[${index}] row ${row}`)));
 
 /** A formulation's own functions over the inputs x, z, t, h, as nodes. */
 function traceFormulation(
@@ -312,15 +326,19 @@ function traceStep(subject: Subject, formulation: Formulation, state: Layout, ob
   const {named, ...step} = traceFormulation(subject, formulation, scheme.name, state, blocks => joinBlocks(state, blocks, `${scheme.name}: update`), (at, params, z, tensors) => {
     const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
     if (observed !== undefined) observedShape = observed.shape;
-    return {observed, ...beside?.outputs(at, params, z, tensors)};
+    return {observed, touching: touchingAt(at), ...beside?.outputs(at, params, z, tensors)};
   }, beside?.inputs);
   const observed = named.get('observed');
   return {
     ...step,
     observed: observed === undefined ? undefined : {node: reshape(observed, [observed.size]), shape: observedShape},
+    touching: named.get('touching'),
     along: beside?.traced(named, step.x, step.t),
   };
 }
+
+const touchingAt = (at: StepPoint): tf.Tensor | undefined =>
+  at.constraints?.touching({q: at.x.q, v: at.x.v, t: at.t}, at.x.lambda, rowScale(at, at.h, 1));
 
 /** What the user's `observe` gives for the state. */
 function observedTensor(observe: Observe, {x, t}: StepPoint, params: Params): tf.Tensor {
@@ -349,7 +367,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
     const carried = Object.entries(blocks).filter(([name]) => own.block(name) === undefined);
-    state = new Layout([...own.blocks, ...carried.map(([name, tensor]) => ({name, shape: tensor.shape}))]);
+    state = new Layout([...own.blocks, ...carried.map(([name, tensor]) => (formulation.multipliers?.includes(name) === true ? multiplierPart(subject, name) : {name, shape: tensor.shape}))]);
     return joinBlocks(state, blocks, 'carry');
   };
   const {named, ...start} = traceFormulation(subject, starting, `the start of ${scheme.name}`, own, whole, at => ({

@@ -66,7 +66,8 @@ export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; re
   refuseUnknownOptions(spec, ['compliance', 'smoothing'], 'unilateral', 'bad-constraint');
   const {compliance, smoothing = 0} = spec;
   if (!(smoothing >= 0) || !Number.isFinite(smoothing)) throw new OptionError('bad-constraint', `unilateral: smoothing must be a number of at least 0, not ${shown(smoothing)}.`, {smoothing});
-  return {kind: 'unilateral', gap: phi, compliance: compliance === undefined ? undefined : requireCompliance('unilateral', compliance), smoothing};
+  const soft = compliance === undefined || compliance === 0 ? undefined : requireCompliance('unilateral', compliance);
+  return {kind: 'unilateral', gap: phi, compliance: soft, smoothing};
 }
 
 /**
@@ -76,6 +77,11 @@ export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; re
 export function nonholonomic(psi: VelocityGap): Constraint {
   return {kind: 'nonholonomic', gap: requireGap('nonholonomic', psi), smoothing: 0};
 }
+
+const isExactContact = ({kind, smoothing}: Constraint): boolean => kind === 'unilateral' && smoothing === 0;
+
+/** Neither a spring nor smoothed: what lands on it stops at once, and a velocity that points into it cannot be. */
+export const isHardContact = ({kind, compliance, smoothing}: Constraint): boolean => kind === 'unilateral' && compliance === undefined && smoothing === 0;
 
 function requireGap<T>(name: string, gap: T): T {
   if (typeof gap !== 'function') throw new OptionError('bad-constraint', `${name} takes a function of {q, ${name === 'nonholonomic' ? 'v, ' : ''}t, params} giving a tensor, not ${shown(gap)}.`);
@@ -117,19 +123,38 @@ export interface RowScale {
 export interface Constraints {
   /** Numbers in λ. */
   readonly count: number;
-  /** Gᵀλ + ψ_vᵀλ, of the shape of q; of some kinds alone where `of` is given. */
+  /**
+   * Gᵀλ + ψ_vᵀλ, of the shape of q; of some kinds alone where `of` is given. There 'compliant' are all
+   * springs, unilateral ones too.
+   */
   reaction(at: Place, lambda: tf.Tensor, of?: readonly ConstraintKind[]): tf.Tensor;
   /**
    * [count], zero where the constraints hold with these multipliers.
-   * @param spring where compliant rows are met; default `at`
+   * @param spring where springs are met; default `at`
    */
   rows(at: Place, lambda: tf.Tensor, scale: RowScale, spring?: Place): tf.Tensor;
-  /** λ of compliant rows at a place, −φ/C; zero elsewhere. */
+  /**
+   * [count], as lengths: the larger of gap and multiplier of exact unilateral rows, which should not both
+   * be zero; 1 elsewhere. Undefined where there are no such rows.
+   */
+  touching(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor | undefined;
+  /** λ of springs at a place, −φ/C, of those that only push no less than 0; zero elsewhere. */
   springs(at: Place): tf.Tensor;
-  /** [count]: φ of bilateral rows; `idle` elsewhere. */
-  positions(at: Place, idle: tf.Tensor): tf.Tensor;
-  /** [count]: φ' of bilateral rows; ψ of nonholonomic ones where `nonholonomic`; `idle` elsewhere. */
-  velocities(at: Place, idle: tf.Tensor, nonholonomic: boolean): tf.Tensor;
+  /**
+   * [count]: φ of bilateral rows, and of hard contacts what is below zero of it; `idle` elsewhere.
+   * @param give where given, of hard contacts complementarity with the multiplier `idle` in place of
+   *   that: the displacement of a unit of it
+   */
+  positions(at: Place, idle: tf.Tensor, give?: tf.Tensor): tf.Tensor;
+  /**
+   * [count]: φ' of bilateral rows, and of unilateral ones where `closed`; ψ of nonholonomic ones where
+   * `nonholonomic`; `idle` elsewhere.
+   */
+  velocities(at: Place, idle: tf.Tensor, nonholonomic: boolean, closed?: tf.Tensor): tf.Tensor;
+  /** The same for φ'' with the acceleration a. */
+  accelerations(at: Place, a: tf.Tensor, idle: tf.Tensor, closed: tf.Tensor): tf.Tensor;
+  /** [count], true in the rows of hard contacts that push: rigid and without smoothing, λ > 0 and the gap 0. */
+  closed(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** As `rows`, for the acceleration and multipliers at one instant: φ'' of bilateral rows and ψ' in place of φ and ψ. */
   instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor;
 
@@ -137,6 +162,8 @@ export interface Constraints {
 
 /** One constraint with its part of λ. */
 interface Part extends Constraint {
+  /** Which force it is: a unilateral row with compliance is a spring, 'compliant'. */
+  readonly role: ConstraintKind;
   readonly index: number;
   readonly offset: number;
   readonly count: number;
@@ -167,7 +194,8 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
   const parts = constraints.map((constraint, index): Part => {
     const offset = count;
     count += sizes[index];
-    return {...constraint, index, offset, count: sizes[index]};
+    const role = constraint.kind === 'unilateral' && constraint.compliance !== undefined ? 'compliant' : constraint.kind;
+    return {...constraint, role, index, offset, count: sizes[index]};
   });
   const own = (part: Part, vector: tf.Tensor): tf.Tensor => (part.count === count ? vector : tf.slice(vector, [part.offset], [part.count]));
   const value = (part: Part, at: Place): tf.Tensor => gapTensor(part, part.index, at, params);
@@ -191,7 +219,7 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
     switch (part.kind) {
       case 'bilateral': return tf.div(tf.add(value(part, at), held), position);
       case 'compliant': return tf.div(tf.add(value(part, spring), tf.mul(compliance(part), lambda)), position);
-      case 'unilateral': return tf.div(pressure(part, value(part, at), lambda, scale), position);
+      case 'unilateral': return tf.div(pressure(part, value(part, part.role === 'compliant' ? spring : at), lambda, scale), position);
       // In the unit of velocity the relief is that of positions over the time that makes one of the other.
       case 'nonholonomic': return tf.div(tf.add(value(part, at), tf.mul(held, tf.div(velocity, position))), velocity);
     }
@@ -199,17 +227,40 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
   return {
     count,
     reaction: (at, lambda, of) => {
-      const terms = parts.filter(({kind}) => of === undefined || of.includes(kind)).map(part => {
+      const terms = parts.filter(({role}) => of === undefined || of.includes(role)).map(part => {
         const moved = part.kind === 'nonholonomic' ? 'v' : 'q';
         return transposedProduct(place => value(part, {...at, ...place}), {[moved]: at[moved]}, moved, own(part, lambda));
       });
       return terms.length === 0 ? tf.zerosLike(at.q) : terms.reduce((sum, term) => tf.add(sum, term));
     },
     rows: (at, lambda, scale, spring = at) => collect(part => row(part, at, own(part, lambda), scale, spring)),
-    springs: at => collect(part => (part.kind === 'compliant' ? tf.neg(tf.div(value(part, at), compliance(part))) : tf.zeros([part.count]))),
-    positions: (at, idle) => collect(part => (part.kind === 'bilateral' ? value(part, at) : own(part, idle))),
-    velocities: (at, idle, nonholonomicToo) => collect(part => {
+    touching: (at, lambda, {give}) => (!parts.some(isExactContact) ? undefined : collect(part => {
+      if (!isExactContact(part)) return tf.ones([part.count]);
+      const mine = own(part, lambda);
+      const gap = value(part, at);
+      return tf.maximum(part.compliance === undefined ? gap : tf.add(gap, tf.mul(compliance(part), mine)), tf.mul(mine, give));
+    })),
+    springs: at => collect(part => (part.role !== 'compliant' ? tf.zeros([part.count]) : springForce(part, value(part, at), compliance(part)))),
+    positions: (at, idle, give) => collect(part => {
+      if (part.kind === 'bilateral') return value(part, at);
+      if (!isHardContact(part)) return own(part, idle);
+      return give === undefined ? tf.minimum(value(part, at), 0) : complementarity(value(part, at), own(part, idle), give, 0);
+    }),
+    closed: (at, lambda, scale) => collect(part => {
+      if (!isHardContact(part)) return tf.zeros([part.count], 'bool');
+      const mine = own(part, lambda);
+      // The two sides of complementarity as lengths: the larger is the one that is not zero.
+      const reach = tf.mul(tf.mul(mine, scale.give), tf.sub(1, scale.relief));
+      return tf.greater(reach, value(part, at));
+    }),
+    accelerations: (at, a, idle, closed) => collect(part => {
+      const mine = own(part, idle);
+      if (part.kind === 'bilateral') return second(part, at, a);
+      return isHardContact(part) ? tf.where(own(part, closed), second(part, at, a), mine) : mine;
+    }),
+    velocities: (at, idle, nonholonomicToo, closed) => collect(part => {
       if (part.kind === 'bilateral') return rate(part, at);
+      if (closed !== undefined && isHardContact(part)) return tf.where(own(part, closed), rate(part, at), own(part, idle));
       return part.kind === 'nonholonomic' && nonholonomicToo ? value(part, at) : own(part, idle);
     }),
     instant: (at, a, lambda, scale, h) => collect(part => {
@@ -227,6 +278,13 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
       }
     }),
   };
+}
+
+/** λ with φ + Cλ = 0; of a unilateral row with (φ + Cλ)λ = ε² and λ ≥ 0. */
+function springForce({kind, smoothing}: Part, gap: tf.Tensor, compliance: tf.Tensor): tf.Tensor {
+  if (kind === 'compliant') return tf.neg(tf.div(gap, compliance));
+  if (smoothing === 0) return tf.div(tf.relu(tf.neg(gap)), compliance);
+  return tf.div(tf.sub(tf.sqrt(tf.add(tf.square(gap), tf.mul(compliance, 4 * smoothing ** 2))), gap), tf.mul(2, compliance));
 }
 
 function complianceTensor({compliance, index}: Part, params: Params): tf.Tensor {

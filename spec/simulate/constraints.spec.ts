@@ -211,8 +211,8 @@ describe('what constraints refuse', () => {
   });
 
   it('a start that breaks them, by row; on request it is moved', () => {
-    expect(() => simulate(pendulum, {q: [1.1, 0], v: [0, 0]}, {dt: 0.1, steps: 1})).to.throw(InconsistentStateError, /lambda\[0\] is 1\.050e-1/);
-    expect(() => simulate(pendulum, {q: [1, 0], v: [1, 0]}, {dt: 0.1, steps: 1})).to.throw(InconsistentStateError, /the velocity of row lambda\[0\]/);
+    expect(() => simulate(pendulum, {q: [1.1, 0], v: [0, 0]}, {dt: 0.1, steps: 1})).to.throw(InconsistentStateError, /lambda\[0\] \(constraints\[0\]\) is 1\.050e-1/);
+    expect(() => simulate(pendulum, {q: [1, 0], v: [1, 0]}, {dt: 0.1, steps: 1})).to.throw(InconsistentStateError, /the velocity of lambda\[0\]/);
     const path = simulate(pendulum, {q: [1.2, 0.5], v: [1, 1]}, {dt: 0.1, steps: 0, consistent: 'project'});
     path.dispose();
     const [q, v] = [path.values('q'), path.values('v')];

@@ -9,6 +9,7 @@ import type {PlannedEvent} from './plan.js';
 import {courseFailure} from '../failure.js';
 import type {Runnable} from '../runnable.js';
 import {contradiction} from '../start.js';
+import {ContactWatch} from '../warnings.js';
 import type {Counters, Failure, Status} from '../stepper.js';
 import {noCounts} from '../stepper.js';
 import {ErrorEstimate} from './error-estimate.js';
@@ -31,6 +32,7 @@ export class CourseLoop {
   readonly course = new Course();
   readonly counters: Counters = noCounts();
   readonly mover: Mover;
+  readonly contacts: ContactWatch;
   readonly saver: Saver;
   readonly log: EventLog;
   readonly keeper: Keeper | undefined;
@@ -57,6 +59,7 @@ export class CourseLoop {
     const {grid, newton} = options;
     this.events = plan.events;
     this.mover = new Mover(prepared, this.counters, memory !== undefined);
+    this.contacts = new ContactWatch(prepared);
     this.saver = new Saver(plan.saving, this.mover, this.course, traced.state.size);
     this.keeper = memory === undefined ? undefined : new Keeper(prepared, memory);
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.given.length);
@@ -297,6 +300,7 @@ export class CourseLoop {
     this.count++;
     mover.state.set(step.next);
     this.t = step.end;
+    this.contacts.at(step.end);
     saver.within(step, event !== undefined);
     const torn = this.prepared.redundancy.relief > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
     if (torn !== undefined) [this.status, this.error] = ['singular', torn];

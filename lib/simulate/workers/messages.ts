@@ -57,6 +57,7 @@ export interface PlainPath {
 export interface PlainRun extends PlainPath {
   readonly status: Status;
   readonly error?: PlainError;
+  readonly warnings: readonly string[];
   readonly counters: Counters;
   readonly milliseconds: number;
   readonly compileTime: number;

@@ -1,0 +1,57 @@
+/**
+ * What a run says beside its result: nothing failed, but something was decided that the user should
+ * know of. Sentences, each once a run, in `trajectory.warnings`; the console is left alone.
+ */
+import type {Runnable} from './runnable.js';
+
+/**
+ * Gap and multiplier count as zero together below this, both as lengths and in units of the largest
+ * coordinate, or of 1: the tolerance of Newton's method, below which the two sides are not told apart.
+ */
+const together = 1e-12;
+
+/** Looks at the contacts after every step: does a row neither press nor stand apart? */
+export class ContactWatch {
+  private readonly found = new Map<number, {readonly t: number; count: number}>();
+  private readonly look?: () => Float64Array;
+  private readonly state: Float64Array;
+  private readonly time?: Float64Array;
+
+  constructor(private readonly prepared: Runnable) {
+    const {compiled, traced, options} = prepared;
+    const forward = compiled.forward(options.newton.linear);
+    this.state = forward.buffer('x');
+    this.time = forward.find('t');
+    if (traced.touching === undefined) return;
+    const run = forward.program('touching');
+    const touching = forward.buffer('touching');
+    this.look = () => {
+      run();
+      return touching;
+    };
+  }
+
+  /** At the state that lies in the programs' x, at time t. */
+  at(t: number): void {
+    if (this.look === undefined) return;
+    if (this.time !== undefined) this.time[0] = t;
+    const rows = this.look();
+    let size = 1;
+    for (let i = 0; i < this.prepared.coordinates; i++) size = Math.max(size, Math.abs(this.state[i]));
+    for (let row = 0; row < rows.length; row++) {
+      if (!(rows[row] <= together * size)) continue;
+      const known = this.found.get(row);
+      if (known === undefined) this.found.set(row, {t, count: 1});
+      else known.count++;
+    }
+  }
+
+  get warnings(): string[] {
+    const {redundancy, traced} = this.prepared;
+    const offset = traced.state.block('lambda')?.offset ?? 0;
+    const degenerate = [...this.found].map(([row, {t, count}]) =>
+      `${traced.state.rowName(offset + row)}: at t = ${Number(t.toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none. The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`);
+    const redundant = redundancy.rows.length === 0 ? [] : [`Redundant constraints: ${redundancy.rows.join(', ')} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`];
+    return [...redundant, ...degenerate];
+  }
+}
