@@ -195,8 +195,8 @@ export class NewtonIteration {
     try {
       return this.iterate(special, special && linearized, observe);
     } catch (error) {
-      // A failed factorization or linear solve is a result of the iteration, with its reason kept.
-      if (!(error instanceof StiffgradError)) throw error;
+      // A failed factorization or linear solve is a result of the iteration, with its reason kept; a wrong Jacobian is none.
+      if (!(error instanceof StiffgradError) || error.code === 'jacobian-pattern') throw error;
       this.cause = error;
       this.factored = undefined;
       if (error instanceof SingularMatrixError && error.code === 'singular-matrix') return 'singular';

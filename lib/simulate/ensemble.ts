@@ -4,6 +4,8 @@
  */
 import type {Gradient} from '../adjoint/backward.js';
 import {plainNewton} from '../newton/plain.js';
+import type {StepPrograms} from '../step/context.js';
+import type {PlainStep} from '../step/plain.js';
 import {plainStep, stepNames} from '../step/plain.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
@@ -211,7 +213,7 @@ export class Ensemble {
 
   private common(task: Task): Pick<Work<unknown>, 'workers' | 'task' | 'step' | 'count'> {
     const {members: all, threads} = this;
-    return {workers: threads, task, count: all.length, step: number => plainStep((number === task.step ? all[0] : all[0].start).traced)};
+    return {workers: threads, task, count: all.length, step: number => plainOf(number === task.step ? all[0] : all[0].start)};
   }
 
   private zeros(): Gradient[] {
@@ -236,6 +238,8 @@ export class Ensemble {
 }
 
 const fails = ({options}: Prepared, {run: {error}}: Done): boolean => options.throw && error !== undefined;
+
+const plainOf = ({traced, compiled}: StepPrograms): PlainStep => ({...plainStep(traced), checked: compiled.checkedMatrices});
 
 const members = (bars: readonly unknown[]): number[] => bars.flatMap((bar, i) => (bar === undefined ? [] : [i]));
 

@@ -2,6 +2,7 @@
 import type {Executable} from '../engine/engine.js';
 import type {Analysis, Factor, Pattern} from '../linear/index.js';
 import type {NonlinearSystem} from '../newton/index.js';
+import type {CompiledStep} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
@@ -26,8 +27,9 @@ export class StepSystem implements NonlinearSystem {
   private readonly products?: () => Factor;
   private readonly exactly?: () => Factor;
   private matrixAtHand = true;
+  private checked = false;
 
-  constructor(prepared: Runnable) {
+  constructor(private readonly prepared: Runnable) {
     const {compiled, traced, engine, options} = prepared;
     const {matrix} = compiled;
     if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
@@ -45,7 +47,7 @@ export class StepSystem implements NonlinearSystem {
     this.dear = !this.modelled && !isMatrixFree(linear) && options.adjoint.kind !== 'unrolled' && compiled.hasDearJacobian(linear);
     this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'));
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
-    if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled.analysis(linear, solverKey(linear), 'jacobian'));
+    if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.products = this.bindProducts(linear, prepared);
@@ -62,9 +64,15 @@ export class StepSystem implements NonlinearSystem {
       return this.products();
     }
     this.matrixAtHand = true;
+    if (!this.checked) this.check();
     if (special) this.forward.run('startJacobian');
     else this.evaluateJacobian();
     return this.refactor(this.values);
+  }
+
+  private check(): void {
+    this.prepared.compiled.check('matrix', this.forward, 'jacobian', 'J');
+    this.checked = true;
   }
 
   scaleRows(weights: Float64Array, scale: Float64Array): boolean {
@@ -80,10 +88,11 @@ export class StepSystem implements NonlinearSystem {
     return true;
   }
 
-  private bindExact(analysis: Analysis): () => Factor {
+  private bindExact(compiled: CompiledStep, analysis: Analysis): () => Factor {
     const evaluate = this.forward.program('exactJacobian');
     const values = this.forward.buffer('exactJ');
     return () => {
+      compiled.check('jacobian', this.forward, 'exactJacobian', 'exactJ');
       evaluate();
       return analysis.factor(values);
     };

@@ -11,6 +11,7 @@ import {auto} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
 import type {Output} from '../graph/node.js';
 import {alongOutputs} from './traced-along.js';
+import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './programs.js';
 import {
   adjointPrograms, forwardPrograms, jacobianProgram, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
@@ -38,13 +39,22 @@ export class CompiledStep {
   private given: Learned | undefined;
   private ownJacobian: JacobianProgram | undefined;
   private ownMatrix: JacobianProgram | undefined;
+  /** Compared with their tangents. */
+  private readonly checked: Set<Matrix>;
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
   /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
   busy = false;
   /** Milliseconds spent differentiating and compiling since the caller last reset it. */
   compileTime = 0;
 
-  constructor(private readonly traced: TracedStep, readonly engine: Engine) {}
+  /** @param checked Jacobians that were compared with their tangents where this step comes from */
+  constructor(private readonly traced: TracedStep, readonly engine: Engine, checked: readonly Matrix[] = []) {
+    this.checked = new Set(checked);
+  }
+
+  get checkedMatrices(): readonly Matrix[] {
+    return [...this.checked];
+  }
 
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
@@ -58,6 +68,22 @@ export class CompiledStep {
     const {residualModel, z} = this.traced;
     if (residualModel === undefined) return this.jacobian;
     return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z)));
+  }
+
+  /**
+   * Compares a Jacobian with its tangent before its values are first used; later ones pass.
+   * @param at where its inputs stand, with the program that computes it and that one's output
+   * @throws StiffgradError 'jacobian-pattern'
+   */
+  check(which: Matrix, at: Executable, run: string, output: string): void {
+    const of = this.traced.residualModel === undefined ? 'jacobian' : which;
+    const program = this[of];
+    if (program === undefined || this.checked.has(of)) return;
+    this.timed(() => {
+      at.run(run);
+      checkJacobian(program, at.buffer(output), at, this.traced.unknown);
+    });
+    this.checked.add(of);
   }
 
   /** Whether keeping a Jacobian pays, by counted work. */

@@ -12,6 +12,8 @@ export interface PlainStep {
   /** What each root of the graph is. */
   readonly names: readonly string[];
   readonly linearized?: boolean;
+  /** Jacobians that need no check where this goes. */
+  readonly checked?: readonly ('jacobian' | 'matrix')[];
 }
 
 export interface StepNames {

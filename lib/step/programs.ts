@@ -55,6 +55,9 @@ export interface JacobianProgram {
   readonly values: Node;
   /** Products it takes, tangents and transposed ones: the number of colours; 0 where the entries are computed one by one. */
   readonly colors: number;
+  /** What it was derived from: the product with `direction`; undefined where that is zero. */
+  readonly tangent: Node | undefined;
+  readonly direction: Node<'input'>;
 }
 
 /**
@@ -76,7 +79,7 @@ export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
  * Each entry once, where that is less counted work than so many tangents as the fullest row has entries,
  * which colours cannot fall below.
  */
-function entryByEntry(tangent: Node, direction: Node): JacobianProgram | undefined {
+function entryByEntry(tangent: Node, direction: Node<'input'>): JacobianProgram | undefined {
   // Every entry of a large product depends on all that it multiplies: tangents do that as a product again.
   const wide = topological([tangent]).some(node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct);
   const found = wide ? undefined : assembledJacobian(tangent, direction, termLimit) ?? sparseJacobian(tangent, direction, termLimit);
@@ -88,14 +91,14 @@ function entryByEntry(tangent: Node, direction: Node): JacobianProgram | undefin
   const [values] = simplifyNodes([found.values]);
   const once = countWork([tangent], node => !linear.has(node));
   const each = countWork([tangent], node => linear.has(node));
-  return countWork([values]) <= once + fullest * each ? {pattern, values, colors: 0} : undefined;
+  return countWork([values]) <= once + fullest * each ? {pattern, values, colors: 0, tangent, direction} : undefined;
 }
 
-function byColors(tangent: Node | undefined, direction: Node, rows: number): JacobianProgram {
+function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number): JacobianProgram {
   const sparsity = sparsityPattern(tangent, direction, rows);
   const pattern = toPattern(sparsity);
   if (tangent === undefined || pattern.columns.length === 0) {
-    return {pattern, values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]), colors: 0};
+    return {pattern, values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]), colors: 0, tangent, direction};
   }
   const {columns: {colors, ofColumn}, rows: groups, ofRow} = bicolor(sparsity);
   const n = direction.size;
@@ -111,7 +114,7 @@ function byColors(tangent: Node | undefined, direction: Node, rows: number): Jac
       table[k] = ofRow[row] < 0 ? ofColumn[column] * n + row : (colors + ofRow[row]) * n + column;
     }
   }
-  return {pattern, values: gather(concat(products, 0), table, [table.length]), colors: colors + groups};
+  return {pattern, values: gather(concat(products, 0), table, [table.length]), colors: colors + groups, tangent, direction};
 }
 
 /** A linear map's values, one after another, for the sums of unit vectors of one group; negative is no group. */

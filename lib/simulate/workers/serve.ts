@@ -10,7 +10,7 @@ import {newtonFromPlain} from '../../newton/plain.js';
 import {CompiledStep} from '../../step/compiled.js';
 import type {StepPrograms} from '../../step/context.js';
 import {noRedundancy} from '../../step/context.js';
-import type {StepGraph, StepNames} from '../../step/plain.js';
+import type {PlainStep, StepGraph, StepNames} from '../../step/plain.js';
 import {nameStep, stepFromPlain} from '../../step/plain.js';
 import {readGrid} from '../grid.js';
 import type {Progress} from '../grid.js';
@@ -28,6 +28,7 @@ const engines: Readonly<Record<Task['engine'], Engine>> = {wasm, interpreter};
 
 interface KnownStep {
   readonly graph: StepGraph;
+  readonly checked: PlainStep['checked'];
   /** Made when the first task says for which engine. */
   compiled?: CompiledStep;
 }
@@ -42,7 +43,7 @@ export function serve(post: Post): (request: Request) => void {
       const known = steps.get(step);
       if (known === undefined) throw new Error(`step ${step} is not here`);
       const traced = nameStep(known.graph, names);
-      known.compiled ??= new CompiledStep(traced, engine);
+      known.compiled ??= new CompiledStep(traced, engine, known.checked);
       return {traced, compiled: known.compiled};
     };
     const grid = readGrid(plain.grid, plain.t0);
@@ -64,7 +65,7 @@ export function serve(post: Post): (request: Request) => void {
   };
   const answer = (request: Request): void => {
     switch (request.kind) {
-      case 'step': steps.set(request.step, {graph: stepFromPlain(request.plain)}); return;
+      case 'step': steps.set(request.step, {graph: stepFromPlain(request.plain), checked: request.plain.checked}); return;
       case 'drop': steps.delete(request.step); return;
       case 'task': tasks.set(request.task, {plain: request.plain, runnable: prepare(request.plain)}); return;
       case 'end': tasks.delete(request.task); return;
