@@ -12,6 +12,8 @@ export {batch, batchAsync, type BatchMember, type BatchOptions, type BatchPullba
 export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart} from './simulate/equilibrium.js';
 export {simulate, type Cotangent, type Jvps, type Pullback, type Simulation, type Tangent, type Values, type Vjp} from './simulate/simulate.js';
 export {adaptive, constant, type AdaptiveOptions, type StepControl} from './simulate/control.js';
+export type {RunState} from './simulate/run-state.js';
+export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './simulate/course/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
 export type {SimulateOptions, SaveAt, Progress} from './simulate/options.js';

@@ -92,6 +92,7 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
 export function pullStart(context: StepContext, record: StepRecord, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
+  if (context.resumed === true) return xBar.slice();
   const adjoint = context.compiled.adjoint(context.linear);
   loadParameters(adjoint, context);
   const bars = new ParameterBars(context, adjoint, context.compiled.addsUp);

@@ -19,7 +19,7 @@ import {stepBuffers} from './record.js';
 import type {ByLength} from './timed-step.js';
 import {lengthDerivative} from './timed-step.js';
 import type {Directions} from './tangent.js';
-import {stepPush} from './tangent.js';
+import {startTangent} from './tangent.js';
 
 export interface CourseTangents {
   /** Of the saved states, [count, saved, state]. */
@@ -91,7 +91,7 @@ class CoursePush {
 
   run(start: StepRecord, {record, end}: CoursePiece): CourseTangents {
     const {course, context, directions} = this;
-    let dx: Float64Array = stepPush(startOf(context), directions)(start, 0, directions.initial).slice();
+    let dx = startTangent(context, start, directions);
     if (course.start !== undefined) this.keep(course.start, dx);
     for (let k = 0; k < record.count; k++) {
       if (k + 1 < record.count) record.load(k + 1, {x: this.end});

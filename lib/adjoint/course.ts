@@ -45,6 +45,12 @@ export class Course {
     return this.t.length;
   }
 
+  /** Drops all of it. */
+  forget(): void {
+    this.t.length = this.h.length = this.moments.length = this.happened.length = 0;
+    for (const map of [this.from, this.to, this.jumps, this.saves, this.noted, this.moving]) map.clear();
+  }
+
   append(t: number, h: number): void {
     this.t.push(t);
     this.h.push(h);

@@ -19,7 +19,7 @@ export interface Directions {
 type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;
 
 /** The result is the executable's own buffer, until the next push. */
-export function stepPush(context: StepContext, {parameters, count}: Directions): Push {
+function stepPush(context: StepContext, {parameters, count}: Directions): Push {
   const executable = context.compiled.tangent(count);
   loadParameters(executable, context);
   parameters.forEach((dp, i) => executable.find(`dp.${i}`)?.set(dp));
@@ -40,15 +40,20 @@ export function stepPush(context: StepContext, {parameters, count}: Directions):
   };
 }
 
+/** Through the step that begins the run, where there is one. */
+export function startTangent(context: StepContext, start: StepRecord, directions: Directions): Float64Array {
+  return context.resumed === true ? directions.initial.slice() : stepPush(startOf(context), directions)(start, 0, directions.initial).slice();
+}
+
 /**
  * Tangents of the saved states, [count, saved, state].
  * @param start the step that began the run
  */
 export function sweepForward(context: StepContext, start: StepRecord, record: StepRecord, directions: Directions, saved: number): Float64Array {
-  const {count, initial} = directions;
+  const {count} = directions;
   const size = record.stateSize;
   const result = new Float64Array(count * saved * size);
-  const dx = stepPush(startOf(context), directions)(start, 0, initial).slice();
+  const dx = startTangent(context, start, directions);
   const keep = (steps: number): void => {
     const at = record.savedAfter.get(steps);
     if (at === undefined) return;

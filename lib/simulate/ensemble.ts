@@ -257,10 +257,10 @@ function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | und
 }
 
 /** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
-function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues}: Prepared): Task | undefined {
+function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues, resumed}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
   // Events and dense output are not in the messages: such runs are this thread's.
-  if (newton === undefined || engine.name === 'tensor' || options.plan !== undefined) return undefined;
+  if (newton === undefined || engine.name === 'tensor' || options.plan !== undefined || resumed === true) return undefined;
   const {grid, saved, adjoint} = options;
   return {
     step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),

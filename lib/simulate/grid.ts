@@ -1,6 +1,7 @@
 /** When a run steps and what it saves: its grid of times, and the steps of it that are kept. */
 import {OptionError} from '../errors.js';
 import {shown} from '../given.js';
+import type {GridPlace} from './run-state.js';
 
 export type SaveAt = 'all' | 'end' | {readonly every: number} | readonly number[];
 
@@ -29,6 +30,8 @@ export interface GridOptions {
   readonly dt: number;
   readonly steps?: number;
   readonly t1?: number;
+  /** The grid that another run has left, to go on along it. */
+  readonly origin?: GridPlace;
 }
 
 /** A grid time is met within this share of a step: rounding of t0 + n·dt over 10⁶ steps stays below it. */
@@ -38,20 +41,28 @@ const gridSlack = 1e-6;
 const timeRounding = 4 * Number.EPSILON;
 
 /** @throws OptionError 'bad-time' */
-export function readGrid({dt, steps, t1}: GridOptions, t0: number): Grid {
+export function readGrid({dt, steps, t1, origin}: GridOptions, t0: number): Grid {
   if (!(dt > 0) || !Number.isFinite(dt)) throw new OptionError('bad-time', `dt must be a positive number, not ${shown(dt)}.`, {dt});
   if (!Number.isFinite(t0)) throw new OptionError('bad-time', `The initial time must be finite, not ${t0}.`, {t: t0});
   if ((steps === undefined) === (t1 === undefined)) throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
+  const time = origin === undefined ? (n: number) => t0 + n * dt : (n: number) => origin.t0 + (origin.step + n) * dt;
   if (steps !== undefined) {
     if (!Number.isInteger(steps) || steps < 0) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
-    return {asked: {dt, steps}, t0, dt, steps, time: n => t0 + n * dt, length: () => dt};
+    return {asked: {dt, steps, origin}, t0, dt, steps, time, length: () => dt};
   }
   const end = t1 as number;
   if (!(end >= t0) || !Number.isFinite(end)) throw new OptionError('bad-time', `t1 = ${shown(end)} lies before the start t = ${t0}, or is not finite.`, {t1: end, t: t0});
   const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
-  const left = end - (t0 + (count - 1) * dt);
+  const left = end - time(count - 1);
   const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
-  return {asked: {dt, t1}, t0, dt, steps: count, time: n => (n === count ? end : t0 + n * dt), length: n => (n === count - 1 && !whole ? left : dt)};
+  return {asked: {dt, t1, origin}, t0, dt, steps: count, time: n => (n === count ? end : time(n)), length: n => (n === count - 1 && !whole ? left : dt)};
+}
+
+/** Step n, for a run that goes on from there; a last step that was cut to meet the end leaves the grid. */
+export function placeOf(grid: Grid, n: number): GridPlace | undefined {
+  const {dt, t0, asked: {origin}} = grid;
+  const place = {t0: origin?.t0 ?? t0, dt, step: (origin?.step ?? 0) + n};
+  return grid.time(n) === place.t0 + place.step * dt ? place : undefined;
 }
 
 /** @throws OptionError 'bad-save' */

@@ -10,6 +10,7 @@ import {implicitMidpoint} from '../scheme/index.js';
 import type {Holding, Observe} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
 import type {NumericParams} from '../system/params.js';
+import type {RunState} from './run-state.js';
 import type {StepControl} from './control.js';
 import {readControl, readEvents, readPlan, readSpan} from './course/plan.js';
 import type {Progress, SaveAt} from './grid.js';
@@ -66,14 +67,18 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly throw: boolean;
 }
 
-/** @throws OptionError 'bad-time', 'bad-save' or 'unknown-option' */
-export function readOptions(options: SimulateOptions, t0: number): RunOptions {
+/**
+ * @throws OptionError 'bad-time', 'bad-save' or 'unknown-option'
+ * @param from the saved state that the run goes on from
+ * @param planned with a plan, though the run be a plain grid
+ */
+export function readOptions(options: SimulateOptions, t0: number, from?: RunState, planned = false): RunOptions {
   if (typeof options !== 'object' || options === null) throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
   refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'control', 'events', 'saveAt', 'newton', 'adjoint', 'observe', 'stabilization', 'consistent', 'engine', 'onProgress', 'throw'], 'simulate', 'unknown-option');
   const control = readControl(options.control);
   const events = readEvents(options.events);
-  const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid(options, t0);
-  const plan = readPlan(options, control, events, grid);
+  const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid?.dt === options.dt ? from.grid : undefined}, t0);
+  const plan = readPlan(options, control, events, grid, from, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
   if (plan !== undefined && adjoint.kind === 'unrolled') {
     throw new OptionError('bad-adjoint', 'unrolledAdjoint goes with constant steps, saved at their ends, and without events: use implicitAdjoint().');

@@ -20,11 +20,14 @@ import type {Plan} from './course/plan.js';
 import {isTracing} from '../trace/trace.js';
 import type {RunOptions, SimulateOptions} from './options.js';
 import {readOptions} from './options.js';
+import type {RunState} from './run-state.js';
+import {isRunState, readRunState} from './run-state.js';
 import type {Runnable} from './runnable.js';
 
 export type Initial =
   | {readonly q: Numeric; readonly v: Numeric; readonly t?: number}
-  | {readonly y: Numeric; readonly t?: number};
+  | {readonly y: Numeric; readonly t?: number}
+  | RunState;
 
 /** A run with all that its results are shown by. */
 export interface Prepared extends Runnable {
@@ -38,11 +41,12 @@ export interface Prepared extends Runnable {
 }
 
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
-export function prepare(system: System, initial: Initial, options: SimulateOptions): Prepared {
+export function prepare(system: System, initial: Initial, options: SimulateOptions, planned = false): Prepared {
   if (isTracing()) throw new OptionError('nested', 'simulate cannot run inside a traced function (a force, a mass, an event): run it outside and pass its result.');
   requireSystem(system);
   if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
-  const asked = readOptions(options, initial.t ?? 0);
+  const from = isRunState(initial) ? initial : undefined;
+  const asked = readOptions(options, initial.t ?? 0, from, planned);
   const values = readInitial(system, initial);
   const {shape} = values[0];
   const read = {...asked, plan: withTolerances(asked.plan, stateBlocks(system), values[0])};
@@ -61,8 +65,8 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   first.compiled.compileTime = 0;
   return {
     system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
-    parameterValues: readParameters(traced, leaves), given: flatten(values), coordinates: values[0].values.length,
-    t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
+    parameterValues: readParameters(traced, leaves), given: from === undefined ? flatten(values) : readRunState(from, traced.state), resumed: from !== undefined,
+    coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
   };
 }
 
@@ -86,6 +90,9 @@ export function refill(prepared: Prepared, initial: Initial | undefined, params:
   const {system, shape, traced} = prepared;
   prepared.compiled.compileTime = 0;
   prepared.start.compiled.compileTime = 0;
+  if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
+    throw new OptionError('bad-initial', 'A simulation prepared from a saved state starts from saved states, and others do not: prepare another one.');
+  }
   const values = initial === undefined ? prepared.initial : readInitial(system, initial);
   if (!sameShape(values[0].shape, shape)) {
     throw new ShapeError('initial-shape', `This simulation was prepared for shape [${shape.join(', ')}], not [${values[0].shape.join(', ')}]: prepare another one.`);
@@ -100,7 +107,8 @@ export function refill(prepared: Prepared, initial: Initial | undefined, params:
   }
   return {
     ...prepared, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
-    parameterValues: readParameters(traced, leaves), given: flatten(values), milliseconds: {trace: 0, compile: 0},
+    parameterValues: readParameters(traced, leaves), given: initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced.state) : flatten(values),
+    milliseconds: {trace: 0, compile: 0},
   };
 }
 
@@ -146,6 +154,7 @@ const stateText = ({kind}: System): string => (kind === 'ode' ? '{y} for an ode,
 
 function readInitial(system: System, initial: Initial): NumericValue[] {
   const names = stateBlocks(system);
+  if (isRunState(initial)) return ownBlocks(names, initial);
   const given = initial as {readonly [name: string]: Numeric | undefined};
   const unexpected = Object.keys(initial).find(name => name !== 't' && !names.includes(name));
   if (unexpected !== undefined) {
@@ -165,6 +174,15 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
   if (first.values.length === 0) throw new ShapeError('initial-shape', `initial.${names[0]} is empty.`);
   values.forEach((value, i) => requireFinite(`initial.${names[i]}`, value));
   return values;
+}
+
+/** The user's own blocks of a saved state. */
+function ownBlocks(names: readonly string[], {blocks}: RunState): NumericValue[] {
+  return names.map(name => {
+    if (!(name in blocks)) throw new OptionError('bad-initial', `The saved state has ${Object.keys(blocks).join(', ')}; this system's has ${names.join(' and ')}.`);
+    const {shape, values} = blocks[name];
+    return {shape, values: Float64Array.from(values)};
+  });
 }
 
 function requireFinite(name: string, {values, shape}: Pick<NumericValue, 'values' | 'shape'>): void {

@@ -13,6 +13,8 @@ import type {Redundancy} from '../step/context.js';
 import type {Keeper} from './course/keeper.js';
 import type {EventRecord} from './course/records.js';
 import {runCourse} from './course/run.js';
+import {placeOf} from './grid.js';
+import type {Standing} from './run-state.js';
 import type {Runnable, SolverFacts} from './runnable.js';
 import {ContactWatch} from './warnings.js';
 import {contradiction, startRun} from './start.js';
@@ -40,6 +42,8 @@ export interface Path {
   readonly completed: number;
   /** The step that began the run. */
   readonly start: StepRecord;
+  /** Where it ended. */
+  readonly standing?: Standing;
   readonly redundancy: Redundancy;
   readonly events?: readonly EventRecord[];
   /** There where a gradient was asked for. */
@@ -171,6 +175,6 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
     states: count === saved.length ? states : states.slice(0, count * size),
     times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
     status, error: torn ?? stepper.error, warnings: contacts.warnings, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, redundancy: prepared.redundancy, kept,
-    history: compiled.learned,
+    standing: {t: grid.time(n), x: stepper.state.slice(), grid: placeOf(grid, n)}, history: compiled.learned,
   };
 }

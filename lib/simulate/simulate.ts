@@ -14,6 +14,7 @@ import type {Initial, Prepared} from './prepare.js';
 import {prepare, refill} from './prepare.js';
 import type {Run} from './run.js';
 import {run} from './run.js';
+import {steps} from './steps.js';
 import type {Trajectory} from './trajectory.js';
 import {column, pullOf, pushSeries, seriesOf, seriesValues, setColumn} from './series.js';
 import {trajectoryOf} from './trajectory.js';
@@ -96,6 +97,9 @@ simulate.prepare = (system: System, initial: Initial, options: SimulateOptions):
   };
 };
 
+/** The saved states of a run one after another, as they are reached: see steps.ts. */
+simulate.steps = steps;
+
 export interface Vjp {
   readonly trajectory: Trajectory;
   pullback(cotangent: Cotangent): Pullback;
@@ -171,9 +175,8 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
 }
 
 /** A gradient under the names its parts have for the user. */
-export function namedGradient({traced, leaves, system, initial}: Prepared, {initial: flat, parameters, recomputedSteps}: Gradient): Pullback {
-  const names = system.kind === 'mechanics' ? ['q', 'v'] : ['y'];
-  const size = initial[0].values.length;
+export function namedGradient({traced, leaves, given}: Prepared, {initial: flat, parameters, recomputedSteps}: Gradient): Pullback {
+  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
   const variables = new Map<tf.Variable, Float64Array>();
   const tensors = new Map<tf.Tensor, Float64Array>();
   traced.parameters.forEach(({tensor}, i) => {
@@ -181,7 +184,7 @@ export function namedGradient({traced, leaves, system, initial}: Prepared, {init
     else if (tensor !== undefined) tensors.set(tensor, parameters[i]);
   });
   return {
-    initial: Object.fromEntries(names.map((name, i) => [name, flat.slice(i * size, (i + 1) * size)])),
+    initial: Object.fromEntries(started.map(({name, offset, size}) => [name, flat.slice(offset, offset + size)])),
     params: toTree(leaves, leaves.map((_, i) => parameters[i])),
     variables,
     tensors,
@@ -190,11 +193,10 @@ export function namedGradient({traced, leaves, system, initial}: Prepared, {init
 }
 
 function packDirections(prepared: Prepared, directions: readonly Tangent[]): Directions {
-  const {system, initial, traced, parameterValues} = prepared;
-  const names = system.kind === 'mechanics' ? ['q', 'v'] : ['y'];
-  const size = initial[0].values.length;
+  const {given, traced, parameterValues} = prepared;
+  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
   const count = directions.length;
-  const packedInitial = new Float64Array(count * names.length * size);
+  const packedInitial = new Float64Array(count * given.length);
   const parameters = parameterValues.map(values => new Float64Array(count * values.length));
   const put = (target: Float64Array, at: number, value: Numeric, expected: number, name: string): void => {
     const {values} = readNumeric(value, `tangent.${name}`);
@@ -203,9 +205,9 @@ function packDirections(prepared: Prepared, directions: readonly Tangent[]): Dir
   };
   directions.forEach((direction, k) => {
     for (const [name, value] of Object.entries(direction.initial ?? {})) {
-      const block = names.indexOf(name);
-      if (block < 0) throw new OptionError('bad-tangent', `tangent.initial has ${name}; the initial state has ${names.join(', ')}.`, {name});
-      if (value !== undefined) put(packedInitial, (k * names.length + block) * size, value, size, `initial.${name}`);
+      const block = started.find(candidate => candidate.name === name);
+      if (block === undefined) throw new OptionError('bad-tangent', `tangent.initial has ${name}; the initial state has ${started.map(b => b.name).join(', ')}.`, {name});
+      if (value !== undefined) put(packedInitial, k * given.length + block.offset, value, block.size, `initial.${name}`);
     }
     for (const leaf of readParams(direction.params)) {
       const at = traced.parameters.findIndex(parameter => parameter.leaf?.name === leaf.name);

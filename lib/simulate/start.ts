@@ -29,6 +29,7 @@ const tolerated = 1e-6;
  *   not finite or breaks the constraints; NewtonError where its equations are not solved
  */
 export function startRun(prepared: Runnable, counters: Counters, jump?: Float64Array | 'taken'): {x: Float64Array; record: StepRecord} {
+  if (prepared.resumed === true && jump === undefined) return {x: prepared.given.slice(), record: new StepRecord(0, 0, 1)};
   const context = startOf(prepared);
   const {traced, compiled, given, t0, h0, linear} = context;
   const forward = compiled.forward(linear);
@@ -128,7 +129,7 @@ export function contradiction(prepared: Runnable, x: Float64Array, t: number): I
   const forward = context.compiled.forward(context.linear);
   if (context.traced.gaps === undefined) return undefined;
   loadParameters(forward, context);
-  forward.find('x')?.set(x.subarray(0, prepared.given.length));
+  forward.find('x')?.set(x.subarray(0, prepared.start.traced.x.size));
   forward.find('t')?.fill(t);
   forward.run('checks');
   const worst = worstGap(forward.buffer('positions'), x.subarray(0, prepared.coordinates));

@@ -3,6 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {EventRecord} from './course/records.js';
 import type {Prepared} from './prepare.js';
+import type {RunState} from './run-state.js';
+import {runState} from './run-state.js';
 import type {Run, Status} from './run.js';
 import {solverOf} from './runnable.js';
 import {column, seriesOf} from './series.js';
@@ -48,6 +50,8 @@ export interface Trajectory {
   readonly events: readonly EventRecord[];
   /** What was decided on the way that you should know of, a sentence each: redundant constraints, degenerate contacts. */
   readonly warnings: readonly string[];
+  /** Where the run ended, as plain values: `initial` of a run that goes on from there. */
+  state(): RunState;
   /** Frees the tensors; `values` stay. */
   dispose(): void;
 }
@@ -89,6 +93,10 @@ export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array,
     stats: statsOf(prepared, run),
     warnings: run.warnings,
     events: run.events ?? [],
+    state(): RunState {
+      if (run.standing === undefined) throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
+      return runState(prepared.traced.state, run.standing);
+    },
     dispose() {
       tf.dispose([t, ...Object.values(tensors)]);
     },

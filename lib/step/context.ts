@@ -16,8 +16,10 @@ export interface StepContext extends StepPrograms {
   readonly start: StepPrograms;
   /** Values of the parameters, in the order of `traced.parameters`. */
   readonly parameterValues: readonly Float64Array[];
-  /** The user's initial blocks, flat: q and v, or y. */
+  /** The user's initial blocks, flat: q and v, or y; the whole state where the run goes on from a saved one. */
   readonly given: Float64Array;
+  /** The run goes on from a saved state, without a step that begins it. */
+  readonly resumed?: boolean;
   readonly t0: number;
   /** Length of the first step, which what a scheme carries may depend on. */
   readonly h0: number;

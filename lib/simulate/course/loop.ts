@@ -10,6 +10,7 @@ import {courseFailure} from '../failure.js';
 import type {Runnable} from '../runnable.js';
 import {contradiction} from '../start.js';
 import {ContactWatch} from '../warnings.js';
+import type {Standing} from '../run-state.js';
 import type {Counters, Failure, Status} from '../stepper.js';
 import {noCounts} from '../stepper.js';
 import {ErrorEstimate} from './error-estimate.js';
@@ -44,8 +45,13 @@ export class CourseLoop {
   error: StiffgradError | undefined;
   private readonly events: readonly PlannedEvent[];
   private readonly estimate: ErrorEstimate | undefined;
-  /** Transitions so far. */
-  private count = 0;
+  /** Steps so far. */
+  taken = 0;
+  /** Transitions in the course. */
+  private get count(): number {
+    return this.course.count;
+  }
+
   /** The event whose time is the present one. */
   private moment: number | undefined;
   /** Events whose function counts as zero at present. */
@@ -62,7 +68,7 @@ export class CourseLoop {
     this.contacts = new ContactWatch(prepared);
     this.saver = new Saver(plan.saving, this.mover, this.course, traced.state.size);
     this.keeper = memory === undefined ? undefined : new Keeper(prepared, memory);
-    const own = traced.state.blocks.filter(({offset}) => offset < prepared.given.length);
+    const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.x.size);
     this.log = new EventLog(plan.events, own);
     this.t = grid.t0;
     const implicit = prepared.compiled.jacobian !== undefined;
@@ -72,12 +78,32 @@ export class CourseLoop {
     } else {
       this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');
     }
+    this.goOn(plan.resume);
     this.saver.start(this.t);
+  }
+
+  /** A run that goes on remembers what the one before it did. */
+  private goOn(resume: Plan['resume']): void {
+    if (resume === undefined) return;
+    if (resume.pace !== undefined && this.pace instanceof AdaptivePace) this.pace.memory = resume.pace;
+    this.settled = new Set(resume.settled);
+    this.jumped = new Set(resume.jumped);
+  }
+
+  /** Where the run stands. */
+  get standing(): Standing {
+    const {pace, t, mover, settled, jumped} = this;
+    return {
+      t, x: mover.state.slice(), settled: [...settled], jumped: [...jumped],
+      pace: pace instanceof AdaptivePace ? pace.memory : undefined, grid: pace instanceof GridPace ? pace.place : undefined,
+    };
   }
 
   /** One more step, and the events in it; false where the run is over. */
   advance(): boolean {
     const {pace, t} = this;
+    // Without a gradient to come, nothing is kept of the way.
+    if (this.keeper === undefined) this.course.forget();
     if (this.status !== 'completed') return false;
     if (pace.done(t)) {
       this.saver.finish(t, false, this.moment);
@@ -279,10 +305,10 @@ export class CourseLoop {
     const {course, mover, keeper, pace, t} = this;
     const h = pace.length;
     mover.jump(event, t, h);
-    course.jumps.set(this.count, this.moment as number);
+    const n = this.count;
+    course.jumps.set(n, this.moment as number);
     course.append(t, h);
-    keeper?.append(this.count, t, h, before, mover.stepper.z);
-    this.count++;
+    keeper?.append(n, t, h, before, mover.stepper.z);
   }
 
   /** A step becomes part of the course; with an event, its end is that event's time. */
@@ -297,7 +323,7 @@ export class CourseLoop {
       course.to.set(count, this.moment);
     }
     keeper?.append(count, step.t, step.h, step.x, step.z);
-    this.count++;
+    this.taken++;
     mover.state.set(step.next);
     this.t = step.end;
     this.contacts.at(step.end);

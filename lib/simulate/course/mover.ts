@@ -38,7 +38,7 @@ export class Mover {
     this.state = this.stepper.state;
     this.along = courseForward(prepared);
     loadParameters(this.along, prepared);
-    this.ownSize = prepared.given.length;
+    this.ownSize = prepared.start.traced.x.size;
   }
 
   /** The user's blocks of a state. */

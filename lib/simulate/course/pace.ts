@@ -1,5 +1,7 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
 import type {Grid} from '../grid.js';
+import {placeOf} from '../grid.js';
+import type {GridPlace} from '../run-state.js';
 import type {StepControl} from '../control.js';
 import type {StepMemory} from './step-lengths.js';
 import {StepLengths} from './step-lengths.js';
@@ -42,6 +44,11 @@ export class GridPace implements Pace {
 
   constructor(private readonly grid: Grid, private readonly halving: boolean) {
     this.length = grid.dt;
+  }
+
+  /** Of the present time, where it is the grid's own. */
+  get place(): GridPlace | undefined {
+    return this.whole ? placeOf(this.grid, this.step) : undefined;
   }
 
   done(): boolean {

@@ -4,6 +4,7 @@ import {shown} from '../../given.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
+import type {RunState} from '../run-state.js';
 import {gridStep, readEvery, readGrid} from '../grid.js';
 
 /** Which steps are saved; or at which times. */
@@ -31,6 +32,8 @@ export interface Plan {
   readonly end?: number;
   /** Accepted steps at most. */
   readonly most: number;
+  /** Of a run that goes on from a saved state. */
+  readonly resume?: Pick<RunState, 'pace' | 'settled' | 'jumped'>;
 }
 
 export function readControl(given: unknown): StepControl {
@@ -72,12 +75,12 @@ export function readSpan({dt, steps, t1}: GridOptions, control: StepControl, t0:
 }
 
 /** undefined for steps on the grid that are saved at their ends. */
-export function readPlan({saveAt = 'all', t1}: {readonly saveAt?: SaveAt; readonly t1?: number}, control: StepControl, events: readonly Event[], grid: Grid): Plan | undefined {
+export function readPlan({saveAt = 'all', t1}: {readonly saveAt?: SaveAt; readonly t1?: number}, control: StepControl, events: readonly Event[], grid: Grid, from: RunState | undefined, always: boolean): Plan | undefined {
   const isAdaptive = control.kind === 'adaptive';
-  if (!isAdaptive && events.length === 0 && !(Array.isArray(saveAt) && saveAt.some(time => typeof time !== 'number' || gridStep(time, grid) === undefined))) return undefined;
+  if (!always && !isAdaptive && events.length === 0 && !(Array.isArray(saveAt) && saveAt.some(time => typeof time !== 'number' || gridStep(time, grid) === undefined))) return undefined;
   const end = isAdaptive ? t1 : grid.time(grid.steps);
   const planned = events.map(({direction, tolerance, then, name}): PlannedEvent => ({direction, tolerance, name, then: typeof then === 'function' ? 'jump' : then}));
-  return {control, events: planned, saving: readSaving(saveAt, grid, end, isAdaptive), end, most: grid.steps};
+  return {control, events: planned, saving: readSaving(saveAt, grid, end, isAdaptive), end, most: grid.steps, resume: from};
 }
 
 function readSaving(saveAt: SaveAt, grid: Grid, end: number | undefined, isAdaptive: boolean): Saving {

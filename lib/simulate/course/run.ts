@@ -21,12 +21,12 @@ export function runCourse(prepared: Runnable, plan: Plan, memory: number | undef
     told = now;
     onProgress({t: loop.t, step: loop.boundaries, steps: Number.isFinite(grid.steps) ? grid.steps : undefined});
   }
-  const {saver, course, keeper, mover, counters, log, contacts} = loop;
+  const {saver, course, keeper, mover, counters, log, contacts, standing} = loop;
   // Trials of the error and of an event's time are no steps of the run.
-  counters.steps = course.count - course.jumps.size;
+  counters.steps = loop.taken;
   return {
     states: saver.states, times: saver.times, status: loop.status, error: loop.error, warnings: contacts.warnings, counters, milliseconds: performance.now() - begin,
-    completed: loop.boundaries, start: mover.start, redundancy: prepared.redundancy, events: log.records,
-    kept: keeper === undefined ? undefined : {course, keeper, end: mover.state.slice()}, history: prepared.compiled.learned,
+    completed: loop.boundaries, start: mover.start, redundancy: prepared.redundancy, standing, events: log.records,
+    kept: keeper === undefined ? undefined : {course, keeper, end: standing.x}, history: prepared.compiled.learned,
   };
 }

@@ -7,6 +7,8 @@ import {smallestStep} from './pace.js';
 export class Saver {
   private rows: Float64Array;
   private readonly saved: number[] = [];
+  /** The time last saved. */
+  private last = NaN;
   /** The next of the times asked for. */
   private next = 0;
 
@@ -25,6 +27,13 @@ export class Saver {
 
   get times(): Float64Array {
     return Float64Array.from(this.saved);
+  }
+
+  /** What was saved since this was last asked for; it is not kept. */
+  take(): {readonly states: Float64Array; readonly times: Float64Array} {
+    const {states, times} = this;
+    this.saved.length = 0;
+    return {states, times};
   }
 
   start(t: number): void {
@@ -68,9 +77,9 @@ export class Saver {
 
   /** At the end of the run; an event that ended it is saved with the steps. */
   finish(t: number, byEvent: boolean, moment: number | undefined): void {
-    const {saving, saved} = this;
+    const {saving} = this;
     if (saving.kind === 'times') this.atEnd(t);
-    else if (saved[saved.length - 1] !== t && (saving.kind === 'end' || (byEvent && saving.every === 1))) this.put(t, this.mover.state, 1, moment);
+    else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1))) this.put(t, this.mover.state, 1, moment);
   }
 
   private put(t: number, state: Float64Array, theta: number, moment?: number): void {
@@ -83,5 +92,6 @@ export class Saver {
     this.rows.set(state, count * size);
     this.course.save(count, theta, moment);
     this.saved.push(t);
+    this.last = t;
   }
 }

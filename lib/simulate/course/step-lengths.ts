@@ -14,7 +14,7 @@ const shorterAfterFailure = 0.5;
 
 /** The length of the next step, from the errors of the last ones. */
 export class StepLengths {
-  private lastError = NaN;
+  private lastError: number | undefined;
   private rejected = false;
 
   /**
@@ -30,7 +30,7 @@ export class StepLengths {
     const e = Math.max(error, smallestError);
     // Gustafsson's PI, (σ/e)^(0.3/k) (e₋/e)^(0.4/k), keeps e at σ = safetyᵏ; without a last step the integral part alone.
     const aim = safety ** power / e;
-    const factor = Number.isNaN(lastError) ? aim ** (1 / power) : aim ** (0.3 / power) * (lastError / e) ** (0.4 / power);
+    const factor = lastError === undefined ? aim ** (1 / power) : aim ** (0.3 / power) * (lastError / e) ** (0.4 / power);
     // After a rejection a step may not grow at once (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4).
     const bounded = Math.min(Math.max(factor, largestShrinking), this.rejected ? 1 : largestGrowth);
     const worthwhile = this.implicit && bounded >= 1 && bounded < worthwhileGrowth ? 1 : bounded;
@@ -48,7 +48,7 @@ export class StepLengths {
 
   /** Forgets the errors of the steps before: the motion goes on from another state. */
   restart(): void {
-    this.lastError = NaN;
+    this.lastError = undefined;
     this.rejected = false;
   }
 
@@ -70,7 +70,8 @@ export class StepLengths {
 
 export interface StepMemory {
   readonly next: number;
-  readonly lastError: number;
+  /** None at a start, and after an event. */
+  readonly lastError?: number;
   readonly rejected: boolean;
 }
 

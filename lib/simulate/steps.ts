@@ -1,0 +1,64 @@
+/** A run as an iterator: each saved state when it is there, and nothing kept behind it. */
+import {CompiledStep} from '../step/compiled.js';
+import type {System} from '../step/trace-step.js';
+import {CourseLoop} from './course/loop.js';
+import {observedValues} from './observed.js';
+import type {SimulateOptions} from './options.js';
+import type {Initial, Prepared} from './prepare.js';
+import {prepare} from './prepare.js';
+import type {RunState} from './run-state.js';
+import {runState} from './run-state.js';
+import {column, seriesOf} from './series.js';
+import type {Status} from './stepper.js';
+import {OptionError} from '../errors.js';
+
+/** A saved state. */
+export interface SavedState {
+  readonly t: number;
+  /** A block of the state, or what `observe` gives for it, flat. */
+  values(name: 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed'): Float64Array;
+  /** Where the run stands when this state is handed out: the same state, unless `saveAt` asked for a time within a step. */
+  state(): RunState;
+}
+
+/**
+ * The states that `saveAt` asks for, one after another, of a run that goes on as they are asked for. The
+ * value at the end is the run's status.
+ * @throws as `simulate`, when the run comes to what it cannot go on from
+ */
+export function* steps(system: System, initial: Initial, options: SimulateOptions): Generator<SavedState, Status, undefined> {
+  const shared = prepare(system, initial, options, true);
+  const {plan} = shared.options;
+  if (plan === undefined) throw new Error('a run of steps has a plan');
+  // Buffers of its own: between two states the same system may be run elsewhere.
+  const alone = ({traced}: Pick<Prepared, 'traced'>): CompiledStep => new CompiledStep(traced, shared.engine);
+  const prepared: Prepared = {...shared, compiled: alone(shared), start: {...shared.start, compiled: alone(shared.start)}};
+  const loop = new CourseLoop(prepared, plan, undefined);
+  for (let more = true; more;) {
+    yield* taken(prepared, loop);
+    more = loop.advance();
+  }
+  yield* taken(prepared, loop);
+  if (loop.error !== undefined && options.throw !== false) throw loop.error;
+  return loop.status;
+}
+
+function* taken(prepared: Prepared, loop: CourseLoop): Generator<SavedState, void, undefined> {
+  const {states, times} = loop.saver.take();
+  const {size} = prepared.traced.state;
+  for (let i = 0; i < times.length; i++) yield savedState(prepared, loop, states.slice(i * size, (i + 1) * size), times[i]);
+}
+
+function savedState(prepared: Prepared, loop: CourseLoop, x: Float64Array, t: number): SavedState {
+  return {
+    t,
+    values(name) {
+      const {blocks} = seriesOf(prepared);
+      const block = blocks.find(candidate => candidate.name === name);
+      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`, {name});
+      if (name === 'observed') return observedValues(prepared, {states: x, times: Float64Array.of(t)});
+      return column(x, x.length, block);
+    },
+    state: () => runState(prepared.traced.state, loop.standing),
+  };
+}
