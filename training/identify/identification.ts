@@ -47,6 +47,8 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
 }
 
 export interface Judged extends Pick<Model, 'scheme' | 'dt'> {
+  readonly method?: {readonly name: string};
+  readonly shooting?: {readonly segments: number};
   readonly residuals?: 'correlated' | 'independent';
 }
 
@@ -98,7 +100,7 @@ function byName(flat: Float64Array, parameters: Parameters): {[name: string]: nu
   }));
 }
 
-function reportOf({scheme, dt}: Judged, fit: Fit, found: LeastSquaresResult, {uncertainty: judged, correlation, warnings}: Identification, fits: readonly FittedSeries[], milliseconds: number): Report {
+function reportOf({scheme, dt, method, shooting}: Judged, fit: Fit, found: LeastSquaresResult, {uncertainty: judged, correlation, warnings}: Identification, fits: readonly FittedSeries[], milliseconds: number): Report {
   const {history, evaluations, message} = found;
   return {
     title: 'Identified parameters',
@@ -111,6 +113,8 @@ function reportOf({scheme, dt}: Judged, fit: Fit, found: LeastSquaresResult, {un
       {name: 'samples', value: fit.samples},
       {name: 'scheme', value: scheme?.name ?? 'implicitMidpoint'},
       {name: 'time step', value: dt},
+      {name: 'method', value: method?.name ?? 'levenbergMarquardt'},
+      ...(shooting === undefined || shooting.segments < 2 ? [] : [{name: 'segments of a record, at first', value: shooting.segments}]),
       {name: 'iterations', value: history.length - 1},
       {name: 'simulations that failed', value: evaluations.failed},
       {name: 'variance of a weighted residual', value: judged.variance},

@@ -1,0 +1,83 @@
+/** What can be wrong with a table, each as a sentence with its place: file, line, column. */
+import { DataError } from '../../lib/errors.js';
+import type { ReadColumn } from './column.js';
+import { nearestName } from './nearest-name.js';
+
+export function wrongLength(file: string, line: number, record: readonly string[], columns: readonly { readonly name: string }[]): DataError {
+  const few = record.length < columns.length;
+  const place = few
+    ? `'${columns[record.length].name || `number ${record.length + 1}`}' is the first without a value`
+    : `'${record[columns.length]}' is the first without a column`;
+  const text = record.join(' | ');
+  const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text; // a sentence, not a dump: the whole row is in `data`
+  return new DataError(
+    'table-row',
+    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'} where the header has ${columns.length}; ${place}. The row reads: ${shown}. Complete it or remove it.`,
+    { file, line, column: few ? columns[record.length].name : undefined, text, fields: record.length, expected: columns.length },
+  );
+}
+
+export function unnamed(file: string, line: number, index: number, text: string): DataError {
+  return new DataError(
+    'table-header',
+    `${file}, line ${line}: field ${index + 1} ('${text}') has no name in the header. Name the column or empty it.`,
+    {
+      file,
+      line,
+      column: '',
+      index,
+      text,
+    },
+  );
+}
+
+export function notNumbers(file: string, column: ReadColumn): DataError {
+  const where = column.isBlank
+    ? 'is empty'
+    : `holds text (line ${column.decidedAt}: '${column.text.find((word) => word !== '')}')`;
+  return new DataError(
+    'table-text',
+    `${file}: column '${column.name}' ${where}, not numbers. Read it with text('${column.name}').`,
+    {
+      file,
+      column: column.name,
+      ...(column.isBlank ? {} : { line: column.decidedAt }),
+    },
+  );
+}
+
+export function missingColumn(file: string, name: string, columns: readonly string[]): DataError {
+  const nearest = nearestName(name, columns);
+  const hint = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
+  return new DataError(
+    'table-column',
+    `${file} has no column '${name}'.${hint} It has: ${columns.filter((known) => known !== '').join(', ')}.`,
+    {
+      file,
+      column: name,
+      columns,
+      nearest,
+    },
+  );
+}
+
+export function malformed(file: string, cause: unknown): DataError {
+  const { message = String(cause), lines } = cause as { message?: string; lines?: number };
+  const open = (cause as { code?: string }).code === 'CSV_QUOTE_NOT_CLOSED';
+  const what = open ? 'a quote is opened and never closed: look for a stray " in the rows before' : message;
+  return new DataError('table-malformed', `${file}${lines === undefined ? '' : `, line ${lines}`}: ${what}.`, {
+    file,
+    line: lines,
+    cause,
+  });
+}
+
+export function unreadable(file: string, cause: unknown): DataError {
+  const { code = 'unknown', message = String(cause) } = cause as { code?: string; message?: string };
+  const why: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such file. A relative path starts at the folder the program was started in',
+    EISDIR: 'it is a folder, not a file',
+    EACCES: 'it may not be read: check its permissions',
+  };
+  return new DataError('table-unreadable', `${file} cannot be read: ${why[code] ?? message}.`, { file, cause: code });
+}
