@@ -4,7 +4,7 @@
  * system.energy})` saves the energy in double precision.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {ForceTerm, Mass, MechanicalSystem, Params} from '../lib/index.js';
+import type {Constraint, ForceTerm, Mass, MechanicalSystem, Params} from '../lib/index.js';
 import {constantTensor, mechanics, readNumeric, ShapeError} from '../lib/index.js';
 
 /** A potential energy [J] as a scalar tensor. */
@@ -41,9 +41,9 @@ export function mechanicalEnergy({mass, forces}: Pick<MechanicalSystem, 'mass' |
   };
 }
 
-/** `mechanics({mass, forces})` with its mechanical energy. */
-export function withEnergy(mass: Mass, forces: readonly ForceTerm[]): SystemWithEnergy {
-  const system = mechanics({mass, forces});
+/** `mechanics({mass, forces, constraints})` with its mechanical energy; what compliant constraints store is not in it. */
+export function withEnergy(mass: Mass, forces: readonly ForceTerm[], constraints: readonly Constraint[] = []): SystemWithEnergy {
+  const system = mechanics({mass, forces, constraints});
   return {...system, energy: mechanicalEnergy(system)};
 }
 

@@ -1,0 +1,144 @@
+/** Whole mechanisms in redundant coordinates: chains of rods, the N-four-bar mechanism, the slider-crank. */
+import * as tf from '@tensorflow/tfjs';
+import type {Compliance, Constraint, Params} from '../lib/index.js';
+import {bilateral, OptionError} from '../lib/index.js';
+import {particleMass} from './chain.js';
+import type {Coefficient} from './coefficient.js';
+import {coefficient, fitting, isZero, requireTensor} from './coefficient.js';
+import type {Edge} from './edges.js';
+import type {SystemWithEnergy} from './energy.js';
+import {withEnergy} from './energy.js';
+import {gravity, standardGravity} from './gravity.js';
+import type {BodyPoint, Pin} from './planar-bodies.js';
+import {pins, planarGravity, planarMass} from './planar-bodies.js';
+import {rods} from './rods.js';
+
+export interface RodChainSpec {
+  /** Number of rods. */
+  readonly links: number;
+  /** Of each rod [length], one number or [links]; default 1. */
+  readonly length?: Coefficient;
+  /** Of each moving point [mass], one number or [points]; default 1. */
+  readonly mass?: Coefficient;
+  /** [length / time²]; default `standardGravity`. Downwards is −y in the plane, −z in space. */
+  readonly g?: Coefficient;
+  /** Of each rod [length / force]; default rigid. */
+  readonly compliance?: Compliance;
+  /** 2 (default): the plane; 3: space. */
+  readonly dimension?: 2 | 3;
+  /** Where the last rod ends, [dim]: a chain between two anchors. Without it the last point is free. */
+  readonly to?: readonly number[];
+}
+
+/**
+ * Point masses joined by massless rods, the first hung from the origin: a pendulum for one link, a
+ * multi-link pendulum for more; with `to`, a chain between two anchors. q [points, dim] has a point at
+ * the end of every rod, but for an anchored one: `links` points, or links − 1. λ [links] is minus the
+ * tension of each rod.
+ * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
+ */
+export function rodChain(spec: RodChainSpec): SystemWithEnergy {
+  const {links, length = 1, g = standardGravity, dimension = 2, to, compliance} = spec;
+  if (dimension !== 2 && dimension !== 3) throw new OptionError('bad-chain', `rodChain: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
+  const least = to === undefined ? 1 : 2;
+  if (!Number.isInteger(links) || links < least) throw new OptionError('bad-chain', `rodChain: links must be a whole number of at least ${least}, not ${links}.`, {links});
+  if (to !== undefined && (to.length !== dimension || !to.every(Number.isFinite))) throw new OptionError('bad-chain', `rodChain: to must be ${dimension} finite numbers, not [${to.join(', ')}].`, {to: [...to]});
+  const points = to === undefined ? links : links - 1;
+  const origin = new Array<number>(dimension).fill(0);
+  const edges = Array.from({length: links}, (_, i): Edge => [i === 0 ? points : i - 1, i === points ? points + 1 : i]);
+  const mass = particleMass(spec.mass ?? 1, 'rodChain');
+  const down = dimension === 2 ? [0, -1] : [0, 0, -1];
+  const forces = isZero(g) ? [] : [gravity({mass, g, direction: down})];
+  return withEnergy(mass, forces, [rods({edges, fixed: to === undefined ? [origin] : [origin, [...to]], length, compliance})]);
+}
+
+export interface FourBarsSpec {
+  /** N, the number of parallelograms side by side. */
+  readonly windows: number;
+  /** Of each bar [length]; default 1. */
+  readonly length?: number;
+  /** Of each bar [mass]; default 1. */
+  readonly mass?: Coefficient;
+  /** [length / time²]; default `standardGravity`. */
+  readonly g?: Coefficient;
+  /** Of the first upper joint along x, at the start [length / time]; default 1. */
+  readonly speed?: number;
+}
+
+export interface FourBars extends SystemWithEnergy {
+  /** Standing bars upright, moving in +x. */
+  readonly initial: {readonly q: number[][]; readonly v: number[][]};
+  /** The upper joint of standing bar i, for `bodyPoints`. */
+  joint(i: number): BodyPoint;
+}
+
+/**
+ * The N-four-bar mechanism (IFToMM benchmark A02: González, Dopico, Lugrís & Cuadrado 2006): 2N + 1 equal slender
+ * bars, N + 1 standing on the ground at distances of their length and N lying on top. Bars are planar
+ * bodies, q [2N + 1, 3], the standing ones first. Every two bars that meet are pinned to one another: for
+ * N ≥ 2 that is 2(N − 1) rows more than needed, and where the standing bars lie down the mechanism is
+ * singular, N rows more depend on the others.
+ * @throws OptionError 'bad-four-bars', 'bad-coefficient'
+ */
+export function fourBars({windows, length = 1, mass = 1, g = standardGravity, speed = 1}: FourBarsSpec): FourBars {
+  if (!Number.isInteger(windows) || windows < 1) throw new OptionError('bad-four-bars', `fourBars: windows must be a whole number of at least 1, not ${windows}.`, {windows});
+  if (!(length > 0) || !Number.isFinite(length)) throw new OptionError('bad-four-bars', `fourBars: length must be positive, not ${length}.`, {length});
+  const half = length / 2;
+  const foot = (body: number): BodyPoint => ({body, at: [-half, 0]});
+  const head = (body: number): BodyPoint => ({body, at: [half, 0]});
+  const lying = (i: number): number => windows + 1 + i;
+  const joints: Pin[] = [];
+  for (let i = 0; i <= windows; i++) {
+    joints.push([foot(i), {body: 'ground', at: [i * length, 0]}]);
+    const meeting = [head(i), ...(i > 0 ? [head(lying(i - 1))] : []), ...(i < windows ? [foot(lying(i))] : [])];
+    meeting.forEach((one, a) => meeting.slice(a + 1).forEach(other => joints.push([one, other])));
+  }
+  const own = coefficient(mass, 'fourBars: mass', 'positive');
+  const inertia = planarMass({mass, inertia: params => tf.mul(own(params), length ** 2 / 12)});
+  const standing = (i: number): [number[], number[]] => [[i * length, half, Math.PI / 2], [speed / 2, 0, -speed / length]];
+  const across = (i: number): [number[], number[]] => [[(i + 0.5) * length, length, 0], [speed, 0, 0]];
+  const bars = [...Array.from({length: windows + 1}, (_, i) => standing(i)), ...Array.from({length: windows}, (_, i) => across(i))];
+  return {
+    ...withEnergy(inertia, [planarGravity(inertia, g)], [pins(joints)]),
+    initial: {q: bars.map(([q]) => q), v: bars.map(([, v]) => v)},
+    joint: head,
+  };
+}
+
+export interface SliderCrankSpec {
+  /** Of the crank [length]. */
+  readonly crank: Coefficient;
+  /** Of the rod from crank pin to slider [length]. */
+  readonly rod: Coefficient;
+  /** Of crank pin and slider [mass], one number or [2]; default 1. */
+  readonly mass?: Coefficient;
+  /** The crank's angle from the x axis as a function of time, in radians; without it the crank is free. */
+  readonly angle?: (at: {readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
+  /** Along −y [length / time²]; default 0. */
+  readonly g?: Coefficient;
+}
+
+/**
+ * A slider-crank: q [2, 2] is the crank pin, which circles the origin, and the slider on the x axis, two
+ * point masses. λ [3, or 4 where driven]: minus the tensions of crank and rod, the guide's push, and the
+ * drive's force on the pin, across the crank.
+ * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
+ */
+export function sliderCrank({crank, rod, mass = 1, angle, g = 0}: SliderCrankSpec): SystemWithEnergy {
+  const [radius, reach] = [coefficient(crank, 'sliderCrank: crank', 'positive'), coefficient(rod, 'sliderCrank: rod', 'positive')];
+  const number = (value: tf.Tensor, name: string): tf.Tensor => tf.reshape(fitting(value, [], `sliderCrank: ${name}`, 'a number'), [1]);
+  const length = (params: Params): tf.Tensor => tf.concat([number(radius(params), 'crank'), number(reach(params), 'rod')]);
+  const constraints: Constraint[] = [
+    rods({edges: [[2, 0], [0, 1]], fixed: [[0, 0]], length}),
+    bilateral(({q}) => tf.slice(tf.reshape(q, [4]), [3], [1])),
+  ];
+  if (angle !== undefined) {
+    constraints.push(bilateral(({q, t, params}) => {
+      const turned = requireTensor(angle({t, params}), 'sliderCrank: angle');
+      const [x, y] = [tf.slice(tf.reshape(q, [4]), [0], [1]), tf.slice(tf.reshape(q, [4]), [1], [1])];
+      return tf.sub(tf.mul(y, tf.cos(turned)), tf.mul(x, tf.sin(turned)));
+    }));
+  }
+  const inertia = particleMass(mass, 'sliderCrank');
+  return withEnergy(inertia, isZero(g) ? [] : [gravity({mass: inertia, g, direction: [0, -1]})], constraints);
+}
