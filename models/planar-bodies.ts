@@ -77,7 +77,8 @@ export function bodyPoints(points: readonly BodyPoint[]): (q: tf.Tensor) => tf.T
  * @throws as `bodyPoints`
  */
 export function pins(joints: readonly Pin[]): Constraint {
-  if (!Array.isArray(joints) || joints.length === 0) throw new OptionError('bad-pin', 'pins takes a list of at least one pair of body points.');
+  const given: unknown = joints;
+  if (!Array.isArray(given) || given.length === 0) throw new OptionError('bad-pin', 'pins takes a list of at least one pair of body points.');
   const [first, second] = [0, 1].map(side => bodyPoints(joints.map(joint => joint[side])));
   return bilateral(({q}) => tf.reshape(tf.sub(first(q), second(q)), [2 * joints.length]));
 }
