@@ -55,6 +55,11 @@ export interface Formulation {
   readonly carry?: (at: StepPoint) => Blocks;
   /** `carry` asks for the jerk. */
   readonly carriesJerk?: boolean;
+  /**
+   * The step takes no time: it looks for rest at the time of its start, from wherever that is. The start
+   * is then not asked to obey the constraints.
+   */
+  readonly still?: boolean;
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */

@@ -1,12 +1,14 @@
 /**
- * Rest: q with f(q, 0, t; p) = 0 (or y with y' = 0), differentiable like a step. An equilibrium is a
- * scheme whose one step lands on it: its residual is the force, so Newton, adjoint and tfjs operation
- * are those of `simulate`.
+ * Rest: q with f(q, 0, t; p) = 0 (or y with y' = 0), with constraints (q, λ) where f + Gᵀλ = 0 and
+ * φ + Cλ = 0; differentiable like a step. An equilibrium is a scheme whose one step lands on it: its
+ * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
+import {constraintsOf, rowScale} from '../scheme/constrained.js';
 import type {Scheme} from '../scheme/index.js';
+import type {StepPoint} from '../scheme/scheme.js';
 import type {System} from '../step/trace-step.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
@@ -30,11 +32,22 @@ export interface Equilibrium {
   /** The shape of the start; of an ode it is y that is there. */
   readonly q: tf.Tensor;
   readonly y?: tf.Tensor;
+  /** Multipliers, one a row, where the system has constraints. */
+  readonly lambda?: tf.Tensor;
   /** The same in double precision, row-major. */
-  values(name: 'q' | 'y'): Float64Array;
+  values(name: RestName): Float64Array;
   readonly stats: Stats;
   dispose(): void;
 }
+
+/**
+ * What gaps weigh beside forces where a line search adds up their squares: a gap of one unit of length
+ * as much as the force that gives the whole an acceleration of one. Weighed one to one, the search for a
+ * hanging chain of 64 unit masses crawls along the forces' valley (200 steps and not there; so 12).
+ */
+const wholeMass = ({mass, x}: StepPoint): tf.Tensor => tf.sum(tf.abs(mass(x.q, tf.onesLike(x.q))));
+
+type RestName = 'q' | 'y' | 'lambda';
 
 export const equilibriumScheme: Scheme = {
   name: 'equilibrium',
@@ -43,6 +56,21 @@ export const equilibriumScheme: Scheme = {
     unknown: ['q'],
     residual: ({q}, {x, t, force}) => ({q: force(q, tf.zerosLike(x.v), t)}),
     update: ({q}, {x}) => ({q, v: tf.zerosLike(x.v)}),
+  },
+  // λ starts as that of the system let go where the search begins: without tension a chain has no stiffness.
+  constrained: {
+    still: true,
+    unknown: ['q'],
+    multipliers: ['lambda'],
+    residual: ({q, lambda}, at) => {
+      const constraints = constraintsOf(at);
+      const place = {q, v: tf.zerosLike(at.x.v), t: at.t};
+      return {
+        q: tf.add(at.force(q, place.v, at.t), constraints.reaction(place, lambda)),
+        lambda: tf.mul(wholeMass(at), constraints.still(place, at.x.q, lambda, rowScale(at, 1, 1))),
+      };
+    },
+    update: ({q, lambda}, {x}) => ({q, v: tf.zerosLike(x.v), lambda}),
   },
   ode: {
     unknown: ['y'],
@@ -72,17 +100,21 @@ function optionsOf({params, engine, newton: method}: EquilibriumOptions): Simula
 }
 
 function lastOf(trajectory: Trajectory): Equilibrium {
-  const name = trajectory.y === undefined ? 'q' : 'y';
-  const values = trajectory.values(name);
-  const series = trajectory[name] as tf.Tensor;
-  const [, ...shape] = series.shape;
-  const rest = tf.tidy(() => tf.reshape(tf.slice(series, [1], [1]), shape));
-  const dispose = (): void => rest.dispose();
+  const names = trajectory.y === undefined ? ['q', ...(trajectory.lambda === undefined ? [] : ['lambda'])] : ['y'];
+  const last = (name: string): tf.Tensor => tf.tidy(() => {
+    const series = trajectory[name as RestName] as tf.Tensor;
+    const [, ...shape] = series.shape;
+    return tf.reshape(tf.slice(series, [1], [1]), shape);
+  });
+  const tensors = Object.fromEntries(names.map(name => [name, last(name)]));
   const result = {
-    values: (asked: 'q' | 'y') => (asked === name ? values.slice(values.length / 2) : trajectory.values(asked)),
+    values: (asked: RestName) => {
+      const both = trajectory.values(asked);
+      return both.slice(both.length / 2);
+    },
     stats: trajectory.stats,
-    dispose,
-    [name]: rest,
+    dispose: (): void => tf.dispose(tensors),
+    ...tensors,
   };
   // On a tape the intermediate tensors belong to it and go with its scope.
   if (tf.engine().state.gradientDepth === 0) trajectory.dispose();
@@ -90,9 +122,11 @@ function lastOf(trajectory: Trajectory): Equilibrium {
 }
 
 /**
- * The state of rest near a start. `force` is taken at v = 0 and at the start's time. Differentiable
- * inside tfjs's tape with respect to params and captured variables, by the implicit function; the
- * start has no gradient.
+ * The state of rest near a start. `force` is taken at v = 0 and at the start's time. With constraints
+ * f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the start need not obey them. A
+ * nonholonomic row is met by the displacement from the start, ψ(q, q − q₀, t) = ψ(q, 0, t): what rolls
+ * comes to rest where it can roll to, and drives stand still. Differentiable inside tfjs's tape with
+ * respect to params and captured variables, by the implicit function; the start has no gradient.
  * @throws NewtonError where the search does not converge; SingularMatrixError where the equilibrium is
  *   not isolated (a free motion: `data.rows`)
  */
@@ -101,7 +135,7 @@ export function equilibrium(system: System, start: EquilibriumStart, options: Eq
 }
 
 /** The equilibrium, and the map from a cotangent of it to those of params and variables, in double precision. */
-equilibrium.vjp = (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): {equilibrium: Equilibrium; pullback(cotangent: {q?: Numeric; y?: Numeric}): Pick<Pullback, 'params' | 'variables' | 'tensors'>} => {
+equilibrium.vjp = (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): {equilibrium: Equilibrium; pullback(cotangent: {q?: Numeric; y?: Numeric; lambda?: Numeric}): Pick<Pullback, 'params' | 'variables' | 'tensors'>} => {
   const {trajectory, pullback} = simulate.vjp(system, atRest(start), optionsOf(options));
   return {
     equilibrium: lastOf(trajectory),

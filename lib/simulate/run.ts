@@ -160,7 +160,7 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   while (n < grid.steps) {
     status = stepper.step(n);
     if (status !== 'completed') break;
-    torn = prepared.redundancy.relief > 0 ? contradiction(prepared, stepper.state, grid.time(n + 1)) : undefined;
+    torn = prepared.redundancy.relief > 0 ? contradiction(prepared, stepper.state, prepared.start.traced.still === true ? grid.t0 : grid.time(n + 1)) : undefined;
     if (torn !== undefined) {
       status = 'singular';
       break;

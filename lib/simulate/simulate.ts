@@ -25,6 +25,7 @@ export interface Cotangent {
   readonly v?: Numeric;
   readonly y?: Numeric;
   readonly a?: Numeric;
+  readonly lambda?: Numeric;
   readonly observed?: Numeric;
   /** Of the times of the trajectory's events, one for each. */
   readonly events?: Numeric;

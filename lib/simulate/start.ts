@@ -40,7 +40,7 @@ export function startRun(prepared: Runnable, counters: Counters, jump?: Float64A
   if (traced.mass !== undefined || traced.gaps !== undefined) forward.run('checks');
   checkMass(prepared, forward.find('mass'));
   const project = prepared.options.consistent === 'project';
-  if (traced.gaps !== undefined && !project && jump !== 'taken') {
+  if (traced.gaps !== undefined && !project && jump !== 'taken' && traced.still !== true) {
     const gaps = {positions: forward.buffer('positions').slice(), velocities: forward.buffer('velocities').slice()};
     checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
     forward.find('x')?.set(given);
@@ -54,7 +54,7 @@ export function startRun(prepared: Runnable, counters: Counters, jump?: Float64A
   }
   const record = new StepRecord(given.length, z?.length ?? 0, 1);
   record.append(t0, h0, given, z);
-  const torn = prepared.redundancy.relief > 0 ? contradiction(prepared, x, t0) : undefined;
+  const torn = prepared.redundancy.relief > 0 && traced.still !== true ? contradiction(prepared, x, t0) : undefined;
   if (torn !== undefined) throw torn;
   return {x, record};
 }

@@ -40,6 +40,8 @@ export interface Trajectory {
   readonly y?: tf.Tensor;
   /** Accelerations, where the scheme carries them. */
   readonly a?: tf.Tensor;
+  /** Multipliers of the constraints [saved, rows], where the system has some. */
+  readonly lambda?: tf.Tensor;
   /** [saved, ...shape of `observe`], where that was given. */
   readonly observed?: tf.Tensor;
   /** The same in double precision, row-major. */

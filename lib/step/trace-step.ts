@@ -66,6 +66,8 @@ export interface TracedStep {
   readonly mass?: Node;
   /** Of a start with constraints: φ, φ' and ψ of the state it was given. */
   readonly gaps?: {readonly positions: Node; readonly velocities: Node};
+  /** See `Formulation.still`; of the start. */
+  readonly still?: boolean;
   /** Error estimate, dense output and events, where the run asks for them. */
   readonly along?: TracedAlong;
 }
@@ -376,7 +378,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
   }));
   const [positions, velocities] = [named.get('positions'), named.get('velocities')];
   const gaps = positions === undefined || velocities === undefined ? undefined : {positions, velocities};
-  return {start: {...start, mass: named.get('mass'), gaps}, state};
+  return {start: {...start, mass: named.get('mass'), gaps, still: formulation.still}, state};
 }
 
 function gapsAt({constraints, x, t}: StepPoint): {positions?: tf.Tensor; velocities?: tf.Tensor} {

@@ -138,6 +138,8 @@ export interface Constraints {
    * be zero; 1 elsewhere. Undefined where there are no such rows.
    */
   touching(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor | undefined;
+  /** As `rows` at rest, in units of positions; nonholonomic rows for the displacement from `origin` in place of a velocity. */
+  still(at: Place, origin: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** λ of springs at a place, −φ/C, of those that only push no less than 0; zero elsewhere. */
   springs(at: Place): tf.Tensor;
   /**
@@ -186,7 +188,7 @@ function gapTensor({gap}: Constraint, index: number, {q, v, t}: Place, params: P
 }
 
 /** At one instant no division by h² enlarges rounding, and a far smaller relief tells redundant multipliers apart. */
-const instantShare = 1e-4;
+const instantShare = 3e-3;
 
 /** @param sizes rows of each constraint, see `constraintSizes` */
 export function constraintEquations(constraints: readonly Constraint[], sizes: readonly number[], params: Params): Constraints {
@@ -234,6 +236,12 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
       return terms.length === 0 ? tf.zerosLike(at.q) : terms.reduce((sum, term) => tf.add(sum, term));
     },
     rows: (at, lambda, scale, spring = at) => collect(part => row(part, at, own(part, lambda), scale, spring)),
+    still: (at, origin, lambda, scale) => collect(part => {
+      const gentle = {...scale, relief: tf.mul(scale.relief, instantShare)};
+      if (part.kind !== 'nonholonomic') return row(part, at, own(part, lambda), gentle, at);
+      const moved = tf.sub(value(part, {...at, v: tf.sub(at.q, origin)}), value(part, at));
+      return tf.add(moved, tf.mul(tf.mul(gentle.relief, scale.give), own(part, lambda)));
+    }),
     touching: (at, lambda, {give}) => (!parts.some(isExactContact) ? undefined : collect(part => {
       if (!isExactContact(part)) return tf.ones([part.count]);
       const mine = own(part, lambda);

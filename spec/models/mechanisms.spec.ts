@@ -26,6 +26,18 @@ describe('rod chain', () => {
     expect(order(error(2000), error(4000))).to.be.closeTo(2, 0.02);
   });
 
+  it('one link: its multiplier is −m g (3 cos θ − 2 cos θ₀), order 2', () => {
+    // From 1 rad, θ(1): reference/gradients-closed-form.json.
+    const [start, end, mass] = [1, -0.9800669929334048800506, 2];
+    const error = (steps: number): number => {
+      const path = simulate(rodChain({links: 1, g, mass}), {q: [[Math.sin(start), -Math.cos(start)]], v: [[0, 0]]}, {scheme: newmark(), stabilization: 'ggl', dt: 1 / steps, steps, saveAt: 'end'});
+      path.dispose();
+      return path.values('lambda')[1] + mass * g * (3 * Math.cos(end) - 2 * Math.cos(start));
+    };
+    expect(order(error(200), error(400))).to.be.closeTo(2, 0.05);
+    expect(error(400)).to.be.closeTo(0, 1e-3);
+  });
+
   it('two links are the double pendulum in Cartesian coordinates', () => {
     // From both angles 1.2 and −0.4 with rates 0.5 and 1: spec/models/pendulum.spec.ts.
     const [lengths, masses, [a, b], [u, w]] = [[1, 0.7], [1, 0.5], [1.2, -0.4], [0.5, 1]];
