@@ -4,7 +4,7 @@ import {expect} from 'chai';
 import type {Numeric, NumericParams, Params} from '../../lib/index.js';
 import {bilateral, compliant, equilibrium, InconsistentStateError, mechanics, nonholonomic, unilateral} from '../../lib/index.js';
 import {cables, contacts, gravity, planeContact, rodChain, rods} from '../../models/index.js';
-import {largest, order, richardson} from './numbers.js';
+import {order, richardson} from './numbers.js';
 
 const g = 9.81;
 const number = (value: unknown): tf.Tensor => value as tf.Tensor;
