@@ -7,8 +7,8 @@ import type {Failure} from '../stepper.js';
 import type {Mover, Taken} from './mover.js';
 import type {Crossing} from './watch.js';
 
-/** The dense output's place is good to the scheme's order: a few secants follow; bisection from a whole step to its rounding would take 50. */
-const mostSteps = 60;
+/** The dense output's place is good to the scheme's order, and a few secants follow; where the function is flat bisection goes on to the rounding, in 60. */
+const mostSteps = 100;
 
 /** Lengths this close in share of the step give differences of the event's function that are rounding, and no slope. */
 const tooClose = 1e-7;
@@ -28,6 +28,8 @@ export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance
   let [low, high] = [crossing.low * H, crossing.high * H];
   let slope = crossing.slope / H;
   let h = crossing.theta * H;
+  // The step's own end is a state of the scheme; a turn within it is known from the dense output alone.
+  let crossed = crossing.high === 1;
   let [lastH, lastE, lastMove] = [NaN, NaN, Infinity];
   for (let k = 0; k < mostSteps; k++) {
     const status = mover.take(x, t, h);
@@ -41,13 +43,16 @@ export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance
     const stalled = Math.abs(move) <= roundingShare * H && Math.abs(move) > lastMove / 2;
     if (e === 0 || Math.abs(move) <= tolerance || stalled) return found(mover, whole, h);
     if (Math.sign(e) === sign) low = Math.max(low, h);
-    else high = Math.min(high, h);
-    if (high - low <= tolerance) return Math.abs(move) <= roundingShare * H ? found(mover, whole, h) : 'none';
+    else {
+      high = Math.min(high, h);
+      crossed = true;
+    }
+    if (high - low <= tolerance) break;
     [lastH, lastE, lastMove] = [h, e, Math.abs(move)];
     const next = h + move;
     h = next > low && next < high ? next : (low + high) / 2;
   }
-  return 'none';
+  return crossed ? found(mover, whole, h) : 'none';
 }
 
 function found(mover: Mover, {t, h: H, x, end}: Taken, h: number): Located {

@@ -23,6 +23,7 @@ import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
+import {Trials} from './trials.js';
 import type {Crossing} from './watch.js';
 import {crossings} from './watch.js';
 
@@ -44,7 +45,8 @@ export class CourseLoop {
   status: Status = 'completed';
   error: StiffgradError | undefined;
   private readonly events: readonly PlannedEvent[];
-  private readonly estimate: ErrorEstimate | undefined;
+  private readonly trials: Trials;
+  private readonly adaptive: boolean;
   /** Steps so far. */
   taken = 0;
   /** Transitions in the course. */
@@ -72,12 +74,15 @@ export class CourseLoop {
     this.log = new EventLog(plan.events, own);
     this.t = grid.t0;
     const implicit = prepared.compiled.jacobian !== undefined;
+    let estimate: ErrorEstimate | undefined;
     if (plan.absolute !== undefined) {
-      this.estimate = new ErrorEstimate(this.mover, traced, plan.absolute, plan.control.rtol);
-      this.pace = new AdaptivePace(plan.control, this.estimate.power, implicit, grid.dt, plan.end, plan.most);
+      estimate = new ErrorEstimate(this.mover, traced, plan.absolute, plan.control.rtol);
+      this.pace = new AdaptivePace(plan.control, estimate.power, implicit, grid.dt, plan.end, plan.most);
     } else {
       this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');
     }
+    this.adaptive = estimate !== undefined;
+    this.trials = new Trials(this.mover, this.pace, estimate, this.counters);
     this.goOn(plan.resume);
     this.saver.start(this.t);
   }
@@ -110,46 +115,16 @@ export class CourseLoop {
       return false;
     }
     if (pace instanceof AdaptivePace && pace.exhausted) return this.fail('too-many-steps', t, pace.length);
-    const steps = this.tryStep();
-    if (steps === undefined) return false;
-    for (const [i, step] of steps.steps.entries()) {
+    const tried = this.trials.next(t);
+    if ('failed' in tried) return this.fail(tried.failed, t, tried.h);
+    for (const [i, step] of tried.steps.entries()) {
       const cut = this.events.length === 0 ? false : this.cutShort(step);
       if (this.status !== 'completed') return false;
       if (cut) return true;
       this.commit(step);
-      if (i === steps.steps.length - 1 && pace.accept(steps.h, steps.error)) this.boundary();
+      if (i === tried.steps.length - 1 && pace.accept(tried.h, tried.error)) this.boundary();
     }
     return true;
-  }
-
-  /** Tries steps until one is good enough. */
-  private tryStep(): {readonly steps: readonly Taken[]; readonly h: number; readonly error: number} | undefined {
-    const {pace, t, mover, counters} = this;
-    const x = mover.state.slice();
-    for (;;) {
-      const proposal = pace.propose(t);
-      if (proposal === undefined) {
-        mover.state.set(x);
-        this.fail('step-too-small', t, pace.length);
-        return undefined;
-      }
-      const {h, end} = proposal;
-      const attempt = this.estimate === undefined ? this.plainStep(x, t, h, end) : this.estimate.attempt(x, t, h, end);
-      if (typeof attempt !== 'string' && attempt.error <= 1) return {...attempt, h};
-      const cause = typeof attempt === 'string' ? attempt : 'error';
-      counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
-      if (!pace.reject(t, h, typeof attempt === 'string' ? Infinity : attempt.error)) {
-        mover.state.set(x);
-        this.fail(cause as Failure, t, h);
-        return undefined;
-      }
-      counters.rejectedSteps++;
-    }
-  }
-
-  private plainStep(x: Float64Array, t: number, h: number, end: number): Status | {readonly steps: readonly Taken[]; readonly error: number} {
-    const status = this.mover.take(x, t, h);
-    return status === 'completed' ? {steps: [this.mover.taken(x, t, h, end)], error: 0} : status;
   }
 
   /** The tolerance of an event's time: no less than the time's own rounding. */
@@ -341,7 +316,7 @@ export class CourseLoop {
   private fail(status: Failure | 'too-many-steps', t: number, h: number): false {
     this.status = status;
     const {stepper} = this.mover;
-    if (status === 'too-many-steps' || this.estimate !== undefined) this.error = courseFailure(this.prepared, status, t, h, this.counters);
+    if (status === 'too-many-steps' || this.adaptive) this.error = courseFailure(this.prepared, status, t, h, this.counters);
     else {
       stepper.locate(status, this.boundaries);
       this.error = stepper.error;

@@ -177,8 +177,19 @@ describe('events', () => {
     });
   });
 
-  it('an event that grazes zero has no derivative of its time', () => {
-    // sin t touches 1.
+  it('a function that is flat where it crosses: the time is found, to the rounding of the state', () => {
+    const flat = event({when: ({q}) => tf.pow(q, 3), then: 'stop'});
+    const options: SimulateOptions = {scheme: trapezoid(), dt: 0.1, t1: 3, saveAt: 'end', events: [flat]};
+    const path = simulate(ball, {q: 10, v: 0}, options);
+    expect(path.events[0].t).to.be.closeTo(Math.sqrt(2.5), 1e-14);
+    // Where the state is zero to the last bit, its rate is, too, and the time has no derivative.
+    const {trajectory, pullback} = simulate.vjp(ball, {q: 1, v: 0}, {...options, dt: 0.25});
+    expect(trajectory.values('q')[1]).to.equal(0);
+    expect(() => pullback({q: [0, 1]})).to.throw(EventError, /without crossing/).with.property('code', 'grazing');
+    expect(() => simulate.jvp(ball, {q: 1, v: 0}, {...options, dt: 0.25}, {initial: {q: 1}})).to.throw(EventError).with.property('code', 'grazing');
+  });
+
+  it('a function that touches zero without crossing it makes no event', () => {
     const touch = event({when: ({q}) => tf.square(tf.relu(tf.sub(q, 0.5))), direction: 'both', then: 'record'});
     expect(simulate(oscillator, {q: 0, v: 1}, {scheme: rk4(), dt: 0.1, t1: 1, saveAt: 'end', events: [touch]}).events).to.deep.equal([]);
   });

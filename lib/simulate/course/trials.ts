@@ -1,0 +1,49 @@
+/** Steps tried until one is good enough; those that are not are counted by their cause. */
+import type {Counters, Failure, Status} from '../stepper.js';
+import type {ErrorEstimate, Estimated} from './error-estimate.js';
+import type {Mover} from './mover.js';
+import type {Pace} from './pace.js';
+
+/** A step as one or two that were taken, of length h together. */
+export interface Good extends Estimated {
+  readonly h: number;
+}
+
+export interface Bad {
+  readonly failed: Failure;
+  readonly h: number;
+}
+
+export class Trials {
+  /** @param estimate of adaptive steps; without it a step that succeeds is good */
+  constructor(private readonly mover: Mover, private readonly pace: Pace, private readonly estimate: ErrorEstimate | undefined, private readonly counters: Counters) {}
+
+  /** From the present state, at time t; it is put back where no step is good. */
+  next(t: number): Good | Bad {
+    const {pace, mover, counters} = this;
+    const x = mover.state.slice();
+    for (;;) {
+      const proposal = pace.propose(t);
+      if (proposal === undefined) {
+        mover.state.set(x);
+        return {failed: 'step-too-small', h: pace.length};
+      }
+      const {h, end} = proposal;
+      const attempt = this.attempt(x, t, h, end);
+      if (typeof attempt !== 'string' && attempt.error <= 1) return {...attempt, h};
+      const cause = typeof attempt === 'string' ? attempt : 'error';
+      counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
+      if (!pace.reject(t, h, typeof attempt === 'string' ? Infinity : attempt.error)) {
+        mover.state.set(x);
+        return {failed: cause as Failure, h};
+      }
+      counters.rejectedSteps++;
+    }
+  }
+
+  private attempt(x: Float64Array, t: number, h: number, end: number): Status | Estimated {
+    if (this.estimate !== undefined) return this.estimate.attempt(x, t, h, end);
+    const status = this.mover.take(x, t, h);
+    return status === 'completed' ? {steps: [this.mover.taken(x, t, h, end)], error: 0} : status;
+  }
+}
