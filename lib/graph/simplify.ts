@@ -2,7 +2,7 @@
  * The same program with less in it: constants folded, equal subexpressions shared, computed
  * positions that turn out to be known made into tables, and what nothing needs dropped.
  */
-import {constant, gather, rebuild, scatter, uniformValue} from './build.js';
+import {add, constant, gather, neg, rebuild, scatter, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';
 import {isOp, topological} from './node.js';
 import {structuralKey} from './key.js';
@@ -110,3 +110,22 @@ export function substitute(outputs: readonly Node[], replacements: ReadonlyMap<N
   return outputs.map(output => results.get(output) ?? output);
 }
 
+/** Linear views through which a sign passes unchanged, rounding included. */
+const views: ReadonlySet<Node['op']> = new Set<Node['op']>(['broadcast', 'reshape', 'slice', 'place', 'sum', 'transpose']);
+
+/** The same values with differences as sums and every sign as far towards the inputs as views allow: one form for what transposing writes in several. */
+export function withSignsInside(outputs: readonly Node[]): Node[] {
+  const done = new Map<Node, Node>();
+  const normal = (node: Node): Node => done.get(node) ?? node;
+  const negated = (node: Node): Node => {
+    if (isOp(node, 'unary') && node.attributes.fn === 'neg') return node.operands[0];
+    return views.has(node.op) ? rebuild(node, [negated(node.operands[0])]) : neg(node);
+  };
+  for (const node of topological(outputs)) {
+    const operands = node.operands.map(normal);
+    if (isOp(node, 'binary') && node.attributes.fn === 'sub') done.set(node, add(operands[0], negated(operands[1])));
+    else if (isOp(node, 'unary') && node.attributes.fn === 'neg') done.set(node, negated(operands[0]));
+    else if (operands.some((operand, i) => operand !== node.operands[i])) done.set(node, rebuild(node, operands));
+  }
+  return outputs.map(normal);
+}

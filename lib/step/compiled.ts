@@ -12,9 +12,10 @@ import {workVectors} from '../newton/index.js';
 import type {Output} from '../graph/node.js';
 import {alongOutputs} from './traced-along.js';
 import {checkJacobian} from './jacobian-check.js';
-import type {JacobianProgram} from './programs.js';
+import type {JacobianProgram} from './jacobian-program.js';
+import {jacobianProgram} from './jacobian-program.js';
 import {
-  adjointPrograms, forwardPrograms, jacobianProgram, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
+  adjointPrograms, forwardPrograms, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
 } from './programs.js';
 import {solverKey} from './solvers.js';
 import type {TracedStep} from './trace-step.js';

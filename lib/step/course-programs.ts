@@ -9,7 +9,7 @@ import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {TracedAlong} from './traced-along.js';
-import type {JacobianProgram} from './programs.js';
+import type {JacobianProgram} from './jacobian-program.js';
 import {graphOf, pushMany} from './programs.js';
 import type {TracedStep} from './trace-step.js';
 

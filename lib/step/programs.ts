@@ -3,21 +3,16 @@
  * compiled when first needed: a run without gradients never builds an adjoint. Buffer names are the
  * contract: x, z, t, h, p.i in; R, J, next, … out (see each group).
  */
-import {add, concat, constant, gather, input, neg, reshape, sub} from '../graph/build.js';
-import {assembledJacobian} from '../graph/assembled-jacobian.js';
+import {add, gather, input, neg, sub} from '../graph/build.js';
 import {batch} from '../graph/batch.js';
-import {bicolor} from '../graph/bicoloring.js';
-import {dependents, orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
+import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {blockTangent} from '../graph/newton-matrix.js';
-import {simplify, simplifyNodes, substitute} from '../graph/simplify.js';
-import {sparseJacobian} from '../graph/sparse-jacobian.js';
-import type {SparsityPattern} from '../graph/sparsity.js';
-import {sparsityPattern} from '../graph/sparsity.js';
-import {countWork} from '../graph/work.js';
+import {simplify, substitute} from '../graph/simplify.js';
 import type {Programs} from '../engine/engine.js';
-import type {Pattern} from '../linear/index.js';
+import type {JacobianProgram} from './jacobian-program.js';
+import {jacobianProgram} from './jacobian-program.js';
 import type {TracedStep} from './trace-step.js';
 
 /** A graph from named outputs: its inputs are the named values they reach. */
@@ -46,89 +41,6 @@ export function observePrograms(step: TracedStep, count: number): Programs {
     pullObserved: graphOf({...barOutputs('xsBar', [xs, ...parameters], [xsBar, ...bars]), tsBar: orZeros(tsBar, ts)}),
     pushObserved: graphOf({dObserved: orZeros(tangent, observed)}),
   };
-}
-
-/** ∂R/∂z: where it is not zero, and its values as a program. */
-export interface JacobianProgram {
-  readonly pattern: Pattern;
-  /** Values in the pattern's order. */
-  readonly values: Node;
-  /** Products it takes, tangents and transposed ones: the number of colours; 0 where the entries are computed one by one. */
-  readonly colors: number;
-  /** What it was derived from: the product with `direction`; undefined where that is zero. */
-  readonly tangent: Node | undefined;
-  readonly direction: Node<'input'>;
-}
-
-/**
- * Terms of a tangent that are followed entry by entry: as many as a node of a dense mesh in space has
- * neighbours' coordinates; with more, rows are dense enough for colours.
- */
-const termLimit = 64;
-/** Products with so many terms are written out: a tetrahedron's block in space has 12, a rotation or a strain fewer. */
-const widestProduct = 12;
-
-/** ∂R/∂z, or Newton's matrix where R is a model of the residual. */
-export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
-  const direction = input('dz', z.shape);
-  const tangent = blockTangent(residual, z, direction);
-  return (tangent === undefined ? undefined : entryByEntry(tangent, direction)) ?? byColors(tangent, direction, residual.size);
-}
-
-/**
- * Each entry once, where that is less counted work than so many tangents as the fullest row has entries,
- * which colours cannot fall below.
- */
-function entryByEntry(tangent: Node, direction: Node<'input'>): JacobianProgram | undefined {
-  // Every entry of a large product depends on all that it multiplies: tangents do that as a product again.
-  const wide = topological([tangent]).some(node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct);
-  const found = wide ? undefined : assembledJacobian(tangent, direction, termLimit) ?? sparseJacobian(tangent, direction, termLimit);
-  if (found === undefined) return undefined;
-  const pattern = toPattern(found.pattern);
-  let fullest = 0;
-  for (let row = 0; row < pattern.n; row++) fullest = Math.max(fullest, pattern.rowPointers[row + 1] - pattern.rowPointers[row]);
-  const linear = dependents([tangent], [direction]);
-  const [values] = simplifyNodes([found.values]);
-  const once = countWork([tangent], node => !linear.has(node));
-  const each = countWork([tangent], node => linear.has(node));
-  return countWork([values]) <= once + fullest * each ? {pattern, values, colors: 0, tangent, direction} : undefined;
-}
-
-function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number): JacobianProgram {
-  const sparsity = sparsityPattern(tangent, direction, rows);
-  const pattern = toPattern(sparsity);
-  if (tangent === undefined || pattern.columns.length === 0) {
-    return {pattern, values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]), colors: 0, tangent, direction};
-  }
-  const {columns: {colors, ofColumn}, rows: groups, ofRow} = bicolor(sparsity);
-  const n = direction.size;
-  const weights = input('weights', tangent.shape);
-  const products = [
-    productsWith(tangent, direction, colors, ofColumn),
-    ...(groups === 0 ? [] : [productsWith(orZeros(transposeLinear([tangent], [direction], [weights])[0], direction), weights, groups, ofRow)]),
-  ];
-  const table = new Int32Array(pattern.columns.length);
-  for (let row = 0; row < n; row++) {
-    for (let k = pattern.rowPointers[row]; k < pattern.rowPointers[row + 1]; k++) {
-      const column = pattern.columns[k];
-      table[k] = ofRow[row] < 0 ? ofColumn[column] * n + row : (colors + ofRow[row]) * n + column;
-    }
-  }
-  return {pattern, values: gather(concat(products, 0), table, [table.length]), colors: colors + groups, tangent, direction};
-}
-
-/** A linear map's values, one after another, for the sums of unit vectors of one group; negative is no group. */
-function productsWith(value: Node, seed: Node, count: number, group: Int32Array): Node {
-  const seeds = new Float64Array(count * seed.size);
-  group.forEach((g, i) => {
-    if (g >= 0) seeds[g * seed.size + i] = 1;
-  });
-  const [products] = batch([value], new Map([[seed, constant(seeds, [count, ...seed.shape])]]), count);
-  return reshape(products, [products.size]);
-}
-
-function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
-  return {n: rows, rowPointers: pointers, columns: indices, symmetric: false, dense: indices.length === rows * rows};
 }
 
 /**

@@ -5,7 +5,7 @@ import {implicitEuler, mechanics, newton, simulate, sparseLu, StiffgradError} fr
 import {gather} from '../../lib/graph/build.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {run} from '../../lib/simulate/run.js';
-import type {JacobianProgram} from '../../lib/step/programs.js';
+import type {JacobianProgram} from '../../lib/step/jacobian-program.js';
 import {errorFromPlain, plainError} from '../../lib/simulate/workers/plain-error.js';
 
 const n = 6;

@@ -4,7 +4,7 @@ import {expect} from 'chai';
 import type {StiffgradError} from '../../lib/index.js';
 import {elements, implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
 import {topological} from '../../lib/graph/node.js';
-import {jacobianProgram} from '../../lib/step/programs.js';
+import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 

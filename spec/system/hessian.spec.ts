@@ -5,7 +5,7 @@ import type {ElementsSpec, LinearSolver, StiffgradError} from '../../lib/index.j
 import {auto, backtracking, cg, cholesky, elements, equilibrium, full, implicitEuler, mechanics, newton, NewtonError, simulate, trapezoid, unrolledAdjoint} from '../../lib/index.js';
 import type {Node} from '../../lib/graph/node.js';
 import {equilibriumScheme} from '../../lib/simulate/equilibrium.js';
-import {jacobianProgram} from '../../lib/step/programs.js';
+import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 import {evaluate} from '../graph/evaluate.js';

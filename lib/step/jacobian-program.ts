@@ -1,0 +1,131 @@
+/**
+ * ∂R/∂z as a program: entry by entry where that is less work, else from products of the tangent with sums of
+ * unit vectors, as few as colours of columns, of columns and full rows, or, of a symmetric matrix, of stars allow.
+ */
+import {assembledJacobian} from '../graph/assembled-jacobian.js';
+import {batch} from '../graph/batch.js';
+import type {Bicoloring} from '../graph/bicoloring.js';
+import {bicolor} from '../graph/bicoloring.js';
+import {concat, constant, gather, input, reshape} from '../graph/build.js';
+import type {Coloring} from '../graph/coloring.js';
+import {dependents, orZeros, transposeLinear} from '../graph/differentiate.js';
+import {blockTangent} from '../graph/newton-matrix.js';
+import type {Node} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
+import {simplifyNodes, withSignsInside} from '../graph/simplify.js';
+import {sparseJacobian} from '../graph/sparse-jacobian.js';
+import type {SparsityPattern} from '../graph/sparsity.js';
+import {sparsityPattern} from '../graph/sparsity.js';
+import {starColoring, starPays, starPlaces} from '../graph/star-coloring.js';
+import {countWork} from '../graph/work.js';
+import type {Pattern} from '../linear/index.js';
+
+/** ∂R/∂z: where it is not zero, and its values as a program. */
+export interface JacobianProgram {
+  readonly pattern: Pattern;
+  /** Values in the pattern's order. */
+  readonly values: Node;
+  /** Products it takes, tangents and transposed ones: the number of colours; 0 where the entries are computed one by one. */
+  readonly colors: number;
+  /** What it was derived from: the product with `direction`; undefined where that is zero. */
+  readonly tangent: Node | undefined;
+  readonly direction: Node<'input'>;
+}
+
+/**
+ * Terms of a tangent that are followed entry by entry: as many as a node of a dense mesh in space has
+ * neighbours' coordinates; with more, rows are dense enough for colours.
+ */
+const termLimit = 64;
+/** Products with so many terms are written out: a tetrahedron's block in space has 12, a rotation or a strain fewer. */
+const widestProduct = 12;
+
+/** ∂R/∂z, or Newton's matrix where R is a model of the residual. */
+export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
+  const direction = input('dz', z.shape);
+  const tangent = blockTangent(residual, z, direction);
+  return (tangent === undefined ? undefined : entryByEntry(tangent, direction)) ?? byColors(tangent, direction, residual.size);
+}
+
+/**
+ * Each entry once, where that is less counted work than so many tangents as the fullest row has entries,
+ * which colours cannot fall below.
+ */
+function entryByEntry(tangent: Node, direction: Node<'input'>): JacobianProgram | undefined {
+  // Every entry of a large product depends on all that it multiplies: tangents do that as a product again.
+  const wide = topological([tangent]).some(node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct);
+  const found = wide ? undefined : assembledJacobian(tangent, direction, termLimit) ?? sparseJacobian(tangent, direction, termLimit);
+  if (found === undefined) return undefined;
+  const pattern = toPattern(found.pattern);
+  let fullest = 0;
+  for (let row = 0; row < pattern.n; row++) fullest = Math.max(fullest, pattern.rowPointers[row + 1] - pattern.rowPointers[row]);
+  const linear = dependents([tangent], [direction]);
+  const [values] = simplifyNodes([found.values]);
+  const once = countWork([tangent], node => !linear.has(node));
+  const each = countWork([tangent], node => linear.has(node));
+  return countWork([values]) <= once + fullest * each ? {pattern, values, colors: 0, tangent, direction} : undefined;
+}
+
+function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number): JacobianProgram {
+  const sparsity = sparsityPattern(tangent, direction, rows);
+  const pattern = toPattern(sparsity);
+  if (tangent === undefined || pattern.columns.length === 0) {
+    return {pattern, values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]), colors: 0, tangent, direction};
+  }
+  const mixed = bicolor(sparsity);
+  const products = mixed.columns.colors + mixed.rows;
+  const star = symmetricColoring(tangent, direction, sparsity, products);
+  return {pattern, tangent, direction, ...(star === undefined ? byColumnsAndRows(tangent, direction, sparsity, mixed) : byStars(tangent, direction, sparsity, star))};
+}
+
+type Values = Pick<JacobianProgram, 'values' | 'colors'>;
+
+function byColumnsAndRows(tangent: Node, direction: Node, {pointers, indices}: SparsityPattern, {columns: {colors, ofColumn}, rows: groups, ofRow}: Bicoloring): Values {
+  const n = direction.size;
+  const weights = input('weights', tangent.shape);
+  const products = [
+    productsWith(tangent, direction, colors, ofColumn),
+    ...(groups === 0 ? [] : [productsWith(orZeros(transposeLinear([tangent], [direction], [weights])[0], direction), weights, groups, ofRow)]),
+  ];
+  const table = new Int32Array(indices.length);
+  for (let row = 0; row < n; row++) {
+    for (let k = pointers[row]; k < pointers[row + 1]; k++) {
+      table[k] = ofRow[row] < 0 ? ofColumn[indices[k]] * n + row : (colors + ofRow[row]) * n + indices[k];
+    }
+  }
+  return {values: gather(concat(products, 0), table, [table.length]), colors: colors + groups};
+}
+
+/** A star colouring where the tangent is its own transpose and that takes fewer products. */
+function symmetricColoring(tangent: Node, direction: Node, sparsity: SparsityPattern, products: number): Coloring | undefined {
+  if (tangent.size !== direction.size || !starPays(sparsity, products)) return undefined;
+  const star = starColoring(sparsity);
+  return star.colors < products && isSymmetric(tangent, direction) ? star : undefined;
+}
+
+/** Proven by the program alone: transposed and simplified it is the same, wherever the signs stand. */
+function isSymmetric(tangent: Node, direction: Node): boolean {
+  const [transposed] = transposeLinear([tangent], [direction], [reshape(direction, tangent.shape)]);
+  if (transposed === undefined) return false;
+  const [one, other] = simplifyNodes(withSignsInside([reshape(tangent, direction.shape), transposed]));
+  return one === other;
+}
+
+function byStars(tangent: Node, direction: Node, sparsity: SparsityPattern, star: Coloring): Values {
+  const places = starPlaces(sparsity, star);
+  return {values: gather(productsWith(tangent, direction, star.colors, star.ofColumn), places, [places.length]), colors: star.colors};
+}
+
+/** A linear map's values, one after another, for the sums of unit vectors of one group; negative is no group. */
+function productsWith(value: Node, seed: Node, count: number, group: Int32Array): Node {
+  const seeds = new Float64Array(count * seed.size);
+  group.forEach((g, i) => {
+    if (g >= 0) seeds[g * seed.size + i] = 1;
+  });
+  const [products] = batch([value], new Map([[seed, constant(seeds, [count, ...seed.shape])]]), count);
+  return reshape(products, [products.size]);
+}
+
+function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
+  return {n: rows, rowPointers: pointers, columns: indices, symmetric: false, dense: indices.length === rows * rows};
+}
