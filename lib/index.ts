@@ -6,7 +6,7 @@ export {implicitAdjoint, unrolledAdjoint, type Adjoint} from './adjoint/index.js
 export {linalg} from './linalg/index.js';
 export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, type LinearSolver} from './linear/index.js';
 export {tensorflow} from './linear/tensorflow.js';
-export {backtracking, full, newton, subSteps, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
+export {backtracking, eisenstatWalker, full, newton, subSteps, type Forcing, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
 export * from './scheme/index.js';
 export {batch, batchAsync, type BatchMember, type BatchOptions, type BatchPullback, type BatchVjp, type BatchVjpAsync} from './simulate/batch.js';
 export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart} from './simulate/equilibrium.js';

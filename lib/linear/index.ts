@@ -10,6 +10,7 @@ export {cg} from './cg.js';
 export {gmres, type GmresOptions} from './gmres.js';
 export type {KrylovFactor, KrylovOptions, KrylovSolver, Preconditioner} from './krylov.js';
 export {minres} from './minres.js';
-export {CsrOperator, type Operator} from './operator.js';
+export {constraintCoupling} from './coupling.js';
+export {CsrOperator, type Coupling, type Operator} from './operator.js';
 export {sparseLdlt, type LdltOptions} from './sparse-ldlt.js';
 export {sparseLu, type SparseLuOptions} from './sparse-lu.js';

@@ -6,7 +6,7 @@
  * has a name and a number.
  */
 import {OptionError, ShapeError, StiffgradError} from '../errors.js';
-import {CsrOperator, type Operator} from './operator.js';
+import {CsrOperator, type Coupling, type Operator} from './operator.js';
 import {withRecipe} from './recipe.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
@@ -17,6 +17,8 @@ import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 export type Preconditioner =
   | 'none'
   | 'diagonal'
+  /** [D −Gᵀ; G C] of a constrained step, D the diagonal of A: its multipliers' rows and columns as they are. */
+  | 'constraint'
   | ((r: Float64Array, z: Float64Array) => void)
   | Pick<Factor, 'solve' | 'solveTransposed'>;
 
@@ -58,6 +60,7 @@ export interface KrylovMethod {
 export class PreconditionedSystem {
   transposed = false;
   private readonly reciprocals: Float64Array | undefined;
+  private readonly coupling: Coupling | undefined;
 
   constructor(
     readonly operator: Operator,
@@ -65,7 +68,9 @@ export class PreconditionedSystem {
     private readonly sign: KrylovMethod['diagonal'],
     private readonly method: string,
   ) {
-    if (preconditioner !== 'diagonal') return;
+    this.coupling = preconditioner === 'constraint' ? operator.coupling : undefined;
+    // An operator that knows no constraints (the compressed rows of a special first iteration) has its diagonal.
+    if (preconditioner !== 'diagonal' && (preconditioner !== 'constraint' || this.coupling !== undefined)) return;
     if (operator.diagonal === undefined) {
       throw new OptionError('no-diagonal', `${method}: the operator has no diagonal(d), which preconditioner 'diagonal' needs.`, {method});
     }
@@ -73,6 +78,7 @@ export class PreconditionedSystem {
   }
 
   refresh(): void {
+    this.coupling?.refresh();
     const d = this.reciprocals;
     if (d === undefined) return;
     this.operator.diagonal?.(d);
@@ -91,7 +97,8 @@ export class PreconditionedSystem {
   precondition(r: Float64Array, z: Float64Array): void {
     const m = this.preconditioner;
     const d = this.reciprocals;
-    if (d !== undefined) for (let i = 0; i < d.length; i++) z[i] = r[i] * d[i];
+    if (this.coupling !== undefined) this.coupling.solve(r, z, this.transposed);
+    else if (d !== undefined) for (let i = 0; i < d.length; i++) z[i] = r[i] * d[i];
     else if (typeof m === 'function') m(r, z);
     else if (typeof m === 'string') for (let i = 0; i < r.length; i++) z[i] = r[i];
     else if (this.transposed) m.solveTransposed(r, z);
@@ -112,7 +119,8 @@ export class KrylovFactor implements Factor {
   private readonly cycle: Cycle;
   private readonly right: Float64Array;
   private readonly solution: Float64Array;
-  private readonly tolerance: number;
+  private readonly own: number;
+  private tolerance: number;
   private readonly maxIterations: number;
   private iterations = 0;
   private relative = 0;
@@ -125,7 +133,8 @@ export class KrylovFactor implements Factor {
     const n = operator.n;
     this.n = n;
     this.kind = method.name;
-    this.tolerance = Math.max(options.tolerance ?? 1e-10, reach * (operator.epsilon ?? 0));
+    this.own = Math.max(options.tolerance ?? 1e-10, reach * (operator.epsilon ?? 0));
+    this.tolerance = this.own;
     this.maxIterations = options.maxIterations ?? Math.max(100, 10 * n);
     if (!(this.tolerance > 0)) throw new OptionError('bad-tolerance', `${method.name}: tolerance must be positive, not ${this.tolerance}.`, {tolerance: this.tolerance});
     if (!(this.maxIterations >= 1)) throw new OptionError('bad-limit', `${method.name}: maxIterations must be 1 or more, not ${this.maxIterations}.`, {maxIterations: this.maxIterations});
@@ -141,6 +150,10 @@ export class KrylovFactor implements Factor {
 
   get linearIterations(): number {
     return this.iterations;
+  }
+
+  relax(eta: number): void {
+    this.tolerance = Math.max(this.own, eta);
   }
 
   /** ‖b − A x‖₂ / ‖b‖₂ of the last solve, computed from x; the largest of several right-hand sides. */

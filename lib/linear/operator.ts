@@ -12,8 +12,18 @@ export interface Operator {
   applyTransposed(x: Float64Array, y: Float64Array): void;
   /** d ← the diagonal of A; needed for `preconditioner: 'diagonal'` alone. */
   diagonal?(d: Float64Array): void;
+  /** Needed for `preconditioner: 'constraint'`. */
+  readonly coupling?: Coupling;
   /** Unit roundoff of its products, where that is not double precision's: no residual far below it is asked for. */
   readonly epsilon?: number;
+}
+
+/** The part of a constrained system that a constraint preconditioner solves with exactly. */
+export interface Coupling {
+  /** Its values have changed. */
+  refresh(): void;
+  /** z with P z = r, or Pᵀ z = r. `r` and `z` are different arrays. */
+  solve(r: Float64Array, z: Float64Array, transposed: boolean): void;
 }
 
 /** The operator of compressed rows; `load` gives it new values. */

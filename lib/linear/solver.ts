@@ -75,6 +75,8 @@ export interface Factor {
   readonly size: number;
   /** Iterations of the last solve: refinements of a direct factor, steps of a Krylov method. */
   readonly linearIterations: number;
+  /** Of iterative methods: ‖b − A x‖ ≤ η‖b‖ is enough from now on, where their own tolerance is smaller. */
+  relax?(eta: number): void;
   /** Factors new values of the same pattern. The values are not kept by reference. */
   refactor(values: Float64Array): void;
   /** A x = b. `b` and `x` may be one array. `count` right-hand sides lie one after the other. */

@@ -1,4 +1,5 @@
 /** The face of this room. */
+export {eisenstatWalker, type Forcing} from './forcing.js';
 export {NewtonIteration, workVectors, type IterationObserver, type NewtonCounters, type NewtonStatus, type NonlinearSystem} from './iteration.js';
 export {newton, type JacobianUse, type Newton, type NewtonOptions} from './options.js';
 export {backtracking, full, subSteps, type BacktrackingOptions, type StepLength} from './step-length.js';

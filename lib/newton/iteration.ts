@@ -17,6 +17,7 @@ import type {Vectors} from '../engine/vectors.js';
 import {plainVectors} from '../engine/vectors.js';
 import {SingularMatrixError, StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
+import {nextForcing} from './forcing.js';
 import type {Moving} from './noise.js';
 import {ResidualNoise} from './noise.js';
 import type {Newton} from './options.js';
@@ -119,6 +120,10 @@ export class NewtonIteration {
   private scaled = false;
   /** left/size of the iteration before, for a model of the Jacobian. */
   private lastRate = 0;
+  /** Share of the last residual that its correction may have left, by forcing; 0 where none is forced. */
+  private eta = 0;
+  /** ‖R‖₂ of that residual. */
+  private forcedAt = 0;
   /** Share of |z| that a tolerance may ask for: no less than the arithmetic can hold. */
   private readonly relative: number;
   private readonly trial: Trial;
@@ -187,6 +192,8 @@ export class NewtonIteration {
     this.ready = false;
     this.scaled = false;
     this.lastRate = 0;
+    this.eta = 0;
+    this.forcedAt = 0;
     this.choice.restart();
     this.noise.forget();
     const special = this.system.evaluateFirstResidual !== undefined;
@@ -269,12 +276,14 @@ export class NewtonIteration {
    * its scaled size is at most that of the correction, and the second scale has nothing to add.
    */
   private accepts(rate: number, left: number, size: number): boolean {
-    const small = rate <= stagnation && 2 * rate * left <= margin;
+    // What the coming correction leaves of itself: by Newton's theory, and of a solve that was not exact.
+    const share = 2 * rate + this.eta;
+    const small = rate <= stagnation && share * left <= margin;
     if (small && !this.scaled && !this.choice.model && !this.system.matrixFree) return true;
     this.setRowScale(size);
     if (this.choice.model) return this.acceptsLinear(rate, left);
     if (rate > stagnation) return this.fresh && left <= 1 && this.scaledResidual() <= 1;
-    return small && 2 * rate * this.scaledResidual() <= 1;
+    return small && share * this.scaledResidual() <= 1;
   }
 
   /**
@@ -381,7 +390,18 @@ export class NewtonIteration {
     return factor;
   }
 
+  /** η of the coming solve, by Newton's own progress; the linear solver's tolerance where nothing is forced. */
+  private force(factor: Factor): void {
+    const {forcing} = this.options;
+    if (forcing === undefined || factor.relax === undefined) return;
+    const size = this.distance();
+    this.eta = this.forcedAt === 0 ? forcing.first : nextForcing(forcing, size / this.forcedAt, this.eta);
+    this.forcedAt = size;
+    factor.relax(this.eta);
+  }
+
   private solve(factor: Factor, x: Float64Array): void {
+    this.force(factor);
     factor.solve(this.system.residual, x);
     this.counters.linearIterations += factor.linearIterations;
   }

@@ -3,6 +3,7 @@ import {OptionError} from '../errors.js';
 import {refuseUnknownOptions} from '../given.js';
 import type {LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
+import type {Forcing} from './forcing.js';
 import type {StepLength} from './step-length.js';
 import {full} from './step-length.js';
 
@@ -27,6 +28,8 @@ export interface NewtonOptions {
    */
   readonly jacobian?: JacobianUse;
   readonly step?: StepLength;
+  /** How exactly a Krylov method solves for each correction: eisenstatWalker(). Default: to its own tolerance. */
+  readonly forcing?: Forcing;
   readonly linear?: LinearSolver;
   /** 'halve': a step that fails is retried as two half steps, down to h/1024. Default 'throw'. */
   readonly onFailure?: 'throw' | 'halve';
@@ -38,6 +41,7 @@ export interface Newton {
   readonly iterations?: number;
   readonly jacobian: JacobianUse;
   readonly step: StepLength;
+  readonly forcing?: Forcing;
   readonly linear: LinearSolver;
   readonly onFailure: 'throw' | 'halve';
 }
@@ -62,6 +66,11 @@ function strategy(step: StepLength): StepLength {
   return step;
 }
 
+function readForcing(forcing: Forcing): Forcing {
+  if (typeof (forcing as Forcing | undefined)?.gamma !== 'number') throw new OptionError('bad-newton', 'newton: forcing must be eisenstatWalker({...}).');
+  return forcing;
+}
+
 function solver(linear: LinearSolver): LinearSolver {
   if (typeof (linear as LinearSolver | undefined)?.analyze !== 'function') throw new OptionError('bad-newton', 'newton: linear must be a linear solver, called: auto(), lu(), cholesky(), gmres(), …');
   return linear;
@@ -69,8 +78,8 @@ function solver(linear: LinearSolver): LinearSolver {
 
 /** @throws OptionError 'bad-newton' */
 export function newton(options: NewtonOptions = {}): Newton {
-  refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'iterations', 'jacobian', 'step', 'linear', 'onFailure'], 'newton', 'bad-newton');
-  const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'counted', step = full(), linear = auto(), onFailure = 'throw'} = options;
+  refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'iterations', 'jacobian', 'step', 'forcing', 'linear', 'onFailure'], 'newton', 'bad-newton');
+  const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'counted', step = full(), forcing, linear = auto(), onFailure = 'throw'} = options;
   refuseUnknownOptions(tolerance, ['absolute', 'relative'], 'newton: tolerance', 'bad-newton');
   return {
     tolerance: {absolute: positive('tolerance.absolute', tolerance.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance.relative ?? 1e-12)},
@@ -78,6 +87,7 @@ export function newton(options: NewtonOptions = {}): Newton {
     iterations: iterations === undefined ? undefined : count('iterations', iterations),
     jacobian: oneOf('jacobian', jacobian, ['counted', 'fresh', 'chord', 'auto']),
     step: strategy(step),
+    forcing: forcing === undefined ? undefined : readForcing(forcing),
     linear: solver(linear),
     onFailure: oneOf('onFailure', onFailure, ['throw', 'halve']),
   };

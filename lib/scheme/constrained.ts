@@ -109,34 +109,60 @@ export function gearGuptaLeimkuhler(base: Formulation): Formulation {
  * @param contacts the system has hard contacts
  */
 export function velocityProjection(base: Formulation, contacts = false): Formulation {
+  const moves = projectionMoves(base, contacts);
+  return {
+    ...moves.blocks,
+    residual: (z, at) => {
+      const next = base.update(z, at);
+      return {...base.residual?.(z, at), ...moves.rows(z, at, next, tf.add(at.t, at.h))};
+    },
+    update: (z, at) => moves.moved(z, base.update(z, at)),
+  };
+}
+
+/**
+ * The same before the step: it starts from the projected velocity, and its own end is left as it is. So
+ * positions are those of the projection after every step, and saved velocities the scheme's own.
+ */
+export function velocityProjectionBefore(base: Formulation, contacts = false): Formulation {
+  const moves = projectionMoves(base, contacts);
+  const from = (z: Blocks, at: StepPoint): StepPoint => ({...at, x: moves.moved(z, at.x)});
+  return {
+    ...moves.blocks,
+    residual: (z, at) => ({...base.residual?.(z, from(z, at)), ...moves.rows(z, at, at.x, at.t)}),
+    update: (z, at) => base.update(z, from(z, at)),
+  };
+}
+
+/** The blocks that a projection adds, their rows for a state at time t, and the state they move. */
+function projectionMoves(base: Formulation, contacts: boolean): {
+  readonly blocks: Formulation; rows(z: Blocks, at: StepPoint, state: Blocks, t: tf.Tensor): Blocks; moved(z: Blocks, state: Blocks): Blocks;
+} {
   const turned = contacts && base.unknown.includes('a');
   const held = ['bilateral', 'unilateral'] as const;
   return {
-    ...base,
-    unknown: [...base.unknown, 'shift', ...(turned ? ['turn'] : [])],
-    multipliers: [...(base.multipliers ?? []), 'eta', ...(turned ? ['zeta'] : [])],
-    residual: (z, at) => {
-      const {q, v, a, lambda} = base.update(z, at);
+    blocks: {
+      ...base,
+      unknown: [...base.unknown, 'shift', ...(turned ? ['turn'] : [])],
+      multipliers: [...(base.multipliers ?? []), 'eta', ...(turned ? ['zeta'] : [])],
+    },
+    rows: (z, at, {q, v, a, lambda}, t) => {
       const constraints = constraintsOf(at);
-      const t = tf.add(at.t, at.h);
       const end = {q, v: tf.add(v, z.shift), t};
       const scale = rowScale(at, at.h, 1);
       const soft = tf.mul(at.relief, tf.div(scale.give, tf.square(at.h)));
       const closed = contacts ? constraints.closed({q, v, t}, lambda, scale) : undefined;
-      const turn = (): Blocks => ({
-        turn: tf.sub(at.mass(q, z.turn), constraints.reaction(end, z.zeta, held)),
-        zeta: tf.add(constraints.accelerations(end, tf.add(a, z.turn), z.zeta, closed as tf.Tensor), tf.mul(soft, z.zeta)),
-      });
-      return {
-        ...base.residual?.(z, at),
+      const rows = {
         shift: tf.sub(at.mass(q, z.shift), constraints.reaction(end, z.eta, held)),
         eta: tf.add(constraints.velocities(end, z.eta, false, closed), tf.mul(soft, z.eta)),
-        ...(turned ? turn() : {}),
+      };
+      if (!turned || closed === undefined) return rows;
+      return {
+        ...rows,
+        turn: tf.sub(at.mass(q, z.turn), constraints.reaction(end, z.zeta, held)),
+        zeta: tf.add(constraints.accelerations(end, tf.add(a, z.turn), z.zeta, closed), tf.mul(soft, z.zeta)),
       };
     },
-    update: (z, at) => {
-      const next = base.update(z, at);
-      return {...next, v: tf.add(next.v, z.shift), ...(turned ? {a: tf.add(next.a, z.turn)} : {})};
-    },
+    moved: (z, state) => ({...state, v: tf.add(state.v, z.shift), ...(turned ? {a: tf.add(state.a, z.turn)} : {})}),
   };
 }

@@ -44,7 +44,8 @@ export interface SimulateOptions {
   readonly observe?: Observe;
   /**
    * What keeps the velocity on the constraints: 'none' (positions alone are held), 'projection' (a
-   * velocity projection after every step, of contacts that closed too), or 'ggl' (positions and velocities together, with one more
+   * velocity projection after every step, of contacts that closed too), 'projection-before'
+   * (the same before every step: the same positions), or 'ggl' (positions and velocities together, with one more
    * multiplier in the kinematics: Gear, Gupta & Leimkuhler 1985).
    * Default 'none'; 'projection' where there are unilateral rows without compliance and smoothing, whose
    * impacts are then inelastic in every scheme.
@@ -92,7 +93,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     events,
     newton: readNewton(options.newton ?? newton()),
     adjoint,
-    stabilization: options.stabilization === undefined ? undefined : oneOf<'none' | 'projection' | 'ggl'>('stabilization', options.stabilization, ['none', 'projection', 'ggl']),
+    stabilization: options.stabilization === undefined ? undefined : oneOf<NonNullable<Holding['stabilization']>>('stabilization', options.stabilization, ['none', 'projection', 'projection-before', 'ggl']),
     consistent: oneOf('consistent', options.consistent ?? 'check', ['check', 'project']),
     engine: options.engine ?? 'auto',
     onProgress: options.onProgress,

@@ -1,6 +1,7 @@
 /** The forward programs of a step as the nonlinear system that Newton's iteration solves. */
 import type {Executable} from '../engine/engine.js';
-import type {Analysis, Factor, Pattern} from '../linear/index.js';
+import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
+import {auto, constraintCoupling} from '../linear/index.js';
 import type {NonlinearSystem} from '../newton/index.js';
 import type {CompiledStep} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
@@ -119,6 +120,7 @@ export class StepSystem implements NonlinearSystem {
       apply: run('apply', 'Jd'),
       applyTransposed: run('applyTransposed', 'JTd'),
       diagonal: (d: Float64Array): void => this.diagonal(d),
+      coupling: this.coupling(prepared),
     };
     let factor: ReturnType<MatrixFreeSolver['bind']> | undefined;
     return () => {
@@ -127,6 +129,17 @@ export class StepSystem implements NonlinearSystem {
       else factor.refresh();
       return factor;
     };
+  }
+
+  /** What the constraint preconditioner solves with; undefined without constraints. */
+  private coupling({traced}: Runnable): Coupling | undefined {
+    const {blocks, size} = traced.unknown;
+    if (!blocks.some(({labels}) => labels !== undefined)) return undefined;
+    const groups = new Int32Array(size);
+    for (const {offset, size: count, labels} of blocks) {
+      for (let i = 0; i < count; i++) groups[offset + i] = labels === undefined ? i : -1;
+    }
+    return constraintCoupling(this.pattern, groups, this.values, this.evaluateJacobian, auto());
   }
 
   private diagonal(d: Float64Array): void {

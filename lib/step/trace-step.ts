@@ -10,7 +10,7 @@ import type {Node, Shape} from '../graph/node.js';
 import type {Form} from '../graph/newton-matrix.js';
 import {formsOf, settled} from '../graph/newton-matrix.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
-import {consistentStart, gearGuptaLeimkuhler, rowScale, velocityProjection} from '../scheme/constrained.js';
+import {consistentStart, gearGuptaLeimkuhler, rowScale, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import type {Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes, isHardContact} from '../system/constraints.js';
@@ -105,7 +105,7 @@ export const isConstrained = (system: System): boolean => system.kind === 'mecha
 /** What a run asks of its constraints, beside the scheme. */
 export interface Holding {
   /** Default: 'projection' where there are hard contacts, else 'none'. */
-  readonly stabilization?: 'none' | 'projection' | 'ggl';
+  readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
   readonly consistent: 'check' | 'project';
 }
 
@@ -115,6 +115,7 @@ const plain: Holding = {consistent: 'check'};
 const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (base: Formulation, contacts: boolean) => Formulation} = {
   none: base => base,
   projection: velocityProjection,
+  'projection-before': velocityProjectionBefore,
   ggl: (base, contacts) => (contacts ? velocityProjection(gearGuptaLeimkuhler(base), true) : gearGuptaLeimkuhler(base)),
 };
 
