@@ -85,18 +85,18 @@ for (const {name: engine} of doubleEngines) {
   });
 
   describe(`step lengths on the coupled residual (${engine})`, () => {
-    // On a wavy track, pulled by an arctan: where that is flat a full step overshoots to where it is flat again.
+    // On an inclined track, pulled by an arctan: where that is flat a full step overshoots to where it is flat again.
     const stiff = mechanics({
       mass: 1, forces: [gravity, ({q}) => tf.mul(tf.concat([tf.neg(tf.atan(tf.mul(4, tf.sub(tf.slice(q, 0, 1), 0.1)))), tf.zeros([1])]), 20)],
-      constraints: [bilateral(({q}) => tf.sub(tf.slice(q, 1, 1), tf.mul(0.1, tf.sin(tf.slice(q, 0, 1)))))],
+      constraints: [bilateral(({q}) => tf.sub(tf.slice(q, 1, 1), tf.mul(0.5, tf.slice(q, 0, 1))))],
     });
     const options = {scheme: implicitEuler(), dt: 1, steps: 1, saveAt: 'end', engine} as const;
     it('full steps diverge where both strategies converge, to the same point of the track', () => {
-      const start = {q: [0.8, 0.1 * Math.sin(0.8)], v: [0, 0]};
+      const start = {q: [0.8, 0.4], v: [0, 0]};
       expect(() => simulate(stiff, start, {...options, newton: newton({step: full()})})).to.throw(NewtonError, /did not converge/);
       const ends = [backtracking(), subSteps(0.2)].map(step => run(stiff, start, {...options, newton: newton({step, maxIterations: 500})}).q.slice(2));
       for (const end of ends) {
-        expect(end[1]).to.be.closeTo(0.1 * Math.sin(end[0]), 1e-13);
+        expect(end[1]).to.be.closeTo(0.5 * end[0], 1e-13);
         expect(farthest(end, ends[0])).to.be.below(1e-10);
       }
     });
