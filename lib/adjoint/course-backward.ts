@@ -14,6 +14,7 @@ import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {courseAdjointPrograms, coursePrograms} from '../step/course-programs.js';
+import {directSolver} from '../step/solvers.js';
 import type {Gradient} from './backward.js';
 import {ParameterBars, pullStart} from './backward.js';
 import type {Course, CourseBackwards, CoursePiece, Restart, Save} from './course.js';
@@ -22,7 +23,8 @@ import {stepBuffers} from './record.js';
 import type {ByLength, TimedStep} from './timed-step.js';
 import {lengthDerivative, timedStep} from './timed-step.js';
 
-export const courseAdjoint = ({compiled, traced}: StepContext): Executable => compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian));
+export const courseAdjoint = ({compiled, traced, linear}: StepContext): Executable =>
+  compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian), {analysis: compiled.analysisOf(directSolver(linear), 'jacobian')});
 export const courseForward = ({compiled, traced}: StepContext): Executable => compiled.group('course', () => coursePrograms(traced));
 
 const dot = (a: Float64Array, b: Float64Array): number => {

@@ -170,7 +170,8 @@ export class CompiledStep {
     return this.engine.epsilon === Number.EPSILON;
   }
 
-  private analysisOf(solver: LinearSolver, which: Matrix): Analysis | undefined {
+  /** For programs compiled with room for the factor; undefined for an explicit scheme. */
+  analysisOf(solver: LinearSolver, which: Matrix): Analysis | undefined {
     return this[which] === undefined ? undefined : this.analysis(solver, solverKey(solver), which);
   }
 
