@@ -6,6 +6,7 @@
 import type {Executable} from '../engine/engine.js';
 import {interpreter} from '../engine/interpreter.js';
 import {StiffgradError} from '../errors.js';
+import {dependents} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import type {Pattern} from '../linear/index.js';
@@ -17,6 +18,9 @@ import type {JacobianProgram} from './jacobian-program.js';
  * row; rounding reaches this only where ten digits cancel within an entry.
  */
 const tolerance = 1e-6;
+
+/** Roundings of the largest number on the way that a row may be off where its entries cancel altogether: as many as a long sum has terms. */
+const roundings = 1e4;
 
 /** Components between ½ and 3/2 of either sign, the same every time, so that a run stays a function of its arguments. */
 function direction(size: number): Float64Array {
@@ -31,16 +35,16 @@ function direction(size: number): Float64Array {
   return Float64Array.from({length: size}, () => (next() < 0.5 ? -1 : 1) * (0.5 + next()));
 }
 
-/** A value at the point where the engine stands, once and by plain loops: to compile it would take longer. */
-function valueAt(value: Node, at: (name: string) => Float64Array | undefined): Float64Array {
-  const inputs = topological([value]).filter((node): node is Node<'input'> => isOp(node, 'input'));
-  const program = interpreter.compile({evaluate: {inputs, outputs: [{name: 'value', node: value}]}});
+/** Values at the point where the engine stands, once and by plain loops: to compile them would take longer. */
+function valuesAt(values: readonly Node[], at: (name: string) => Float64Array | undefined): Float64Array[] {
+  const inputs = topological(values).filter((node): node is Node<'input'> => isOp(node, 'input'));
+  const program = interpreter.compile({evaluate: {inputs, outputs: values.map((node, i) => ({name: `value ${i}`, node}))}});
   for (const {attributes: {name}} of inputs) {
     const known = at(name);
     if (known !== undefined) program.buffer(name).set(known);
   }
   program.run('evaluate');
-  return program.buffer('value');
+  return values.map((_, i) => program.buffer(`value ${i}`));
 }
 
 interface Mismatch {
@@ -48,7 +52,7 @@ interface Mismatch {
   readonly sum: number;
 }
 
-function mismatch({n, rowPointers, columns}: Pattern, values: Float64Array, d: Float64Array, expected: Float64Array): Mismatch | undefined {
+function mismatch({n, rowPointers, columns}: Pattern, values: Float64Array, d: Float64Array, expected: Float64Array, floor = 0): Mismatch | undefined {
   for (let row = 0; row < n; row++) {
     let [sum, size] = [0, Math.abs(expected[row])];
     for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
@@ -57,7 +61,7 @@ function mismatch({n, rowPointers, columns}: Pattern, values: Float64Array, d: F
       size += Math.abs(term);
     }
     // What is not finite is for Newton's iteration to tell.
-    if (Math.abs(sum - expected[row]) > tolerance * size) return {row, sum};
+    if (Math.abs(sum - expected[row]) > tolerance * size + floor) return {row, sum};
   }
   return undefined;
 }
@@ -70,10 +74,13 @@ function mismatch({n, rowPointers, columns}: Pattern, values: Float64Array, d: F
 export function checkJacobian({pattern, values: computed, tangent, direction: seed}: JacobianProgram, values: Float64Array, at: Executable, unknown: Layout): void {
   const d = direction(pattern.n);
   const inputs = (name: string): Float64Array | undefined => (name === seed.attributes.name ? d : at.find(name));
-  const expected = tangent === undefined ? new Float64Array(pattern.n) : valueAt(tangent, inputs);
+  const expected = tangent === undefined ? new Float64Array(pattern.n) : valuesAt([tangent], inputs)[0];
   if (mismatch(pattern, values, d, expected) === undefined) return;
   // On a kink, or in single precision, another engine may stand on the other side: the same arithmetic for both decides.
-  const found = mismatch(pattern, valueAt(computed, inputs), d, expected);
+  const linear = tangent === undefined ? [] : [...dependents([tangent], [seed])];
+  const [again, ...within] = valuesAt([computed, ...linear], inputs);
+  const largest = within.reduce((most, numbers) => numbers.reduce((one, x) => Math.max(one, Math.abs(x)), most), 0);
+  const found = mismatch(pattern, again, d, expected, roundings * Number.EPSILON * largest);
   if (found === undefined) return;
   const {row, sum} = found;
   const name = unknown.rowName(row);
