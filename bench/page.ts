@@ -4,6 +4,7 @@ import {join} from 'node:path';
 import type {Series} from '../training/report/plot.js';
 import {lineChart} from '../training/report/plot.js';
 import type {Fill, Large, Results, Row, Timed} from './results.js';
+import {rodSteps} from './workloads.js';
 
 const time = (milliseconds: number): string => (milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3));
 const ratio = (x: number): string => (x >= 10 ? x.toFixed(0) : x.toFixed(1));
@@ -86,10 +87,30 @@ ${table(['', ...fill.map(({rows}) => `${rows}²`)], [
   ])}`;
 }
 
+function rodChains(rods: readonly Row[]): string {
+  const each = (row: Row, pick: (one: Timed) => number): string => {
+    const one = of(row, own);
+    return one === undefined ? '' : ((1000 * pick(one)) / (row.n * rodSteps)).toFixed(1);
+  };
+  return `## Chains of rods
+
+n rigid rods of length 1 in the plane, point masses 1 between them, held at one end and let go from a coil: positions and
+multipliers are one band of 15 numbers a rod. ${rodSteps} steps of implicit midpoint, 0.01 each; gradient with respect to all n masses.
+
+${timesTable(rods, ({n}) => `n = ${n.toLocaleString('en')}`)}
+
+${table(['µs for each rod and step', ...rods.map(({n}) => `n = ${n.toLocaleString('en')}`)], [
+    ['forward', ...rods.map(row => each(row, one => one.forward.min))],
+    ['with gradient', ...rods.map(row => each(row, one => one.gradient.min))],
+  ])}
+${skips(rods)}`;
+}
+
 export function writePage(results: Results, docs: string): void {
   const {machine, rows, cold, tracing, growth, fill, large} = results;
   const chain = rows.filter(({workload}) => workload === 'chain');
   const nets = rows.filter(({workload}) => workload === 'net');
+  const rods = rows.filter(({workload}) => workload === 'rods');
   const mlp = rows.filter(({workload}) => workload === 'mlp');
   const figures = join(docs, 'figures');
   const loads = rows.map(({load}) => load);
@@ -151,6 +172,7 @@ ${timesTable(mlp, count)}
 ${ratioTable(mlp, count)}
 ${skips(mlp)}`);
   }
+  if (rods.length > 0) parts.push(rodChains(rods));
   if (cold !== undefined) {
     parts.push(`## From a cold start
 

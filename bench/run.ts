@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,cold,trace,growth,fill,large] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,rods,cold,trace,growth,fill,large] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md.
  *
@@ -38,6 +38,7 @@ const sizes: Readonly<Record<WorkloadName, readonly number[]>> = {
   chain: chosen ?? [8, 32, 128, 1024, 16384],
   net: chosen ?? [20, 40, 60, 100],
   mlp: [8],
+  rods: chosen ?? [10, 100, 1000, 10000],
 };
 
 function contestants(workspace: string): Entry[] {
@@ -52,10 +53,10 @@ function contestants(workspace: string): Entry[] {
   return [
     {name: 'C', command: program, args: [], enters: name => name === 'chain'},
     {name: 'stiffgrad, prepared', command: process.execPath, args: [built('peers/stiffgrad.js'), 'prepared'], enters: () => true},
-    {name: 'stiffgrad', command: process.execPath, args: [built('peers/stiffgrad.js'), 'plain'], enters: (_, n) => n < 10000},
-    {name: 'CasADi', command: python, args: [peer('casadi_peer.py')], enters: (name, n) => n <= (name === 'net' ? 40 : 1024)},
-    {name: 'diffrax, Newton', command: python, args: [peer('diffrax_peer.py'), 'newton'], enters: (name, n) => name !== 'net' && n <= 128},
-    {name: 'diffrax, chord', command: python, args: [peer('diffrax_peer.py'), 'chord'], enters: (name, n) => name !== 'net' && n <= 128},
+    {name: 'stiffgrad', command: process.execPath, args: [built('peers/stiffgrad.js'), 'plain'], enters: (name, n) => name !== 'rods' && n < 10000},
+    {name: 'CasADi', command: python, args: [peer('casadi_peer.py')], enters: (name, n) => name !== 'rods' && n <= (name === 'net' ? 40 : 1024)},
+    {name: 'diffrax, Newton', command: python, args: [peer('diffrax_peer.py'), 'newton'], enters: (name, n) => name !== 'net' && name !== 'rods' && n <= 128},
+    {name: 'diffrax, chord', command: python, args: [peer('diffrax_peer.py'), 'chord'], enters: (name, n) => name !== 'net' && name !== 'rods' && n <= 128},
     {name: 'jax-js', command: process.execPath, args: [peer('jax-js.mjs'), built('peers/protocol.js')], enters: (name, n) => name === 'chain' && n <= 8},
     {name: 'tfjs, naive', command: process.execPath, args: [built('peers/naive-tfjs.js')], enters: (name, n) => name === 'chain' && n <= 8},
   ];
@@ -172,7 +173,7 @@ function report({workload, n, load, contestants: all, skipped}: Row): void {
   for (const [name, why] of Object.entries(skipped)) console.log(`  ${name.padEnd(20)} skipped: ${why}`);
 }
 
-const order = ['chain', 'net', 'mlp'] as const;
+const order = ['chain', 'net', 'mlp', 'rods'] as const;
 const place = ({workload, n}: Row): number => 1e6 * order.indexOf(workload) + n;
 const without = argument('without')?.split(',') ?? [];
 const entries = contestants(workspace).filter(({name}) => !without.some(part => name.includes(part)));

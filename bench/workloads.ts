@@ -6,9 +6,9 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Initial, NumericParams, SimulateOptions, System} from '../lib/index.js';
 import {implicitMidpoint, mechanics} from '../lib/index.js';
-import {net} from '../models/index.js';
+import {net, rodChain} from '../models/index.js';
 
-export type WorkloadName = 'chain' | 'net' | 'mlp';
+export type WorkloadName = 'chain' | 'net' | 'mlp' | 'rods';
 
 export interface Workload {
   readonly system: System;
@@ -51,6 +51,22 @@ export function netWorkload(rows: number): Workload {
   return {system: cloth, options, size: 3 * q.length, initial: {q, v: q.map(() => [0, 0, 0])}};
 }
 
+/** Steps of the rods. */
+export const rodSteps = 20;
+
+/**
+ * n rigid rods of length 1 in the plane, point masses 1 between them, held at one end and let go from a
+ * coil, each rod turned by 1 rad against the last: positions stay within 2 of one another for every n, so
+ * that every size has the same work, and the same rounding, for a rod. Gradient with respect to all masses.
+ */
+export function rodsWorkload(n: number): Workload {
+  const system = rodChain({links: n, length: 1, g: 1, mass: params => params.m as tf.Tensor});
+  const q: number[][] = [];
+  for (let i = 0, x = 0, y = 0; i < n; i++) q.push([(x += Math.cos(i)), (y += Math.sin(i))]);
+  const options = {scheme: implicitMidpoint(), dt: 0.01, steps: rodSteps, saveAt: 'end', params: {m: new Float64Array(n).fill(1)}} as const;
+  return {system, options, size: 2 * n, initial: {q, v: q.map(() => [0, 0])}};
+}
+
 /** Weights without a random generator, so that every contestant has the same: sin of the place, over √inputs. */
 export function layer(index: number, inputs: number, outputs: number): number[][] {
   return Array.from({length: inputs}, (_, i) => Array.from({length: outputs}, (_, j) => Math.sin(1 + 7 * i + 13 * j + 5 * index) / Math.sqrt(inputs)));
@@ -77,6 +93,7 @@ export function mlpWorkload(n: number): Workload {
 
 export function workload(name: WorkloadName, n: number): Workload {
   if (name === 'chain') return chainWorkload(n);
+  if (name === 'rods') return rodsWorkload(n);
   return name === 'net' ? netWorkload(n) : mlpWorkload(n);
 }
 

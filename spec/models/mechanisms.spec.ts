@@ -3,6 +3,10 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {SimulateOptions} from '../../lib/index.js';
 import {implicitMidpoint, newmark, OptionError, ShapeError, simulate} from '../../lib/index.js';
+import type {Node} from '../../lib/graph/node.js';
+import {topological} from '../../lib/graph/node.js';
+import {traceRun} from '../../lib/step/trace-step.js';
+import {readParams} from '../../lib/system/params.js';
 import {bodyPoints, fourBars, pins, rodChain, rods, sliderCrank} from '../../models/index.js';
 import {largest, order} from '../simulate/numbers.js';
 import {valueOf} from './evaluate.js';
@@ -134,5 +138,26 @@ describe('planar bodies', () => {
     expect(() => valueOf(({q}) => bodyPoints([{body: 0, at: [0, 0]}])(q), {q: [[0, 0]], v: [[0, 0]]})).to.throw(ShapeError, /planar bodies are \[bodies, 3\]/);
     expect(() => fourBars({windows: 0})).to.throw(OptionError, /windows/);
     expect(() => rods({edges: [[0, 1]], length: 0})).to.throw(OptionError, /positive/);
+  });
+});
+
+describe('a long chain of rods', () => {
+  const size = (links: number): {nonzeros: number; nodes: number; linear: string} => {
+    const system = rodChain({links, length: ({length}) => length as tf.Tensor, g, mass: 1 / links});
+    const q = Array.from({length: links}, (_, i) => [(i + 1) / links, 0]);
+    const params = {length: new Float64Array(links).fill(1 / links)};
+    const path = simulate(system, {q, v: q.map(() => [0, 0])}, {dt: 0.01 / links, steps: 1, params});
+    path.dispose();
+    const {residual} = traceRun(system, implicitMidpoint(), [links, 2], readParams(params)).step;
+    return {nonzeros: path.stats.nonzeros, linear: path.stats.linear, nodes: topological([residual as Node]).length};
+  };
+
+  it('costs the same for every link: a band, 15 numbers of the factor each, from a graph that does not grow', () => {
+    const [few, some, many] = [10, 100, 1000].map(size);
+    expect(many.nodes).to.equal(few.nodes);
+    for (const {linear} of [few, some, many]) expect(linear).to.equal('band');
+    // Two positions and a multiplier a link, each with its neighbours' on either side.
+    expect(some.nonzeros / 100).to.be.closeTo(15, 1e-12);
+    expect(many.nonzeros / 1000).to.be.closeTo(15, 1e-12);
   });
 });
