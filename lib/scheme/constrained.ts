@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {derivativeAlong} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
-import type {Constraints, RowScale} from '../system/constraints.js';
+import type {Constraints, Place, RowScale} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, StepPoint} from './scheme.js';
 
@@ -23,58 +23,74 @@ export function rowScale({x, h, mass, relief}: StepPoint, position: tf.Tensor | 
   return {position, velocity, relief, give: tf.div(tf.square(h), typical)};
 }
 
-/** Blocks of the unknown of a start, beside the acceleration and λ. */
-const projected = {unknown: ['q', 'v'], multipliers: ['toPosition', 'toVelocity']} as const;
-
 /**
  * The start of a run as a step of its own: (a, λ) from [M −Gᵀ; G 0](a, λ) = (f, −Ġv − …), and what the
  * scheme carries made from them. With `project` q and v are first moved onto the constraints by the
  * least displacement, in the metric of the mass; with `jerk` the rates of a and λ are found too, from
  * the time derivative of the same equations.
  */
-export function consistentStart({carry, carriesJerk = false}: Formulation, project: boolean): Formulation {
+export function consistentStart({carry, carriesJerk = false, carriesNormalJerk = false}: Formulation, project: boolean): Formulation {
+  const across = carriesJerk && carriesNormalJerk;
   const place = (z: Blocks, {x, t}: StepPoint): {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor} => (project ? {q: z.q, v: z.v, t} : {q: x.q, v: x.v, t});
-  const balance = (at: StepPoint, {q, v, t, a, lambda}: Blocks): {a: tf.Tensor; lambda: tf.Tensor} => {
-    const constraints = constraintsOf(at);
-    return {
-      a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, t), constraints.reaction({q, v, t}, lambda))),
-      lambda: constraints.instant({q, v, t}, a, lambda, rowScale(at, at.h, 1), at.h),
-    };
-  };
+  const balance = (at: StepPoint, {a, lambda, ...place}: Blocks): {a: tf.Tensor; lambda: tf.Tensor} => instantBalance(at, place as unknown as Place, a, lambda);
   const rates = (at: StepPoint, now: Blocks, direction: Blocks): {jerk: tf.Tensor; lambdaRate: tf.Tensor} => ({
     jerk: derivativeAlong(point => balance(at, point).a, now, direction),
     lambdaRate: derivativeAlong(point => balance(at, point).lambda, now, direction),
   });
   return {
-    unknown: [...(project ? projected.unknown : []), 'a', ...(carriesJerk ? ['jerk'] : [])],
-    multipliers: [...(project ? projected.multipliers : []), 'lambda', ...(carriesJerk ? ['lambdaRate'] : [])],
+    unknown: [...(project ? projected.unknown : []), 'a', ...(carriesJerk ? ['jerk'] : []), ...(across ? ['normal'] : [])],
+    multipliers: [...(project ? projected.multipliers : []), 'lambda', ...(carriesJerk ? ['lambdaRate'] : []), ...(across ? ['toNormal'] : [])],
     residual: (z, at) => {
       const now = {...place(z, at), a: z.a, lambda: z.lambda};
       const direction = {q: now.v, v: z.a, a: z.jerk, lambda: z.lambdaRate, t: constantTensor(1, [])};
-      return {...balance(at, now), ...(carriesJerk ? rates(at, now, direction) : {}), ...(project ? projection(z, at) : {})};
+      return {...balance(at, now), ...(carriesJerk ? rates(at, now, direction) : {}), ...(across ? normalPart(at, now, z) : {}), ...(project ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {})};
     },
     update: (z, at) => {
       const {q, v} = place(z, at);
-      const start: StepPoint = {...at, x: {q, v}, acceleration: () => z.a, jerk: () => z.jerk};
+      const start: StepPoint = {...at, x: {q, v}, acceleration: () => z.a, jerk: () => z.jerk, ...(across ? {normalJerk: () => z.normal} : {})};
       return {q, v, lambda: z.lambda, ...carry?.(start)};
     },
   };
 }
 
-/** M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the nearest state that obeys. */
-function projection(z: Blocks, at: StepPoint): Blocks {
-  const {x, t, mass, h, relief} = at;
+/** M w = Gᵀη with G w = G a': the part of the jerk that the constraints ask for. φ' is affine in v, so G is seen in differences of it. */
+function normalPart(at: StepPoint, {q, t}: Blocks, {normal, jerk, toNormal}: Blocks): Blocks {
   const constraints = constraintsOf(at);
-  const here = {q: z.q, v: z.v, t};
+  const rate = (v: tf.Tensor, idle: tf.Tensor): tf.Tensor => constraints.velocities({q, v, t}, idle, false);
+  const {give} = rowScale(at, at.h, 1);
+  const soft = tf.mul(tf.mul(at.relief, tf.div(give, tf.square(at.h))), toNormal);
+  return {
+    normal: tf.sub(at.mass(q, normal), constraints.reaction({q, v: normal, t}, toNormal, ['bilateral'])),
+    toNormal: tf.addN([rate(normal, toNormal), tf.neg(rate(jerk, tf.zerosLike(toNormal))), soft]),
+  };
+}
+
+/** What `onto` adds to a formulation: unknown q and v, and two multipliers. */
+export const projected = {unknown: ['q', 'v'], multipliers: ['toPosition', 'toVelocity']} as const;
+
+/** M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the state nearest to (q₀, v₀) that obeys at its time. */
+export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
+  const {mass, h, relief} = at;
+  const constraints = constraintsOf(at);
+  const here = {q: z.q, v: z.v, t: from.t};
   const {give} = rowScale(at, h, 1);
   // A unit of these multipliers moves a typical mass by give/h² and changes its velocity by the same.
   const unit = tf.div(give, tf.square(h));
   const soft = tf.mul(relief, unit);
   return {
-    q: tf.sub(mass(x.q, tf.sub(z.q, x.q)), constraints.reaction(here, z.toPosition, ['bilateral', 'unilateral'])),
-    v: tf.sub(mass(z.q, tf.sub(z.v, x.v)), constraints.reaction(here, z.toVelocity, ['bilateral', 'nonholonomic'])),
+    q: tf.sub(mass(from.q, tf.sub(z.q, from.q)), constraints.reaction(here, z.toPosition, ['bilateral', 'unilateral'])),
+    v: tf.sub(mass(z.q, tf.sub(z.v, from.v)), constraints.reaction(here, z.toVelocity, ['bilateral', 'nonholonomic'])),
     toPosition: tf.add(constraints.positions(here, z.toPosition, unit), tf.mul(soft, z.toPosition)),
     toVelocity: tf.add(constraints.velocities(here, z.toVelocity, true), tf.mul(soft, z.toVelocity)),
+  };
+}
+
+/** M a − f − Gᵀλ and the rows of the constraints on accelerations: zero where (a, λ) are those of the instant. */
+export function instantBalance(at: StepPoint, {q, v, t}: Place, a: tf.Tensor, lambda: tf.Tensor): {a: tf.Tensor; lambda: tf.Tensor} {
+  const constraints = constraintsOf(at);
+  return {
+    a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, t), constraints.reaction({q, v, t}, lambda))),
+    lambda: constraints.instant({q, v, t}, a, lambda, rowScale(at, at.h, 1), at.h),
   };
 }
 
@@ -89,6 +105,7 @@ export function gearGuptaLeimkuhler(base: Formulation): Formulation {
   });
   return {
     ...base,
+    carriesNormalJerk: false,
     multipliers: [...(base.multipliers ?? []), 'mu'],
     residual: (z, at) => {
       const point = settled(z, at);
@@ -143,6 +160,7 @@ function projectionMoves(base: Formulation, contacts: boolean): {
   return {
     blocks: {
       ...base,
+      carriesNormalJerk: false,
       unknown: [...base.unknown, 'shift', ...(turned ? ['turn'] : [])],
       multipliers: [...(base.multipliers ?? []), 'eta', ...(turned ? ['zeta'] : [])],
     },

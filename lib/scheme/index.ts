@@ -1,5 +1,8 @@
 /** The face of this room: schemes, one file a family. */
+export {bdf2} from './bdf2.js';
 export {explicitEuler, rk4, symplecticEuler, verlet} from './explicit.js';
+export {generalizedAlpha, hht} from './generalized-alpha.js';
 export {newmark, type NewmarkOptions} from './newmark.js';
+export {gaussLegendre, radauIIA5} from './runge-kutta.js';
 export {defineScheme, type Formulation, type Guess, type Scheme, type SchemeSpec, type StepPoint} from './scheme.js';
 export {blendedEuler, implicitEuler, implicitMidpoint, theta, trapezoid, type BlendedOptions, type GuessName, type ThetaOptions, type VelocityUnknown} from './theta.js';

@@ -5,7 +5,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import type {Constraints} from '../system/constraints.js';
+import type {ConstraintKind, Constraints} from '../system/constraints.js';
 import type {Blocks, Equations} from '../system/equations.js';
 
 /** One step seen from its start: the state x at time t, the step h, and the system. */
@@ -29,6 +29,8 @@ export interface StepPoint extends Equations {
   settle(q: tf.Tensor): tf.Tensor;
   /** da/dt at the start of a run, for what is carried. */
   jerk(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
+  /** The part of the jerk at the start of a run across the constraints, in the metric of the mass; zero where velocities are held too. */
+  normalJerk(): tf.Tensor;
 }
 
 /** Where Newton starts. */
@@ -60,6 +62,8 @@ export interface Formulation {
    * is then not asked to obey the constraints.
    */
   readonly still?: boolean;
+  /** `carry` asks for the part of the jerk across the constraints, too. */
+  readonly carriesNormalJerk?: boolean;
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */
@@ -89,6 +93,10 @@ export interface Scheme {
   readonly ode?: Formulation;
   /** For mechanical systems with constraints; absent where the scheme cannot hold them. */
   readonly constrained?: Formulation;
+  /** Stabilizations that are not made by wrapping `constrained` (constrained.ts); null where there is none. */
+  readonly stabilized?: {readonly [S in 'ggl' | 'projection']?: Formulation | null};
+  /** Kinds of constraints that it cannot hold though it holds others. */
+  readonly refused?: readonly ConstraintKind[];
 }
 
 export interface SchemeSpec extends Formulation {

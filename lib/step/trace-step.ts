@@ -121,14 +121,30 @@ const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (b
 
 const hasHardContacts = (system: System): boolean => system.kind === 'mechanics' && system.constraints.some(isHardContact);
 
+/** @throws OptionError where the scheme has no such stabilization, or a constraint is of a kind that it does not hold */
+function held({name, constrained, stabilized, refused = []}: Scheme, system: MechanicalSystem, {stabilization}: Holding): Formulation {
+  const index = system.constraints.findIndex(({kind}) => refused.includes(kind));
+  if (index >= 0) {
+    const {kind} = system.constraints[index];
+    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold constraints[${index}], which is ${kind}: choose one that holds positions at its stages, as radauIIA5(), generalizedAlpha() or implicitEuler().`, {scheme: name, constraint: index});
+  }
+  if (constrained === undefined) {
+    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: name});
+  }
+  const contacts = hasHardContacts(system);
+  const wanted = stabilization ?? (contacts ? 'projection' : 'none');
+  const own = wanted === 'none' ? undefined : stabilized?.[wanted];
+  if (own === null) {
+    throw new OptionError('wrong-scheme', `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`, {scheme: name, stabilization: wanted});
+  }
+  if (own === undefined) return stabilizations[wanted](constrained, contacts);
+  return contacts ? velocityProjection(own, true) : own;
+}
+
 /** @throws OptionError where the scheme is not for this kind of system */
-export function formulationOf(scheme: Scheme, system: System, {stabilization}: Holding = plain): Formulation {
-  if (isConstrained(system)) {
-    if (scheme.constrained === undefined) {
-      throw new OptionError('wrong-scheme', `Scheme ${scheme.name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: scheme.name});
-    }
-    const contacts = hasHardContacts(system);
-    return stabilizations[stabilization ?? (contacts ? 'projection' : 'none')](scheme.constrained, contacts);
+export function formulationOf(scheme: Scheme, system: System, holding: Holding = plain): Formulation {
+  if (system.kind === 'mechanics' && isConstrained(system)) {
+    return held(scheme, system, holding);
   }
   const formulation = scheme[system.kind];
   if (formulation === undefined) {
@@ -244,7 +260,7 @@ function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {a
   const constraints: Constraints | undefined = system.kind === 'mechanics' && sizes.length > 0 ? constraintEquations(system.constraints, sizes, params) : undefined;
   const jerk = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor =>
     derivativeAlong(place => equations.acceleration(place.q, place.v, place.t), {q, v, t}, {q: v, v: equations.acceleration(q, v, t), t: constantTensor(1, [])});
-  return {params, at: {...equations, constraints, relief: tensors.relief, settle: q => q, jerk, x, t: tensors.t, h: tensors.h}};
+  return {params, at: {...equations, constraints, relief: tensors.relief, settle: q => q, jerk, normalJerk: () => tf.zerosLike(x.q), x, t: tensors.t, h: tensors.h}};
 }
 
 const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);

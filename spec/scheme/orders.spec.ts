@@ -5,11 +5,11 @@
 import {expect} from 'chai';
 import type {Scheme} from '../../lib/index.js';
 import {
-  blendedEuler, defineScheme, explicitEuler, implicitEuler, implicitMidpoint, newmark, rk4, simulate, symplecticEuler, theta, trapezoid, verlet,
+  bdf2, blendedEuler, defineScheme, explicitEuler, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, newmark, radauIIA5, rk4, simulate, symplecticEuler, theta, trapezoid, verlet,
 } from '../../lib/index.js';
 import {combine} from '../../lib/scheme/blocks.js';
 import {difference, norm, order} from '../simulate/numbers.js';
-import {bdf2} from './bdf2.js';
+import {bdf2 as ownBdf2} from './bdf2.js';
 import type {Problem} from './problems.js';
 import {firstOrder, mechanical} from './problems.js';
 
@@ -37,11 +37,19 @@ const schemes: readonly Scheme[] = [
   explicitEuler(), symplecticEuler(), implicitEuler(), implicitEuler({form: 'coupled'}), implicitEuler({unknown: 'acceleration'}),
   theta(0.7), blendedEuler({alpha: 0.5, beta: 1}), blendedEuler({alpha: 1, beta: 0.5}), newmark({beta: 0.3025, gamma: 0.6}),
   theta(0.5), trapezoid(), trapezoid({form: 'coupled'}), implicitMidpoint(), implicitMidpoint({form: 'coupled'}),
-  newmark(), newmark({beta: 1 / 6}), newmark({beta: 0}), verlet(), rk4(), heun('mechanics'), heun('ode'), bdf2,
+  newmark(), newmark({beta: 1 / 6}), newmark({beta: 0}), verlet(), rk4(), heun('mechanics'), heun('ode'), ownBdf2,
+  ...[0, 0.5, 0.8, 1].map(rhoInf => generalizedAlpha({rhoInf})), hht({alpha: -1 / 3}), hht(), bdf2(), radauIIA5(), ...[1, 2, 3].map(stages => gaussLegendre({stages})),
 ];
 
-/** Steps of the finer run: small enough that the next term of the error is below 0.05 of an order, large enough for rounding. */
-const steps = (scheme: Scheme): number => (scheme.order === 1 ? 1600 : scheme.order === 2 ? 400 : 192);
+/**
+ * Steps of the finer run: small enough that the next term of the error is below 0.05 of an order, large
+ * enough for rounding and for what Newton's tolerance leaves of order 10⁻¹⁴ in every step.
+ */
+const finer: readonly number[] = [0, 1600, 400, 128, 192, 48, 24];
+const steps = ({order: p, mechanics, ode}: Scheme): number => {
+  const collocates = (mechanics ?? ode)?.unknown.length !== 0 && p === 4;
+  return collocates ? 64 : finer[p];
+};
 
 describe('orders of convergence', () => {
   for (const problem of [...mechanical, ...firstOrder]) {

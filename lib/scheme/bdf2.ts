@@ -1,0 +1,110 @@
+/**
+ * The two-step backward differentiation formula (Curtiss & Hirschfelder 1952) on steps of any length:
+ * the derivative at the end of the quadratic through x⁻, x and x⁺ is x' there. With ω = h/h⁻ and
+ * d = (x − x⁻)/h⁻, both of which are carried,
+ *
+ *     (1+2ω)(x⁺ − x) = h[ωd + (1+ω)x'⁺].
+ *
+ * The first step takes x⁻ from Taylor's series backwards, to the jerk: second order from there on, in the
+ * multipliers too. Zero-stable while ω < 1 + √2 (Grigorieff 1983).
+ */
+import * as tf from '@tensorflow/tfjs';
+import {derivativeAlong} from '../trace/differentials.js';
+import {constantTensor} from '../trace/trace.js';
+import {constraintsOf, rowScale} from './constrained.js';
+import type {Formulation, Scheme, StepPoint} from './scheme.js';
+
+/** ωd and the shares of both: x⁺ = x + h[ωd + (1+ω)x'⁺]/(1+2ω). */
+const ratio = ({x, h}: StepPoint): tf.Tensor => tf.div(h, x.lastStep);
+const whole = (omega: tf.Tensor): tf.Tensor => tf.add(1, tf.mul(omega, 2));
+
+/** x⁺ from x'⁺. */
+function moved(at: StepPoint, x: tf.Tensor, d: tf.Tensor, rate: tf.Tensor): tf.Tensor {
+  const omega = ratio(at);
+  return tf.add(x, tf.div(tf.mul(at.h, tf.add(tf.mul(omega, d), tf.mul(tf.add(1, omega), rate))), whole(omega)));
+}
+
+/** x'⁺ from x⁺, times h(1+ω)/(1+2ω). */
+function gain(at: StepPoint, x: tf.Tensor, d: tf.Tensor, next: tf.Tensor): tf.Tensor {
+  const omega = ratio(at);
+  return tf.sub(tf.sub(next, x), tf.div(tf.mul(tf.mul(at.h, omega), d), whole(omega)));
+}
+
+/** h(1+ω)/(1+2ω). */
+function weight(at: StepPoint): tf.Tensor {
+  const omega = ratio(at);
+  return tf.div(tf.mul(at.h, tf.add(1, omega)), whole(omega));
+}
+
+const slope = ({h}: StepPoint, x: tf.Tensor, next: tf.Tensor): tf.Tensor => tf.div(tf.sub(next, x), h);
+
+const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.settle(moved(at, at.x.q, at.x.slope, v));
+
+/** (x − x⁻)/h of a past with these derivatives now. */
+const past = (h: tf.Tensor, first: tf.Tensor, second: tf.Tensor, third?: tf.Tensor): tf.Tensor => {
+  const straight = tf.sub(first, tf.mul(h, tf.mul(second, 0.5)));
+  return third === undefined ? straight : tf.add(straight, tf.mul(tf.square(h), tf.div(third, 6)));
+};
+
+const mechanics: Formulation = {
+  unknown: ['v'],
+  carriesJerk: true,
+  carry: ({x, t, h, acceleration, jerk}) => {
+    const a = acceleration(x.q, x.v, t);
+    const rate = jerk(x.q, x.v, t);
+    return {slope: past(h, x.v, a, rate), gain: past(h, a, rate), lastStep: h};
+  },
+  residual: ({v}, at) => {
+    const q = position(at, v);
+    return {v: tf.sub(at.mass(q, gain(at, at.x.v, at.x.gain, v)), tf.mul(weight(at), at.force(q, v, tf.add(at.t, at.h))))};
+  },
+  update: ({v}, at) => {
+    const q = position(at, v);
+    return {q, v, slope: slope(at, at.x.q, q), gain: slope(at, at.x.v, v), lastStep: at.h};
+  },
+};
+
+/**
+ * The formula's slope of exact positions misses the exact velocity by h²a'/3. Across the constraints, whose
+ * positions are exact, all velocities of the past must miss by as much, or λ starts with a swing of the size
+ * of h: the first step begins with v moved so, and its difference from v⁻ as it is.
+ */
+const settledVelocity = ({x, h}: StepPoint): tf.Tensor => tf.sub(x.v, tf.mul(tf.square(h), x.offset));
+
+const constrained: Formulation = {
+  ...mechanics,
+  multipliers: ['lambda'],
+  carriesNormalJerk: true,
+  carry: at => ({...mechanics.carry?.(at), offset: tf.div(at.normalJerk(), 3)}),
+  residual: ({v, lambda}, at) => {
+    const place = {q: position(at, v), v, t: tf.add(at.t, at.h)};
+    const start = settledVelocity(at);
+    const constraints = constraintsOf(at);
+    const push = tf.add(at.force(place.q, v, place.t), constraints.reaction(place, lambda));
+    return {
+      v: tf.sub(at.mass(place.q, gain(at, start, at.x.gain, v)), tf.mul(weight(at), push)),
+      lambda: constraints.rows(place, lambda, rowScale(at, weight(at), 1)),
+    };
+  },
+  update: (z, at) => ({...mechanics.update(z, at), gain: slope(at, settledVelocity(at), z.v), lambda: z.lambda, offset: tf.zerosLike(z.v)}),
+};
+
+/** The same for y' = f(y, t); y'' at the start is the derivative of f along the motion. */
+const firstOrder: Formulation = {
+  unknown: ['y'],
+  carry: ({x, t, h, rate}) => {
+    const first = rate(x, t).y;
+    const second = derivativeAlong(place => rate({y: place.y}, place.t).y, {y: x.y, t}, {y: first, t: constantTensor(1, [])});
+    return {slope: past(h, first, second), lastStep: h};
+  },
+  residual: ({y}, at) => ({y: tf.sub(gain(at, at.x.y, at.x.slope, y), tf.mul(weight(at), at.rate({y}, tf.add(at.t, at.h)).y))}),
+  update: ({y}, at) => ({y, slope: slope(at, at.x.y, y), lastStep: at.h}),
+};
+
+/**
+ * BDF2: second order, L-stable, two states deep. It damps more than the generalized-α method of ρ∞ = 0
+ * does at low frequencies, and asks for one force a step.
+ */
+export function bdf2(): Scheme {
+  return {name: 'bdf2', order: 2, mechanics, constrained, ode: firstOrder};
+}
