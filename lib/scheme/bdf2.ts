@@ -46,8 +46,20 @@ const past = (h: tf.Tensor, first: tf.Tensor, second: tf.Tensor, third?: tf.Tens
   return third === undefined ? straight : tf.add(straight, tf.mul(tf.square(h), tf.div(third, 6)));
 };
 
+/**
+ * Milne's device: the explicit two-step formula x + h[(1+ω)x' − ωd] errs by h³x'''(1+ω)/(6ω) the other way,
+ * and of the difference of both the share (1+ω)/(2+3ω) is the implicit one's.
+ */
+function estimate(at: StepPoint, x: tf.Tensor, d: tf.Tensor, rate: tf.Tensor, next: tf.Tensor): tf.Tensor {
+  const omega = ratio(at);
+  const predicted = tf.add(x, tf.mul(at.h, tf.sub(tf.mul(tf.add(1, omega), rate), tf.mul(omega, d))));
+  return tf.mul(tf.sub(next, predicted), tf.div(tf.add(1, omega), tf.add(2, tf.mul(omega, 3))));
+}
+
 const mechanics: Formulation = {
   unknown: ['v'],
+  errorOrder: 3,
+  error: ({v}, at) => ({q: estimate(at, at.x.q, at.x.slope, at.x.v, position(at, v))}),
   carriesJerk: true,
   carry: ({x, t, h, acceleration, jerk}) => {
     const a = acceleration(x.q, x.v, t);
@@ -92,6 +104,8 @@ const constrained: Formulation = {
 /** The same for y' = f(y, t); y'' at the start is the derivative of f along the motion. */
 const firstOrder: Formulation = {
   unknown: ['y'],
+  errorOrder: 3,
+  error: ({y}, at) => ({y: estimate(at, at.x.y, at.x.slope, at.rate({y: at.x.y}, at.t).y, y)}),
   carry: ({x, t, h, rate}) => {
     const first = rate(x, t).y;
     const second = derivativeAlong(place => rate({y: place.y}, place.t).y, {y: x.y, t}, {y: first, t: constantTensor(1, [])});

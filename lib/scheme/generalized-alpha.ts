@@ -54,8 +54,15 @@ function family(name: string, w: Weights): Scheme {
     const {q, v, next} = end(w, at, a, start);
     return {q, v, a, lag: tf.div(tf.sub(next, a), at.h)};
   };
+  // What the step leaves out of Taylor's series for q, in units of h³a', and h a' is the change of A.
+  const excess = lag / 2 + w.beta - 1 / 6;
   const mechanics: Formulation = {
     unknown: ['a'],
+    errorOrder: 3,
+    error: ({a}, at) => {
+      const {A, next} = end(w, at, a);
+      return {q: tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess)};
+    },
     carriesJerk: true,
     carry: ({x, t, acceleration, jerk}) => ({a: acceleration(x.q, x.v, t), lag: tf.mul(jerk(x.q, x.v, t), lag)}),
     residual: ({a}, at) => {
@@ -64,14 +71,12 @@ function family(name: string, w: Weights): Scheme {
     },
     update: (z, at) => update(z, at),
   };
-  // Held at q, the velocity across the constraints settles this far from the exact one, times h² a'.
-  const offset = -(lag / 2 + w.beta - 1 / 6);
   const pushed = ({x, h}: StepPoint): tf.Tensor => tf.add(x.v, tf.mul(tf.square(h), x.offset));
   const constrained: Formulation = {
     ...mechanics,
     multipliers: ['lambda'],
     carriesNormalJerk: true,
-    carry: at => ({...mechanics.carry?.(at), offset: tf.mul(at.normalJerk(), offset)}),
+    carry: at => ({...mechanics.carry?.(at), offset: tf.mul(at.normalJerk(), -excess)}),
     residual: ({a, lambda}, at) => {
       const {q, v} = end(w, at, a, pushed(at));
       const place = {q, v, t: tf.add(at.t, at.h)};

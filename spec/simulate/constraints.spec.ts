@@ -3,8 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Adjoint, Initial, MechanicalSystem, Scheme, SimulateOptions} from '../../lib/index.js';
 import {
-  bilateral, blendedEuler, compliant, implicitAdjoint, implicitEuler, implicitMidpoint, InconsistentStateError, mechanics, newmark,
-  nonholonomic, OptionError, simulate, theta, trapezoid, unrolledAdjoint, verlet,
+  bdf2, bilateral, blendedEuler, compliant, gaussLegendre, generalizedAlpha, implicitAdjoint, implicitEuler, implicitMidpoint, InconsistentStateError, mechanics, newmark,
+  nonholonomic, OptionError, radauIIA5, simulate, theta, trapezoid, unrolledAdjoint, verlet,
 } from '../../lib/index.js';
 import {doubleEngines} from './engines.js';
 import {order} from './numbers.js';
@@ -82,7 +82,7 @@ for (const {name: engine} of doubleEngines) {
       }
     });
 
-    for (const scheme of [implicitEuler(), trapezoid(), implicitMidpoint(), theta(0.7), blendedEuler({alpha: 0.6, beta: 0.9}), newmark()]) {
+    for (const scheme of [implicitEuler(), trapezoid(), implicitMidpoint(), theta(0.7), blendedEuler({alpha: 0.6, beta: 0.9}), newmark(), generalizedAlpha(), bdf2(), radauIIA5(), gaussLegendre()]) {
       it(`${scheme.name}: the compliant row is the spring of stiffness 1/C`, () => {
         const both = [asConstraint, asForce].map(system => {
           const path = simulate(system, {q: 1.3, v: 0.4}, {scheme, dt: 0.02, steps: 20, engine});
@@ -124,7 +124,7 @@ for (const {name: engine} of doubleEngines) {
         return tf.sub(tf.mul(vx, tf.sin(angle)), tf.mul(vy, tf.cos(angle)));
       })],
     });
-    for (const scheme of [implicitMidpoint(), trapezoid(), newmark()]) {
+    for (const scheme of [implicitMidpoint(), trapezoid(), newmark(), generalizedAlpha(), bdf2()]) {
       it(`${scheme.name}: a skate on an incline turns back on a cycloid, order 2`, () => {
         const omega = 1.5;
         const t = 1;
@@ -160,6 +160,13 @@ for (const {name: engine} of doubleEngines) {
       ['GGL, implicit', newmark(), 'ggl', 0, implicitAdjoint()],
       ['GGL, unrolled', trapezoid(), 'ggl', 0, unrolledAdjoint()],
       ['projection', newmark(), 'projection', 0, implicitAdjoint()],
+      ['generalized-α, from its corrected start', generalizedAlpha(), 'none', 0, implicitAdjoint()],
+      ['generalized-α, GGL, unrolled', generalizedAlpha({rhoInf: 0.5}), 'ggl', 0, unrolledAdjoint()],
+      ['BDF2', bdf2(), 'none', 0, implicitAdjoint()],
+      ['Radau IIA', radauIIA5(), 'none', 0, implicitAdjoint()],
+      ['Radau IIA, GGL', radauIIA5(), 'ggl', 0, implicitAdjoint()],
+      ['redundant, Gauss', gaussLegendre(), 'none', 1, implicitAdjoint()],
+      ['redundant, Radau IIA, GGL', radauIIA5(), 'ggl', 1, implicitAdjoint()],
       ['redundant, index 3', implicitMidpoint(), 'none', 1, implicitAdjoint()],
       ['redundant, GGL', newmark(), 'ggl', 2, implicitAdjoint()],
     ];

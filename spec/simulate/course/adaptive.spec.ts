@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {AdaptiveOptions, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
-  adaptive, constant, defineScheme, implicitEuler, implicitMidpoint, mechanics, newmark, newton, NewtonError, ode, OptionError, rk4, simulate, trapezoid, unrolledAdjoint, verlet,
+  adaptive, bdf2, constant, defineScheme, generalizedAlpha, hht, implicitEuler, implicitMidpoint, mechanics, newmark, newton, NewtonError, ode, OptionError, radauIIA5, rk4, simulate, trapezoid, unrolledAdjoint, verlet,
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {largest} from '../numbers.js';
@@ -21,7 +21,7 @@ const errorOf = (path: Trajectory): number => largest(path.values('q').slice(2).
 
 describe('adaptive steps', () => {
   // A step's error is at the tolerance: with h ~ tol^(1/k) steps add up to tol^((k−1)/k) for an estimate of order k.
-  const cases: readonly (readonly [Scheme, number])[] = [[trapezoid(), 3], [implicitMidpoint(), 3], [newmark(), 3], [verlet(), 3], [rk4(), 5], [implicitEuler(), 2]];
+  const cases: readonly (readonly [Scheme, number])[] = [[trapezoid(), 3], [implicitMidpoint(), 3], [newmark(), 3], [verlet(), 3], [rk4(), 5], [implicitEuler(), 2], [generalizedAlpha(), 3], [hht(), 3], [bdf2(), 3], [radauIIA5(), 6]];
   for (const [scheme, k] of cases) {
     it(`${scheme.name}: the error of a run is in proportion to the tolerance`, () => {
       const tolerances = k === 2 ? [1e-3, 1e-4, 1e-5] : k === 3 ? [1e-4, 1e-5, 1e-6, 1e-7] : [1e-4, 1e-6, 1e-8, 1e-10];
