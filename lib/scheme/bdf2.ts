@@ -117,8 +117,9 @@ const firstOrder: Formulation = {
 
 /**
  * BDF2: second order, L-stable, two states deep. It damps more than the generalized-α method of ρ∞ = 0
- * does at low frequencies, and asks for one force a step.
+ * does at low frequencies, and asks for one force a step. Of contacts it holds springs: its past would
+ * remember an impact.
  */
 export function bdf2(): Scheme {
-  return {name: 'bdf2', order: 2, mechanics, constrained, ode: firstOrder};
+  return {name: 'bdf2', order: 2, mechanics, constrained, ode: firstOrder, contacts: 'soft'};
 }

@@ -133,7 +133,7 @@ export function velocityProjection(base: Formulation, contacts = false): Formula
       const next = base.update(z, at);
       return {...base.residual?.(z, at), ...moves.rows(z, at, next, tf.add(at.t, at.h))};
     },
-    update: (z, at) => moves.moved(z, base.update(z, at)),
+    update: (z, at) => moves.moved(z, at, base.update(z, at)),
   };
 }
 
@@ -143,7 +143,7 @@ export function velocityProjection(base: Formulation, contacts = false): Formula
  */
 export function velocityProjectionBefore(base: Formulation, contacts = false): Formulation {
   const moves = projectionMoves(base, contacts);
-  const from = (z: Blocks, at: StepPoint): StepPoint => ({...at, x: moves.moved(z, at.x)});
+  const from = (z: Blocks, at: StepPoint): StepPoint => ({...at, x: moves.moved(z, at, at.x)});
   return {
     ...moves.blocks,
     residual: (z, at) => ({...base.residual?.(z, from(z, at)), ...moves.rows(z, at, at.x, at.t)}),
@@ -153,7 +153,7 @@ export function velocityProjectionBefore(base: Formulation, contacts = false): F
 
 /** The blocks that a projection adds, their rows for a state at time t, and the state they move. */
 function projectionMoves(base: Formulation, contacts: boolean): {
-  readonly blocks: Formulation; rows(z: Blocks, at: StepPoint, state: Blocks, t: tf.Tensor): Blocks; moved(z: Blocks, state: Blocks): Blocks;
+  readonly blocks: Formulation; rows(z: Blocks, at: StepPoint, state: Blocks, t: tf.Tensor): Blocks; moved(z: Blocks, at: StepPoint, state: Blocks): Blocks;
 } {
   const turned = contacts && base.unknown.includes('a');
   const held = ['bilateral', 'unilateral'] as const;
@@ -181,6 +181,6 @@ function projectionMoves(base: Formulation, contacts: boolean): {
         zeta: tf.add(constraints.accelerations(end, tf.add(a, z.turn), z.zeta, closed), tf.mul(soft, z.zeta)),
       };
     },
-    moved: (z, state) => ({...state, v: tf.add(state.v, z.shift), ...(turned ? {a: tf.add(state.a, z.turn)} : {})}),
+    moved: (z, at, state) => ({...state, v: tf.add(state.v, z.shift), ...(turned ? {a: tf.add(state.a, z.turn), ...base.turned?.(state, z.turn, at)} : {})}),
   };
 }

@@ -75,6 +75,8 @@ function family(name: string, w: Weights): Scheme {
   const constrained: Formulation = {
     ...mechanics,
     multipliers: ['lambda'],
+    // A⁺ follows a⁺ by its share.
+    turned: ({lag: carried}, turn, {h}) => ({lag: tf.add(carried, tf.mul(tf.div(turn, h), share - 1))}),
     carriesNormalJerk: true,
     carry: at => ({...mechanics.carry?.(at), offset: tf.mul(at.normalJerk(), -excess)}),
     residual: ({a, lambda}, at) => {

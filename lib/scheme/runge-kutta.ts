@@ -11,9 +11,9 @@ import type {Scheme} from './scheme.js';
 import type {Tableau} from './tableau.js';
 
 /** Held at their end, positions and velocities alike, whatever the stabilization: GGL's multiplier has no stages to act in. */
-const endHeld = (tableau: Tableau): Pick<Scheme, 'constrained' | 'stabilized' | 'refused'> => {
+const endHeld = (tableau: Tableau): Pick<Scheme, 'constrained' | 'stabilized' | 'contacts'> => {
   const constrained = heldEnd(tableau);
-  return {constrained, stabilized: {projection: constrained, ggl: null}, refused: ['unilateral']};
+  return {constrained, stabilized: {projection: constrained, 'projection-before': constrained, ggl: null}, contacts: 'none'};
 };
 
 /**
@@ -34,11 +34,12 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
 /**
  * Radau IIA with three stages (Ehle 1969; the method of RADAU5): order 5, L-stable, stiffly accurate. With
  * constraints positions are held at all stages: q of order 5, v 3, λ 2 (Hairer, Lubich & Roche 1989);
- * `stabilization: 'ggl'` holds the velocities too.
+ * `stabilization: 'ggl'` holds the velocities too. Of contacts it holds springs: what lands between its stages
+ * may have left again at the last of them.
  */
 export function radauIIA5(): Scheme {
   return {
     name: radauTableau.name, order: radauTableau.order, mechanics: mechanical(radauTableau), ode: firstOrder(radauTableau),
-    constrained: heldStages(radauTableau), stabilized: {ggl: stabilizedStages(radauTableau)},
+    constrained: heldStages(radauTableau), stabilized: {ggl: stabilizedStages(radauTableau)}, contacts: 'soft',
   };
 }

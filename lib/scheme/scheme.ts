@@ -5,7 +5,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import type {ConstraintKind, Constraints} from '../system/constraints.js';
+import type {Constraints} from '../system/constraints.js';
 import type {Blocks, Equations} from '../system/equations.js';
 
 /** One step seen from its start: the state x at time t, the step h, and the system. */
@@ -68,6 +68,8 @@ export interface Formulation {
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */
   readonly update: (z: Blocks, at: StepPoint) => Blocks;
+  /** Carried blocks, where `turn` is added to the acceleration `a` at the end of the step: what has landed loses its impact (constrained.ts). */
+  readonly turned?: (next: Blocks, turn: tf.Tensor, at: StepPoint) => Blocks;
   /** Default: every unknown block starts at the state's block of its name, or at zero. */
   readonly guess?: (at: StepPoint) => Guess;
   /**
@@ -94,9 +96,12 @@ export interface Scheme {
   /** For mechanical systems with constraints; absent where the scheme cannot hold them. */
   readonly constrained?: Formulation;
   /** Stabilizations that are not made by wrapping `constrained` (constrained.ts); null where there is none. */
-  readonly stabilized?: {readonly [S in 'ggl' | 'projection']?: Formulation | null};
-  /** Kinds of constraints that it cannot hold though it holds others. */
-  readonly refused?: readonly ConstraintKind[];
+  readonly stabilized?: {readonly [S in 'ggl' | 'projection' | 'projection-before']?: Formulation | null};
+  /**
+   * What it holds of unilateral constraints: nothing, or springs alone ('soft': with compliance or
+   * smoothing), where it cannot stop what lands. Default: all.
+   */
+  readonly contacts?: 'none' | 'soft';
 }
 
 export interface SchemeSpec extends Formulation {

@@ -121,12 +121,12 @@ const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (b
 
 const hasHardContacts = (system: System): boolean => system.kind === 'mechanics' && system.constraints.some(isHardContact);
 
-/** @throws OptionError where the scheme has no such stabilization, or a constraint is of a kind that it does not hold */
-function held({name, constrained, stabilized, refused = []}: Scheme, system: MechanicalSystem, {stabilization}: Holding): Formulation {
-  const index = system.constraints.findIndex(({kind}) => refused.includes(kind));
+/** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
+function held({name, constrained, stabilized, contacts: able}: Scheme, system: MechanicalSystem, {stabilization}: Holding): Formulation {
+  const index = able === undefined ? -1 : system.constraints.findIndex(constraint => constraint.kind === 'unilateral' && (able === 'none' || isHardContact(constraint)));
   if (index >= 0) {
-    const {kind} = system.constraints[index];
-    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold constraints[${index}], which is ${kind}: choose one that holds positions at its stages, as radauIIA5(), generalizedAlpha() or implicitEuler().`, {scheme: name, constraint: index});
+    const remedy = able === 'none' ? '' : ' Or give it compliance or smoothing.';
+    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold the contact constraints[${index}]: choose one that stops what lands, as generalizedAlpha(), newmark() or implicitEuler().${remedy}`, {scheme: name, constraint: index});
   }
   if (constrained === undefined) {
     throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: name});

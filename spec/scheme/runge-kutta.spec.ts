@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme} from '../../lib/index.js';
-import {gaussLegendre, generalizedAlpha, hht, mechanics, newton, ode, OptionError, radauIIA5, simulate, unilateral} from '../../lib/index.js';
+import {bdf2, bilateral, gaussLegendre, generalizedAlpha, hht, mechanics, newton, ode, OptionError, radauIIA5, simulate, unilateral} from '../../lib/index.js';
 import {gaussTableau, radauTableau} from '../../lib/scheme/collocation.js';
 import type {Tableau} from '../../lib/scheme/tableau.js';
 
@@ -72,7 +72,11 @@ describe('implicit Runge–Kutta methods', () => {
     expect(() => generalizedAlpha({rhoInf: 1.1})).to.throw(OptionError, /\[0, 1\]/);
     expect(() => hht({alpha: 0.1})).to.throw(OptionError, /\[-0\.3333, 0\]/);
     const floor = mechanics({mass: 1, forces: ({q}) => tf.zerosLike(q), constraints: [unilateral(({q}) => q)]});
-    expect(() => simulate(floor, {q: 1, v: 0}, {scheme: gaussLegendre(), dt: 0.1, steps: 1})).to.throw(OptionError, /constraints\[0\], which is unilateral/);
-    expect(() => simulate(floor, {q: 1, v: 0}, {scheme: gaussLegendre(), stabilization: 'ggl', dt: 0.1, steps: 1})).to.throw(OptionError);
+    expect(() => simulate(floor, {q: 1, v: 0}, {scheme: gaussLegendre(), dt: 0.1, steps: 1})).to.throw(OptionError, /cannot hold the contact constraints\[0\]/);
+    for (const scheme of [radauIIA5(), bdf2()]) {
+      expect(() => simulate(floor, {q: 1, v: 0}, {scheme, dt: 0.1, steps: 1})).to.throw(OptionError, /compliance or smoothing/);
+    }
+    const stop = mechanics({mass: 1, forces: ({q}) => tf.zerosLike(q), constraints: [bilateral(({q}) => q)]});
+    expect(() => simulate(stop, {q: 0, v: 0}, {scheme: gaussLegendre(), stabilization: 'ggl', dt: 0.1, steps: 1})).to.throw(OptionError, /has no stabilization 'ggl'/);
   });
 });

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Adjoint, Constraint, Initial, MechanicalSystem, Scheme, SimulateOptions} from '../../lib/index.js';
 import {
-  bilateral, blendedEuler, compliant, implicitAdjoint, implicitEuler, implicitMidpoint, InconsistentStateError, mechanics, newmark, simulate,
+  bilateral, blendedEuler, compliant, generalizedAlpha, hht, implicitAdjoint, implicitEuler, implicitMidpoint, InconsistentStateError, mechanics, newmark, simulate,
   theta, trapezoid, unilateral, unrolledAdjoint,
 } from '../../lib/index.js';
 import {doubleEngines} from './engines.js';
@@ -12,7 +12,10 @@ const g = 9.81;
 const schemes: readonly Scheme[] = [
   implicitEuler(), implicitEuler({unknown: 'acceleration'}), theta(0.7), trapezoid(), implicitMidpoint(), implicitMidpoint({form: 'coupled'}),
   blendedEuler({alpha: 1, beta: 0.6}), newmark(), newmark({beta: 0.3025, gamma: 0.6}),
+  generalizedAlpha(), generalizedAlpha({rhoInf: 0}), hht(),
 ];
+/** What is left after a step of the acceleration before it: generalized-α's carried one forgets the fall by ρ∞ a step. */
+const memory = new Map([['generalizedAlpha(0.8)', 0.8], ['hht(-0.1)', 0.9 / 1.1]]);
 const scalar = (value: unknown): tf.Tensor => tf.reshape(value as tf.Tensor, []);
 
 interface Path {
@@ -49,7 +52,7 @@ for (const {name: engine} of doubleEngines) {
         for (const n of [22, 50, 99]) {
           expect(q[n]).to.be.closeTo(0, 1e-15);
           expect(v[n]).to.be.closeTo(0, 1e-13);
-          expect(lambda[n]).to.be.closeTo(mass * g, 1e-9);
+          expect(lambda[n]).to.be.closeTo(mass * g, 1e-9 + mass * g * (memory.get(scheme.name) ?? 0) ** (n - 21));
         }
         // The pull reaches 2 g at 1.981 s: the step that ends at 1.98 holds, the one to 2.00 has let go.
         expect(lambda[198]).to.be.within(0.001, 0.13);
