@@ -1,6 +1,7 @@
 /**
  * Reads a table of measurements, CSV or TSV, row by row through the streaming parser `csv-parse`
- * (quotes, comments, byte order marks, either line end); NPZ and NPY by their own reader. Numbers become
+ * (quotes, comments, byte order marks, either line end); NPZ, NPY and Parquet by readers of
+ * their own. Numbers become
  * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. Node's file
  * system and the parser are loaded at the call, so that the module can be imported in a browser.
  */
@@ -8,6 +9,7 @@ import type { Options } from 'csv-parse';
 import { DataError, OptionError } from '../../lib/errors.js';
 import { Column, type ReadColumn } from './column.js';
 import { arraysOf, columnsOf, isArrayFile } from './npz.js';
+import { isParquet, parquetColumns } from './parquet.js';
 import { malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength } from './table-errors.js';
 
 export interface Table {
@@ -44,13 +46,17 @@ export interface ChunkOptions extends TableOptions {
  * Reads a CSV or TSV file with a header line. Blank lines and comment lines are skipped, fields are
  * trimmed; a column without a name and without content (a delimiter at the end of every line) is
  * dropped. An NPZ or NPY file gives a column for each array [rows], and for each of [rows, k] the
- * columns 'name[0]' … 'name[k−1]'. Throws DataError with `data.file` and, for a row, `data.line` (from 1,
+ * columns 'name[0]' … 'name[k−1]'; a Parquet file its flat columns. Throws DataError with `data.file` and, for a row, `data.line` (from 1,
  * counted in the file), `data.column` and `data.text`.
  */
 export async function readTable(path: string, options: TableOptions = {}): Promise<Table> {
   const chunks = fileChunks(path);
   const start = await beginning(path, chunks);
   if (isArrayFile(start)) return tableOfArrays(path, await whole(start, chunks), options);
+  if (isParquet(start)) {
+    const { rows, columns } = await parquetColumns(await whole(start, chunks), path, options);
+    return tableOf(path, columns, rows);
+  }
   const builder = new TableBuilder(path, options);
   for await (const { record, line } of rowsOf(path, start, chunks, options)) builder.push(record, line);
   return builder.finish();
@@ -65,7 +71,7 @@ export async function* tableChunks(path: string, options: ChunkOptions = {}): As
   if (!Number.isInteger(rows) || rows < 1) throw new OptionError('bad-option', `tableChunks: rows is ${rows}, but must be a whole number of at least 1.`, { rows });
   const chunks = fileChunks(path);
   const start = await beginning(path, chunks);
-  if (isArrayFile(start)) throw new DataError('table-binary', `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`, { file: path });
+  if (isArrayFile(start) || isParquet(start)) throw new DataError('table-binary', `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`, { file: path });
   const builder = new TableBuilder(path, options);
   for await (const { record, line } of rowsOf(path, start, chunks, options)) {
     builder.push(record, line);
@@ -113,8 +119,8 @@ async function beginning(path: string, chunks: AsyncGenerator<Buffer, void>): Pr
   const { value, done } = await chunks.next();
   if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, { file: path });
   const utf16 = value[0] === 0xff && value[1] === 0xfe;
-  if (value.includes(0) && !utf16 && !isArrayFile(value)) {
-    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV, TSV, NPZ and NPY.`, { file: path });
+  if (value.includes(0) && !utf16 && !isArrayFile(value) && !isParquet(value)) {
+    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV, TSV, Parquet, NPZ and NPY.`, { file: path });
   }
   return value;
 }
