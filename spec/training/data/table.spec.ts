@@ -196,9 +196,8 @@ describe('readTable', () => {
       expect((await failure(made(''))).message).to.match(/is empty/);
       expect((await failure(made('# only\n\n'))).message).to.match(/no header line/);
       expect((await failure(made('t,x\n'))).message).to.match(/header \(line 1\) but no rows/);
-      expect((await failure(made(new Uint8Array([80, 65, 82, 49, 0, 0]), {}, 'made.parquet'))).message).to.match(
-        /not a text file/,
-      );
+      expect((await failure(made(new Uint8Array([80, 65, 82, 48, 0, 0]), {}, 'made.bin'))).message).to.match(/not a text file/);
+      expect((await failure(made(new Uint8Array([80, 65, 82, 49, 0, 0]), {}, 'made.parquet'))).message).to.match(/cannot be read as Parquet/);
     });
 
     it('a column that is not there, with the nearest that is', async () => {
