@@ -1,5 +1,6 @@
 /** The face of this room: schemes, one file a family. */
 export {bdf2} from './bdf2.js';
+export {kvaerno3, kvaerno5, sdirk2} from './diagonally-implicit.js';
 export {explicitEuler, rk4, symplecticEuler, verlet} from './explicit.js';
 export {generalizedAlpha, hht} from './generalized-alpha.js';
 export {newmark, type NewmarkOptions} from './newmark.js';

@@ -16,8 +16,6 @@ export interface Tableau {
    * Of an implicit method: x⁺ − x = Σ gainᵢ(Xᵢ − x), bᵀA⁻¹. Stiffly accurate methods have (0, …, 0, 1).
    */
   readonly gains?: readonly number[];
-  /** A second method on the same stages, whose difference from this one estimates the error of the step. */
-  readonly embedded?: {readonly order: number; readonly b: readonly number[]; readonly gains?: readonly number[]};
 }
 
 /** A stage that needs no equation: its derivative is that of the start of the step. */

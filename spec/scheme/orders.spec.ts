@@ -5,7 +5,7 @@
 import {expect} from 'chai';
 import type {Scheme} from '../../lib/index.js';
 import {
-  bdf2, blendedEuler, defineScheme, explicitEuler, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, newmark, radauIIA5, rk4, simulate, symplecticEuler, theta, trapezoid, verlet,
+  bdf2, blendedEuler, defineScheme, explicitEuler, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, newmark, radauIIA5, rk4, sdirk2, simulate, symplecticEuler, theta, trapezoid, verlet,
 } from '../../lib/index.js';
 import {combine} from '../../lib/scheme/blocks.js';
 import {difference, norm, order} from '../simulate/numbers.js';
@@ -38,14 +38,14 @@ const schemes: readonly Scheme[] = [
   theta(0.7), blendedEuler({alpha: 0.5, beta: 1}), blendedEuler({alpha: 1, beta: 0.5}), newmark({beta: 0.3025, gamma: 0.6}),
   theta(0.5), trapezoid(), trapezoid({form: 'coupled'}), implicitMidpoint(), implicitMidpoint({form: 'coupled'}),
   newmark(), newmark({beta: 1 / 6}), newmark({beta: 0}), verlet(), rk4(), heun('mechanics'), heun('ode'), ownBdf2,
-  ...[0, 0.5, 0.8, 1].map(rhoInf => generalizedAlpha({rhoInf})), hht({alpha: -1 / 3}), hht(), bdf2(), radauIIA5(), ...[1, 2, 3].map(stages => gaussLegendre({stages})),
+  ...[0, 0.5, 0.8, 1].map(rhoInf => generalizedAlpha({rhoInf})), hht({alpha: -1 / 3}), hht(), bdf2(), radauIIA5(), sdirk2(), kvaerno3(), kvaerno5(), ...[1, 2, 3].map(stages => gaussLegendre({stages})),
 ];
 
 /**
  * Steps of the finer run: small enough that the next term of the error is below 0.05 of an order, large
  * enough for rounding and for what Newton's tolerance leaves of order 10⁻¹⁴ in every step.
  */
-const finer: readonly number[] = [0, 1600, 400, 128, 192, 48, 24];
+const finer: readonly number[] = [0, 1600, 400, 128, 192, 64, 24];
 const steps = ({order: p, mechanics, ode}: Scheme): number => {
   const collocates = (mechanics ?? ode)?.unknown.length !== 0 && p === 4;
   return collocates ? 64 : finer[p];
