@@ -1,7 +1,7 @@
 /** The car axis at t = 3 against its reference: accuracy of the Runge–Kutta methods, orders of the structural ones in q, v and λ. */
 import {expect} from 'chai';
 import type {Scheme, SimulateOptions} from '../../lib/index.js';
-import {bdf2, gaussLegendre, generalizedAlpha, hht, implicitEuler, newmark, radauIIA5, simulate} from '../../lib/index.js';
+import {bdf2, gaussLegendre, generalizedAlpha, hht, implicitEuler, kvaerno3, kvaerno5, newmark, radauIIA5, sdirk2, simulate} from '../../lib/index.js';
 import {order, relative} from '../simulate/numbers.js';
 import {carAxis, carAxisEnd, carAxisStart} from './car-axis.js';
 
@@ -26,6 +26,7 @@ describe('the car axis', () => {
     [generalizedAlpha({rhoInf: 0}), 'none', 19200],
     [hht(), 'none', 9600], [hht({alpha: -1 / 3}), 'none', 9600],
     [bdf2(), 'none', 9600], [newmark(), 'ggl', 9600],
+    [sdirk2(), 'none', 9600], [kvaerno3(), 'none', 4800], [kvaerno5(), 'none', 4800],
     [gaussLegendre(), 'none', 1200], [gaussLegendre({stages: 3}), 'none', 600],
   ];
   for (const [scheme, stabilization, n] of cases) {
