@@ -47,4 +47,4 @@ function numberOf(cell: unknown): number {
   return typeof cell === 'number' || typeof cell === 'bigint' || typeof cell === 'boolean' ? Number(cell) : NaN;
 }
 
-const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : typeof cell === 'object' ? JSON.stringify(cell) : String(cell));
+const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : typeof cell === 'object' ? JSON.stringify(cell) : String(cell as number | bigint | boolean | undefined));
