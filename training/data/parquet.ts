@@ -47,4 +47,8 @@ function numberOf(cell: unknown): number {
   return typeof cell === 'number' || typeof cell === 'bigint' || typeof cell === 'boolean' ? Number(cell) : NaN;
 }
 
-const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : typeof cell === 'object' ? JSON.stringify(cell) : String(cell as number | bigint | boolean | undefined));
+function textOf(cell: unknown): string {
+  if (typeof cell === 'string') return cell;
+  if (typeof cell === 'number' || typeof cell === 'bigint' || typeof cell === 'boolean') return String(cell);
+  return cell === undefined ? '' : JSON.stringify(cell);
+}
