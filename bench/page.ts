@@ -59,7 +59,7 @@ function figure(folder: string, file: string, title: string, rows: readonly Row[
 function largeNets(large: readonly Large[]): string {
   return `## Large nets
 
-The same 10 steps and gradient, this project alone, each size in a process of its own.
+The first 5 of these steps and their gradient, this project alone, each size in a process of its own.
 
 ${table(['', ...large.map(({rows, unknowns}) => `${rows}², ${unknowns.toLocaleString('en')} unknowns`)], [
     ['first gradient, tracing and compiling included', ...large.map(({first}) => `${(first / 1000).toFixed(1)} s`)],
