@@ -6,7 +6,7 @@ import path from 'node:path';
 import {expect} from 'chai';
 import {build, type BuildResult} from 'esbuild';
 import {answer, type Answer} from './browser-program.js';
-import {chromiumHere, pageText} from './chromium.js';
+import {chromiumOrSkip, pageText} from './chromium.js';
 import {entries, root} from './sources.js';
 
 const bundle = (contents: string): Promise<BuildResult<{write: false; metafile: true}>> => build({
@@ -39,12 +39,7 @@ describe('in a browser', function () {
     let chromium = '';
 
     before(async function () {
-      const found = await chromiumHere();
-      if ('skipped' in found) {
-        console.log(`        skipped: ${found.skipped}`);
-        return this.skip();
-      }
-      chromium = found.program;
+      chromium = await chromiumOrSkip(this);
     });
 
     for (const {where, policy, engines} of [

@@ -51,9 +51,17 @@ export function openPage<T>(chromium: string, url: string, during: Promise<T>): 
 }
 
 /** The Chromium that runs here, or a word why there is none. */
-export async function chromiumHere(): Promise<{readonly program: string} | {readonly skipped: string}> {
+async function chromiumHere(): Promise<{readonly program: string} | {readonly skipped: string}> {
   const program = findChromium();
   if (program === undefined) return {skipped: 'no Chromium is installed'};
   const alive = await pageText(program, "document.querySelector('pre').textContent = 'alive'").catch((error: unknown) => String(error));
   return alive === 'alive' ? {program} : {skipped: `${program} does not run here: ${alive.slice(0, 200)}`};
+}
+
+/** The program; the suite is skipped with a word where there is none that runs. */
+export async function chromiumOrSkip(suite: Mocha.Context): Promise<string> {
+  const found = await chromiumHere();
+  if ('program' in found) return found.program;
+  console.log(`        skipped: ${found.skipped}`);
+  return suite.skip();
 }

@@ -9,7 +9,7 @@ import type {AddressInfo} from 'node:net';
 import path from 'node:path';
 import {expect} from 'chai';
 import {build, transformSync} from 'esbuild';
-import {chromiumHere, openPage} from './chromium.js';
+import {chromiumOrSkip, openPage} from './chromium.js';
 import {answer, type BatchAnswer} from './page-workers-program.js';
 import {root} from './sources.js';
 
@@ -69,12 +69,7 @@ describe('worker threads of a page', function () {
   let here: BatchAnswer;
 
   before(async function () {
-    const found = await chromiumHere();
-    if ('skipped' in found) {
-      console.log(`        skipped: ${found.skipped}`);
-      return this.skip();
-    }
-    chromium = found.program;
+    chromium = await chromiumOrSkip(this);
     library = await tfjs();
     here = await answer(2);
     expect(here.threads).to.deep.equal(new Array(12).fill('worker'));

@@ -118,21 +118,24 @@ class TridiagonalMemoryFactor extends MemoryFactor {
   }
 }
 
-/** Dense LU of a few unknowns, without loops. */
-class UnrolledMemoryFactor extends MemoryFactor {
+/** Where a dense LU lies in its room: the matrix, the rows' scales, the pivots. */
+abstract class DenseRoom<Kernels> extends MemoryFactor {
   protected readonly ownKind = 'lu';
-  private readonly matrix: number;
-  private readonly scale: number;
-  private readonly pivots: number;
+  protected readonly matrix: number;
+  protected readonly scale: number;
+  protected readonly pivots: number;
 
-  constructor(analysis: Analysis, private readonly kernels: UnrolledKernels, room: Float64Array) {
+  constructor(analysis: Analysis, protected readonly kernels: Kernels, room: Float64Array) {
     super(analysis, room);
     const {n} = analysis;
     this.matrix = room.byteOffset;
     this.scale = this.matrix + 8 * n * n;
     this.pivots = this.scale + 8 * n;
   }
+}
 
+/** Dense LU of a few unknowns, without loops. */
+class UnrolledMemoryFactor extends DenseRoom<UnrolledKernels> {
   protected eliminate(values: number): boolean {
     return this.kernels.factor(values, this.matrix, this.pivots, this.scale) > SUSPICIOUS_PIVOT;
   }
@@ -143,20 +146,7 @@ class UnrolledMemoryFactor extends MemoryFactor {
   }
 }
 
-class DenseMemoryFactor extends MemoryFactor {
-  protected readonly ownKind = 'lu';
-  private readonly matrix: number;
-  private readonly scale: number;
-  private readonly pivots: number;
-
-  constructor(analysis: Analysis, private readonly kernels: NumericKernels, room: Float64Array) {
-    super(analysis, room);
-    const {n} = analysis;
-    this.matrix = room.byteOffset;
-    this.scale = this.matrix + 8 * n * n;
-    this.pivots = this.scale + 8 * n;
-  }
-
+class DenseMemoryFactor extends DenseRoom<NumericKernels> {
   protected eliminate(values: number): boolean {
     const {kernels, n, matrix, scale, pivots} = this;
     kernels.copy(matrix, values, n * n);
