@@ -2,7 +2,8 @@
  * The default: the method that should take the least time for a pattern, dense, banded or sparse. Time is
  * judged from counted work, each kind of loop having its own measured price for a floating-point
  * operation and for a row. Matrices that are symmetric, by promise or by inspection (symmetrized.ts),
- * are tried with Cholesky or L D Lᵀ; where that cannot take a matrix, LU with pivoting does.
+ * are tried with Cholesky or L D Lᵀ; where that cannot take a matrix, LU with pivoting does, unless the
+ * matrix is a large symmetric one, which that would take minutes to call singular (static-null.ts).
  */
 import {analyzeBand} from './band.js';
 import {choleskyNonzeros, choleskyWork, CholeskyFactor} from './cholesky.js';

@@ -3,7 +3,7 @@
  * singular matrices. A concrete factor only eliminates and substitutes, in place and at an offset.
  */
 import {ShapeError, StiffgradError} from '../errors.js';
-import {examine, SUSPICIOUS_PIVOT} from './singularity.js';
+import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
 import type {Analysis, CompiledMethod, Factor, Pattern} from './solver.js';
 
 /** See `Analysis.history`. */
@@ -120,6 +120,11 @@ export abstract class GeneralFactor extends DirectFactor {
 export abstract class SpecialFactor extends DirectFactor {
   /** False, without an error, when the matrix needs a more general method. */
   abstract tryRefactor(values: Float64Array): boolean;
+
+  /** After a refusal: throws where the matrix is not to be given to a general method either. */
+  refuse(values: Float64Array): void {
+    throwIfNotFinite(this.pattern, values);
+  }
 
   refactor(values: Float64Array): void {
     if (!this.tryRefactor(values)) {

@@ -1,7 +1,8 @@
 /**
  * Two factors in one: each matrix is tried with a fast method and, when that cannot take it, given to a
  * general one. The choice depends on the values alone, never on earlier matrices, so that a step
- * computed again (checkpointing) gives the same bits.
+ * computed again (checkpointing) gives the same bits. A matrix that nothing could take, as its numbers
+ * are not finite, is refused before the general factor is even made.
  */
 import {throwNotFactored, type SpecialFactor} from './direct.js';
 import type {Factor} from './solver.js';
@@ -37,6 +38,7 @@ export class FallbackFactor implements Factor {
       this.current = this.special;
       return;
     }
+    this.special.refuse(values);
     this.general ??= this.makeGeneral();
     this.general.refactor(values);
     this.current = this.general;

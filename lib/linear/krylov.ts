@@ -83,6 +83,7 @@ export class PreconditionedSystem {
     if (d === undefined) return;
     this.operator.diagonal?.(d);
     for (let i = 0; i < d.length; i++) {
+      if (!Number.isFinite(d[i])) throwNotFinite(this.method, `its diagonal entry ${i} is ${d[i]}`, {rows: [i]});
       if (this.sign === 'positive' && !(d[i] > 0)) throwIndefinite(this.method, `its diagonal entry ${i} is ${d[i]}`, {rows: [i]});
       // A zero on the diagonal (a multiplier's row) is left unscaled.
       d[i] = d[i] === 0 ? 1 : 1 / (this.sign === 'absolute' ? Math.abs(d[i]) : d[i]);
@@ -290,4 +291,9 @@ export function norm(x: Float64Array): number {
 
 export function throwIndefinite(method: string, what: string, data: Record<string, unknown>): never {
   throw new StiffgradError('not-positive-definite', `${method}: the matrix or its preconditioner is not positive definite: ${what}. Use minres() for symmetric matrices, gmres() for others.`, data);
+}
+
+/** An operator cannot be looked at entry by entry: it shows in what is computed with it. */
+export function throwNotFinite(method: string, what: string, data: Record<string, unknown>): never {
+  throw new StiffgradError('not-finite', `${method}: the matrix or its preconditioner is not finite: ${what}. Check the state it was taken at, and divisions, roots and logarithms in the forces.`, data);
 }

@@ -68,6 +68,11 @@ export function examine(pattern: Pattern, values: Float64Array, factor: Examined
   });
 }
 
+/** @throws SingularMatrixError 'singular-matrix' of a symmetric matrix whose null vectors live in these rows */
+export function throwDependent(n: number, rows: number[]): never {
+  throw new SingularMatrixError('singular-matrix', sentence(n, rows, rows, false, false), {rows, columns: rows, condition: Infinity});
+}
+
 function sentence(n: number, rows: number[], columns: number[], emptyRow: boolean, emptyColumn: boolean): string {
   const what = emptyRow
     ? `${named('row', rows)} ${rows.length > 1 ? 'are' : 'is'} zero`

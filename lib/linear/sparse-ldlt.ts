@@ -21,6 +21,7 @@ import {withRecipe} from './recipe.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
 import {EPSILON, type LinearSolver, type Pattern} from './solver.js';
 import {sparseLu} from './sparse-lu.js';
+import {judgeByNullVector, LU_IN_REACH} from './static-null.js';
 import {Supernodal} from './supernodal.js';
 import {CompiledSupernodal} from './supernodal-compiled.js';
 import {supernodes, type Supernodes} from './supernodes.js';
@@ -196,8 +197,19 @@ export class SparseLdltFactor extends SpecialFactor {
     return this.enlarged;
   }
 
+  override refuse(values: Float64Array): void {
+    super.refuse(values);
+    const {symbolic, n} = this;
+    if (symbolic.nodes.work <= LU_IN_REACH) return;
+    const {order, scale} = symbolic;
+    const unit = new Float64Array(n);
+    for (let k = 0; k < n; k++) unit[order[k]] = Math.sqrt(scale[k]);
+    judgeByNullVector(this.pattern, values, x => this.substituteOnce(x, 0), unit);
+  }
+
   override refactor(values: Float64Array): void {
     if (this.tryRefactor(values)) return;
+    this.refuse(values);
     // LU with pivoting is the judge of what is left: it names dependent rows, or finds nothing wrong.
     sparseLu().analyze(this.pattern).factor(values);
     throw new StiffgradError(

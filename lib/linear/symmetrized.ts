@@ -15,9 +15,11 @@ import {throwIfNotFinite} from './singularity.js';
 import {EPSILON, type Pattern} from './solver.js';
 
 /**
- * Two mirrored entries are equal when they differ by this share of the larger, or of the geometric mean
- * of their diagonal entries: the rounding of two ways to compute one derivative, each a sum of some
- * terms that may cancel. It is the backward error that taking them for equal commits.
+ * Two mirrored entries are equal when they differ by this share of the larger, of the geometric mean
+ * of their diagonal entries, or of the largest entry of either row, the smaller of the two: the rounding
+ * of two ways to compute one derivative, each a sum of some terms that may cancel. All three kinds occur:
+ * where a cloth buckles the diagonal cancels too, and only its neighbours show how large the terms were.
+ * It is the backward error that taking them for equal commits, no more than a pivoted LU leaves in a row.
  */
 const SAME = 16 * EPSILON;
 
@@ -78,7 +80,7 @@ export class Mirror {
   /** Row and column of the first entry that is not equal to its mirror image. */
   firstDifference(values: Float64Array): [number, number] {
     const {above, below} = this;
-    const e = above.findIndex((p, k) => values[p] !== values[below[k]] && !same(values[p], values[below[k]], this.middle(values, p)));
+    const e = above.findIndex((p, k) => values[p] !== values[below[k]] && !this.agree(values, p, values[p], values[below[k]], 1, 1));
     return [this.row[above[e]], this.pattern.columns[above[e]]];
   }
 
@@ -109,7 +111,7 @@ export class Mirror {
       const p = above[e];
       const one = values[p];
       const other = values[below[e]];
-      if (one !== other && !same(one, other, this.middle(values, p))) return false;
+      if (one !== other && !this.agree(values, p, one, other, 1, 1)) return false;
     }
     return true;
   }
@@ -124,21 +126,31 @@ export class Mirror {
       const dj = scale[columns[p]];
       const one = values[p] * di;
       const other = values[below[e]] * dj;
-      if (one !== other && !same(one, other, this.middle(values, p) * Math.abs(di * dj))) return false;
+      if (one !== other && !this.agree(values, p, one, other, di, dj)) return false;
     }
     return true;
   }
 
-  /** |a_ii a_jj| of the entry (i, j) at p. */
-  private middle(values: Float64Array, p: number): number {
-    const a = this.diagonal[this.row[p]];
-    const b = this.diagonal[this.pattern.columns[p]];
-    return a < 0 || b < 0 ? 0 : Math.abs(values[a] * values[b]);
+  /** Whether two mirrored entries, in rows scaled by di and dj, are equal but for rounding. The entry at p is the one above. */
+  private agree(values: Float64Array, p: number, one: number, other: number, di: number, dj: number): boolean {
+    const {diagonal} = this;
+    const i = this.row[p];
+    const j = this.pattern.columns[p];
+    const allowed = Math.abs(one - other) / SAME;
+    if (allowed <= Math.max(Math.abs(one), Math.abs(other))) return true;
+    const pivot = (k: number, d: number): number => (diagonal[k] < 0 ? 0 : Math.abs(values[diagonal[k]] * d));
+    if (allowed <= Math.sqrt(pivot(i, di)) * Math.sqrt(pivot(j, dj))) return true;
+    // Rare: where terms cancelled in the diagonal as well.
+    return allowed <= Math.min(this.largestOf(values, i) * Math.abs(di), this.largestOf(values, j) * Math.abs(dj));
   }
-}
 
-function same(one: number, other: number, middle: number): boolean {
-  return (one - other) ** 2 <= SAME ** 2 * Math.max(one * one, other * other, middle);
+  /** The largest entry of a row; NaN where one is. */
+  private largestOf(values: Float64Array, i: number): number {
+    const {rowPointers} = this.pattern;
+    let largest = 0;
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) largest = Math.max(largest, Math.abs(values[p]));
+    return largest;
+  }
 }
 
 /** Entries (i, j) through which a breadth-first search of the graph finds j from i. */
@@ -168,6 +180,8 @@ function spanningForest({n, rowPointers, columns}: Pattern): Int32Array {
 /** A factor for symmetric matrices, put to use where a matrix turns out to be one after row scaling. */
 export class SymmetrizedFactor extends SpecialFactor {
   private readonly scale: Float64Array;
+  /** D A of the last matrix; undefined where there was none. */
+  private symmetric: Float64Array | undefined;
 
   constructor(
     pattern: Pattern,
@@ -210,8 +224,14 @@ export class SymmetrizedFactor extends SpecialFactor {
 
   tryRefactor(values: Float64Array): boolean {
     const symmetric = this.mirror.symmetrize(values, this.scale);
+    this.symmetric = symmetric;
     this.usable = symmetric !== undefined && this.inner.tryRefactor(symmetric);
     return this.usable;
+  }
+
+  override refuse(values: Float64Array): void {
+    super.refuse(values);
+    if (this.symmetric !== undefined) this.inner.refuse(this.symmetric);
   }
 
   override solveManyAt(x: Float64Array, at: number, count: number): void {

@@ -195,3 +195,17 @@ export function banded(n: number, lower: number, upper: number, next: () => numb
 export function unsymmetric({pattern, values}: Matrix): Matrix {
   return {pattern: {...pattern, symmetric: false}, values};
 }
+
+export function rowOf({pattern}: Matrix, p: number): number {
+  let i = 0;
+  while (pattern.rowPointers[i + 1] <= p) i++;
+  return i;
+}
+
+/** Place of entry (j, i) for the entry (i, j) at p; p itself where there is none. */
+export function mirror(matrix: Matrix, p: number): number {
+  const {rowPointers, columns} = matrix.pattern;
+  const i = rowOf(matrix, p);
+  for (let q = rowPointers[columns[p]]; q < rowPointers[columns[p] + 1]; q++) if (columns[q] === i) return q;
+  return p;
+}

@@ -4,7 +4,7 @@ import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
 import {auto, band, type LinearSolver, lu, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
 import {analyzeLdlt} from '../../lib/linear/sparse-ldlt.js';
 import {
-  arrow, backwardError, banded, fromEntries, grid, hilbert, type Matrix, multiply, permuted, random, randomDefinite, randomMatrix, runs, saddle, scaled, shuffle, unsymmetric, vector,
+  arrow, backwardError, banded, fromEntries, grid, hilbert, mirror, type Matrix, multiply, permuted, random, randomDefinite, randomMatrix, runs, rowOf, saddle, scaled, shuffle, unsymmetric, vector,
 } from './matrices.js';
 
 /**
@@ -502,18 +502,4 @@ function entriesOf({pattern, values}: Matrix): [number, number, number][] {
 
 function hasDiagonal({pattern}: Matrix, i: number): boolean {
   return pattern.columns.subarray(pattern.rowPointers[i], pattern.rowPointers[i + 1]).includes(i);
-}
-
-function rowOf({pattern}: Matrix, p: number): number {
-  let i = 0;
-  while (pattern.rowPointers[i + 1] <= p) i++;
-  return i;
-}
-
-/** Place of entry (j, i) for the entry (i, j) at p. */
-function mirror(matrix: Matrix, p: number): number {
-  const {rowPointers, columns} = matrix.pattern;
-  const i = rowOf(matrix, p);
-  for (let q = rowPointers[columns[p]]; q < rowPointers[columns[p] + 1]; q++) if (columns[q] === i) return q;
-  return p;
 }
