@@ -1,39 +1,79 @@
 /**
- * Implicit Runge–Kutta methods, all stages solved at once (Hairer & Wanner, Solving ODEs II, §IV.8).
- * For an ode the unknowns are the increments zᵢ = Yᵢ − y, which keep their digits where h is large and y
- * hardly moves; for mechanics the accelerations of the stages,
+ * Implicit Runge–Kutta methods (Hairer & Wanner, Solving ODEs II, §IV.8). For an ode the unknowns are the
+ * increments zᵢ = Yᵢ − y, which keep their digits where h is large and y hardly moves, and the slopes of
+ * stages are not evaluated in each other's equations but taken from the increments, hK = A⁻¹Z:
+ *
+ *     d(A⁻¹Z)ᵢ − dhf(y + zᵢ, t + cᵢh) = 0
+ *
+ * so that a stiff f magnifies no other stage's rounding, and stages are coupled by multiples of the identity.
+ * For mechanics the unknowns are the accelerations of the stages,
  *
  *     M(Qᵢ)Aᵢ = f(Qᵢ, Vᵢ, t + cᵢh),   Vᵢ = v + hΣ aᵢⱼAⱼ,   Qᵢ = q + hcᵢv + h²Σ (A²)ᵢⱼAⱼ,
  *
- * half as many as the increments of (q, v) would be. Diagonally implicit methods are the case of a
- * block triangular Newton matrix; their explicit first stage has no unknown.
+ * half as many as the increments of (q, v) would be. Equations of a diagonally implicit method ask for no
+ * later stage; its explicit first stage has no unknown.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, StepPoint} from './scheme.js';
+import {identity, solved, times} from './small-matrix.js';
 import type {Tableau} from './tableau.js';
-import {implicitStages, isExplicit, sum, twice} from './tableau.js';
+import {implicitStages, isExplicit, isLowerTriangular, sum, twice} from './tableau.js';
 
 /** Names of blocks, one for each stage: a1, a2, … */
 export const stageName = (block: string, i: number): string => `${block}${i + 1}`;
 export const stageNames = (block: string, stages: readonly number[]): string[] => stages.map(i => stageName(block, i));
 
-/** y' = f(y, t): zᵢ − hΣ aᵢⱼ f(y + zⱼ, t + cⱼh) = 0. */
+/** hK = inverse·Z − start·hk₀ of the implicit stages, k₀ the slope of an explicit first one. */
+export interface StageSlopes {
+  readonly inverse: readonly (readonly number[])[];
+  readonly start: readonly number[];
+}
+
+export function stageSlopes(tableau: Tableau): StageSlopes {
+  const stages = implicitStages(tableau);
+  const own = stages.map(i => stages.map(j => tableau.a[i][j]));
+  const inverse = solved(own, identity(stages.length));
+  if (isLowerTriangular(tableau)) inverse.forEach((row, i) => row.fill(0, i + 1));
+  return {inverse, start: stages.length === tableau.c.length ? stages.map(() => 0) : times(inverse, stages.map(i => tableau.a[i][0]))};
+}
+
+/** y' = f(y, t). */
 export function firstOrder(tableau: Tableau): Formulation {
   const stages = implicitStages(tableau);
   const {a, c} = tableau;
+  const {inverse, start} = stageSlopes(tableau);
   const gains = tableau.gains ?? c.map((_, i) => (i === c.length - 1 ? 1 : 0));
   const increment = (z: Blocks, i: number): tf.Tensor => z[stageName('gain', i)];
+  // Rows of a diagonally implicit method begin with zᵢ itself.
+  const scale = stages.map(i => (isLowerTriangular(tableau) ? a[i][i] : 1));
   return {
     unknown: stageNames('gain', stages),
+    inTurn: isSinglyDiagonal(tableau),
+    effects: {y: 0},
     residual: (z, {x, t, h, rate}) => {
-      const slopes = c.map((share, i) => rate({y: isExplicit(tableau, i) ? x.y : tf.add(x.y, increment(z, i))}, tf.add(t, tf.mul(h, share))).y);
-      return Object.fromEntries(stages.map(i => [stageName('gain', i), sum(increment(z, i), tf.neg(h), a[i], j => slopes[j])]));
+      const first = start.some(weight => weight !== 0) ? rate({y: x.y}, t).y : undefined;
+      return Object.fromEntries(stages.map((i, k) => {
+        // What earlier stages give comes first: it is known while the stage's own equation is solved.
+        const others = stages.flatMap((j, l) => (l === k || inverse[k][l] === 0 ? [] : [tf.mul(increment(z, j), scale[k] * inverse[k][l])]));
+        if (first !== undefined && start[k] !== 0) others.push(tf.mul(tf.mul(h, -scale[k] * start[k]), first));
+        const own = scale[k] * inverse[k][k];
+        const gain = own === 1 ? increment(z, i) : tf.mul(increment(z, i), own);
+        const linear = others.length === 0 ? gain : tf.add(tf.addN(others), gain);
+        const slope = rate({y: tf.add(x.y, increment(z, i))}, tf.add(t, tf.mul(h, c[i]))).y;
+        return [stageName('gain', i), tf.sub(linear, tf.mul(tf.mul(h, scale[k]), slope))];
+      }));
     },
     update: (z, {x}) => ({y: sum(x.y, 1, gains, i => increment(z, i))}),
   };
 }
+
+/** One factor serves all stages. */
+const isSinglyDiagonal = (tableau: Tableau): boolean => {
+  const stages = implicitStages(tableau);
+  return stages.length > 1 && isLowerTriangular(tableau) && stages.every(i => tableau.a[i][i] === tableau.a[stages[0]][stages[0]]);
+};
 
 /** Where stage i is, from the accelerations of all. */
 export function stagePlace({a, c}: Tableau, {x, t, h}: StepPoint, i: number, acceleration: (j: number) => tf.Tensor): Place {
@@ -53,23 +93,27 @@ export function endPlace({a, b}: Tableau, {x, t, h}: StepPoint, acceleration: (j
   };
 }
 
+/** Accelerations of the stages, that of an explicit first one by the force at the start. */
+export function accelerationsOf(tableau: Tableau, z: Blocks, {x, t, acceleration}: StepPoint): (i: number) => tf.Tensor {
+  const first = isExplicit(tableau, 0) ? acceleration(x.q, x.v, t) : undefined;
+  return i => (first !== undefined && isExplicit(tableau, i) ? first : z[stageName('a', i)]);
+}
+
 export function mechanical(tableau: Tableau): Formulation {
   const stages = implicitStages(tableau);
-  const accelerations = (z: Blocks, {x, t, acceleration}: StepPoint) => {
-    const first = tableau.c.length > stages.length ? acceleration(x.q, x.v, t) : undefined;
-    return (i: number): tf.Tensor => (first !== undefined && isExplicit(tableau, i) ? first : z[stageName('a', i)]);
-  };
   return {
     unknown: stageNames('a', stages),
+    inTurn: isSinglyDiagonal(tableau),
+    effects: {q: 2, v: 1},
     residual: (z, at) => {
-      const acceleration = accelerations(z, at);
+      const acceleration = accelerationsOf(tableau, z, at);
       return Object.fromEntries(stages.map(i => {
         const {q, v, t} = stagePlace(tableau, at, i, acceleration);
         return [stageName('a', i), tf.sub(at.mass(q, acceleration(i)), at.force(q, v, t))];
       }));
     },
     update: (z, at) => {
-      const {q, v} = endPlace(tableau, at, accelerations(z, at));
+      const {q, v} = endPlace(tableau, at, accelerationsOf(tableau, z, at));
       return {q, v};
     },
     guess: ({x, t, acceleration}) => {

@@ -7,6 +7,9 @@ import {refuseUnknownOptions, shown} from '../given.js';
 import {gaussTableau, radauTableau} from './collocation.js';
 import {heldEnd, heldStages, stabilizedStages} from './constrained-runge-kutta.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
+import {byIncrements, bySlopes, collocationWeights} from './runge-kutta-dense.js';
+import type {Filtered} from './runge-kutta-error.js';
+import {filtered} from './runge-kutta-error.js';
 import type {Scheme} from './scheme.js';
 import type {Tableau} from './tableau.js';
 
@@ -19,7 +22,8 @@ const endHeld = (tableau: Tableau): Pick<Scheme, 'constrained' | 'stabilized' | 
 /**
  * Gauss–Legendre collocation: order 2s with s stages, A- and B-stable, symmetric, symplectic; conserves
  * quadratic invariants. One stage is the implicit midpoint rule. What is so stiff that the step does not
- * resolve it is neither damped nor followed: take radauIIA5 there.
+ * resolve it is neither damped nor followed: take radauIIA5 there. Adaptive steps are compared with two of half
+ * their length: what else could be made of the stages is of order s or less, and no measure of an error of order 2s.
  * @param options.stages 1 to 8; default 2. Beyond 8 the weights' own rounding exceeds what order 18 gains
  * @throws OptionError where the number of stages is out of range
  */
@@ -28,8 +32,19 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
   const {stages = 2} = options;
   if (!Number.isInteger(stages) || stages < 1 || stages > 8) throw new OptionError('bad-scheme', `gaussLegendre: stages must be a whole number from 1 to 8, not ${shown(stages)}.`);
   const tableau = gaussTableau(stages);
-  return {name: tableau.name, order: tableau.order, mechanics: mechanical(tableau), ode: firstOrder(tableau), ...endHeld(tableau)};
+  // Hermite's interpolation has order 3 for an ode, 5 for the positions of mechanics and 4 for their velocities.
+  const between = (from: number): {dense?: ReturnType<typeof bySlopes>} => (stages < from ? {} : {dense: bySlopes(tableau)});
+  return {
+    name: tableau.name, order: tableau.order, mechanics: {...mechanical(tableau), ...between(4)}, ode: {...firstOrder(tableau), ...between(3)}, ...endHeld(tableau),
+  };
 }
+
+/** Third order, of RADAU5 (Hairer & Wanner, Solving ODEs II, §IV.8): γ₀ is the real eigenvalue of A. */
+const radauEstimate = ((): Filtered => {
+  const gamma = (6 + Math.cbrt(81) - Math.cbrt(9)) / 30;
+  const r = Math.sqrt(6);
+  return {gamma, start: gamma, stages: [-13 - 7 * r, -13 + 7 * r, -1].map(e => (gamma * e) / 3)};
+})();
 
 /**
  * Radau IIA with three stages (Ehle 1969; the method of RADAU5): order 5, L-stable, stiffly accurate. With
@@ -38,8 +53,9 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
  * may have left again at the last of them.
  */
 export function radauIIA5(): Scheme {
+  const more = {...filtered(radauTableau, radauEstimate, 4), dense: byIncrements(radauTableau, collocationWeights(radauTableau))};
   return {
-    name: radauTableau.name, order: radauTableau.order, mechanics: mechanical(radauTableau), ode: firstOrder(radauTableau),
+    name: radauTableau.name, order: radauTableau.order, mechanics: {...mechanical(radauTableau), ...more}, ode: {...firstOrder(radauTableau), ...more},
     constrained: heldStages(radauTableau), stabilized: {ggl: stabilizedStages(radauTableau)}, contacts: 'soft',
   };
 }

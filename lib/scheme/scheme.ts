@@ -55,6 +55,16 @@ export interface Formulation {
    * `acceleration` and `jerk` obey the constraints.
    */
   readonly carry?: (at: StepPoint) => Blocks;
+  /**
+   * The unknown's blocks may be found one after another: the equations of each ask for it and for those
+   * before it, and their derivative by it is one function of where the stage is, so that one factor serves all.
+   */
+  readonly inTurn?: boolean;
+  /**
+   * What an error in any block of the unknown does to the state: δ there is about h^power·δ in these of its
+   * blocks. With it equations of adaptive steps are solved as far as the step's tolerance asks.
+   */
+  readonly effects?: {readonly [block: string]: number};
   /** `carry` asks for the jerk. */
   readonly carriesJerk?: boolean;
   /**
@@ -75,8 +85,15 @@ export interface Formulation {
   /**
    * An estimate of the step's local error, for adaptive steps: some or all of q and v, or y; what is left
    * out is not judged. Without it a step is compared with two of half its length.
+   * @param shift an estimate that was made before, zero at first: one with `errorFilter` may evaluate slopes
+   *   of the step's start there, see runge-kutta-error.ts
    */
-  readonly error?: (z: Blocks, at: StepPoint) => Blocks;
+  readonly error?: (z: Blocks, at: StepPoint, shift: Blocks) => Blocks;
+  /**
+   * The matrix that makes the estimate of `error`, as the derivative by e of a function of e at e = 0 (all of
+   * q and v, or y): the estimate E solves G'(0) E = error(z, at).
+   */
+  readonly errorFilter?: (e: Blocks, at: StepPoint) => Blocks;
   /** The power of h that the estimate falls with; default the order plus one. */
   readonly errorOrder?: number;
   /**

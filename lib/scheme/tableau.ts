@@ -24,6 +24,9 @@ export const isExplicit = ({a}: Tableau, i: number): boolean => a[i].every(weigh
 /** Stages with equations of their own. */
 export const implicitStages = (tableau: Tableau): number[] => tableau.c.map((_, i) => i).filter(i => !isExplicit(tableau, i));
 
+/** No stage asks for a later one. */
+export const isLowerTriangular = ({a}: Tableau): boolean => a.every((row, i) => row.every((weight, j) => j <= i || weight === 0));
+
 /** x + s Σ wᵢ yᵢ without terms of weight zero. */
 export function sum(x: tf.Tensor, s: tf.Tensor | number, weights: readonly number[], y: (i: number) => tf.Tensor): tf.Tensor {
   const terms = weights.flatMap((weight, i) => (weight === 0 ? [] : [weight === 1 ? y(i) : tf.mul(y(i), weight)]));

@@ -10,6 +10,7 @@ import {NewtonIteration} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
 import {failedStep} from './failure.js';
 import type {Runnable} from './runnable.js';
+import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
 
 export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
@@ -42,7 +43,7 @@ export class Stepper {
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
   private readonly next: Float64Array;
-  private readonly errors?: Float64Array;
+  private readonly errors?: StepEstimate;
   private readonly t?: Float64Array;
   private readonly h?: Float64Array;
   private iterations: IterationRecord[] = [];
@@ -63,7 +64,7 @@ export class Stepper {
     this.state.set(start);
     this.next = forward.buffer('next');
     this.update = forward.program('update');
-    this.errors = forward.find('E');
+    this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
     this.h = forward.find('h');
     if (compiled.jacobian !== undefined) {
@@ -101,7 +102,18 @@ export class Stepper {
 
   /** The estimate of the last step's error, where it is traced. */
   get estimate(): Float64Array | undefined {
-    return this.errors;
+    return this.errors?.values;
+  }
+
+  /** The estimate of the last step, which began at x, made anew from the first one; false where it would be the same. */
+  estimateAgain(x: Float64Array): boolean {
+    const {errors, state, next} = this;
+    if (errors?.repeatable !== true) return false;
+    next.set(state);
+    state.set(x);
+    errors.again();
+    state.set(next);
+    return true;
   }
 
   /** One attempt at a step of length h: the state moves on where it succeeds. */
@@ -118,6 +130,7 @@ export class Stepper {
     this.update();
     // Of an explicit scheme too, whose unknowns no iteration has looked at.
     if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
+    this.errors?.make();
     if (this.record !== undefined) {
       this.record.append(t, h, state, this.system?.z);
       if (this.recordIterations) this.record.iterations.push(this.iterations);

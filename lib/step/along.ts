@@ -1,7 +1,7 @@
 /**
  * What some runs ask of a step beside its update: the estimate of its error, the state between its ends,
  * events and the jumps they make. Traced with the step, over its inputs and two more: θ, the place
- * within the step, and `next`, the state at its end.
+ * within the step, `next`, the state at its end, and for filtered estimates `shift`, a displacement of the state.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
@@ -29,21 +29,26 @@ export class AlongTrace {
   readonly inputs: readonly Node<'input'>[];
   private readonly theta = input('theta', []);
   private readonly next: Node<'input'>;
+  private readonly shift: Node<'input'>;
   private readonly own: Layout;
   private judged: Uint8Array | undefined;
 
   constructor(private readonly along: Along, private readonly scheme: Scheme, private readonly formulation: Formulation, private readonly state: Layout, ownNames: readonly string[]) {
     this.next = input('next', [state.size]);
     this.own = new Layout(state.blocks.filter(({name}) => ownNames.includes(name)));
-    this.inputs = [this.theta, this.next];
+    this.shift = input('shift', [this.own.size]);
+    this.inputs = [this.theta, this.next, this.shift];
   }
 
   /** The tensors, in the trace of the step. */
   outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks): {[name: string]: tf.Tensor | undefined} {
     const {along, formulation} = this;
     const {events} = along;
+    const shift = splitBlocks(this.own, tensors.shift);
+    const estimated = along.error && formulation.error !== undefined;
     return {
-      error: along.error && formulation.error !== undefined ? this.errorTensor(formulation.error(z, at)) : undefined,
+      error: estimated ? this.errorTensor(formulation.error(z, at, shift)) : undefined,
+      filter: estimated && formulation.errorFilter !== undefined ? joinBlocks(this.own, formulation.errorFilter(shift, at), `${this.scheme.name}: errorFilter`) : undefined,
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
       ...(events.length === 0 ? {} : this.eventTensors(at, params)),
     };
@@ -80,13 +85,13 @@ export class AlongTrace {
 
   /** The nodes, from the trace's outputs. */
   traced(named: ReadonlyMap<string, Node>, x: Node, t: Node): TracedAlong {
-    const {theta, next, judged, along, scheme, formulation} = this;
+    const {theta, next, shift, judged, along, scheme, formulation} = this;
     const values = along.events.map((_, i) => named.get(`event.${i}`) as Node);
     const rate = named.get('rate');
     const events = values.length === 0 ? undefined : concat(values.map(value => reshape(value, [1])), 0);
     const moving = events === undefined || rate === undefined ? undefined : pushforward([events], new Map<Node, Node>([[x, rate], [t, full(1, [])]]))[0];
     return {
-      theta, next, judged, error: named.get('error'), errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1,
+      theta, next, shift, judged, error: named.get('error'), filter: named.get('filter'), errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1,
       dense: named.get('dense'), events, rates: events === undefined ? undefined : orZeros(moving, events),
       jumps: along.events.map((_, i) => named.get(`jump.${i}`)),
     };

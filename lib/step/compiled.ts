@@ -9,7 +9,7 @@ import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
-import type {Output} from '../graph/node.js';
+import type {Node, Output} from '../graph/node.js';
 import {alongOutputs} from './traced-along.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -20,8 +20,8 @@ import {
 import {solverKey} from './solvers.js';
 import type {TracedStep} from './trace-step.js';
 
-/** What is factored: ∂R/∂z, or what Newton's iteration solves with. */
-export type Matrix = 'jacobian' | 'matrix';
+/** What is factored: ∂R/∂z, what Newton's iteration solves with, or the matrix of the error estimate. */
+export type Matrix = 'jacobian' | 'matrix' | 'filter';
 
 /** See `Analysis.history`. */
 export type Learned = {readonly [M in Matrix]?: unknown};
@@ -35,11 +35,12 @@ const dearJacobian = 4;
 
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
-  private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {jacobian: new Map(), matrix: new Map()};
+  private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {jacobian: new Map(), matrix: new Map(), filter: new Map()};
   private readonly lastUsed: {[M in Matrix]?: Analysis} = {};
   private given: Learned | undefined;
   private ownJacobian: JacobianProgram | undefined;
   private ownMatrix: JacobianProgram | undefined;
+  private ownFilter: JacobianProgram | undefined;
   /** Compared with their tangents. */
   private readonly checked: Set<Matrix>;
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
@@ -71,13 +72,20 @@ export class CompiledStep {
     return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z)));
   }
 
+  /** The matrix of the error estimate; undefined where it has none. */
+  get filter(): JacobianProgram | undefined {
+    const {along} = this.traced;
+    if (along?.filter !== undefined) this.ownFilter ??= this.timed(() => jacobianProgram(along.filter as Node, along.shift));
+    return this.ownFilter;
+  }
+
   /**
    * Compares a Jacobian with its tangent before its values are first used; later ones pass.
    * @param at where its inputs stand, with the program that computes it and that one's output
    * @throws StiffgradError 'jacobian-pattern'
    */
   check(which: Matrix, at: Executable, run: string, output: string): void {
-    const of = this.traced.residualModel === undefined ? 'jacobian' : which;
+    const of = this.kindOf(which);
     const program = this[of];
     if (program === undefined || this.checked.has(of)) return;
     this.timed(() => {
@@ -107,20 +115,20 @@ export class CompiledStep {
    */
   recall(learned: Learned | undefined): void {
     this.given = learned;
-    for (const of of ['jacobian', 'matrix'] as const) {
+    for (const of of ['jacobian', 'matrix', 'filter'] as const) {
       for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.history = learned?.[of];
     }
   }
 
   /** What the linear solvers last used have learned. */
   get learned(): Learned {
-    const {jacobian, matrix} = this.lastUsed;
-    return {jacobian: jacobian?.history, matrix: matrix?.history};
+    const {jacobian, matrix, filter} = this.lastUsed;
+    return {jacobian: jacobian?.history, matrix: matrix?.history, filter: filter?.history};
   }
 
   /** The solver's symbolic work for this step's Jacobian, or for Newton's matrix where that is another, done once. */
   analysis(solver: LinearSolver, key: string, which: Matrix): Analysis {
-    const of = this.traced.residualModel === undefined ? 'jacobian' : which;
+    const of = this.kindOf(which);
     let analysis = this.analyses[of].get(key);
     if (analysis === undefined) {
       const program = this[of];
@@ -130,7 +138,13 @@ export class CompiledStep {
       this.analyses[of].set(key, analysis);
     }
     this.lastUsed[of] = analysis;
-    return (this.currentAnalysis = analysis);
+    if (of !== 'filter') this.currentAnalysis = analysis;
+    return analysis;
+  }
+
+  /** Without a model of the residual there is one matrix. */
+  private kindOf(which: Matrix): Matrix {
+    return which === 'matrix' && this.traced.residualModel === undefined ? 'jacobian' : which;
   }
 
   /** With the vectors of Newton's iteration, and room for a solver's factor, in the same memory. */
@@ -140,7 +154,7 @@ export class CompiledStep {
     const work = matrix === undefined ? [] : workVectors.map(name => [name, n]);
     const extra = Object.fromEntries([['x', this.traced.state.size], ...work]) as Record<string, number>;
     const exact = this.traced.residualModel === undefined ? undefined : this.jacobian;
-    return this.group('forward', () => forwardPrograms(this.traced, matrix, exact), {extra, analysis: this.analysisOf(solver, 'matrix')});
+    return this.group('forward', () => forwardPrograms(this.traced, matrix, exact, this.filter), {extra, analysis: this.analysisOf(solver, 'matrix')});
   }
 
   get products(): Executable {
@@ -208,7 +222,7 @@ function stepKey(step: TracedStep, engine: Engine): string {
     mass: step.mass, touching: step.touching, positions: step.gaps?.positions, velocities: step.gaps?.velocities,
     ...alongOutputs(step.along),
   }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
-  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : [step.along.theta, step.along.next])];
+  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : [step.along.theta, step.along.next, step.along.shift])];
   return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;
 }
 

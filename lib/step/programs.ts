@@ -44,21 +44,23 @@ export function observePrograms(step: TracedStep, count: number): Programs {
 }
 
 /**
- * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E; startResidual, startJacobian → R, J at the guess;
+ * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E; of a filtered error estimate
+ * E by estimate, from shift, and filter → filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess;
  * of a start, checks → mass, positions, velocities; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
-export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram): Programs {
+export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram, filter?: JacobianProgram): Programs {
   const {residual, guess, update, mass, gaps, touching, along} = step;
   const checks = {mass, positions: gaps?.positions, velocities: gaps?.velocities};
   const programs: Record<string, Graph> = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
   if (touching !== undefined) programs.touching = graphOf({touching});
-  if (residual === undefined || guess === undefined || jacobian === undefined) return {...programs, update: graphOf({next: update, E: along?.error})};
+  programs.update = graphOf({next: update, E: filter === undefined ? along?.error : undefined});
+  if (filter !== undefined) Object.assign(programs, {estimate: graphOf({E: along?.error}), filter: graphOf({filterJ: filter.values})});
+  if (residual === undefined || guess === undefined || jacobian === undefined) return programs;
   Object.assign(programs, {
     guess: graphOf({z: guess.z, defect: guess.defect?.value}),
     residual: graphOf({R: residual}),
     jacobian: graphOf({J: jacobian.values}),
-    update: graphOf({next: update, E: along?.error}),
   });
   if (exact !== undefined) programs.exactJacobian = graphOf({exactJ: exact.values});
   const first = firstResidual(step);

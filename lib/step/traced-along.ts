@@ -4,8 +4,12 @@ import type {Node} from '../graph/node.js';
 export interface TracedAlong {
   readonly theta: Node<'input'>;
   readonly next: Node<'input'>;
-  /** The estimate as [own size], zero where nothing is judged. */
+  /** A displacement of the state, [own size]. */
+  readonly shift: Node<'input'>;
+  /** The estimate as [own size], zero where nothing is judged; with a filter, its right-hand side. */
   readonly error?: Node;
+  /** The function of `shift` whose derivative is the estimate's matrix. */
+  readonly filter?: Node;
   /** What of [own size] is judged. */
   readonly judged?: Uint8Array;
   /** The power of h that the estimate falls with. */
@@ -23,6 +27,6 @@ export interface TracedAlong {
 /** Named nodes, for the key of the compiled step. */
 export function alongOutputs(along: TracedAlong | undefined): {[name: string]: Node | undefined} {
   if (along === undefined) return {};
-  const {error, dense, events, rates, jumps} = along;
-  return {error, dense, events, rates, ...Object.fromEntries(jumps.map((node, i) => [`jump.${i}`, node]))};
+  const {error, filter, dense, events, rates, jumps} = along;
+  return {error, filter, dense, events, rates, ...Object.fromEntries(jumps.map((node, i) => [`jump.${i}`, node]))};
 }

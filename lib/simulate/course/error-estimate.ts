@@ -23,17 +23,21 @@ export class ErrorEstimate {
     this.power = along?.errorOrder ?? order + 1;
   }
 
-  /** The step, or its two halves, from x. */
-  attempt(x: Float64Array, t: number, h: number, end: number): Status | Estimated {
+  /**
+   * The step, or its two halves, from x.
+   * @param unsure the step before was refused, or there is none
+   */
+  attempt(x: Float64Array, t: number, h: number, end: number, unsure: boolean): Status | Estimated {
     const {mover} = this;
     const status = mover.take(x, t, h);
     if (status !== 'completed') return status;
+    const step = mover.taken(x, t, h, end);
     const {estimate} = mover.stepper;
-    if (estimate !== undefined) {
-      const step = mover.taken(x, t, h, end);
-      return {steps: [step], error: this.share(estimate, 1, x, step.next)};
-    }
-    return this.doubled(mover.taken(x, t, h, end));
+    if (estimate === undefined) return this.doubled(step);
+    let error = this.share(estimate, 1, x, step.next);
+    // Of the first step after a start or a refused one stiffness may have made much of nothing.
+    if (error > 1 && unsure && mover.stepper.estimateAgain(x)) error = this.share(estimate, 1, x, step.next);
+    return {steps: [step], error};
   }
 
   private doubled({t, h, end, x, next: once}: Taken): Status | Estimated {

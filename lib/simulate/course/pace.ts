@@ -25,6 +25,8 @@ export interface Pace {
   reject(t: number, h: number, error: number): boolean;
   /** A length that steps about here have. */
   readonly length: number;
+  /** There is no step before that the next one would be like: the start, or what follows an event. */
+  readonly unsure: boolean;
 }
 
 /** A difference of two times this close is their rounding. */
@@ -36,6 +38,7 @@ const deepestHalving = 10;
 
 export class GridPace implements Pace {
   readonly length: number;
+  readonly unsure = false;
   private step = 0;
   /** Ends of halved steps within the grid's, the next one last. */
   private readonly middles: number[] = [];
@@ -97,6 +100,10 @@ export class AdaptivePace implements Pace {
 
   get length(): number {
     return this.lengths.next;
+  }
+
+  get unsure(): boolean {
+    return this.lengths.memory.lastError === undefined;
   }
 
   get memory(): StepMemory {

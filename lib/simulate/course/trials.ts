@@ -22,14 +22,14 @@ export class Trials {
   next(t: number): Good | Bad {
     const {pace, mover, counters} = this;
     const x = mover.state.slice();
-    for (;;) {
+    for (let unsure = pace.unsure; ; unsure = true) {
       const proposal = pace.propose(t);
       if (proposal === undefined) {
         mover.state.set(x);
         return {failed: 'step-too-small', h: pace.length};
       }
       const {h, end} = proposal;
-      const attempt = this.attempt(x, t, h, end);
+      const attempt = this.attempt(x, t, h, end, unsure);
       if (typeof attempt !== 'string' && attempt.error <= 1) return {...attempt, h};
       const cause = typeof attempt === 'string' ? attempt : 'error';
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
@@ -41,8 +41,8 @@ export class Trials {
     }
   }
 
-  private attempt(x: Float64Array, t: number, h: number, end: number): Status | Estimated {
-    if (this.estimate !== undefined) return this.estimate.attempt(x, t, h, end);
+  private attempt(x: Float64Array, t: number, h: number, end: number, unsure: boolean): Status | Estimated {
+    if (this.estimate !== undefined) return this.estimate.attempt(x, t, h, end, unsure);
     const status = this.mover.take(x, t, h);
     return status === 'completed' ? {steps: [this.mover.taken(x, t, h, end)], error: 0} : status;
   }

@@ -2,7 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme, SimulateOptions} from '../../../lib/index.js';
-import {defineScheme, implicitEuler, implicitMidpoint, mechanics, newmark, ode, OptionError, rk4, simulate, trapezoid, verlet} from '../../../lib/index.js';
+import {
+  defineScheme, gaussLegendre, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, trapezoid, verlet,
+} from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {largest, order} from '../numbers.js';
 
@@ -30,6 +32,7 @@ describe('states between steps', () => {
   // Steps with as many digits before rounding as their order leaves.
   const cases: readonly (readonly [Scheme, number, number])[] = [
     [implicitEuler(), 1, 200], [trapezoid(), 2, 40], [implicitMidpoint(), 2, 40], [newmark(), 2, 40], [verlet(), 2, 40], [rk4(), 4, 12],
+    [sdirk2(), 2, 40], [kvaerno3(), 3, 30], [kvaerno5(), 5, 8],
   ];
   for (const [scheme, expected, steps] of cases) {
     it(`have the order of their scheme: ${scheme.name}, mechanics`, () => {
@@ -44,6 +47,30 @@ describe('states between steps', () => {
       expect(order(coarse, fine)).to.be.within(expected - 0.1, expected + 0.2);
     });
   }
+
+  // Of collocation: one more than the stages with the polynomial itself, two with that of the slopes and both ends.
+  const collocation: readonly (readonly [string, Scheme, number, number])[] = [
+    ['mechanics', radauIIA5(), 4, 8], ['ode', radauIIA5(), 4, 16], ['ode', gaussLegendre(), 4, 8], ['ode', gaussLegendre({stages: 3}), 5, 6], ['ode', gaussLegendre({stages: 4}), 6, 5],
+    ['mechanics', gaussLegendre({stages: 3}), 5, 6], ['mechanics', gaussLegendre({stages: 4}), 6, 4],
+  ];
+  for (const [kind, scheme, expected, steps] of collocation) {
+    it(`have order ${expected}: ${scheme.name}, ${kind}`, () => {
+      const [run, reference] = kind === 'ode' ? [firstOrder, exact.ode] as const : [mechanical, exact.mechanics] as const;
+      expect(order(distance(run(scheme, steps), reference), distance(run(scheme, 2 * steps), reference))).to.be.within(expected - 0.2, expected + 0.3);
+    });
+  }
+
+  it('of stiff steps: no slope is asked for where it is only rounding', () => {
+    // On the slow motion y = cos t to 1e-12, a slope is known to 1e12·1e-16 at best, and h times that is 1e-5.
+    const stiff = ode(({y, t}) => tf.sub(tf.mul(tf.sub(y, tf.cos(t)), -1e12), tf.sin(t)));
+    for (const scheme of [sdirk2(), kvaerno3(), kvaerno5(), radauIIA5()]) {
+      const path = simulate(stiff, {y: 1}, {scheme, dt: 0.1, t1: 1, saveAt: times});
+      path.dispose();
+      // Where stiffness is infinite stages lie on the slow motion, and the polynomials are of the stages' order: h² of sdirk2, h³ of Kværnø's, h⁴/4! of collocation.
+      const most = scheme.order === 2 ? 1e-3 : scheme.name === 'radauIIA5' ? 1e-6 : 1e-4;
+      path.values('y').forEach((y, i) => expect(y).to.be.closeTo(Math.cos(times[i]), most));
+    }
+  });
 
   it('a motion of constant acceleration is met exactly', () => {
     const free = mechanics({mass: 2, forces: ({q}) => tf.add(tf.zerosLike(q), -6)});

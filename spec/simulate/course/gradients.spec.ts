@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme, SimulateOptions} from '../../../lib/index.js';
 import {
-  adaptive, bilateral, event, implicitAdjoint, implicitEuler, implicitMidpoint, mechanics, newmark, ode, rk4, simulate, trapezoid, verlet,
+  adaptive, bilateral, event, gaussLegendre, implicitAdjoint, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, radauIIA5, rk4, sdirk2, simulate, trapezoid, verlet,
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {dot, slope} from '../numbers.js';
@@ -57,7 +57,7 @@ function derivatives(options: SimulateOptions): {pulled: number; pushed: number;
 }
 
 describe('gradients along a course', () => {
-  const schemes: readonly Scheme[] = [trapezoid(), newmark(), rk4(), implicitMidpoint(), implicitEuler(), verlet()];
+  const schemes: readonly Scheme[] = [trapezoid(), newmark(), rk4(), implicitMidpoint(), implicitEuler(), verlet(), sdirk2(), kvaerno3(), kvaerno5(), radauIIA5(), gaussLegendre({stages: 4})];
   for (const scheme of schemes) {
     it(`${scheme.name}: jumps, noted events and states between steps`, () => {
       const {pulled, pushed, difference, happened} = derivatives({scheme, dt: 0.1, t1: 1.9, saveAt: times, events: [hit, pass, kick]});
@@ -77,7 +77,7 @@ describe('gradients along a course', () => {
   }
 
   it('tangent and cotangent are of the same map where steps are adaptive', () => {
-    for (const scheme of schemes.slice(0, 4)) {
+    for (const scheme of [...schemes.slice(0, 4), sdirk2(), kvaerno5(), radauIIA5()]) {
       const {pulled, pushed} = derivatives({scheme, dt: 0.1, t1: 1.9, saveAt: times, events: [hit, kick], control: adaptive({rtol: 1e-4})});
       expect(pulled / pushed).to.be.closeTo(1, 1e-12);
     }
@@ -94,7 +94,7 @@ describe('gradients along a course', () => {
   });
 
   it('the same bit for bit within every budget of memory', () => {
-    for (const [control, scheme] of [[undefined, newmark()], [adaptive({rtol: 1e-4}), trapezoid()], [adaptive({rtol: 1e-4}), rk4()]] as const) {
+    for (const [control, scheme] of [[undefined, newmark()], [adaptive({rtol: 1e-4}), trapezoid()], [adaptive({rtol: 1e-4}), rk4()], [adaptive({rtol: 1e-4}), kvaerno3()], [adaptive({rtol: 1e-4}), radauIIA5()]] as const) {
       const options = {scheme, control, dt: 0.05, t1: 1.9, saveAt: times, events: [hit, pass, kick], params: base.params};
       const within = (memory?: number): {bits: string; again: number} => {
         const {trajectory, pullback} = simulate.vjp(swing, base.initial, {...options, adjoint: implicitAdjoint({memory})});

@@ -1,0 +1,59 @@
+/** The scheme's own estimate of a step's error, filtered where its formulation asks for that (runge-kutta-error.ts). */
+import type {Executable} from '../engine/engine.js';
+import type {Factor} from '../linear/index.js';
+import {auto} from '../linear/index.js';
+import {solverKey} from '../step/solvers.js';
+import type {Runnable} from './runnable.js';
+
+export class StepEstimate {
+  /** Of the last step, in the order of the user's blocks. */
+  readonly values: Float64Array;
+  private readonly evaluate?: () => void;
+  private readonly shift?: Float64Array;
+  private readonly factor?: () => Factor;
+
+  /** undefined where the scheme has none, or none was asked for. */
+  static of(prepared: Runnable, forward: Executable): StepEstimate | undefined {
+    return prepared.traced.along?.error === undefined ? undefined : new StepEstimate(prepared, forward);
+  }
+
+  private constructor({compiled, traced}: Runnable, forward: Executable) {
+    this.values = forward.buffer('E');
+    if (traced.along?.filter === undefined) return;
+    this.evaluate = forward.program('estimate');
+    this.shift = forward.find('shift');
+    const refactor = forward.factorization(compiled.analysis(auto(), solverKey(auto()), 'filter'));
+    const evaluateMatrix = forward.program('filter');
+    const matrix = forward.buffer('filterJ');
+    this.factor = () => {
+      evaluateMatrix();
+      return refactor(matrix);
+    };
+  }
+
+  /** Whether a second estimate is another one. */
+  get repeatable(): boolean {
+    return this.evaluate !== undefined;
+  }
+
+  /** After the step's update, with everything still where the step found it. One without a filter came with the update. */
+  make(): void {
+    if (this.factor === undefined) return;
+    this.shift?.fill(0);
+    this.filtered(this.factor());
+  }
+
+  /** The estimate once more with the slope where the first one leads; everything lies where the step found it. */
+  again(): void {
+    if (this.factor === undefined || this.shift === undefined) return;
+    this.shift.fill(0);
+    const factor = this.factor();
+    this.shift.set(this.values);
+    this.filtered(factor);
+  }
+
+  private filtered(factor: Factor): void {
+    this.evaluate?.();
+    factor.solve(this.values, this.values);
+  }
+}
