@@ -2,7 +2,7 @@
 import './tfjs/repair.js';
 
 export * from './errors.js';
-export {implicitAdjoint, unrolledAdjoint, type Adjoint} from './adjoint/index.js';
+export {backsolveAdjoint, forwardSensitivity, implicitAdjoint, unrolledAdjoint, type Adjoint} from './adjoint/index.js';
 export {linalg} from './linalg/index.js';
 export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, type LinearSolver} from './linear/index.js';
 export {tensorflow} from './linear/tensorflow.js';

@@ -12,6 +12,7 @@ import {loadParameters, startOf} from '../step/context.js';
 import {courseTangentPrograms} from '../step/course-programs.js';
 import type {Course, CoursePiece, Noted, Restart} from './course.js';
 import {courseAdjoint, courseForward, crossingRate} from './course-backward.js';
+import type {Sensitivities} from './forward.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
@@ -67,78 +68,90 @@ class TimedPush {
   }
 }
 
-class CoursePush {
-  private readonly moments: Float64Array[];
-  private readonly happened: Float64Array;
+/** Tangents that follow a course, transition by transition. */
+export class CoursePush {
+  /** By moment, the tangents of its time [count]. */
+  private readonly moments = new Map<number, Float64Array>();
+  /** By event that was only noted, the same. */
+  private readonly noted = new Map<number, Float64Array>();
   private readonly step: TimedPush;
   private readonly byLength: (record: StepRecord, k: number) => ByLength;
   private readonly end: Float64Array;
   private restarting: TimedPush | undefined;
-  private readonly result: Float64Array;
+  /** By saved state, its tangents [count, state]. */
+  private readonly saved: Float64Array[] = [];
   private readonly size: number;
+  private dx: Float64Array;
 
-  constructor(private readonly context: StepContext, private readonly course: Course, private readonly restart: Restart, private readonly directions: Directions, private readonly saved: number) {
+  /** @param start the step that began the run */
+  constructor(private readonly context: StepContext, private readonly course: Course, private readonly restart: Restart, private readonly directions: Directions, start: StepRecord) {
     this.step = new TimedPush(context, directions);
     const forLengths = courseAdjoint(context);
     loadParameters(forLengths, context);
     this.byLength = lengthDerivative(context, forLengths);
     this.size = context.traced.state.size;
     this.end = new Float64Array(this.size);
-    this.moments = course.moments.map(() => new Float64Array(directions.count));
-    this.happened = new Float64Array(directions.count * course.happened.length);
-    this.result = new Float64Array(directions.count * saved * this.size);
+    this.dx = startTangent(context, start, directions);
   }
 
-  run(start: StepRecord, {record, end}: CoursePiece): CourseTangents {
-    const {course, context, directions} = this;
-    let dx = startTangent(context, start, directions);
-    if (course.start !== undefined) this.keep(course.start, dx);
+  /** Goes on along transitions whose saved states and events the course has noted. */
+  follow({record, first, end}: CoursePiece): void {
+    const {course} = this;
     for (let k = 0; k < record.count; k++) {
+      const n = first + k;
       if (k + 1 < record.count) record.load(k + 1, {x: this.end});
       else this.end.set(end);
-      const jump = course.jumps.get(k);
-      dx = jump === undefined ? this.pushStep(record, k, dx) : this.pushJump(record, k, jump, dx);
-      for (const {index, theta} of course.saves.get(k) ?? []) if (theta === 1) this.keep(index, dx);
+      const jump = course.jumps.get(n);
+      this.dx = jump === undefined ? this.pushStep(record, k, n, this.dx) : this.pushJump(record, k, n, jump, this.dx);
+      for (const {index, theta} of course.saves.get(n) ?? []) if (theta === 1) this.keep(index, this.dx);
     }
-    return {states: this.result, times: this.times(), happened: this.happened};
   }
 
-  private times(): Float64Array {
-    const {course, saved, moments, happened, directions: {count}} = this;
-    const times = new Float64Array(count * saved);
-    for (let d = 0; d < count; d++) {
-      for (const [index, moment] of course.moving) times[d * saved + index] = moments[moment][d];
-      course.happened.forEach((moment, i) => {
-        if (moment !== undefined) happened[d * course.happened.length + i] = moments[moment][d];
-      });
-    }
-    return times;
+  /** The tangents of all that was saved and that happened. */
+  finish(): Sensitivities {
+    const {course, saved, directions: {count}} = this;
+    const none = new Float64Array(count);
+    const of = (moment: number | undefined): Float64Array | undefined => (moment === undefined ? undefined : this.moments.get(moment));
+    return {
+      count, states: saved, times: saved.map((_, index) => of(course.moving.get(index)) ?? none),
+      happened: course.happened.map((moment, i) => of(moment) ?? this.noted.get(i) ?? none),
+    };
+  }
+
+  /** The state that the run began with is a saved one. */
+  saveStart(): void {
+    if (this.course.start !== undefined) this.keep(this.course.start, this.dx);
   }
 
   private keep(index: number, tangent: Float64Array): void {
-    const {size, saved, result, directions} = this;
-    for (let k = 0; k < directions.count; k++) result.set(tangent.subarray(k * size, (k + 1) * size), (k * saved + index) * size);
+    this.saved[index] = tangent.slice();
   }
 
-  private pushStep(record: StepRecord, k: number, dx: Float64Array): Float64Array {
+  private moment(moment: number): Float64Array {
+    const known = this.moments.get(moment) ?? new Float64Array(this.directions.count);
+    this.moments.set(moment, known);
+    return known;
+  }
+
+  private pushStep(record: StepRecord, k: number, n: number, dx: Float64Array): Float64Array {
     const {course, step, directions: {count}} = this;
-    const from = course.from.get(k);
-    const to = course.to.get(k);
-    const dt = from === undefined ? new Float64Array(count) : this.moments[from];
+    const from = course.from.get(n);
+    const to = course.to.get(n);
+    const dt = from === undefined ? new Float64Array(count) : this.moment(from);
     // The end is held: the length gives what the start's time takes.
     const dh = dt.map(value => -value);
     const dNext = step.push(record, k, dx, dt, dh).slice();
-    if (to !== undefined) this.moveEnd(record, k, to, dNext, dt, dh);
-    this.pushWithin(record, k, dx, dNext, dt, dh);
+    if (to !== undefined) this.moveEnd(record, k, n, to, dNext, dt, dh);
+    this.pushWithin(record, k, n, dx, dNext, dt, dh);
     return dNext;
   }
 
   /** The time of the event at the step's end, and what it changes. */
-  private moveEnd(record: StepRecord, k: number, moment: number, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
+  private moveEnd(record: StepRecord, k: number, n: number, moment: number, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
     const {course, step, size, directions: {count}} = this;
     const event = course.moments[moment];
     const byLength = this.byLength(record, k);
-    const at = course.t[k] + course.h[k];
+    const at = course.t[n] + course.h[n];
     step.set('x', this.end);
     step.set('t', Float64Array.of(at));
     step.set('dx', dNext);
@@ -147,7 +160,7 @@ class CoursePush {
     const de = step.executable.buffer('de');
     const width = de.length / count;
     const rate = crossingRate(this.eventRate(event, byLength.dNext, at), at, event);
-    const dtau = this.moments[moment];
+    const dtau = this.moment(moment);
     for (let d = 0; d < count; d++) {
       dtau[d] = -de[d * width + event] / rate;
       for (let i = 0; i < size; i++) dNext[d * size + i] += byLength.dNext[i] * dtau[d];
@@ -174,10 +187,10 @@ class CoursePush {
     return rate;
   }
 
-  private pushWithin(record: StepRecord, k: number, dx: Float64Array, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
+  private pushWithin(record: StepRecord, k: number, n: number, dx: Float64Array, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
     const {course, step, directions: {count}} = this;
-    const within = (course.saves.get(k) ?? []).filter(({theta}) => theta !== 1);
-    const noted = course.noted.get(k) ?? [];
+    const within = (course.saves.get(n) ?? []).filter(({theta}) => theta !== 1);
+    const noted = course.noted.get(n) ?? [];
     if (within.length + noted.length === 0) return;
     const {executable, dz} = step;
     const dtheta = new Float64Array(count);
@@ -187,7 +200,7 @@ class CoursePush {
     for (const [name, values] of Object.entries({dx, dNext, dt, dh})) step.set(name, values);
     // The saved time is a constant: θ = (time − t)/h.
     const at = (theta: number): Float64Array => {
-      for (let d = 0; d < count; d++) dtheta[d] = -(dt[d] + theta * dh[d]) / course.h[k];
+      for (let d = 0; d < count; d++) dtheta[d] = -(dt[d] + theta * dh[d]) / course.h[n];
       executable.find('theta')?.fill(theta);
       step.set('dtheta', dtheta);
       executable.run('pushDense');
@@ -196,13 +209,13 @@ class CoursePush {
     for (const {index, theta} of within) this.keep(index, at(theta));
     // What follows sets the executable's place anew, and so comes last.
     const tangents = noted.map(({theta}) => at(theta).slice());
-    noted.forEach((one, i) => this.pushNoted(record, k, one, tangents[i]));
+    noted.forEach((one, i) => this.pushNoted(record, k, n, one, tangents[i]));
   }
 
   /** The time of an event noted on the dense output: its function's change at that time over its rate. */
-  private pushNoted(record: StepRecord, k: number, {event, theta, record: happened}: Noted, dD: Float64Array): void {
+  private pushNoted(record: StepRecord, k: number, n: number, {event, theta, record: happened}: Noted, dD: Float64Array): void {
     const {course, context, step, directions: {count}} = this;
-    const [t, h] = [course.t[k], course.h[k]];
+    const [t, h] = [course.t[n], course.h[n]];
     const forward = courseForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
@@ -217,10 +230,10 @@ class CoursePush {
     step.set('dt', new Float64Array(count));
     step.executable.run('pushEvents');
     const de = step.executable.buffer('de');
-    for (let d = 0; d < count; d++) this.happened[d * course.happened.length + happened] = -de[(d * de.length) / count + event] / rate;
+    this.noted.set(happened, Float64Array.from({length: count}, (_, d) => -de[(d * de.length) / count + event] / rate));
   }
 
-  private pushJump(record: StepRecord, k: number, moment: number, dx: Float64Array): Float64Array {
+  private pushJump(record: StepRecord, k: number, n: number, moment: number, dx: Float64Array): Float64Array {
     const {course, context, step, directions} = this;
     const event = course.moments[moment];
     const forward = courseForward(context);
@@ -230,20 +243,33 @@ class CoursePush {
     const given = forward.buffer('given').slice();
     record.load(k, stepBuffers(step.executable));
     step.set('dx', dx);
-    step.set('dt', this.moments[moment]);
+    step.set('dt', this.moment(moment));
     step.executable.run(`pushJump.${event}`);
     const dGiven = step.executable.buffer('dGiven').slice();
     this.restarting ??= new TimedPush(startOf(context), directions);
-    const restarted = this.restart(given, course.t[k], course.h[k]).record;
-    return this.restarting.push(restarted, 0, dGiven, this.moments[moment], new Float64Array(directions.count)).slice();
+    const restarted = this.restart(given, course.t[n], course.h[n]).record;
+    return this.restarting.push(restarted, 0, dGiven, this.moment(moment), new Float64Array(directions.count)).slice();
   }
 }
 
 /**
+ * Tangents of a whole course.
  * @param start the step that began the run
- * @param piece the whole course
- * @param saved number of saved states
  */
-export function sweepCourseForward(context: StepContext, course: Course, start: StepRecord, restart: Restart, piece: CoursePiece, directions: Directions, saved: number): CourseTangents {
-  return new CoursePush(context, course, restart, directions, saved).run(start, piece);
+export function sweepCourseForward(context: StepContext, course: Course, start: StepRecord, restart: Restart, piece: CoursePiece, directions: Directions): CourseTangents {
+  const push = new CoursePush(context, course, restart, directions, start);
+  push.saveStart();
+  push.follow(piece);
+  const {count, states, times = [], happened = []} = push.finish();
+  return {states: byDirection(states, count), times: byDirection(times, count), happened: byDirection(happened, count)};
+}
+
+/** [count, rows, width] from rows [count, width]. */
+function byDirection(rows: readonly Float64Array[], count: number): Float64Array {
+  const width = rows.length === 0 ? 0 : rows[0].length / count;
+  const result = new Float64Array(count * rows.length * width);
+  rows.forEach((row, i) => {
+    for (let d = 0; d < count; d++) result.set(row.subarray(d * width, (d + 1) * width), (d * rows.length + i) * width);
+  });
+  return result;
 }

@@ -16,10 +16,10 @@ export interface Directions {
 }
 
 /** One step for all directions: dx [count, state] becomes that of the step's end. */
-type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;
+export type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;
 
 /** The result is the executable's own buffer, until the next push. */
-function stepPush(context: StepContext, {parameters, count}: Directions): Push {
+export function stepPush(context: StepContext, {parameters, count}: Directions): Push {
   const executable = context.compiled.tangent(count);
   loadParameters(executable, context);
   parameters.forEach((dp, i) => executable.find(`dp.${i}`)?.set(dp));

@@ -7,7 +7,7 @@ import {newRecord} from './run.js';
 import {Stepper} from './stepper.js';
 
 export function backwards(prepared: Runnable, {kept, completed}: Path): Backwards {
-  if (kept === undefined || 'course' in kept) throw new Error('a run for a gradient keeps its steps');
+  if (kept === undefined || !('states' in kept || 'record' in kept)) throw new Error('a run for a gradient keeps its steps');
   if ('states' in kept) return visit => takeAgain(prepared, kept, completed, visit);
   return visit => {
     visit(kept.record);

@@ -124,9 +124,9 @@ export class Ensemble {
     return this.task !== undefined && !pool.broken;
   }
 
-  /** Threads were worth it on the way there. */
+  /** Threads were worth it on the way there; a product with sensitivities is worth none. */
   private get usedThreads(): boolean {
-    return this.done.some(done => done?.run.elsewhere !== undefined);
+    return this.members[0].options.adjoint.kind !== 'forward' && this.done.some(done => done?.run.elsewhere !== undefined);
   }
 
   /** Whether threads would gain, from the time of the last of `count` runs that were done here. */
@@ -259,8 +259,8 @@ function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | und
 /** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
 function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues, resumed}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
-  // Events and dense output are not in the messages: such runs are this thread's.
-  if (newton === undefined || engine.name === 'tensor' || options.plan !== undefined || resumed === true) return undefined;
+  // Events, dense output and the continuous adjoint are not in the messages: such runs are this thread's.
+  if (newton === undefined || engine.name === 'tensor' || options.plan !== undefined || resumed === true || options.adjoint.kind === 'backsolve') return undefined;
   const {grid, saved, adjoint} = options;
   return {
     step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),

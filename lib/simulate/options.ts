@@ -122,6 +122,6 @@ function readNewton(given: Newton): Newton {
 }
 
 function readAdjoint(adjoint: Adjoint): Adjoint {
-  if (typeof (adjoint as {kind?: unknown}).kind !== 'string') throw new OptionError('bad-adjoint', `adjoint must be implicitAdjoint() or unrolledAdjoint(), not ${shown(adjoint)}.`);
+  if (typeof (adjoint as {kind?: unknown}).kind !== 'string') throw new OptionError('bad-adjoint', `adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), not ${shown(adjoint)}.`);
   return adjoint;
 }

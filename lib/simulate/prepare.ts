@@ -1,5 +1,6 @@
 /** From what the user wrote to what runs: state read and checked, system traced, step compiled. */
 import * as tf from '@tensorflow/tfjs';
+import {checkBacksolve} from '../adjoint/backsolve.js';
 import {checkExactMatrix, checkUnrollable} from '../adjoint/unrolled.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
@@ -15,6 +16,7 @@ import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
+import {backsolveOf, checkResumed} from './backsolve.js';
 import {absoluteTolerances} from './control.js';
 import type {Plan} from './course/plan.js';
 import {isTracing} from '../trace/trace.js';
@@ -52,6 +54,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const read = {...asked, plan: withTolerances(asked.plan, stateBlocks(system), values[0])};
   const leaves = readLeaves(read);
   if (read.adjoint.kind === 'unrolled') checkUnrollable(read.newton.jacobian, read.newton);
+  if (read.adjoint.kind === 'backsolve') checkBacksolve(system, read.scheme, read.events.length);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
   const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, read, options.observe, alongOf(read));
@@ -63,9 +66,12 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const compileTime = performance.now() - compileBegin;
   compiled.compileTime = 0;
   first.compiled.compileTime = 0;
+  const given = from === undefined ? flatten(values) : readRunState(from, traced.state);
+  if (read.adjoint.kind === 'backsolve') checkResumed({system, shape, given});
   return {
     system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
-    parameterValues: readParameters(traced, leaves), given: from === undefined ? flatten(values) : readRunState(from, traced.state), resumed: from !== undefined,
+    backsolve: read.adjoint.kind === 'backsolve' ? backsolveOf({system, options: read, shape, leaves, traced, engine}) : undefined,
+    parameterValues: readParameters(traced, leaves), given, resumed: from !== undefined,
     coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
   };
 }

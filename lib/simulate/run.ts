@@ -3,8 +3,11 @@
  * precision throughout. What a gradient will need is kept on the way: every step while the budget of
  * the adjoint lasts, else the states from which the steps can be taken again.
  */
+import type {Adjoint} from '../adjoint/index.js';
 import {StepRecord} from '../adjoint/record.js';
 import type {Course} from '../adjoint/course.js';
+import type {Sensitivities} from '../adjoint/forward.js';
+import {TangentsBeside, unitDirections} from '../adjoint/forward.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
 import {SingularMatrixError} from '../errors.js';
@@ -16,7 +19,7 @@ import {runCourse} from './course/run.js';
 import {placeOf} from './grid.js';
 import type {Standing} from './run-state.js';
 import type {Runnable, SolverFacts} from './runnable.js';
-import {ContactWatch} from './warnings.js';
+import {ContactWatch, backsolveWarning} from './warnings.js';
 import {contradiction, startRun} from './start.js';
 import type {Counters, Status} from './stepper.js';
 import {noCounts, Stepper} from './stepper.js';
@@ -30,7 +33,14 @@ export type Keep =
   /** States at some steps, from which the others are reached again; `room` of them at most. */
   | {readonly states: Map<number, Float64Array>; readonly room: number}
   /** The course of a run that is not a grid of steps, and the state at its end. */
-  | {readonly course: Course; readonly keeper: Keeper; readonly end: Float64Array};
+  | {readonly course: Course; readonly keeper: Keeper; readonly end: Float64Array}
+  /** The tangents of what was saved (forwardSensitivity). */
+  | {readonly sensitivities: Sensitivities}
+  /** Nothing but the saved states (backsolveAdjoint). What the way back finds is told in the run's warnings. */
+  | {readonly warnings: string[]};
+
+/** What a run is to keep: steps, within so many bytes; or tangents that go along. */
+export type Keeping = {readonly memory: number} | 'tangents' | undefined;
 
 /** What the way back needs of a run. */
 export interface Path {
@@ -66,19 +76,29 @@ export interface Run extends Path {
 /** Progress is told at most this often, in milliseconds: faster is not seen, and costs. */
 const progressInterval = 100;
 
-/** @param forGradient 'steps': keep every step whatever it takes; 'budget': within the adjoint's memory */
+/** @param forGradient 'steps': keep every step whatever it takes; 'budget': as the adjoint wants it */
 export function run(prepared: Runnable, forGradient?: 'steps' | 'budget'): Run {
   const {compiled, options: {plan, adjoint}} = prepared;
-  const memory = forGradient === undefined ? undefined : forGradient === 'steps' ? Infinity : adjoint.memory ?? Infinity;
+  const keeping = forGradient === 'budget' ? keepingFor(adjoint) : forGradient === 'steps' ? {memory: Infinity} : undefined;
   const attempt = plan === undefined
-    ? (context: Runnable) => loop(context, memory === undefined ? undefined : keepWithin(context, memory))
-    : (context: Runnable) => runCourse(context, plan, memory);
+    ? (context: Runnable) => loop(context, keeping)
+    : (context: Runnable) => runCourse(context, plan, keeping);
   compiled.busy = true;
   try {
-    return relieved(prepared, attempt);
+    const done = relieved(prepared, attempt);
+    return forGradient === 'budget' && adjoint.kind === 'backsolve' ? forBacksolve(done, prepared) : done;
   } finally {
     compiled.busy = false;
   }
+}
+
+function keepingFor({kind, memory = Infinity}: Adjoint): Keeping {
+  return kind === 'backsolve' ? undefined : kind === 'forward' ? 'tangents' : {memory};
+}
+
+function forBacksolve(done: Run, {traced}: Runnable): Run {
+  const warnings = [...done.warnings, backsolveWarning(traced)];
+  return {...done, warnings, kept: {warnings}};
 }
 
 /**
@@ -130,8 +150,9 @@ function keepWithin(prepared: Runnable, memory: number): Keep {
   return {states: new Map(), room};
 }
 
-function loop(prepared: Runnable, kept: Keep | undefined): Run {
+function loop(prepared: Runnable, keeping: Keeping): Run {
   const begin = performance.now();
+  const kept = typeof keeping === 'object' ? keepWithin(prepared, keeping.memory) : undefined;
   const {options, traced, compiled} = prepared;
   const {grid, saved, newton, adjoint, onProgress} = options;
   compiled.recall(undefined);
@@ -139,8 +160,11 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   const states = new Float64Array(saved.length * size);
   const counters = noCounts();
   const start = startRun(prepared, counters);
-  const repeatable = kept !== undefined && ('states' in kept || newton.jacobian === 'counted');
+  const beside = keeping === 'tangents' ? new TangentsBeside(prepared, start.record, unitDirections(prepared)) : undefined;
+  // The tangents of a step take the place of its factor.
+  const repeatable = beside !== undefined || (kept !== undefined && ('states' in kept || newton.jacobian === 'counted'));
   const stepper = new Stepper(prepared, start.x, adjoint.kind === 'unrolled', repeatable, counters);
+  if (beside !== undefined) stepper.record = beside.record;
   if (kept !== undefined && 'record' in kept) stepper.record = kept.record;
   const checkpoints = kept !== undefined && 'states' in kept ? new Set(firstPass(grid.steps, kept.room)) : undefined;
   const contacts = new ContactWatch(prepared);
@@ -151,8 +175,10 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   let torn: StiffgradError | undefined;
   const keep = (): void => {
     if (kept !== undefined && 'states' in kept && checkpoints?.has(n) === true) kept.states.set(n, stepper.state.slice());
+    beside?.follow();
     if (saved[count] !== n) return;
     states.set(stepper.state, count * size);
+    beside?.save();
     stepper.record?.savedAfter.set(stepper.record.count, count);
     count++;
   };
@@ -177,7 +203,8 @@ function loop(prepared: Runnable, kept: Keep | undefined): Run {
   return {
     states: count === saved.length ? states : states.slice(0, count * size),
     times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
-    status, error: torn ?? stepper.error, warnings: contacts.warnings, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, redundancy: prepared.redundancy, kept,
+    status, error: torn ?? stepper.error, warnings: contacts.warnings, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, redundancy: prepared.redundancy,
+    kept: beside === undefined ? kept : {sensitivities: {count: beside.count, states: beside.states}},
     standing: {t: grid.time(n), x: stepper.state.slice(), grid: placeOf(grid, n)}, history: compiled.learned,
   };
 }

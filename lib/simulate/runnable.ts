@@ -7,6 +7,7 @@ import type {Engine} from '../engine/engine.js';
 import type {Newton} from '../newton/index.js';
 import type {StepContext} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
+import type {Backsolve} from './backsolve.js';
 import type {Plan} from './course/plan.js';
 import type {Grid, Progress} from './grid.js';
 
@@ -28,6 +29,8 @@ export interface Runnable extends StepContext {
   readonly engine: Engine;
   /** Numbers in q, or in y. */
   readonly coordinates: number;
+  /** Of backsolveAdjoint, in the thread that traced the run. */
+  readonly backsolve?: Backsolve;
 }
 
 /** How linear systems are solved, for the statistics. */

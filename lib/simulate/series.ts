@@ -4,6 +4,7 @@
  */
 import type {Gradient} from '../adjoint/backward.js';
 import {sweepBack} from '../adjoint/backward.js';
+import {contract} from '../adjoint/forward.js';
 import type {StepRecord} from '../adjoint/record.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {sweepForward} from '../adjoint/tangent.js';
@@ -65,9 +66,13 @@ export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, ha
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, options, compiled} = prepared;
   compiled.recall(run.history);
-  const sweep = (states: Float64Array, times?: Float64Array): Gradient => (run.kept !== undefined && 'course' in run.kept
-    ? pullCourse(prepared, run, run.kept, {states, times, happened})
-    : sweepBack(prepared, options.adjoint, run.start, backwards(prepared, run), states));
+  const {kept} = run;
+  const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
+    if (prepared.backsolve !== undefined) return prepared.backsolve(prepared, run, states);
+    if (kept !== undefined && 'sensitivities' in kept) return contract(prepared, kept.sensitivities, {states, times, happened});
+    if (kept !== undefined && 'course' in kept) return pullCourse(prepared, run, kept, {states, times, happened});
+    return sweepBack(prepared, options.adjoint, run.start, backwards(prepared, run), states);
+  };
   if (traced.observed === undefined) return sweep(bars);
   const {width} = seriesOf(prepared);
   const {size} = traced.state;
@@ -117,7 +122,7 @@ export function pushSeries(runnable: Runnable, run: Path, directions: Directions
 
 function sweepSeries(prepared: Runnable, run: Path, directions: Directions): {states: Float64Array; times?: Float64Array; happened: Float64Array} {
   const {kept, times, start} = run;
-  if (kept === undefined || 'states' in kept) throw new Error('a run for a tangent keeps its steps');
-  if ('course' in kept) return pushCourse(prepared, run, kept, directions);
+  if (kept !== undefined && 'course' in kept) return pushCourse(prepared, run, kept, directions);
+  if (kept === undefined || !('record' in kept)) throw new Error('a run for a tangent keeps its steps');
   return {states: sweepForward(prepared, start, kept.record, directions, times.length), happened: new Float64Array(0)};
 }

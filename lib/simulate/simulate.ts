@@ -38,7 +38,7 @@ export interface Pullback {
   readonly variables: Map<tf.Variable, Float64Array>;
   /** Captured tensors that are not variables. */
   readonly tensors: Map<tf.Tensor, Float64Array>;
-  /** Steps taken again because implicitAdjoint({memory}) did not hold them. */
+  /** Steps taken again because implicitAdjoint({memory}) did not hold them; those that backsolveAdjoint took backwards. */
   readonly recomputedSteps: number;
 }
 

@@ -2,6 +2,7 @@
  * What a run says beside its result: nothing failed, but something was decided that the user should
  * know of. Sentences, each once a run, in `trajectory.warnings`; the console is left alone.
  */
+import type {TracedStep} from '../step/trace-step.js';
 import type {Runnable} from './runnable.js';
 
 /**
@@ -9,6 +10,10 @@ import type {Runnable} from './runnable.js';
  * coordinate, or of 1: the tolerance of Newton's method, below which the two sides are not told apart.
  */
 const together = 1e-12;
+
+/** Of a run whose gradients will be those of the continuous adjoint. */
+export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order'>): string =>
+  `backsolveAdjoint: gradients of this run are approximate, with an error of order ${order} in the length of steps (${name}), and of no use where the motion cannot be run backwards, as that of stiff and of strongly damped systems. implicitAdjoint() is exact.`;
 
 /** Looks at the contacts after every step: does a row neither press nor stand apart? */
 export class ContactWatch {

@@ -16,8 +16,8 @@ export function pullCourse(prepared: Runnable, {start}: Path, {course, keeper, e
   return sweepCourseBack(prepared, course, start, restart(prepared, noCounts()), keeper.backwards(course, end), cotangents);
 }
 
-export function pushCourse(prepared: Runnable, {start, times}: Path, {course, keeper, end}: Kept, directions: Directions): CourseTangents {
+export function pushCourse(prepared: Runnable, {start}: Path, {course, keeper, end}: Kept, directions: Directions): CourseTangents {
   const record = keeper.whole;
   if (record === undefined) throw new Error('a run for a tangent keeps its steps');
-  return sweepCourseForward(prepared, course, start, restart(prepared, noCounts()), {record, first: 0, end}, directions, times.length);
+  return sweepCourseForward(prepared, course, start, restart(prepared, noCounts()), {record, first: 0, end}, directions);
 }

@@ -7,6 +7,7 @@ import {Course} from '../../adjoint/course.js';
 import type {StiffgradError} from '../../errors.js';
 import type {PlannedEvent} from './plan.js';
 import {courseFailure} from '../failure.js';
+import type {Keeping} from '../run.js';
 import type {Runnable} from '../runnable.js';
 import {contradiction} from '../start.js';
 import {ContactWatch} from '../warnings.js';
@@ -14,6 +15,7 @@ import type {Standing} from '../run-state.js';
 import type {Counters, Failure, Status} from '../stepper.js';
 import {noCounts} from '../stepper.js';
 import {ErrorEstimate} from './error-estimate.js';
+import {Follower} from './follower.js';
 import {Keeper} from './keeper.js';
 import {locate} from './locate.js';
 import type {Taken} from './mover.js';
@@ -37,7 +39,7 @@ export class CourseLoop {
   readonly contacts: ContactWatch;
   readonly saver: Saver;
   readonly log: EventLog;
-  readonly keeper: Keeper | undefined;
+  readonly keeper: Keeper | Follower | undefined;
   readonly pace: Pace;
   t: number;
   /** Ends of steps that `saveAt` counts. */
@@ -61,15 +63,15 @@ export class CourseLoop {
   /** Of those, the ones whose jump is to have ended their crossing. */
   private jumped = new Set<number>();
 
-  /** @param memory for a gradient, in bytes; undefined where none is wanted */
-  constructor(private readonly prepared: Runnable, plan: Plan, memory: number | undefined) {
+  /** @param keeping for a gradient; undefined where none is wanted */
+  constructor(private readonly prepared: Runnable, plan: Plan, keeping: Keeping) {
     const {options, traced} = prepared;
     const {grid, newton} = options;
     this.events = plan.events;
-    this.mover = new Mover(prepared, this.counters, memory !== undefined);
+    this.mover = new Mover(prepared, this.counters, keeping !== undefined);
     this.contacts = new ContactWatch(prepared);
     this.saver = new Saver(plan.saving, this.mover, this.course, traced.state.size);
-    this.keeper = memory === undefined ? undefined : new Keeper(prepared, memory);
+    this.keeper = keeping === undefined ? undefined : keeping === 'tangents' ? new Follower(prepared, this.course, this.mover.start) : new Keeper(prepared, keeping.memory);
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.x.size);
     this.log = new EventLog(plan.events, own);
     this.t = grid.t0;

@@ -1,18 +1,19 @@
 /** A whole run along a course. */
-import type {Run} from '../run.js';
+import type {Keep, Keeping, Run} from '../run.js';
 import type {Runnable} from '../runnable.js';
+import {Follower} from './follower.js';
 import {CourseLoop} from './loop.js';
 import type {Plan} from './plan.js';
 
 /** Progress is told at most this often, in milliseconds. */
 const progressInterval = 100;
 
-/** @param memory for a gradient, in bytes; undefined where none is wanted */
-export function runCourse(prepared: Runnable, plan: Plan, memory: number | undefined): Run {
+/** @param keeping for a gradient; undefined where none is wanted */
+export function runCourse(prepared: Runnable, plan: Plan, keeping: Keeping): Run {
   const begin = performance.now();
   const {onProgress, grid} = prepared.options;
   prepared.compiled.recall(undefined);
-  const loop = new CourseLoop(prepared, plan, memory);
+  const loop = new CourseLoop(prepared, plan, keeping);
   let told = begin;
   while (loop.advance()) {
     if (onProgress === undefined) continue;
@@ -21,12 +22,17 @@ export function runCourse(prepared: Runnable, plan: Plan, memory: number | undef
     told = now;
     onProgress({t: loop.t, step: loop.boundaries, steps: Number.isFinite(grid.steps) ? grid.steps : undefined});
   }
-  const {saver, course, keeper, mover, counters, log, contacts, standing} = loop;
+  const {saver, mover, counters, log, contacts, standing} = loop;
   // Trials of the error and of an event's time are no steps of the run.
   counters.steps = loop.taken;
   return {
     states: saver.states, times: saver.times, status: loop.status, error: loop.error, warnings: contacts.warnings, counters, milliseconds: performance.now() - begin,
     completed: loop.boundaries, start: mover.start, redundancy: prepared.redundancy, standing, events: log.records,
-    kept: keeper === undefined ? undefined : {course, keeper, end: standing.x}, history: prepared.compiled.learned,
+    kept: keptBy(loop, standing.x), history: prepared.compiled.learned,
   };
+}
+
+function keptBy({course, keeper}: CourseLoop, end: Float64Array): Keep | undefined {
+  if (keeper instanceof Follower) return {sensitivities: keeper.finish(end)};
+  return keeper === undefined ? undefined : {course, keeper, end};
 }

@@ -1,5 +1,6 @@
 /** What passes between a batch and its worker threads: plain values alone. */
 import type {Adjoint} from '../../adjoint/index.js';
+import type {Sensitivities} from '../../adjoint/forward.js';
 import type {PlainRecord} from '../../adjoint/record.js';
 import type {PlainNewton} from '../../newton/plain.js';
 import type {Learned} from '../../step/compiled.js';
@@ -40,6 +41,7 @@ export interface PlainKeep {
   readonly record?: PlainRecord;
   readonly states?: ReadonlyMap<number, Float64Array>;
   readonly room?: number;
+  readonly sensitivities?: Sensitivities;
 }
 
 /** What the way back needs of a run. */

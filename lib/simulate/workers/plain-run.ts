@@ -10,11 +10,14 @@ import {errorFromPlain, plainError} from './plain-error.js';
 export function plainKeep(kept: Keep | undefined): PlainKeep | undefined {
   if (kept === undefined) return undefined;
   if ('course' in kept) throw new Error('a run along a course stays in its thread');
+  if ('warnings' in kept) throw new Error('a run for backsolveAdjoint stays in its thread');
+  if ('sensitivities' in kept) return kept;
   return 'record' in kept ? {record: kept.record.plain()} : {states: kept.states, room: kept.room};
 }
 
 export function keepFromPlain(kept: PlainKeep | undefined): Keep | undefined {
   if (kept?.record !== undefined) return {record: StepRecord.fromPlain(kept.record)};
+  if (kept?.sensitivities !== undefined) return {sensitivities: kept.sensitivities};
   return kept?.states === undefined ? undefined : {states: new Map(kept.states), room: kept.room ?? kept.states.size};
 }
 

@@ -1,0 +1,86 @@
+/**
+ * The continuous adjoint as a system of its own. Along a motion y' = f(y, t; p) a cotangent obeys
+ * ȳ' = −f_yᵀȳ, and that of the parameters p̄' = −f_pᵀȳ (Chen, Rubanova, Bettencourt & Duvenaud 2018).
+ * With time reversed, s = −t, the three are one ode
+ *
+ *     d/ds (y, ȳ, p̄) = (−f, f_yᵀȳ, f_pᵀȳ)
+ *
+ * whose derivative is made from the traced f and its transpose, so that every scheme that integrates an
+ * ode integrates it.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import {concat, input, neg, reshape, slice} from '../graph/build.js';
+import {orZeros, pullback} from '../graph/differentiate.js';
+import type {Node, Shape} from '../graph/node.js';
+import {settled} from '../graph/newton-matrix.js';
+import {substitute} from '../graph/simplify.js';
+import type {Scheme} from '../scheme/index.js';
+import {joinBlocks, splitBlocks} from '../step/blocks.js';
+import {Layout} from '../step/layout.js';
+import type {Parameter, System} from '../step/trace-step.js';
+import {equationsOf, isConstrained, stateBlocks} from '../step/trace-step.js';
+import type {OdeSystem} from '../system/ode.js';
+import {ode} from '../system/ode.js';
+import type {Leaf, Params} from '../system/params.js';
+import {toTree} from '../system/params.js';
+import {nodeOf, tensorOf, trace} from '../trace/trace.js';
+
+/** The ode of (y, ȳ, p̄) by reversed time, flat. */
+export interface AdjointSystem {
+  readonly system: OdeSystem;
+  /** Numbers in y. */
+  readonly states: number;
+  /** Numbers in (y, ȳ, p̄). */
+  readonly size: number;
+  /** The parameters in p̄, by their place among those given, each with its place in p̄; what f does not depend on is left out. */
+  readonly parameters: readonly {readonly index: number; readonly offset: number; readonly size: number}[];
+}
+
+/**
+ * @param parameters of the run: leaves first, then captured tensors
+ * @throws TraceError where f has a derivative that cannot be taken
+ */
+export function adjointSystem(system: System, shape: Shape, leaves: readonly Leaf[], parameters: readonly Parameter[]): AdjointSystem {
+  const own = new Layout(stateBlocks(system).map(name => ({name, shape})));
+  const {graph, captured} = trace(at => {
+    const params = toTree(leaves, leaves.map((_, i) => at[`p.${i}`])) as Params;
+    return {rate: joinBlocks(own, equationsOf(system, params).rate(splitBlocks(own, at.x), at.t) , 'rate')};
+  }, [{name: 'x', shape: [own.size]}, {name: 't', shape: []}, ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape}))]);
+  const [rate] = settled([graph.outputs[0].node], 'value');
+  const [x, t, ...sources] = graph.inputs;
+  const bar = input('bar', [own.size]);
+  const [xBar, ...bars] = pullback([rate], [x, ...sources], [bar]);
+  const tensors = [...leaves.map(() => undefined), ...captured.map(({tensor}) => tensor)];
+  let size = 2 * own.size;
+  const present = bars.flatMap((node, i) => {
+    const index = i < leaves.length ? i : parameters.findIndex(({tensor}) => tensor === tensors[i]);
+    if (node === undefined || index < 0) return [];
+    const offset = size - 2 * own.size;
+    size += node.size;
+    return [{index, offset, size: node.size, node}];
+  });
+  const flat = (node: Node): Node => reshape(node, [node.size]);
+  const derivative = concat([neg(rate), flat(orZeros(xBar, x)), ...present.map(({node}) => flat(node))], 0);
+  const at = ({y, t: s, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor => {
+    const whole = nodeOf(y);
+    const part = (from: number): Node => slice(whole, [from], [own.size]);
+    const place = new Map<Node, Node>([[x, part(0)], [bar, part(own.size)], [t, neg(nodeOf(s))]]);
+    leaves.forEach((leaf, i) => place.set(sources[i], nodeOf(leafOf(params, leaf))));
+    captured.forEach(({node, tensor}) => place.set(node, nodeOf(tensor)));
+    return tensorOf(substitute([derivative], place)[0]);
+  };
+  return {system: ode(at), states: own.size, size, parameters: present.map(({index, offset, size: count}) => ({index, offset, size: count}))};
+}
+
+const leafOf = (params: Params, {path}: Leaf): tf.Tensor => path.reduce<tf.Tensor | Params>((tree, key) => (tree as Params)[key], params) as tf.Tensor;
+
+/** @throws OptionError 'bad-adjoint' where the motion has no continuous adjoint that the scheme could integrate */
+export function checkBacksolve(system: System, scheme: Scheme, events: number): void {
+  const instead = 'use implicitAdjoint(), or forwardSensitivity() for few parameters.';
+  if (isConstrained(system)) throw new OptionError('bad-adjoint', `backsolveAdjoint goes with free motion, and this system has constraints, whose multipliers it does not integrate: ${instead}`);
+  if (events > 0) throw new OptionError('bad-adjoint', `backsolveAdjoint does not go back over events and their jumps: ${instead}`);
+  if (scheme.ode === undefined) {
+    throw new OptionError('bad-adjoint', `backsolveAdjoint integrates state and adjoint as an ode, which scheme ${scheme.name} does not do: choose one for odes, as trapezoid() or rk4(); or ${instead}`, {scheme: scheme.name});
+  }
+}

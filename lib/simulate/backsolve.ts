@@ -1,0 +1,193 @@
+/**
+ * The way back by the continuous adjoint: from each saved state to the one before it the ode of state and
+ * adjoint (adjoint/backsolve.ts) runs backwards in time with the run's own scheme and lengths of steps.
+ */
+import type {Gradient} from '../adjoint/backward.js';
+import type {AdjointSystem} from '../adjoint/backsolve.js';
+import {adjointSystem} from '../adjoint/backsolve.js';
+import {implicitAdjoint} from '../adjoint/index.js';
+import {OptionError} from '../errors.js';
+import {auto} from '../linear/index.js';
+import {compileStep} from '../step/compiled.js';
+import {noRedundancy} from '../step/context.js';
+import {stateBlocks, traceRun} from '../step/trace-step.js';
+import type {Plan} from './course/plan.js';
+import {readSpan} from './course/plan.js';
+import type {Grid} from './grid.js';
+import {readGrid} from './grid.js';
+import type {Prepared} from './prepare.js';
+import type {Standing} from './run-state.js';
+import type {Path, Run} from './run.js';
+import {run} from './run.js';
+import type {Runnable} from './runnable.js';
+
+/** The gradient for cotangents of the saved states. */
+export type Backsolve = (runnable: Runnable, path: Path, bars: Float64Array) => Gradient;
+
+type Asked = Pick<Prepared, 'system' | 'options' | 'shape' | 'leaves' | 'traced' | 'engine'>;
+
+/** State and adjoint, ready to run but for their values and times. */
+interface Augmented extends AdjointSystem {
+  readonly runnable: Omit<Runnable, 'given' | 'parameterValues' | 't0' | 'h0'>;
+  /** By parameter of its step, that of the run. */
+  readonly source: readonly number[];
+}
+
+/** Traced when it is first asked for. */
+export function backsolveOf(asked: Asked): Backsolve {
+  let augmented: Augmented | undefined;
+  return (runnable, path, bars) => {
+    augmented ??= augment(asked);
+    return new WayBack(augmented, runnable, path, asked.options.adjoint.drift ?? Infinity).gradient(bars);
+  };
+}
+
+function augment({system, options, shape, leaves, traced, engine}: Asked): Augmented {
+  const adjoint = adjointSystem(system, shape, leaves, traced.parameters);
+  const adaptive = options.plan?.control.kind === 'adaptive';
+  const {start, step} = traceRun(adjoint.system, options.scheme, [adjoint.size], leaves, undefined, undefined, adaptive ? {error: true, dense: false, events: []} : undefined);
+  return {
+    ...adjoint,
+    runnable: {
+      engine, traced: step, compiled: compileStep(step, engine), start: {traced: start, compiled: compileStep(start, engine)},
+      redundancy: noRedundancy, coordinates: adjoint.size, linear: auto(),
+      // A solver of the user's may want a symmetric matrix, which this one is not.
+      options: {...options, plan: undefined, newton: {...options.newton, linear: auto()}, adjoint: implicitAdjoint(), consistent: 'check', onProgress: undefined, saved: new Int32Array(0)},
+    },
+    source: step.parameters.map(({tensor}, i) => (tensor === undefined ? i : traced.parameters.findIndex(parameter => parameter.tensor === tensor))),
+  };
+}
+
+class WayBack {
+  /** (y, ȳ, p̄), with cotangents in units of the largest. */
+  private readonly now: Float64Array;
+  private taken = 0;
+  private farthest = {share: 0, t: NaN};
+  private pace: Standing['pace'];
+  private readonly sizes: readonly {readonly offset: number; readonly size: number; readonly scale: number}[];
+
+  constructor(private readonly augmented: Augmented, private readonly runnable: Runnable, private readonly path: Path, private readonly drift: number) {
+    this.now = new Float64Array(augmented.size);
+    const {size} = runnable.traced.state;
+    this.sizes = runnable.traced.state.blocks.filter(({offset}) => offset < augmented.states).map(({offset, size: width}) => {
+      let scale = Number.MIN_VALUE;
+      for (let at = offset; at < path.states.length; at += size) for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(path.states[at + i]));
+      for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(runnable.given[offset + i]));
+      return {offset, size: width, scale};
+    });
+  }
+
+  gradient(bars: Float64Array): Gradient {
+    const {augmented: {states, parameters}, runnable, path: {times}, now} = this;
+    const scale = bars.reduce((most, bar) => Math.max(most, Math.abs(bar)), 0);
+    this.refuseCarried(bars);
+    if (scale > 0) {
+      for (let k = times.length - 1; k >= 0; k--) {
+        now.set(this.saved(k));
+        this.add(bars, k, scale);
+        if (k > 0) this.back(k, k - 1, this.saved(k - 1));
+      }
+      if (times.length > 0 && times[0] > runnable.t0) this.back(0, -1, runnable.given);
+      this.tell();
+    }
+    const result = runnable.parameterValues.map(({length}) => new Float64Array(length));
+    for (const {index, offset, size} of parameters) for (let i = 0; i < size; i++) result[index][i] = scale * now[2 * states + offset + i];
+    return {initial: now.slice(states, 2 * states).map(bar => scale * bar), parameters: result, recomputedSteps: this.taken};
+  }
+
+  private saved(k: number): Float64Array {
+    const at = k * this.runnable.traced.state.size;
+    return this.path.states.subarray(at, at + this.augmented.states);
+  }
+
+  private add(bars: Float64Array, k: number, scale: number): void {
+    const {augmented: {states}, now, runnable} = this;
+    for (let i = 0; i < states; i++) now[states + i] += bars[k * runnable.traced.state.size + i] / scale;
+  }
+
+  /** What a scheme carries is no part of the motion. */
+  private refuseCarried(bars: Float64Array): void {
+    const {augmented: {states}, runnable: {traced: {state}}} = this;
+    const at = bars.findIndex((bar, i) => bar !== 0 && i % state.size >= states);
+    if (at >= 0) throw new OptionError('bad-adjoint', `backsolveAdjoint: ${state.rowName(at % state.size)} is no part of the state of the motion, and its cotangent cannot go back: use implicitAdjoint().`);
+  }
+
+  /** From saved state `from` to the one before, which is known: how far it is missed is noted. */
+  private back(from: number, to: number, known: Float64Array): void {
+    const {augmented: {runnable, source}, now, path: {times}, runnable: {parameterValues, t0}} = this;
+    const end = to < 0 ? t0 : times[to];
+    const begin = times[from];
+    const {grid, plan} = this.span(from, to, begin, end);
+    const done = run({
+      ...runnable, given: now, t0: grid.t0, h0: grid.length(0), parameterValues: source.map(i => parameterValues[i]),
+      options: {...runnable.options, grid, plan, saved: Int32Array.of(grid.steps)},
+    });
+    this.require(done, begin, end);
+    this.taken += done.counters.steps;
+    this.pace = done.standing?.pace;
+    now.set((done.standing as Standing).x.subarray(0, now.length));
+    this.note(known, end);
+  }
+
+  private require({status, error}: Run, begin: number, end: number): void {
+    if (status === 'completed') return;
+    throw new OptionError('backsolve-failed', `backsolveAdjoint: from t = ${text(begin)} back to ${text(end)} state and adjoint could not be integrated (${status}). The motion cannot be run backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`, {status, t: begin});
+  }
+
+  /** The times of the way back, by s = −t. */
+  private span(from: number, to: number, begin: number, end: number): {grid: Grid; plan?: Plan} {
+    const {runnable: {options: {grid, plan, saved}}, augmented: {size}} = this;
+    if (plan === undefined) return {grid: reversed(grid, to < 0 ? 0 : saved[to], saved[from])};
+    const {control} = plan;
+    if (control.kind === 'constant') return {grid: readGrid({dt: grid.dt, t1: -end}, -begin)};
+    const asked = readSpan({dt: grid.dt, t1: -end}, control, -begin);
+    const resume = this.pace === undefined ? undefined : {pace: this.pace, settled: [], jumped: []};
+    return {grid: asked, plan: {control, absolute: this.tolerances(plan, size), events: [], saving: {kind: 'end'}, end: -end, most: Infinity, resume}};
+  }
+
+  /** The state's own; of the adjoint, whose largest entry begins as 1, the relative one. */
+  private tolerances({absolute = new Float64Array(0), control: {rtol}}: Plan, size: number): Float64Array {
+    const least = absolute.reduce((min, value) => Math.min(min, value), Infinity);
+    const result = new Float64Array(size).fill(rtol > 0 ? rtol : least);
+    result.set(absolute);
+    return result;
+  }
+
+  private note(known: Float64Array, t: number): void {
+    const {now, sizes} = this;
+    for (const {offset, size, scale} of sizes) {
+      for (let i = offset; i < offset + size; i++) {
+        const share = Math.abs(now[i] - known[i]) / scale;
+        if (share > this.farthest.share) this.farthest = {share, t};
+      }
+    }
+    const {share} = this.farthest;
+    if (share > this.drift) {
+      throw new OptionError('backsolve-drift', `backsolveAdjoint: on its way back the state came to t = ${text(t)} ${text(share)} of its size away from where it was, more than the ${this.drift} that is tolerated; a gradient made along that way is of no use. Use implicitAdjoint(), or save more states, or backsolveAdjoint({drift: Infinity}) to see it all the same.`, {drift: share, t});
+    }
+  }
+
+  /** In place of what an earlier pullback told. */
+  private tell(): void {
+    const {path: {kept}, farthest: {share, t}} = this;
+    if (kept === undefined || !('warnings' in kept)) return;
+    const {warnings} = kept;
+    const before = warnings.findIndex(warning => warning.startsWith(told));
+    const sentence = `${told} ${share === 0 ? 'exactly where they had been' : `${share.toExponential(1)} of their size away from where they had been, at t = ${text(t)}`}.`;
+    warnings.splice(before < 0 ? warnings.length : before, before < 0 ? 0 : 1, sentence);
+  }
+}
+
+const told = 'backsolveAdjoint: on their way back the states came';
+const text = (x: number): string => String(Number(x.toPrecision(6)));
+
+/** The steps from..to−1 of a grid from last to first. */
+function reversed(grid: Grid, from: number, to: number): Grid {
+  return {asked: grid.asked, t0: -grid.time(to), dt: grid.dt, steps: to - from, time: n => -grid.time(to - n), length: n => grid.length(to - n - 1)};
+}
+
+/** A run that goes on from a saved state has a gradient for all of it, and the continuous adjoint knows the motion's part alone. */
+export function checkResumed({system, shape, given}: {readonly given: Float64Array} & Pick<Prepared, 'system' | 'shape'>): void {
+  const own = stateBlocks(system).length * shape.reduce((size, n) => size * n, 1);
+  if (given.length > own) throw new OptionError('bad-adjoint', 'backsolveAdjoint: the saved state has more than the state of the motion, which alone goes back: start from its q and v, or y, alone; or use implicitAdjoint().');
+}
