@@ -43,6 +43,18 @@ function quintic(x0: tf.Tensor, x1: tf.Tensor, s0: tf.Tensor, s1: tf.Tensor, c0:
   return [x0, s0, half, weighted([10, A], [-4, B], [0.5, C]), weighted([-15, A], [7, B], [-1, C]), weighted([6, A], [-3, B], [0.5, C])];
 }
 
+/** The value at θ of the cubic through x₀, x₁ with slopes s₀, s₁ (already times h). */
+export const hermiteCubic = (theta: tf.Tensor, x0: tf.Tensor, x1: tf.Tensor, s0: tf.Tensor, s1: tf.Tensor): tf.Tensor =>
+  polynomial(theta, cubic(x0, x1, s0, s1));
+
+/** The quintic through q, v and a at both ends, with its first and second derivative. */
+export function hermiteQuintic(theta: tf.Tensor, h: tf.Tensor, x: Blocks, next: Blocks): Blocks {
+  const h2 = tf.square(h);
+  const c = quintic(x.q, next.q, tf.mul(h, x.v), tf.mul(h, next.v), tf.mul(h2, x.a), tf.mul(h2, next.a));
+  const bend = tf.div(polynomial(theta, c.slice(3).map((coefficient, i) => tf.mul(coefficient, (i + 3) * (i + 2)))), h2);
+  return {q: polynomial(theta, c), v: slope(theta, x.v, h, c), a: tf.add(x.a, tf.mul(theta, bend))};
+}
+
 function mechanical(theta: tf.Tensor, order: number, {x, t, h, acceleration, constraints}: StepPoint, next: Blocks): Blocks {
   const slopes = [tf.mul(h, x.v), tf.mul(h, next.v)] as const;
   // The acceleration of M⁻¹f knows nothing of constraints: with them the cubic is taken.
@@ -50,9 +62,8 @@ function mechanical(theta: tf.Tensor, order: number, {x, t, h, acceleration, con
     const q = cubic(x.q, next.q, ...slopes);
     return {q: polynomial(theta, q), v: order < 2 ? linear(theta, x.v, next.v) : slope(theta, x.v, h, q)};
   }
-  const h2 = tf.square(h);
-  const q = quintic(x.q, next.q, ...slopes, tf.mul(h2, acceleration(x.q, x.v, t)), tf.mul(h2, acceleration(next.q, next.v, tf.add(t, h))));
-  return {q: polynomial(theta, q), v: slope(theta, x.v, h, q)};
+  const {q, v} = hermiteQuintic(theta, h, {...x, a: acceleration(x.q, x.v, t)}, {...next, a: acceleration(next.q, next.v, tf.add(t, h))});
+  return {q, v};
 }
 
 /** The blocks q and v, or y, at t + θh. */
