@@ -4,6 +4,7 @@
  */
 import {expect} from 'chai';
 import type {Scheme} from '../../lib/index.js';
+import * as face from '../../lib/scheme/index.js';
 import {
   bdf2, blendedEuler, defineScheme, explicitEuler, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, newmark, radauIIA5, rk4, sdirk2, simulate, symplecticEuler, theta, trapezoid, verlet,
 } from '../../lib/index.js';
@@ -52,6 +53,12 @@ const steps = ({order: p, mechanics, ode}: Scheme): number => {
 };
 
 describe('orders of convergence', () => {
+  it('every scheme of the face is measured, here or in explicit-orders.spec.ts', () => {
+    const measured = new Set([...schemes, face.dopri5(), face.tsit5()].map(({name}) => name.replace(/\(.*/, '')));
+    const makers = Object.keys(face).filter(name => name !== 'defineScheme');
+    expect(makers.filter(name => !measured.has(name))).to.deep.equal([]);
+  });
+
   for (const problem of [...mechanical, ...firstOrder]) {
     describe(problem.title, () => {
       let reference: Float64Array;

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme, SimulateOptions} from '../../../lib/index.js';
 import {
-  defineScheme, gaussLegendre, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, trapezoid, verlet,
+  defineScheme, dopri5, gaussLegendre, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, trapezoid, tsit5, verlet,
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {largest, order} from '../numbers.js';
@@ -31,7 +31,7 @@ describe('states between steps', () => {
   const exact = {mechanics: mechanical(rk4(), 4000), ode: firstOrder(rk4(), 4000)};
   // Steps with as many digits before rounding as their order leaves.
   const cases: readonly (readonly [Scheme, number, number])[] = [
-    [implicitEuler(), 1, 200], [trapezoid(), 2, 40], [implicitMidpoint(), 2, 40], [newmark(), 2, 40], [verlet(), 2, 40], [rk4(), 4, 12],
+    [implicitEuler(), 1, 200], [trapezoid(), 2, 40], [implicitMidpoint(), 2, 40], [newmark(), 2, 40], [verlet(), 2, 40], [rk4(), 4, 12], [dopri5(), 5, 12], [tsit5(), 5, 12],
     [sdirk2(), 2, 40], [kvaerno3(), 3, 30], [kvaerno5(), 5, 8],
   ];
   for (const [scheme, expected, steps] of cases) {
@@ -40,7 +40,8 @@ describe('states between steps', () => {
       const fine = distance(mechanical(scheme, 2 * steps), exact.mechanics);
       expect(order(coarse, fine)).to.be.within(expected - 0.1, expected + 0.2);
     });
-    if (scheme.ode === undefined) continue;
+    // Of the pairs of fifth order explicit-orders.spec.ts tells, on longer runs.
+    if (scheme.ode === undefined || expected === 5) continue;
     it(`have the order of their scheme: ${scheme.name}, ode`, () => {
       const coarse = distance(firstOrder(scheme, steps), exact.ode);
       const fine = distance(firstOrder(scheme, 2 * steps), exact.ode);

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Event, EventSpec, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
-  adaptive, event, EventError, implicitEuler, implicitMidpoint, mechanics, newmark, OptionError, rk4, ShapeError, simulate, trapezoid,
+  adaptive, dopri5, event, EventError, implicitEuler, implicitMidpoint, mechanics, newmark, OptionError, rk4, ShapeError, simulate, trapezoid, tsit5,
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 
@@ -25,7 +25,7 @@ function bouncedOnce(x0: number, g: number, e: number, T: number): {height: numb
 describe('events', () => {
   // Schemes that are exact under constant acceleration.
   for (const {name: engine} of doubleEngines) {
-    for (const scheme of [trapezoid(), newmark(), rk4(), implicitMidpoint()]) {
+    for (const scheme of [trapezoid(), newmark(), rk4(), implicitMidpoint(), dopri5(), tsit5()]) {
       it(`bouncing ball: ${scheme.name}, ${engine}`, () => {
         const {height, slope} = bouncedOnce(10, 8, 0.8, 3);
         expect(height).to.be.closeTo(6.305197, 5e-7);

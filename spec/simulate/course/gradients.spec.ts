@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme, SimulateOptions} from '../../../lib/index.js';
 import {
-  adaptive, bilateral, event, gaussLegendre, implicitAdjoint, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, radauIIA5, rk4, sdirk2, simulate, trapezoid, verlet,
+  adaptive, bilateral, dopri5, event, gaussLegendre, implicitAdjoint, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, radauIIA5, rk4, sdirk2, simulate, trapezoid, tsit5, verlet,
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {dot, slope} from '../numbers.js';
@@ -57,7 +57,7 @@ function derivatives(options: SimulateOptions): {pulled: number; pushed: number;
 }
 
 describe('gradients along a course', () => {
-  const schemes: readonly Scheme[] = [trapezoid(), newmark(), rk4(), implicitMidpoint(), implicitEuler(), verlet(), sdirk2(), kvaerno3(), kvaerno5(), radauIIA5(), gaussLegendre({stages: 4})];
+  const schemes: readonly Scheme[] = [trapezoid(), newmark(), rk4(), implicitMidpoint(), implicitEuler(), verlet(), dopri5(), tsit5(), sdirk2(), kvaerno3(), kvaerno5(), radauIIA5(), gaussLegendre({stages: 4})];
   for (const scheme of schemes) {
     it(`${scheme.name}: jumps, noted events and states between steps`, () => {
       const {pulled, pushed, difference, happened} = derivatives({scheme, dt: 0.1, t1: 1.9, saveAt: times, events: [hit, pass, kick]});

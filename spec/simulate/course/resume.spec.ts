@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {RunState, SavedState, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
-  adaptive, bilateral, event, implicitMidpoint, mechanics, newmark, newton, NewtonError, ode, OptionError, rk4, simulate, theta, trapezoid,
+  adaptive, bilateral, dopri5, event, implicitMidpoint, mechanics, newmark, newton, NewtonError, ode, OptionError, rk4, simulate, theta, trapezoid, tsit5,
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {dot, slope} from '../numbers.js';
@@ -15,7 +15,7 @@ const sent = (state: RunState): RunState => JSON.parse(JSON.stringify(state)) as
 const last = (path: Trajectory, name: 'q' | 'v' | 't' = 'q'): number[] => [...path.values(name)].slice(-2);
 
 describe('a run that stops and goes on', () => {
-  const schemes: readonly Scheme[] = [newmark(), trapezoid(), theta(0.6, {guess: 'extrapolated'}), implicitMidpoint(), rk4()];
+  const schemes: readonly Scheme[] = [newmark(), trapezoid(), theta(0.6, {guess: 'extrapolated'}), implicitMidpoint(), rk4(), dopri5(), tsit5()];
   for (const {name: engine} of doubleEngines) {
     for (const scheme of schemes) {
       it(`is the run that did not stop, bit for bit: ${scheme.name}, ${engine}`, () => {
@@ -35,7 +35,7 @@ describe('a run that stops and goes on', () => {
   it('with adaptive steps, and in the middle of their bounces', () => {
     const ball = mechanics({mass: 1, forces: ({q, v}) => tf.sub(tf.mul(v, -0.05), tf.add(tf.zerosLike(q), 8))});
     const bounce = event({when: ({q}) => q, direction: 'falling', then: ({v}) => ({v: tf.mul(v, -0.9)})});
-    for (const scheme of [newmark(), rk4(), trapezoid()]) {
+    for (const scheme of [newmark(), rk4(), trapezoid(), dopri5(), tsit5()]) {
       const options: SimulateOptions = {scheme, dt: 1e-2, control: adaptive({rtol: 1e-5, max: 0.04}), events: [bounce], newton: newton({jacobian: 'fresh'})};
       const whole = simulate(ball, {q: 0.5, v: 0}, {...options, steps: 60});
       expect(whole.events).to.have.length.above(2);
