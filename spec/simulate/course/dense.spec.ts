@@ -41,7 +41,7 @@ describe('states between steps', () => {
       expect(order(coarse, fine)).to.be.within(expected - 0.1, expected + 0.2);
     });
     // Of the pairs of fifth order explicit-orders.spec.ts tells, on longer runs.
-    if (scheme.ode === undefined || expected === 5) continue;
+    if (scheme.ode === undefined || ['dopri5', 'tsit5'].includes(scheme.name)) continue;
     it(`have the order of their scheme: ${scheme.name}, ode`, () => {
       const coarse = distance(firstOrder(scheme, steps), exact.ode);
       const fine = distance(firstOrder(scheme, 2 * steps), exact.ode);
