@@ -34,6 +34,7 @@ const families: Readonly<Record<string, Graph>> = {
   'comparison-and-select': graph([x, y], select(binary('less', x, y), x, unary('abs', y))),
   'function-of-the-host': graph([x], unary('atan', x)),
   'function-of-pairs': graph([x], unary('exp', x)),
+  'function-of-function': graph([row], unary('softplus', row)),
   'chain-with-ends': graph([x, y], mul(y, add(stretch, scale(mul(mul(stretch, stretch), stretch), 0.5)))),
   'broadcast-and-transpose': graph([m, y], mul(transpose(m, [1, 0]), broadcastTo(reshape(slice(y, [0], [4]), [4, 1]), [4, 3]))),
   'place': graph([x], place(x, [1], [7])),

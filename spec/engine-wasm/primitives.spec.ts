@@ -125,6 +125,15 @@ describe('wasm engine: primitives', () => {
     }), {numRuns: 30});
   });
 
+  it('functions of functions agree, several pairs side by side: in sums, with their slopes, over what they read', () => {
+    fc.assert(fc.property(fc.integer({min: 1, max: 5}), long, fc.nat(100), (rows, columns, seed) => {
+      const m = x([rows, columns]);
+      const bent = unary('tanh', add(unary('softplus', add(m, broadcastTo(y([columns]), [rows, columns]))), unary('exp', unary('sin', m))));
+      agree(graphOf([m, y([columns])], bent, unary('sigmoid', unary('softplus', m)), sum(bent, [0]), sum(bent, [1]), max(unary('log1p', unary('exp', m)), [1])), seed);
+      agree({inputs: [m] as unknown as Graph['inputs'], outputs: [{name: 'x', node: unary('softplus', m)}]}, seed);
+    }), {numRuns: 30});
+  });
+
   it('functions of one number agree at special values, alone and in pairs', () => {
     for (const fn of unaryNames) {
       const n = special.length;

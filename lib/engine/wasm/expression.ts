@@ -3,10 +3,12 @@
  * meaning, so that an equal value read or computed twice in a loop is computed once. What is plainly
  * known (a number added to zero at the edge of a chain, a constant's element) is settled here.
  */
-import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
+import type {BinaryName, Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
-import {binaryRules, unaryRules} from '../../graph/primitives/elementwise.js';
+import {binaryRules} from '../../graph/primitives/elementwise.js';
 import type {Access} from './access.js';
+import type {FunctionName} from './functions.js';
+import {valueOf} from './functions.js';
 
 interface Common {
   readonly id: number;
@@ -22,7 +24,7 @@ export type Expression = Common & (
   | {readonly kind: 'lookup'; readonly of: Node; readonly access: Access; readonly table: Int32Array; readonly entry: Access}
   /** An element of a stored value at a computed position; outside gives 0. */
   | {readonly kind: 'loadAt'; readonly of: Node; readonly position: Expression}
-  | {readonly kind: 'unary'; readonly fn: UnaryName; readonly x: Expression}
+  | {readonly kind: 'unary'; readonly fn: FunctionName; readonly x: Expression}
   | {readonly kind: 'binary'; readonly fn: BinaryName; readonly a: Expression; readonly b: Expression}
   | {readonly kind: 'select'; readonly condition: Expression; readonly a: Expression; readonly b: Expression}
 );
@@ -89,8 +91,8 @@ export class Expressions {
     return this.intern<'loadAt'>(`p${this.idOf(of)}@${position.id}`, id => ({kind: 'loadAt', id, varies: position.varies, of, position}));
   }
 
-  unary(fn: UnaryName, x: Expression): Expression {
-    if (x.kind === 'constant') return this.constant(unaryRules[fn].value(x.value));
+  unary(fn: FunctionName, x: Expression): Expression {
+    if (x.kind === 'constant') return this.constant(valueOf(fn)(x.value));
     if (fn === 'neg' && x.kind === 'unary' && x.fn === 'neg') return x.x;
     const zero = (): Expression => this.constant(0);
     const one = (): Expression => this.constant(1);
@@ -113,7 +115,7 @@ export class Expressions {
       }
       case 'softplus': {
         const e = this.unary('exp', this.unary('neg', this.unary('abs', x)));
-        return this.binary('add', this.binary('maximum', x, zero()), this.unary('log1p', e));
+        return this.binary('add', this.binary('maximum', x, zero()), this.unary('log1pOfUnit', e));
       }
       default:
     }

@@ -98,6 +98,17 @@ export class Formula {
     if (rest.length === 0) return this.constant(first);
     return this.add(this.constant(first), this.mul(x, this.polynomial(x, rest)));
   }
+
+  /**
+   * The same of ten coefficients, in the order that `graph/primitives/transcendental.ts` has for them: pairs of terms, pairs
+   * of pairs, and the last two.
+   */
+  pairedPolynomial(x: Part, square: Part, c: readonly number[]): Part {
+    const pair = (i: number): Part => this.add(this.mul(x, this.constant(c[i + 1])), this.constant(c[i]));
+    const four = (i: number): Part => this.add(pair(i), this.mul(square, pair(i + 2)));
+    const fourth = this.keep(this.mul(square, square));
+    return this.add(four(0), this.mul(fourth, this.add(four(4), this.mul(fourth, pair(8)))));
+  }
 }
 
 const scratch = new DataView(new ArrayBuffer(8));

@@ -4,7 +4,17 @@
  * calling the very function the interpreter uses (V8 replaces some, such as `Math.pow`, by its own code).
  */
 import type {BinaryName, UnaryName} from '../../graph/node.js';
+import {unaryRules} from '../../graph/primitives/elementwise.js';
+import {log1pOfUnit} from '../../graph/primitives/transcendental.js';
 import type {Instruction} from '../../wasm/instructions.js';
+
+/** Functions of one number that code is written for: the graph's, and log(1 + x) for 0 ≤ x ≤ 1, which only softplus is made of. */
+export type FunctionName = UnaryName | 'log1pOfUnit';
+
+/** The very function the interpreter uses. */
+export function valueOf(fn: FunctionName): (x: number) => number {
+  return fn === 'log1pOfUnit' ? log1pOfUnit : unaryRules[fn].value;
+}
 
 /** The functions that are left when the composed ones are written out. */
 export type UnaryForm =
@@ -20,7 +30,7 @@ const paired: UnaryForm = {by: 'function'};
 /** Written out in `expression.ts`. */
 const composed: UnaryForm = {by: 'others'};
 
-export const unaryForms: {readonly [F in UnaryName]: UnaryForm} = {
+export const unaryForms: {readonly [F in FunctionName]: UnaryForm} = {
   neg: instruction('f64.neg', 'f64x2.neg'),
   abs: instruction('f64.abs', 'f64x2.abs'),
   sqrt: instruction('f64.sqrt', 'f64x2.sqrt'),
@@ -32,6 +42,7 @@ export const unaryForms: {readonly [F in UnaryName]: UnaryForm} = {
   expm1: paired,
   log: paired,
   log1p: paired,
+  log1pOfUnit: paired,
   sin: paired,
   cos: paired,
   tan: call,

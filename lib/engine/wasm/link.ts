@@ -2,9 +2,10 @@
  * One module from lowered programs: addresses for everything, imports for what JavaScript computes,
  * a function for each program.
  */
-import type {BinaryName, UnaryName} from '../../graph/node.js';
+import type {BinaryName} from '../../graph/node.js';
 import type {Body, Defined, ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
+import type {FunctionName} from './functions.js';
 import {binaryForms, unaryForms} from './functions.js';
 import {visitExpressions} from './fuse.js';
 import type {HostKernel} from './host.js';
@@ -22,7 +23,7 @@ export interface Layout {
   readonly pages: number;
   /** Exported functions by program. */
   readonly exports: ReadonlyMap<string, string>;
-  readonly calls: readonly (UnaryName | BinaryName)[];
+  readonly calls: readonly (FunctionName | BinaryName)[];
   readonly hostKernels: readonly HostKernel[];
   /** Constants and tables, by address. They are copied when an instance is made and stay out of the module, so
    * that a long constant costs no time to generate, and a module's text shows its code alone. */
@@ -49,9 +50,9 @@ export class Linker {
   private readonly tables = new Map<Int32Array, number>();
   private readonly pairs = new Map<bigint, number>();
   /** Index of the imported function for those computed by the host. */
-  private readonly imported = new Map<UnaryName | BinaryName, number>();
+  private readonly imported = new Map<FunctionName | BinaryName, number>();
   /** Index of the module's own function for those computed two at once. */
-  private readonly own = new Map<UnaryName | BinaryName, number>();
+  private readonly own = new Map<FunctionName | BinaryName, number>();
   private readonly vectorFunctions = new Set<VectorFunction>();
   private readonly hostImports = new Map<KernelStep, {index: number; slot: number}>();
   private readonly hostKernels: HostKernel[] = [];
@@ -95,10 +96,10 @@ export class Linker {
   }
 
   private declareImports(): void {
-    const declare = (fn: UnaryName | BinaryName, parameters: readonly ValueType[]): void => {
+    const declare = (fn: FunctionName | BinaryName, parameters: readonly ValueType[]): void => {
       if (!this.imported.has(fn)) this.imported.set(fn, this.builder.import('math', fn, {parameters, results: ['f64']}));
     };
-    const unary = (fn: UnaryName): void => {
+    const unary = (fn: FunctionName): void => {
       if (unaryForms[fn].by === 'call') declare(fn, ['f64']);
       if (!isVectorFunction(fn)) return;
       this.vectorFunctions.add(fn);
@@ -188,7 +189,7 @@ export class Linker {
     return address;
   }
 
-  callIndex(fn: UnaryName | BinaryName): number {
+  callIndex(fn: FunctionName | BinaryName): number {
     const index = this.own.get(fn) ?? this.imported.get(fn);
     if (index === undefined) throw new Error(`${fn} was not declared`);
     return index;

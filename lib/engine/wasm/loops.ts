@@ -6,6 +6,7 @@
  */
 import {chains, shortestChains, shortestRow} from '../../graph/primitives/summation.js';
 import type {Body, Local} from '../../wasm/assembler.js';
+import {awaited, pairsAbreast, resultsOf} from './abreast.js';
 import type {Access} from './access.js';
 import type {Advance} from './counting.js';
 import {repeat} from './counting.js';
@@ -140,7 +141,11 @@ class NestEmitter {
       const move = (points: number): NamedAdvance[] => made.map(each => ({...each, bytes: each.bytes * points}));
       const inChains = paired && size >= shortestChains && [...this.accumulators.values()].some(({pairs}) => pairs.length > 1);
       let left = trips;
-      if (inChains) {
+      const early = paired && !inChains && trips >= pairsAbreast && this.allPointsFrom(axis + 1) ? awaited(pieces, axis) : [];
+      if (early.length > 0) {
+        repeat(this.body, Math.floor(trips / pairsAbreast), move(step * pairsAbreast), () => this.pointsAbreast(pieces, early));
+        left = trips % pairsAbreast;
+      } else if (inChains) {
         repeat(this.body, Math.floor(trips / chains), move(step * chains), () => {
           for (this.chain = 0; this.chain < chains; this.chain++) {
             this.ahead = step * this.chain;
@@ -151,7 +156,7 @@ class NestEmitter {
         });
         left = trips % chains;
       }
-      repeat(this.body, left, inChains ? move(step).map(each => ({...each, fromZero: false})) : move(step), () => this.level(axis + 1, pieces, inPairs || paired));
+      repeat(this.body, left, left < trips ? move(step).map(each => ({...each, fromZero: false})) : move(step), () => this.level(axis + 1, pieces, inPairs || paired));
       if (rest > 0) this.level(axis + 1, pieces, inPairs);
       for (const {key, local} of made) {
         this.pointers.delete(key);
@@ -228,23 +233,30 @@ class NestEmitter {
   // ---------------------------------------------------------------- points
 
   private points(pieces: readonly Piece[], inPairs: boolean): void {
+    this.at.point(resultsOf(pieces), () => this.assignAll(pieces, inPairs));
+  }
+
+  /** The points of several pairs at once, with what functions wait for computed for all of them first. */
+  private pointsAbreast(pieces: readonly Piece[], early: readonly Expression[]): void {
+    this.at.abreast(pairsAbreast, resultsOf(pieces), early, pair => (this.ahead = 2 * pair), () => this.assignAll(pieces, true));
+    this.ahead = 0;
+  }
+
+  private assignAll(pieces: readonly Piece[], inPairs: boolean): void {
     const assignments = pieces.flatMap(piece => piece.assignments);
-    const results = assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position]));
-    this.at.point(results, () => {
-      if (!this.overwrites) {
-        for (const assignment of assignments) this.assign(assignment, inPairs);
-        return;
-      }
-      const kept = assignments.map(({value}) => {
-        const local = this.body.local(inPairs ? 'v128' : 'f64');
-        this.push(value, inPairs);
-        this.body.set(local);
-        return local;
-      });
-      assignments.forEach((assignment, i) => {
-        this.enter(assignment, inPairs, () => this.body.get(kept[i]));
-        this.body.release(kept[i]);
-      });
+    if (!this.overwrites) {
+      for (const assignment of assignments) this.assign(assignment, inPairs);
+      return;
+    }
+    const kept = assignments.map(({value}) => {
+      const local = this.body.local(inPairs ? 'v128' : 'f64');
+      this.push(value, inPairs);
+      this.body.set(local);
+      return local;
+    });
+    assignments.forEach((assignment, i) => {
+      this.enter(assignment, inPairs, () => this.body.get(kept[i]));
+      this.body.release(kept[i]);
     });
   }
 

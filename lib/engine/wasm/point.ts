@@ -3,11 +3,12 @@
  * point and the next along the vector axis as a pair. What does not change along the vector axis is
  * computed as one number and doubled.
  */
-import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
+import type {BinaryName, Node} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
 import type {Access} from './access.js';
 import type {Expression, ExpressionOf} from './expression.js';
 import {children} from './expression.js';
+import type {FunctionName} from './functions.js';
 import {binaryForms, unaryForms} from './functions.js';
 
 /** Where a stored value is: at an address of the memory, or, if it is one number, in a local. */
@@ -18,7 +19,7 @@ export interface Surroundings {
   /** Address of a table of byte offsets. */
   table(table: Int32Array): number;
   /** Index of the function that computes it. */
-  call(fn: UnaryName | BinaryName): number;
+  call(fn: FunctionName | BinaryName): number;
 }
 
 /** A pointer local and what to add to it; no pointer stands for zero. */
@@ -32,6 +33,13 @@ export interface Pointers {
   address(access: Access, base: number, bytes: number): Address;
 }
 
+/** A value in a local, under the map that knows it. */
+interface Kept {
+  readonly map: Map<Expression, Local>;
+  readonly e: Expression;
+  readonly local: Local;
+}
+
 /** Two doubles of zero lie at address 0: what a missing position reads. */
 const zeroAddress = 0;
 
@@ -40,7 +48,7 @@ export class PointEmitter {
   private readonly numbers = new Map<Expression, Local>();
   private readonly pairs = new Map<Expression, Local>();
   private uses = new Map<Expression, number>();
-  private made: {map: Map<Expression, Local>; e: Expression; local: Local}[] = [];
+  private made: Kept[] = [];
   pointers: Pointers = {address: (access, base, bytes) => ({pointer: undefined, offset: base + bytes * access.offset})};
   /** Axis along which pairs are formed. */
   vectorAxis = -1;
@@ -54,11 +62,15 @@ export class PointEmitter {
     const outer = this.made;
     this.made = [];
     code();
-    for (const {map, e, local} of this.made) {
+    this.forget(this.made);
+    this.made = outer;
+  }
+
+  private forget(made: readonly Kept[]): void {
+    for (const {map, e, local} of made) {
       map.delete(e);
       this.body.release(local);
     }
-    this.made = outer;
   }
 
   /** Runs code for one point: values used more than once there are computed once. */
@@ -68,6 +80,33 @@ export class PointEmitter {
     for (const e of results) this.count(e);
     this.scope(code);
     this.uses = outer;
+  }
+
+  /**
+   * As `point`, for so many pairs side by side: what is to be had early is computed for one after the other, then comes
+   * each one's code. `enter` is called whenever the code that follows is another pair's.
+   */
+  abreast(pairs: number, results: readonly Expression[], early: readonly Expression[], enter: (pair: number) => void, code: () => void): void {
+    const [outerUses, outerMade] = [this.uses, this.made];
+    this.uses = new Map();
+    for (const e of results) this.count(e);
+    const own = Array.from({length: pairs}, (): Kept[] => []);
+    const each = (run: () => void): void => own.forEach((kept, pair) => {
+      this.made = kept;
+      for (const {map, e, local} of kept) map.set(e, local);
+      enter(pair);
+      run();
+      for (const {map, e} of kept) map.delete(e);
+    });
+    for (const e of early) {
+      each(() => {
+        this.freshPair(e);
+        this.body.set(this.keep(this.pairs, e, 'v128'));
+      });
+    }
+    each(code);
+    for (const kept of own) this.forget(kept);
+    [this.uses, this.made] = [outerUses, outerMade];
   }
 
   private count(e: Expression): void {

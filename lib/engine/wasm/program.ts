@@ -1,9 +1,10 @@
 /** The function of one program: its steps in order, then the outputs that are not yet in their buffers. */
-import type {BinaryName, Node, Op, UnaryName} from '../../graph/node.js';
+import type {BinaryName, Node, Op} from '../../graph/node.js';
 import {sumsApart} from '../../graph/primitives/contraction.js';
 import {isOp} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
 import {emitProduct} from './contraction.js';
+import type {FunctionName} from './functions.js';
 import type {Linker} from './link.js';
 import type {LoopSurroundings} from './loops.js';
 import {emitNest} from './loops.js';
@@ -58,7 +59,7 @@ export class ProgramEmitter implements LoopSurroundings {
     return this.linker.tableAddress(table);
   }
 
-  call(fn: UnaryName | BinaryName): number {
+  call(fn: FunctionName | BinaryName): number {
     return this.linker.callIndex(fn);
   }
 

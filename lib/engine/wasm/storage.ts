@@ -106,7 +106,7 @@ class Paths {
 export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node>, views: Views): Storage {
   const order = topological(outputs);
   const ids = new Map(order.map((node, i) => [node, i]));
-  const stored = new Set<Node>([...forced, ...outputs.map(bare), ...deepValues(order)]);
+  const stored = new Set<Node>([...forced, ...outputs.map(bare), ...deepValues(order), ...slopesOfSoftplus(order)]);
   const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'given';
   const operands = new Map<Node, readonly Operand[]>();
   const readers = new Map<Node, Path[]>();
@@ -143,6 +143,15 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
     });
   }
   return {stored: order.filter(node => stored.has(node) && kinds[node.op] !== 'given'), isStored, operands};
+}
+
+/**
+ * The sigmoids of what softplus is taken of, too: both are made of e^−|x|, and the loop that has the one computes the
+ * other for a division more. Where it is read, on the way back through a network, it would cost its exponential again.
+ */
+function slopesOfSoftplus(order: readonly Node[]): Node[] {
+  const operands = new Set(order.filter(node => isOp(node, 'unary') && node.attributes.fn === 'softplus').map(node => node.operands[0]));
+  return order.filter(node => isOp(node, 'unary') && node.attributes.fn === 'sigmoid' && operands.has(node.operands[0]));
 }
 
 /** Expressions are built and written by recursion: a chain of functions is stored every so many links. */

@@ -12,7 +12,7 @@ import type {Body} from '../../wasm/assembler.js';
 import type {Part} from './formula.js';
 import {Formula} from './formula.js';
 
-export const vectorFunctions = ['exp', 'expm1', 'log', 'log1p', 'tanh', 'sin', 'cos'] as const;
+export const vectorFunctions = ['exp', 'expm1', 'log', 'log1p', 'log1pOfUnit', 'tanh', 'sin', 'cos'] as const;
 export type VectorFunction = (typeof vectorFunctions)[number];
 
 export function isVectorFunction(fn: string): fn is VectorFunction {
@@ -45,6 +45,9 @@ export function emitVectorFunction(fn: VectorFunction, body: Body, pool: (bits: 
     case 'log1p':
       logarithmOfOneMore(f, x)();
       return;
+    case 'log1pOfUnit':
+      logarithmOfOneMoreUnit(f, x)();
+      return;
     default:
       trigonometric(fn, f, x, fallback);
   }
@@ -53,11 +56,6 @@ export function emitVectorFunction(fn: VectorFunction, body: Body, pool: (bits: 
 /** 2^k for whole k in −1022 … 1023. */
 function powerOfTwo(f: Formula, k: Part): Part {
   return f.shiftLeft(f.add(k, f.constant(shifter + exponentBias)), 52);
-}
-
-/** y·2^k for results well within the range of normal numbers: added to y's exponent. */
-function scaled(f: Formula, y: Part, k: Part): Part {
-  return f.addBits(y, f.shiftLeft(f.add(k, f.constant(shifter)), 52));
 }
 
 /** y·2^k in two steps, so that results near the ends of the range are rounded once and overflow is ∞. */
@@ -69,18 +67,27 @@ function scaledTwice(f: Formula, y: Part, k: Part): Part {
 /** For |x| below this, e^x and its scale factors are normal numbers. */
 const normalExponents = 707;
 
-function exponential(f: Formula, given: Part): Part {
-  // Beyond these the result is ∞ or 0 anyway; NaN passes through.
-  const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(expLimits.low)));
-  const k = f.keep(f.nearest(f.mul(x, f.constant(log2e))));
-  const high = f.keep(f.sub(x, f.mul(k, f.constant(ln2High))));
-  const low = f.keep(f.mul(k, f.constant(ln2Low)));
-  const r = f.keep(f.sub(high, low));
-  const t = f.keep(f.mul(r, r));
-  const c = f.keep(f.sub(r, f.mul(t, f.polynomial(t, series.exp))));
-  const y = f.keep(f.sub(f.constant(1), f.sub(f.sub(low, f.div(f.mul(r, c), f.sub(f.constant(2), c))), high)));
+function exponential(f: Formula, x: Part): Part {
   const farOut = f.not(f.less(f.abs(x), f.constant(normalExponents)));
-  return f.whereAny(farOut, scaledTwice(f, y, k), scaled(f, y, k));
+  const near = (): void => {
+    const {turns, y} = reducedExponential(f, x);
+    f.addBits(y, f.shiftLeft(turns, 52))();
+  };
+  const far = (): void => {
+    // Beyond these the result is ∞ or 0 anyway; NaN passes through.
+    const {turns, y} = reducedExponential(f, f.keep(f.max(f.min(x, f.constant(expLimits.high)), f.constant(expLimits.low))));
+    scaledTwice(f, y, f.keep(f.sub(turns, f.constant(shifter))))();
+  };
+  return f.whereAny(farOut, far, near);
+}
+
+/** e^x = 2^k y, with k in the lowest bits of `turns`. */
+function reducedExponential(f: Formula, x: Part): {turns: Part; y: Part} {
+  const turns = f.keep(f.add(f.mul(x, f.constant(log2e)), f.constant(shifter)));
+  const k = f.keep(f.sub(turns, f.constant(shifter)));
+  const r = f.keep(f.sub(f.sub(x, f.mul(k, f.constant(ln2High))), f.mul(k, f.constant(ln2Low))));
+  const t = f.keep(f.mul(r, r));
+  return {turns, y: f.keep(f.add(f.constant(1), f.add(r, f.mul(t, f.pairedPolynomial(r, t, series.exp)))))};
 }
 
 function exponentialLessOne(f: Formula, given: Part): Part {
@@ -167,6 +174,15 @@ function logarithmOfOneMore(f: Formula, x: Part): Part {
   const value = logarithmOf(f, k, r, f.keep(f.div(lost, u)));
   const tiny = f.less(f.abs(x), f.constant(ownValue));
   return f.choose(tiny, x, atEnds(f, u, value));
+}
+
+/** log(1 + x) for 0 ≤ x ≤ 1. */
+function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
+  const s = f.keep(f.div(x, f.add(f.constant(2), x)));
+  const z = f.keep(f.mul(s, s));
+  const tail = f.mul(z, f.pairedPolynomial(z, f.keep(f.mul(z, z)), series.logOfOneMore));
+  const half = f.keep(f.mul(f.constant(0.5), f.mul(x, x)));
+  return f.sub(x, f.sub(half, f.mul(s, f.add(half, tail))));
 }
 
 function trigonometric(fn: 'sin' | 'cos', f: Formula, x: Part, fallback: number | undefined): void {

@@ -3,15 +3,17 @@
  * fused loops over one memory of fixed size, the interpreter's results to the bit. Modules are kept by
  * the programs' structure, so a system built anew compiles once.
  */
-import {binaryRules, unaryRules} from '../../graph/primitives/elementwise.js';
+import {binaryRules} from '../../graph/primitives/elementwise.js';
 import {hoist} from '../../graph/hoist.js';
 import {graphKey} from '../../graph/key.js';
-import type {BinaryName, Graph, UnaryName} from '../../graph/node.js';
+import type {BinaryName, Graph} from '../../graph/node.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
 import {bufferSizes} from '../engine.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
+import type {FunctionName} from './functions.js';
+import {valueOf} from './functions.js';
 import {bindHostKernel} from './host.js';
 import type {NumericKernels} from './kernels.js';
 import {numericKernels} from './kernels.js';
@@ -142,8 +144,8 @@ const factorBuffer = 'factor';
 
 const isBinary = new Set<string>(binaryNames);
 
-function mathFunction(fn: UnaryName | BinaryName): (a: number, b: number) => number {
-  return isBinary.has(fn) ? binaryRules[fn as BinaryName].value : unaryRules[fn as UnaryName].value;
+function mathFunction(fn: FunctionName | BinaryName): (a: number, b: number) => number {
+  return isBinary.has(fn) ? binaryRules[fn as BinaryName].value : valueOf(fn as FunctionName);
 }
 
 function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {

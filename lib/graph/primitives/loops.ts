@@ -5,7 +5,7 @@
 import type {BinaryName, UnaryName} from '../node.js';
 import type {Kernel} from './primitive.js';
 import {erf, floorMod, roundHalfEven, sigmoid, sign} from './special.js';
-import {cos, exp, expm1, log, log1p, sin, tanh} from './transcendental.js';
+import {cos, exp, expm1, log, log1p, log1pOfUnit, sin, tanh} from './transcendental.js';
 
 type UnaryLoop = (x: Float64Array, out: Float64Array) => void;
 /** p and q are 1 for an array and 0 for a single number, which stands for all elements. */
@@ -39,7 +39,7 @@ const unaryLoops: {readonly [F in UnaryName]: UnaryLoop} = {
   // One function at a time: V8 does not put all three in one loop, and what a call returns goes on the heap.
   softplus: (x, out) => {
     for (let i = 0; i < out.length; i++) out[i] = exp(-Math.abs(x[i]));
-    for (let i = 0; i < out.length; i++) out[i] = Math.max(x[i], 0) + log1p(out[i]);
+    for (let i = 0; i < out.length; i++) out[i] = Math.max(x[i], 0) + log1pOfUnit(out[i]);
   },
   erf: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = erf(x[i]); },
   relu: (x, out) => { for (let i = 0; i < out.length; i++) out[i] = Math.max(x[i], 0); },

@@ -1,5 +1,5 @@
 /** Scalar functions that JavaScript's Math lacks, to full double precision. */
-import {exp, log1p} from './transcendental.js';
+import {exp, log1pOfUnit} from './transcendental.js';
 
 const twoOverSqrtPi = 2 / Math.sqrt(Math.PI);
 
@@ -29,7 +29,7 @@ export function erf(x: number): number {
 
 /** log(1 + eˣ) without overflow or cancellation. */
 export function softplus(x: number): number {
-  return Math.max(x, 0) + log1p(exp(-Math.abs(x)));
+  return Math.max(x, 0) + log1pOfUnit(exp(-Math.abs(x)));
 }
 
 /** 1/(1 + e⁻ˣ), with full relative precision on both tails. */
