@@ -35,7 +35,8 @@ def say(answer):
 
 
 def serve(prepare):
-    """prepare(workload, n) gives (forward, gradient), gradient() giving (loss, norm), or a sentence."""
+    """prepare(workload, n) gives (forward, gradient), gradient() giving (loss, norm), or a sentence; or, where what is
+    timed is a step of training, (forward, step, first, details), first() being the first step and giving (loss, norm)."""
     forward = gradient = None
     for line in sys.stdin:
         words = line.split()
@@ -47,9 +48,10 @@ def serve(prepare):
             if isinstance(made, str):
                 say({"skip": made})
                 continue
-            forward, gradient = made
-            loss, norm = gradient()
-            say({"loss": float(loss), "gradientNorm": float(norm), "first": 1e3 * (time.perf_counter() - begin)})
+            forward, gradient, *more = made
+            first, details = more or (gradient, {})
+            loss, norm = first()
+            say({"loss": float(loss), "gradientNorm": float(norm), "first": 1e3 * (time.perf_counter() - begin), **details})
         else:
             work = forward if words[0] == "forward" else gradient
             times = []
