@@ -61,13 +61,18 @@ function addTo(x: Float64Array, y: Float64Array, at: number): void {
   for (let i = 0; i < x.length; i++) x[i] += y[at + i];
 }
 
+/** Steps are recorded by what the implicit adjoint needs of them (step/kept.ts); else by state and unknown. */
+export function keepsNarrow({compiled}: StepContext, {kind}: Adjoint): boolean {
+  return kind === 'implicit' || (kind === 'unrolled' && compiled.jacobian === undefined);
+}
+
 /**
  * The gradient for cotangents of the saved states ([saved, state], row-major).
  * @param start the step that began the run
  * @throws OptionError where the unrolled adjoint cannot follow the iteration that was run
  */
 export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRecord, backwards: Backwards, cotangents: Float64Array): Gradient {
-  const unrolled = adjoint.kind === 'unrolled' && context.compiled.jacobian !== undefined;
+  const unrolled = !keepsNarrow(context, adjoint);
   const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint(directSolver(context.linear));
   loadParameters(executable, context);
   const bars = new ParameterBars(context, executable, !unrolled && context.compiled.addsUp);
@@ -93,7 +98,7 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
 export function pullStart(context: StepContext, record: StepRecord, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
   if (context.resumed === true) return xBar.slice();
-  const adjoint = context.compiled.adjoint(context.linear);
+  const adjoint = context.compiled.wholeAdjoint(context.linear);
   loadParameters(adjoint, context);
   const bars = new ParameterBars(context, adjoint, context.compiled.addsUp);
   implicitPull(context, adjoint, bars)(record, 0, xBar);

@@ -1,5 +1,6 @@
 /** The steps of a run from last to first: read from its record, or taken again from the states it kept. */
 import type {Backwards} from '../adjoint/backward.js';
+import {keepsNarrow} from '../adjoint/backward.js';
 import {revolve} from '../adjoint/schedule.js';
 import type {Runnable} from './runnable.js';
 import type {Keep, Path} from './run.js';
@@ -8,7 +9,7 @@ import {Stepper} from './stepper.js';
 
 export function backwards(prepared: Runnable, {kept, completed}: Path): Backwards {
   if (kept === undefined || !('states' in kept || 'record' in kept)) throw new Error('a run for a gradient keeps its steps');
-  if ('states' in kept) return visit => takeAgain(prepared, kept, completed, visit);
+  if ('states' in kept) return visit => takeAgain({...prepared, narrow: keepsNarrow(prepared, prepared.options.adjoint)}, kept, completed, visit);
   return visit => {
     visit(kept.record);
     return 0;

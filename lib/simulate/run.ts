@@ -4,6 +4,7 @@
  * the adjoint lasts, else the states from which the steps can be taken again.
  */
 import type {Adjoint} from '../adjoint/index.js';
+import {keepsNarrow} from '../adjoint/backward.js';
 import {StepRecord} from '../adjoint/record.js';
 import type {Course} from '../adjoint/course.js';
 import type {Sensitivities} from '../adjoint/forward.js';
@@ -81,7 +82,7 @@ export function run(prepared: Runnable, forGradient?: 'steps' | 'budget'): Run {
   const {compiled, options: {plan, adjoint}} = prepared;
   const keeping = forGradient === 'budget' ? keepingFor(adjoint) : forGradient === 'steps' ? {memory: Infinity} : undefined;
   const attempt = plan === undefined
-    ? (context: Runnable) => loop(context, keeping)
+    ? (context: Runnable) => loop({...context, narrow: forGradient === 'budget' && keepsNarrow(context, adjoint)}, keeping)
     : (context: Runnable) => runCourse(context, plan, keeping);
   compiled.busy = true;
   try {
@@ -136,15 +137,16 @@ function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run
 
 const bytesPerNumber = 8;
 
-export function newRecord({traced, compiled}: Runnable, expected: number): StepRecord {
+export function newRecord({traced, compiled, narrow}: Runnable, expected: number): StepRecord {
+  if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected);
   return new StepRecord(traced.state.size, compiled.jacobian === undefined ? 0 : traced.unknown.size, expected);
 }
 
 /** Everything where it fits; else as many states as do, two at least. */
 function keepWithin(prepared: Runnable, memory: number): Keep {
-  const {options, traced} = prepared;
+  const {options, traced, compiled, narrow} = prepared;
   const {steps} = options.grid;
-  const everyStep = steps * (2 + traced.state.size + traced.unknown.size) * bytesPerNumber;
+  const everyStep = steps * (2 + (narrow === true ? compiled.kept.size : traced.state.size + traced.unknown.size)) * bytesPerNumber;
   if (everyStep <= memory || steps <= 2) return {record: newRecord(prepared, steps)};
   const room = Math.min(steps, Math.max(2, Math.floor(memory / (traced.state.size * bytesPerNumber))));
   return {states: new Map(), room};

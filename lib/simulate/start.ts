@@ -30,7 +30,7 @@ const tolerated = 1e-6;
  */
 export function startRun(prepared: Runnable, counters: Counters, jump?: Float64Array | 'taken'): {x: Float64Array; record: StepRecord} {
   if (prepared.resumed === true && jump === undefined) return {x: prepared.given.slice(), record: new StepRecord(0, 0, 1)};
-  const context = startOf(prepared);
+  const context = {...startOf(prepared), narrow: false};
   const {traced, compiled, given, t0, h0, linear} = context;
   const forward = compiled.forward(linear);
   loadParameters(forward, context);

@@ -28,6 +28,8 @@ export const noCounts = (): Counters => ({
   steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
 });
 
+const nothing = new Float64Array(0);
+
 /** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
 const deepestHalving = 10;
 
@@ -39,6 +41,9 @@ export class Stepper {
   readonly state: Float64Array;
   private readonly vectors: Vectors;
   private readonly update: () => void;
+  /** The update, with what is recorded of the step where that is less than x and z. */
+  private readonly keep?: () => void;
+  private readonly kept: Float64Array;
   private readonly guess?: () => void;
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
@@ -57,13 +62,15 @@ export class Stepper {
    */
   constructor(private readonly prepared: Runnable, start: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean, readonly counters: Counters = noCounts()) {
     const {compiled, options} = prepared;
-    const forward = compiled.forward(options.newton.linear);
+    const forward = compiled.forward(options.newton.linear, prepared.narrow);
     loadParameters(forward, prepared);
     this.vectors = forward.vectors;
     this.state = forward.buffer('x');
     this.state.set(start);
     this.next = forward.buffer('next');
     this.update = forward.program('update');
+    this.keep = prepared.narrow === true ? forward.program('keep') : undefined;
+    this.kept = forward.find('kept') ?? nothing;
     this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
     this.h = forward.find('h');
@@ -127,12 +134,15 @@ export class Stepper {
       const status = this.solve(iteration, h);
       if (status !== 'converged') return status;
     }
-    this.update();
+    const narrow = this.record === undefined ? undefined : this.keep;
+    if (narrow === undefined) this.update();
+    else narrow();
     // Of an explicit scheme too, whose unknowns no iteration has looked at.
     if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
     this.errors?.make();
     if (this.record !== undefined) {
-      this.record.append(t, h, state, this.system?.z);
+      if (narrow === undefined) this.record.append(t, h, state, this.system?.z);
+      else this.record.append(t, h, this.kept, undefined);
       if (this.recordIterations) this.record.iterations.push(this.iterations);
     }
     this.vectors.copy(state, next);

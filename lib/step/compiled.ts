@@ -13,9 +13,11 @@ import type {Node, Output} from '../graph/node.js';
 import {alongOutputs} from './traced-along.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
+import type {Kept} from './kept.js';
+import {narrowed} from './kept.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {
-  adjointPrograms, forwardPrograms, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
+  adjointPrograms, forwardPrograms, graphOf, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
 } from './programs.js';
 import {solverKey} from './solvers.js';
 import type {TracedStep} from './trace-step.js';
@@ -41,6 +43,7 @@ export class CompiledStep {
   private ownJacobian: JacobianProgram | undefined;
   private ownMatrix: JacobianProgram | undefined;
   private ownFilter: JacobianProgram | undefined;
+  private ownKept: Kept | undefined;
   /** Compared with their tangents. */
   private readonly checked: Set<Matrix>;
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
@@ -147,27 +150,45 @@ export class CompiledStep {
     return which === 'matrix' && this.traced.residualModel === undefined ? 'jacobian' : which;
   }
 
-  /** With the vectors of Newton's iteration, and room for a solver's factor, in the same memory. */
-  forward(solver: LinearSolver): Executable {
+  /** What a step leaves for `adjoint`. */
+  get kept(): Kept {
+    return (this.ownKept ??= this.timed(() => narrowed(adjointPrograms(this.traced, this.jacobian, this.addsUp), this.traced)));
+  }
+
+  /**
+   * With the vectors of Newton's iteration, and room for a solver's factor, in the same memory.
+   * @param narrow with `keep` → kept, what a step leaves for `adjoint`
+   */
+  forward(solver: LinearSolver, narrow = false): Executable {
     const {matrix} = this;
     const n = this.traced.unknown.size;
     const work = matrix === undefined ? [] : workVectors.map(name => [name, n]);
     const extra = Object.fromEntries([['x', this.traced.state.size], ...work]) as Record<string, number>;
     const exact = this.traced.residualModel === undefined ? undefined : this.jacobian;
-    return this.group('forward', () => forwardPrograms(this.traced, matrix, exact, this.filter), {extra, analysis: this.analysisOf(solver, 'matrix')});
+    const options = {extra, analysis: this.analysisOf(solver, 'matrix')};
+    // One executable for runs with and without a gradient where there may be: calls between JavaScript and
+    // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
+    if (!narrow && !this.groups.has(groupKey('keeping', options))) return this.group('forward', () => forwardPrograms(this.traced, matrix, exact, this.filter), options);
+    return this.group('keeping', () => ({...forwardPrograms(this.traced, matrix, exact, this.filter), keep: graphOf({next: this.traced.update, kept: this.kept.node})}), options);
   }
 
   get products(): Executable {
     return this.group('products', () => productPrograms(this.traced));
   }
 
+  /** The way back through a step, from what `keep` left of it. */
   adjoint(solver: LinearSolver): Executable {
-    return this.group('adjoint', () => adjointPrograms(this.traced, this.jacobian, this.addsUp), {analysis: this.analysisOf(solver, 'jacobian')});
+    return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian')});
+  }
+
+  /** The same from its state and unknown. */
+  wholeAdjoint(solver: LinearSolver): Executable {
+    return this.group('wholeAdjoint', () => adjointPrograms(this.traced, this.jacobian, this.addsUp), {analysis: this.analysisOf(solver, 'jacobian')});
   }
 
   get unrolled(): Executable {
     const {jacobian} = this;
-    if (jacobian === undefined) return this.adjoint(auto());
+    if (jacobian === undefined) return this.wholeAdjoint(auto());
     return this.group('unrolled', () => unrolledPrograms(this.traced, jacobian));
   }
 
@@ -191,7 +212,7 @@ export class CompiledStep {
 
   /** Programs compiled under this name when they are first asked for. */
   group(name: string, build: () => Programs, options: CompileOptions = {}): Executable {
-    const key = `${name}/${options.analysis?.method?.name ?? ''}`;
+    const key = groupKey(name, options);
     const known = this.groups.get(key);
     if (known !== undefined) return known;
     const compiled = this.timed(() => this.engine.compile(build(), options));
@@ -208,6 +229,8 @@ export class CompiledStep {
     }
   }
 }
+
+const groupKey = (name: string, {analysis}: CompileOptions): string => `${name}/${analysis?.method?.name ?? ''}`;
 
 /** Compiled steps kept: enough for the systems of one program, few enough to hold little memory. */
 const keptSteps = 32;

@@ -1,0 +1,49 @@
+/**
+ * What a step leaves for its gradient. The programs of the way back read the state x and the unknown z, but
+ * mostly through fewer numbers: those of a chain under the midpoint rule through the springs' lengths at
+ * the midpoint, n numbers where x and z are 3n. So these are kept, which is less to write, to hold and
+ * to read, and need not be computed again.
+ */
+import type {Programs} from '../engine/engine.js';
+import {concat, input, reshape, slice} from '../graph/build.js';
+import {narrowestCut} from '../graph/narrowest-cut.js';
+import type {Node} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
+import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {graphOf} from './programs.js';
+import type {TracedStep} from './trace-step.js';
+
+export interface Kept {
+  /** The numbers kept of a step, flat, as a function of its x, z, t, h and the parameters; undefined where the way back needs none. */
+  readonly node: Node | undefined;
+  readonly size: number;
+  /** The programs of the way back, which read the input `kept` in place of x and z. */
+  readonly programs: Programs;
+}
+
+/** @param programs of the way back */
+export function narrowed(programs: Programs, {residual, residualBlocks = residual, update, x, z}: TracedStep): Kept {
+  const graphs = Object.entries(programs);
+  const outputs = graphs.flatMap(([, graph]) => graph.outputs.map(({node}) => node));
+  const isInput = (node: Node): node is Node<'input'> => isOp(node, 'input');
+  const known = new Set(topological(residualBlocks === undefined ? [update] : [residualBlocks, update]).filter(isInput));
+  // What several programs compute is one node.
+  const nodes = simplifyNodes(outputs, topological(outputs).filter(isInput));
+  const later = new Set(topological(nodes).filter(node => isInput(node) && !known.has(node)));
+  const cut = narrowestCut(nodes, [x, z], later);
+  const size = cut.reduce((sum, node) => sum + node.size, 0);
+  const kept = input('kept', [size]);
+  const replacements = new Map<Node, Node>();
+  let offset = 0;
+  for (const node of cut) {
+    replacements.set(node, reshape(slice(kept, [offset], [node.size]), node.shape));
+    offset += node.size;
+  }
+  const replaced = substitute(nodes, replacements);
+  let at = 0;
+  return {
+    node: cut.length === 0 ? undefined : concat(cut.map(node => reshape(node, [node.size])), 0),
+    size,
+    programs: Object.fromEntries(graphs.map(([name, graph]) => [name, graphOf(Object.fromEntries(graph.outputs.map(output => [output.name, replaced[at++]])))])),
+  };
+}

@@ -1,0 +1,89 @@
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {ParameterBars} from '../../lib/adjoint/backward.js';
+import {implicitPull} from '../../lib/adjoint/implicit.js';
+import {StepRecord} from '../../lib/adjoint/record.js';
+import type {SimulateOptions} from '../../lib/index.js';
+import {explicitEuler, implicitAdjoint, implicitMidpoint, mechanics, newmark, ode, simulate} from '../../lib/index.js';
+import {prepare} from '../../lib/simulate/prepare.js';
+import {Stepper} from '../../lib/simulate/stepper.js';
+import {loadParameters} from '../../lib/step/context.js';
+import {directSolver} from '../../lib/step/solvers.js';
+
+/** Unit masses in a row on springs k(d + d³/2). */
+const chain = (n: number) => mechanics({
+  mass: 1,
+  forces: ({q, v, params}) => {
+    const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [n - 1])]));
+    const tension = tf.mul(params.k as tf.Tensor, tf.add(d, tf.mul(tf.mul(tf.mul(d, d), d), 0.5)));
+    return tf.sub(tf.sub(tf.concat([tf.slice(tension, [1], [n - 1]), tf.zeros([1])]), tension), tf.mul(v, 0.1));
+  },
+});
+
+const start = (n: number) => ({q: Array.from({length: n}, (_, i) => 0.1 * Math.sin(i + 1)), v: new Array<number>(n).fill(0.2)});
+
+describe('step: what is kept of a step', () => {
+  const n = 5;
+  const options: SimulateOptions = {scheme: implicitMidpoint(), dt: 0.1, steps: 4, params: {k: [3, 4, 5, 6, 7]}};
+
+  it('is the springs\' lengths at the midpoint, of a chain: n numbers for 3n', () => {
+    const prepared = {...prepare(chain(n), start(n), options), narrow: true};
+    expect(prepared.compiled.kept.size).to.equal(n);
+    const {q, v} = start(n);
+    const stepper = new Stepper(prepared, Float64Array.from([...q, ...v]), false, true);
+    stepper.record = new StepRecord(n, 0, 1);
+    expect(stepper.attempt(0, 0.1)).to.equal('completed');
+    const kept = new Float64Array(n);
+    stepper.record.load(0, {x: kept});
+    const middle = q.map((value, i) => (value + stepper.state[i]) / 2);
+    kept.forEach((length, i) => expect(length).to.be.closeTo(middle[i] - (i === 0 ? 0 : middle[i - 1]), 1e-15));
+  });
+
+  it('is nothing where the way back needs nothing: a linear system, of its initial state', () => {
+    const prepared = prepare(ode(({y}) => tf.mul(y, -2)), {y: [1, 2]}, {scheme: explicitEuler(), dt: 0.1, steps: 3});
+    expect(prepared.compiled.kept.size).to.equal(0);
+    const {pullback, trajectory} = simulate.vjp(ode(({y}) => tf.mul(y, -2)), {y: [1, 2]}, {scheme: explicitEuler(), dt: 0.1, steps: 3, saveAt: 'end'});
+    const {initial} = pullback({y: [[0, 0], [1, 3]]});
+    expect([...initial.y ?? []].map((bar, i) => bar / [1, 3][i])).to.satisfy((bars: number[]) => bars.every(bar => Math.abs(bar - 0.8 ** 3) < 1e-15));
+    trajectory.dispose();
+  });
+
+  for (const engine of ['interpreter', 'wasm'] as const) {
+    for (const scheme of [implicitMidpoint(), newmark()]) {
+      it(`gives the gradient that state and unknown give, to the bit: ${scheme.name}, ${engine}`, () => {
+        const prepared = prepare(chain(n), start(n), {...options, scheme, engine});
+        const {compiled, traced, linear} = prepared;
+        const {q, v} = start(n);
+        const state = new Float64Array(traced.state.size);
+        state.set([...q, ...v]);
+        const pulled = ([true, false] as const).map(narrow => {
+          const context = {...prepared, narrow};
+          const stepper = new Stepper(context, state, false, true);
+          stepper.record = narrow ? new StepRecord(compiled.kept.size, 0, 1) : new StepRecord(traced.state.size, traced.unknown.size, 1);
+          expect(stepper.attempt(0, 0.1)).to.equal('completed');
+          const executable = narrow ? compiled.adjoint(directSolver(linear)) : compiled.wholeAdjoint(directSolver(linear));
+          loadParameters(executable, context);
+          const bars = new ParameterBars(context, executable, compiled.addsUp);
+          const xBar = Float64Array.from(state, (_, i) => Math.cos(i));
+          implicitPull(context, executable, bars)(stepper.record, 0, xBar);
+          bars.finish();
+          return [...xBar, ...bars.totals[0]];
+        });
+        expect(pulled[0]).to.deep.equal(pulled[1]);
+        expect(pulled[0].some(value => value !== 0)).to.equal(true);
+      });
+    }
+  }
+
+  it('lets three times the steps fit into the same memory', () => {
+    const bytes = 8 * (2 + n) * 4;
+    const vjp = (memory: number) => {
+      const {trajectory, pullback} = simulate.vjp(chain(n), start(n), {...options, adjoint: implicitAdjoint({memory}), saveAt: 'end'});
+      const bars = pullback({q: [new Array<number>(n).fill(0), new Array<number>(n).fill(1)]});
+      trajectory.dispose();
+      return bars.params.k as Float64Array;
+    };
+    expect([...vjp(bytes)]).to.deep.equal([...vjp(2 ** 30)]);
+    expect([...vjp(bytes - 1)]).to.deep.equal([...vjp(2 ** 30)]);
+  });
+});
