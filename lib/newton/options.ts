@@ -13,7 +13,8 @@ export interface NewtonOptions {
   /**
    * The error left in z, by components: absolute + relative·|z|. Defaults 1e-12 (in the unknown's own
    * unit; choose it smaller where velocities are) and 1e-12. The estimate is held a hundred times below,
-   * so that gradients and differences between runs see the exact step.
+   * so that gradients and differences between runs see the exact step. Adaptive steps of Runge–Kutta methods are
+   * solved as far as their own tolerance asks where none is given here: see docs/time-and-events.md.
    */
   readonly tolerance?: {readonly absolute?: number; readonly relative?: number};
   /** Default 50: full Newton needs 2–6; damped steps on a hard problem tens. */
@@ -36,6 +37,8 @@ export interface NewtonOptions {
 }
 
 export interface Newton {
+  /** The caller chose the tolerance. */
+  readonly given: boolean;
   readonly tolerance: {readonly absolute: number; readonly relative: number};
   readonly maxIterations: number;
   readonly iterations?: number;
@@ -82,6 +85,7 @@ export function newton(options: NewtonOptions = {}): Newton {
   const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'counted', step = full(), forcing, linear = auto(), onFailure = 'throw'} = options;
   refuseUnknownOptions(tolerance, ['absolute', 'relative'], 'newton: tolerance', 'bad-newton');
   return {
+    given: options.tolerance !== undefined,
     tolerance: {absolute: positive('tolerance.absolute', tolerance.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance.relative ?? 1e-12)},
     maxIterations: count('maxIterations', maxIterations),
     iterations: iterations === undefined ? undefined : count('iterations', iterations),

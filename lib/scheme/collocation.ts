@@ -6,7 +6,7 @@
 import type {Tableau} from './tableau.js';
 
 /** Π (x − c_m)/(c_j − c_m), m ≠ j. */
-const lagrange = (c: readonly number[], j: number, x: number): number =>
+export const lagrange = (c: readonly number[], j: number, x: number): number =>
   c.reduce((product, node, m) => (m === j ? product : (product * (x - node)) / (c[j] - node)), 1);
 
 /** Pₙ(x) and its derivative, by the three-term recursion. */

@@ -6,6 +6,7 @@ import {heldEnd} from './constrained-runge-kutta.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
 import {byIncrements, orderWeights} from './runge-kutta-dense.js';
 import {filtered, lastStages} from './runge-kutta-error.js';
+import {guesses} from './runge-kutta-guess.js';
 import type {Formulation, Scheme} from './scheme.js';
 import type {Tableau} from './tableau.js';
 
@@ -19,9 +20,11 @@ function tableau(name: string, order: number, gamma: number, explicitFirst: bool
 /** @param denseOrder the order of the states between a step's ends */
 function scheme(method: Tableau, estimate: Pick<Formulation, 'error' | 'errorFilter' | 'errorOrder'>, denseOrder: number): Scheme {
   const constrained = heldEnd(method);
-  const more = {...estimate, dense: byIncrements(method, orderWeights(method, denseOrder))};
+  const weights = orderWeights(method, denseOrder);
+  const more = {...estimate, dense: byIncrements(method, weights)};
+  const start = guesses(method, weights);
   return {
-    name: method.name, order: method.order, mechanics: {...mechanical(method), ...more}, ode: {...firstOrder(method), ...more}, constrained,
+    name: method.name, order: method.order, mechanics: {...mechanical(method), ...more, ...start.mechanics}, ode: {...firstOrder(method), ...more, ...start.ode}, constrained,
     stabilized: {projection: constrained, 'projection-before': constrained, ggl: null}, contacts: 'none',
   };
 }

@@ -18,7 +18,7 @@ import {implicitStages} from './tableau.js';
 export type DenseWeights = readonly (readonly number[] | undefined)[];
 
 /** θ(c₁ + θ(c₂ + …)). */
-const polynomial = (theta: tf.Tensor, coefficients: readonly number[]): tf.Tensor =>
+export const polynomial = (theta: tf.Tensor, coefficients: readonly number[]): tf.Tensor =>
   tf.mul(theta, coefficients.slice(0, -1).reduceRight<tf.Tensor>((total, c) => tf.add(c, tf.mul(theta, total)), tf.scalar(coefficients[coefficients.length - 1])));
 
 export function byIncrements(tableau: Tableau, weights: DenseWeights): NonNullable<Formulation['dense']> {

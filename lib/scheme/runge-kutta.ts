@@ -10,6 +10,7 @@ import {firstOrder, mechanical} from './implicit-runge-kutta.js';
 import {byIncrements, bySlopes, collocationWeights} from './runge-kutta-dense.js';
 import type {Filtered} from './runge-kutta-error.js';
 import {filtered} from './runge-kutta-error.js';
+import {extrapolateAccelerations, extrapolateIncrements} from './runge-kutta-guess.js';
 import type {Scheme} from './scheme.js';
 import type {Tableau} from './tableau.js';
 
@@ -53,9 +54,12 @@ const radauEstimate = ((): Filtered => {
  * may have left again at the last of them.
  */
 export function radauIIA5(): Scheme {
-  const more = {...filtered(radauTableau, radauEstimate, 4), dense: byIncrements(radauTableau, collocationWeights(radauTableau))};
+  const weights = collocationWeights(radauTableau);
+  const more = {...filtered(radauTableau, radauEstimate, 4), dense: byIncrements(radauTableau, weights)};
   return {
-    name: radauTableau.name, order: radauTableau.order, mechanics: {...mechanical(radauTableau), ...more}, ode: {...firstOrder(radauTableau), ...more},
+    name: radauTableau.name, order: radauTableau.order,
+    mechanics: {...mechanical(radauTableau), ...more, extrapolate: extrapolateAccelerations(radauTableau)},
+    ode: {...firstOrder(radauTableau), ...more, extrapolate: extrapolateIncrements(radauTableau, weights)},
     constrained: heldStages(radauTableau), stabilized: {ggl: stabilizedStages(radauTableau)}, contacts: 'soft',
   };
 }

@@ -60,6 +60,13 @@ export interface Formulation {
    * before it, and their derivative by it is one function of where the stage is, so that one factor serves all.
    */
   readonly inTurn?: boolean;
+  /** With `inTurn`: a first guess of block k of the unknown from those before it. */
+  readonly predict?: (k: number, z: Blocks, at: StepPoint) => tf.Tensor;
+  /**
+   * A first guess of the unknown from the last step's, whose interpolation goes on beyond its end: this step
+   * begins at θ = `ahead` of it and is `ratio` times as long.
+   */
+  readonly extrapolate?: (last: Blocks, ahead: tf.Tensor, ratio: tf.Tensor, at: StepPoint) => Blocks;
   /**
    * What an error in any block of the unknown does to the state: δ there is about h^power·δ in these of its
    * blocks. With it equations of adaptive steps are solved as far as the step's tolerance asks.

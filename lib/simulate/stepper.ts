@@ -6,12 +6,14 @@ import type {IterationRecord, StepRecord} from '../adjoint/record.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
-import {NewtonIteration} from '../newton/index.js';
+import {fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
 import {failedStep} from './failure.js';
 import type {Runnable} from './runnable.js';
 import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
+import type {LastStep} from './turn-system.js';
+import {solvesToTolerance, StepTurns} from './turn-system.js';
 
 export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
 
@@ -33,6 +35,12 @@ const nothing = new Float64Array(0);
 /** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
 const deepestHalving = 10;
 
+/**
+ * The share of the tolerance that Newton's iteration may leave: RADAU5's min(0.03, √rtol), so that the error of
+ * many steps is that of the scheme. Without a relative tolerance, what that is for one of 1e-6.
+ */
+const toleranceShare = (rtol: number): number => (rtol > 0 ? Math.min(0.03, Math.sqrt(rtol)) : 1e-3);
+
 export class Stepper {
   /** Where the steps are recorded, if anywhere. */
   record: StepRecord | undefined;
@@ -47,6 +55,8 @@ export class Stepper {
   private readonly guess?: () => void;
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
+  private readonly turns?: StepTurns;
+  private readonly simplified?: SimplifiedNewton;
   private readonly next: Float64Array;
   private readonly errors?: StepEstimate;
   private readonly t?: Float64Array;
@@ -62,7 +72,15 @@ export class Stepper {
    */
   constructor(private readonly prepared: Runnable, start: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean, readonly counters: Counters = noCounts()) {
     const {compiled, options} = prepared;
-    const forward = compiled.forward(options.newton.linear, prepared.narrow);
+    if (compiled.jacobian !== undefined && solvesToTolerance(prepared)) {
+      const kappa = toleranceShare(options.plan?.control.rtol ?? 0);
+      const tight = repeatable ? 4 * prepared.engine.epsilon / Math.max(options.plan?.control.rtol ?? 0, 4 * prepared.engine.epsilon) : kappa;
+      this.turns = new StepTurns(prepared, kappa);
+      this.simplified = new SimplifiedNewton(this.turns, {
+        kappa: Math.min(tight, kappa), coarsest: kappa, repeatable, maxIterations: repeatable ? options.newton.maxIterations : fewIterations,
+      }, counters);
+    }
+    const forward = this.turns?.executable ?? compiled.forward(options.newton.linear, prepared.narrow);
     loadParameters(forward, prepared);
     this.vectors = forward.vectors;
     this.state = forward.buffer('x');
@@ -74,7 +92,7 @@ export class Stepper {
     this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
     this.h = forward.find('h');
-    if (compiled.jacobian !== undefined) {
+    if (compiled.jacobian !== undefined && this.turns === undefined) {
       this.guess = forward.program('guess');
       this.system = new StepSystem(prepared);
       this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
@@ -104,7 +122,7 @@ export class Stepper {
 
   /** The unknown of the last step; none of an explicit scheme. */
   get z(): Float64Array | undefined {
-    return this.system?.z;
+    return this.turns?.whole ?? this.system?.z;
   }
 
   /** The estimate of the last step's error, where it is traced. */
@@ -130,8 +148,8 @@ export class Stepper {
     attempted.h = h;
     if (this.t !== undefined) this.t[0] = t;
     if (this.h !== undefined) this.h[0] = h;
-    if (iteration !== undefined) {
-      const status = this.solve(iteration, h);
+    if (this.simplified !== undefined || iteration !== undefined) {
+      const status = this.simplified !== undefined ? this.solveInTurn(this.simplified, t, h) : this.solve(iteration as NewtonIteration, h);
       if (status !== 'converged') return status;
     }
     const narrow = this.record === undefined ? undefined : this.keep;
@@ -141,13 +159,26 @@ export class Stepper {
     if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
     this.errors?.make();
     if (this.record !== undefined) {
-      if (narrow === undefined) this.record.append(t, h, state, this.system?.z);
+      if (narrow === undefined) this.record.append(t, h, state, this.z);
       else this.record.append(t, h, this.kept, undefined);
       if (this.recordIterations) this.record.iterations.push(this.iterations);
     }
     this.vectors.copy(state, next);
     this.counters.steps++;
     return 'completed';
+  }
+
+  /** The next step's guess may go on from this one; from nothing where the motion does not. */
+  follow(step: LastStep | undefined): void {
+    if (this.turns !== undefined && !this.repeatable) this.turns.last = step;
+  }
+
+  private solveInTurn(simplified: SimplifiedNewton, t: number, h: number): NewtonStatus {
+    const {turns} = this;
+    if (h !== this.lastStep) simplified.forget();
+    this.lastStep = h;
+    if (turns !== undefined) [turns.t, turns.h] = [t, h];
+    return simplified.find();
   }
 
   private solve(iteration: NewtonIteration, h: number): NewtonStatus {
@@ -170,13 +201,13 @@ export class Stepper {
     const {traced, options} = this.prepared;
     this.error = failedStep({
       status, step, t: this.attempted.t, h: this.attempted.h, scheme: traced.name, newton: options.newton,
-      history: this.iteration?.history ?? [], worst: this.worstRows(), rowName: row => traced.unknown.rowName(row), cause: this.iteration?.cause,
+      history: this.iteration?.history ?? [], worst: this.worstRows(), rowName: row => traced.unknown.rowName(row), cause: (this.simplified ?? this.iteration)?.cause,
     });
   }
 
   private worstRows(): {name: string; residual: number}[] {
     const {traced} = this.prepared;
-    if (this.iteration === undefined) {
+    if (this.iteration === undefined || this.simplified !== undefined) {
       return [...this.next.keys()].filter(row => !Number.isFinite(this.next[row])).slice(0, 5).map(row => ({name: traced.state.rowName(row), residual: this.next[row]}));
     }
     return this.iteration.worstRows(5).map(({row, residual}) => ({name: traced.unknown.rowName(row), residual}));

@@ -30,14 +30,18 @@ export class AlongTrace {
   private readonly theta = input('theta', []);
   private readonly next: Node<'input'>;
   private readonly shift: Node<'input'>;
+  private readonly last: Node<'input'>;
+  private readonly ahead = input('ahead', []);
+  private readonly ratio = input('ratio', []);
   private readonly own: Layout;
   private judged: Uint8Array | undefined;
 
-  constructor(private readonly along: Along, private readonly scheme: Scheme, private readonly formulation: Formulation, private readonly state: Layout, ownNames: readonly string[]) {
+  constructor(private readonly along: Along, private readonly scheme: Scheme, private readonly formulation: Formulation, private readonly state: Layout, private readonly unknown: Layout, ownNames: readonly string[]) {
     this.next = input('next', [state.size]);
     this.own = new Layout(state.blocks.filter(({name}) => ownNames.includes(name)));
     this.shift = input('shift', [this.own.size]);
-    this.inputs = [this.theta, this.next, this.shift];
+    this.last = input('last', [unknown.size]);
+    this.inputs = [this.theta, this.next, this.shift, this.last, this.ahead, this.ratio];
   }
 
   /** The tensors, in the trace of the step. */
@@ -49,8 +53,20 @@ export class AlongTrace {
     return {
       error: estimated ? this.errorTensor(formulation.error(z, at, shift)) : undefined,
       filter: estimated && formulation.errorFilter !== undefined ? joinBlocks(this.own, formulation.errorFilter(shift, at), `${this.scheme.name}: errorFilter`) : undefined,
+      ...(along.error ? this.guessTensors(at, z, tensors) : {}),
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
       ...(events.length === 0 ? {} : this.eventTensors(at, params)),
+    };
+  }
+
+  private guessTensors(at: StepPoint, z: Blocks, {last, ahead, ratio}: Blocks): {[name: string]: tf.Tensor | undefined} {
+    const {unknown, formulation, scheme} = this;
+    const {predict, extrapolate, inTurn} = formulation;
+    const predicted: {[name: string]: tf.Tensor} = {};
+    if (inTurn === true && predict !== undefined) unknown.blocks.forEach(({size}, k) => (predicted[`predicted.${k}`] = tf.reshape(predict(k, z, at), [size])));
+    return {
+      ...predicted,
+      extrapolated: extrapolate === undefined ? undefined : joinBlocks(unknown, extrapolate(splitBlocks(unknown, last), ahead, ratio, at), `${scheme.name}: extrapolate`),
     };
   }
 
@@ -85,13 +101,15 @@ export class AlongTrace {
 
   /** The nodes, from the trace's outputs. */
   traced(named: ReadonlyMap<string, Node>, x: Node, t: Node): TracedAlong {
-    const {theta, next, shift, judged, along, scheme, formulation} = this;
+    const {theta, next, shift, last, ahead, ratio, judged, unknown, along, scheme, formulation} = this;
     const values = along.events.map((_, i) => named.get(`event.${i}`) as Node);
     const rate = named.get('rate');
     const events = values.length === 0 ? undefined : concat(values.map(value => reshape(value, [1])), 0);
     const moving = events === undefined || rate === undefined ? undefined : pushforward([events], new Map<Node, Node>([[x, rate], [t, full(1, [])]]))[0];
     return {
-      theta, next, shift, judged, error: named.get('error'), filter: named.get('filter'), errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1,
+      theta, next, shift, last, ahead, ratio, judged, error: named.get('error'), filter: named.get('filter'),
+      predicted: unknown.blocks.flatMap((_, k) => named.get(`predicted.${k}`) ?? []), extrapolated: named.get('extrapolated'), effects: formulation.effects,
+      errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1,
       dense: named.get('dense'), events, rates: events === undefined ? undefined : orZeros(moving, events),
       jumps: along.events.map((_, i) => named.get(`jump.${i}`)),
     };

@@ -9,8 +9,8 @@ import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
-import type {Node, Output} from '../graph/node.js';
-import {alongOutputs} from './traced-along.js';
+import type {Graph, Node, Output} from '../graph/node.js';
+import {alongInputs, alongOutputs} from './traced-along.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import type {Kept} from './kept.js';
@@ -21,9 +21,11 @@ import {
 } from './programs.js';
 import {solverKey} from './solvers.js';
 import type {TracedStep} from './trace-step.js';
+import type {Turns} from './turn-programs.js';
+import {turnsOf} from './turn-programs.js';
 
-/** What is factored: ∂R/∂z, what Newton's iteration solves with, or the matrix of the error estimate. */
-export type Matrix = 'jacobian' | 'matrix' | 'filter';
+/** What is factored: ∂R/∂z, what Newton's iteration solves with, the matrix of the error estimate, or that of one block of an unknown found in turn. */
+export type Matrix = 'jacobian' | 'matrix' | 'filter' | 'turn';
 
 /** See `Analysis.history`. */
 export type Learned = {readonly [M in Matrix]?: unknown};
@@ -37,13 +39,14 @@ const dearJacobian = 4;
 
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
-  private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {jacobian: new Map(), matrix: new Map(), filter: new Map()};
+  private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {jacobian: new Map(), matrix: new Map(), filter: new Map(), turn: new Map()};
   private readonly lastUsed: {[M in Matrix]?: Analysis} = {};
   private given: Learned | undefined;
   private ownJacobian: JacobianProgram | undefined;
   private ownMatrix: JacobianProgram | undefined;
   private ownFilter: JacobianProgram | undefined;
   private ownKept: Kept | undefined;
+  private ownTurns: Turns | undefined | null;
   /** Compared with their tangents. */
   private readonly checked: Set<Matrix>;
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
@@ -82,6 +85,16 @@ export class CompiledStep {
     return this.ownFilter;
   }
 
+  /** The equations of blocks that are found in turn; undefined where they are not. */
+  get turns(): Turns | undefined {
+    if (this.ownTurns === undefined) this.ownTurns = this.timed(() => turnsOf(this.traced)) ?? null;
+    return this.ownTurns ?? undefined;
+  }
+
+  get turn(): JacobianProgram | undefined {
+    return this.turns?.jacobian;
+  }
+
   /**
    * Compares a Jacobian with its tangent before its values are first used; later ones pass.
    * @param at where its inputs stand, with the program that computes it and that one's output
@@ -109,6 +122,15 @@ export class CompiledStep {
     return this.jacobianWork.jacobian >= dearJacobian * iteration;
   }
 
+  /** Work of a matrix, with its factorization, over that of an iteration with it: a residual and a solve. */
+  matrixWork(solver: LinearSolver, which: 'jacobian' | 'turn'): number {
+    const program = this[which];
+    const residual = which === 'turn' ? this.turns?.first : this.traced.residual;
+    if (program === undefined || residual === undefined) return 0;
+    const {work, nonzeros} = this.analysis(solver, solverKey(solver), which);
+    return (countWork([program.values]) + work) / (countWork([residual]) + 2 * nonzeros);
+  }
+
   /** The analysis last used: what the statistics show. */
   currentAnalysis: Analysis | undefined;
 
@@ -118,15 +140,15 @@ export class CompiledStep {
    */
   recall(learned: Learned | undefined): void {
     this.given = learned;
-    for (const of of ['jacobian', 'matrix', 'filter'] as const) {
+    for (const of of ['jacobian', 'matrix', 'filter', 'turn'] as const) {
       for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.history = learned?.[of];
     }
   }
 
   /** What the linear solvers last used have learned. */
   get learned(): Learned {
-    const {jacobian, matrix, filter} = this.lastUsed;
-    return {jacobian: jacobian?.history, matrix: matrix?.history, filter: filter?.history};
+    const {jacobian, matrix, filter, turn} = this.lastUsed;
+    return {jacobian: jacobian?.history, matrix: matrix?.history, filter: filter?.history, turn: turn?.history};
   }
 
   /** The solver's symbolic work for this step's Jacobian, or for Newton's matrix where that is another, done once. */
@@ -170,6 +192,16 @@ export class CompiledStep {
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
     if (!narrow && !this.groups.has(groupKey('keeping', options))) return this.group('forward', () => forwardPrograms(this.traced, matrix, exact, this.filter), options);
     return this.group('keeping', () => ({...forwardPrograms(this.traced, matrix, exact, this.filter), keep: graphOf({next: this.traced.update, kept: this.kept.node})}), options);
+  }
+
+  /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
+  turning(solver: LinearSolver, {programs, size}: Turns): Executable {
+    const extra = {x: this.traced.state.size, z: this.traced.unknown.size, zs: size, Rs: size, delta: size, weights: size};
+    return this.group('turning', () => {
+      const {update, estimate, filter, touching} = forwardPrograms(this.traced, this.jacobian, undefined, this.filter);
+      const own = Object.fromEntries(Object.entries({update, estimate, filter, touching}).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
+      return {...own, ...programs};
+    }, {extra, analysis: this.analysisOf(solver, 'turn')});
   }
 
   get products(): Executable {
@@ -245,7 +277,7 @@ function stepKey(step: TracedStep, engine: Engine): string {
     mass: step.mass, touching: step.touching, positions: step.gaps?.positions, velocities: step.gaps?.velocities,
     ...alongOutputs(step.along),
   }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
-  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : [step.along.theta, step.along.next, step.along.shift])];
+  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : alongInputs(step.along))];
   return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;
 }
 

@@ -13,7 +13,7 @@ export interface PlainStep {
   readonly names: readonly string[];
   readonly linearized?: boolean;
   /** Jacobians that need no check where this goes. */
-  readonly checked?: readonly ('jacobian' | 'matrix' | 'filter')[];
+  readonly checked?: readonly ('jacobian' | 'matrix' | 'filter' | 'turn')[];
 }
 
 export interface StepNames {

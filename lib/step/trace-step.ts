@@ -341,7 +341,7 @@ function traceFormulation(
 function traceStep(subject: Subject, formulation: Formulation, state: Layout, observe?: Observe, along?: Along): TracedStep {
   const {scheme} = subject;
   let observedShape: Shape = [];
-  const beside = along === undefined ? undefined : new AlongTrace(along, scheme, formulation, state, stateBlocks(subject.system));
+  const beside = along === undefined ? undefined : new AlongTrace(along, scheme, formulation, state, unknownLayout(subject, formulation), stateBlocks(subject.system));
   const {named, ...step} = traceFormulation(subject, formulation, scheme.name, state, blocks => joinBlocks(state, blocks, `${scheme.name}: update`), (at, params, z, tensors) => {
     const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
     if (observed !== undefined) observedShape = observed.shape;

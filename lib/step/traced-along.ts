@@ -10,6 +10,16 @@ export interface TracedAlong {
   readonly error?: Node;
   /** The function of `shift` whose derivative is the estimate's matrix. */
   readonly filter?: Node;
+  /** The unknown of the last step, flat; where this one begins in it, and how much longer it is. */
+  readonly last: Node<'input'>;
+  readonly ahead: Node<'input'>;
+  readonly ratio: Node<'input'>;
+  /** A guess of the unknown from these, flat. */
+  readonly extrapolated?: Node;
+  /** Of blocks that are found in turn: a guess of each, flat, from those before; none where they are not. */
+  readonly predicted: readonly Node[];
+  /** See `Formulation.effects`. */
+  readonly effects?: {readonly [block: string]: number};
   /** What of [own size] is judged. */
   readonly judged?: Uint8Array;
   /** The power of h that the estimate falls with. */
@@ -27,6 +37,12 @@ export interface TracedAlong {
 /** Named nodes, for the key of the compiled step. */
 export function alongOutputs(along: TracedAlong | undefined): {[name: string]: Node | undefined} {
   if (along === undefined) return {};
-  const {error, filter, dense, events, rates, jumps} = along;
-  return {error, filter, dense, events, rates, ...Object.fromEntries(jumps.map((node, i) => [`jump.${i}`, node]))};
+  const {error, filter, extrapolated, predicted, dense, events, rates, jumps} = along;
+  return {
+    error, filter, extrapolated, dense, events, rates, ...Object.fromEntries(predicted.map((node, k) => [`predicted.${k}`, node])),
+    ...Object.fromEntries(jumps.map((node, i) => [`jump.${i}`, node])),
+  };
 }
+
+/** Its inputs beside those of the step. */
+export const alongInputs = ({theta, next, shift, last, ahead, ratio}: TracedAlong): Node<'input'>[] => [theta, next, shift, last, ahead, ratio];

@@ -282,6 +282,7 @@ export class CourseLoop {
     const {course, mover, keeper, pace, t} = this;
     const h = pace.length;
     mover.jump(event, t, h);
+    mover.stepper.follow(undefined);
     const n = this.count;
     course.jumps.set(n, this.moment as number);
     course.append(t, h);
@@ -300,6 +301,7 @@ export class CourseLoop {
       course.to.set(count, this.moment);
     }
     keeper?.append(count, step.t, step.h, step.x, step.z);
+    mover.stepper.follow(step);
     this.taken++;
     mover.state.set(step.next);
     this.t = step.end;

@@ -1,0 +1,151 @@
+/**
+ * Newton's method with one matrix for many iterations, as the steps of an adaptive run want it: solved for as
+ * far as the step's own tolerance asks, with a matrix that is kept as long as it contracts (Hairer & Wanner,
+ * Solving ODEs II, §IV.8). Corrections are measured in that tolerance; their rate Θ tells what is left after
+ * the last, Θ/(1 − Θ) of it, and how many more there would be.
+ *
+ * For runs without a gradient κ, the share of the tolerance that may be left, is RADAU5's. For the others it is
+ * rounding, as near as corrections come to it: a gradient by the implicit function's theorem is that of the
+ * exact root, and what is left of the residual is an error of both alike.
+ */
+import type {Vectors} from '../engine/vectors.js';
+import {SingularMatrixError, StiffgradError} from '../errors.js';
+import type {Factor} from '../linear/index.js';
+import type {NewtonCounters, NewtonStatus} from './iteration.js';
+
+/** Equations of one block after another; all arrays stay the same objects. */
+export interface TurnSystem {
+  readonly blocks: number;
+  /** The present block, its residual, room for a correction and the sizes of what is tolerated. */
+  readonly z: Float64Array;
+  readonly residual: Float64Array;
+  readonly delta: Float64Array;
+  readonly weights: Float64Array;
+  readonly vectors: Vectors;
+  /** Makes ready for a step: the weights, and what is computed once. */
+  beginStep(): void;
+  /** Makes ready for block k, and guesses it. */
+  begin(k: number): void;
+  evaluateResidual(): void;
+  /** The present block is found. */
+  end(k: number): void;
+  /** Newton's matrix for all blocks, at the guess of the first. */
+  factor(): Factor;
+  /** A factorization and its Jacobian, in iterations' work. */
+  readonly matrixWork: number;
+}
+
+export interface SimplifiedOptions {
+  /** What may be left of an iteration's error, as a share of the tolerance. */
+  readonly kappa: number;
+  /** What is left where corrections no longer shrink may be this much. */
+  readonly coarsest: number;
+  /** Nothing is taken over from one step to the next. */
+  readonly repeatable: boolean;
+  readonly maxIterations: number;
+}
+
+/** Iterations that may be expected before a step is rather made shorter (RADAU5: 7). With tolerances near rounding, as many as Newton's options allow. */
+export const fewIterations = 7;
+
+export class SimplifiedNewton {
+  cause: StiffgradError | undefined;
+  private kept: Factor | undefined;
+  /** The matrix is that of the present step. */
+  private fresh = false;
+  /** Θ/(1 − Θ) as last observed. */
+  private left = 1;
+  /** The largest Θ of the step. */
+  private slowest = 0;
+
+  constructor(private readonly system: TurnSystem, private readonly options: SimplifiedOptions, private readonly counters: NewtonCounters) {}
+
+  /** Drops the matrix: another step length. */
+  forget(): void {
+    this.kept = undefined;
+  }
+
+  /** All blocks in turn. */
+  find(): NewtonStatus {
+    const {options} = this;
+    this.cause = undefined;
+    if (options.repeatable || this.wearsOut()) this.kept = undefined;
+    this.fresh = false;
+    try {
+      const status = this.attempt();
+      if (status === 'converged' || this.fresh) return status;
+      this.kept = undefined;
+      return this.attempt();
+    } catch (error) {
+      if (!(error instanceof StiffgradError) || error.code === 'jacobian-pattern') throw error;
+      this.cause = error;
+      this.kept = undefined;
+      if (error instanceof SingularMatrixError && error.code === 'singular-matrix') return 'singular';
+      return error.code === 'not-finite' ? 'not-finite' : 'newton-diverged';
+    }
+  }
+
+  /** Whether a new matrix saves more iterations than it costs. */
+  private wearsOut(): boolean {
+    return this.slowest > keptRate(this.system.matrixWork);
+  }
+
+  private attempt(): NewtonStatus {
+    const {system, options} = this;
+    // Between steps the rate is known less well (RADAU5); what repeats a step knows nothing.
+    this.left = options.repeatable ? 1 : Math.max(this.left, Number.EPSILON) ** 0.8;
+    this.slowest = 0;
+    system.beginStep();
+    for (let k = 0; k < system.blocks; k++) {
+      system.begin(k);
+      const status = this.solve(this.kept ?? this.renew());
+      if (status !== 'converged') return status;
+      system.end(k);
+    }
+    return 'converged';
+  }
+
+  private renew(): Factor {
+    const {counters} = this;
+    const factor = this.system.factor();
+    counters.jacobianEvaluations++;
+    counters.factorizations++;
+    this.kept = factor;
+    this.fresh = true;
+    return factor;
+  }
+
+  /** The present block, from its guess. */
+  private solve(factor: Factor): NewtonStatus {
+    const {system, options: {kappa, coarsest, maxIterations}, counters} = this;
+    const {z, residual, delta, weights, vectors} = system;
+    let last = 0;
+    for (let done = 1; done <= maxIterations; done++) {
+      system.evaluateResidual();
+      counters.residualEvaluations++;
+      counters.newtonIterations++;
+      factor.solve(residual, delta);
+      counters.linearIterations += factor.linearIterations;
+      vectors.advance(z, z, delta, 1);
+      const size = vectors.largestRatio(delta, weights);
+      if (!(size < Infinity)) return 'not-finite';
+      if (size === 0) return 'converged';
+      if (done > 1) {
+        const rate = size / last;
+        if (rate >= 1) return last <= coarsest ? 'converged' : 'newton-diverged';
+        this.slowest = Math.max(this.slowest, rate);
+        this.left = rate / (1 - rate);
+        // What the iterations that remain would leave.
+        if (this.left * size * rate ** (maxIterations - done) > kappa && last > coarsest) return 'newton-diverged';
+      }
+      if (this.left * size <= kappa) return 'converged';
+      last = size;
+    }
+    return 'newton-diverged';
+  }
+}
+
+/** A matrix is kept while corrections shrink by this: then it costs no iteration more (RADAU5 takes 0.001 as a rule, more where Jacobians are dear). */
+function keptRate(work: number): number {
+  return work <= 1 ? 0 : Math.min(0.3, 0.001 * work * work);
+}

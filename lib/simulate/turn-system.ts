@@ -1,0 +1,148 @@
+/**
+ * The equations of an adaptive step as simplified Newton iterations solve them (newton/simplified.ts): the
+ * unknown's blocks in turn where the scheme lets them be found so, else all of it as one block. What is tolerated
+ * is the step's own tolerance, as far as an error of the unknown shows in the state (`Formulation.effects`).
+ */
+import type {Executable} from '../engine/engine.js';
+import type {Vectors} from '../engine/vectors.js';
+import type {Factor} from '../linear/index.js';
+import type {Newton, TurnSystem} from '../newton/index.js';
+import {isMatrixFree, solverKey} from '../step/solvers.js';
+import type {Runnable} from './runnable.js';
+
+/** A step that was taken: what the next one's guess goes on from. */
+export interface LastStep {
+  readonly t: number;
+  readonly h: number;
+  readonly z?: Float64Array;
+}
+
+/** A step so much longer than the last is not guessed from it: polynomials of degree 3 and 4 have left the motion there. */
+const longest = 3;
+
+/** Whether a run's steps are solved as far as their tolerance asks: where nothing else was asked of Newton's method. */
+export function solvesToTolerance({traced, options}: Runnable): boolean {
+  const {plan, newton} = options;
+  return plan?.absolute !== undefined && traced.along?.effects !== undefined && traced.residualModel === undefined && isPlain(newton);
+}
+
+const isPlain = ({jacobian, given, iterations, step, forcing, linear}: Newton): boolean =>
+  jacobian === 'counted' && !given && iterations === undefined && step.name === 'full' && forcing === undefined && !isMatrixFree(linear);
+
+export class StepTurns implements TurnSystem {
+  readonly executable: Executable;
+  readonly blocks: number;
+  readonly z: Float64Array;
+  readonly residual: Float64Array;
+  readonly delta: Float64Array;
+  readonly weights: Float64Array;
+  readonly vectors: Vectors;
+  readonly matrixWork: number;
+  /** All of the unknown. */
+  readonly whole: Float64Array;
+  evaluateResidual: () => void = () => undefined;
+  /** The last step, where the next one may begin from it. */
+  last: LastStep | undefined;
+  /** The step at hand. */
+  t = 0;
+  h = 0;
+  private readonly inTurn: boolean;
+  private readonly residuals: readonly (() => void)[];
+  private readonly beginnings: readonly ((() => void) | undefined)[];
+  private readonly predictions: readonly (() => void)[];
+  private readonly once?: () => void;
+  private readonly extrapolate?: () => void;
+  private readonly matrix: () => Factor;
+  private readonly buffers: {readonly x: Float64Array; readonly last?: Float64Array; readonly ahead?: Float64Array; readonly ratio?: Float64Array};
+  private readonly tolerated: readonly {readonly offset: number; readonly power: number}[];
+  private readonly absolute: Float64Array;
+  private readonly relative: number;
+  private readonly coordinates: number;
+
+  /** @param kappa what may be left of the tolerance: no component is asked for beyond its rounding */
+  constructor({compiled, traced, engine, options, coordinates}: Runnable, kappa: number) {
+    const {plan, newton: {linear}} = options;
+    const {turns} = compiled;
+    this.inTurn = turns !== undefined;
+    const executable = (this.executable = turns === undefined ? compiled.forward(linear) : compiled.turning(linear, turns));
+    const find = (name: string): (() => void) | undefined => (turns !== undefined && name in turns.programs ? executable.program(name) : undefined);
+    this.blocks = turns?.blocks ?? 1;
+    this.whole = executable.buffer('z');
+    this.z = executable.buffer(turns === undefined ? 'z' : 'zs');
+    this.residual = executable.buffer(turns === undefined ? 'R' : 'Rs');
+    this.delta = executable.buffer('delta');
+    this.weights = executable.buffer('weights');
+    this.vectors = executable.vectors;
+    const numbers = Array.from({length: this.blocks}, (_, k) => k);
+    this.residuals = numbers.map(k => executable.program(turns === undefined ? 'residual' : `turnResidual.${k}`));
+    this.beginnings = numbers.map(k => find(`turnBegin.${k}`));
+    this.predictions = numbers.map(k => executable.program(turns === undefined ? 'guess' : `turnPredict.${k}`));
+    this.once = find('turnStep');
+    this.extrapolate = turns !== undefined ? find('turnExtrapolate') : traced.along?.extrapolated === undefined ? undefined : executable.program('extrapolate');
+    const which = turns === undefined ? 'jacobian' : 'turn';
+    const refactor = executable.factorization(compiled.analysis(linear, solverKey(linear), which));
+    const evaluate = executable.program(turns === undefined ? 'jacobian' : 'turnJacobian');
+    const values = executable.buffer(turns === undefined ? 'J' : 'Js');
+    this.matrix = () => {
+      evaluate();
+      return refactor(values);
+    };
+    this.matrixWork = compiled.matrixWork(linear, which);
+    this.buffers = {
+      x: executable.buffer('x'), last: executable.find('last'), ahead: executable.find('ahead'), ratio: executable.find('ratio'),
+    };
+    const effects = traced.along?.effects ?? {};
+    this.tolerated = traced.state.blocks.flatMap(({name, offset}) => (name in effects ? [{offset, power: effects[name]}] : []));
+    this.absolute = plan?.absolute ?? new Float64Array(0);
+    this.relative = Math.max(plan?.control.rtol ?? 0, (10 * engine.epsilon) / kappa);
+    this.coordinates = coordinates;
+  }
+
+  beginStep(): void {
+    this.weigh();
+    this.once?.();
+  }
+
+  begin(k: number): void {
+    this.beginnings[k]?.();
+    if (k > 0 || !this.goesOn()) this.predictions[k]();
+    this.evaluateResidual = this.residuals[k];
+  }
+
+  end(k: number): void {
+    if (!this.inTurn) return;
+    const {whole, z} = this;
+    const offset = k * z.length;
+    for (let i = 0; i < z.length; i++) whole[offset + i] = z[i];
+  }
+
+  factor(): Factor {
+    return this.matrix();
+  }
+
+  /** Guesses from the last step, if there is one that reaches so far. */
+  private goesOn(): boolean {
+    const {last: step, extrapolate, buffers: {last, ahead, ratio}, t, h} = this;
+    if (step?.z === undefined || extrapolate === undefined || last === undefined) return false;
+    const share = h / step.h;
+    if (!(share <= longest)) return false;
+    last.set(step.z);
+    ahead?.fill((t - step.t) / step.h);
+    ratio?.fill(share);
+    extrapolate();
+    return true;
+  }
+
+  /** One tolerance for every component of a block: the least that it may leave in the state. */
+  private weigh(): void {
+    const {weights, buffers: {x}, h, absolute, relative, tolerated, coordinates} = this;
+    for (let i = 0; i < coordinates; i++) {
+      let least = Infinity;
+      for (const {offset, power} of tolerated) {
+        const tolerance = absolute[offset + i] + relative * Math.abs(x[offset + i]);
+        least = Math.min(least, power === 0 ? tolerance : tolerance / Math.abs(h) ** power);
+      }
+      for (let k = i; k < weights.length; k += coordinates) weights[k] = least;
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Programs of a step whose unknown is found block by block (`Formulation.inTurn`): each block's residual as a
+ * function of that block alone. What it takes from the step's start is computed once a step, what it takes from
+ * blocks before it once a block.
+ */
+import type {Programs} from '../engine/engine.js';
+import {input, reshape, slice} from '../graph/build.js';
+import {hoist} from '../graph/hoist.js';
+import type {Graph, Node} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
+import {simplifyNodes, substitute} from '../graph/simplify.js';
+import type {JacobianProgram} from './jacobian-program.js';
+import {jacobianProgram} from './jacobian-program.js';
+import {graphOf} from './programs.js';
+import type {TracedStep} from './trace-step.js';
+
+/** The blocks' equations; those of block k ask for the whole unknown z, with blocks before it found, and for itself, zs. */
+export interface Turns {
+  /** Of the unknown: all blocks have one size. */
+  readonly blocks: number;
+  readonly size: number;
+  /** The first block's residual, and its derivative by it: Newton's matrix of all. */
+  readonly first: Node;
+  readonly jacobian: JacobianProgram;
+  /**
+   * turnStep: once a step; turnBegin.k: once a block; turnResidual.k: zs → Rs; turnPredict.k: → zs;
+   * turnJacobian: zs → Js; turnExtrapolate: last, ahead, ratio → zs of the first block. Those with nothing to do are left out.
+   */
+  readonly programs: Programs;
+}
+
+/** undefined where the unknown is not found in turn. */
+export function turnsOf({residual, unknown, z, along}: TracedStep): Turns | undefined {
+  const blocks = unknown.blocks.length;
+  if (residual === undefined || along === undefined || blocks < 2 || along.predicted.length !== blocks) return undefined;
+  const parts = partsOf(residual, blocks);
+  const {size} = unknown.blocks[0];
+  const zs = input('zs', [size]);
+  const own = parts?.map((part, k) => withOwn(part, z, zs, k * size, size));
+  if (own === undefined || own.some(node => node === undefined)) return undefined;
+  const residuals = own as Node[];
+  const jacobian = jacobianProgram(residuals[0], zs);
+  const extrapolated = along.extrapolated === undefined ? undefined : slice(along.extrapolated, [0], [size]);
+  return {blocks, size, first: residuals[0], jacobian, programs: programsOf(residuals, along.predicted, jacobian, extrapolated)};
+}
+
+/** The residual's blocks, which were put together one after another. */
+function partsOf(residual: Node, blocks: number): Node[] | undefined {
+  const flat = residual.op === 'reshape' ? residual.operands[0] : residual;
+  if (!isOp(flat, 'concat') || flat.operands.length !== blocks || flat.operands.some(({size}) => size * blocks !== residual.size)) return undefined;
+  return flat.operands.map(part => reshape(part, [part.size]));
+}
+
+/** A block's residual with the block as an input of its own; undefined where z is read otherwise than by parts of blocks before it. */
+function withOwn(part: Node, z: Node, zs: Node, offset: number, size: number): Node | undefined {
+  const replacements = new Map<Node, Node>();
+  for (const node of topological([part])) {
+    if (!node.operands.includes(z)) continue;
+    if (!isOp(node, 'slice')) return undefined;
+    const [begin] = node.attributes.begin;
+    const [stride] = node.attributes.strides;
+    const last = begin + stride * (node.size - 1);
+    if (Math.max(begin, last) < offset) continue;
+    if (Math.min(begin, last) < offset || Math.max(begin, last) >= offset + size) return undefined;
+    replacements.set(node, slice(zs, [begin - offset], node.shape, [stride]));
+  }
+  return simplifyNodes(substitute([part], replacements))[0];
+}
+
+function programsOf(residuals: readonly Node[], predicted: readonly Node[], jacobian: JacobianProgram, extrapolated: Node | undefined): Programs {
+  const programs: Record<string, Graph> = {turnJacobian: graphOf({Js: jacobian.values})};
+  const add = (name: string, graph: Graph): void => {
+    if (graph.outputs.length > 0) programs[name] = graph;
+  };
+  const named = Object.fromEntries([...residuals.map((node, k) => [`R.${k}`, node]), ...predicted.map((node, k) => [`P.${k}`, node])]) as Record<string, Node>;
+  const {before, each} = hoist(graphOf(named), new Set(['z', 'zs']), 'turnStep.');
+  add('turnStep', before);
+  const rest = new Map(each.outputs.map(({name, node}) => [name, node]));
+  residuals.forEach((_, k) => {
+    const own = hoist(graphOf({Rs: rest.get(`R.${k}`)}), new Set(['zs']), `turnBegin.${k}.`);
+    add(`turnBegin.${k}`, own.before);
+    add(`turnResidual.${k}`, own.each);
+    add(`turnPredict.${k}`, graphOf({zs: rest.get(`P.${k}`)}));
+  });
+  if (extrapolated !== undefined) add('turnExtrapolate', graphOf({zs: extrapolated}));
+  return programs;
+}
