@@ -53,10 +53,9 @@ export class SimplifiedNewton {
   private kept: Factor | undefined;
   /** The matrix is that of the present step. */
   private fresh = false;
-  /** Θ/(1 − Θ) as last observed. */
-  private left = 1;
-  /** The largest Θ of the step. */
+  /** The largest Θ of the step, and of the one before, where that is known. */
   private slowest = 0;
+  private before: number | undefined;
 
   constructor(private readonly system: TurnSystem, private readonly options: SimplifiedOptions, private readonly counters: NewtonCounters) {}
 
@@ -92,8 +91,7 @@ export class SimplifiedNewton {
 
   private attempt(): NewtonStatus {
     const {system, options} = this;
-    // Between steps the rate is known less well (RADAU5); what repeats a step knows nothing.
-    this.left = options.repeatable ? 1 : Math.max(this.left, Number.EPSILON) ** 0.8;
+    this.before = options.repeatable || this.slowest === 0 ? undefined : this.slowest;
     this.slowest = 0;
     system.beginStep();
     for (let k = 0; k < system.blocks; k++) {
@@ -115,11 +113,22 @@ export class SimplifiedNewton {
     return factor;
   }
 
+  /**
+   * Θ/(1 − Θ) of a block that no rate is known of yet: by the slowest of all blocks, as they lie at different
+   * places, of which the matrix' own contracts best; of another step less sharply (RADAU5's exponent).
+   */
+  private expected(): number {
+    if (this.before === undefined) return 1;
+    const rate = Math.max(this.before ** 0.8, this.slowest);
+    return rate < 1 ? rate / (1 - rate) : Infinity;
+  }
+
   /** The present block, from its guess. */
   private solve(factor: Factor): NewtonStatus {
     const {system, options: {kappa, coarsest, maxIterations}, counters} = this;
     const {z, residual, delta, weights, vectors} = system;
     let last = 0;
+    let left = this.expected();
     for (let done = 1; done <= maxIterations; done++) {
       system.evaluateResidual();
       counters.residualEvaluations++;
@@ -134,11 +143,11 @@ export class SimplifiedNewton {
         const rate = size / last;
         if (rate >= 1) return last <= coarsest ? 'converged' : 'newton-diverged';
         this.slowest = Math.max(this.slowest, rate);
-        this.left = rate / (1 - rate);
+        left = rate / (1 - rate);
         // What the iterations that remain would leave.
-        if (this.left * size * rate ** (maxIterations - done) > kappa && last > coarsest) return 'newton-diverged';
+        if (left * size * rate ** (maxIterations - done) > kappa && last > coarsest) return 'newton-diverged';
       }
-      if (this.left * size <= kappa) return 'converged';
+      if (left * size <= kappa) return 'converged';
       last = size;
     }
     return 'newton-diverged';

@@ -47,9 +47,9 @@ describe('stiff odes', () => {
     for (const scheme of [kvaerno5(), radauIIA5()]) {
       const own = end(hires, scheme, 1e-6).stats;
       const stages = scheme.name === 'kvaerno5' ? 6 : 1;
-      // Two to three iterations a stage, and a matrix for every second step at most.
+      // Two to three iterations a stage; a matrix a step at most, and where it is dear, of three stages at once, for every second.
       expect(own.residualEvaluations / ((own.steps + own.rejectedSteps) * stages)).to.be.below(2.7);
-      expect(own.factorizations).to.be.below(0.7 * own.steps);
+      expect(own.factorizations).to.be.below((stages === 1 ? 0.5 : 1) * own.steps);
       const exact = end(hires, scheme, 1e-6, {newton: newton({tolerance: {absolute: 1e-14}})}).stats;
       expect(exact.factorizations).to.be.above(2 * own.factorizations);
     }
