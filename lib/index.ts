@@ -10,6 +10,8 @@ export {backtracking, eisenstatWalker, full, newton, subSteps, type Forcing, typ
 export * from './scheme/index.js';
 export {batch, batchAsync, type BatchMember, type BatchOptions, type BatchPullback, type BatchVjp, type BatchVjpAsync} from './simulate/batch.js';
 export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart} from './simulate/equilibrium.js';
+export type {CotangentLoss, Hvp, Hvps} from './simulate/hessian.js';
+export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
 export {simulate, type Cotangent, type Jvps, type Pullback, type Simulation, type Tangent, type Values, type Vjp} from './simulate/simulate.js';
 export {adaptive, constant, type AdaptiveOptions, type StepControl} from './simulate/control.js';
 export type {RunState} from './simulate/run-state.js';

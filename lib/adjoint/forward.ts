@@ -33,9 +33,18 @@ export function unitDirections({given, parameterValues}: Pick<StepContext, 'give
   return {count, initial: block(given.length), parameters: parameterValues.map(values => block(values.length))};
 }
 
-/** Tangents that follow a run along its grid, step by step. */
-export class TangentsBeside {
-  /** Where the steps not yet followed are recorded. */
+/** What goes along with a run on its grid. */
+export interface Beside {
+  /** Where the steps since the last call are recorded. */
+  readonly record: StepRecord;
+  /** Step n has been reached, at this state. */
+  reach(n: number, state: Float64Array): void;
+  /** The present state is the next saved one. */
+  save(): void;
+}
+
+/** Tangents that go along, for a gradient. */
+export class TangentsBeside implements Beside {
   readonly record: StepRecord;
   readonly count: number;
   readonly states: Float64Array[] = [];
@@ -51,14 +60,12 @@ export class TangentsBeside {
     this.push = stepPush(context, directions);
   }
 
-  /** Goes along the recorded steps, and forgets them. */
-  follow(): void {
+  reach(): void {
     const {record, dx, push} = this;
     for (let k = 0; k < record.count; k++) dx.set(push(record, k, dx));
     record.clear();
   }
 
-  /** The present state is the next saved one. */
   save(): void {
     this.states.push(this.dx.slice());
   }

@@ -7,7 +7,7 @@ import type {Adjoint} from '../adjoint/index.js';
 import {keepsNarrow} from '../adjoint/backward.js';
 import {StepRecord} from '../adjoint/record.js';
 import type {Course} from '../adjoint/course.js';
-import type {Sensitivities} from '../adjoint/forward.js';
+import type {Beside, Sensitivities} from '../adjoint/forward.js';
 import {TangentsBeside, unitDirections} from '../adjoint/forward.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
@@ -40,8 +40,11 @@ export type Keep =
   /** Nothing but the saved states (backsolveAdjoint). What the way back finds is told in the run's warnings. */
   | {readonly warnings: string[]};
 
-/** What a run is to keep: steps, within so many bytes; or tangents that go along. */
+/** What a run is to keep: steps, within so many bytes; or the tangents of what is saved. */
 export type Keeping = {readonly memory: number} | 'tangents' | undefined;
+
+/** Made when a run begins, with the step that begins it; made again where the run is. */
+export type Companion = (prepared: Runnable, start: StepRecord) => Beside;
 
 /** What the way back needs of a run. */
 export interface Path {
@@ -77,12 +80,15 @@ export interface Run extends Path {
 /** Progress is told at most this often, in milliseconds: faster is not seen, and costs. */
 const progressInterval = 100;
 
-/** @param forGradient 'steps': keep every step whatever it takes; 'budget': as the adjoint wants it */
-export function run(prepared: Runnable, forGradient?: 'steps' | 'budget'): Run {
+/**
+ * @param forGradient 'steps': keep every step whatever it takes; 'budget': as the adjoint wants it
+ * @param companion goes along, where steps lie on the grid
+ */
+export function run(prepared: Runnable, forGradient?: 'steps' | 'budget', companion?: Companion): Run {
   const {compiled, options: {plan, adjoint}} = prepared;
   const keeping = forGradient === 'budget' ? keepingFor(adjoint) : forGradient === 'steps' ? {memory: Infinity} : undefined;
   const attempt = plan === undefined
-    ? (context: Runnable) => loop({...context, narrow: forGradient === 'budget' && keepsNarrow(context, adjoint)}, keeping)
+    ? (context: Runnable) => loop({...context, narrow: forGradient === 'budget' && keepsNarrow(context, adjoint)}, keeping, companion)
     : (context: Runnable) => runCourse(context, plan, keeping);
   compiled.busy = true;
   try {
@@ -152,7 +158,7 @@ function keepWithin(prepared: Runnable, memory: number): Keep {
   return {states: new Map(), room};
 }
 
-function loop(prepared: Runnable, keeping: Keeping): Run {
+function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run {
   const begin = performance.now();
   const kept = typeof keeping === 'object' ? keepWithin(prepared, keeping.memory) : undefined;
   const {options, traced, compiled} = prepared;
@@ -162,7 +168,8 @@ function loop(prepared: Runnable, keeping: Keeping): Run {
   const states = new Float64Array(saved.length * size);
   const counters = noCounts();
   const start = startRun(prepared, counters);
-  const beside = keeping === 'tangents' ? new TangentsBeside(prepared, start.record, unitDirections(prepared)) : undefined;
+  const tangents = keeping === 'tangents' ? new TangentsBeside(prepared, start.record, unitDirections(prepared)) : undefined;
+  const beside = companion?.(prepared, start.record) ?? tangents;
   // The tangents of a step take the place of its factor.
   const repeatable = beside !== undefined || (kept !== undefined && ('states' in kept || newton.jacobian === 'counted'));
   const stepper = new Stepper(prepared, start.x, adjoint.kind === 'unrolled', repeatable, counters);
@@ -177,7 +184,7 @@ function loop(prepared: Runnable, keeping: Keeping): Run {
   let torn: StiffgradError | undefined;
   const keep = (): void => {
     if (kept !== undefined && 'states' in kept && checkpoints?.has(n) === true) kept.states.set(n, stepper.state.slice());
-    beside?.follow();
+    beside?.reach(n, stepper.state);
     if (saved[count] !== n) return;
     states.set(stepper.state, count * size);
     beside?.save();
@@ -206,7 +213,7 @@ function loop(prepared: Runnable, keeping: Keeping): Run {
     states: count === saved.length ? states : states.slice(0, count * size),
     times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
     status, error: torn ?? stepper.error, warnings: contacts.warnings, counters, milliseconds: performance.now() - begin, completed: n, start: start.record, redundancy: prepared.redundancy,
-    kept: beside === undefined ? kept : {sensitivities: {count: beside.count, states: beside.states}},
+    kept: tangents === undefined ? kept : {sensitivities: {count: tangents.count, states: tangents.states}},
     standing: {t: grid.time(n), x: stepper.state.slice(), grid: placeOf(grid, n)}, history: compiled.learned,
   };
 }

@@ -1,64 +1,22 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
-import * as tf from '@tensorflow/tfjs';
-import type {Gradient} from '../adjoint/backward.js';
-import type {Directions} from '../adjoint/tangent.js';
-import {OptionError, ShapeError} from '../errors.js';
 import type {System} from '../step/trace-step.js';
-import type {Numeric} from '../system/numeric.js';
-import {readNumeric} from '../system/numeric.js';
-import type {NumericParams, Tree} from '../system/params.js';
-import {readParams, toTree} from '../system/params.js';
-import {asTensors, taping} from './operation.js';
+import type {NumericParams} from '../system/params.js';
+import {finish, raise} from './finish.js';
+import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
+import {hvpsOn} from './hessian.js';
+import type {SeriesLoss} from './loss.js';
+import type {Cotangent, NamedValues, Pullback, Tangent} from './named.js';
+import {eventCotangent, namedGradient, packCotangent, packDirections} from './named.js';
+import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
 import {prepare, refill} from './prepare.js';
-import type {Run} from './run.js';
 import {run} from './run.js';
+import {column, pullOf, pushSeries, seriesOf} from './series.js';
 import {steps} from './steps.js';
 import type {Trajectory} from './trajectory.js';
-import {column, pullOf, pushSeries, seriesOf, seriesValues, setColumn} from './series.js';
-import {trajectoryOf} from './trajectory.js';
 
-/** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
-export interface Cotangent {
-  readonly q?: Numeric;
-  readonly v?: Numeric;
-  readonly y?: Numeric;
-  readonly a?: Numeric;
-  readonly lambda?: Numeric;
-  readonly observed?: Numeric;
-  /** Of the times of the trajectory's events, one for each. */
-  readonly events?: Numeric;
-}
-
-export interface Pullback {
-  readonly initial: {readonly q?: Float64Array; readonly v?: Float64Array; readonly y?: Float64Array};
-  /** A tree like `options.params`. */
-  readonly params: Tree<Float64Array>;
-  readonly variables: Map<tf.Variable, Float64Array>;
-  /** Captured tensors that are not variables. */
-  readonly tensors: Map<tf.Tensor, Float64Array>;
-  /** Steps taken again because implicitAdjoint({memory}) did not hold them; those that backsolveAdjoint took backwards. */
-  readonly recomputedSteps: number;
-}
-
-export interface Tangent {
-  readonly initial?: {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
-  readonly params?: NumericParams;
-  /** Directions of captured variables. */
-  readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
-}
-
-function raise({options}: Prepared, {error}: Run): void {
-  if (error !== undefined && options.throw) throw error;
-}
-
-/** The trajectory of a run, or its error. */
-function finish(prepared: Prepared, result: Run, onTape: boolean): Trajectory {
-  raise(prepared, result);
-  const matrix = seriesValues(prepared, result);
-  return trajectoryOf(prepared, result, matrix, asTensors(prepared, onTape ? result : {...result, kept: undefined}, matrix));
-}
+export type {Cotangent, NamedValues, Pullback, Tangent} from './named.js';
 
 /**
  * Runs a system from its initial state. States q and v (or y) have any one shape; `dt` and times are
@@ -85,6 +43,24 @@ simulate.jvp = (system: System, initial: Initial, options: SimulateOptions, tang
 simulate.jvps = (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): Jvps => jvpsOn(prepare(system, initial, options), directions);
 
 /**
+ * A loss of the saved values, its gradient, and the product of its Hessian with one direction, all in double
+ * precision: forward over reverse, exact for the discrete scheme. The loss is a tensor function of the saved
+ * series that gives a scalar; it is traced, and may use params and captured variables. Or it is functions
+ * that give cotangents and how they change. Gradient and product are as a pullback's, with respect to the
+ * initial state, params and variables. Costs two to three times a gradient, and keeps within
+ * implicitAdjoint({memory}) by taking steps again; the numbers do not depend on it.
+ * @throws as `simulate`, of a failed run also where `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss', 'bad-tangent'
+ */
+simulate.hvp = (system: System, initial: Initial, options: SimulateOptions, loss: SeriesLoss | CotangentLoss, direction: Tangent): Hvp => {
+  const {products, ...rest} = hvpsOn(prepare(system, initial, options), loss, [direction]);
+  return {...rest, product: products[0]};
+};
+
+/** As `hvp`, along several directions in one sweep: unit directions give the Hessian's columns. */
+simulate.hvps = (system: System, initial: Initial, options: SimulateOptions, loss: SeriesLoss | CotangentLoss, directions: readonly Tangent[]): Hvps =>
+  hvpsOn(prepare(system, initial, options), loss, directions);
+
+/**
  * The same simulation for many initial states and parameters, traced once: what a loop over data wants.
  * Captured variables are read anew at every call. Numbers that the system's functions take from their
  * surroundings are those of the moment of preparation; after changing one, prepare again.
@@ -95,6 +71,7 @@ simulate.prepare = (system: System, initial: Initial, options: SimulateOptions):
     run: ({initial: start, params} = {}) => runOn(refill(prepared, start, params)),
     vjp: ({initial: start, params} = {}) => vjpOn(refill(prepared, start, params)),
     jvps: (directions, {initial: start, params} = {}) => jvpsOn(refill(prepared, start, params), directions),
+    hvps: (loss, directions, {initial: start, params} = {}) => hvpsOn(refill(prepared, start, params), loss, directions),
   };
 };
 
@@ -105,8 +82,6 @@ export interface Vjp {
   readonly trajectory: Trajectory;
   pullback(cotangent: Cotangent): Pullback;
 }
-
-export type NamedValues = {[name: string]: Float64Array};
 
 export interface Jvps {
   readonly trajectory: Trajectory;
@@ -123,6 +98,7 @@ export interface Simulation {
   run(values?: Values): Trajectory;
   vjp(values?: Values): Vjp;
   jvps(directions: readonly Tangent[], values?: Values): Jvps;
+  hvps(loss: SeriesLoss | CotangentLoss, directions: readonly Tangent[], values?: Values): Hvps;
 }
 
 function runOn(prepared: Prepared): Trajectory {
@@ -150,76 +126,4 @@ function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
   const trajectory = finish(prepared, result, false);
   const times = (k: number): NamedValues => (result.events === undefined ? {} : {events: happened[k].slice()});
   return {trajectory, tangents: matrices.map((matrix, k) => ({...Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])), ...times(k)}))};
-}
-
-function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
-  const {values} = readNumeric(given, 'cotangent.events');
-  if (values.length !== events.length) throw new ShapeError('cotangent-shape', `cotangent.events has ${values.length} numbers; ${events.length} events happened.`);
-  return values;
-}
-
-/** A cotangent of saved values as a matrix (series.ts). */
-export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
-  const {blocks, width} = seriesOf(prepared);
-  const packed = new Float64Array(saved * width);
-  for (const [name, value] of Object.entries(cotangent)) {
-    if (value === undefined) continue;
-    const block = blocks.find(candidate => candidate.name === name);
-    if (block === undefined) throw new OptionError('no-series', `pullback: this run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`, {name});
-    const {values} = readNumeric(value as Numeric, `cotangent.${name}`);
-    if (values.length !== saved * block.size) {
-      throw new ShapeError('cotangent-shape', `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape [${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`, {name});
-    }
-    setColumn(packed, width, block, values);
-  }
-  return packed;
-}
-
-/** A gradient under the names its parts have for the user. */
-export function namedGradient({traced, leaves, given}: Prepared, {initial: flat, parameters, recomputedSteps}: Gradient): Pullback {
-  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
-  const variables = new Map<tf.Variable, Float64Array>();
-  const tensors = new Map<tf.Tensor, Float64Array>();
-  traced.parameters.forEach(({tensor}, i) => {
-    if (tensor instanceof tf.Variable) variables.set(tensor as tf.Variable, parameters[i]);
-    else if (tensor !== undefined) tensors.set(tensor, parameters[i]);
-  });
-  return {
-    initial: Object.fromEntries(started.map(({name, offset, size}) => [name, flat.slice(offset, offset + size)])),
-    params: toTree(leaves, leaves.map((_, i) => parameters[i])),
-    variables,
-    tensors,
-    recomputedSteps,
-  };
-}
-
-function packDirections(prepared: Prepared, directions: readonly Tangent[]): Directions {
-  const {given, traced, parameterValues} = prepared;
-  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
-  const count = directions.length;
-  const packedInitial = new Float64Array(count * given.length);
-  const parameters = parameterValues.map(values => new Float64Array(count * values.length));
-  const put = (target: Float64Array, at: number, value: Numeric, expected: number, name: string): void => {
-    const {values} = readNumeric(value, `tangent.${name}`);
-    if (values.length !== expected) throw new ShapeError('tangent-shape', `tangent.${name} has ${values.length} numbers where ${expected} belong.`, {name});
-    target.set(values, at);
-  };
-  directions.forEach((direction, k) => {
-    for (const [name, value] of Object.entries(direction.initial ?? {})) {
-      const block = started.find(candidate => candidate.name === name);
-      if (block === undefined) throw new OptionError('bad-tangent', `tangent.initial has ${name}; the initial state has ${started.map(b => b.name).join(', ')}.`, {name});
-      if (value !== undefined) put(packedInitial, k * given.length + block.offset, value, block.size, `initial.${name}`);
-    }
-    for (const leaf of readParams(direction.params)) {
-      const at = traced.parameters.findIndex(parameter => parameter.leaf?.name === leaf.name);
-      if (at < 0) throw new OptionError('bad-tangent', `tangent.params.${leaf.name}: the run has no such parameter.`, {name: leaf.name});
-      put(parameters[at], k * parameterValues[at].length, leaf.values, parameterValues[at].length, `params.${leaf.name}`);
-    }
-    for (const [tensor, value] of direction.variables ?? []) {
-      const at = traced.parameters.findIndex(parameter => parameter.tensor === tensor);
-      if (at < 0) throw new OptionError('bad-tangent', 'tangent.variables names a variable that the system does not use.');
-      put(parameters[at], k * parameterValues[at].length, value, parameterValues[at].length, 'variables');
-    }
-  });
-  return {count, initial: packedInitial, parameters};
 }

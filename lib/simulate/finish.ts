@@ -1,0 +1,18 @@
+/** The end of a run that the user asked for: its trajectory, or its error. */
+import {asTensors} from './operation.js';
+import type {Prepared} from './prepare.js';
+import type {Run} from './run.js';
+import {seriesValues} from './series.js';
+import type {Trajectory} from './trajectory.js';
+import {trajectoryOf} from './trajectory.js';
+
+export function raise({options}: Prepared, {error}: Run): void {
+  if (error !== undefined && options.throw) throw error;
+}
+
+/** The trajectory of a run, or its error. */
+export function finish(prepared: Prepared, result: Run, onTape: boolean): Trajectory {
+  raise(prepared, result);
+  const matrix = seriesValues(prepared, result);
+  return trajectoryOf(prepared, result, matrix, asTensors(prepared, onTape ? result : {...result, kept: undefined}, matrix));
+}

@@ -1,0 +1,157 @@
+/**
+ * The loss of a product with a Hessian: a tensor function of the saved series, traced, so that its value,
+ * gradient and second derivative come in double precision; or functions that give cotangents.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Directions} from '../adjoint/tangent.js';
+import type {Engine, Executable} from '../engine/engine.js';
+import {OptionError, ShapeError} from '../errors.js';
+import {shown} from '../given.js';
+import {full, input} from '../graph/build.js';
+import {orZeros, pullback} from '../graph/differentiate.js';
+import {graphKey} from '../graph/key.js';
+import type {Node} from '../graph/node.js';
+import {settled} from '../graph/newton-matrix.js';
+import {graphOf, pushMany} from '../step/programs.js';
+import type {Parameter} from '../step/trace-step.js';
+import type {Params} from '../system/params.js';
+import {toTree} from '../system/params.js';
+import {immediate, trace, within} from '../trace/trace.js';
+import type {Prepared} from './prepare.js';
+import {column, seriesOf, setColumn} from './series.js';
+
+/** The saved series [saved, ...shape], those that the run has; t is [saved]. */
+export interface SavedSeries {
+  readonly t: tf.Tensor;
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly y: tf.Tensor;
+  readonly a: tf.Tensor;
+  readonly lambda: tf.Tensor;
+  readonly params: Params;
+}
+
+/** A scalar of the saved series; it is traced, and may use params and captured variables. */
+export type SeriesLoss = (at: SavedSeries) => tf.Tensor;
+
+/** A loss at a run, and what it gives beside the run's own derivatives. */
+export interface LossAt {
+  readonly value?: number;
+  /** Cotangent of the saved matrix [saved, width]. */
+  readonly bars: Float64Array;
+  /** By parameter, where the loss depends on it by itself. */
+  readonly parameters: readonly (Float64Array | undefined)[];
+  /** How these change along tangents of the matrix, one for each direction. */
+  along(matrices: readonly Float64Array[], directions: Directions): {readonly bars: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
+}
+
+/** Compiled losses by structure: enough for the losses of one program. */
+const keptLosses = 16;
+const kept = new Map<string, Map<number, Executable>>();
+
+export class TracedLoss {
+  /** The run's, and those that the loss alone captures. */
+  readonly parameters: readonly Parameter[];
+  private readonly blocks: ReturnType<typeof seriesOf>['blocks'];
+  private readonly width: number;
+  private readonly value: Node;
+  private readonly series: readonly Node<'input'>[];
+  private readonly sources: readonly Node[];
+  private readonly t: Node<'input'>;
+  private readonly engine: Engine;
+  private readonly key: string;
+
+  /** @throws TraceError; ShapeError 'loss-shape' where the loss is no scalar */
+  constructor(prepared: Prepared, loss: SeriesLoss, private readonly saved: number) {
+    const {leaves, traced, engine} = prepared;
+    const {blocks, width} = seriesOf(prepared);
+    const names = blocks.map(({name}) => name);
+    const {graph, captured} = trace(at => within('loss', () => {
+      const params = toTree(leaves, leaves.map((_, i) => at[`p.${i}`])) as Params;
+      const series = Object.fromEntries(['t', ...names].map(name => [name, at[name]]));
+      return {value: scalar(immediate(loss({...series, params} as unknown as SavedSeries)))};
+    }), [{name: 't', shape: [saved]}, ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})), ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape}))]);
+    [this.t] = graph.inputs;
+    this.series = graph.inputs.slice(1, 1 + blocks.length);
+    this.sources = graph.inputs.slice(1 + blocks.length);
+    const own = captured.filter(({tensor}) => !traced.parameters.some(parameter => parameter.tensor === tensor));
+    this.parameters = [...traced.parameters, ...own.map(({tensor}, i) => ({tensor, node: input(`p.${traced.parameters.length + i}`, tensor.shape)}))];
+    [this.value] = settled([graph.outputs[0].node], 'value');
+    this.places = [...leaves.map((_, i) => i), ...captured.map(({tensor}) => this.parameters.findIndex(parameter => parameter.tensor === tensor))];
+    this.key = `${engine.name}/${graphKey({inputs: graph.inputs, outputs: [{name: 'value', node: this.value}]})}`;
+    this.blocks = blocks;
+    this.width = width;
+    this.engine = engine;
+  }
+
+  /** By source of the loss, its place among the parameters. */
+  private readonly places: readonly number[];
+
+  /** The programs for so many directions; each `value`: series → loss and its bars, `turn`: and d.… → how the bars change. */
+  private executable(count: number): Executable {
+    const known = kept.get(this.key) ?? new Map<number, Executable>();
+    kept.delete(this.key);
+    kept.set(this.key, known);
+    if (kept.size > keptLosses) kept.delete(kept.keys().next().value as string);
+    const compiled = known.get(count) ?? this.compile(count);
+    known.set(count, compiled);
+    return compiled;
+  }
+
+  private compile(count: number): Executable {
+    const {value, series, sources, engine} = this;
+    const wrt = [...series, ...sources];
+    const bars = pullback([value], wrt, [full(1, [])]).map((bar, i) => orZeros(bar, wrt[i]));
+    const turns = pushMany(bars, new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])), count);
+    const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [`${name}.${i}`, node]));
+    return engine.compile({value: graphOf({loss: value, ...named('bar', bars)}), turn: graphOf(named('turn', turns))});
+  }
+
+  /** @param values of all parameters */
+  at(matrix: Float64Array, times: Float64Array, values: readonly Float64Array[], count: number): LossAt {
+    const {t, series, sources, blocks, width, places, saved, parameters} = this;
+    const executable = this.executable(count);
+    const set = (name: string, numbers: Float64Array): void => void executable.find(name)?.set(numbers);
+    set(t.attributes.name, times);
+    blocks.forEach((block, i) => set(series[i].attributes.name, column(matrix, width, block)));
+    places.forEach((p, i) => set((sources[i] as Node<'input'>).attributes.name, values[p]));
+    executable.run('value');
+    const gathered = (name: string, rows: number): {bars: Float64Array[]; parameters: (Float64Array | undefined)[]} => {
+      const part = (i: number, d: number): Float64Array => {
+        const whole = executable.buffer(`${name}.${i}`);
+        return whole.slice((d * whole.length) / rows, ((d + 1) * whole.length) / rows);
+      };
+      const bars = Array.from({length: rows}, (_, d) => {
+        const bar = new Float64Array(saved * width);
+        blocks.forEach((block, i) => setColumn(bar, width, block, part(i, d)));
+        return bar;
+      });
+      const own = new Array<Float64Array | undefined>(parameters.length).fill(undefined);
+      places.forEach((p, i) => (own[p] = executable.buffer(`${name}.${blocks.length + i}`).slice()));
+      return {bars, parameters: own};
+    };
+    const {bars: [bars], parameters: own} = gathered('bar', 1);
+    return {
+      value: executable.buffer('loss')[0], bars, parameters: own,
+      along(matrices, directions) {
+        const stacked = (parts: readonly Float64Array[]): Float64Array => Float64Array.from(parts.flatMap(one => [...one]));
+        blocks.forEach((block, i) => set(`d.${i}`, stacked(matrices.map(one => column(one, width, block)))));
+        places.forEach((p, i) => set(`d.${blocks.length + i}`, directions.parameters[p]));
+        executable.run('turn');
+        return gathered('turn', count);
+      },
+    };
+  }
+}
+
+function scalar(value: tf.Tensor): tf.Tensor {
+  const isTensor = value instanceof tf.Tensor;
+  if (!isTensor || value.size !== 1) throw new ShapeError('loss-shape', `The loss must return a scalar tensor, not ${isTensor ? `one of shape [${value.shape.join(', ')}]` : shown(value)}.`);
+  return tf.reshape(value, []);
+}
+
+/** @throws OptionError 'bad-loss' */
+export function requireLoss(loss: unknown): void {
+  if (typeof loss === 'function' || (typeof loss === 'object' && loss !== null && typeof (loss as {cotangent?: unknown}).cotangent === 'function')) return;
+  throw new OptionError('bad-loss', `hvp: the loss must be a function of the saved series giving a scalar tensor, or {cotangent: trajectory => cotangent, tangent}, not ${shown(loss)}.`);
+}

@@ -1,0 +1,116 @@
+/** What the user gives and gets by name, and the flat arrays it stands for: cotangents, tangents, gradients. */
+import * as tf from '@tensorflow/tfjs';
+import type {Gradient} from '../adjoint/backward.js';
+import type {Directions} from '../adjoint/tangent.js';
+import {OptionError, ShapeError} from '../errors.js';
+import type {Numeric} from '../system/numeric.js';
+import {readNumeric} from '../system/numeric.js';
+import type {NumericParams, Tree} from '../system/params.js';
+import {readParams, toTree} from '../system/params.js';
+import type {Prepared} from './prepare.js';
+import type {Run} from './run.js';
+import {seriesOf, setColumn} from './series.js';
+
+/** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
+export interface Cotangent {
+  readonly q?: Numeric;
+  readonly v?: Numeric;
+  readonly y?: Numeric;
+  readonly a?: Numeric;
+  readonly lambda?: Numeric;
+  readonly observed?: Numeric;
+  /** Of the times of the trajectory's events, one for each. */
+  readonly events?: Numeric;
+}
+
+export interface Pullback {
+  readonly initial: {readonly q?: Float64Array; readonly v?: Float64Array; readonly y?: Float64Array};
+  /** A tree like `options.params`. */
+  readonly params: Tree<Float64Array>;
+  readonly variables: Map<tf.Variable, Float64Array>;
+  /** Captured tensors that are not variables. */
+  readonly tensors: Map<tf.Tensor, Float64Array>;
+  /** Steps taken again because implicitAdjoint({memory}) did not hold them; those that backsolveAdjoint took backwards. */
+  readonly recomputedSteps: number;
+}
+
+export interface Tangent {
+  readonly initial?: {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
+  readonly params?: NumericParams;
+  /** Directions of captured variables. */
+  readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
+}
+
+export type NamedValues = {[name: string]: Float64Array};
+
+export function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
+  const {values} = readNumeric(given, 'cotangent.events');
+  if (values.length !== events.length) throw new ShapeError('cotangent-shape', `cotangent.events has ${values.length} numbers; ${events.length} events happened.`);
+  return values;
+}
+
+/** A cotangent of saved values as a matrix (series.ts). */
+export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
+  const {blocks, width} = seriesOf(prepared);
+  const packed = new Float64Array(saved * width);
+  for (const [name, value] of Object.entries(cotangent)) {
+    if (value === undefined) continue;
+    const block = blocks.find(candidate => candidate.name === name);
+    if (block === undefined) throw new OptionError('no-series', `pullback: this run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`, {name});
+    const {values} = readNumeric(value as Numeric, `cotangent.${name}`);
+    if (values.length !== saved * block.size) {
+      throw new ShapeError('cotangent-shape', `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape [${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`, {name});
+    }
+    setColumn(packed, width, block, values);
+  }
+  return packed;
+}
+
+/** A gradient under the names its parts have for the user. */
+export function namedGradient({traced, leaves, given}: Prepared, {initial: flat, parameters, recomputedSteps}: Gradient): Pullback {
+  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
+  const variables = new Map<tf.Variable, Float64Array>();
+  const tensors = new Map<tf.Tensor, Float64Array>();
+  traced.parameters.forEach(({tensor}, i) => {
+    if (tensor instanceof tf.Variable) variables.set(tensor as tf.Variable, parameters[i]);
+    else if (tensor !== undefined) tensors.set(tensor, parameters[i]);
+  });
+  return {
+    initial: Object.fromEntries(started.map(({name, offset, size}) => [name, flat.slice(offset, offset + size)])),
+    params: toTree(leaves, leaves.map((_, i) => parameters[i])),
+    variables,
+    tensors,
+    recomputedSteps,
+  };
+}
+
+export function packDirections(prepared: Prepared, directions: readonly Tangent[]): Directions {
+  const {given, traced, parameterValues} = prepared;
+  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
+  const count = directions.length;
+  const packedInitial = new Float64Array(count * given.length);
+  const parameters = parameterValues.map(values => new Float64Array(count * values.length));
+  const put = (target: Float64Array, at: number, value: Numeric, expected: number, name: string): void => {
+    const {values} = readNumeric(value, `tangent.${name}`);
+    if (values.length !== expected) throw new ShapeError('tangent-shape', `tangent.${name} has ${values.length} numbers where ${expected} belong.`, {name});
+    target.set(values, at);
+  };
+  directions.forEach((direction, k) => {
+    for (const [name, value] of Object.entries(direction.initial ?? {})) {
+      const block = started.find(candidate => candidate.name === name);
+      if (block === undefined) throw new OptionError('bad-tangent', `tangent.initial has ${name}; the initial state has ${started.map(b => b.name).join(', ')}.`, {name});
+      if (value !== undefined) put(packedInitial, k * given.length + block.offset, value, block.size, `initial.${name}`);
+    }
+    for (const leaf of readParams(direction.params)) {
+      const at = traced.parameters.findIndex(parameter => parameter.leaf?.name === leaf.name);
+      if (at < 0) throw new OptionError('bad-tangent', `tangent.params.${leaf.name}: the run has no such parameter.`, {name: leaf.name});
+      put(parameters[at], k * parameterValues[at].length, leaf.values, parameterValues[at].length, `params.${leaf.name}`);
+    }
+    for (const [tensor, value] of direction.variables ?? []) {
+      const at = traced.parameters.findIndex(parameter => parameter.tensor === tensor);
+      if (at < 0) throw new OptionError('bad-tangent', 'tangent.variables names a variable that the system does not use.');
+      put(parameters[at], k * parameterValues[at].length, value, parameterValues[at].length, 'variables');
+    }
+  });
+  return {count, initial: packedInitial, parameters};
+}

@@ -1,0 +1,47 @@
+/**
+ * The tangent of a step's implicit adjoint, for products with a Hessian. From
+ *
+ *     Jᵀw = U_zᵀx̄⁺,    x̄ = U_xᵀx̄⁺ − R_xᵀw,    p̄ likewise
+ *
+ * follows, with a dot for the derivative along a direction of (x, z, p, x̄⁺),
+ *
+ *     Jᵀẇ = (U_zᵀx̄⁺)˙ − J̇ᵀw,    x̄˙ = (U_xᵀx̄⁺ − R_xᵀw)˙
+ *
+ * where the right-hand side is the tangent of U_zᵀx̄⁺ − R_zᵀw at fixed w: pushforwards of the transposed graphs.
+ */
+import type {Programs} from '../engine/engine.js';
+import {input, neg} from '../graph/build.js';
+import {orZeros, pullback} from '../graph/differentiate.js';
+import type {Graph, Node} from '../graph/node.js';
+import type {JacobianProgram} from './jacobian-program.js';
+import {adjointPrograms, graphOf, pushMany, tangentPrograms} from './programs.js';
+import type {TracedStep} from './trace-step.js';
+
+const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [i === 0 ? `${name}XBar` : `${name}PBar.${i - 1}`, node]));
+
+/**
+ * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count` directions:
+ * turnUnknown: dx, dz, dp.i, nextBar, dNextBar, w → dZBar = (U_zᵀx̄⁺)˙ − J̇ᵀw; turnStep: and dw → dXBar, dPBar.i.
+ */
+export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
+  const {residual, update, x, z} = step;
+  const nextBar = input('nextBar', update.shape);
+  const wrt = [x, ...step.parameters.map(({node}) => node)];
+  const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
+  const seeds = new Map([many(x, 'dx'), many(nextBar, 'dNextBar'), ...step.parameters.map(({node}, i) => many(node, `dp.${i}`))]);
+  const turned = (outputs: readonly Node[], cotangents: readonly Node[], all: ReadonlyMap<Node, Node>): Graph => {
+    const bars = pullback(outputs, wrt, cotangents);
+    return graphOf(named('d', pushMany(bars.map((bar, i) => orZeros(bar, wrt[i])), all, count)));
+  };
+  const adjoint = adjointPrograms(step, jacobian, false);
+  if (residual === undefined || jacobian === undefined) return {...adjoint, turnStep: turned([update], [nextBar], seeds)};
+  const w = input('w', z.shape);
+  const moving = new Map(seeds).set(...many(z, 'dz'));
+  const unknown = orZeros(pullback([update, residual], [z], [nextBar, neg(w)])[0], z);
+  return {
+    ...adjoint,
+    pushResidual: tangentPrograms(step, jacobian, count).pushResidual,
+    turnUnknown: graphOf({dZBar: pushMany([unknown], moving, count)[0]}),
+    turnStep: turned([update, residual], [nextBar, neg(w)], new Map(moving).set(...many(w, 'dw'))),
+  };
+}
