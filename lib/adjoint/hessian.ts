@@ -7,6 +7,8 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
 import type {Gradient} from './backward.js';
+import type {Save} from './course.js';
+import {addTo, DenseTurning} from './dense-hessian.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -25,6 +27,15 @@ export interface TurningStep {
   readonly from: number;
   readonly to: number;
   tangent(row: number): Float64Array;
+  /** The state after it, and its tangents. */
+  readonly next: Float64Array;
+  readonly dNext: Float64Array;
+}
+
+/** Which states are saved: after so many steps, and within step n. */
+export interface Saves {
+  readonly after: ReadonlyMap<number, readonly number[]>;
+  readonly within: ReadonlyMap<number, readonly Save[]>;
 }
 
 /** Shows all steps from last to first; returns how many had to be taken again. */
@@ -36,17 +47,13 @@ export interface SecondOrder {
   readonly products: readonly Gradient[];
 }
 
-const addTo = (total: Float64Array, part: Float64Array): void => {
-  for (let i = 0; i < total.length; i++) total[i] += part[i];
-};
-
 /** The step's adjoint with its tangent, loaded for a run. */
 export class TurningPull {
   /** By parameter. */
   readonly bars: readonly Float64Array[];
   /** By parameter, [count, size]. */
   readonly turns: readonly Float64Array[];
-  private readonly pullRow: (record: StepRecord, k: number, dx: Float64Array, x: TurningBar) => TurningBar;
+  private readonly pullRow: (record: StepRecord, k: number, dx: Float64Array, x: TurningBar, z: TurningBar | undefined) => TurningBar;
 
   constructor(context: StepContext, {count, parameters}: Directions) {
     const {compiled, traced, parameterValues} = context;
@@ -61,7 +68,7 @@ export class TurningPull {
     const [nextBar, dNextBar, dxIn, dz, zBar, w, dw] = ['nextBar', 'dNextBar', 'dx', 'dz', 'zBar', 'w', 'dw'].map(find);
     const [xBar, dXBar] = ['xBar', 'dXBar'].map(name => executable.buffer(name));
     const sources = parameterValues.map((_, i) => ({bar: find(`pBar.${i}`), turn: find(`dPBar.${i}`)}));
-    this.pullRow = (record, k, dx, {bar, turn}) => {
+    this.pullRow = (record, k, dx, {bar, turn}, z) => {
       record.load(k, buffers);
       dxIn?.set(dx);
       nextBar?.set(bar);
@@ -71,50 +78,104 @@ export class TurningPull {
         executable.run('pushResidual');
         if (dz !== undefined) factor.solve(executable.buffer('rhs'), dz, count);
         executable.run('pullUnknown');
+        if (zBar !== undefined) addTo(zBar, z?.bar);
         if (w !== undefined && zBar !== undefined) factor.solveTransposed(zBar, w);
         executable.run('turnUnknown');
+        addTo(executable.buffer('dZBar'), z?.turn);
         if (dw !== undefined) factor.solveTransposed(executable.buffer('dZBar'), dw, count);
       }
       executable.run('pullStep');
       executable.run('turnStep');
       sources.forEach((source, i) => {
-        if (source.bar !== undefined) addTo(this.bars[i], source.bar);
-        if (source.turn !== undefined) addTo(this.turns[i], source.turn);
+        addTo(this.bars[i], source.bar);
+        addTo(this.turns[i], source.turn);
       });
       return {bar: xBar, turn: dXBar};
     };
   }
 
-  /** The cotangent of the beginning of a recorded step, and its change, from those of its end; the executable's own buffers. */
-  pull(record: StepRecord, k: number, dx: Float64Array, x: TurningBar): TurningBar {
-    return this.pullRow(record, k, dx, x);
+  /**
+   * The cotangent of the beginning of a recorded step, and its change, from those of its end; the executable's own buffers.
+   * @param z further cotangents of its unknown
+   */
+  pull(record: StepRecord, k: number, dx: Float64Array, x: TurningBar, z?: TurningBar): TurningBar {
+    return this.pullRow(record, k, dx, x, z);
+  }
+}
+
+/** The loss's own cotangent of a saved state, and its change. */
+export type SavedBar = (index: number) => TurningBar;
+
+class TurningSweep {
+  readonly pull: TurningPull;
+  readonly x: TurningBar;
+  private readonly dense?: DenseTurning;
+
+  constructor(context: StepContext, directions: Directions, private readonly saves: Saves, private readonly saved: SavedBar) {
+    const {size} = context.traced.state;
+    this.pull = new TurningPull(context, directions);
+    if (saves.within.size > 0) this.dense = new DenseTurning(context, directions);
+    this.x = {bar: new Float64Array(size), turn: new Float64Array(directions.count * size)};
+  }
+
+  /** Adds what was saved after n steps. */
+  add(n: number): void {
+    for (const index of this.saves.after.get(n) ?? []) this.give(this.saved(index));
+  }
+
+  back(step: TurningStep): void {
+    const {pull, x} = this;
+    const {n, record, from, to, tangent} = step;
+    const inside = this.inside(step);
+    for (let row = to - 1; row >= from; row--) {
+      const {bar, turn} = pull.pull(record, row, tangent(row), x, inside?.z);
+      x.bar.set(bar);
+      x.turn.set(turn);
+    }
+    if (inside !== undefined) this.give(inside.x);
+    this.add(n);
+  }
+
+  private give({bar, turn}: TurningBar): void {
+    addTo(this.x.bar, bar);
+    addTo(this.x.turn, turn);
+  }
+
+  /** States within a step, whose end gets its part; the others are returned. Such a step is one row. */
+  private inside({n, record, from, tangent, next, dNext}: TurningStep): {readonly z: TurningBar; readonly x: TurningBar} | undefined {
+    const {dense, saves, pull} = this;
+    const within = saves.within.get(n);
+    if (dense === undefined || within === undefined) return undefined;
+    dense.load({record, row: from, dx: tangent(from), next, dNext});
+    const zero = ({bar, turn}: TurningBar): TurningBar => ({bar: new Float64Array(bar.length), turn: new Float64Array(turn.length)});
+    let sum: {readonly z: TurningBar; readonly x: TurningBar} | undefined;
+    for (const {index, theta} of within) {
+      const {next: end, z, x} = dense.pull(theta, this.saved(index), pull.bars, pull.turns);
+      this.give(end);
+      sum ??= {z: zero(z), x: zero(x)};
+      for (const name of ['z', 'x'] as const) {
+        addTo(sum[name].bar, name === 'z' ? z.bar : x.bar);
+        addTo(sum[name].turn, name === 'z' ? z.turn : x.turn);
+      }
+    }
+    return sum;
   }
 }
 
 /**
  * @param start the step that began the run
- * @param addSaved adds the loss's own cotangents, and their changes, of the state after n steps
+ * @param steps how many were taken
  */
-export function sweepBackTurning(context: StepContext, start: StepRecord, directions: Directions, backwards: TurningBackwards, addSaved: (n: number, x: TurningBar) => void, steps: number): SecondOrder {
+export function sweepBackTurning(context: StepContext, start: StepRecord, directions: Directions, backwards: TurningBackwards, saves: Saves, saved: SavedBar, steps: number): SecondOrder {
   const {count, initial} = directions;
-  const {size} = context.traced.state;
-  const pull = new TurningPull(context, directions);
-  const x = {bar: new Float64Array(size), turn: new Float64Array(count * size)};
-  addSaved(steps, x);
-  const recomputedSteps = backwards(({n, record, from, to, tangent}) => {
-    for (let row = to - 1; row >= from; row--) {
-      const {bar, turn} = pull.pull(record, row, tangent(row), x);
-      x.bar.set(bar);
-      x.turn.set(turn);
-    }
-    addSaved(n, x);
-  });
-  const totals = [...pull.bars];
-  const turns = [...pull.turns];
-  let began: TurningBar = x;
+  const sweep = new TurningSweep(context, directions, saves, saved);
+  sweep.add(steps);
+  const recomputedSteps = backwards(step => sweep.back(step));
+  const {pull: {bars: totals, turns}} = sweep;
+  let began: TurningBar = sweep.x;
   if (context.resumed !== true) {
     const first = new TurningPull(startOf(context), directions);
-    began = first.pull(start, 0, initial, x);
+    began = first.pull(start, 0, initial, sweep.x);
     first.bars.forEach((bar, i) => addTo(totals[i], bar));
     first.turns.forEach((turn, i) => addTo(turns[i], turn));
   }

@@ -5,8 +5,10 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/backward.js';
-import type {SecondOrder, TurningBar} from '../adjoint/hessian.js';
+import type {Save} from '../adjoint/course.js';
+import type {Saves, SecondOrder, TurningBar} from '../adjoint/hessian.js';
 import {sweepBackTurning} from '../adjoint/hessian.js';
+import {implicitAdjoint} from '../adjoint/index.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {OptionError} from '../errors.js';
 import {finish} from './finish.js';
@@ -45,35 +47,72 @@ export interface Hvp extends Omit<Hvps, 'products'> {
 }
 
 /** @throws OptionError 'bad-adjoint' or 'bad-loss' where this run has no product with a Hessian */
-function check({options: {adjoint, plan}, traced}: Prepared, loss: unknown, directions: readonly Tangent[]): void {
+function check({options: {adjoint, events}, traced}: Prepared, loss: unknown, directions: readonly Tangent[]): void {
   requireLoss(loss);
   if (adjoint.kind !== 'implicit') throw new OptionError('bad-adjoint', 'hvp goes back by the implicit adjoint: leave adjoint out, or take implicitAdjoint({memory}).');
-  if (plan !== undefined) {
-    throw new OptionError('bad-hvp', 'hvp goes with constant steps, saved at their ends, and without events: take steps of one length, and times of the grid in saveAt.');
-  }
+  if (events.length > 0) throw new OptionError('bad-hvp', 'hvp does not go through events: leave them out, or take differences of the gradients of simulate.vjp.');
   if (traced.observed !== undefined) throw new OptionError('bad-hvp', 'hvp: leave observe out, and write what it computes into the loss, as a function of the saved series.');
   if (directions.length === 0) throw new OptionError('bad-tangent', 'hvps: give one direction at least.');
 }
 
 export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: readonly Tangent[]): Hvps {
   check(base, loss, along);
-  const traced = typeof loss === 'function' ? new TracedLoss(base, loss, base.options.saved.length) : undefined;
-  const prepared = traced === undefined ? base : withParameters(base, traced);
+  const path = base.options.plan === undefined ? gridOf(base) : courseOf(base);
+  const traced = typeof loss === 'function' ? new TracedLoss(base, loss, path.saved) : undefined;
+  const prepared = {...(traced === undefined ? base : withParameters(base, traced)), options: path.options};
   const directions = packDirections(prepared, along);
   let keeper: TurningKeeper | undefined;
-  const done = run(prepared, undefined, (context, start) => (keeper = new TurningKeeper(context, start, directions, prepared.options.adjoint.memory ?? Infinity)));
+  const done = run(prepared, undefined, (context, start) => (keeper = new TurningKeeper(context, start, path.saves, directions, base.options.adjoint.memory ?? Infinity)));
   if (done.error !== undefined) throw done.error;
   if (keeper === undefined) throw new Error('a run has its companion');
-  const trajectory = finish(base, done, false);
+  const shown = path.run ?? done;
+  const trajectory = finish(base, shown, false);
   try {
-    const at = typeof loss === 'function' ? traced?.at(done.states, done.times, prepared.parameterValues, directions.count) : lossBy(loss, prepared, trajectory, done);
+    const at = typeof loss === 'function' ? traced?.at(shown.states, shown.times, prepared.parameterValues, directions.count) : lossBy(loss, prepared, trajectory, shown);
     if (at === undefined) throw new Error('a loss is a function or gives cotangents');
-    const {gradient, products} = goBack(prepared, done, keeper, at, directions);
+    const {gradient, products} = goBack(prepared, done, keeper, path.saves, at, directions);
     return {trajectory, value: at.value ?? NaN, gradient: namedGradient(prepared, gradient), products: products.map(product => namedGradient(prepared, product))};
   } catch (error) {
     trajectory.dispose();
     throw error;
   }
+}
+
+/** The steps that are to be differentiated: a grid, and what of it is saved. */
+interface Differentiated {
+  readonly options: Prepared['options'];
+  readonly saves: Saves;
+  readonly saved: number;
+  /** The run that found them, where they were not known before. */
+  readonly run?: Run;
+}
+
+function gridOf({options}: Prepared): Differentiated {
+  return {options, saved: options.saved.length, saves: {after: new Map(Array.from(options.saved, (n, index) => [n, [index]])), within: new Map()}};
+}
+
+/** The course of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its gradient. */
+function courseOf(prepared: Prepared): Differentiated {
+  const {options} = prepared;
+  // The course alone is of interest, not the states that it passes.
+  const found = run({...prepared, options: {...options, adjoint: implicitAdjoint({memory: 1})}}, 'budget');
+  if (found.error !== undefined) throw found.error;
+  if (found.kept === undefined || !('course' in found.kept)) throw new Error('a run for a gradient keeps its course');
+  const {course} = found.kept;
+  const after = new Map<number, number[]>(course.start === undefined ? [] : [[0, [course.start]]]);
+  const within = new Map<number, Save[]>();
+  for (const [n, saves] of course.saves) {
+    const ends = saves.filter(({theta}) => theta === 1).map(({index}) => index);
+    const inside = saves.filter(({theta}) => theta !== 1);
+    if (ends.length > 0) after.set(n + 1, ends);
+    if (inside.length > 0) within.set(n, inside);
+  }
+  const {grid} = options;
+  const steps = {...grid, steps: course.count, time: (n: number) => (n < course.count ? course.t[n] : (found.standing?.t ?? NaN)), length: (n: number) => course.h[n]};
+  return {
+    run: found, saved: found.times.length, saves: {after, within},
+    options: {...options, grid: steps, plan: undefined, saved: new Int32Array(0), onProgress: undefined},
+  };
 }
 
 /** With what the loss alone captures among the parameters. */
@@ -106,20 +145,19 @@ function byDirection({saved}: TurningKeeper, count: number): Float64Array[] {
   });
 }
 
-function goBack(base: Prepared, done: Run, keeper: TurningKeeper, at: LossAt, directions: Directions): SecondOrder {
+function goBack(base: Prepared, done: Run, keeper: TurningKeeper, saves: Saves, at: LossAt, directions: Directions): SecondOrder {
   const prepared = {...base, redundancy: done.redundancy};
   const {count} = directions;
   const {size} = prepared.traced.state;
   const turns = at.along(byDirection(keeper, count), directions);
-  const savedAt = new Map(Array.from(prepared.options.saved, (n, index) => [n, index]));
-  const addSaved = (n: number, {bar, turn}: TurningBar): void => {
-    const index = savedAt.get(n);
-    if (index === undefined) return;
-    for (let i = 0; i < size; i++) bar[i] += at.bars[index * size + i];
-    for (let d = 0; d < count; d++) for (let i = 0; i < size; i++) turn[d * size + i] += turns.bars[d][index * size + i];
+  const saved = (index: number): TurningBar => {
+    const row = (matrix: Float64Array): Float64Array => matrix.subarray(index * size, (index + 1) * size);
+    const turn = new Float64Array(count * size);
+    turns.bars.forEach((bars, d) => turn.set(row(bars), d * size));
+    return {bar: row(at.bars), turn};
   };
   prepared.compiled.recall(done.history);
-  const {gradient, products} = sweepBackTurning(prepared, done.start, directions, keeper.backwards(prepared), addSaved, done.completed);
+  const {gradient, products} = sweepBackTurning(prepared, done.start, directions, keeper.backwards(prepared), saves, saved, done.completed);
   return {
     gradient: plus(gradient, at.parameters, 0, 1),
     products: products.map((product, d) => plus(product, turns.parameters, d, count)),

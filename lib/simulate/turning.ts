@@ -5,7 +5,8 @@
  * are the same to the last bit.
  */
 import type {Beside} from '../adjoint/forward.js';
-import type {TurningBackwards, TurningStep} from '../adjoint/hessian.js';
+import {DenseTurning} from '../adjoint/dense-hessian.js';
+import type {Saves, TurningBackwards, TurningStep} from '../adjoint/hessian.js';
 import type {StepRecord} from '../adjoint/record.js';
 import {firstPass, revolve} from '../adjoint/schedule.js';
 import type {Directions, Push} from '../adjoint/tangent.js';
@@ -25,6 +26,8 @@ export class TurningKeeper implements Beside {
   readonly record: StepRecord;
   /** Tangents [count, state] by saved state. */
   readonly saved: Float64Array[] = [];
+  private readonly dense?: DenseTurning;
+  private readonly end: Float64Array;
   private readonly dx: Float64Array;
   private readonly push: Push;
   /** By row of the record, the tangents before it; by step, the number of rows when it was reached. */
@@ -36,9 +39,11 @@ export class TurningKeeper implements Beside {
   private readonly room: number;
 
   /** @param start the step that began the run */
-  constructor(prepared: Runnable, start: StepRecord, directions: Directions, memory: number) {
+  constructor(prepared: Runnable, start: StepRecord, private readonly saves: Saves, directions: Directions, memory: number) {
     const {options: {grid: {steps}}, traced: {state, unknown}} = prepared;
     const {count} = directions;
+    this.end = new Float64Array(state.size);
+    if (saves.within.size > 0) this.dense = new DenseTurning(prepared, directions);
     this.dx = startTangent(prepared, start, directions);
     this.push = stepPush(prepared, directions);
     const everyStep = steps * (2 + (1 + count) * state.size + unknown.size) * bytesPerNumber;
@@ -51,14 +56,28 @@ export class TurningKeeper implements Beside {
   reach(n: number, state: Float64Array): void {
     const {record, schedule, pairs, tangents, rows} = this;
     const from = schedule === undefined ? rows[n - 1] ?? 0 : 0;
-    this.follow(from, schedule === undefined ? tangents : []);
+    const before = schedule === undefined ? tangents : [];
+    this.follow(from, before);
+    this.saveWithin(n - 1, from, before, state);
+    for (const index of this.saves.after.get(n) ?? []) this.saved[index] = this.dx.slice();
+    this.end.set(state);
     if (schedule === undefined) rows.push(record.count);
     else record.clear();
     if (schedule?.has(n) === true) pairs.set(n, {x: state.slice(), dx: this.dx.slice()});
   }
 
+  /** What is saved is known from the beginning. */
   save(): void {
-    this.saved.push(this.dx.slice());
+    return;
+  }
+
+  /** Such a step is one row of the record. */
+  private saveWithin(n: number, row: number, before: readonly Float64Array[], next: Float64Array): void {
+    const {dense, record, dx, saves, saved} = this;
+    const within = saves.within.get(n);
+    if (dense === undefined || within === undefined) return;
+    dense.load({record, row, dx: before[before.length - 1], next, dNext: dx});
+    for (const {index, theta} of within) saved[index] = dense.push(theta).slice();
   }
 
   /** Takes the tangents along the record's rows from `from` on; those before each are appended. */
@@ -73,9 +92,12 @@ export class TurningKeeper implements Beside {
   /** @param prepared with what the run has found of its constraints */
   backwards(prepared: Runnable): TurningBackwards {
     if (this.schedule !== undefined) return visit => this.takeAgain(prepared, visit);
-    const {record, rows, tangents} = this;
+    const {record, rows, tangents, dx, end} = this;
     return visit => {
-      for (let n = rows.length - 2; n >= 0; n--) visit({n, record, from: rows[n], to: rows[n + 1], tangent: row => tangents[row]});
+      for (let n = rows.length - 2; n >= 0; n--) {
+        visit({n, record, from: rows[n], to: rows[n + 1], tangent: row => tangents[row], next: end, dNext: tangents[rows[n + 1]] ?? dx});
+        record.load(rows[n], {x: end});
+      }
       return 0;
     };
   }
@@ -110,7 +132,7 @@ export class TurningKeeper implements Beside {
       reverse(n) {
         load(n);
         const before = stepFrom(n);
-        visit({n, record, from: 0, to: record.count, tangent: row => before[row]});
+        visit({n, record, from: 0, to: record.count, tangent: row => before[row], next: stepper.state, dNext: dx});
       },
     });
     return taken;

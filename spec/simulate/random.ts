@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import fc from 'fast-check';
-import type {ForceTerm, GuessName, Initial, Mass, MechanicalSystem, Newton, Numeric, OdeSystem, Params, SaveAt, Scheme, SimulateOptions, Tangent} from '../../lib/index.js';
+import type {ForceTerm, GuessName, Initial, Mass, MechanicalSystem, Newton, Numeric, OdeSystem, Params, Pullback, SaveAt, Scheme, SeriesLoss, SimulateOptions, Tangent} from '../../lib/index.js';
 import {
   backtracking, blendedEuler, explicitEuler, gmres, implicitEuler, implicitMidpoint, mechanics, newmark, newton, ode, rk4, simulate, subSteps,
   symplecticEuler, theta, trapezoid, verlet,
@@ -311,35 +311,54 @@ export function weightsOf(series: Evaluated, seed: number): Evaluated {
   return Object.fromEntries(Object.entries(series).map(([name, y]) => [name, y.map(() => next())]));
 }
 
+/** A gradient, or a Hessian's product, as numbers for all parts, one after another. */
+function partsOf(sample: Sample, {captured}: Placed, {initial, params, variables, tensors}: Pullback): Float64Array {
+  return Float64Array.from(sample.parts.flatMap(({name, kind, values}) => {
+    switch (kind) {
+      case 'initial': return [...(initial as Evaluated)[name]];
+      case 'parameter': return [...(name.split('.').reduce<unknown>((at, key) => (at as {[key: string]: unknown})[key], params) as Float64Array)];
+      // What no formula reads has no gradient.
+      case 'variable': return [...(variables.get(captured.get(name) as tf.Variable) ?? values.map(() => 0))];
+      case 'tensor': return [...(tensors.get(captured.get(name) as tf.Tensor) ?? values.map(() => 0))];
+    }
+  }));
+}
+
 /** The gradient with respect to all parts, of a loss whose cotangent is given by the series. */
 export function gradientOf(sample: Sample, point: Float64Array, cotangent: (series: Evaluated) => Evaluated, more?: Partial<SimulateOptions>): Float64Array {
   const placed = place(sample, point, more);
   const {trajectory, pullback} = simulate.vjp(placed.system, placed.initial, placed.options);
   trajectory.dispose();
-  const {initial, params, variables, tensors} = pullback(cotangent(Object.fromEntries(blocks(placed.initial).map(name => [name, trajectory.values(name as 'q')]))));
-  const found = sample.parts.flatMap(({name, kind, values}) => {
-    switch (kind) {
-      case 'initial': return [...(initial as Evaluated)[name]];
-      case 'parameter': return [...(name.split('.').reduce<unknown>((at, key) => (at as {[key: string]: unknown})[key], params) as Float64Array)];
-      // What no formula reads has no gradient.
-      case 'variable': return [...(variables.get(placed.captured.get(name) as tf.Variable) ?? values.map(() => 0))];
-      case 'tensor': return [...(tensors.get(placed.captured.get(name) as tf.Tensor) ?? values.map(() => 0))];
-    }
-  });
+  const found = partsOf(sample, placed, pullback(cotangent(Object.fromEntries(blocks(placed.initial).map(name => [name, trajectory.values(name as 'q')])))));
   placed.dispose();
-  return Float64Array.from(found);
+  return found;
+}
+
+/** A direction of all parts, as tangents are given. */
+function tangentFrom(sample: Sample, {captured}: Placed, direction: Float64Array): Tangent {
+  const values = split(sample, direction);
+  const of = (...kinds: Part['kind'][]): Part[] => sample.parts.filter(({kind}) => kinds.includes(kind));
+  return {
+    initial: tree(of('initial'), values) as Tangent['initial'],
+    params: tree(of('parameter'), values),
+    variables: new Map(of('variable', 'tensor').map(({name}) => [captured.get(name) as tf.Tensor, values.get(name) as Float64Array])),
+  };
+}
+
+/** Value and gradient of a loss of the saved series, and the products of its Hessian with directions of all parts. */
+export function hessianOf(sample: Sample, point: Float64Array, loss: SeriesLoss, directions: readonly Float64Array[], more?: Partial<SimulateOptions>): {value: number; gradient: Float64Array; products: Float64Array[]} {
+  const placed = place(sample, point, more);
+  const {value, gradient, products, trajectory} = simulate.hvps(placed.system, placed.initial, placed.options, loss, directions.map(direction => tangentFrom(sample, placed, direction)));
+  trajectory.dispose();
+  const found = {value, gradient: partsOf(sample, placed, gradient), products: products.map(product => partsOf(sample, placed, product))};
+  placed.dispose();
+  return found;
 }
 
 /** The tangent of the saved series along a direction of all parts. */
 export function tangentOf(sample: Sample, point: Float64Array, direction: Float64Array, more?: Partial<SimulateOptions>): Evaluated {
   const placed = place(sample, point, more);
-  const values = split(sample, direction);
-  const of = (...kinds: Part['kind'][]): Part[] => sample.parts.filter(({kind}) => kinds.includes(kind));
-  const tangent: Tangent = {
-    initial: tree(of('initial'), values) as Tangent['initial'],
-    params: tree(of('parameter'), values),
-    variables: new Map(of('variable', 'tensor').map(({name}) => [placed.captured.get(name) as tf.Tensor, values.get(name) as Float64Array])),
-  };
+  const tangent = tangentFrom(sample, placed, direction);
   const result = simulate.jvp(placed.system, placed.initial, placed.options, tangent);
   result.trajectory.dispose();
   placed.dispose();

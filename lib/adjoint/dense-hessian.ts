@@ -1,0 +1,83 @@
+/** The derivatives of states saved within a step, first and second, along several directions. */
+import type {Executable} from '../engine/engine.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters} from '../step/context.js';
+import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
+import type {TurningBar} from './hessian.js';
+import {jacobianFactor} from './jacobian-factor.js';
+import type {JacobianFactor} from './jacobian-factor.js';
+import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
+import type {Directions} from './tangent.js';
+
+/** A step with both its ends, and the tangents [count, state] of these. */
+export interface SteppedPair {
+  readonly record: StepRecord;
+  readonly row: number;
+  readonly dx: Float64Array;
+  readonly next: Float64Array;
+  readonly dNext: Float64Array;
+}
+
+/** What a cotangent of a state within a step asks of the step's end, of its unknown, and of its beginning. */
+export interface WithinBars {
+  readonly next: TurningBar;
+  readonly z: TurningBar;
+  readonly x: TurningBar;
+}
+
+export class DenseTurning {
+  private readonly executable: Executable;
+  private readonly jacobian: JacobianFactor | undefined;
+
+  constructor(context: StepContext, private readonly directions: Directions) {
+    const {compiled, traced} = context;
+    const dense = traced.along?.dense;
+    if (dense === undefined) throw new Error('a run with states within its steps has their dense output');
+    this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(traced, dense, compiled.jacobian, directions.count));
+    loadParameters(this.executable, context);
+    directions.parameters.forEach((dp, i) => this.executable.find(`dp.${i}`)?.set(dp));
+    this.jacobian = jacobianFactor(context, this.executable);
+  }
+
+  /** Loads a step, the tangents of its unknown with it. */
+  load({record, row, dx, next, dNext}: SteppedPair): void {
+    const {executable, jacobian, directions} = this;
+    record.load(row, stepBuffers(executable));
+    const set = (name: string, values: Float64Array): void => void executable.find(name)?.set(values);
+    set('dx', dx);
+    set('next', next);
+    set('dNext', dNext);
+    const dz = executable.find('dz');
+    if (jacobian === undefined || dz === undefined) return;
+    const factor = jacobian.refresh();
+    executable.run('pushResidual');
+    factor.solve(executable.buffer('rhs'), dz, directions.count);
+  }
+
+  /** Tangents [count, state] of the state at θ of the step that is loaded; the executable's own buffer. */
+  push(theta: number): Float64Array {
+    this.executable.find('theta')?.fill(theta);
+    this.executable.run('pushDense');
+    return this.executable.buffer('dD');
+  }
+
+  /** Its cotangents, the parameters' added to `bars` and `turns`; the executable's own buffers. */
+  pull(theta: number, {bar, turn}: TurningBar, bars: readonly Float64Array[], turns: readonly Float64Array[]): WithinBars {
+    const {executable} = this;
+    executable.find('theta')?.fill(theta);
+    executable.find('denseBar')?.set(bar);
+    executable.find('dDenseBar')?.set(turn);
+    executable.run('pullDense');
+    executable.run('turnDense');
+    const of = (barName: string, turnName: string): TurningBar => ({bar: executable.buffer(barName), turn: executable.buffer(turnName)});
+    bars.forEach((total, i) => addTo(total, executable.find(`pBar.${i}`)));
+    turns.forEach((total, i) => addTo(total, executable.find(`dPBar.${i}`)));
+    return {next: of('nextBar', 'dNextBar'), z: of('zBar', 'dZBar'), x: of('xBar', 'dXBar')};
+  }
+}
+
+/** Nothing to add where a program has no such output. */
+export function addTo(total: Float64Array, part: Float64Array | undefined): void {
+  if (part !== undefined) for (let i = 0; i < total.length; i++) total[i] += part[i];
+}

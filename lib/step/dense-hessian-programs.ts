@@ -1,0 +1,32 @@
+/** States within a step, for products with a Hessian: the dense output D(θ, x, z, next, t, h; p), its tangent, its transpose, and the tangent of that. */
+import type {Programs} from '../engine/engine.js';
+import {input} from '../graph/build.js';
+import {orZeros, pullback} from '../graph/differentiate.js';
+import type {Node} from '../graph/node.js';
+import type {JacobianProgram} from './jacobian-program.js';
+import {graphOf, pushMany, tangentPrograms} from './programs.js';
+import type {TracedStep} from './trace-step.js';
+
+/**
+ * Along `count` directions: jacobian → J; pushResidual: dx, dp.i → rhs; pushDense: dx, dz, dNext, dp.i → dD;
+ * pullDense: denseBar → nextBar, zBar, xBar, pBar.i; turnDense: and dDenseBar → dNextBar, dZBar, dXBar, dPBar.i.
+ */
+export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: JacobianProgram | undefined, count: number): Programs {
+  const {x, z, along, parameters} = step;
+  if (along === undefined) return {};
+  const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
+  const bar = input('denseBar', dense.shape);
+  const wrt = {next: along.next, z, x};
+  const sources = [...Object.values(wrt), ...parameters.map(({node}) => node)];
+  const moving = new Map([many(along.next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(({node}, i) => many(node, `dp.${i}`))]);
+  const bars = pullback([dense], sources, [bar]).map((part, i) => orZeros(part, sources[i]));
+  const turns = pushMany(bars, new Map(moving).set(...many(bar, 'dDenseBar')), count);
+  const named = (names: readonly string[], prefix: string, nodes: readonly Node[]): {[name: string]: Node} =>
+    Object.fromEntries(nodes.map((node, i) => [names[i] ?? `${prefix}.${i - names.length}`, node]));
+  return {
+    ...(jacobian === undefined ? {} : {jacobian: graphOf({J: jacobian.values}), pushResidual: tangentPrograms(step, jacobian, count).pushResidual}),
+    pushDense: graphOf({dD: pushMany([dense], moving, count)[0]}),
+    pullDense: graphOf(named(['nextBar', 'zBar', 'xBar'], 'pBar', bars)),
+    turnDense: graphOf(named(['dNextBar', 'dZBar', 'dXBar'], 'dPBar', turns)),
+  };
+}
