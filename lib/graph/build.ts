@@ -464,6 +464,23 @@ export function semidefinite(a: Node, negative: Attributes['semidefinite']['nega
   return make('semidefinite', [a], {negative}, a.shape, 'float');
 }
 
+export function eigen(a: Node): Node {
+  requireSquare('eigen', a);
+  return make('eigen', [a], {}, [a.shape[0], a.shape[1] + 1, a.shape[1]], 'float');
+}
+
+export function svd(a: Node, fullMatrices: boolean): Node {
+  if (a.shape.length !== 3) throw mismatch('svd of what is no matrix', a);
+  const [batch, m, n] = a.shape;
+  const k = Math.min(m, n);
+  return make('svd', [a], {fullMatrices}, [batch, k + (fullMatrices ? m * m + n * n : (m + n) * k)], 'float');
+}
+
+export function leastSquares(a: Node, b: Node): Node {
+  if (a.shape.length !== 3 || b.shape.length !== 3 || b.shape[0] !== a.shape[0] || b.shape[1] !== a.shape[1]) throw mismatch('leastSquares', a, b);
+  return make('leastSquares', [a, b], {}, [a.shape[0], a.shape[2], b.shape[2]], 'float');
+}
+
 /** A cast that changes what a value counts as: to int it truncates, to bool it asks whether it is not zero. */
 export function cast(x: Node, dtype: DType): Node {
   if (x.dtype === dtype) return x;

@@ -77,6 +77,12 @@ export interface Attributes {
   luPermutation: Empty;
   /** A [b, n, n] → the symmetric part of A with its negative eigenvalues as they are, made zero, or turned over: the blocks of Newton's matrix. */
   semidefinite: {readonly negative: 'kept' | 'zero' | 'turned'};
+  /** A [b, n, n] → [b, n + 1, n]: the eigenvalues of its symmetric part, ascending, above the vectors as columns. */
+  eigen: Empty;
+  /** A [b, m, n] → [b, …]: the singular values, descending, then U and V row by row, A = U diag(s) Vᵀ; all columns of both with fullMatrices. */
+  svd: {readonly fullMatrices: boolean};
+  /** A [b, m, n], B [b, m, k] → A⁺B [b, n, k]: the least squares solution of least norm, of any rank. */
+  leastSquares: Empty;
 }
 
 export type Empty = Readonly<Record<string, never>>;

@@ -43,6 +43,13 @@ export function workOf(node: Node): number {
       const rows = node.operands[0].shape[node.operands[0].shape.length - 1] ?? 1;
       return node.size * rows;
     }
+    // Some six sweeps, a rotation of every pair in each, of six operations on each number of the two.
+    case 'eigen':
+    case 'svd':
+    case 'leastSquares': {
+      const [, rows, columns] = node.operands[0].shape;
+      return 36 * node.operands[0].size * Math.min(rows, columns) + node.size;
+    }
     default:
       return node.size;
   }

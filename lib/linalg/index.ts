@@ -6,9 +6,11 @@
  * as the matrix's condition lets doubles go); on tfjs-node TensorFlow's own float32 kernels run.
  */
 import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
 import '../tfjs/repair.js'; // the second derivatives here pass through Prod and Tile
 import {identity, runCholesky, runLu, runSolve, runTriangularSolve, transposed, triangles} from './gradients.js';
-import {squareMatrices, withRightSide} from './shape.js';
+import {anyMatrices, squareMatrices, withRightSide} from './shape.js';
+import {runEigh, runLeastSquares, runSvd} from './spectral-gradients.js';
 
 type Input = tf.Tensor | tf.TensorLike;
 
@@ -37,7 +39,7 @@ export function cholesky(a: Input): tf.Tensor {
 
 function symmetricFactor(operation: string, a: Input): tf.Tensor {
   const matrices = squareMatrices(operation, 'a', a);
-  return runCholesky(tf.mul(tf.add(matrices, transposed(matrices)), 0.5));
+  return runCholesky(symmetricPart(matrices));
 }
 
 /**
@@ -157,6 +159,62 @@ export function logdet(a: Input): tf.Tensor {
   });
 }
 
+/** A must be symmetric for TensorFlow; here its symmetric part is taken, as in `cholesky`. */
+const symmetricPart = (a: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, transposed(a)), 0.5);
+
+/**
+ * Eigenvalues and eigenvectors of a symmetric A, [..., n, n]: `values` [..., n], ascending, and `vectors`
+ * [..., n, n], column j that of value j, orthonormal; their signs are not determined. A is taken as ½(A + Aᵀ).
+ * Vectors of equal values are any basis of theirs, and have no derivative: terms that would divide by
+ * their difference are left out of the gradient, as in TensorFlow.
+ *
+ * @throws ShapeError.
+ */
+export function eigh(a: Input): {values: tf.Tensor; vectors: tf.Tensor} {
+  return tf.tidy(() => {
+    const [values, vectors] = runEigh(symmetricPart(squareMatrices('linalg.eigh', 'a', a)));
+    return {values, vectors};
+  });
+}
+
+/**
+ * Singular value decomposition A = U diag(s) Vᵀ of A [..., m, n], k = min(m, n): `s` [..., k], descending, `u` [..., m, k]
+ * and `v` [..., n, k] (not its transpose, as in TensorFlow) with orthonormal columns; with `fullMatrices` u [..., m, m] and v [..., n, n].
+ * With `computeUv: false` there is s alone. Equal singular values as equal eigenvalues in `eigh`; of the columns
+ * that complete u or v, and of those of singular values zero, only the space they span has a derivative.
+ *
+ * @throws ShapeError.
+ */
+export function svd(a: Input, options: {fullMatrices?: boolean; computeUv: false}): {s: tf.Tensor};
+export function svd(a: Input, options?: {fullMatrices?: boolean; computeUv?: boolean}): {s: tf.Tensor; u: tf.Tensor; v: tf.Tensor};
+export function svd(a: Input, {fullMatrices = false, computeUv = true}: {fullMatrices?: boolean; computeUv?: boolean} = {}): {s: tf.Tensor; u?: tf.Tensor; v?: tf.Tensor} {
+  return tf.tidy(() => {
+    const [s, u, v] = runSvd(anyMatrices('linalg.svd', 'a', a), computeUv && fullMatrices);
+    return computeUv ? {s, u, v} : {s};
+  });
+}
+
+/**
+ * The x that makes ‖A x − b‖² + l2Regularizer ‖x‖² least: a [..., m, n], b [..., m, k] (or [m]) → [..., n, k] (or [..., n]).
+ * Where A has full rank there is one, or with fewer rows than columns one of least norm. `fast` (default)
+ * solves the normal equations in double precision. Without, singular values up to max(m, n) ε of the largest count as zero, ε
+ * of the arithmetic in use (2⁻²³ in tensors, 2⁻⁵² in a simulation), and x is the solution of least norm for any
+ * rank; its derivative is that of matrices of the same rank.
+ *
+ * @throws ShapeError; OptionError; SingularMatrixError (code 'rank-deficient') with `fast`. Inside a simulation the last is a step that is not finite.
+ */
+export function lstsq(a: Input, b: Input, {l2Regularizer = 0, fast = true}: {l2Regularizer?: number; fast?: boolean} = {}): tf.Tensor {
+  if (!(l2Regularizer >= 0)) throw new OptionError('bad-regularizer', `linalg.lstsq: l2Regularizer must be a number of at least 0, not ${l2Regularizer}.`, {l2Regularizer});
+  return tf.tidy(() => withRightSide('linalg.lstsq', anyMatrices('linalg.lstsq', 'a', a), b, (left, right) => {
+    if (l2Regularizer === 0) return runLeastSquares(left, right, fast);
+    // The same problem with √λ I below A and zeros below b.
+    const [batch, n, k] = [left.shape.slice(0, -2), left.shape[left.rank - 1], right.shape[right.rank - 1]];
+    const below = tf.mul(tf.broadcastTo(identity(n), [...batch, n, n]), Math.sqrt(l2Regularizer));
+    return runLeastSquares(tf.concat([left, below], -2), tf.concat([right, tf.zeros([...batch, n, k])], -2), fast);
+  }));
+}
+
 /** All of them under one name, as tf.linalg has them. */
-export const linalg = {solve, cholesky, choleskySolve, lu, triangularSolve, inv, det, logdet};
+export const linalg = {solve, cholesky, choleskySolve, lu, triangularSolve, inv, det, logdet, lstsq, eigh, svd};
 export {LinalgCholesky, LinalgLu, LinalgSolve, LinalgTriangularSolve} from './kernels.js';
+export {LinalgEigh, LinalgLeastSquares, LinalgSvd} from './spectral-kernels.js';

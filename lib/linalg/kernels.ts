@@ -36,23 +36,23 @@ export type LinalgLuInputs = {a: tf.Tensor};
 /** The backends tfjs has; registering for one that is never loaded costs a map entry. */
 export const backends = ['cpu', 'wasm', 'webgl', 'webgpu', 'tensorflow'] as const;
 
-interface Call {
+export interface Call {
   inputs: NamedTensorInfoMap;
   backend: tf.KernelBackend;
   attrs?: NamedAttrMap;
 }
 
 /** Values of a tensor in double precision, without moving it from its backend. */
-function read(backend: tf.KernelBackend, info: TensorInfo): Float64Array {
+export function read(backend: tf.KernelBackend, info: TensorInfo): Float64Array {
   return new Float64Array(backend.readSync(info.dataId) as Float32Array);
 }
 
 /** `Float32Array` is looked up at the call on purpose: a trace lets it stand for `Float64Array`. */
-function write(backend: tf.KernelBackend, values: Float64Array, shape: number[]): TensorInfo {
+export function write(backend: tf.KernelBackend, values: Float64Array, shape: number[]): TensorInfo {
   return {dataId: backend.write(new Float32Array(values), shape, 'float32'), shape, dtype: 'float32'};
 }
 
-function input(inputs: NamedTensorInfoMap, name: string): TensorInfo {
+export function input(inputs: NamedTensorInfoMap, name: string): TensorInfo {
   const info = inputs[name];
   if (info === undefined) {
     throw new TypeError(`A linalg kernel was run without its input '${name}'.`);
@@ -191,7 +191,7 @@ function lu({inputs, backend}: Call): TensorInfo[] {
  * The native operation where there is one; where it refuses, with an error or with entries that are not finite (which
  * of the two differs between operations and versions), double precision decides and explains.
  */
-function nativeOr(backend: tf.KernelBackend, native: (backend: NativeBackend) => tf.Tensor[], double: () => TensorInfo[]): TensorInfo[] {
+export function nativeOr(backend: tf.KernelBackend, native: (backend: NativeBackend) => tf.Tensor[], double: () => TensorInfo[]): TensorInfo[] {
   if (!isNative(backend)) {
     return double();
   }
@@ -208,7 +208,7 @@ function nativeOr(backend: tf.KernelBackend, native: (backend: NativeBackend) =>
   return double();
 }
 
-const which = (n: number, index: number, batch: number): string =>
+export const which = (n: number, index: number, batch: number): string =>
   batch === 1 ? `the ${n} × ${n} matrix` : `matrix ${index} of the batch of ${batch} (${n} × ${n})`;
 
 function singular(operation: string, matrix: Float64Array, n: number, index: number, batch: number): SingularMatrixError {
@@ -226,16 +226,11 @@ function singular(operation: string, matrix: Float64Array, n: number, index: num
   );
 }
 
-const kernels: Record<string, (call: Call) => TensorInfo[]> = {
-  [LinalgSolve]: solve,
-  [LinalgTriangularSolve]: triangularSolve,
-  [LinalgCholesky]: cholesky,
-  [LinalgLu]: lu,
-};
-
-for (const backendName of backends) {
-  for (const [kernelName, kernel] of Object.entries(kernels)) {
-    if (tf.getKernel(kernelName, backendName) === undefined) {
+/** Registers kernels for every backend that has none of that name. */
+export function register(kernels: Record<string, (call: Call) => TensorInfo[]>): void {
+  for (const backendName of backends) {
+    for (const [kernelName, kernel] of Object.entries(kernels)) {
+      if (tf.getKernel(kernelName, backendName) !== undefined) continue;
       tf.registerKernel({
         kernelName,
         backendName,
@@ -247,3 +242,10 @@ for (const backendName of backends) {
     }
   }
 }
+
+register({
+  [LinalgSolve]: solve,
+  [LinalgTriangularSolve]: triangularSolve,
+  [LinalgCholesky]: cholesky,
+  [LinalgLu]: lu,
+});

@@ -46,3 +46,11 @@ export const nativeLu = (backend: NativeBackend, a: TensorInfo): Tensor[] =>
     [a],
     2,
   );
+
+/** Eigenvalues, ascending, and vectors of symmetric matrices. */
+export const nativeEigh = (backend: NativeBackend, a: TensorInfo): Tensor[] =>
+  backend.executeMultipleOutputs('SelfAdjointEigV2', [flag(backend, 'compute_v', true), floatType(backend)], [a], 2);
+
+/** s, U and V. */
+export const nativeSvd = (backend: NativeBackend, a: TensorInfo, fullMatrices: boolean): Tensor[] =>
+  backend.executeMultipleOutputs('Svd', [flag(backend, 'compute_uv', true), flag(backend, 'full_matrices', fullMatrices), floatType(backend)], [a], 3);

@@ -16,14 +16,24 @@ export function squareMatrices(operation: string, name: string, a: tf.TensorLike
   return matrices;
 }
 
+/** A float32 tensor of matrices [..., m, n], neither m nor n zero, or an error in the operation's name. */
+export function anyMatrices(operation: string, name: string, a: tf.TensorLike | tf.Tensor): tf.Tensor {
+  const matrices = float(a);
+  const {rank, shape} = matrices;
+  if (rank < 2 || shape[rank - 1] === 0 || shape[rank - 2] === 0) {
+    throw new ShapeError('linalg-not-matrix', `${operation}: ${name} must be a matrix or a batch of them, [..., m, n], but has shape [${shape}].`, {operation, argument: name, shape});
+  }
+  return matrices;
+}
+
 export function float(a: tf.TensorLike | tf.Tensor): tf.Tensor {
   const values = a instanceof tf.Tensor ? a : tf.tensor(a);
   return values.dtype === 'float32' ? values : tf.cast(values, 'float32');
 }
 
 /**
- * Runs `solve` on matrices a [..., n, n] and right sides b [..., n, k] whose batch dimensions have been
- * broadcast against each other. A right side of rank 1, [n], is one column; so is the result, [..., n].
+ * Runs `solve` on matrices a [..., m, n] and right sides b [..., m, k] whose batch dimensions have been
+ * broadcast against each other. A right side of rank 1, [m], is one column; so is the result, [..., n].
  */
 export function withRightSide(
   operation: string,
@@ -34,11 +44,11 @@ export function withRightSide(
   const rightSide = float(b);
   const vector = rightSide.rank === 1;
   const columns = vector ? tf.expandDims(rightSide, 1) : rightSide;
-  const n = a.shape[a.rank - 1];
-  if (columns.rank < 2 || columns.shape[columns.rank - 2] !== n) {
+  const [m, n] = a.shape.slice(-2);
+  if (columns.rank < 2 || columns.shape[columns.rank - 2] !== m) {
     throw new ShapeError(
       'linalg-right-side',
-      `${operation}: with ${n} × ${n} matrices of shape [${a.shape}] the right side must be [..., ${n}, k] or [${n}], but has shape [${rightSide.shape}].`,
+      `${operation}: with ${m} × ${n} matrices of shape [${a.shape}] the right side must be [..., ${m}, k] or [${m}], but has shape [${rightSide.shape}].`,
       {operation, matrix: a.shape, rightSide: rightSide.shape},
     );
   }

@@ -1,8 +1,8 @@
 /** Every primitive on random shapes and attributes against the interpreter; special values of every function. */
 import * as fc from 'fast-check';
 import {
-  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, gather, gatherAt, input, lu, luPermutation, matMul, max, min, mul, place, reshape,
-  scalar, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, transpose, triangularSolve, unary,
+  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul, place, reshape,
+  scalar, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {Graph, Node, Op, Shape} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
@@ -93,6 +93,9 @@ const cases: {readonly [O in Op]: fc.Arbitrary<Graph>} = {
     graphOf([x([batch, n, n]), y([batch, n, m])], triangularSolve(dominant(x([batch, n, n])), y([batch, n, m]), lower, adjoint))),
   lu: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], lu(x([batch, n, n])))),
   semidefinite: matrixCase.map(({batch, n, adjoint}) => graphOf([x([batch, n, n])], semidefinite(x([batch, n, n]), adjoint ? 'zero' : 'turned'))),
+  eigen: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], eigen(x([batch, n, n])))),
+  svd: matrixCase.map(({batch, n, m, adjoint}) => graphOf([x([batch, n, m])], svd(x([batch, n, m]), adjoint))),
+  leastSquares: matrixCase.map(({batch, n, m}) => graphOf([x([batch, n, m]), y([batch, n, 2])], leastSquares(x([batch, n, m]), y([batch, n, 2])))),
   luPermutation: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], luPermutation(x([batch, n, n])))),
 };
 

@@ -3,8 +3,8 @@
  * is defined and, away from isolated kinks, differentiable.
  */
 import {
-  argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, gather, gatherAt, input, lu, luPermutation, matMul, max, min, place, reshape,
-  scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, transpose, triangularSolve, unary,
+  argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, place, reshape,
+  scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, DType, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
@@ -122,6 +122,12 @@ const matrices = (choices: Choices): Matrices => ({batch: choices.integer(1, 3),
  * are looked for first.
  */
 const dominant = (n: number, shift = 0): Draw => (random, index) => 2 * random() - 1 + ((Math.floor(index / n) + shift) % n === index % n ? n + 1 : 0);
+
+/** Entries below 0.2 beside 2, 4, 6, … on the diagonal: eigenvalues and singular values at least 0.4 apart, for n ≤ 4 (Gershgorin, Weyl). */
+const spaced = (m: number, n: number): Draw => (random, index) => {
+  const [row, column] = [Math.floor(index / n) % m, index % n];
+  return 0.4 * random() - 0.2 + (row === column ? 2 * (row + 1) : 0);
+};
 
 /** Applies an elementwise function to operands that broadcast to a random shape, with one of them of that very shape. */
 function elementwise(choices: Choices, domains: readonly Draw[], types: readonly DType[], build: (...nodes: Node[]) => Node): Case {
@@ -280,5 +286,22 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
       return row === column && row < negative ? -draw(random, index, values) : draw(random, index, values);
     };
     return application([operand(0, [batch, n, n], signed)], a => semidefinite(a, form));
+  },
+  eigen(choices) {
+    const {batch, n} = matrices(choices);
+    return application([operand(0, [batch, n, n], spaced(n, n))], eigen);
+  },
+  svd(choices) {
+    const {batch, n, columns} = matrices(choices);
+    const [tall, fullMatrices] = [choices.flag(), choices.flag()];
+    const [rows, width] = tall ? [n, columns] : [columns, n];
+    // Two or more columns that complete a factor may turn among themselves: differences of them say nothing.
+    const full = fullMatrices && Math.abs(rows - width) < 2;
+    return application([operand(0, [batch, rows, width], spaced(rows, width))], a => svd(a, full));
+  },
+  leastSquares(choices) {
+    const {batch, n, columns} = matrices(choices);
+    const rows = choices.integer(1, 4);
+    return application([operand(0, [batch, rows, n], spaced(rows, n)), operand(1, [batch, rows, columns], wide)], leastSquares);
   },
 };

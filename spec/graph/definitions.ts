@@ -4,7 +4,7 @@
  * against its operands.
  */
 import {expect} from 'chai';
-import {luPermutation} from '../../lib/graph/build.js';
+import {input, luPermutation, solve} from '../../lib/graph/build.js';
 import type {BinaryName, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {sizeOf} from '../../lib/graph/node.js';
 import {evaluate} from './evaluate.js';
@@ -108,6 +108,12 @@ function expectSolution(node: Node, [a, b]: readonly Float64Array[], result: Flo
 }
 
 // ------------------------------------------------------------------ primitives
+
+/** Columns of length 1, orthogonal to one another. */
+function expectOrthonormal(a: Matrix): void {
+  const inner = product(turned(a), a);
+  expectClose(Float64Array.from(flatten(inner)), inner.flatMap((row, i) => row.map((_, j) => (i === j ? 1 : 0))));
+}
 
 const dropped = (index: Index, axes: readonly number[]): Index => index.filter((_, axis) => !axes.includes(axis));
 
@@ -242,6 +248,45 @@ export const definitions: {readonly [O in Op]: Definition<O>} = {
       const absolute = negative === 'turned' ? found : found.map((row, i) => row.map((value, j) => 2 * value - symmetric[i][j]));
       expectClose(Float64Array.from(flatten(product(absolute, absolute))), flatten(product(symmetric, symmetric)));
       expect(Math.min(...pivots(absolute)), 'pivots of a semidefinite matrix').to.be.at.least(-1e-12);
+    }
+  },
+  eigen(node, [a], result) {
+    const n = node.shape[2];
+    for (let s = 0; s < node.shape[0]; s++) {
+      const given = matrix(a, [node.shape[0], n, n], s);
+      const [values, ...vectors] = matrix(result, node.shape, s);
+      expect(values).to.deep.equal([...values].sort((x, y) => x - y));
+      expectClose(Float64Array.from(flatten(product(vectors.map(row => row.map((value, k) => value * values[k])), turned(vectors)))), flatten(given.map((row, i) => row.map((value, j) => (value + given[j][i]) / 2))));
+      expectOrthonormal(vectors);
+    }
+  },
+  svd(node, [a], result) {
+    const [batch, m, n] = node.operands[0].shape;
+    const k = Math.min(m, n);
+    const [wide, tall] = node.attributes.fullMatrices ? [m, n] : [k, k];
+    for (let s = 0; s < batch; s++) {
+      const own = result.subarray(s * node.shape[1], (s + 1) * node.shape[1]);
+      const values = Array.from(own.subarray(0, k));
+      const [u, v] = [matrix(own.subarray(k), [1, m, wide], 0), matrix(own.subarray(k + m * wide), [1, n, tall], 0)];
+      expect(values).to.deep.equal([...values].sort((x, y) => y - x));
+      expect(Math.min(...values)).to.be.at.least(0);
+      expectOrthonormal(u);
+      expectOrthonormal(v);
+      const scaled = u.map(row => values.map((value, r) => row[r] * value));
+      expectClose(Float64Array.from(flatten(product(scaled, turned(v).slice(0, k)))), flatten(matrix(a, [batch, m, n], s)));
+    }
+  },
+  leastSquares(node, [a, b], result) {
+    // Of full rank: AᵀA x = Aᵀb, and where there are more unknowns than equations x = Aᵀy, which is orthogonal to all that A makes zero.
+    const [batch, m, n] = node.operands[0].shape;
+    for (let s = 0; s < batch; s++) {
+      const [given, right, x] = [matrix(a, [batch, m, n], s), matrix(b, node.operands[1].shape, s), matrix(result, node.shape, s)];
+      expectClose(Float64Array.from(flatten(product(turned(given), product(given, x)))), flatten(product(turned(given), right)));
+      if (m >= n) continue;
+      const [g, r] = [input('g', [1, m, m]), input('r', [1, m, node.shape[2]])];
+      const [solution] = evaluate([solve(g, r)], [g, r], [Float64Array.from(flatten(product(given, turned(given)))), Float64Array.from(flatten(right))]);
+      const y = matrix(solution, [1, m, node.shape[2]], 0);
+      expectClose(Float64Array.from(flatten(product(turned(given), y))), flatten(x));
     }
   },
   luPermutation(node, _, result) {

@@ -4,8 +4,8 @@
  * ten steps stay of unit scale.
  */
 import {
-  add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, gather, gatherAt, input, lu, luPermutation, matMul, max, min, mul,
-  place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, transpose, triangularSolve, unary,
+  add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul,
+  place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
@@ -46,6 +46,12 @@ function matrices(x: Node, choices: Choices): Node {
 function dominant(x: Node, batch: number, n: number): Node {
   const diagonal = constant(Float64Array.from({length: n * n}, (_, i) => (Math.floor(i / n) === i % n ? n + 1 : 0)), [1, n, n]);
   return add(into(reshaped(x, [batch, n, n]), -1, 1), diagonal);
+}
+
+/** 2, 4, 6, … on the diagonal and little beside it: eigenvalues and singular values apart. */
+function spaced(x: Node, batch: number, m: number, n: number): Node {
+  const diagonal = constant(Float64Array.from({length: m * n}, (_, i) => (Math.floor(i / n) === i % n ? 2 * (1 + (i % n)) : 0)), [1, m, n]);
+  return add(into(reshaped(x, [batch, m, n]), -0.2, 0.2), diagonal);
 }
 
 /** Whole numbers from −1 to `range`, by way of values. */
@@ -142,6 +148,13 @@ const recipes: {readonly [O in Op]: Recipe} = {
   triangularSolve: (x, y, choices) => ofMatrix(choices, (b, n) => triangularSolve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag(), choices.flag())),
   lu: (x, _, choices) => ofMatrix(choices, (b, n) => scale(lu(dominant(x, b, n)), 0.25)),
   semidefinite: (x, _, choices) => ofMatrix(choices, (b, n) => semidefinite(dominant(x, b, n), choices.pick(['kept', 'zero', 'turned'] as const))),
+  eigen: (x, _, choices) => ofMatrix(choices, (b, n) => eigen(spaced(x, b, n, n))),
+  svd: (x, _, choices) => ofMatrix(choices, (b, n) => {
+    // Of two or more columns that complete a factor only the space has a derivative.
+    const m = choices.integer(1, 3);
+    return svd(spaced(x, b, m, n), choices.flag() && Math.abs(m - n) < 2);
+  }),
+  leastSquares: (x, y, choices) => ofMatrix(choices, (b, n) => leastSquares(spaced(x, b, n, choices.integer(1, 3)), reshaped(y, [b, n, 2]))),
   luPermutation: (x, y, choices) => ofMatrix(choices, (b, n) => mul(cast(luPermutation(dominant(x, b, n)), 'float'), reshaped(y, [b, n]))),
 };
 

@@ -52,6 +52,11 @@ describe('tfjs-node', () => {
             p,
             linalg.inv(a),
             linalg.det(a),
+            linalg.eigh(a).values,
+            tf.abs(linalg.eigh(a).vectors), // TensorFlow's signs are its own
+            linalg.svd(a).s,
+            tf.abs(linalg.svd(tf.slice(a, [0, 0, 0], [2, 3, 2]), {fullMatrices: true}).u),
+            tf.grad((x: tf.Tensor) => tf.sum(linalg.svd(x).s))(a),
             tf.grad(f)(a),
             tf.grad((x) => tf.sum(tf.square(tf.grad(f)(x))))(a),
           ].map((t) => Array.from(t.dataSync()));

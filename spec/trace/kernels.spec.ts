@@ -433,7 +433,7 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
 };
 
 /** Their numbers are checked where they are defined, in spec/linalg, and against the primitives below. */
-const ownKernels = ['LinalgCholesky', 'LinalgLu', 'LinalgSolve', 'LinalgTriangularSolve'];
+const ownKernels = ['LinalgCholesky', 'LinalgEigh', 'LinalgLeastSquares', 'LinalgLu', 'LinalgSolve', 'LinalgSvd', 'LinalgTriangularSolve'];
 
 describe('trace: kernels against tfjs', () => {
   before(() => tf.setBackend('cpu'));

@@ -157,6 +157,9 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
   lu: () => ([a]) => runLu(a)[0],
   luPermutation: () => ([a]) => toFloat(runLu(a)[1]),
   semidefinite: node => onHost(node, held(node.shape)),
+  eigen: node => onHost(node, held(node.shape)),
+  svd: node => onHost(node, held(node.shape)),
+  leastSquares: node => onHost(node, held(node.shape)),
 };
 
 /** What an extreme of nothing is; every other primitive makes zeros of nothing. */

@@ -91,6 +91,9 @@ export class ProgramEmitter implements LoopSurroundings {
       lu: onHost,
       luPermutation: onHost,
       semidefinite: onHost,
+      eigen: onHost,
+      svd: onHost,
+      leastSquares: onHost,
     };
     // Each row takes the nodes of its own name, which the table guarantees and the type cannot say.
     (writers[node.op as KernelOp] as Write<Op>)(node, arrays);

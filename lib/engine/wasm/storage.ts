@@ -50,6 +50,9 @@ const table = {
   lu: 'kernel',
   luPermutation: 'kernel',
   semidefinite: 'kernel',
+  eigen: 'kernel',
+  svd: 'kernel',
+  leastSquares: 'kernel',
 } as const satisfies {readonly [O in Op]: Kind};
 
 export const kinds: {readonly [O in Op]: Kind} = table;

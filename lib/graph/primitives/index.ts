@@ -9,6 +9,7 @@ import type {Primitive} from './primitive.js';
 import {argMaxPrimitive, argMinPrimitive, cumsumPrimitive, maxPrimitive, minPrimitive, sumPrimitive} from './reduction.js';
 import {searchSortedPrimitive} from './search.js';
 import {semidefinitePrimitive} from './semidefinite.js';
+import {eigenPrimitive, leastSquaresPrimitive, svdPrimitive} from './spectral.js';
 
 /** Inputs have no operands to depend on, and their values come from outside. */
 const inputPrimitive: Primitive<'input'> = {
@@ -53,6 +54,9 @@ export const primitives: {readonly [O in Op]: Primitive<O>} = {
   lu: luPrimitive,
   luPermutation: luPermutationPrimitive,
   semidefinite: semidefinitePrimitive,
+  eigen: eigenPrimitive,
+  svd: svdPrimitive,
+  leastSquares: leastSquaresPrimitive,
 };
 
 /** The rules of a node's primitive: each row takes the nodes of its own name, as the table guarantees. */

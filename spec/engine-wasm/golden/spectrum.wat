@@ -1,0 +1,10 @@
+(module
+  (type (;0;) (func))
+  (import "host" "0" (func (;0;) (type 0)))
+  (import "host" "1" (func (;1;) (type 0)))
+  (import "host" "2" (func (;2;) (type 0)))
+  (import "env" "memory" (memory (;0;) 1 1))
+  (func (;3;) (export "p0") (type 0)
+    (call 0)
+    (call 1)
+    (call 2)))
