@@ -16,7 +16,8 @@ import {loadParameters, startOf} from '../step/context.js';
 import {courseAdjointPrograms, coursePrograms} from '../step/course-programs.js';
 import {directSolver} from '../step/solvers.js';
 import type {Gradient} from './backward.js';
-import {ParameterBars, pullStart} from './backward.js';
+import {pullStart} from './backward.js';
+import {CourseBars} from './course-bars.js';
 import type {Course, CourseBackwards, CoursePiece, Restart, Save} from './course.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -24,7 +25,7 @@ import type {ByLength, TimedStep} from './timed-step.js';
 import {lengthDerivative, timedStep} from './timed-step.js';
 
 export const courseAdjoint = ({compiled, traced, linear}: StepContext): Executable =>
-  compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian), {analysis: compiled.analysisOf(directSolver(linear), 'jacobian')});
+  compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian, compiled.addsUp), {analysis: compiled.analysisOf(directSolver(linear), 'jacobian')});
 export const courseForward = ({compiled, traced}: StepContext): Executable => compiled.group('course', () => coursePrograms(traced));
 
 const dot = (a: Float64Array, b: Float64Array): number => {
@@ -34,6 +35,12 @@ const dot = (a: Float64Array, b: Float64Array): number => {
 };
 function addTo(x: Float64Array, y: Float64Array, factor = 1): void {
   for (let i = 0; i < x.length; i++) x[i] += factor * y[i];
+}
+
+/** The programs that go before dense output, with x, z, t, h and next set. */
+export function lookInside(forward: Executable): void {
+  if (forward.has('inside')) forward.run('inside');
+  if (forward.has('between')) forward.run('between');
 }
 
 /**
@@ -58,13 +65,22 @@ export interface CourseCotangents {
 }
 
 /** A state within a step, and its cotangent. */
-interface Inside {
+interface Looked {
   readonly theta: number;
   readonly bar: Float64Array;
 }
 
+/** What cotangents of states within a step ask of all that the dense output depends on but the step's end. */
+interface Between {
+  readonly xBar: Float64Array;
+  readonly zBar?: Float64Array;
+  readonly insideBar?: Float64Array;
+  readonly tBar: number;
+  readonly hBar: number;
+}
+
 class CourseSweep {
-  readonly bars: ParameterBars;
+  readonly bars: CourseBars;
   private readonly cotangents: Float64Array;
   private readonly happenedBars: Float64Array;
   private readonly momentBars: Float64Array;
@@ -74,12 +90,12 @@ class CourseSweep {
   private readonly xBar: Float64Array;
   private readonly end: Float64Array;
   private readonly eventBar?: Float64Array;
-  private restarting: {readonly step: TimedStep; readonly bars: ParameterBars} | undefined;
+  private restarting: {readonly step: TimedStep; readonly bars: CourseBars} | undefined;
 
   constructor(private readonly context: StepContext, private readonly course: Course, private readonly restart: Restart, {states, times, happened}: CourseCotangents) {
     this.executable = courseAdjoint(context);
     loadParameters(this.executable, context);
-    this.bars = new ParameterBars(context, this.executable, false);
+    this.bars = new CourseBars(context, this.executable);
     this.step = timedStep(context, this.executable, this.bars);
     this.byLength = lengthDerivative(context, this.executable);
     this.xBar = new Float64Array(context.traced.state.size);
@@ -97,8 +113,8 @@ class CourseSweep {
   run(start: StepRecord, backwards: CourseBackwards): Gradient {
     const recomputedSteps = backwards(piece => this.pullPiece(piece));
     if (this.course.start !== undefined) addTo(this.xBar, this.cotangent(this.course.start));
-    const {totals} = this.bars;
-    if (this.restarting !== undefined) this.restarting.bars.totals.forEach((total, p) => addTo(totals[p], total));
+    const totals = this.bars.finish();
+    if (this.restarting !== undefined) this.restarting.bars.finish().forEach((total, p) => addTo(totals[p], total));
     return {initial: pullStart(startOf(this.context), start, this.xBar, totals), parameters: totals, recomputedSteps};
   }
 
@@ -127,41 +143,45 @@ class CourseSweep {
     const inside = [...within.map(({index, theta}) => ({theta, bar: this.cotangent(index)})), ...this.pullNoted(record, k, n)];
     const between = inside.length === 0 ? undefined : this.pullWithin(record, k, n, inside);
     if (to !== undefined) this.correct(record, k, n, to, between);
-    const {tBar, hBar} = step.pull(record, k, xBar, between?.zBar);
+    const {tBar, hBar} = step.pull(record, k, xBar, between?.zBar, between?.insideBar);
     if (between !== undefined) addTo(xBar, between.xBar);
     if (from !== undefined) momentBars[from] += tBar + (between?.tBar ?? 0) - hBar - (between?.hBar ?? 0);
   }
 
   /** Cotangents of states within the step: added to that of its end; what they ask of the rest is returned. */
-  private pullWithin(record: StepRecord, k: number, n: number, within: readonly Inside[]): {xBar: Float64Array; zBar?: Float64Array; tBar: number; hBar: number} {
+  private pullWithin(record: StepRecord, k: number, n: number, within: readonly Looked[]): Between {
     const {executable, context, bars} = this;
     const h = this.course.h[n];
     const xBar = new Float64Array(context.traced.state.size);
     const zBar = context.compiled.jacobian === undefined ? undefined : new Float64Array(context.traced.unknown.size);
+    const own = executable.find('dInsideBar');
+    const insideBar = own === undefined ? undefined : new Float64Array(own.length);
     let [tBar, hBar] = [0, 0];
     record.load(k, stepBuffers(executable));
+    if (executable.has('inside')) executable.run('inside');
     executable.find('next')?.set(this.end);
     for (const {theta, bar} of within) {
       executable.find('theta')?.fill(theta);
       executable.find('denseBar')?.set(bar);
       executable.run('pullDense');
-      bars.add();
+      bars.add('pullDense');
       addTo(this.xBar, executable.buffer('dNextBar'));
       addTo(xBar, executable.buffer('dXBar'));
       if (zBar !== undefined) addTo(zBar, executable.buffer('dZBar'));
+      if (insideBar !== undefined && own !== undefined) addTo(insideBar, own);
       // The saved time is a constant: θ = (time − t)/h.
       const thetaBar = executable.buffer('dThetaBar')[0];
       tBar += executable.buffer('dTBar')[0] - thetaBar / h;
       hBar += executable.buffer('dHBar')[0] - thetaBar * theta / h;
     }
-    return {xBar, zBar, tBar, hBar};
+    return {xBar, zBar, insideBar, tBar, hBar};
   }
 
   /**
    * Times of events that were noted on the dense output D: with s = dg/dθ/h the rate of the event's
    * function there, τ̄ goes back as the cotangent −(τ̄/s) e_xᵀ of the state D at that time.
    */
-  private pullNoted(record: StepRecord, k: number, n: number): Inside[] {
+  private pullNoted(record: StepRecord, k: number, n: number): Looked[] {
     const {context, executable, eventBar, course, happenedBars, bars} = this;
     const noted = (course.noted.get(n) ?? []).filter(({record: i}) => happenedBars[i] !== 0);
     if (noted.length === 0 || eventBar === undefined) return [];
@@ -169,6 +189,7 @@ class CourseSweep {
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
     forward.find('next')?.set(this.end);
+    lookInside(forward);
     return noted.map(({record: i, event, theta}) => {
       const [t, h] = [course.t[n], course.h[n]];
       forward.find('theta')?.fill(theta);
@@ -180,18 +201,19 @@ class CourseSweep {
       eventBar.fill(0);
       eventBar[event] = 1;
       executable.run('pullEvents');
-      bars.add(-mu);
+      bars.add('pullEvents', -mu);
       return {theta, bar: executable.buffer('eXBar').map(value => -mu * value)};
     });
   }
 
   /** The event's time is a function of the state that the step makes at fixed length. */
-  private correct(record: StepRecord, k: number, n: number, moment: number, between: {readonly zBar?: Float64Array; readonly hBar: number} | undefined): void {
+  private correct(record: StepRecord, k: number, n: number, moment: number, between: Between | undefined): void {
     const {executable, eventBar, xBar, course, momentBars} = this;
     if (eventBar === undefined) return;
-    const {dNext, dz} = this.byLength(record, k);
+    const {dNext, dInside, dz} = this.byLength(record, k);
     let timeBar = momentBars[moment] + dot(xBar, dNext) + (between?.hBar ?? 0);
     if (between?.zBar !== undefined && dz !== undefined) timeBar += dot(between.zBar, dz);
+    if (between?.insideBar !== undefined && dInside !== undefined) timeBar += dot(between.insideBar, dInside);
     const event = course.moments[moment];
     const at = course.t[n] + course.h[n];
     eventBar.fill(0);
@@ -202,7 +224,7 @@ class CourseSweep {
     const slope = executable.buffer('eXBar');
     const mu = timeBar / crossingRate(dot(slope, dNext) + executable.buffer('eTBar')[0], at, event);
     addTo(xBar, slope, -mu);
-    this.bars.add(-mu);
+    this.bars.add('pullEvents', -mu);
   }
 
   private pullJump(record: StepRecord, k: number, n: number, moment: number): void {
@@ -219,16 +241,16 @@ class CourseSweep {
     executable.find('givenBar')?.set(xBar.subarray(0, given.length));
     record.load(k, stepBuffers(executable));
     executable.run(`pullJump.${event}`);
-    this.bars.add();
+    this.bars.add(`pullJump.${event}`);
     xBar.set(executable.buffer('jXBar'));
     momentBars[moment] += restarted.tBar + executable.buffer('jTBar')[0];
   }
 
-  private restartingStep(): {step: TimedStep; bars: ParameterBars} {
+  private restartingStep(): {step: TimedStep; bars: CourseBars} {
     const context = startOf(this.context);
     const executable = courseAdjoint(context);
     loadParameters(executable, context);
-    const bars = new ParameterBars(context, executable, false);
+    const bars = new CourseBars(context, executable);
     return {step: timedStep(context, executable, bars), bars};
   }
 }

@@ -11,7 +11,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {courseTangentPrograms} from '../step/course-programs.js';
 import type {Course, CoursePiece, Noted, Restart} from './course.js';
-import {courseAdjoint, courseForward, crossingRate} from './course-backward.js';
+import {courseAdjoint, courseForward, crossingRate, lookInside} from './course-backward.js';
 import type {Sensitivities} from './forward.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
@@ -49,6 +49,12 @@ class TimedPush {
 
   set(name: string, values: Float64Array): void {
     this.executable.find(name)?.set(values);
+  }
+
+  /** Adds s times a vector to direction d of the tangents of what dense output reads inside the step. */
+  addInside(d: number, vector: Float64Array, s: number): void {
+    const tangents = this.executable.find('dInside');
+    if (tangents !== undefined) for (let i = 0; i < vector.length; i++) tangents[d * vector.length + i] += s * vector[i];
   }
 
   /** ẋ of the step's end, for dx, dt and dh; the executable's own buffer. */
@@ -164,6 +170,7 @@ export class CoursePush {
     for (let d = 0; d < count; d++) {
       dtau[d] = -de[d * width + event] / rate;
       for (let i = 0; i < size; i++) dNext[d * size + i] += byLength.dNext[i] * dtau[d];
+      if (byLength.dInside !== undefined) step.addInside(d, byLength.dInside, dtau[d]);
       dh[d] = dtau[d] - dt[d];
       const {dz} = step;
       if (dz === undefined || byLength.dz === undefined) continue;
@@ -196,6 +203,7 @@ export class CoursePush {
     const dtheta = new Float64Array(count);
     record.load(k, stepBuffers(executable));
     step.set('next', this.end);
+    if (executable.has('inside')) executable.run('inside');
     if (dz !== undefined) step.set('dz', dz);
     for (const [name, values] of Object.entries({dx, dNext, dt, dh})) step.set(name, values);
     // The saved time is a constant: θ = (time − t)/h.
@@ -220,6 +228,7 @@ export class CoursePush {
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
     forward.find('next')?.set(this.end);
+    lookInside(forward);
     forward.find('theta')?.fill(theta);
     forward.run('watch');
     const rate = crossingRate(forward.buffer('dg')[event] / h, t + theta * h, event);

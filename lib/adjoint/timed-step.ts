@@ -5,29 +5,31 @@
  */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
-import type {ParameterBars} from './backward.js';
+import type {CourseBars} from './course-bars.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 export interface TimedStep {
-  /** Replaces the cotangent of the end by that of the beginning; zBar is added to the unknown's. Returns those of t and h. */
-  pull(record: StepRecord, k: number, xBar: Float64Array, zBar?: Float64Array): {readonly tBar: number; readonly hBar: number};
+  /** Replaces the cotangent of the end by that of the beginning, with those of the unknown and of `inside`, where dense output has some. Returns those of t and h. */
+  pull(record: StepRecord, k: number, xBar: Float64Array, zBar?: Float64Array, insideBar?: Float64Array): {readonly tBar: number; readonly hBar: number};
 }
 
 /** @param executable the context's courseAdjoint */
-export function timedStep(context: StepContext, executable: Executable, bars: ParameterBars): TimedStep {
+export function timedStep(context: StepContext, executable: Executable, bars: CourseBars): TimedStep {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullStep = executable.program('pullStep');
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const find = (name: string): Float64Array | undefined => executable.find(name);
-  const [nextBar, ownZBar, w] = ['nextBar', 'zBar', 'w'].map(find);
+  const [nextBar, ownInsideBar, ownZBar, w] = ['nextBar', 'insideBar', 'zBar', 'w'].map(find);
   const [xBarOut, tBar, hBar] = ['xBar', 'tBar', 'hBar'].map(name => executable.buffer(name));
   return {
-    pull(record, k, xBar, zBar) {
+    pull(record, k, xBar, zBar, insideBar) {
       record.load(k, buffers);
       nextBar?.set(xBar);
+      if (insideBar === undefined) ownInsideBar?.fill(0);
+      else ownInsideBar?.set(insideBar);
       if (jacobian !== undefined && ownZBar !== undefined) {
         pullUnknown?.();
         if (zBar !== undefined) for (let i = 0; i < zBar.length; i++) ownZBar[i] += zBar[i];
@@ -36,15 +38,16 @@ export function timedStep(context: StepContext, executable: Executable, bars: Pa
       }
       pullStep();
       xBar.set(xBarOut);
-      bars.add();
+      bars.add('pullStep');
       return {tBar: tBar[0], hBar: hBar[0]};
     },
   };
 }
 
-/** The derivatives by the length of a step: of its end, and of its unknown. They are the executable's own buffers, until its next use. */
+/** The derivatives by the length of a step: of its end, of what dense output reads inside it, and of its unknown. They are the executable's own buffers, until its next use. */
 export interface ByLength {
   readonly dNext: Float64Array;
+  readonly dInside?: Float64Array;
   readonly dz?: Float64Array;
 }
 
@@ -53,6 +56,7 @@ export function lengthDerivative(context: StepContext, executable: Executable): 
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const dNext = executable.buffer('dNextH');
+  const dInside = executable.find('dInsideH');
   // Where the update does not read the unknown its tangent has no buffer of its own.
   const dz = jacobian === undefined ? undefined : executable.find('dzH') ?? new Float64Array(context.traced.unknown.size);
   return (record, k) => {
@@ -63,6 +67,6 @@ export function lengthDerivative(context: StepContext, executable: Executable): 
       factor.solve(executable.buffer('rhsH'), dz);
     }
     executable.run('pushLengthUpdate');
-    return {dNext, dz};
+    return {dNext, dInside, dz};
   };
 }

@@ -32,6 +32,8 @@ export interface Executable {
   buffer(name: string): Float64Array;
   /** The same, or undefined where no program has such an input or output. */
   find(name: string): Float64Array | undefined;
+  /** Whether there is a program of this name. */
+  has(program: string): boolean;
   /** Runs one program: reads its inputs' buffers, writes its outputs'. Allocates nothing. */
   run(program: string): void;
   /** The same as a function, for the inner loops: `program(name)()` is `run(name)` without the look-up. */

@@ -33,6 +33,7 @@ export const interpreter: Engine = {
     return {
       buffer: name => namedBuffer(buffers, name),
       find: name => buffers.get(name),
+      has: name => programFunctions.has(name),
       run: name => program(name)(),
       program,
       vectors: plainVectors,

@@ -47,6 +47,8 @@ export class Stepper {
   error: StiffgradError | undefined;
   /** The state, which every step replaces by its successor: the programs' own x. */
   readonly state: Float64Array;
+  /** What the last step left for its dense output (step/inside.ts), where there is that. */
+  readonly inside: Float64Array | undefined;
   private readonly vectors: Vectors;
   private readonly update: () => void;
   /** The update, with what is recorded of the step where that is less than x and z. */
@@ -89,6 +91,7 @@ export class Stepper {
     this.update = forward.program('update');
     this.keep = prepared.narrow === true ? forward.program('keep') : undefined;
     this.kept = forward.find('kept') ?? nothing;
+    this.inside = forward.find('inside');
     this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
     this.h = forward.find('h');

@@ -14,6 +14,7 @@ import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
 import type {Params} from '../system/params.js';
+import {shareWithUpdate} from './inside.js';
 import {joinBlocks, splitBlocks} from './blocks.js';
 import {Layout} from './layout.js';
 import type {TracedAlong} from './traced-along.js';
@@ -106,11 +107,15 @@ export class AlongTrace {
     const rate = named.get('rate');
     const events = values.length === 0 ? undefined : concat(values.map(value => reshape(value, [1])), 0);
     const moving = events === undefined || rate === undefined ? undefined : pushforward([events], new Map<Node, Node>([[x, rate], [t, full(1, [])]]))[0];
+    const error = named.get('error');
+    const dense = named.get('dense');
+    const update = named.get('update') as Node;
+    const shared = dense === undefined ? {} : shareWithUpdate(dense, error === undefined || named.has('filter') ? [update] : [update, error], [theta, next]);
     return {
-      theta, next, shift, last, ahead, ratio, judged, error: named.get('error'), filter: named.get('filter'),
+      theta, next, shift, last, ahead, ratio, judged, error, filter: named.get('filter'),
       predicted: unknown.blocks.flatMap((_, k) => named.get(`predicted.${k}`) ?? []), extrapolated: named.get('extrapolated'), effects: formulation.effects,
       errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1,
-      dense: named.get('dense'), events, rates: events === undefined ? undefined : orZeros(moving, events),
+      ...shared, events, rates: events === undefined ? undefined : orZeros(moving, events),
       jumps: along.events.map((_, i) => named.get(`jump.${i}`)),
     };
   }

@@ -7,6 +7,7 @@ import type {Programs} from '../engine/engine.js';
 import {add, full, input, mul, neg} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
+import {hoist} from '../graph/hoist.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {TracedAlong} from './traced-along.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -15,83 +16,116 @@ import type {TracedStep} from './trace-step.js';
 
 const parametersOf = (step: TracedStep): Node[] => step.parameters.map(({node}) => node);
 
+/** The part of a graph that makes some of its outputs. */
+const only = ({outputs}: Graph, wanted: readonly string[]): Graph =>
+  graphOf(Object.fromEntries(outputs.flatMap(({name, node}) => (wanted.includes(name) ? [[name, node]] : []))));
+
 /**
- * dense: x, z, next, t, h, theta → D; watch: the same → g, dg, the events on the dense output and their
- * derivatives by θ; events: x, t → e, rates; jump.i: x, t → given.
+ * inside: x, z, t, h → inside, see inside.ts; between: these, next and inside → what dense output needs at
+ * every place; dense: theta → D; watch: theta → g, dg, the events on the dense output and their derivatives
+ * by θ; events: x, t → e, rates; jump.i: x, t → given.
  */
 export function coursePrograms(step: TracedStep): Programs {
-  const {along, x, t, h} = step;
+  const {along} = step;
   const programs: Record<string, Graph> = {};
   if (along === undefined) return programs;
-  const {dense, events, rates, theta, jumps} = along;
-  if (dense !== undefined) programs.dense = graphOf({D: dense});
+  const {dense, inside, events, rates, jumps} = along;
+  if (inside !== undefined) programs.inside = graphOf({inside: inside.node});
+  if (dense !== undefined) Object.assign(programs, densePrograms(step, along, dense));
   if (events !== undefined) programs.events = graphOf({e: events, rates});
-  if (dense !== undefined && events !== undefined) {
-    const [g] = simplifyNodes(substitute([events], new Map<Node, Node>([[x, dense], [t, add(t, mul(theta, h))]])));
-    const [dg] = pushforward([g], new Map([[theta, full(1, [])]]));
-    programs.watch = graphOf({g, dg: orZeros(dg, g)});
-  }
   jumps.forEach((jump, i) => {
     if (jump !== undefined) programs[`jump.${i}`] = graphOf({given: jump});
   });
   return programs;
 }
 
-/** Cotangents of x, t, …, under other names than those of the step's own, and of the parameters, under the same. */
-function barsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [name: string]: Node}): Graph {
-  const names = Object.keys(others);
-  const wrt = [...Object.values(others), ...parametersOf(step)];
-  const bars = pullback(outputs, wrt, cotangents);
-  const named: {[name: string]: Node} = {};
-  wrt.forEach((node, i) => (named[i < names.length ? names[i] : `pBar.${i - names.length}`] = orZeros(bars[i], node)));
-  return graphOf(named);
+function densePrograms({x, t, h}: TracedStep, {events, theta}: TracedAlong, dense: Node): Record<string, Graph> {
+  const g = events === undefined ? undefined : simplifyNodes(substitute([events], new Map<Node, Node>([[x, dense], [t, add(t, mul(theta, h))]])))[0];
+  const dg = g === undefined ? undefined : orZeros(pushforward([g], new Map([[theta, full(1, [])]]))[0], g);
+  const {before, each} = hoist(graphOf({D: dense, g, dg}), new Set(['theta']), 'between.');
+  return {
+    ...(before.outputs.length === 0 ? {} : {between: graphOf(Object.fromEntries(before.outputs.map(({name, node}) => [name, node])))}),
+    dense: only(each, ['D']),
+    ...(g === undefined ? {} : {watch: only(each, ['g', 'dg'])}),
+  };
 }
 
 /**
- * The adjoint of a step with its time (programs.ts has it without):
- * pullUnknown: nextBar → zBar; jacobian → J; pullStep: nextBar, w → xBar, tBar, hBar, pBar.i;
- * pushLength: → rhsH = −R_h; pushLengthUpdate: dzH → dNextH, the derivative of the step's end by its length;
- * pullDense: denseBar → dNextBar, dZBar, dXBar, dTBar, dHBar, dThetaBar, pBar.i;
- * pullEvents: eBar → eXBar, eTBar, pBar.i; pullJump.i: givenBar → jXBar, jTBar, pBar.i.
+ * Cotangents of x, t, …, under other names than those of the step's own, and of the parameters.
+ * @param pBar the name of parameter i's; those that nothing depends on have none
+ * @param adding pBar is added to what is there
  */
-export function courseAdjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined): Programs {
-  const {residual, update, x, z, t, h, along} = step;
-  const nextBar = input('nextBar', update.shape);
-  const one = full(1, []);
-  const lengths = new Map<Node, Node>([[h, one]]);
-  const programs: Record<string, Graph> = {};
-  if (residual === undefined || jacobian === undefined) {
-    programs.pullStep = barsOf(step, [update], [nextBar], {xBar: x, tBar: t, hBar: h});
-    programs.pushLengthUpdate = graphOf({dNextH: orZeros(pushforward([update], lengths)[0], update)});
-  } else {
-    const w = input('w', z.shape);
-    programs.pullUnknown = graphOf({zBar: orZeros(pullback([update], [z], [nextBar])[0], z)});
-    programs.jacobian = graphOf({J: jacobian.values});
-    programs.pullStep = barsOf(step, [update, residual], [nextBar, neg(w)], {xBar: x, tBar: t, hBar: h});
-    programs.pushLength = graphOf({rhsH: neg(orZeros(pushforward([residual], lengths)[0], residual))});
-    const moved = pushforward([update], new Map<Node, Node>([[h, one], [z, input('dzH', z.shape)]]))[0];
-    programs.pushLengthUpdate = graphOf({dNextH: orZeros(moved, update)});
-  }
-  return along === undefined ? programs : {...programs, ...alongAdjoint(step, along)};
+function barsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [name: string]: Node}, pBar: (i: number) => string, adding: boolean): Graph {
+  const names = Object.keys(others);
+  const parameters = parametersOf(step);
+  const bars = pullback(outputs, [...Object.values(others), ...parameters], cotangents);
+  const named: {[name: string]: Node} = {};
+  names.forEach((name, i) => (named[name] = orZeros(bars[i], others[name])));
+  parameters.forEach((node, i) => {
+    const bar = bars[names.length + i];
+    if (bar !== undefined) named[pBar(i)] = adding ? add(input(pBar(i), node.shape), bar) : bar;
+  });
+  return graphOf(named);
 }
 
-function alongAdjoint(step: TracedStep, {dense, events, jumps, theta, next}: TracedAlong): Programs {
+/** The cotangent of parameter i by program: programs that run for every step share one and add to it where they may. */
+export const parameterBar = (program: string, i: number): string => `${program}.pBar.${i}`;
+
+/**
+ * The adjoint of a step with its time (programs.ts has it without), `inside` being an output beside next:
+ * pullUnknown: nextBar, insideBar → zBar; jacobian → J; pullStep: nextBar, insideBar, w → xBar, tBar, hBar;
+ * pushLength: → rhsH = −R_h; pushLengthUpdate: dzH → dNextH, dInsideH, the derivatives of the step's end and inside by its length;
+ * inside: → inside, where pullDense reads it;
+ * pullDense: denseBar → dNextBar, dInsideBar, dZBar, dXBar, dTBar, dHBar, dThetaBar;
+ * pullEvents: eBar → eXBar, eTBar; pullJump.i: givenBar → jXBar, jTBar; and each the parameters' by `parameterBar`.
+ * @param adding those of pullStep and pullDense are added to what is there
+ */
+export function courseAdjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
+  const {residual, update, x, z, t, h, along} = step;
+  const inside = along?.inside?.node;
+  const outputs = inside === undefined ? [update] : [update, inside];
+  const cotangents = [input('nextBar', update.shape), ...(inside === undefined ? [] : [input('insideBar', inside.shape)])];
+  const lengths = new Map<Node, Node>([[h, full(1, [])]]);
+  const programs: Record<string, Graph> = {};
+  const bars = (of: readonly Node[], by: readonly Node[]): Graph => barsOf(step, of, by, {xBar: x, tBar: t, hBar: h}, i => parameterBar('pullStep', i), adding);
+  const byLength = (seeds: ReadonlyMap<Node, Node>): Graph => {
+    const [dNextH, dInsideH] = pushforward(outputs, seeds).map((tangent, i) => orZeros(tangent, outputs[i])) as (Node | undefined)[];
+    return graphOf({dNextH, dInsideH});
+  };
+  if (residual === undefined || jacobian === undefined) {
+    programs.pullStep = bars(outputs, cotangents);
+    programs.pushLengthUpdate = byLength(lengths);
+  } else {
+    const w = input('w', z.shape);
+    programs.pullUnknown = graphOf({zBar: orZeros(pullback(outputs, [z], cotangents)[0], z)});
+    programs.jacobian = graphOf({J: jacobian.values});
+    programs.pullStep = bars([...outputs, residual], [...cotangents, neg(w)]);
+    programs.pushLength = graphOf({rhsH: neg(orZeros(pushforward([residual], lengths)[0], residual))});
+    programs.pushLengthUpdate = byLength(new Map<Node, Node>([...lengths, [z, input('dzH', z.shape)]]));
+  }
+  return along === undefined ? programs : {...programs, ...alongAdjoint(step, along, adding)};
+}
+
+function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, next}: TracedAlong, adding: boolean): Programs {
   const {x, z, t, h} = step;
   const programs: Record<string, Graph> = {};
   if (dense !== undefined) {
-    programs.pullDense = barsOf(step, [dense], [input('denseBar', dense.shape)], {dNextBar: next, dZBar: z, dXBar: x, dTBar: t, dHBar: h, dThetaBar: theta});
+    const places = {dNextBar: next, dZBar: z, dXBar: x, dTBar: t, dHBar: h, dThetaBar: theta, ...(inside === undefined ? {} : {dInsideBar: inside.input})};
+    programs.pullDense = barsOf(step, [dense], [input('denseBar', dense.shape)], places, i => parameterBar(adding ? 'pullStep' : 'pullDense', i), adding);
+    if (inside !== undefined && programs.pullDense.inputs.includes(inside.input)) programs.inside = graphOf({inside: inside.node});
   }
-  if (events !== undefined) programs.pullEvents = barsOf(step, [events], [input('eBar', events.shape)], {eXBar: x, eTBar: t});
+  if (events !== undefined) programs.pullEvents = barsOf(step, [events], [input('eBar', events.shape)], {eXBar: x, eTBar: t}, i => parameterBar('pullEvents', i), false);
   jumps.forEach((jump, i) => {
-    if (jump !== undefined) programs[`pullJump.${i}`] = barsOf(step, [jump], [input('givenBar', jump.shape)], {jXBar: x, jTBar: t});
+    const name = `pullJump.${i}`;
+    if (jump !== undefined) programs[name] = barsOf(step, [jump], [input('givenBar', jump.shape)], {jXBar: x, jTBar: t}, p => parameterBar(name, p), false);
   });
   return programs;
 }
 
 /**
  * Tangents along `count` directions, times among them:
- * jacobian → J; pushResidual: dx, dt, dh, dp.i → rhs; pushUpdate: and dz → dNext; pushDense: and dNext,
- * dtheta → dD; pushEvents: dx, dt, dp.i → de; pushJump.i: the same → dGiven; pushLength and
+ * jacobian → J; pushResidual: dx, dt, dh, dp.i → rhs; pushUpdate: and dz → dNext, dInside; inside → inside;
+ * pushDense: these and dtheta → dD; pushEvents: dx, dt, dp.i → de; pushJump.i: the same → dGiven; pushLength and
  * pushLengthUpdate as above.
  */
 export function courseTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
@@ -101,9 +135,15 @@ export function courseTangentPrograms(step: TracedStep, jacobian: JacobianProgra
   const place = [seed(x, 'dx'), seed(t, 'dt'), ...parameters];
   const whole = [...place, seed(h, 'dh')];
   const push = (node: Node, seeds: readonly [Node, Node][]): Node => pushMany([node], new Map(seeds), count)[0];
+  const inside = along?.inside;
   const withUnknown = residual === undefined ? whole : [...whole, seed(z, 'dz')];
-  const {pushLength, pushLengthUpdate} = courseAdjointPrograms({...step, along: undefined}, jacobian);
-  const programs: Record<string, Graph> = {pushUpdate: graphOf({dNext: push(update, withUnknown)}), pushLengthUpdate};
+  const {pushLength, pushLengthUpdate} = courseAdjointPrograms({...step, along: along === undefined ? undefined : {...along, dense: undefined, events: undefined, jumps: []}}, jacobian, false);
+  const pushedUpdate = (): Graph => {
+    const outputs = inside === undefined ? [update] : [update, inside.node];
+    const [dNext, dInside] = pushMany(outputs, new Map(withUnknown), count) as (Node | undefined)[];
+    return graphOf({dNext, dInside});
+  };
+  const programs: Record<string, Graph> = {pushUpdate: pushedUpdate(), pushLengthUpdate};
   if (residual !== undefined && jacobian !== undefined) {
     programs.jacobian = graphOf({J: jacobian.values});
     programs.pushResidual = graphOf({rhs: neg(push(residual, whole))});
@@ -111,7 +151,8 @@ export function courseTangentPrograms(step: TracedStep, jacobian: JacobianProgra
   }
   if (along === undefined) return programs;
   const {dense, events, jumps, theta, next} = along;
-  if (dense !== undefined) programs.pushDense = graphOf({dD: push(dense, [...withUnknown, seed(next, 'dNext'), seed(theta, 'dtheta')])});
+  if (dense !== undefined) programs.pushDense = graphOf({dD: push(dense, [...withUnknown, seed(next, 'dNext'), seed(theta, 'dtheta'), ...(inside === undefined ? [] : [seed(inside.input, 'dInside')])])});
+  if (inside !== undefined && programs.pushDense?.inputs.includes(inside.input)) programs.inside = graphOf({inside: inside.node});
   if (events !== undefined) programs.pushEvents = graphOf({de: push(events, place)});
   jumps.forEach((jump, i) => {
     if (jump !== undefined) programs[`pushJump.${i}`] = graphOf({dGiven: push(jump, place)});

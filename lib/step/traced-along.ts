@@ -1,5 +1,6 @@
 /** What is traced along with a step (along.ts), as nodes. */
 import type {Node} from '../graph/node.js';
+import type {Inside} from './inside.js';
 
 export interface TracedAlong {
   readonly theta: Node<'input'>;
@@ -24,8 +25,10 @@ export interface TracedAlong {
   readonly judged?: Uint8Array;
   /** The power of h that the estimate falls with. */
   readonly errorOrder: number;
-  /** The state at t + θh, flat. */
+  /** The state at t + θh, flat; a function of `inside` too, where there is that. */
   readonly dense?: Node;
+  /** What the update makes for dense output, see inside.ts. */
+  readonly inside?: Inside;
   /** The events' functions of x and t, [events]. */
   readonly events?: Node;
   /** Their rates of change along the motion, [events]. */
@@ -37,12 +40,13 @@ export interface TracedAlong {
 /** Named nodes, for the key of the compiled step. */
 export function alongOutputs(along: TracedAlong | undefined): {[name: string]: Node | undefined} {
   if (along === undefined) return {};
-  const {error, filter, extrapolated, predicted, dense, events, rates, jumps} = along;
+  const {error, filter, extrapolated, predicted, dense, inside, events, rates, jumps} = along;
   return {
-    error, filter, extrapolated, dense, events, rates, ...Object.fromEntries(predicted.map((node, k) => [`predicted.${k}`, node])),
+    error, filter, extrapolated, dense, inside: inside?.node, events, rates, ...Object.fromEntries(predicted.map((node, k) => [`predicted.${k}`, node])),
     ...Object.fromEntries(jumps.map((node, i) => [`jump.${i}`, node])),
   };
 }
 
 /** Its inputs beside those of the step. */
-export const alongInputs = ({theta, next, shift, last, ahead, ratio}: TracedAlong): Node<'input'>[] => [theta, next, shift, last, ahead, ratio];
+export const alongInputs = ({theta, next, shift, last, ahead, ratio, inside}: TracedAlong): Node<'input'>[] =>
+  [theta, next, shift, last, ahead, ratio, ...(inside === undefined ? [] : [inside.input])];

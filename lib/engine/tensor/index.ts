@@ -33,6 +33,7 @@ export const tensor: Engine = {
     };
     return {
       find: name => buffers.get(name),
+      has: name => runs.has(name),
       buffer: name => bufferOf(buffers, name),
       run: name => program(name)(),
       program,

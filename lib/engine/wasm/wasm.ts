@@ -179,6 +179,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
   return {
     memory,
+    has: name => functions.has(name),
     program,
     run: name => program(name)(),
     buffer(name) {

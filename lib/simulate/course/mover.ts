@@ -20,6 +20,8 @@ export interface Taken {
   readonly end: number;
   readonly x: Float64Array;
   readonly z?: Float64Array;
+  /** What it left for its dense output. */
+  readonly inside?: Float64Array;
   readonly next: Float64Array;
 }
 
@@ -54,17 +56,19 @@ export class Mover {
 
   /** The step last taken, from x. */
   taken(x: Float64Array, t: number, h: number, end: number): Taken {
-    return {t, h, end, x, z: this.stepper.z?.slice(), next: this.state.slice()};
+    return {t, h, end, x, z: this.stepper.z?.slice(), inside: this.stepper.inside?.slice(), next: this.state.slice()};
   }
 
   /** Loads a step for dense output. */
-  load({t, h, x, z, next}: Taken): void {
+  load({t, h, x, z, inside, next}: Taken): void {
     const {along} = this;
     along.find('x')?.set(x);
     if (z !== undefined) along.find('z')?.set(z);
     along.find('next')?.set(next);
     along.find('t')?.fill(t);
     along.find('h')?.fill(h);
+    if (inside !== undefined) along.find('inside')?.set(inside);
+    if (along.has('between')) along.run('between');
   }
 
   /** The state at θ of the step that is loaded. */

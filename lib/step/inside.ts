@@ -1,0 +1,56 @@
+/**
+ * What a step's dense output needs of the step's own computation, the derivatives of its stages above all,
+ * is made where these are: by the update, as one vector beside the next state. Dense output is then a
+ * function of that vector, and its cotangent goes back through the step with that of the next state, once
+ * for all the states within the step.
+ */
+import {concat, input, reshape, slice} from '../graph/build.js';
+import {hoist} from '../graph/hoist.js';
+import type {Node} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
+import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {countWork} from '../graph/work.js';
+
+export interface Inside {
+  /** [m], of the step's x, z, t, h and parameters. */
+  readonly node: Node;
+  /** Where dense output reads it. */
+  readonly input: Node<'input'>;
+}
+
+/**
+ * The update makes it in every step, and not every step is looked into: it may cost at most this share of
+ * what dense output then need not compute again.
+ */
+const worthwhile = 0.5;
+
+const flat = (node: Node): Node => reshape(node, [node.size]);
+
+/**
+ * @param step the outputs of the update's program
+ * @param changing the inputs of dense output that the update does not know: θ and the next state
+ * @returns dense output as a function of `inside` too; as it is where that does not pay
+ */
+export function shareWithUpdate(dense: Node, step: readonly Node[], changing: readonly Node<'input'>[]): {readonly dense: Node; readonly inside?: Inside} {
+  const all = simplifyNodes([...step, dense]);
+  const [own, whole] = [all.slice(0, step.length), all[step.length]];
+  const inputs = topological([whole]).filter(node => isOp(node, 'input'));
+  const {before, each} = hoist({inputs, outputs: [{name: 'D', node: whole}]}, new Set(changing.map(node => node.attributes.name)), 'inside.');
+  const parts = before.outputs.map(({node}) => node);
+  const work = countWork(own);
+  const added = countWork([...own, ...parts]) - work;
+  const saved = countWork(parts) - added;
+  if (parts.length === 0 || parts.some(({dtype}) => dtype !== 'float') || added > worthwhile * saved) return {dense};
+  const total = parts.reduce((sum, {size}) => sum + size, 0);
+  const vector = input('inside', [total]);
+  let offset = 0;
+  const places = new Map(parts.map(({shape, size}, i) => {
+    offset += size;
+    return [before.outputs[i].name, reshape(slice(vector, [offset - size], [size]), shape)] as const;
+  }));
+  const replaced = new Map<Node, Node>(each.inputs.flatMap(node => {
+    const place = places.get(node.attributes.name);
+    return place === undefined ? [] : [[node, place] as const];
+  }));
+  return {dense: substitute([each.outputs[0].node], replaced)[0], inside: {node: concat(parts.map(flat), 0), input: vector}};
+}
