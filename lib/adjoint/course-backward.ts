@@ -23,6 +23,8 @@ import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {ByLength, TimedStep} from './timed-step.js';
 import {lengthDerivative, timedStep} from './timed-step.js';
+import type {Between, Looked, PullWithin} from './within-step.js';
+import {withinStep} from './within-step.js';
 
 export const courseAdjoint = ({compiled, traced, linear}: StepContext): Executable =>
   compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian, compiled.addsUp), {analysis: compiled.analysisOf(directSolver(linear), 'jacobian')});
@@ -64,20 +66,7 @@ export interface CourseCotangents {
   readonly happened?: Float64Array;
 }
 
-/** A state within a step, and its cotangent. */
-interface Looked {
-  readonly theta: number;
-  readonly bar: Float64Array;
-}
-
-/** What cotangents of states within a step ask of all that the dense output depends on but the step's end. */
-interface Between {
-  readonly xBar: Float64Array;
-  readonly zBar?: Float64Array;
-  readonly insideBar?: Float64Array;
-  readonly tBar: number;
-  readonly hBar: number;
-}
+const nothing: readonly Save[] = [];
 
 class CourseSweep {
   readonly bars: CourseBars;
@@ -86,6 +75,7 @@ class CourseSweep {
   private readonly momentBars: Float64Array;
   private readonly executable: Executable;
   private readonly step: TimedStep;
+  private pullWithin: PullWithin | undefined;
   private readonly byLength: (record: StepRecord, k: number) => ByLength;
   private readonly xBar: Float64Array;
   private readonly end: Float64Array;
@@ -128,10 +118,10 @@ class CourseSweep {
       const n = first + k;
       if (k === record.count - 1) this.end.set(end);
       else record.load(k + 1, {x: this.end});
-      const saves = this.course.saves.get(n) ?? [];
+      const saves = this.course.saves.get(n) ?? nothing;
       for (const {index, theta} of saves) if (theta === 1) addTo(this.xBar, this.cotangent(index));
       const jump = this.course.jumps.get(n);
-      if (jump === undefined) this.pullStep(record, k, n, saves.filter(({theta}) => theta !== 1));
+      if (jump === undefined) this.pullStep(record, k, n, saves.length === 0 ? saves : saves.filter(({theta}) => theta !== 1));
       else this.pullJump(record, k, n, jump);
     }
   }
@@ -140,41 +130,18 @@ class CourseSweep {
     const {course, xBar, step, momentBars} = this;
     const from = course.from.get(n);
     const to = course.to.get(n);
-    const inside = [...within.map(({index, theta}) => ({theta, bar: this.cotangent(index)})), ...this.pullNoted(record, k, n)];
-    const between = inside.length === 0 ? undefined : this.pullWithin(record, k, n, inside);
+    const looked = within.map(({index, theta}) => ({theta, bar: this.cotangent(index)}));
+    if (course.noted.has(n)) looked.push(...this.pullNoted(record, k, n));
+    const between = looked.length === 0 ? undefined : this.within(record, k, course.h[n], this.end, looked, xBar);
     if (to !== undefined) this.correct(record, k, n, to, between);
     const {tBar, hBar} = step.pull(record, k, xBar, between?.zBar, between?.insideBar);
     if (between !== undefined) addTo(xBar, between.xBar);
     if (from !== undefined) momentBars[from] += tBar + (between?.tBar ?? 0) - hBar - (between?.hBar ?? 0);
   }
 
-  /** Cotangents of states within the step: added to that of its end; what they ask of the rest is returned. */
-  private pullWithin(record: StepRecord, k: number, n: number, within: readonly Looked[]): Between {
-    const {executable, context, bars} = this;
-    const h = this.course.h[n];
-    const xBar = new Float64Array(context.traced.state.size);
-    const zBar = context.compiled.jacobian === undefined ? undefined : new Float64Array(context.traced.unknown.size);
-    const own = executable.find('dInsideBar');
-    const insideBar = own === undefined ? undefined : new Float64Array(own.length);
-    let [tBar, hBar] = [0, 0];
-    record.load(k, stepBuffers(executable));
-    if (executable.has('inside')) executable.run('inside');
-    executable.find('next')?.set(this.end);
-    for (const {theta, bar} of within) {
-      executable.find('theta')?.fill(theta);
-      executable.find('denseBar')?.set(bar);
-      executable.run('pullDense');
-      bars.add('pullDense');
-      addTo(this.xBar, executable.buffer('dNextBar'));
-      addTo(xBar, executable.buffer('dXBar'));
-      if (zBar !== undefined) addTo(zBar, executable.buffer('dZBar'));
-      if (insideBar !== undefined && own !== undefined) addTo(insideBar, own);
-      // The saved time is a constant: θ = (time − t)/h.
-      const thetaBar = executable.buffer('dThetaBar')[0];
-      tBar += executable.buffer('dTBar')[0] - thetaBar / h;
-      hBar += executable.buffer('dHBar')[0] - thetaBar * theta / h;
-    }
-    return {xBar, zBar, insideBar, tBar, hBar};
+  /** Only runs with dense output have states within steps. */
+  private get within(): PullWithin {
+    return (this.pullWithin ??= withinStep(this.context, this.executable, this.bars));
   }
 
   /**

@@ -29,6 +29,9 @@ import {Trials} from './trials.js';
 import type {Crossing} from './watch.js';
 import {crossings} from './watch.js';
 
+/** Transitions that are kept where nobody goes back along them: dropping them costs as much as ten of them. */
+const longestCourse = 500;
+
 /** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
 const still = 64 * Number.EPSILON;
 
@@ -56,6 +59,8 @@ export class CourseLoop {
     return this.course.count;
   }
 
+  /** The present state, in an array that stays as it is; undefined where none is at hand. */
+  private here: Float64Array | undefined;
   /** The event whose time is the present one. */
   private moment: number | undefined;
   /** Events whose function counts as zero at present. */
@@ -109,22 +114,24 @@ export class CourseLoop {
   /** One more step, and the events in it; false where the run is over. */
   advance(): boolean {
     const {pace, t} = this;
-    // Without a gradient to come, nothing is kept of the way.
-    if (this.keeper === undefined) this.course.forget();
+    // Without a gradient to come, little is kept of the way.
+    if (this.keeper === undefined && this.count > longestCourse) this.course.forget();
     if (this.status !== 'completed') return false;
     if (pace.done(t)) {
       this.saver.finish(t, false, this.moment);
       return false;
     }
     if (pace instanceof AdaptivePace && pace.exhausted) return this.fail('too-many-steps', t, pace.length);
-    const tried = this.trials.next(t);
+    const tried = this.trials.next(t, this.here ?? this.mover.state.slice());
     if ('failed' in tried) return this.fail(tried.failed, t, tried.h);
-    for (const [i, step] of tried.steps.entries()) {
+    const {steps} = tried;
+    for (let i = 0; i < steps.length; i++) {
+      const step = steps[i];
       const cut = this.events.length === 0 ? false : this.cutShort(step);
       if (this.status !== 'completed') return false;
       if (cut) return true;
       this.commit(step);
-      if (i === tried.steps.length - 1 && pace.accept(tried.h, tried.error)) this.boundary();
+      if (i === steps.length - 1 && pace.accept(tried.h, tried.error)) this.boundary();
     }
     return true;
   }
@@ -283,6 +290,7 @@ export class CourseLoop {
     const h = pace.length;
     mover.jump(event, t, h);
     mover.stepper.follow(undefined);
+    this.here = undefined;
     const n = this.count;
     course.jumps.set(n, this.moment as number);
     course.append(t, h);
@@ -304,13 +312,14 @@ export class CourseLoop {
     mover.stepper.follow(step);
     this.taken++;
     mover.state.set(step.next);
+    this.here = step.next;
     this.t = step.end;
     this.contacts.at(step.end);
     saver.within(step, event !== undefined);
     const torn = this.prepared.redundancy.relief > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
     if (torn !== undefined) [this.status, this.error] = ['singular', torn];
-    this.settled = new Set();
-    this.jumped = new Set();
+    if (this.settled.size > 0) this.settled = new Set();
+    if (this.jumped.size > 0) this.jumped = new Set();
   }
 
   private boundary(): void {

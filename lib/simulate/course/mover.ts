@@ -25,11 +25,17 @@ export interface Taken {
   readonly next: Float64Array;
 }
 
+/** What dense output and events read. */
+const bufferNames = ['x', 'z', 'next', 't', 'h', 'theta', 'inside'] as const;
+type Buffers = {readonly [name in (typeof bufferNames)[number]]?: Float64Array};
+
 export class Mover {
   readonly state: Float64Array;
   readonly start: StepRecord;
   readonly stepper: Stepper;
   private readonly along: Executable;
+  private readonly buffers: Buffers;
+  private readonly programs: {readonly [name in 'between' | 'dense' | 'watch' | 'events']?: () => void};
   private readonly ownSize: number;
 
   /** @param repeatable no step depends on those before it but through the state */
@@ -40,6 +46,8 @@ export class Mover {
     this.state = this.stepper.state;
     this.along = courseForward(prepared);
     loadParameters(this.along, prepared);
+    this.buffers = Object.fromEntries(bufferNames.map(name => [name, this.along.find(name)]));
+    this.programs = Object.fromEntries((['between', 'dense', 'watch', 'events'] as const).map(name => [name, this.along.has(name) ? this.along.program(name) : undefined]));
     this.ownSize = prepared.start.traced.x.size;
   }
 
@@ -61,36 +69,36 @@ export class Mover {
 
   /** Loads a step for dense output. */
   load({t, h, x, z, inside, next}: Taken): void {
-    const {along} = this;
-    along.find('x')?.set(x);
-    if (z !== undefined) along.find('z')?.set(z);
-    along.find('next')?.set(next);
-    along.find('t')?.fill(t);
-    along.find('h')?.fill(h);
-    if (inside !== undefined) along.find('inside')?.set(inside);
-    if (along.has('between')) along.run('between');
+    const {buffers, programs} = this;
+    buffers.x?.set(x);
+    if (z !== undefined) buffers.z?.set(z);
+    buffers.next?.set(next);
+    buffers.t?.fill(t);
+    buffers.h?.fill(h);
+    if (inside !== undefined) buffers.inside?.set(inside);
+    programs.between?.();
   }
 
   /** The state at θ of the step that is loaded. */
   dense(theta: number): Float64Array {
-    this.along.find('theta')?.fill(theta);
-    this.along.run('dense');
+    this.buffers.theta?.fill(theta);
+    this.programs.dense?.();
     return this.along.buffer('D').slice();
   }
 
   /** The events' functions at θ of the step that is loaded, and their derivatives by θ; the executable's own buffers. */
   watch(theta: number): {readonly g: Float64Array; readonly dg: Float64Array} {
-    this.along.find('theta')?.fill(theta);
-    this.along.run('watch');
+    this.buffers.theta?.fill(theta);
+    this.programs.watch?.();
     return {g: this.along.buffer('g'), dg: this.along.buffer('dg')};
   }
 
   /** The events' functions of a state, and how they change along the motion from there. */
   events(x: Float64Array, t: number): {readonly e: Float64Array; readonly rates: Float64Array} {
-    const {along} = this;
-    along.find('x')?.set(x);
-    along.find('t')?.fill(t);
-    along.run('events');
+    const {along, buffers, programs} = this;
+    buffers.x?.set(x);
+    buffers.t?.fill(t);
+    programs.events?.();
     return {e: along.buffer('e').slice(), rates: along.buffer('rates').slice()};
   }
 

@@ -16,20 +16,24 @@ const shorterAfterFailure = 0.5;
 export class StepLengths {
   private lastError: number | undefined;
   private rejected = false;
+  /** σ, see accept. */
+  private readonly aimed: number;
 
   /**
    * @param power the power of h that the error estimate falls with
    * @param implicit growth that is too small is left out
    */
-  constructor(private readonly control: StepControl, private readonly power: number, private readonly implicit: boolean, public next: number) {}
+  constructor(private readonly control: StepControl, private readonly power: number, private readonly implicit: boolean, public next: number) {
+    this.aimed = control.safety ** power;
+  }
 
   /** After a step of length h with this error, as a share of the tolerance. */
   accept(h: number, error: number): void {
-    const {control: {safety}, power, lastError} = this;
+    const {aimed, power, lastError} = this;
     // Below this the estimate is rounding, and no longer says how much the step may grow.
     const e = Math.max(error, smallestError);
     // Gustafsson's PI, (σ/e)^(0.3/k) (e₋/e)^(0.4/k), keeps e at σ = safetyᵏ; without a last step the integral part alone.
-    const aim = safety ** power / e;
+    const aim = aimed / e;
     const factor = lastError === undefined ? aim ** (1 / power) : aim ** (0.3 / power) * (lastError / e) ** (0.4 / power);
     // After a rejection a step may not grow at once (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4).
     const bounded = Math.min(Math.max(factor, largestShrinking), this.rejected ? 1 : largestGrowth);

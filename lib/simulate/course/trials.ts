@@ -18,10 +18,9 @@ export class Trials {
   /** @param estimate of adaptive steps; without it a step that succeeds is good */
   constructor(private readonly mover: Mover, private readonly pace: Pace, private readonly estimate: ErrorEstimate | undefined, private readonly counters: Counters) {}
 
-  /** From the present state, at time t; it is put back where no step is good. */
-  next(t: number): Good | Bad {
+  /** From the present state x, at time t; it is put back where no step is good. */
+  next(t: number, x: Float64Array): Good | Bad {
     const {pace, mover, counters} = this;
-    const x = mover.state.slice();
     for (let unsure = pace.unsure; ; unsure = true) {
       const proposal = pace.propose(t);
       if (proposal === undefined) {
@@ -30,7 +29,7 @@ export class Trials {
       }
       const {h, end} = proposal;
       const attempt = this.attempt(x, t, h, end, unsure);
-      if (typeof attempt !== 'string' && attempt.error <= 1) return {...attempt, h};
+      if (typeof attempt !== 'string' && attempt.error <= 1) return {steps: attempt.steps, error: attempt.error, h};
       const cause = typeof attempt === 'string' ? attempt : 'error';
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
       if (!pace.reject(t, h, typeof attempt === 'string' ? Infinity : attempt.error)) {

@@ -5,6 +5,12 @@ import type {Scheme, SimulateOptions} from '../../../lib/index.js';
 import {
   defineScheme, dopri5, gaussLegendre, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, trapezoid, tsit5, verlet,
 } from '../../../lib/index.js';
+import type {Node} from '../../../lib/graph/node.js';
+import {isOp, topological} from '../../../lib/graph/node.js';
+import {simplifyNodes} from '../../../lib/graph/simplify.js';
+import type {Inside} from '../../../lib/step/inside.js';
+import {traceRun} from '../../../lib/step/trace-step.js';
+import type {TracedAlong} from '../../../lib/step/traced-along.js';
 import {doubleEngines} from '../engines.js';
 import {largest, order} from '../numbers.js';
 
@@ -70,6 +76,20 @@ describe('states between steps', () => {
       // Where stiffness is infinite stages lie on the slow motion, and the polynomials are of the stages' order: h² of sdirk2, h³ of Kværnø's, h⁴/4! of collocation.
       const most = scheme.order === 2 ? 1e-3 : scheme.name === 'radauIIA5' ? 1e-6 : 1e-4;
       path.values('y').forEach((y, i) => expect(y).to.be.closeTo(Math.cos(times[i]), most));
+    }
+  });
+
+  it('the stages of a step are not computed again between its ends', () => {
+    const swirl = ode(({y}) => tf.tanh(tf.reverse(y)));
+    const along = {error: true, dense: true, events: []};
+    const tanhs = (of: readonly Node[]): number => topological(of).filter(node => isOp(node, 'unary') && node.attributes.fn === 'tanh').length;
+    for (const [scheme, stages] of [[dopri5(), 6], [tsit5(), 6], [rk4(), 4]] as const) {
+      const {step} = traceRun(swirl, scheme, [2], [], undefined, undefined, along);
+      const {dense, inside, error} = step.along as TracedAlong;
+      const update = [step.update, ...(error === undefined ? [] : [error]), (inside as Inside).node];
+      expect(tanhs(simplifyNodes(update))).to.equal(stages);
+      // Hermite's interpolation asks for the slope at the end, which rk4 has not made.
+      expect(tanhs(simplifyNodes([dense as Node]))).to.equal(scheme.name === 'rk4' ? 1 : 0);
     }
   });
 
