@@ -3,6 +3,7 @@ import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
+import {wholeDense} from '../step/inside.js';
 import type {TurningBar} from './hessian.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
@@ -32,8 +33,9 @@ export class DenseTurning {
 
   constructor(context: StepContext, private readonly directions: Directions) {
     const {compiled, traced} = context;
-    const dense = traced.along?.dense;
-    if (dense === undefined) throw new Error('a run with states within its steps has their dense output');
+    const {dense: shared, inside} = traced.along ?? {};
+    if (shared === undefined) throw new Error('a run with states within its steps has their dense output');
+    const dense = wholeDense(shared, inside);
     this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(traced, dense, compiled.jacobian, directions.count));
     loadParameters(this.executable, context);
     directions.parameters.forEach((dp, i) => this.executable.find(`dp.${i}`)?.set(dp));

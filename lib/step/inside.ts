@@ -24,6 +24,10 @@ export interface Inside {
  */
 const worthwhile = 0.5;
 
+/** Dense output as a function of the step's own inputs alone. */
+export const wholeDense = (dense: Node, inside: Inside | undefined): Node =>
+  (inside === undefined ? dense : substitute([dense], new Map<Node, Node>([[inside.input, inside.node]]))[0]);
+
 const flat = (node: Node): Node => reshape(node, [node.size]);
 
 /**

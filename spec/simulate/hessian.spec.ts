@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type {Hvps, MechanicalSystem, Pullback, SeriesLoss, SimulateOptions, Tangent} from '../../lib/index.js';
 import {
   adaptive, backsolveAdjoint, bilateral, compliant, constantTensor, elements, event, forwardSensitivity, gaussLegendre, generalizedAlpha, implicitAdjoint, implicitEuler, implicitMidpoint,
-  kvaerno3, mechanics, newmark, newton, ode, OptionError, radauIIA5, rk4, ShapeError, simulate, TraceError, trapezoid, unrolledAdjoint, verlet,
+  kvaerno3, mechanics, newmark, newton, ode, OptionError, radauIIA5, rk4, ShapeError, simulate, TraceError, trapezoid, tsit5, unrolledAdjoint, verlet,
 } from '../../lib/index.js';
 import {doubleEngines} from './engines.js';
 import {difference, dot, moved, norm, order, relative, slope} from './numbers.js';
@@ -135,7 +135,7 @@ describe('products with the Hessian', () => {
   });
 
   it('through states between steps are those of differences of gradients', () => {
-    for (const scheme of [trapezoid(), rk4(), newmark(), gaussLegendre({stages: 2})]) {
+    for (const scheme of [trapezoid(), rk4(), tsit5(), newmark(), gaussLegendre({stages: 2})]) {
       for (const {name: engine} of doubleEngines) {
         const options: SimulateOptions = {scheme, engine, dt: 0.1, t1: 1, saveAt: [0.05, 0.21, 0.29, 0.5, 0.97]};
         const at = (s: number): Hvps => {
