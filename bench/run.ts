@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,rods,cold,trace,growth,fill,large] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,rods,spiral,spiral-adaptive,hybrid,cold,trace,growth,fill,large] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md.
  *
@@ -15,7 +15,7 @@ import type {Entry, Preparation} from './contestant.js';
 import {Contestant} from './contestant.js';
 import {writePage} from './page.js';
 import type {Results, Row} from './results.js';
-import type {WorkloadName} from './workloads.js';
+import type {TrainingName, WorkloadName} from './workloads.js';
 import {chainReference} from './workloads.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -39,7 +39,27 @@ const sizes: Readonly<Record<WorkloadName, readonly number[]>> = {
   net: chosen ?? [20, 40, 60, 100],
   mlp: [8],
   rods: chosen ?? [10, 100, 1000, 10000],
+  spiral: [32],
+  'spiral-adaptive': [32],
+  hybrid: [4],
 };
+
+const isTraining = (name: WorkloadName): name is TrainingName => name === 'spiral' || name === 'spiral-adaptive' || name === 'hybrid';
+
+/** Those who take part in training alone. */
+function training(python: string, peer: (name: string) => string): Entry[] {
+  const spiral = (name: WorkloadName): boolean => name === 'spiral' || name === 'spiral-adaptive';
+  const inTurn = (backend: string): Entry => ({
+    name: `tfjs, ${backend}`, command: process.execPath, args: [built('peers/plain-training.js'), backend], enters: name => name === 'spiral' || name === 'hybrid',
+  });
+  return [
+    {name: 'stiffgrad, two threads', command: process.execPath, args: [built('peers/stiffgrad.js'), 'threads'], enters: name => name === 'spiral'},
+    {name: 'diffrax', command: python, args: [peer('spiral_diffrax.py'), '64'], enters: spiral},
+    {name: 'diffrax, single precision', command: python, args: [peer('spiral_diffrax.py'), '32'], enters: spiral},
+    {name: 'PyTorch', command: python, args: [peer('spiral_torch.py')], enters: name => name === 'spiral'},
+    inTurn('cpu'), inTurn('wasm'),
+  ];
+}
 
 function contestants(workspace: string): Entry[] {
   const python = process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3';
@@ -51,16 +71,23 @@ function contestants(workspace: string): Entry[] {
     // The contestant then says that it is not there.
   }
   return [
+    ...training(python, peer),
     {name: 'C', command: program, args: [], enters: name => name === 'chain'},
     {name: 'stiffgrad, prepared', command: process.execPath, args: [built('peers/stiffgrad.js'), 'prepared'], enters: () => true},
     {name: 'stiffgrad', command: process.execPath, args: [built('peers/stiffgrad.js'), 'plain'], enters: (name, n) => name !== 'rods' && n < 10000},
-    {name: 'CasADi', command: python, args: [peer('casadi_peer.py')], enters: (name, n) => name !== 'rods' && n <= (name === 'net' ? 40 : 1024)},
-    {name: 'diffrax, Newton', command: python, args: [peer('diffrax_peer.py'), 'newton'], enters: (name, n) => name !== 'net' && name !== 'rods' && n <= 128},
-    {name: 'diffrax, chord', command: python, args: [peer('diffrax_peer.py'), 'chord'], enters: (name, n) => name !== 'net' && name !== 'rods' && n <= 128},
+    {name: 'CasADi', command: python, args: [peer('casadi_peer.py')], enters: (name, n) => !isTraining(name) && name !== 'rods' && n <= (name === 'net' ? 40 : 1024)},
+    {name: 'diffrax, Newton', command: python, args: [peer('diffrax_peer.py'), 'newton'], enters: (name, n) => (name === 'chain' || name === 'mlp') && n <= 128},
+    {name: 'diffrax, chord', command: python, args: [peer('diffrax_peer.py'), 'chord'], enters: (name, n) => (name === 'chain' || name === 'mlp') && n <= 128},
     {name: 'jax-js', command: process.execPath, args: [peer('jax-js.mjs'), built('peers/protocol.js')], enters: (name, n) => name === 'chain' && n <= 8},
     {name: 'tfjs, naive', command: process.execPath, args: [built('peers/naive-tfjs.js')], enters: (name, n) => name === 'chain' && n <= 8},
   ];
 }
+
+/**
+ * The reference numbers of the chain have five digits; other workloads are compared with each other. Single precision has four
+ * at best, where an implicit scheme's loss is small; runs of different step lengths differ by their tolerance.
+ */
+const digits = (workload: WorkloadName, single: boolean): number => (single ? 1e-2 : workload === 'chain' ? 5e-5 : workload === 'spiral-adaptive' ? 1e-3 : 1e-6);
 
 const near = (a: number, b: number, digits: number): boolean => Math.abs(a - b) <= digits * Math.abs(b);
 
@@ -86,8 +113,7 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
   const own = started.find(({contestant}) => contestant.entry.name === 'stiffgrad, prepared');
   const reference = (workload === 'chain' ? chainReference.get(n) : undefined) ?? own?.preparation;
   const sound = started.filter(({contestant, preparation}) => {
-    // The reference numbers have five digits; single precision, four at best.
-    const word = reference === undefined || preparation.loss === null ? undefined : differs(preparation, reference, preparation.single === true ? 1e-2 : workload === 'chain' ? 5e-5 : 1e-6);
+    const word = reference === undefined || preparation.loss === null ? undefined : differs(preparation, reference, digits(workload, preparation.single === true));
     if (word === undefined) return true;
     skipped[contestant.entry.name] = word;
     contestant.end();
@@ -173,7 +199,7 @@ function report({workload, n, load, contestants: all, skipped}: Row): void {
   for (const [name, why] of Object.entries(skipped)) console.log(`  ${name.padEnd(20)} skipped: ${why}`);
 }
 
-const order = ['chain', 'net', 'mlp', 'rods'] as const;
+const order = ['chain', 'net', 'mlp', 'rods', 'spiral', 'spiral-adaptive', 'hybrid'] as const;
 const place = ({workload, n}: Row): number => 1e6 * order.indexOf(workload) + n;
 const without = argument('without')?.split(',') ?? [];
 const entries = contestants(workspace).filter(({name}) => !without.some(part => name.includes(part)));

@@ -3,7 +3,7 @@
  * softplus, batches of 32 as one state [32, 2], mean square error, Adam with rate 3e-3. Everything is written without a
  * random generator, so that every contestant has the same numbers (bench/peers/spiral.py has them again).
  */
-import {layer} from './workloads.js';
+import {layer} from './weights.js';
 
 export const spirals = 256;
 export const times = 100;
@@ -55,9 +55,9 @@ export function targets(index: number): Float64Array {
 }
 
 /** The starts of a batch, [batch, 2]. */
-export const startsOf = (target: Float64Array): number[][] => Array.from({length: batchSize}, (_, row) => [target[2 * row], target[2 * row + 1]]);
+export const startsOf = (target: Float64Array): [number, number][] => Array.from({length: batchSize}, (_, row) => [target[2 * row], target[2 * row + 1]]);
 
 /** {w0, b0, w1, …}: weights as in the neural force, biases zero. */
-export const weights = (): {[name: string]: number[] | number[][]} => Object.fromEntries(sizes.slice(1).flatMap((to, i) => [
-  [`w${i}`, layer(i, sizes[i], to)], [`b${i}`, new Array<number>(to).fill(0)],
+export const weights = (): {[name: string]: number[] | number[][]} => Object.fromEntries<number[] | number[][]>(sizes.slice(1).flatMap((to, i) => [
+  [`w${i}`, layer(i, sizes[i], to)], [`b${i}`, Array.from({length: to}, () => 0)],
 ]));

@@ -7,8 +7,11 @@ import * as tf from '@tensorflow/tfjs';
 import type {Initial, NumericParams, SimulateOptions, System} from '../lib/index.js';
 import {implicitMidpoint, mechanics} from '../lib/index.js';
 import {net, rodChain} from '../models/index.js';
+import {layer} from './weights.js';
 
-export type WorkloadName = 'chain' | 'net' | 'mlp' | 'rods';
+export type WorkloadName = 'chain' | 'net' | 'mlp' | 'rods' | TrainingName;
+/** Workloads whose gradient is a step of training; they are defined elsewhere (spiral.ts, hybrid.ts). */
+export type TrainingName = 'spiral' | 'spiral-adaptive' | 'hybrid';
 
 export interface Workload {
   readonly system: System;
@@ -67,11 +70,6 @@ export function rodsWorkload(n: number): Workload {
   return {system, options, size: 2 * n, initial: {q, v: q.map(() => [0, 0])}};
 }
 
-/** Weights without a random generator, so that every contestant has the same: sin of the place, over √inputs. */
-export function layer(index: number, inputs: number, outputs: number): number[][] {
-  return Array.from({length: inputs}, (_, i) => Array.from({length: outputs}, (_, j) => Math.sin(1 + 7 * i + 13 * j + 5 * index) / Math.sqrt(inputs)));
-}
-
 /** n masses on stiff springs to the ground, and a force of two hidden layers of 64 on all their positions and velocities. */
 export function mlpWorkload(n: number): Workload {
   const sizes = [2 * n, 64, 64, n];
@@ -91,7 +89,7 @@ export function mlpWorkload(n: number): Workload {
   return {system, options, size: n, initial: {q: Float64Array.from({length: n}, (_, i) => 0.1 * (i + 1)), v: new Float64Array(n)}};
 }
 
-export function workload(name: WorkloadName, n: number): Workload {
+export function workload(name: Exclude<WorkloadName, TrainingName>, n: number): Workload {
   if (name === 'chain') return chainWorkload(n);
   if (name === 'rods') return rodsWorkload(n);
   return name === 'net' ? netWorkload(n) : mlpWorkload(n);

@@ -5,6 +5,8 @@ import type {Answer, WorkloadName} from '../workloads.js';
 export interface Prepared {
   forward(): void;
   gradient(): Answer;
+  /** What is timed instead of `gradient` where that is a step of training. */
+  step?(): void;
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
@@ -26,7 +28,7 @@ export async function serve(prepare: (workload: WorkloadName, n: number) => Prep
       const answer = prepared.gradient();
       say({...answer, first: performance.now() - begin, ...prepared.details});
     } else if (prepared !== undefined) {
-      const work = what === 'forward' ? prepared.forward : prepared.gradient;
+      const work = what === 'forward' ? prepared.forward : prepared.step ?? prepared.gradient;
       say(Array.from({length: Number(first)}, () => {
         const begin = performance.now();
         work();

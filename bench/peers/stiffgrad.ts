@@ -4,8 +4,10 @@ import {simulate} from '../../lib/index.js';
 import type {Answer, Workload} from '../workloads.js';
 import {workload} from '../workloads.js';
 import {serve} from './protocol.js';
+import {hybrid, spiral, type Way} from './stiffgrad-training.js';
 
-const plain = process.argv[2] === 'plain';
+const way = process.argv[2] as Way;
+const plain = way === 'plain';
 
 function numbers(tree: Pullback['params'] | Float64Array): Float64Array[] {
   return tree instanceof Float64Array ? [tree] : Object.values(tree).flatMap(branch => numbers(branch));
@@ -28,6 +30,9 @@ function runners({system, initial, options}: Workload): {run: () => Trajectory; 
 }
 
 await serve((name, n) => {
+  if (name === 'spiral' || name === 'spiral-adaptive') return spiral(name === 'spiral-adaptive', way);
+  if (name === 'hybrid') return hybrid(way);
+  if (way === 'threads') return 'one run';
   const made = workload(name, n);
   const {run, vjp} = runners(made);
   const trajectory = run();
