@@ -106,12 +106,53 @@ ${table(['µs for each rod and step', ...rods.map(({n}) => `n = ${n.toLocaleStri
 ${skips(rods)}`;
 }
 
+/** Training: milliseconds of a step of every contestant, and in units of this project's. */
+function trainingTable(rows: readonly Row[], unit: (row: Row) => string): string {
+  const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))];
+  return table(['', ...rows.flatMap(row => [`${unit(row)}: the run alone, ms`, 'a training step, ms', 'in units of stiffgrad, prepared'])], names.map(name => [name, ...rows.flatMap(row => {
+    const [one, mine] = [of(row, name), of(row, own)];
+    if (one === undefined || mine === undefined) return ['', '', ''];
+    return [time(one.forward.min), time(one.gradient.min), ratio(one.gradient.min / mine.gradient.min)];
+  })]));
+}
+
+function neuralOde(rows: readonly Row[]): string {
+  return `## Training a neural ODE
+
+diffrax's example: 256 spirals at 100 times, y′ from a network 2–64–64–2 with softplus, a batch of 32 as one state [32, 2], mean
+square error, Adam ([definition](../bench/spiral.ts)). A step is the run, its gradient for all 4,482 weights, and Adam's update. All take
+the same steps of tsit5, one for each time, in double precision except where it says otherwise; adaptive runs have rtol 1e-3
+and atol 1e-6 and save the 100 times by dense output. Loss and gradient norm of the first step agree with each other to six digits (single
+precision: two; adaptive runs, whose steps differ: three).
+
+- **stiffgrad, prepared** is written as a user writes it: \`simulate.prepare\` once, a loss of tfjs operations, tfjs's Adam. **stiffgrad, two threads**: the batch as two halves on worker threads (\`batch\`); the two halves are the same on one thread, to the last bit.
+- **diffrax** ([script](../bench/peers/spiral_diffrax.py)): jit of loss, gradient and Adam in one, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`; uses all cores. **PyTorch** ([script](../bench/peers/spiral_torch.py)): the same method written out, eager, its tape.
+- **tfjs, cpu** and **tfjs, wasm** ([source](../bench/peers/plain-training.ts)): the same method in tfjs's own operations on its tape, single precision, on its backend in JavaScript and on that of @tensorflow/tfjs-backend-wasm. What is left of the ratio is arithmetic: this work is products of 32×64 by 64×64, for which its wasm backend has kernels of single precision.
+
+${trainingTable(rows, ({workload}) => (workload === 'spiral' ? 'steps of one length' : 'adaptive'))}
+${skips(rows)}`;
+}
+
+function hybridModel(rows: readonly Row[]): string {
+  return `## Training a hybrid model
+
+Four masses on springs and a network 8–16–4 (tanh) as a force on them, 50 steps of implicit midpoint, mean square distance from a
+motion; a training step with respect to all 216 parameters ([definition](../bench/hybrid.ts)). **tfjs** is the same in tfjs's own
+operations ([source](../bench/peers/plain-training.ts)): Newton's method, its Jacobian from VJPs, four equations solved in plain
+loops, and an adjoint step by hand; its backends are as above. Single precision, where losses agree to four digits.
+
+${trainingTable(rows, () => 'implicit midpoint')}
+${skips(rows)}`;
+}
+
 export function writePage(results: Results, docs: string): void {
   const {machine, rows, cold, tracing, growth, fill, large} = results;
   const chain = rows.filter(({workload}) => workload === 'chain');
   const nets = rows.filter(({workload}) => workload === 'net');
   const rods = rows.filter(({workload}) => workload === 'rods');
   const mlp = rows.filter(({workload}) => workload === 'mlp');
+  const spiral = rows.filter(({workload}) => workload === 'spiral' || workload === 'spiral-adaptive');
+  const hybrid = rows.filter(({workload}) => workload === 'hybrid');
   const figures = join(docs, 'figures');
   const loads = rows.map(({load}) => load);
   const count = (row: Row): string => `n = ${row.n}`;
@@ -173,6 +214,8 @@ ${ratioTable(mlp, count)}
 ${skips(mlp)}`);
   }
   if (rods.length > 0) parts.push(rodChains(rods));
+  if (spiral.length > 0) parts.push(neuralOde(spiral));
+  if (hybrid.length > 0) parts.push(hybridModel(hybrid));
   if (cold !== undefined) {
     parts.push(`## From a cold start
 
