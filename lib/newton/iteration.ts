@@ -110,7 +110,7 @@ export class NewtonIteration {
   private readonly rowScale: Float64Array;
   private readonly norms: Float64Array;
   private recorded = 0;
-  private readonly noise: ResidualNoise;
+  private measuredNoise: ResidualNoise | undefined;
   private readonly moving: readonly Moving[];
   private factored: Factor | undefined;
   /** The factor belongs to the present z. */
@@ -149,7 +149,6 @@ export class NewtonIteration {
     this.weights = work('weights');
     this.rowScale = work('rowScale');
     this.norms = new Float64Array((options.iterations ?? options.maxIterations) + 2);
-    this.noise = new ResidualNoise(n);
     this.moving = [{values: system.z, least: this.weights}, ...(system.data === undefined ? [] : [{values: system.data}])];
     this.relative = Math.max(options.tolerance.relative, 4 * system.epsilon);
     this.choice = new MatrixChoice(system.modelled, system.matrixFree);
@@ -195,7 +194,7 @@ export class NewtonIteration {
     this.eta = 0;
     this.forcedAt = 0;
     this.choice.restart();
-    this.noise.forget();
+    this.measuredNoise?.forget();
     const special = this.system.evaluateFirstResidual !== undefined;
     if (this.jacobian !== 'auto' || special) this.factored = undefined;
     this.fresh = false;
@@ -456,7 +455,8 @@ export class NewtonIteration {
    * @param left the correction that it still asks for
    */
   private atRoundoff(left: Float64Array): boolean {
-    const {system, noise, rowScale} = this;
+    const {system, rowScale} = this;
+    const noise = (this.measuredNoise ??= new ResidualNoise(rowScale.length));
     // Of the whole: a component that passes through zero has no digits of its own, nor has a state of rest.
     if (!(this.vectors.largest(left) <= coarsest * this.extent())) return false;
     // √ε of every number: rounded anew wherever it enters, and the residual still smooth.

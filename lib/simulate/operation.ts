@@ -57,7 +57,7 @@ export function asTensors(prepared: Prepared, run: Run, matrix: Float64Array): {
 function plain(prepared: Prepared, {times}: Run, matrix: Float64Array): {[name: string]: tf.Tensor} {
   const {blocks, width} = seriesOf(prepared);
   return Object.fromEntries(blocks.map(block => [
-    block.name, tf.tensor(Float32Array.from(column(matrix, width, block)), [times.length, ...block.shape]),
+    block.name, tf.tensor(new Float32Array(column(matrix, width, block)), [times.length, ...block.shape]),
   ]));
 }
 
@@ -68,12 +68,12 @@ function onTape(prepared: Prepared, run: Run, matrix: Float64Array, list: readon
   const pull = pullOf(prepared, run);
   return tf.tidy(() => {
     const operation = tf.customGrad((..._inputs: (tf.Tensor | tf.GradSaveFunc)[]) => ({
-      value: tf.tensor2d(Float32Array.from(matrix), [saved, width]),
+      value: tf.tensor2d(new Float32Array(matrix), [saved, width]),
       gradFunc: (dy: tf.Tensor) => {
         // An inner gradient may reach a run of the outer tape.
         if (tf.engine().state.gradientDepth > 0) throw secondDerivative();
         const gradient = pull(Float64Array.from(dy.dataSync()));
-        return list.map(source => tf.tensor(Float32Array.from(source.gradient(gradient)), source.tensor.shape));
+        return list.map(source => tf.tensor(new Float32Array(source.gradient(gradient)), source.tensor.shape));
       },
     }));
     const packed = operation(...list.map(({tensor}) => tensor));

@@ -77,7 +77,7 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
  * @param tensors the same as tensors [saved, ...shape], by name
  */
 export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}): Trajectory {
-  const t = tf.tensor1d(Float32Array.from(run.times));
+  const t = tf.tensor1d(new Float32Array(run.times));
   const absent = (name: string) => (): never => {
     throw new OptionError('no-series', `A run of ${prepared.system.kind === 'ode' ? 'an ode has y' : 'a mechanical system has q and v'}, not ${name}.`);
   };

@@ -182,16 +182,19 @@ export class CompiledStep {
    * @param narrow with `keep` → kept, what a step leaves for `adjoint`
    */
   forward(solver: LinearSolver, narrow = false): Executable {
+    const analysis = this.analysisOf(solver, 'matrix');
+    // One executable for runs with and without a gradient where there may be: calls between JavaScript and
+    // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
+    const known = this.groups.get(groupKey('keeping', {analysis})) ?? (narrow ? undefined : this.groups.get(groupKey('forward', {analysis})));
+    if (known !== undefined) return known;
     const {matrix} = this;
     const n = this.traced.unknown.size;
     const work = matrix === undefined ? [] : workVectors.map(name => [name, n]);
     const extra = Object.fromEntries([['x', this.traced.state.size], ...work]) as Record<string, number>;
     const exact = this.traced.residualModel === undefined ? undefined : this.jacobian;
-    const options = {extra, analysis: this.analysisOf(solver, 'matrix')};
-    // One executable for runs with and without a gradient where there may be: calls between JavaScript and
-    // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
-    if (!narrow && !this.groups.has(groupKey('keeping', options))) return this.group('forward', () => forwardPrograms(this.traced, matrix, exact, this.filter), options);
-    return this.group('keeping', () => ({...forwardPrograms(this.traced, matrix, exact, this.filter), keep: graphOf({next: this.traced.update, kept: this.kept.node})}), options);
+    const programs = (): Programs => forwardPrograms(this.traced, matrix, exact, this.filter);
+    if (!narrow) return this.group('forward', programs, {extra, analysis});
+    return this.group('keeping', () => ({...programs(), keep: graphOf({next: this.traced.update, kept: this.kept.node})}), {extra, analysis});
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
