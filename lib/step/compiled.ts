@@ -13,6 +13,7 @@ import type {Graph, Node, Output} from '../graph/node.js';
 import {alongInputs, alongOutputs} from './traced-along.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
+import {withParameterProgram} from './parameter-program.js';
 import type {Kept} from './kept.js';
 import {narrowed} from './kept.js';
 import {jacobianProgram} from './jacobian-program.js';
@@ -250,7 +251,7 @@ export class CompiledStep {
     const key = groupKey(name, options);
     const known = this.groups.get(key);
     if (known !== undefined) return known;
-    const compiled = this.timed(() => this.engine.compile(build(), options));
+    const compiled = this.timed(() => this.engine.compile(withParameterProgram(build()), options));
     this.groups.set(key, compiled);
     return compiled;
   }

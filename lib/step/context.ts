@@ -2,6 +2,7 @@
 import type {Executable} from '../engine/engine.js';
 import type {LinearSolver} from '../linear/index.js';
 import type {CompiledStep} from './compiled.js';
+import {parameterProgram} from './parameter-program.js';
 import {startSolver} from './solvers.js';
 import type {TracedStep} from './trace-step.js';
 
@@ -38,10 +39,11 @@ export interface Redundancy {
 
 export const noRedundancy: Redundancy = {relief: 0, rows: []};
 
-/** Sets what a whole run shares: the parameters, and the relief of redundant constraints. A program that does not read one has no buffer for it. */
+/** Sets what a whole run shares: the parameters, what is computed from them alone, and the relief of redundant constraints. A program that does not read one has no buffer for it. */
 export function loadParameters(executable: Executable, {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>): void {
   for (let i = 0; i < parameterValues.length; i++) executable.find(`p.${i}`)?.set(parameterValues[i]);
   executable.find('relief')?.fill(redundancy.relief);
+  if (executable.has(parameterProgram)) executable.run(parameterProgram);
 }
 
 /** The same run, seen from the step that begins it. */
