@@ -6,9 +6,9 @@ import {lineChart} from '../training/report/plot.js';
 import type {Fill, Large, Results, Row, Timed} from './results.js';
 import {rodSteps} from './workloads.js';
 
-const time = (milliseconds: number): string => (milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3));
+export const time = (milliseconds: number): string => (milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3));
 const ratio = (x: number): string => (x >= 10 ? x.toFixed(0) : x.toFixed(1));
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map((_, i) => (i === 0 ? '---' : '--:')), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n');
 
 const of = ({contestants}: Row, name: string): Timed | undefined => contestants.find(one => one.name === name);

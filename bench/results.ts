@@ -55,6 +55,18 @@ export interface Large {
   readonly peak: number;
 }
 
+/** Every adjoint on one problem (adjoints.ts). */
+export interface AdjointsResults {
+  /** Milliseconds by number of masses: the run alone, and with each adjoint's gradient, or a product with the Hessian. */
+  readonly times: readonly {readonly n: number; readonly parameters: number; readonly steps: number; readonly forward: number; readonly gradients: Readonly<Record<string, number>>; readonly hvp: number}[];
+  /** Relative: of the run's derivative against the motion's, and of each adjoint's gradient against the run's derivative. */
+  readonly errors: readonly {readonly scheme: string; readonly steps: number; readonly run: number; readonly adjoints: Readonly<Record<string, number>>}[];
+  /** By damping, of the continuous adjoint; null where it failed. */
+  readonly decay: readonly {readonly c: number; readonly error: number | null; readonly code?: string}[];
+  /** Bytes held between a run and its gradient, by number of steps. */
+  readonly memory: readonly {readonly name: string; readonly bytes: readonly {readonly steps: number; readonly held: number}[]}[];
+}
+
 export interface Results {
   readonly machine: {readonly node: string; readonly processor: string; readonly cores: number; readonly load: number};
   readonly rows: readonly Row[];
@@ -64,6 +76,7 @@ export interface Results {
   readonly tracing?: readonly {readonly terms: number; readonly trace: number; readonly compile: number; readonly again: number}[];
   readonly fill?: readonly Fill[];
   readonly large?: readonly Large[];
+  readonly adjoints?: AdjointsResults;
   /** Over 10,000 steps of a warm run: growth of the heap after a collection in bytes, and of tf.memory().numTensors. */
   readonly growth?: {readonly steps: number; readonly heap: number; readonly tensors: number};
 }

@@ -1,7 +1,8 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,rods,spiral,spiral-adaptive,hybrid,cold,trace,growth,fill,large] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,rods,spiral,spiral-adaptive,hybrid,cold,trace,growth,fill,large,adjoints] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
- * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md.
+ * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md,
+ * and what docs/adjoints.md says was measured.
  *
  * Peers are found as `cc` and `python3` on PATH; STIFFGRAD_BENCH_PYTHON names another Python with casadi,
  * jax and diffrax, STIFFGRAD_BENCH_MODULES a folder where @jax-js/jax is installed.
@@ -13,6 +14,7 @@ import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import type {Entry, Preparation} from './contestant.js';
 import {Contestant} from './contestant.js';
+import {writeAdjoints} from './adjoints-page.js';
 import {writePage} from './page.js';
 import type {Results, Row} from './results.js';
 import type {TrainingName, WorkloadName} from './workloads.js';
@@ -181,7 +183,7 @@ const before = ((): Partial<Results> => {
 
 let results: Results = {
   machine: {node: process.version, processor: cpus()[0].model.trim(), cores: availableParallelism(), load: loadavg()[0]},
-  rows: before.rows ?? [], cold: before.cold, tracing: before.tracing, growth: before.growth, fill: before.fill, large: before.large,
+  rows: before.rows ?? [], cold: before.cold, tracing: before.tracing, growth: before.growth, fill: before.fill, large: before.large, adjoints: before.adjoints,
 };
 
 /** Kept after every workload: a run of everything takes half an hour. */
@@ -189,6 +191,7 @@ function keep(news: Partial<Results>): void {
   results = {...results, ...news};
   writeFileSync(path, `${JSON.stringify(results, null, 1)}\n`);
   writePage(results, join(root, 'docs'));
+  writeAdjoints(results, join(root, 'docs'));
 }
 
 function report({workload, n, load, contestants: all, skipped}: Row): void {
@@ -217,5 +220,12 @@ if (wanted('trace')) keep({tracing: measure<NonNullable<Results['tracing']>>('gr
 if (wanted('fill')) keep({fill: measure<NonNullable<Results['fill']>>('fill.js', ['20', '40', '60', '100', '200'])});
 // 200² masses: some minutes.
 if (wanted('large')) keep({large: [100, 200].map(rows => measure<NonNullable<Results['large']>[number]>('large.js', [String(rows)]))});
+if (wanted('adjoints')) {
+  const names = measure<string[]>('adjoints.js', ['names']);
+  const memory = names.map(name => ({
+    name, bytes: [10000, 100000].map(steps => ({steps, held: measure<number>('adjoints.js', ['memory', name, String(steps)], ['--expose-gc'])})),
+  }));
+  keep({adjoints: {...measure<Omit<NonNullable<Results['adjoints']>, 'memory'>>('adjoints.js', ['all']), memory}});
+}
 if (wanted('growth')) keep({growth: measure<NonNullable<Results['growth']>>('growth.js', ['heap'], ['--expose-gc'])});
 console.log(JSON.stringify({cold: results.cold, tracing: results.tracing, growth: results.growth, fill: results.fill, large: results.large}));

@@ -4,6 +4,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
+import {directSolver} from '../step/solvers.js';
 import type {TurningBar} from './hessian.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
@@ -36,7 +37,7 @@ export class DenseTurning {
     const {dense: shared, inside} = traced.along ?? {};
     if (shared === undefined) throw new Error('a run with states within its steps has their dense output');
     const dense = wholeDense(shared, inside);
-    this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(traced, dense, compiled.jacobian, directions.count));
+    this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(traced, dense, compiled.jacobian, directions.count), {analysis: compiled.analysisOf(directSolver(context.linear), 'jacobian')});
     loadParameters(this.executable, context);
     directions.parameters.forEach((dp, i) => this.executable.find(`dp.${i}`)?.set(dp));
     this.jacobian = jacobianFactor(context, this.executable);

@@ -6,6 +6,7 @@
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
+import {directSolver} from '../step/solvers.js';
 import type {Gradient} from './backward.js';
 import type {Save} from './course.js';
 import {addTo, DenseTurning} from './dense-hessian.js';
@@ -57,7 +58,7 @@ export class TurningPull {
 
   constructor(context: StepContext, {count, parameters}: Directions) {
     const {compiled, traced, parameterValues} = context;
-    const executable = compiled.group(`hessian.${count}`, () => hessianPrograms(traced, compiled.jacobian, count));
+    const executable = compiled.group(`hessian.${count}`, () => hessianPrograms(traced, compiled.jacobian, count), {analysis: compiled.analysisOf(directSolver(context.linear), 'jacobian')});
     loadParameters(executable, context);
     parameters.forEach((dp, i) => executable.find(`dp.${i}`)?.set(dp));
     this.bars = parameterValues.map(({length}) => new Float64Array(length));
@@ -67,7 +68,11 @@ export class TurningPull {
     const find = (name: string): Float64Array | undefined => executable.find(name);
     const [nextBar, dNextBar, dxIn, dz, zBar, w, dw] = ['nextBar', 'dNextBar', 'dx', 'dz', 'zBar', 'w', 'dw'].map(find);
     const [xBar, dXBar] = ['xBar', 'dXBar'].map(name => executable.buffer(name));
+    const [rhs, dZBar] = ['rhs', 'dZBar'].map(find);
     const sources = parameterValues.map((_, i) => ({bar: find(`pBar.${i}`), turn: find(`dPBar.${i}`)}));
+    const bound = (name: string): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
+    const [pushResidual, pullUnknown, turnUnknown] = ['pushResidual', 'pullUnknown', 'turnUnknown'].map(bound);
+    const [pullStep, turnStep] = ['pullStep', 'turnStep'].map(name => executable.program(name));
     this.pullRow = (record, k, dx, {bar, turn}, z) => {
       record.load(k, buffers);
       dxIn?.set(dx);
@@ -75,17 +80,17 @@ export class TurningPull {
       dNextBar?.set(turn);
       if (jacobian !== undefined) {
         const factor = jacobian.refresh();
-        executable.run('pushResidual');
-        if (dz !== undefined) factor.solve(executable.buffer('rhs'), dz, count);
-        executable.run('pullUnknown');
+        pushResidual();
+        if (dz !== undefined && rhs !== undefined) factor.solve(rhs, dz, count);
+        pullUnknown();
         if (zBar !== undefined) addTo(zBar, z?.bar);
         if (w !== undefined && zBar !== undefined) factor.solveTransposed(zBar, w);
-        executable.run('turnUnknown');
-        addTo(executable.buffer('dZBar'), z?.turn);
-        if (dw !== undefined) factor.solveTransposed(executable.buffer('dZBar'), dw, count);
+        turnUnknown();
+        if (dZBar !== undefined) addTo(dZBar, z?.turn);
+        if (dw !== undefined && dZBar !== undefined) factor.solveTransposed(dZBar, dw, count);
       }
-      executable.run('pullStep');
-      executable.run('turnStep');
+      pullStep();
+      turnStep();
       sources.forEach((source, i) => {
         addTo(this.bars[i], source.bar);
         addTo(this.turns[i], source.turn);

@@ -4,6 +4,7 @@
  */
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import {directSolver} from '../step/solvers.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -20,23 +21,27 @@ export type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64A
 
 /** The result is the executable's own buffer, until the next push. */
 export function stepPush(context: StepContext, {parameters, count}: Directions): Push {
-  const executable = context.compiled.tangent(count);
+  const executable = context.compiled.tangent(count, directSolver(context.linear));
   loadParameters(executable, context);
   parameters.forEach((dp, i) => executable.find(`dp.${i}`)?.set(dp));
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const dxIn = executable.find('dx');
   const dz = executable.find('dz');
+  const rhs = executable.find('rhs');
+  const pushResidual = jacobian === undefined ? undefined : executable.program('pushResidual');
+  const pushUpdate = executable.program('pushUpdate');
+  const dNext = executable.buffer('dNext');
   return (record, k, dx) => {
     record.load(k, buffers);
     dxIn?.set(dx);
     if (jacobian !== undefined) {
       const factor = jacobian.refresh();
-      executable.run('pushResidual');
-      if (dz !== undefined) factor.solve(executable.buffer('rhs'), dz, count);
+      pushResidual?.();
+      if (dz !== undefined && rhs !== undefined) factor.solve(rhs, dz, count);
     }
-    executable.run('pushUpdate');
-    return executable.buffer('dNext');
+    pushUpdate();
+    return dNext;
   };
 }
 

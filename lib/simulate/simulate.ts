@@ -47,7 +47,7 @@ simulate.jvps = (system: System, initial: Initial, options: SimulateOptions, dir
  * precision: forward over reverse, exact for the discrete scheme. The loss is a tensor function of the saved
  * series that gives a scalar; it is traced, and may use params and captured variables. Or it is functions
  * that give cotangents and how they change. Gradient and product are as a pullback's, with respect to the
- * initial state, params and variables. Costs two to three times a gradient, and keeps within
+ * initial state, params and variables. Costs about three gradients, and keeps within
  * implicitAdjoint({memory}) by taking steps again; the numbers do not depend on it.
  * @throws as `simulate`, of a failed run also where `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss', 'bad-tangent'
  */

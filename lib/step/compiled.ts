@@ -228,8 +228,8 @@ export class CompiledStep {
     return this.group('unrolled', () => unrolledPrograms(this.traced, jacobian));
   }
 
-  tangent(count: number): Executable {
-    return this.group(`tangent.${count}`, () => tangentPrograms(this.traced, this.jacobian, count));
+  tangent(count: number, solver: LinearSolver): Executable {
+    return this.group(`tangent.${count}`, () => tangentPrograms(this.traced, this.jacobian, count), {analysis: this.analysisOf(solver, 'jacobian')});
   }
 
   observe(count: number): Executable {
