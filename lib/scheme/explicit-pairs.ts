@@ -58,6 +58,32 @@ export const tsitouras = pair('tsit5', [0, 0.161, 0.327, 0.9, 0.9800255409045097
   0.0017800110522257714, 0.00081643445965674692, -0.0078808780102619960, 0.14471100717326290, -0.58235716545255522, 0.45808210592918697, -1 / 66,
 ], [-1.0530884977290216, 0.1017, 2.4906272856512528, -16.548102889244903, 47.379521962819281, -34.870657861496610, 2.5]);
 
+/** The coefficients of the stability function R(z) = 1 + Σ bAᵏ⁻¹1 zᵏ. */
+function stabilityFunction({a, b}: ExplicitPair): number[] {
+  const coefficients = [1];
+  let powers = a.map(() => 1);
+  for (let k = 1; k < a.length; k++) {
+    coefficients.push(b.reduce((sum, weight, i) => sum + weight * powers[i], 0));
+    powers = a.map(row => row.reduce((sum, weight, j) => sum + weight * powers[j], 0));
+  }
+  return coefficients;
+}
+
+/** How far −z may go: |R(z)| ≤ 1 on [−border, 0]. Found on a grid of hundredths and by bisection. */
+export function stabilityBorder(method: ExplicitPair): number {
+  const coefficients = stabilityFunction(method);
+  const stable = (x: number): boolean => Math.abs(coefficients.reduceRight((sum, c) => sum * -x + c, 0)) <= 1;
+  let low = 0.01;
+  while (stable(low + 0.01)) low += 0.01;
+  let high = low + 0.01;
+  for (let k = 0; k < 40; k++) {
+    const middle = (low + high) / 2;
+    if (stable(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Weights of rates without the last stage's, and that one's: it is the rate that the state carries on. */
 const stagesOf = (method: ExplicitPair): number => method.c.length - 1;
 
@@ -68,9 +94,19 @@ function slopes({a, c}: ExplicitPair, {x, t, h, rate}: StepPoint): tf.Tensor[] {
   return k;
 }
 
+const squares = (x: tf.Tensor): tf.Tensor => tf.sum(tf.square(x));
+
+/**
+ * h|λ| over what is stable. The last two stages are at the same time, and apart by what errors of the order
+ * of the step's own make of them: the slopes' difference over the places' is |λ|, the Jacobian's dominant
+ * eigenvalue where that is real and large (Hairer & Wanner, Solving ODEs II, §IV.2).
+ */
+const share = (slope: tf.Tensor, place: tf.Tensor, border: number): tf.Tensor => tf.div(tf.sqrt(tf.div(slope, place)), border);
+
 function firstOrder(method: ExplicitPair): Formulation {
   const {a, error, between} = method;
   const end = stagesOf(method);
+  const border = stabilityBorder(method);
   const zero = (y: tf.Tensor): tf.Tensor => tf.zerosLike(y);
   return {
     unknown: [],
@@ -84,6 +120,11 @@ function firstOrder(method: ExplicitPair): Formulation {
       return {y: sum(zero(at.x.y), at.h, error, i => k[i])};
     },
     errorOrder,
+    stiffness: (_, at) => {
+      const k = slopes(method, at);
+      const apart = sum(zero(at.x.y), at.h, a[end].map((weight, i) => weight - a[end - 1][i]), i => k[i]);
+      return share(squares(tf.mul(at.h, tf.sub(k[end], k[end - 1]))), squares(apart), border);
+    },
     dense: (theta, _, at, next) => {
       const {x, h} = at;
       const k = slopes(method, at);
@@ -106,6 +147,9 @@ function accelerations(method: ExplicitPair, at: StepPoint): tf.Tensor[] {
 
 function mechanical(method: ExplicitPair): Formulation {
   const {a: weights, error} = method;
+  const end = stagesOf(method);
+  const border = stabilityBorder(method);
+  const last = weights[end].map((weight, i) => weight - weights[end - 1][i]);
   return {
     unknown: [],
     carry: ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)}),
@@ -121,6 +165,16 @@ function mechanical(method: ExplicitPair): Formulation {
       return {q: sum(none.q, tf.square(at.h), twice(error, weights), i => a[i]), v: sum(none.v, at.h, error, i => a[i])};
     },
     errorOrder,
+    // Velocities count in steps, as positions: (q, hv) and h(v, ha).
+    stiffness: (_, at) => {
+      const {x, h} = at;
+      const a = accelerations(method, at);
+      const h2 = tf.square(h);
+      const none = tf.zerosLike(x.q);
+      const places = squares(sum(none, h2, twice(last, weights), i => a[i]));
+      const velocities = squares(sum(none, h2, last, i => a[i]));
+      return share(tf.add(velocities, squares(tf.mul(h2, tf.sub(a[end], a[end - 1])))), tf.add(places, velocities), border);
+    },
     dense: (theta, _, {x, h}, next) => hermiteQuintic(theta, h, x, next),
   };
 }

@@ -101,6 +101,11 @@ export interface Formulation {
    * q and v, or y): the estimate E solves G'(0) E = error(z, at).
    */
   readonly errorFilter?: (e: Blocks, at: StepPoint) => Blocks;
+  /**
+   * Of an explicit scheme: h|λ| of the step, a scalar, over what is stable for negative λ; judged where steps
+   * are adaptive, to tell the user of a stiff problem.
+   */
+  readonly stiffness?: (z: Blocks, at: StepPoint) => tf.Tensor;
   /** The power of h that the estimate falls with; default the order plus one. */
   readonly errorOrder?: number;
   /**

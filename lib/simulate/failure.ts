@@ -86,16 +86,19 @@ function historyText(history: readonly number[]): string {
 /** A time without the digits of its rounding. */
 const short = (x: number): string => String(Number(x.toPrecision(12)));
 
-/** What a run with adaptive steps says that cannot go on. */
-export function courseFailure({traced}: Runnable, status: string, t: number, h: number, {failures, steps}: Counters): StiffgradError {
+/**
+ * What a run with adaptive steps says that cannot go on.
+ * @param stiff what is known of its stiffness
+ */
+export function courseFailure({traced}: Runnable, status: string, t: number, h: number, {failures, steps}: Counters, stiff?: string): StiffgradError {
   const causes = Object.entries(failures).map(([cause, count]) => `${count} by ${cause === 'error' ? 'the error estimate' : cause}`).join(', ');
   const data = {status, t, h, failures};
   if (status === 'too-many-steps') {
-    return new NewtonError(status, `${traced.name}: the steps allowed are used up at t = ${short(t)}, with h = ${short(h)}: allow more, or a larger tolerance.`, {...data, steps});
+    return new NewtonError(status, `${traced.name}: the steps allowed are used up at t = ${short(t)}, with h = ${short(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`, {...data, steps});
   }
   return new NewtonError(
     'step-too-small',
-    `The next step of ${traced.name}, from t = ${short(t)}, would be shorter than allowed: h = ${short(h)}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.`,
+    `The next step of ${traced.name}, from t = ${short(t)}, would be shorter than allowed: h = ${short(h)}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.${stiff === undefined ? '' : ` ${stiff}`}`,
     data,
   );
 }

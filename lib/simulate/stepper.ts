@@ -47,6 +47,8 @@ export class Stepper {
   error: StiffgradError | undefined;
   /** The state, which every step replaces by its successor: the programs' own x. */
   readonly state: Float64Array;
+  /** h|λ| of the last step over what is stable, where the scheme tells it. */
+  readonly stiffness: Float64Array | undefined;
   /** What the last step left for its dense output (step/inside.ts), where there is that. */
   readonly inside: Float64Array | undefined;
   private readonly vectors: Vectors;
@@ -92,6 +94,7 @@ export class Stepper {
     this.keep = prepared.narrow === true ? forward.program('keep') : undefined;
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');
+    this.stiffness = forward.find('stiffness');
     this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
     this.h = forward.find('h');

@@ -53,6 +53,7 @@ export class AlongTrace {
     const estimated = along.error && formulation.error !== undefined;
     return {
       error: estimated ? this.errorTensor(formulation.error(z, at, shift)) : undefined,
+      stiffness: along.error ? formulation.stiffness?.(z, at) : undefined,
       filter: estimated && formulation.errorFilter !== undefined ? joinBlocks(this.own, formulation.errorFilter(shift, at), `${this.scheme.name}: errorFilter`) : undefined,
       ...(along.error ? this.guessTensors(at, z, tensors) : {}),
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
@@ -112,7 +113,7 @@ export class AlongTrace {
     const update = named.get('update') as Node;
     const shared = dense === undefined ? {} : shareWithUpdate(dense, error === undefined || named.has('filter') ? [update] : [update, error], [theta, next]);
     return {
-      theta, next, shift, last, ahead, ratio, judged, error, filter: named.get('filter'),
+      theta, next, shift, last, ahead, ratio, judged, error, stiffness: named.get('stiffness'), filter: named.get('filter'),
       predicted: unknown.blocks.flatMap((_, k) => named.get(`predicted.${k}`) ?? []), extrapolated: named.get('extrapolated'), effects: formulation.effects,
       errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1,
       ...shared, events, rates: events === undefined ? undefined : orZeros(moving, events),

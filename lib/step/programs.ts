@@ -44,7 +44,7 @@ export function observePrograms(step: TracedStep, count: number): Programs {
 }
 
 /**
- * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside; extrapolate: last, ahead, ratio → z; of a filtered error estimate
+ * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness; extrapolate: last, ahead, ratio → z; of a filtered error estimate
  * E by estimate, from shift, and filter → filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess;
  * of a start, checks → mass, positions, velocities; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
@@ -54,7 +54,7 @@ export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | un
   const checks = {mass, positions: gaps?.positions, velocities: gaps?.velocities};
   const programs: Record<string, Graph> = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
   if (touching !== undefined) programs.touching = graphOf({touching});
-  programs.update = graphOf({next: update, E: filter === undefined ? along?.error : undefined, inside: along?.inside?.node});
+  programs.update = graphOf({next: update, E: filter === undefined ? along?.error : undefined, inside: along?.inside?.node, stiffness: along?.stiffness});
   if (along?.extrapolated !== undefined) programs.extrapolate = graphOf({z: along.extrapolated});
   if (filter !== undefined) Object.assign(programs, {estimate: graphOf({E: along?.error}), filter: graphOf({filterJ: filter.values})});
   if (residual === undefined || guess === undefined || jacobian === undefined) return programs;

@@ -9,6 +9,8 @@ export interface TracedAlong {
   readonly shift: Node<'input'>;
   /** The estimate as [own size], zero where nothing is judged; with a filter, its right-hand side. */
   readonly error?: Node;
+  /** h|λ| over what is stable, a scalar. */
+  readonly stiffness?: Node;
   /** The function of `shift` whose derivative is the estimate's matrix. */
   readonly filter?: Node;
   /** The unknown of the last step, flat; where this one begins in it, and how much longer it is. */
@@ -40,9 +42,9 @@ export interface TracedAlong {
 /** Named nodes, for the key of the compiled step. */
 export function alongOutputs(along: TracedAlong | undefined): {[name: string]: Node | undefined} {
   if (along === undefined) return {};
-  const {error, filter, extrapolated, predicted, dense, inside, events, rates, jumps} = along;
+  const {error, stiffness, filter, extrapolated, predicted, dense, inside, events, rates, jumps} = along;
   return {
-    error, filter, extrapolated, dense, inside: inside?.node, events, rates, ...Object.fromEntries(predicted.map((node, k) => [`predicted.${k}`, node])),
+    error, stiffness, filter, extrapolated, dense, inside: inside?.node, events, rates, ...Object.fromEntries(predicted.map((node, k) => [`predicted.${k}`, node])),
     ...Object.fromEntries(jumps.map((node, i) => [`jump.${i}`, node])),
   };
 }

@@ -25,6 +25,7 @@ import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
+import {StiffnessWatch} from './stiffness.js';
 import {Trials} from './trials.js';
 import type {Crossing} from './watch.js';
 import {crossings} from './watch.js';
@@ -40,6 +41,9 @@ export class CourseLoop {
   readonly counters: Counters = noCounts();
   readonly mover: Mover;
   readonly contacts: ContactWatch;
+  readonly stiff: StiffnessWatch;
+  /** h|λ| over what is stable, of the step last taken. */
+  private readonly stiffness?: Float64Array;
   readonly saver: Saver;
   readonly log: EventLog;
   readonly keeper: Keeper | Follower | undefined;
@@ -75,6 +79,8 @@ export class CourseLoop {
     this.events = plan.events;
     this.mover = new Mover(prepared, this.counters, keeping !== undefined);
     this.contacts = new ContactWatch(prepared);
+    this.stiff = new StiffnessWatch(traced.name);
+    this.stiffness = traced.along?.stiffness === undefined ? undefined : this.mover.stepper.stiffness;
     this.saver = new Saver(plan.saving, this.mover, this.course, traced.state.size);
     this.keeper = keeping === undefined ? undefined : keeping === 'tangents' ? new Follower(prepared, this.course, this.mover.start) : new Keeper(prepared, keeping.memory);
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.x.size);
@@ -124,6 +130,7 @@ export class CourseLoop {
     if (pace instanceof AdaptivePace && pace.exhausted) return this.fail('too-many-steps', t, pace.length);
     const tried = this.trials.next(t, this.here ?? this.mover.state.slice());
     if ('failed' in tried) return this.fail(tried.failed, t, tried.h);
+    if (this.stiffness !== undefined) this.stiff.note(this.stiffness[0], t);
     const {steps} = tried;
     for (let i = 0; i < steps.length; i++) {
       const step = steps[i];
@@ -329,7 +336,7 @@ export class CourseLoop {
   private fail(status: Failure | 'too-many-steps', t: number, h: number): false {
     this.status = status;
     const {stepper} = this.mover;
-    if (status === 'too-many-steps' || this.adaptive) this.error = courseFailure(this.prepared, status, t, h, this.counters);
+    if (status === 'too-many-steps' || this.adaptive) this.error = courseFailure(this.prepared, status, t, h, this.counters, this.stiff.sentence);
     else {
       stepper.locate(status, this.boundaries);
       this.error = stepper.error;
