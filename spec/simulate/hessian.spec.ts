@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type {Hvps, MechanicalSystem, Pullback, SeriesLoss, SimulateOptions, Tangent} from '../../lib/index.js';
 import {
   adaptive, backsolveAdjoint, bilateral, compliant, constantTensor, elements, event, forwardSensitivity, gaussLegendre, generalizedAlpha, implicitAdjoint, implicitEuler, implicitMidpoint,
-  kvaerno3, mechanics, newmark, newton, ode, OptionError, radauIIA5, rk4, ShapeError, simulate, TraceError, trapezoid, tsit5, unrolledAdjoint, verlet,
+  dopri5, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, OptionError, radauIIA5, rk4, ShapeError, simulate, TraceError, trapezoid, tsit5, unrolledAdjoint, verlet,
 } from '../../lib/index.js';
 import {doubleEngines} from './engines.js';
 import {difference, dot, moved, norm, order, relative, slope} from './numbers.js';
@@ -121,6 +121,7 @@ describe('products with the Hessian', () => {
       {scheme: implicitMidpoint(), dt: 0.05, steps: 40}, {scheme: trapezoid(), dt: 0.05, steps: 40, saveAt: 'end', engine: 'interpreter'}, {scheme: verlet(), dt: 0.05, steps: 40, saveAt: {every: 7}},
       {scheme: newmark(), dt: 0.05, steps: 40}, {scheme: kvaerno3(), dt: 0.05, t1: 1.93}, {scheme: trapezoid(), dt: 0.05, t1: 2, saveAt: [0.01, 0.33, 0.34, 1.999]},
       {scheme: kvaerno3(), dt: 0.05, t1: 2, control: adaptive({rtol: 1e-7}), saveAt: [0.01, 0.33, 0.34, 2]},
+      {scheme: dopri5(), dt: 0.05, t1: 2, control: adaptive({rtol: 1e-7}), saveAt: [0.01, 0.33, 2]},
       {scheme: trapezoid(), dt: 1.5, steps: 10, newton: newton({onFailure: 'halve', maxIterations: 4}), saveAt: {every: 3}},
     ];
     for (const options of cases) {
@@ -135,7 +136,7 @@ describe('products with the Hessian', () => {
   });
 
   it('through states between steps are those of differences of gradients', () => {
-    for (const scheme of [trapezoid(), rk4(), tsit5(), newmark(), gaussLegendre({stages: 2})]) {
+    for (const scheme of [trapezoid(), rk4(), tsit5(), newmark(), gaussLegendre({stages: 2}), kvaerno5()]) {
       for (const {name: engine} of doubleEngines) {
         const options: SimulateOptions = {scheme, engine, dt: 0.1, t1: 1, saveAt: [0.05, 0.21, 0.29, 0.5, 0.97]};
         const at = (s: number): Hvps => {
