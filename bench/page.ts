@@ -3,6 +3,7 @@ import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Series} from '../training/report/plot.js';
 import {lineChart} from '../training/report/plot.js';
+import {stiffSection} from './stiff-page.js';
 import type {Fill, Large, Results, Row, Timed} from './results.js';
 import {rodSteps} from './workloads.js';
 
@@ -146,7 +147,7 @@ ${skips(rows)}`;
 }
 
 export function writePage(results: Results, docs: string): void {
-  const {machine, rows, cold, tracing, growth, fill, large} = results;
+  const {machine, rows, stiff, cold, tracing, growth, fill, large} = results;
   const chain = rows.filter(({workload}) => workload === 'chain');
   const nets = rows.filter(({workload}) => workload === 'net');
   const rods = rows.filter(({workload}) => workload === 'rods');
@@ -214,6 +215,7 @@ ${ratioTable(mlp, count)}
 ${skips(mlp)}`);
   }
   if (rods.length > 0) parts.push(rodChains(rods));
+  if (stiff !== undefined) parts.push(stiffSection(stiff, figures));
   if (spiral.length > 0) parts.push(neuralOde(spiral));
   if (hybrid.length > 0) parts.push(hybridModel(hybrid));
   if (cold !== undefined) {

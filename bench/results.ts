@@ -67,6 +67,18 @@ export interface AdjointsResults {
   readonly memory: readonly {readonly name: string; readonly bytes: readonly {readonly steps: number; readonly held: number}[]}[];
 }
 
+/** Errors and times of one stiff problem, by contestant and tolerance. */
+export interface StiffRow {
+  readonly problem: string;
+  /** Load average of the machine when it was done. */
+  readonly load: number;
+  readonly contestants: readonly {
+    readonly name: string;
+    readonly points: readonly {readonly rtol: number; readonly error: number; readonly steps: number; readonly milliseconds: number}[];
+  }[];
+  readonly skipped: Readonly<Record<string, string>>;
+}
+
 export interface Results {
   readonly machine: {readonly node: string; readonly processor: string; readonly cores: number; readonly load: number};
   readonly rows: readonly Row[];
@@ -74,6 +86,7 @@ export interface Results {
   readonly cold?: {readonly tfjs: number; readonly total: number; readonly imported: number; readonly gradient: number; readonly second: number};
   /** The first gradient of a chain of springs written one by one, against the number of terms. */
   readonly tracing?: readonly {readonly terms: number; readonly trace: number; readonly compile: number; readonly again: number}[];
+  readonly stiff?: readonly StiffRow[];
   readonly fill?: readonly Fill[];
   readonly large?: readonly Large[];
   readonly adjoints?: AdjointsResults;

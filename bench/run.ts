@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,rods,spiral,spiral-adaptive,hybrid,cold,trace,growth,fill,large,adjoints] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,rods,stiff,spiral,spiral-adaptive,hybrid,cold,trace,growth,fill,large,adjoints] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md,
  * and what docs/adjoints.md says was measured.
@@ -16,6 +16,7 @@ import type {Entry, Preparation} from './contestant.js';
 import {Contestant} from './contestant.js';
 import {writeAdjoints} from './adjoints-page.js';
 import {writePage} from './page.js';
+import {raceStiff} from './stiff.js';
 import type {Results, Row} from './results.js';
 import type {TrainingName, WorkloadName} from './workloads.js';
 import {chainReference} from './workloads.js';
@@ -90,6 +91,18 @@ function contestants(workspace: string): Entry[] {
  * at best, where an implicit scheme's loss is small; runs of different step lengths differ by their tolerance.
  */
 const digits = (workload: WorkloadName, single: boolean): number => (single ? 1e-2 : workload === 'chain' ? 5e-5 : workload === 'spiral-adaptive' ? 1e-3 : 1e-6);
+
+function stiffEntries(): Entry[] {
+  const python = process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3';
+  const peer = (name: string): string => join(root, 'bench/peers', name);
+  const enters = (): boolean => true;
+  return [
+    ...['kvaerno5', 'radauIIA5', 'kvaerno3'].map(scheme => ({name: `stiffgrad, ${scheme}`, command: process.execPath, args: [built('peers/stiff-stiffgrad.js'), scheme], enters})),
+    ...['Radau', 'BDF'].map(method => ({name: `SciPy, ${method}`, command: python, args: [peer('stiff_scipy.py'), method], enters})),
+    {name: 'diffrax, Kvaerno5, Newton', command: python, args: [peer('stiff_diffrax.py'), 'newton'], enters},
+    {name: 'diffrax, Kvaerno5, VeryChord', command: python, args: [peer('stiff_diffrax.py'), 'chord'], enters},
+  ];
+}
 
 const near = (a: number, b: number, digits: number): boolean => Math.abs(a - b) <= digits * Math.abs(b);
 
@@ -183,7 +196,7 @@ const before = ((): Partial<Results> => {
 
 let results: Results = {
   machine: {node: process.version, processor: cpus()[0].model.trim(), cores: availableParallelism(), load: loadavg()[0]},
-  rows: before.rows ?? [], cold: before.cold, tracing: before.tracing, growth: before.growth, fill: before.fill, large: before.large, adjoints: before.adjoints,
+  rows: before.rows ?? [], stiff: before.stiff, cold: before.cold, tracing: before.tracing, growth: before.growth, fill: before.fill, large: before.large, adjoints: before.adjoints,
 };
 
 /** Kept after every workload: a run of everything takes half an hour. */
@@ -215,6 +228,7 @@ for (const name of order.filter(wanted)) {
 }
 rmSync(workspace, {recursive: true});
 
+if (wanted('stiff')) keep({stiff: await raceStiff(stiffEntries().filter(({name}) => !without.some(part => name.includes(part))), Math.ceil(rounds / 3))});
 if (wanted('cold')) keep({cold: coldStarts()});
 if (wanted('trace')) keep({tracing: measure<NonNullable<Results['tracing']>>('growth.js', ['tracing'])});
 if (wanted('fill')) keep({fill: measure<NonNullable<Results['fill']>>('fill.js', ['20', '40', '60', '100', '200'])});
