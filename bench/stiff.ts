@@ -33,7 +33,7 @@ export async function raceStiff(entries: readonly Entry[], rounds: number): Prom
           each.out = true;
           continue;
         }
-        // Python's JSON has a word for infinity that is none; a run that failed has no error.
+        // A run that failed says so by a large number.
         const error = preparation.loss;
         if (error === null || !(error < 1)) continue;
         let [last] = await each.contestant.time('forward', 1);
