@@ -32,7 +32,7 @@ function row({problem, contestants, skipped}: StiffRow, figures: string): string
   return [
     `| ${titles[problem] ?? problem}: ms for an error of | ${accuracies.map(error => error.toExponential(0)).join(' | ')} |`,
     `| --- |${' --: |'.repeat(accuracies.length)}`, ...cells, '', `![${titles[problem] ?? problem}](figures/${file})`,
-    ...(absent.length === 0 ? [] : ['', 'Not there:', '', ...absent]),
+    ...(absent.length === 0 ? [] : ['', 'Not there, or not to the end:', '', ...absent]),
   ].join('\n');
 }
 

@@ -38,7 +38,7 @@ export interface TurnSystem {
 export interface SimplifiedOptions {
   /** What may be left of an iteration's error, as a share of the tolerance. */
   readonly kappa: number;
-  /** What is left where corrections no longer shrink may be this much. */
+  /** What is left where corrections no longer shrink, or iterations are used up, may be this much; at least κ. */
   readonly coarsest: number;
   /** Nothing is taken over from one step to the next. */
   readonly repeatable: boolean;
@@ -145,12 +145,12 @@ export class SimplifiedNewton {
         this.slowest = Math.max(this.slowest, rate);
         left = rate / (1 - rate);
         // What the iterations that remain would leave.
-        if (left * size * rate ** (maxIterations - done) > kappa && last > coarsest) return 'newton-diverged';
+        if (left * size * rate ** (maxIterations - done) > coarsest) return 'newton-diverged';
       }
       if (left * size <= kappa) return 'converged';
       last = size;
     }
-    return 'newton-diverged';
+    return left * last <= coarsest ? 'converged' : 'newton-diverged';
   }
 }
 

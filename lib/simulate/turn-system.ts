@@ -81,9 +81,13 @@ export class StepTurns implements TurnSystem {
     this.extrapolate = turns !== undefined ? find('turnExtrapolate') : traced.along?.extrapolated === undefined ? undefined : executable.program('extrapolate');
     const which = turns === undefined ? 'jacobian' : 'turn';
     const refactor = executable.factorization(compiled.analysis(linear, solverKey(linear), which));
-    const evaluate = executable.program(turns === undefined ? 'jacobian' : 'turnJacobian');
-    const values = executable.buffer(turns === undefined ? 'J' : 'Js');
+    const [program, output] = turns === undefined ? ['jacobian', 'J'] as const : ['turnJacobian', 'Js'] as const;
+    const evaluate = executable.program(program);
+    const values = executable.buffer(output);
+    let checked = false;
     this.matrix = () => {
+      if (!checked) compiled.check(which, executable, program, output);
+      checked = true;
       evaluate();
       return refactor(values);
     };
