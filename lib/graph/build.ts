@@ -135,6 +135,8 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
       if (whenB === 0) return full(1, shape, resultType(fn, a, b));
       if (whenB === 1) return same(relabel(a, resultType(fn, a, b)));
       if (whenB === 2) return same(relabel(unary('square', a), resultType(fn, a, b)));
+      // Two roundings for a call of some fifty times their time: hardening springs are written so.
+      if (whenB === 3 && a.dtype === 'float') return same(mul(a, unary('square', a)));
       if (whenB === 0.5) return same(unary('sqrt', a));
       if (whenB === -1) return same(unary('reciprocal', a));
       return undefined;

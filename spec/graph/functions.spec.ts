@@ -109,6 +109,18 @@ describe('graph: derivatives at special points', () => {
     expect(slope(x => binary('pow', scalar(2), x), 3)).to.be.closeTo(8 * Math.LN2, 8 * ulp);
   });
 
+  it('the third power is two products, at its special values too', () => {
+    for (const x of [2, -3, 0.1, 1e-200, 1e103, -1e120, 0, -0, Infinity, -Infinity, NaN]) {
+      const node = input('x', []);
+      const cube = binary('pow', node, scalar(3));
+      expect(cube.op === 'binary' && (cube as Node<'binary'>).attributes.fn).to.equal('mul');
+      const value = evaluate([cube], [node], [Float64Array.of(x)])[0][0];
+      const power = Math.pow(x, 3);
+      if (Number.isFinite(power) && power !== 0) expect(value / power).to.be.closeTo(1, 2 * ulp);
+      else expect(value).to.deep.equal(power);
+    }
+  });
+
   it('|x|² has the second derivative 2 at zero too, so that norms have theirs', () => {
     const square = (x: Node): Node => binary('mul', unary('abs', x), unary('abs', x));
     const first = (x: Node): Node => pushforward([square(x)], new Map([[x, scalar(1)]]))[0] as Node;
