@@ -27,7 +27,11 @@ import type {Between, Looked, PullWithin} from './within-step.js';
 import {withinStep} from './within-step.js';
 
 export const courseAdjoint = ({compiled, traced, linear}: StepContext): Executable =>
-  compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian, compiled.addsUp), {analysis: compiled.analysisOf(directSolver(linear), 'jacobian')});
+  compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian, compiled.addsUp), {
+    analysis: compiled.analysisOf(directSolver(linear), 'jacobian'),
+    // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
+    extra: {dzH: traced.unknown.size},
+  });
 export const courseForward = ({compiled, traced}: StepContext): Executable => compiled.group('course', () => coursePrograms(traced));
 
 const dot = (a: Float64Array, b: Float64Array): number => {

@@ -57,8 +57,7 @@ export function lengthDerivative(context: StepContext, executable: Executable): 
   const buffers = stepBuffers(executable);
   const dNext = executable.buffer('dNextH');
   const dInside = executable.find('dInsideH');
-  // Where the update does not read the unknown its tangent has no buffer of its own.
-  const dz = jacobian === undefined ? undefined : executable.find('dzH') ?? new Float64Array(context.traced.unknown.size);
+  const dz = jacobian === undefined ? undefined : executable.buffer('dzH');
   return (record, k) => {
     record.load(k, buffers);
     if (jacobian !== undefined && dz !== undefined) {
