@@ -14,6 +14,14 @@ export function shown(value: unknown): string {
  * @throws OptionError
  */
 export function refuseUnknownOptions(given: object, known: readonly string[], owner: string, code: string): void {
+  if (typeof (given as unknown) !== 'object' || (given as unknown) === null || Array.isArray(given)) {
+    throw new OptionError(code, `${owner} takes an object with ${known.join(', ')}, not ${shown(given)}.`);
+  }
   const unknown = Object.keys(given).find(name => !known.includes(name));
   if (unknown !== undefined) throw new OptionError(code, `${owner} has no option '${unknown}'; it has ${known.join(', ')}.`, {option: unknown});
+}
+
+/** @throws OptionError where a name is given that is not one of these */
+export function refuseUnknownName(what: string, given: string | undefined, known: readonly string[], code = 'bad-linear'): void {
+  if (given !== undefined && !known.includes(given)) throw new OptionError(code, `${what} must be one of ${known.join(', ')}, not ${shown(given)}.`);
 }

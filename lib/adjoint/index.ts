@@ -1,5 +1,6 @@
 /** How a gradient goes back through a run: values, chosen in the options of `simulate`. */
 import {OptionError} from '../errors.js';
+import {refuseUnknownOptions} from '../given.js';
 
 export interface Adjoint {
   readonly kind: 'implicit' | 'unrolled' | 'backsolve' | 'forward';
@@ -18,7 +19,9 @@ const defaultMemory = 2 ** 30;
  * bytes, default 1 GiB) are taken again from kept states by a binomial schedule; the gradient is the
  * same to the last bit, whatever the budget. It keeps Jacobians of one step from serving the next.
  */
-export function implicitAdjoint({memory = defaultMemory}: {readonly memory?: number} = {}): Adjoint {
+export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoint {
+  refuseUnknownOptions(options, ['memory'], 'implicitAdjoint', 'bad-adjoint');
+  const {memory = defaultMemory} = options;
   if (!(memory > 0)) throw new OptionError('bad-adjoint', `implicitAdjoint: memory must be a positive number of bytes, not ${memory}.`);
   return {kind: 'implicit', memory};
 }

@@ -6,6 +6,7 @@
  * has a name and a number.
  */
 import {OptionError, ShapeError, StiffgradError} from '../errors.js';
+import {refuseUnknownOptions} from '../given.js';
 import {CsrOperator, type Coupling, type Operator} from './operator.js';
 import {withRecipe} from './recipe.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
@@ -239,7 +240,12 @@ export class KrylovFactor implements Factor {
 }
 
 /** A solver from a method; every factor gets a workspace of its own. */
-export function krylovSolver(name: string, method: (n: number) => KrylovMethod, options: KrylovOptions): KrylovSolver {
+export function krylovSolver(name: string, method: (n: number) => KrylovMethod, options: KrylovOptions, own: readonly string[] = []): KrylovSolver {
+  refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'preconditioner', ...own], name, 'bad-linear');
+  const {preconditioner = 'none'} = options;
+  if (typeof preconditioner === 'string' && !['none', 'diagonal', 'constraint'].includes(preconditioner)) {
+    throw new OptionError('bad-linear', `${name}: preconditioner must be 'none', 'diagonal', 'constraint', a function or a factor, not '${String(preconditioner)}'.`);
+  }
   return withRecipe({
     name,
     bind(operator) {

@@ -9,6 +9,7 @@
  * in PARDISO: Schenk & Gärtner 2006). Every solve of an indefinite matrix is checked by its residual.
  */
 import {StiffgradError} from '../errors.js';
+import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
 import type {Arithmetic, Blocks} from './arithmetic.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
 import {eliminate} from './elimination.js';
@@ -71,6 +72,9 @@ const ACCEPTABLE = 1e-10;
  * after a scaling of its rows (symmetrized.ts), and refused without.
  */
 export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
+  refuseUnknownOptions(options, ['ordering', 'arithmetic'], 'sparseLdlt', 'bad-linear');
+  refuseUnknownName('sparseLdlt: ordering', options.ordering, ['amd', 'rcm', 'natural']);
+  refuseUnknownName('sparseLdlt: arithmetic', options.arithmetic, ['auto', 'plain', 'compiled']);
   return withRecipe({name: 'sparse-ldlt', analyze: (pattern) => analyzeChecked(pattern, options)}, 'sparseLdlt', options);
 }
 

@@ -263,8 +263,9 @@ export function implicitMidpoint(options: ThetaOptions = {}): Scheme {
 }
 
 /** Shares α of f⁺ in the force and β of v⁺ in the kinematics, apart from one another (the Compliant note, §2–3). */
-export function blendedEuler({alpha, beta, ...options}: {readonly alpha: number; readonly beta: number} & BlendedOptions): Scheme {
-  refuseUnknownOptions(options, [...thetaOptions, 'unknown'], 'blendedEuler', 'bad-scheme');
+export function blendedEuler(given: {readonly alpha: number; readonly beta: number} & BlendedOptions): Scheme {
+  refuseUnknownOptions(given, ['alpha', 'beta', ...thetaOptions, 'unknown'], 'blendedEuler', 'bad-scheme');
+  const {alpha, beta, ...options} = given;
   checkShare('blendedEuler: alpha', alpha);
   checkShare('blendedEuler: beta', beta);
   return blended({...options, name: `blendedEuler(${alpha}, ${beta})`, order: alpha === 0.5 && beta === 0.5 ? 2 : 1, alpha, beta});

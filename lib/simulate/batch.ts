@@ -121,7 +121,12 @@ batchAsync.vjp = async (system: System, members: readonly BatchMember[], options
   };
 };
 
-const valuesOf = (member: BatchMember): Values & {readonly initial: Initial} => ('initial' in member ? member : {initial: member});
+function valuesOf(member: BatchMember, at = 0): Values & {readonly initial: Initial} {
+  if (typeof (member as unknown) !== 'object' || (member as unknown) === null) {
+    throw new OptionError('bad-initial', `batch: member ${at} is ${shown(member)}: every member is an initial state, or {initial, params}.`, {member: at});
+  }
+  return 'initial' in member ? member : {initial: member};
+}
 
 /** Everything read and checked, before anything runs. Members share the arrays of what they share. */
 function ensembleOf(system: System, given: readonly BatchMember[], {workers, ...options}: BatchOptions): Ensemble {

@@ -60,6 +60,7 @@ export function adaptive(options: AdaptiveOptions = {}): StepControl {
     if (!good) throw new OptionError('bad-control', `adaptive: ${name} must be ${what}, not ${shown(value)}.`, {[name]: value});
   };
   check('rtol', rtol, rtol >= 0 && rtol < 1, 'a number in [0, 1)');
+  if (typeof atol === 'number') check('atol', atol, atol >= 0, 'a number of at least 0, or such numbers by components');
   if (first !== undefined) check('first', first, first > 0 && Number.isFinite(first), 'a positive number');
   check('min', min, min >= 0, 'a number of at least 0');
   check('max', max, max > 0 && max >= min, 'a positive number, no less than min');

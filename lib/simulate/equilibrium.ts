@@ -4,6 +4,7 @@
  * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
@@ -92,7 +93,9 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
   return Array.from({length: shape[0]}, (_, i) => nested(flat.subarray(i * step, (i + 1) * step), shape.slice(1)) as number);
 }
 
-function optionsOf({params, engine, newton: method}: EquilibriumOptions): SimulateOptions {
+function optionsOf(options: EquilibriumOptions): SimulateOptions {
+  refuseUnknownOptions(options, ['params', 'engine', 'newton'], 'equilibrium', 'unknown-option');
+  const {params, engine, newton: method} = options;
   return {
     scheme: equilibriumScheme, params, engine, dt: 1, steps: 1, saveAt: 'end',
     newton: method ?? newton({step: backtracking(), maxIterations: 200}),

@@ -78,7 +78,9 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'control', 'events', 'saveAt', 'newton', 'adjoint', 'observe', 'stabilization', 'consistent', 'engine', 'onProgress', 'throw'], 'simulate', 'unknown-option');
   const control = readControl(options.control);
   const events = readEvents(options.events);
-  const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid?.dt === options.dt ? from.grid : undefined}, t0);
+  const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined}, t0);
+  if (options.onProgress !== undefined && typeof options.onProgress !== 'function') throw new OptionError('bad-option', `onProgress must be a function, not ${shown(options.onProgress)}.`);
+  if (options.throw !== undefined && typeof options.throw !== 'boolean') throw new OptionError('bad-option', `throw must be true or false, not ${shown(options.throw)}.`);
   const plan = readPlan(options, control, events, grid, from, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
   if (plan !== undefined && adjoint.kind === 'unrolled') {

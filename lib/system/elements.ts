@@ -6,6 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
+import {refuseUnknownOptions, shown} from '../given.js';
 import {batch} from '../graph/batch.js';
 import {constant, gather, input, matMul, neg, reshape, scalar, scatter, semidefinite} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
@@ -47,7 +48,10 @@ const hessians: readonly string[] = ['exact', 'projected', 'absolute'];
  * @throws OptionError where nodes are not a full table of whole numbers; ShapeError where data does not
  *   have one row an element, a node is not in q, or the energy is not a scalar
  */
-export function elements({nodes, energy, data = {}, hessian = 'exact'}: ElementsSpec): ForceTerm {
+export function elements(spec: ElementsSpec): ForceTerm {
+  refuseUnknownOptions(spec, ['nodes', 'energy', 'data', 'hessian'], 'elements', 'bad-elements');
+  const {nodes, energy, data = {}, hessian = 'exact'} = spec;
+  if (typeof energy !== 'function') throw new OptionError('bad-elements', `elements: energy must be a function of {q, data, params} for one element, not ${shown(energy)}.`);
   if (!hessians.includes(hessian)) throw new OptionError('bad-elements', `elements: hessian must be one of ${hessians.join(', ')}, not ${hessian}.`);
   const table = nodeTable(nodes);
   const rows = Object.entries(data).map(([name, value]) => ({name, ...dataRows(name, value, nodes.length)}));
@@ -70,6 +74,10 @@ export function elements({nodes, energy, data = {}, hessian = 'exact'}: Elements
 }
 
 function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
+  const given: unknown = nodes;
+  if (!Array.isArray(given) || !given.every(list => Array.isArray(list) || ArrayBuffer.isView(list))) {
+    throw new OptionError('bad-elements', 'elements: nodes must be a list of lists: the nodes of each element.');
+  }
   if (nodes.length === 0) throw new OptionError('bad-elements', 'elements: nodes is empty; give the nodes of at least one element.');
   const width = nodes[0].length;
   const bad = nodes.findIndex(list => list.length !== width || list.length === 0 || list.some(node => !Number.isInteger(node) || node < 0));
