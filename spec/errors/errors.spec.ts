@@ -321,7 +321,7 @@ describe('errors: options', () => {
     expectError(given({scheme: implicitMidpoint}), OptionError, 'bad-scheme', /^scheme is the function implicitMidpoint: call it, scheme: implicitMidpoint\(\)/);
     expectError(given({scheme: 'rk4'}), OptionError, 'bad-scheme', /as scheme: trapezoid\(\), not 'rk4'/);
     expectError(given({newton: {iterations: 1}}), OptionError, 'bad-newton', /^newton must be made by newton/);
-    expectError(given({adjoint: 'implicit'}), OptionError, 'bad-adjoint', /^adjoint must be implicitAdjoint\(\) or unrolledAdjoint\(\), not 'implicit'/);
+    expectError(given({adjoint: 'implicit'}), OptionError, 'bad-adjoint', /^adjoint must be implicitAdjoint\(\), unrolledAdjoint\(\), forwardSensitivity\(\) or backsolveAdjoint\(\), not 'implicit'/);
     expectError(given({engine: 'cuda'}), OptionError, 'bad-engine', /'cuda'; choose one of auto, wasm, interpreter, tensor/);
   });
 
