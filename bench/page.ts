@@ -147,7 +147,7 @@ ${skips(rows)}`;
 }
 
 export function writePage(results: Results, docs: string): void {
-  const {machine, rows, stiff, cold, tracing, growth, fill, large} = results;
+  const {machine, rows, stiff, cold, tracing, growth, fill, large, batch} = results;
   const chain = rows.filter(({workload}) => workload === 'chain');
   const nets = rows.filter(({workload}) => workload === 'net');
   const rods = rows.filter(({workload}) => workload === 'rods');
@@ -239,6 +239,16 @@ A force written as a sum of so many terms, each a few operations of its own: the
 same structure again (ms).
 
 ${table(['terms', 'trace', 'differentiate, compile, run', 'again'], tracing.map(({terms, trace, compile, again}) => [String(terms), time(trace), time(compile), time(again)]))}`);
+  }
+  if (batch !== undefined) {
+    const [one, two] = batch.threads;
+    const row = (name: string, of: 'forward' | 'gradient'): string[] => [name, time(one[of]), time(two[of]), (one[of] / two[of]).toFixed(2)];
+    parts.push(`## Many runs on two threads
+
+\`batch\` of ${batch.runs} chains of ${batch.masses} masses over ${batch.steps} steps, each with stiffnesses of its own, in this thread and on two workers; the shortest of
+twelve turns each, under a load average of ${batch.load.toFixed(1)}. The results and gradients are the same to the bit.
+
+${table(['milliseconds', 'one thread', 'two threads', 'ratio'], [row('forward', 'forward'), row('with gradient', 'gradient')])}`);
   }
   if (growth !== undefined) {
     parts.push(`## Memory

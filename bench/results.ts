@@ -79,6 +79,16 @@ export interface StiffRow {
   readonly skipped: Readonly<Record<string, string>>;
 }
 
+/** Many runs at once, the shortest of twelve. */
+export interface BatchTimes {
+  readonly runs: number;
+  readonly masses: number;
+  readonly steps: number;
+  /** Load average of the machine: two threads have no second core where others keep it busy. */
+  readonly load: number;
+  readonly threads: readonly {readonly workers: number; readonly forward: number; readonly gradient: number}[];
+}
+
 export interface Results {
   readonly machine: {readonly node: string; readonly processor: string; readonly cores: number; readonly load: number};
   readonly rows: readonly Row[];
@@ -90,6 +100,7 @@ export interface Results {
   readonly fill?: readonly Fill[];
   readonly large?: readonly Large[];
   readonly adjoints?: AdjointsResults;
+  readonly batch?: BatchTimes;
   /** Over 10,000 steps of a warm run: growth of the heap after a collection in bytes, and of tf.memory().numTensors. */
   readonly growth?: {readonly steps: number; readonly heap: number; readonly tensors: number};
 }

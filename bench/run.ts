@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,rods,stiff,spiral,spiral-adaptive,hybrid,cold,trace,growth,fill,large,adjoints] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,rods,stiff,spiral,spiral-adaptive,hybrid,cold,trace,growth,fill,large,adjoints,batch] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md,
  * and what docs/adjoints.md says was measured.
@@ -196,7 +196,7 @@ const before = ((): Partial<Results> => {
 
 let results: Results = {
   machine: {node: process.version, processor: cpus()[0].model.trim(), cores: availableParallelism(), load: loadavg()[0]},
-  rows: before.rows ?? [], stiff: before.stiff, cold: before.cold, tracing: before.tracing, growth: before.growth, fill: before.fill, large: before.large, adjoints: before.adjoints,
+  rows: before.rows ?? [], stiff: before.stiff, cold: before.cold, tracing: before.tracing, growth: before.growth, fill: before.fill, large: before.large, adjoints: before.adjoints, batch: before.batch,
 };
 
 /** Kept after every workload: a run of everything takes half an hour. */
@@ -241,5 +241,6 @@ if (wanted('adjoints')) {
   }));
   keep({adjoints: {...measure<Omit<NonNullable<Results['adjoints']>, 'memory'>>('adjoints.js', ['all']), memory}});
 }
+if (wanted('batch')) keep({batch: measure<NonNullable<Results['batch']>>('batch.js', [])});
 if (wanted('growth')) keep({growth: measure<NonNullable<Results['growth']>>('growth.js', ['heap'], ['--expose-gc'])});
 console.log(JSON.stringify({cold: results.cold, tracing: results.tracing, growth: results.growth, fill: results.fill, large: results.large}));
