@@ -1,7 +1,7 @@
 /**
  * A contestant is a process of its own that speaks lines: `prepare chain 32` is answered by what it finds
  * ({loss, gradientNorm, first: milliseconds to it}) or {skip: why}; `forward 5` and `gradient 5` by the
- * milliseconds of five runs. So all peers are warm at once and can be timed in turns.
+ * milliseconds of five runs; `processor 5` by [what one of five gradients takes of the processors' time, all threads together]. So all peers are warm at once and can be timed in turns.
  */
 import type {ChildProcessWithoutNullStreams} from 'node:child_process';
 import {spawn} from 'node:child_process';
@@ -37,7 +37,7 @@ export class Contestant {
     return answer === undefined ? {skip: this.lastWords()} : JSON.parse(answer) as Preparation;
   }
 
-  async time(what: 'forward' | 'gradient', repeats: number): Promise<number[]> {
+  async time(what: 'forward' | 'gradient' | 'processor', repeats: number): Promise<number[]> {
     const answer = await this.ask(`${what} ${repeats}`);
     if (answer === undefined) throw new Error(`${this.entry.name}: ${this.lastWords()}`);
     return JSON.parse(answer) as number[];

@@ -110,10 +110,11 @@ ${skips(rods)}`;
 /** Training: milliseconds of a step of every contestant, and in units of this project's. */
 function trainingTable(rows: readonly Row[], unit: (row: Row) => string): string {
   const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))];
-  return table(['', ...rows.flatMap(row => [`${unit(row)}: the run alone, ms`, 'a training step, ms', 'in units of stiffgrad, prepared'])], names.map(name => [name, ...rows.flatMap(row => {
+  return table(['', ...rows.flatMap(row => [`${unit(row)}: the run alone, ms`, 'a training step, ms', 'its processor time, ms', 'in units of stiffgrad, prepared: time', 'and processor time'])], names.map(name => [name, ...rows.flatMap(row => {
     const [one, mine] = [of(row, name), of(row, own)];
-    if (one === undefined || mine === undefined) return ['', '', ''];
-    return [time(one.forward.min), time(one.gradient.min), ratio(one.gradient.min / mine.gradient.min)];
+    if (one === undefined || mine === undefined) return ['', '', '', '', ''];
+    const [cost, ownCost] = [one.processor ?? NaN, mine.processor ?? NaN];
+    return [time(one.forward.min), time(one.gradient.min), time(cost), ratio(one.gradient.min / mine.gradient.min), ratio(cost / ownCost)];
   })]));
 }
 
@@ -121,7 +122,8 @@ function neuralOde(rows: readonly Row[]): string {
   return `## Training a neural ODE
 
 diffrax's example: 256 spirals at 100 times, y′ from a network 2–64–64–2 with softplus, a batch of 32 as one state [32, 2], mean
-square error, Adam ([definition](../bench/spiral.ts)). A step is the run, its gradient for all 4,482 weights, and Adam's update. All take
+square error, Adam ([definition](../bench/spiral.ts)). A step is the run, its gradient for all 4,482 weights, and Adam's update; its processor time is that of all threads together, which
+tells more than the clock where the machine had other work (load averages: ${rows.map(({load}) => load.toFixed(0)).join(', ')}, with 2 cores). All take
 the same steps of tsit5, one for each time, in double precision except where it says otherwise; adaptive runs have rtol 1e-3
 and atol 1e-6 and save the 100 times by dense output. Loss and gradient norm of the first step agree with each other to six digits (single
 precision: two; adaptive runs, whose steps differ: three).

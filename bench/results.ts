@@ -14,6 +14,8 @@ export interface Timed {
   readonly first: number;
   readonly forward: Times;
   readonly gradient: Times;
+  /** Processor time of a gradient, of all threads together; of the workloads of training. */
+  readonly processor?: number;
   readonly details: Readonly<Record<string, unknown>>;
 }
 

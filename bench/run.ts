@@ -115,7 +115,7 @@ function differs(answer: {loss: number; gradientNorm: number}, reference: {loss:
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 async function race(workload: WorkloadName, n: number, entries: readonly Entry[]): Promise<Row> {
-  const started: {contestant: Contestant; preparation: Exclude<Preparation, {skip: string}>; forward: number[]; gradient: number[]}[] = [];
+  const started: {contestant: Contestant; preparation: Exclude<Preparation, {skip: string}>; forward: number[]; gradient: number[]; processor: number[]}[] = [];
   const skipped: Record<string, string> = {};
   for (const entry of entries.filter(({enters}) => enters(workload, n))) {
     const contestant = new Contestant(entry);
@@ -123,7 +123,7 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
     if ('skip' in preparation) {
       skipped[entry.name] = String(preparation.skip);
       contestant.end();
-    } else started.push({contestant, preparation, forward: [], gradient: []});
+    } else started.push({contestant, preparation, forward: [], gradient: [], processor: []});
   }
   const own = started.find(({contestant}) => contestant.entry.name === 'stiffgrad, prepared');
   const reference = (workload === 'chain' ? chainReference.get(n) : undefined) ?? own?.preparation;
@@ -152,20 +152,22 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
   // What takes seconds is run a few times only.
   const slowest = Math.max(...[...batches.values()].map(({gradient}) => (gradient === 1 ? 1 : 0)));
   for (let round = 0; round < (slowest === 1 ? Math.max(3, Math.ceil(rounds / 2)) : rounds); round++) {
-    for (const {contestant, forward, gradient} of sound) {
+    for (const {contestant, forward, gradient, processor} of sound) {
       const batch = batches.get(contestant);
       if (batch === undefined) continue;
       forward.push(...await contestant.time('forward', batch.forward));
       gradient.push(...await contestant.time('gradient', batch.gradient));
+      if (isTraining(workload)) processor.push(...await contestant.time('processor', batch.gradient));
     }
   }
   for (const {contestant} of sound) contestant.end();
   return {
     workload, n, skipped, load: loadavg()[0],
-    contestants: sound.map(({contestant, preparation: {loss, gradientNorm, first, scale = 1, ...details}, forward, gradient}) => ({
+    contestants: sound.map(({contestant, preparation: {loss, gradientNorm, first, scale = 1, ...details}, forward, gradient, processor}) => ({
       name: contestant.entry.name, loss, gradientNorm, first, details,
       forward: {min: (scale as number) * Math.min(...forward), median: (scale as number) * median(forward)},
       gradient: {min: (scale as number) * Math.min(...gradient), median: (scale as number) * median(gradient)},
+      ...(processor.length > 0 ? {processor: Math.min(...processor)} : {}),
     })),
   };
 }
@@ -209,8 +211,8 @@ function keep(news: Partial<Results>): void {
 
 function report({workload, n, load, contestants: all, skipped}: Row): void {
   console.log(`${workload} ${n} (load ${load.toFixed(1)})`);
-  for (const {name, forward, gradient, details} of all) {
-    console.log(`  ${name.padEnd(20)} ${forward.min.toPrecision(3).padStart(8)} / ${gradient.min.toPrecision(3).padStart(8)} ms   median ${forward.median.toPrecision(3)} / ${gradient.median.toPrecision(3)}  ${JSON.stringify(details)}`);
+  for (const {name, forward, gradient, processor, details} of all) {
+    console.log(`  ${name.padEnd(20)} ${forward.min.toPrecision(3).padStart(8)} / ${gradient.min.toPrecision(3).padStart(8)} ms   median ${forward.median.toPrecision(3)} / ${gradient.median.toPrecision(3)}  ${processor === undefined ? '' : `processor ${processor.toPrecision(3)}  `}${JSON.stringify(details)}`);
   }
   for (const [name, why] of Object.entries(skipped)) console.log(`  ${name.padEnd(20)} skipped: ${why}`);
 }

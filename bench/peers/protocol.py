@@ -52,6 +52,11 @@ def serve(prepare):
             first, details = more or (gradient, {})
             loss, norm = first()
             say({"loss": float(loss), "gradientNorm": float(norm), "first": 1e3 * (time.perf_counter() - begin), **details})
+        elif words[0] == "processor":
+            begin = time.process_time()
+            for _ in range(int(words[1])):
+                gradient()
+            say([1e3 * (time.process_time() - begin) / int(words[1])])
         else:
             work = forward if words[0] == "forward" else gradient
             times = []

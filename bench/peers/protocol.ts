@@ -27,6 +27,11 @@ export async function serve(prepare: (workload: WorkloadName, n: number) => Prep
       prepared = made;
       const answer = prepared.gradient();
       say({...answer, first: performance.now() - begin, ...prepared.details});
+    } else if (what === 'processor' && prepared !== undefined) {
+      const begin = process.cpuUsage();
+      for (let i = 0; i < Number(first); i++) (prepared.step ?? prepared.gradient)();
+      const {user, system} = process.cpuUsage(begin);
+      say([(user + system) / 1000 / Number(first)]);
     } else if (prepared !== undefined) {
       const work = what === 'forward' ? prepared.forward : prepared.step ?? prepared.gradient;
       say(Array.from({length: Number(first)}, () => {
