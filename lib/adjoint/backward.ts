@@ -63,7 +63,7 @@ function addTo(x: Float64Array, y: Float64Array, at: number): void {
 
 /** Steps are recorded by what the implicit adjoint needs of them (step/kept.ts); else by state and unknown. */
 export function keepsNarrow({compiled}: StepContext, {kind}: Adjoint): boolean {
-  return kind === 'implicit' || (kind === 'unrolled' && compiled.jacobian === undefined);
+  return kind === 'implicit' || (kind === 'unrolled' && !compiled.implicit);
 }
 
 /**

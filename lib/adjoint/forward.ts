@@ -54,7 +54,7 @@ export class TangentsBeside implements Beside {
   /** @param start the step that began the run */
   constructor(context: StepContext, start: StepRecord, directions: Directions) {
     const {traced, compiled} = context;
-    this.record = new StepRecord(traced.state.size, compiled.jacobian === undefined ? 0 : traced.unknown.size, 1);
+    this.record = new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, 1);
     this.count = directions.count;
     this.dx = startTangent(context, start, directions);
     this.push = stepPush(context, directions);

@@ -11,7 +11,7 @@ export interface JacobianFactor {
 
 /** undefined for an explicit scheme. */
 export function jacobianFactor({compiled, linear}: StepContext, executable: Executable): JacobianFactor | undefined {
-  if (compiled.jacobian === undefined) return undefined;
+  if (!compiled.implicit) return undefined;
   const solver = directSolver(linear);
   const refactor = executable.factorization(compiled.analysis(solver, solverKey(solver), 'jacobian'));
   const values = executable.buffer('J');

@@ -37,7 +37,7 @@ export function withinStep(context: StepContext, executable: Executable, bars: C
   const look = executable.has('inside') ? executable.program('inside') : undefined;
   const [next, thetas, denseBar] = ['next', 'theta', 'denseBar'].map(name => executable.find(name));
   const [endBars, xBars, tBars, hBars, thetaBars] = ['dNextBar', 'dXBar', 'dTBar', 'dHBar', 'dThetaBar'].map(name => executable.buffer(name));
-  const zBars = context.compiled.jacobian === undefined ? undefined : executable.buffer('dZBar');
+  const zBars = !context.compiled.implicit ? undefined : executable.buffer('dZBar');
   const insideBars = executable.find('dInsideBar');
   const xBar = new Float64Array(xBars.length);
   const zBar = zBars?.slice();

@@ -145,7 +145,7 @@ const bytesPerNumber = 8;
 
 export function newRecord({traced, compiled, narrow}: Runnable, expected: number): StepRecord {
   if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected);
-  return new StepRecord(traced.state.size, compiled.jacobian === undefined ? 0 : traced.unknown.size, expected);
+  return new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, expected);
 }
 
 /** Everything where it fits; else as many states as do, two at least. */

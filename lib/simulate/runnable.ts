@@ -43,7 +43,7 @@ export interface SolverFacts {
 }
 
 export function solverOf({compiled, options}: Runnable): SolverFacts {
-  if (compiled.jacobian === undefined) return {nonzeros: 0, linear: 'none'};
+  if (!compiled.implicit) return {nonzeros: 0, linear: 'none'};
   const {linear} = options.newton;
   const {nonzeros = 0, kind = 'none'} = compiled.currentAnalysis ?? {};
   return {nonzeros, linear: isMatrixFree(linear) ? linear.name : kind};

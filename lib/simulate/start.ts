@@ -45,7 +45,7 @@ export function startRun(prepared: Runnable, counters: Counters, jump?: Float64A
     checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
     forward.find('x')?.set(given);
   }
-  const z = compiled.jacobian === undefined ? undefined : solve(context, counters);
+  const z = !compiled.implicit ? undefined : solve(context, counters);
   forward.run('update');
   const x = forward.buffer('next').slice();
   const at = firstNotFinite(x);

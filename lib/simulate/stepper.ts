@@ -76,7 +76,7 @@ export class Stepper {
    */
   constructor(private readonly prepared: Runnable, start: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean, readonly counters: Counters = noCounts()) {
     const {compiled, options} = prepared;
-    if (compiled.jacobian !== undefined && solvesToTolerance(prepared)) {
+    if (compiled.implicit && solvesToTolerance(prepared)) {
       const kappa = toleranceShare(options.plan?.control.rtol ?? 0);
       const tight = repeatable ? 4 * prepared.engine.epsilon / Math.max(options.plan?.control.rtol ?? 0, 4 * prepared.engine.epsilon) : kappa;
       this.turns = new StepTurns(prepared, kappa);
@@ -98,7 +98,7 @@ export class Stepper {
     this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
     this.h = forward.find('h');
-    if (compiled.jacobian !== undefined && this.turns === undefined) {
+    if (compiled.implicit && this.turns === undefined) {
       this.guess = forward.program('guess');
       this.system = new StepSystem(prepared);
       this.iteration = new NewtonIteration(options.newton, this.system, this.counters);

@@ -19,15 +19,15 @@ export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order
 export class ContactWatch {
   private readonly found = new Map<number, {readonly t: number; count: number}>();
   private readonly look?: () => Float64Array;
-  private readonly state: Float64Array;
+  private readonly state: Float64Array = new Float64Array(0);
   private readonly time?: Float64Array;
 
   constructor(private readonly prepared: Runnable) {
     const {compiled, traced, options} = prepared;
+    if (traced.touching === undefined) return;
     const forward = compiled.forward(options.newton.linear, prepared.narrow);
     this.state = forward.buffer('x');
     this.time = forward.find('t');
-    if (traced.touching === undefined) return;
     const run = forward.program('touching');
     const touching = forward.buffer('touching');
     this.look = () => {

@@ -65,6 +65,11 @@ export class CompiledStep {
     return [...this.checked];
   }
 
+  /** There is an unknown to solve for; to ask for the Jacobian instead would be to derive it. */
+  get implicit(): boolean {
+    return this.traced.residual !== undefined;
+  }
+
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
     const {residual, residualBlocks = residual, z} = this.traced;
@@ -202,7 +207,7 @@ export class CompiledStep {
   turning(solver: LinearSolver, {programs, size}: Turns): Executable {
     const extra = {x: this.traced.state.size, z: this.traced.unknown.size, zs: size, Rs: size, delta: size, weights: size};
     return this.group('turning', () => {
-      const {update, estimate, filter, touching} = forwardPrograms(this.traced, this.jacobian, undefined, this.filter);
+      const {update, estimate, filter, touching} = forwardPrograms(this.traced, undefined, undefined, this.filter);
       const own = Object.fromEntries(Object.entries({update, estimate, filter, touching}).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
       return {...own, ...programs};
     }, {extra, analysis: this.analysisOf(solver, 'turn')});

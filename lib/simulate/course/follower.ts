@@ -17,7 +17,7 @@ export class Follower {
   /** @param start the step that began the run */
   constructor(prepared: Runnable, course: Course, start: StepRecord) {
     const {traced, compiled} = prepared;
-    this.record = new StepRecord(traced.state.size, compiled.jacobian === undefined ? 0 : traced.unknown.size, 1);
+    this.record = new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, 1);
     this.push = new CoursePush(prepared, course, restart(prepared, noCounts()), unitDirections(prepared), start);
   }
 

@@ -23,7 +23,7 @@ export class Keeper {
 
   constructor(private readonly prepared: Runnable, memory: number) {
     const {traced, compiled} = prepared;
-    const unknown = compiled.jacobian === undefined ? 0 : traced.unknown.size;
+    const unknown = !compiled.implicit ? 0 : traced.unknown.size;
     this.most = memory / ((2 + traced.state.size + unknown) * bytesPerNumber);
     this.room = Math.max(4, Math.floor(memory / (traced.state.size * bytesPerNumber)));
     this.record = new StepRecord(traced.state.size, unknown, 16);
@@ -76,7 +76,7 @@ export class Keeper {
     const {traced, compiled} = prepared;
     const states = new Map(this.states);
     const mover = new Mover(prepared, noCounts(), true);
-    const piece = new StepRecord(traced.state.size, compiled.jacobian === undefined ? 0 : traced.unknown.size, 1);
+    const piece = new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, 1);
     const before = new Float64Array(traced.state.size);
     let taken = 0;
     const load = (n: number): void => {

@@ -86,7 +86,7 @@ export class CourseLoop {
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.x.size);
     this.log = new EventLog(plan.events, own);
     this.t = grid.t0;
-    const implicit = prepared.compiled.jacobian !== undefined;
+    const implicit = prepared.compiled.implicit;
     let estimate: ErrorEstimate | undefined;
     if (plan.absolute !== undefined) {
       estimate = new ErrorEstimate(this.mover, traced, plan.absolute, plan.control.rtol);
