@@ -59,6 +59,22 @@ export class SimplifiedNewton {
 
   constructor(private readonly system: TurnSystem, private readonly options: SimplifiedOptions, private readonly counters: NewtonCounters) {}
 
+  /** What the next step takes over beside the matrix: the rate of this one. */
+  get rate(): number {
+    return this.slowest;
+  }
+
+  /** There is a matrix for the next step. */
+  get keeps(): boolean {
+    return this.kept !== undefined;
+  }
+
+  /** Goes on as another iteration would have: from its rate, and its matrix where it had one. */
+  resume(rate: number, factor: Factor | undefined): void {
+    this.slowest = rate;
+    this.kept = factor;
+  }
+
   /** Drops the matrix: another step length. */
   forget(): void {
     this.kept = undefined;

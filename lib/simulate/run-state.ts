@@ -7,7 +7,7 @@ import {OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import type {Layout} from '../step/layout.js';
-import type {StepMemory} from './course/step-lengths.js';
+import type {StepMemory as PaceMemory} from './course/step-lengths.js';
 
 /**
  * A state with all that the scheme carries: `initial` of another run. It goes on along the same grid where
@@ -21,10 +21,23 @@ export interface RunState {
   /** The grid's own times; absent where the run was left between them. */
   readonly grid?: GridPlace;
   /** Of adaptive steps. */
-  readonly pace?: StepMemory;
+  readonly pace?: PaceMemory;
+  /** Of steps that are solved as far as their tolerance asks. */
+  readonly newton?: StepMemory;
   /** Events whose function counts as zero at present, and those whose jump made the present state. */
   readonly settled?: readonly number[];
   readonly jumped?: readonly number[];
+}
+
+/** What a step takes over from the one before, where it may (newton/simplified.ts). */
+export interface StepMemory {
+  /** The last step, which the next one's guess goes on from. */
+  readonly last?: {readonly t: number; readonly h: number; readonly z: readonly number[]};
+  /** The rate of its iterations, and the length its matrix is for. */
+  readonly rate: number;
+  readonly h: number;
+  /** The matrix that the next step may begin with. */
+  readonly matrix?: readonly number[];
 }
 
 /** Step `step` of the grid t0 + n·dt. */
@@ -35,14 +48,14 @@ export interface GridPlace {
 }
 
 /** What a run leaves at its end: the whole state, and what its loop remembers. */
-export interface Standing extends Pick<RunState, 'grid' | 'pace' | 'settled' | 'jumped'> {
+export interface Standing extends Pick<RunState, 'grid' | 'pace' | 'newton' | 'settled' | 'jumped'> {
   readonly t: number;
   readonly x: Float64Array;
 }
 
-export function runState(state: Layout, {t, x, grid, pace, settled, jumped}: Standing): RunState {
+export function runState(state: Layout, {t, x, grid, pace, newton, settled, jumped}: Standing): RunState {
   const blocks = Object.fromEntries(state.blocks.map(({name, shape, offset, size}) => [name, {shape: [...shape], values: Array.from(x.subarray(offset, offset + size))}]));
-  return {kind: 'run-state', t, blocks, grid, pace, settled, jumped};
+  return {kind: 'run-state', t, blocks, grid, pace, newton, settled, jumped};
 }
 
 export function isRunState(given: unknown): given is RunState {

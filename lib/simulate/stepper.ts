@@ -9,6 +9,7 @@ import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
 import {fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
 import {failedStep} from './failure.js';
+import type {StepMemory} from './run-state.js';
 import type {Runnable} from './runnable.js';
 import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
@@ -177,6 +178,27 @@ export class Stepper {
   /** The next step's guess may go on from this one; from nothing where the motion does not. */
   follow(step: LastStep | undefined): void {
     if (this.turns !== undefined && !this.repeatable) this.turns.last = step;
+  }
+
+  /** What the next step takes over from the last; undefined where it takes nothing. */
+  get memory(): StepMemory | undefined {
+    const {turns, simplified, lastStep, repeatable} = this;
+    if (turns === undefined || simplified === undefined || repeatable) return undefined;
+    const {last, matrixValues} = turns;
+    return {
+      last: last?.z === undefined ? undefined : {t: last.t, h: last.h, z: Array.from(last.z)}, rate: simplified.rate, h: lastStep,
+      matrix: simplified.keeps ? Array.from(matrixValues) : undefined,
+    };
+  }
+
+  /** Of another run's memory, of the same scheme and system; what is of another size is left. */
+  set memory(memory: StepMemory | undefined) {
+    const {turns, simplified} = this;
+    if (memory === undefined || turns === undefined || simplified === undefined || this.repeatable) return;
+    const {last, rate, h, matrix} = memory;
+    if (last?.z.length === turns.whole.length) turns.last = {...last, z: Float64Array.from(last.z)};
+    this.lastStep = h;
+    simplified.resume(rate, matrix?.length === turns.matrixValues.length ? turns.factorOf(matrix) : undefined);
   }
 
   private solveInTurn(simplified: SimplifiedNewton, t: number, h: number): NewtonStatus {

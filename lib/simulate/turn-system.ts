@@ -53,6 +53,10 @@ export class StepTurns implements TurnSystem {
   private readonly once?: () => void;
   private readonly extrapolate?: () => void;
   private readonly matrix: () => Factor;
+  /** The values last factored. */
+  readonly matrixValues: Float64Array;
+  /** Factors values given from outside. */
+  readonly factorOf: (values: readonly number[]) => Factor;
   private readonly buffers: {readonly x: Float64Array; readonly last?: Float64Array; readonly ahead?: Float64Array; readonly ratio?: Float64Array};
   private readonly tolerated: readonly {readonly offset: number; readonly power: number}[];
   private readonly absolute: Float64Array;
@@ -84,6 +88,11 @@ export class StepTurns implements TurnSystem {
     const [program, output] = turns === undefined ? ['jacobian', 'J'] as const : ['turnJacobian', 'Js'] as const;
     const evaluate = executable.program(program);
     const values = executable.buffer(output);
+    this.matrixValues = values;
+    this.factorOf = given => {
+      values.set(given);
+      return refactor(values);
+    };
     let checked = false;
     this.matrix = () => {
       if (!checked) compiled.check(which, executable, program, output);

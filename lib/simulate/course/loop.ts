@@ -104,6 +104,7 @@ export class CourseLoop {
   private goOn(resume: Plan['resume']): void {
     if (resume === undefined) return;
     if (resume.pace !== undefined && this.pace instanceof AdaptivePace) this.pace.memory = resume.pace;
+    if (resume.newton !== undefined) this.mover.stepper.memory = resume.newton;
     this.settled = new Set(resume.settled);
     this.jumped = new Set(resume.jumped);
   }
@@ -113,7 +114,7 @@ export class CourseLoop {
     const {pace, t, mover, settled, jumped} = this;
     return {
       t, x: mover.state.slice(), settled: [...settled], jumped: [...jumped],
-      pace: pace instanceof AdaptivePace ? pace.memory : undefined, grid: pace instanceof GridPace ? pace.place : undefined,
+      pace: pace instanceof AdaptivePace ? pace.memory : undefined, newton: mover.stepper.memory, grid: pace instanceof GridPace ? pace.place : undefined,
     };
   }
 

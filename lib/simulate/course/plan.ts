@@ -33,7 +33,7 @@ export interface Plan {
   /** Accepted steps at most. */
   readonly most: number;
   /** Of a run that goes on from a saved state. */
-  readonly resume?: Pick<RunState, 'pace' | 'settled' | 'jumped'>;
+  readonly resume?: Pick<RunState, 'pace' | 'newton' | 'settled' | 'jumped'>;
 }
 
 export function readControl(given: unknown): StepControl {

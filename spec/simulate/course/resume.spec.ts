@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {RunState, SavedState, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
-  adaptive, bilateral, dopri5, event, implicitMidpoint, mechanics, newmark, newton, NewtonError, ode, OptionError, rk4, simulate, theta, trapezoid, tsit5,
+  adaptive, bilateral, dopri5, event, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, NewtonError, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, theta, trapezoid, tsit5,
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {dot, slope} from '../numbers.js';
@@ -45,6 +45,25 @@ describe('a run that stops and goes on', () => {
         expect([...second.values('q')], `${scheme.name}, ${at}`).to.deep.equal([...whole.values('q').slice(at)]);
         expect(first.events.length + second.events.length).to.equal(whole.events.length);
       }
+    }
+  });
+
+  it('with adaptive implicit Runge–Kutta steps, whose guesses and matrices come from the step before', () => {
+    const oscillator = ode(({y}) => {
+      const [a, b] = [tf.slice(y, [0], [1]), tf.slice(y, [1], [1])];
+      return tf.concat([b, tf.sub(tf.mul(tf.mul(tf.sub(1, tf.square(a)), b), 20), a)]);
+    });
+    for (const scheme of [kvaerno5(), kvaerno3(), sdirk2(), radauIIA5()]) {
+      const options: SimulateOptions = {scheme, dt: 1e-3, control: adaptive({rtol: 1e-6, atol: 1e-8})};
+      const whole = simulate(oscillator, {y: [2, 0]}, {...options, steps: 60});
+      const moving = simulate(driven, start, {...options, steps: 30});
+      for (const at of [0, 1, 7, 33, 34, 35, 50]) {
+        const first = simulate(oscillator, {y: [2, 0]}, {...options, steps: at});
+        const second = simulate(oscillator, sent(first.state()), {...options, steps: 60 - at});
+        expect([...second.values('y')], `${scheme.name}, ${at}`).to.deep.equal([...whole.values('y').slice(2 * at)]);
+      }
+      const first = simulate(driven, start, {...options, steps: 11});
+      expect([...simulate(driven, sent(first.state()), {...options, steps: 19}).values('q')], scheme.name).to.deep.equal([...moving.values('q').slice(22)]);
     }
   });
 
