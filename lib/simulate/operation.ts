@@ -7,7 +7,7 @@ import type {Gradient} from '../adjoint/backward.js';
 import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
-import {column, pullOf, seriesOf} from './series.js';
+import {column, pullOf, seriesOf, setColumn} from './series.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */
 export interface Source {
@@ -61,22 +61,27 @@ function plain(prepared: Prepared, {times}: Run, matrix: Float64Array): {[name: 
   ]));
 }
 
-/** One operation gives the whole matrix; slices of it give the series, and the tape does the rest. */
+/** One operation gives the series where there is one; else the whole matrix, of which slices give the series. The tape does the rest. */
 function onTape(prepared: Prepared, run: Run, matrix: Float64Array, list: readonly Source[]): {[name: string]: tf.Tensor} {
   const {blocks, width} = seriesOf(prepared);
   const saved = run.times.length;
   const pull = pullOf(prepared, run);
+  const only = blocks.length === 1 ? blocks[0] : undefined;
+  const {offset: first, size: columns, shape: rest} = only ?? {offset: 0, size: width, shape: [width]};
   return tf.tidy(() => {
     const operation = tf.customGrad((..._inputs: (tf.Tensor | tf.GradSaveFunc)[]) => ({
-      value: tf.tensor2d(new Float32Array(matrix), [saved, width]),
+      value: tf.tensor(new Float32Array(column(matrix, width, {offset: first, size: columns})), [saved, ...rest]),
       gradFunc: (dy: tf.Tensor) => {
         // An inner gradient may reach a run of the outer tape.
         if (tf.engine().state.gradientDepth > 0) throw secondDerivative();
-        const gradient = pull(Float64Array.from(dy.dataSync()));
+        const bars = new Float64Array(saved * width);
+        setColumn(bars, width, {offset: first, size: columns}, Float64Array.from(dy.dataSync()));
+        const gradient = pull(bars);
         return list.map(source => tf.tensor(new Float32Array(source.gradient(gradient)), source.tensor.shape));
       },
     }));
     const packed = operation(...list.map(({tensor}) => tensor));
+    if (only !== undefined) return {[only.name]: packed};
     return Object.fromEntries(blocks.map(({name, shape, offset, size}) => [
       name, tf.reshape(tf.slice(packed, [0, offset], [saved, size]), [saved, ...shape]),
     ]));
