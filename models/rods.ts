@@ -5,7 +5,7 @@
  * that it is the linear spring of stiffness 1/C.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Compliance, Constraint, Params} from '../lib/index.js';
+import type {Compliance, Constraint, Gap, Params} from '../lib/index.js';
 import {bilateral, compliant, unilateral} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';
@@ -28,10 +28,9 @@ export interface RodsSpec extends EdgesSpec {
 export function rods(spec: RodsSpec): Constraint {
   const edges = readEdges(spec, 'rods');
   const length = lengths(spec.length, edges, 'rods');
-  if (spec.compliance !== undefined) {
-    return compliant(({q, params}) => tf.sub(distance(edges.separation(q, params)), length(params)), {compliance: spec.compliance});
-  }
-  return bilateral(({q, params}) => over(edges.separation(q, params), length(params)));
+  const {compliance} = spec;
+  const gap = excess(edges, length, compliance);
+  return compliance === undefined ? bilateral(gap) : compliant(gap, {compliance});
 }
 
 export interface CablesSpec extends EdgesSpec {
@@ -51,10 +50,8 @@ export function cables(spec: CablesSpec): Constraint {
   const edges = readEdges(spec, 'cables');
   const length = lengths(spec.length, edges, 'cables');
   const {compliance, smoothing} = spec;
-  if (compliance !== undefined) {
-    return unilateral(({q, params}) => tf.sub(length(params), distance(edges.separation(q, params))), {compliance, smoothing});
-  }
-  return unilateral(({q, params}) => tf.neg(over(edges.separation(q, params), length(params))), {smoothing});
+  const gap = excess(edges, length, compliance);
+  return unilateral(at => tf.neg(gap(at)), {compliance, smoothing});
 }
 
 export interface ContactsSpec extends EdgesSpec {
@@ -75,10 +72,7 @@ export function contacts(spec: ContactsSpec): Constraint {
   const edges = readEdges(spec, 'contacts');
   const least = lengths(spec.distance, edges, 'contacts');
   const {compliance, smoothing} = spec;
-  if (compliance !== undefined) {
-    return unilateral(({q, params}) => tf.sub(distance(edges.separation(q, params)), least(params)), {compliance, smoothing});
-  }
-  return unilateral(({q, params}) => over(edges.separation(q, params), least(params)), {smoothing});
+  return unilateral(excess(edges, least, compliance), {compliance, smoothing});
 }
 
 export interface PlaneContactSpec {
@@ -118,6 +112,12 @@ function lengths(value: Coefficient, edges: Edges, name: string): (params: Param
 /** [edges] of [edges] or [edges, dim]. */
 const squared = (d: tf.Tensor): tf.Tensor => (d.shape.length === 1 ? tf.square(d) : tf.sum(tf.square(d), 1));
 const distance = (d: tf.Tensor): tf.Tensor => tf.sqrt(squared(d));
+
+/** [edges], how far edges are beyond a length: the elongation itself where they are compliant. */
+function excess(edges: Edges, length: (params: Params) => tf.Tensor, compliance: Compliance | undefined): Gap {
+  if (compliance !== undefined) return ({q, params}) => tf.sub(distance(edges.separation(q, params)), length(params));
+  return ({q, params}) => over(edges.separation(q, params), length(params));
+}
 
 /** (|d|² − l²)/(2l), which is |d| − l to first order. */
 const over = (d: tf.Tensor, length: tf.Tensor): tf.Tensor => tf.div(tf.sub(squared(d), tf.square(length)), tf.mul(2, length));

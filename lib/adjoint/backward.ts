@@ -6,6 +6,7 @@ import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {directSolver} from '../step/solvers.js';
+import {addTo} from './add-to.js';
 import {implicitPull} from './implicit.js';
 import type {Adjoint} from './index.js';
 import type {StepRecord} from './record.js';
@@ -57,10 +58,6 @@ export class ParameterBars {
   }
 }
 
-function addTo(x: Float64Array, y: Float64Array, at: number): void {
-  for (let i = 0; i < x.length; i++) x[i] += y[at + i];
-}
-
 /** Steps are recorded by what the implicit adjoint needs of them (step/kept.ts); else by state and unknown. */
 export function keepsNarrow({compiled}: StepContext, {kind}: Adjoint): boolean {
   return kind === 'implicit' || (kind === 'unrolled' && !compiled.implicit);
@@ -82,7 +79,7 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
   const xBar = executable.find('nextBar')?.fill(0) ?? new Float64Array(size);
   const addSaved = (record: StepRecord, k: number): void => {
     const saved = record.savedAfter.get(k);
-    if (saved !== undefined) addTo(xBar, cotangents, saved * size);
+    if (saved !== undefined) addTo(xBar, cotangents, 1, saved * size);
   };
   const recomputedSteps = backwards(piece => {
     for (let k = piece.count; k > 0; k--) {
@@ -103,6 +100,6 @@ export function pullStart(context: StepContext, record: StepRecord, xBar: Float6
   const bars = new ParameterBars(context, adjoint, context.compiled.addsUp);
   implicitPull(context, adjoint, bars)(record, 0, xBar);
   bars.finish();
-  totals.forEach((total, i) => addTo(total, bars.totals[i], 0));
+  totals.forEach((total, i) => addTo(total, bars.totals[i]));
   return xBar.slice(0, context.given.length);
 }

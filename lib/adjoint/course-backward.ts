@@ -11,10 +11,12 @@
  */
 import {EventError} from '../errors.js';
 import type {Executable} from '../engine/engine.js';
+import {dot} from '../linear/index.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {courseAdjointPrograms, coursePrograms} from '../step/course-programs.js';
 import {directSolver} from '../step/solvers.js';
+import {addTo} from './add-to.js';
 import type {Gradient} from './backward.js';
 import {pullStart} from './backward.js';
 import {CourseBars} from './course-bars.js';
@@ -33,15 +35,6 @@ export const courseAdjoint = ({compiled, traced, linear}: StepContext): Executab
     extra: {dzH: traced.unknown.size},
   });
 export const courseForward = ({compiled, traced}: StepContext): Executable => compiled.group('course', () => coursePrograms(traced));
-
-const dot = (a: Float64Array, b: Float64Array): number => {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
-  return sum;
-};
-function addTo(x: Float64Array, y: Float64Array, factor = 1): void {
-  for (let i = 0; i < x.length; i++) x[i] += factor * y[i];
-}
 
 /** The programs that go before dense output, with x, z, t, h and next set. */
 export function lookInside(forward: Executable): void {

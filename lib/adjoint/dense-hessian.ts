@@ -5,6 +5,7 @@ import {loadParameters} from '../step/context.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
 import {directSolver} from '../step/solvers.js';
+import {addTo} from './add-to.js';
 import type {TurningBar} from './hessian.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
@@ -78,9 +79,4 @@ export class DenseTurning {
     turns.forEach((total, i) => addTo(total, executable.find(`dPBar.${i}`)));
     return {next: of('nextBar', 'dNextBar'), z: of('zBar', 'dZBar'), x: of('xBar', 'dXBar')};
   }
-}
-
-/** Nothing to add where a program has no such output. */
-export function addTo(total: Float64Array, part: Float64Array | undefined): void {
-  if (part !== undefined) for (let i = 0; i < total.length; i++) total[i] += part[i];
 }

@@ -1,6 +1,7 @@
 /** The adjoint of dense output: cotangents of states within a step go back to all that its interpolation is made of. */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
+import {addTo} from './add-to.js';
 import type {CourseBars} from './course-bars.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -21,11 +22,6 @@ export interface Between {
 }
 
 export type PullWithin = (record: StepRecord, k: number, h: number, end: Float64Array, looked: readonly Looked[], endBar: Float64Array) => Between;
-
-function addTo(x: Float64Array | undefined, y: Float64Array | undefined): void {
-  if (x === undefined || y === undefined) return;
-  for (let i = 0; i < x.length; i++) x[i] += y[i];
-}
 
 /**
  * @param executable the context's courseAdjoint, of a run with dense output

@@ -9,6 +9,7 @@ export {checkPattern, csrPattern, densePattern, patternFromEntries, structurally
 export {cg} from './cg.js';
 export {gmres, type GmresOptions} from './gmres.js';
 export type {KrylovFactor, KrylovOptions, KrylovSolver, Preconditioner} from './krylov.js';
+export {dot} from './krylov.js';
 export {minres} from './minres.js';
 export {constraintCoupling} from './coupling.js';
 export {CsrOperator, type Coupling, type Operator} from './operator.js';

@@ -15,8 +15,10 @@
  */
 import type {Vectors} from '../engine/vectors.js';
 import {plainVectors} from '../engine/vectors.js';
-import {SingularMatrixError, StiffgradError} from '../errors.js';
+import type {StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
+import {dot} from '../linear/index.js';
+import {linearFailure} from './failure.js';
 import {nextForcing} from './forcing.js';
 import type {Moving} from './noise.js';
 import {ResidualNoise} from './noise.js';
@@ -201,12 +203,10 @@ export class NewtonIteration {
     try {
       return this.iterate(special, special && linearized, observe);
     } catch (error) {
-      // A failed factorization or linear solve is a result of the iteration, with its reason kept; a wrong Jacobian is none.
-      if (!(error instanceof StiffgradError) || error.code === 'jacobian-pattern') throw error;
-      this.cause = error;
+      const {status, cause} = linearFailure(error);
+      this.cause = cause;
       this.factored = undefined;
-      if (error instanceof SingularMatrixError && error.code === 'singular-matrix') return 'singular';
-      return error.code === 'not-finite' ? 'not-finite' : 'newton-diverged';
+      return status;
     }
   }
 
@@ -486,12 +486,6 @@ export class NewtonIteration {
       .sort((a, b) => (a.scaled === b.scaled ? a.row - b.row : b.scaled - a.scaled))
       .slice(0, count);
   }
-}
-
-function dot(x: Float64Array, y: Float64Array): number {
-  let sum = 0;
-  for (let i = 0; i < x.length; i++) sum += x[i] * y[i];
-  return sum;
 }
 
 /** The s below which z − sΔ is z. */

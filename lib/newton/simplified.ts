@@ -9,8 +9,9 @@
  * exact root, and what is left of the residual is an error of both alike.
  */
 import type {Vectors} from '../engine/vectors.js';
-import {SingularMatrixError, StiffgradError} from '../errors.js';
+import type {StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
+import {linearFailure} from './failure.js';
 import type {NewtonCounters, NewtonStatus} from './iteration.js';
 
 /** Equations of one block after another; all arrays stay the same objects. */
@@ -92,11 +93,10 @@ export class SimplifiedNewton {
       this.kept = undefined;
       return this.attempt();
     } catch (error) {
-      if (!(error instanceof StiffgradError) || error.code === 'jacobian-pattern') throw error;
-      this.cause = error;
+      const {status, cause} = linearFailure(error);
+      this.cause = cause;
       this.kept = undefined;
-      if (error instanceof SingularMatrixError && error.code === 'singular-matrix') return 'singular';
-      return error.code === 'not-finite' ? 'not-finite' : 'newton-diverged';
+      return status;
     }
   }
 

@@ -7,7 +7,7 @@ import {OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import type {Layout} from '../step/layout.js';
-import type {StepMemory as PaceMemory} from './course/step-lengths.js';
+import type {StepMemory} from './course/step-lengths.js';
 
 /**
  * A state with all that the scheme carries: `initial` of another run. It goes on along the same grid where
@@ -21,16 +21,16 @@ export interface RunState {
   /** The grid's own times; absent where the run was left between them. */
   readonly grid?: GridPlace;
   /** Of adaptive steps. */
-  readonly pace?: PaceMemory;
+  readonly pace?: StepMemory;
   /** Of steps that are solved as far as their tolerance asks. */
-  readonly newton?: StepMemory;
+  readonly newton?: NewtonMemory;
   /** Events whose function counts as zero at present, and those whose jump made the present state. */
   readonly settled?: readonly number[];
   readonly jumped?: readonly number[];
 }
 
 /** What a step takes over from the one before, where it may (newton/simplified.ts). */
-export interface StepMemory {
+export interface NewtonMemory {
   /** The last step, which the next one's guess goes on from. */
   readonly last?: {readonly t: number; readonly h: number; readonly z: readonly number[]};
   /** The rate of its iterations, and the length its matrix is for. */

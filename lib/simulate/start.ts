@@ -4,6 +4,7 @@
  * one too, so that gradients pass through it.
  */
 import {StepRecord} from '../adjoint/record.js';
+import {plainVectors} from '../engine/vectors.js';
 import {InconsistentStateError, SingularMatrixError} from '../errors.js';
 import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
@@ -77,7 +78,7 @@ function solve(context: Runnable, counters: Counters): Float64Array {
 /** The gap that is farthest from zero, where it is more than may be tolerated of a state with coordinates of this size. */
 function worstGap(gaps: Float64Array, coordinates: Float64Array): {row: number; gap: number} | undefined {
   const row = gaps.reduce((worst, gap, i) => (Math.abs(gap) > Math.abs(gaps[worst]) ? i : worst), 0);
-  return Math.abs(gaps[row]) <= tolerated * Math.max(1, largest(coordinates)) ? undefined : {row, gap: gaps[row]};
+  return Math.abs(gaps[row]) <= tolerated * Math.max(1, plainVectors.largest(coordinates)) ? undefined : {row, gap: gaps[row]};
 }
 
 /** Row i of the multipliers, as the whole state or the start's unknown names it. */
@@ -96,7 +97,7 @@ function gapsBefore({compiled, linear}: Runnable, before: Float64Array): {positi
   const forward = compiled.forward(linear);
   forward.find('x')?.set(before);
   forward.run('checks');
-  return {positions: largest(forward.buffer('positions')), velocities: largest(forward.buffer('velocities'))};
+  return {positions: plainVectors.largest(forward.buffer('positions')), velocities: plainVectors.largest(forward.buffer('velocities'))};
 }
 
 /** A jump may carry a drift on, and reverse or scale it. */
@@ -140,12 +141,6 @@ export function contradiction(prepared: Runnable, x: Float64Array, t: number): I
     `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Leave out what cannot hold together.`,
     {row, gap, t, rows: prepared.redundancy.rows},
   );
-}
-
-function largest(x: Float64Array): number {
-  let most = 0;
-  for (const value of x) most = Math.max(most, Math.abs(value));
-  return most;
 }
 
 function checkMass({start, coordinates: n}: Runnable, mass: Float64Array | undefined): void {

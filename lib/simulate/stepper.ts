@@ -9,7 +9,7 @@ import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
 import {fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
 import {failedStep} from './failure.js';
-import type {StepMemory} from './run-state.js';
+import type {NewtonMemory} from './run-state.js';
 import type {Runnable} from './runnable.js';
 import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
@@ -181,7 +181,7 @@ export class Stepper {
   }
 
   /** What the next step takes over from the last; undefined where it takes nothing. */
-  get memory(): StepMemory | undefined {
+  get memory(): NewtonMemory | undefined {
     const {turns, simplified, lastStep, repeatable} = this;
     if (turns === undefined || simplified === undefined || repeatable) return undefined;
     const {last, matrixValues} = turns;
@@ -192,7 +192,7 @@ export class Stepper {
   }
 
   /** Of another run's memory, of the same scheme and system; what is of another size is left. */
-  set memory(memory: StepMemory | undefined) {
+  set memory(memory: NewtonMemory | undefined) {
     const {turns, simplified} = this;
     if (memory === undefined || turns === undefined || simplified === undefined || this.repeatable) return;
     const {last, rate, h, matrix} = memory;

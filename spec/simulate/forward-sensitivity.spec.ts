@@ -4,15 +4,15 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import type {Pullback, SimulateOptions} from '../../lib/index.js';
 import {
-  adaptive, batch, bilateral, event, forwardSensitivity, generalizedAlpha, implicitAdjoint, kvaerno3, mechanics, newton, radauIIA5, simulate, trapezoid, tsit5,
+  adaptive, batch, bilateral, forwardSensitivity, generalizedAlpha, implicitAdjoint, kvaerno3, mechanics, newton, radauIIA5, simulate, trapezoid, tsit5,
 } from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {run} from '../../lib/simulate/run.js';
+import type {P} from './course/swing.js';
+import {hit, pass, swing, times} from './course/swing.js';
 import {doubleEngines} from './engines.js';
 import {norm, relative} from './numbers.js';
 import {evaluate, gradientOf, pointOf, recipe, sampleOf, weightsOf} from './random.js';
-
-type P = Readonly<Record<string, tf.Tensor>>;
 
 /** All numbers of a gradient. */
 const flat = ({initial, params}: Pullback): Float64Array => Float64Array.from([
@@ -32,17 +32,6 @@ describe('forward sensitivities', () => {
     }), {numRuns: Number(process.env.RUNS ?? 12), seed: Number(process.env.SEED ?? 20240229)});
   });
 
-  const swing = mechanics({
-    mass: [1, 2],
-    forces: ({q, v, t, params}) => tf.addN([tf.neg(tf.mul((params as P).k, tf.sinh(q))), tf.mul(v, -0.1), tf.mul(tf.cos(tf.mul(t, 3)), [0.3, 0.3])]),
-  });
-  const hit = event({
-    when: ({q, t, params}) => tf.sub(tf.sum(q), tf.mul((params as P).c, tf.add(1, tf.mul(0.2, tf.sin(t))))),
-    direction: 'falling',
-    then: ({q, v, t, params}) => ({q: tf.add(q, tf.mul(0.05, tf.sin(t))), v: tf.mul(v, tf.neg((params as P).e))}),
-  });
-  const pass = event({when: ({q}) => tf.sub(tf.sum(q), 0.9), then: 'record'});
-  const times = [0.05, 0.123, 0.5, 0.777, 1, 1.3, 1.9];
   const observe: SimulateOptions['observe'] = ({q, t, params}) => tf.mul((params as P).e, tf.add(tf.square(q), t));
   const courses: {readonly [name: string]: SimulateOptions} = {
     'states between steps': {dt: 0.1, t1: 2, saveAt: times},

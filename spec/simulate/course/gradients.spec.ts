@@ -7,23 +7,12 @@ import {
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {dot, slope} from '../numbers.js';
+import type {P} from './swing.js';
+import {hit, pass, swing, times} from './swing.js';
 
-type P = Readonly<Record<string, tf.Tensor>>;
-const swing = mechanics({
-  mass: [1, 2],
-  forces: ({q, v, t, params}) => tf.addN([tf.neg(tf.mul((params as P).k, tf.sinh(q))), tf.mul(v, -0.1), tf.mul(tf.cos(tf.mul(t, 3)), [0.3, 0.3])]),
-});
-/** Depends on state, time and parameters, in its function and in its jump. */
-const hit = event({
-  when: ({q, t, params}) => tf.sub(tf.sum(q), tf.mul((params as P).c, tf.add(1, tf.mul(0.2, tf.sin(t))))),
-  direction: 'falling',
-  then: ({q, v, t, params}) => ({q: tf.add(q, tf.mul(0.05, tf.sin(t))), v: tf.mul(v, tf.neg((params as P).e))}),
-});
 const kick = event({when: ({v}) => tf.sum(v), then: ({v}) => ({v: tf.add(v, [0.1, -0.3])})});
-const pass = event({when: ({q}) => tf.sub(tf.sum(q), 0.9), then: 'record'});
 const halt = event({when: ({q, t}) => tf.sub(tf.sum(q), tf.add(-0.9, tf.mul(0.1, t))), then: 'stop'});
 
-const times = [0.05, 0.123, 0.5, 0.777, 1, 1.3, 1.9];
 const base = {initial: {q: [1, 0.7], v: [0.2, -0.1]}, params: {k: [3, 5], c: 0.4, e: 0.7}};
 const direction = {initial: {q: [0.3, -0.5], v: [0.2, 0.9]}, params: {k: [0.5, -1], c: 0.2, e: -0.4}};
 const plus = (s: number, x: readonly number[], d: readonly number[]): number[] => x.map((value, i) => value + s * d[i]);

@@ -1,0 +1,5 @@
+/** x += factor·y, from y[at] on; nothing where a program has no such buffer. */
+export function addTo(x: Float64Array | undefined, y: Float64Array | undefined, factor = 1, at = 0): void {
+  if (x === undefined || y === undefined) return;
+  for (let i = 0; i < x.length; i++) x[i] += factor * y[at + i];
+}
