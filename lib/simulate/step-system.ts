@@ -7,6 +7,7 @@ import type {CompiledStep} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
+import {linearization} from '../step/step-start.js';
 import type {Runnable} from './runnable.js';
 
 export class StepSystem implements NonlinearSystem {
@@ -122,9 +123,11 @@ export class StepSystem implements NonlinearSystem {
       diagonal: (d: Float64Array): void => this.diagonal(d),
       coupling: this.coupling(prepared),
     };
+    const linearize = products.has(linearization) ? products.program(linearization) : undefined;
     let factor: ReturnType<MatrixFreeSolver['bind']> | undefined;
     return () => {
       for (const {to, from} of shared) to.set(from);
+      linearize?.();
       if (factor === undefined) factor = solver.bind(operator);
       else factor.refresh();
       return factor;

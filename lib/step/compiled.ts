@@ -14,6 +14,7 @@ import {alongInputs, alongOutputs} from './traced-along.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {withParameterProgram} from './parameter-program.js';
+import {withLinearization, withStepStart} from './step-start.js';
 import type {Kept} from './kept.js';
 import {narrowed} from './kept.js';
 import {jacobianProgram} from './jacobian-program.js';
@@ -256,9 +257,15 @@ export class CompiledStep {
     const key = groupKey(name, options);
     const known = this.groups.get(key);
     if (known !== undefined) return known;
-    const compiled = this.timed(() => this.engine.compile(withParameterProgram(build()), options));
+    const compiled = this.timed(() => this.engine.compile(this.ahead(build()), options));
     this.groups.set(key, compiled);
     return compiled;
+  }
+
+  /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
+  private ahead(programs: Programs): Programs {
+    const apart = withParameterProgram(programs);
+    return this.engine.name === 'tensor' ? apart : withLinearization(withStepStart(apart));
   }
 
   private timed<T>(work: () => T): T {

@@ -21,8 +21,8 @@ export const parameterProgram = 'parameters';
 const leastOperations = 2;
 const leastShare = 1 / 16;
 
-/** What a run sets once: parameters, captured variables, and the relief of redundant constraints. */
-const isGiven = (name: string): boolean => /^p\.\d+$/.test(name) || name === 'relief';
+/** What a run sets once: parameters, captured variables, the relief of redundant constraints, and what is computed from these. */
+export const isGiven = (name: string): boolean => /^p\.\d+$/.test(name) || name === 'relief' || /\/given\.\d+$/.test(name);
 
 /** The programs, with `parameters` among them where that pays by counted work. */
 export function withParameterProgram(programs: Programs): Programs {

@@ -1,0 +1,109 @@
+/**
+ * What of a program is worth computing ahead: of the values that stay the same from run to run, those that cost
+ * less to store once and read than to compute anew in every run. Which ones these are, and where below or above
+ * cheap operations they are best taken, is a minimum cut: every value is either computed in each run, for its
+ * work, from operands that are there; or it is stored, for its numbers; or nothing in the run needs it.
+ */
+import {Flow} from './flow.js';
+import type {Graph, Node, Output} from './node.js';
+import {isOp, topological} from './node.js';
+import {simplifyNodes, substitute} from './simplify.js';
+import {workOf} from './work.js';
+
+export interface Prices {
+  /** Runs of the program that are saved an operation by computing it ahead. */
+  readonly runs: number;
+  /** What storing and reading a value costs, in operations; Infinity where it cannot be stored. */
+  store(value: Node): number;
+}
+
+export interface Ahead {
+  /** To be stored, operands before users. */
+  readonly values: readonly Node[];
+  /** Operations saved, all runs together, less the price of what is stored. */
+  readonly saved: number;
+}
+
+/** @param changing names of the inputs that change from run to run */
+export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<string>, {runs, store}: Prices): Ahead {
+  const order = topological(outputs);
+  const {changes, given} = kinds(order, changing);
+  const steady = order.filter(node => !changes.has(node) && !given.has(node));
+  const flow = new Flow();
+  const source = flow.vertex();
+  const sink = flow.vertex();
+  // On the sink's side of the cut: a value is computed in every run; a value is there in every run.
+  const computed = new Map(steady.map(node => [node, flow.vertex()] as const));
+  const there = new Map(steady.map(node => [node, flow.vertex()] as const));
+  for (const node of steady) {
+    const [own, ready] = [computed.get(node) as number, there.get(node) as number];
+    flow.arc(source, own, runs * workOf(node));
+    flow.arc(own, ready, store(node));
+    for (const operand of new Set(node.operands)) {
+      const operandReady = there.get(operand);
+      if (operandReady !== undefined) flow.arc(operandReady, own, Infinity);
+    }
+  }
+  for (const node of readByRuns(order, outputs, changes)) {
+    const ready = there.get(node);
+    if (ready !== undefined) flow.arc(ready, sink, Infinity);
+  }
+  flow.fill(source, sink);
+  const inRuns = flow.reaching(sink);
+  const again = (node: Node): boolean => inRuns.has(computed.get(node) as number);
+  const values = steady.filter(node => !again(node) && inRuns.has(there.get(node) as number));
+  const work = steady.reduce((sum, node) => sum + (again(node) ? 0 : runs * workOf(node)), 0);
+  return {values, saved: values.reduce((left, node) => left - store(node), work)};
+}
+
+/** What depends on a changing input, and what is there without computing: the other inputs, and what depends on none, which engines compute once. */
+function kinds(order: readonly Node[], changing: ReadonlySet<string>): {readonly changes: ReadonlySet<Node>; readonly given: ReadonlySet<Node>} {
+  const changes = new Set<Node>();
+  const given = new Set<Node>();
+  const varies = new Set<Node>();
+  for (const node of order) {
+    if (isOp(node, 'input')) {
+      varies.add(node);
+      (changing.has(node.attributes.name) ? changes : given).add(node);
+      continue;
+    }
+    if (node.operands.some(operand => varies.has(operand))) varies.add(node);
+    else given.add(node);
+    if (node.operands.some(operand => changes.has(operand))) changes.add(node);
+  }
+  return {changes, given};
+}
+
+function readByRuns(order: readonly Node[], outputs: readonly Node[], changes: ReadonlySet<Node>): ReadonlySet<Node> {
+  return new Set([...order.filter(node => changes.has(node)).flatMap(({operands}) => operands), ...outputs]);
+}
+
+/** Programs whose common values are each one node. */
+export function unified(programs: Readonly<Record<string, Graph>>): Record<string, Graph> {
+  const graphs = Object.entries(programs);
+  const inputs = new Set(graphs.flatMap(([, graph]) => graph.inputs));
+  const nodes = simplifyNodes(graphs.flatMap(([, {outputs}]) => outputs.map(({node}) => node)), [...inputs]);
+  let at = 0;
+  return Object.fromEntries(graphs.map(([name, graph]) => [name, {...graph, outputs: graph.outputs.map(output => ({name: output.name, node: nodes[at++]}))}]));
+}
+
+/** A program that computes more. */
+export function withOutputs({outputs}: Graph, more: ReadonlyMap<Node, Node<'input'>>): Graph {
+  return of([...outputs, ...[...more].map(([node, {attributes: {name}}]) => ({name, node}))]);
+}
+
+/** A program that reads values from buffers which another one fills. */
+export function readingAhead({outputs}: Graph, buffers: ReadonlyMap<Node, Node<'input'>>): Graph {
+  const nodes = substitute(outputs.map(({node}) => node), buffers);
+  return of(outputs.map(({name}, i) => ({name, node: nodes[i]})));
+}
+
+/** The same where it reads a value only if that is less than to compute it from what there is. */
+export function readingWhatPays(graph: Graph, changing: ReadonlySet<string>, buffers: ReadonlyMap<Node, Node<'input'>>): Graph {
+  const {values} = worthAhead(graph.outputs.map(({node}) => node), changing, {runs: 1, store: node => (buffers.has(node) ? node.size : Infinity)});
+  return values.length === 0 ? graph : readingAhead(graph, new Map(values.map(node => [node, buffers.get(node) as Node<'input'>])));
+}
+
+function of(outputs: readonly Output[]): Graph {
+  return {inputs: topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> => isOp(node, 'input')), outputs: [...outputs]};
+}
