@@ -5,8 +5,10 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import {barName} from '../step/parameter-names.js';
 import {directSolver} from '../step/solvers.js';
 import {addTo} from './add-to.js';
+import {parameterNames, throughDerived, zeroBars} from './derived.js';
 import {implicitPull} from './implicit.js';
 import type {Adjoint} from './index.js';
 import type {StepRecord} from './record.js';
@@ -29,13 +31,13 @@ export type Backwards = (visit: (piece: StepRecord) => void) => number;
 
 /** Adds up the cotangents of the parameters, program by program, or lets the programs do it where they can. */
 export class ParameterBars {
-  readonly totals: Float64Array[];
+  private readonly totals: Float64Array[];
   private readonly sources: (Float64Array | undefined)[];
 
   /** @param byPrograms the executable's programs add to pBar.i themselves */
-  constructor({parameterValues}: StepContext, executable: Executable, private readonly byPrograms: boolean) {
-    this.totals = parameterValues.map(values => new Float64Array(values.length));
-    this.sources = this.totals.map((_, i) => executable.find(`pBar.${i}`));
+  constructor(private readonly context: StepContext, executable: Executable, private readonly byPrograms: boolean) {
+    this.totals = zeroBars(context);
+    this.sources = parameterNames(context).map(name => executable.find(barName(name)));
     if (byPrograms) for (const source of this.sources) source?.fill(0);
   }
 
@@ -43,9 +45,10 @@ export class ParameterBars {
     if (!this.byPrograms) this.addAll(factor);
   }
 
-  /** To be called after the last step. */
-  finish(): void {
+  /** Those of the parameters, after the last step. */
+  finish(): Float64Array[] {
     if (this.byPrograms) this.addAll(1);
+    return throughDerived(this.context, this.totals);
   }
 
   private addAll(factor: number): void {
@@ -88,8 +91,8 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
     }
     addSaved(piece, 0);
   });
-  bars.finish();
-  return {initial: pullStart(startOf(context), start, xBar, bars.totals), parameters: bars.totals, recomputedSteps};
+  const parameters = bars.finish();
+  return {initial: pullStart(startOf(context), start, xBar, parameters), parameters, recomputedSteps};
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
@@ -99,7 +102,6 @@ export function pullStart(context: StepContext, record: StepRecord, xBar: Float6
   loadParameters(adjoint, context);
   const bars = new ParameterBars(context, adjoint, context.compiled.addsUp);
   implicitPull(context, adjoint, bars)(record, 0, xBar);
-  bars.finish();
-  totals.forEach((total, i) => addTo(total, bars.totals[i]));
+  bars.finish().forEach((bar, i) => addTo(totals[i], bar));
   return xBar.slice(0, context.given.length);
 }

@@ -29,12 +29,12 @@ import type {Between, Looked, PullWithin} from './within-step.js';
 import {withinStep} from './within-step.js';
 
 export const courseAdjoint = ({compiled, traced, linear}: StepContext): Executable =>
-  compiled.group('courseAdjoint', () => courseAdjointPrograms(traced, compiled.jacobian, compiled.addsUp), {
+  compiled.group('courseAdjoint', () => courseAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp), {
     analysis: compiled.analysisOf(directSolver(linear), 'jacobian'),
     // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
     extra: {dzH: traced.unknown.size},
   });
-export const courseForward = ({compiled, traced}: StepContext): Executable => compiled.group('course', () => coursePrograms(traced));
+export const courseForward = ({compiled}: StepContext): Executable => compiled.group('course', () => coursePrograms(compiled.derived.step));
 
 /** The programs that go before dense output, with x, z, t, h and next set. */
 export function lookInside(forward: Executable): void {

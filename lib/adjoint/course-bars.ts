@@ -2,19 +2,22 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {parameterBar} from '../step/course-programs.js';
+import {parameterNames, throughDerived, zeroBars} from './derived.js';
 
 /** Programs that share one cotangent where they add to it themselves. */
 const ofSteps: ReadonlySet<string> = new Set(['pullStep', 'pullDense']);
 
 export class CourseBars {
-  readonly totals: Float64Array[];
+  private readonly totals: Float64Array[];
+  private readonly names: readonly string[];
   private readonly sources = new Map<string, (Float64Array | undefined)[]>();
   private readonly byPrograms: boolean;
 
   /** @param executable the context's courseAdjoint */
-  constructor({parameterValues, compiled}: StepContext, private readonly executable: Executable) {
-    this.byPrograms = compiled.addsUp;
-    this.totals = parameterValues.map(values => new Float64Array(values.length));
+  constructor(private readonly context: StepContext, private readonly executable: Executable) {
+    this.byPrograms = context.compiled.addsUp;
+    this.totals = zeroBars(context);
+    this.names = parameterNames(context);
     if (this.byPrograms) for (const source of this.of('pullStep')) source?.fill(0);
   }
 
@@ -26,13 +29,13 @@ export class CourseBars {
   /** After the last program ran. */
   finish(): readonly Float64Array[] {
     if (this.byPrograms) this.addAll('pullStep', 1);
-    return this.totals;
+    return throughDerived(this.context, this.totals);
   }
 
   private of(program: string): (Float64Array | undefined)[] {
     let known = this.sources.get(program);
     if (known === undefined) {
-      known = this.totals.map((_, i) => this.executable.find(parameterBar(program, i)));
+      known = this.names.map(name => this.executable.find(parameterBar(program, name)));
       this.sources.set(program, known);
     }
     return known;

@@ -12,6 +12,7 @@ import {loadParameters, startOf} from '../step/context.js';
 import {courseTangentPrograms} from '../step/course-programs.js';
 import type {Course, CoursePiece, Noted, Restart} from './course.js';
 import {courseAdjoint, courseForward, crossingRate, lookInside} from './course-backward.js';
+import {setDirections} from './derived.js';
 import type {Sensitivities} from './forward.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
@@ -39,10 +40,10 @@ class TimedPush {
 
   constructor(readonly context: StepContext, private readonly directions: Directions) {
     const {compiled, traced} = context;
-    const {count, parameters} = directions;
-    this.executable = compiled.group(`courseTangent.${count}`, () => courseTangentPrograms(traced, compiled.jacobian, count));
+    const {count} = directions;
+    this.executable = compiled.group(`courseTangent.${count}`, () => courseTangentPrograms(compiled.derived.step, compiled.jacobian, count));
     loadParameters(this.executable, context);
-    parameters.forEach((dp, i) => this.executable.find(`dp.${i}`)?.set(dp));
+    setDirections(context, this.executable, directions);
     this.jacobian = jacobianFactor(context, this.executable);
     if (this.jacobian !== undefined) this.dz = this.executable.find('dz') ?? new Float64Array(count * traced.unknown.size);
   }

@@ -4,8 +4,10 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
+import {barName, turnName} from '../step/parameter-names.js';
 import {directSolver} from '../step/solvers.js';
 import {addTo} from './add-to.js';
+import {parameterNames, setDirections} from './derived.js';
 import type {TurningBar} from './hessian.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
@@ -32,15 +34,18 @@ export interface WithinBars {
 export class DenseTurning {
   private readonly executable: Executable;
   private readonly jacobian: JacobianFactor | undefined;
+  private readonly names: readonly string[];
 
   constructor(context: StepContext, private readonly directions: Directions) {
-    const {compiled, traced} = context;
-    const {dense: shared, inside} = traced.along ?? {};
+    const {compiled} = context;
+    const {step} = compiled.derived;
+    const {dense: shared, inside} = step.along ?? {};
     if (shared === undefined) throw new Error('a run with states within its steps has their dense output');
     const dense = wholeDense(shared, inside);
-    this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(traced, dense, compiled.jacobian, directions.count), {analysis: compiled.analysisOf(directSolver(context.linear), 'jacobian')});
+    this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(step, dense, compiled.jacobian, directions.count), {analysis: compiled.analysisOf(directSolver(context.linear), 'jacobian')});
     loadParameters(this.executable, context);
-    directions.parameters.forEach((dp, i) => this.executable.find(`dp.${i}`)?.set(dp));
+    setDirections(context, this.executable, directions);
+    this.names = parameterNames(context);
     this.jacobian = jacobianFactor(context, this.executable);
   }
 
@@ -68,15 +73,15 @@ export class DenseTurning {
 
   /** Its cotangents, the parameters' added to `bars` and `turns`; the executable's own buffers. */
   pull(theta: number, {bar, turn}: TurningBar, bars: readonly Float64Array[], turns: readonly Float64Array[]): WithinBars {
-    const {executable} = this;
+    const {executable, names} = this;
     executable.find('theta')?.fill(theta);
     executable.find('denseBar')?.set(bar);
     executable.find('dDenseBar')?.set(turn);
     executable.run('pullDense');
     executable.run('turnDense');
     const of = (barName: string, turnName: string): TurningBar => ({bar: executable.buffer(barName), turn: executable.buffer(turnName)});
-    bars.forEach((total, i) => addTo(total, executable.find(`pBar.${i}`)));
-    turns.forEach((total, i) => addTo(total, executable.find(`dPBar.${i}`)));
+    bars.forEach((total, i) => addTo(total, executable.find(barName(names[i]))));
+    turns.forEach((total, i) => addTo(total, executable.find(turnName(names[i]))));
     return {next: of('nextBar', 'dNextBar'), z: of('zBar', 'dZBar'), x: of('xBar', 'dXBar')};
   }
 }

@@ -6,11 +6,13 @@
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
+import {barName, turnName} from '../step/parameter-names.js';
 import {directSolver} from '../step/solvers.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './backward.js';
 import type {Save} from './course.js';
 import {DenseTurning} from './dense-hessian.js';
+import {parameterNames, setDirections, throughDerived, turnThroughDerived, zeroBars} from './derived.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -51,26 +53,27 @@ export interface SecondOrder {
 
 /** The step's adjoint with its tangent, loaded for a run. */
 export class TurningPull {
-  /** By parameter. */
+  /** By parameter, and by value derived from them. */
   readonly bars: readonly Float64Array[];
-  /** By parameter, [count, size]. */
+  /** The same, [count, size]. */
   readonly turns: readonly Float64Array[];
   private readonly pullRow: (record: StepRecord, k: number, dx: Float64Array, x: TurningBar, z: TurningBar | undefined) => TurningBar;
 
-  constructor(context: StepContext, {count, parameters}: Directions) {
-    const {compiled, traced, parameterValues} = context;
-    const executable = compiled.group(`hessian.${count}`, () => hessianPrograms(traced, compiled.jacobian, count), {analysis: compiled.analysisOf(directSolver(context.linear), 'jacobian')});
+  constructor(private readonly context: StepContext, private readonly directions: Directions) {
+    const {compiled} = context;
+    const {count} = directions;
+    const executable = compiled.group(`hessian.${count}`, () => hessianPrograms(compiled.derived.step, compiled.jacobian, count), {analysis: compiled.analysisOf(directSolver(context.linear), 'jacobian')});
     loadParameters(executable, context);
-    parameters.forEach((dp, i) => executable.find(`dp.${i}`)?.set(dp));
-    this.bars = parameterValues.map(({length}) => new Float64Array(length));
-    this.turns = parameterValues.map(({length}) => new Float64Array(count * length));
+    setDirections(context, executable, directions);
+    this.bars = zeroBars(context);
+    this.turns = zeroBars(context, count);
     const jacobian = jacobianFactor(context, executable);
     const buffers = stepBuffers(executable);
     const find = (name: string): Float64Array | undefined => executable.find(name);
     const [nextBar, dNextBar, dxIn, dz, zBar, w, dw] = ['nextBar', 'dNextBar', 'dx', 'dz', 'zBar', 'w', 'dw'].map(find);
     const [xBar, dXBar] = ['xBar', 'dXBar'].map(name => executable.buffer(name));
     const [rhs, dZBar] = ['rhs', 'dZBar'].map(find);
-    const sources = parameterValues.map((_, i) => ({bar: find(`pBar.${i}`), turn: find(`dPBar.${i}`)}));
+    const sources = parameterNames(context).map(name => ({bar: find(barName(name)), turn: find(turnName(name))}));
     const bound = (name: string): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
     const [pushResidual, pullUnknown, turnUnknown] = ['pushResidual', 'pullUnknown', 'turnUnknown'].map(bound);
     const [pullStep, turnStep] = ['pullStep', 'turnStep'].map(name => executable.program(name));
@@ -106,6 +109,12 @@ export class TurningPull {
    */
   pull(record: StepRecord, k: number, dx: Float64Array, x: TurningBar, z?: TurningBar): TurningBar {
     return this.pullRow(record, k, dx, x, z);
+  }
+
+  /** The cotangents of the parameters and their changes, after the last step. */
+  finish(): {readonly bars: readonly Float64Array[]; readonly turns: readonly Float64Array[]} {
+    const {context, directions, bars, turns} = this;
+    return {turns: turnThroughDerived(context, directions, bars, turns), bars: throughDerived(context, bars)};
   }
 }
 
@@ -177,13 +186,14 @@ export function sweepBackTurning(context: StepContext, start: StepRecord, direct
   const sweep = new TurningSweep(context, directions, saves, saved);
   sweep.add(steps);
   const recomputedSteps = backwards(step => sweep.back(step));
-  const {pull: {bars: totals, turns}} = sweep;
+  const {bars: totals, turns} = sweep.pull.finish();
   let began: TurningBar = sweep.x;
   if (context.resumed !== true) {
     const first = new TurningPull(startOf(context), directions);
     began = first.pull(start, 0, initial, sweep.x);
-    first.bars.forEach((bar, i) => addTo(totals[i], bar));
-    first.turns.forEach((turn, i) => addTo(turns[i], turn));
+    const own = first.finish();
+    own.bars.forEach((bar, i) => addTo(totals[i], bar));
+    own.turns.forEach((turn, i) => addTo(turns[i], turn));
   }
   const given = context.given.length;
   return {

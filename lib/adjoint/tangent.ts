@@ -5,6 +5,7 @@
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {directSolver} from '../step/solvers.js';
+import {setDirections} from './derived.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -20,10 +21,11 @@ export interface Directions {
 export type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;
 
 /** The result is the executable's own buffer, until the next push. */
-export function stepPush(context: StepContext, {parameters, count}: Directions): Push {
+export function stepPush(context: StepContext, directions: Directions): Push {
+  const {count} = directions;
   const executable = context.compiled.tangent(count, directSolver(context.linear));
   loadParameters(executable, context);
-  parameters.forEach((dp, i) => executable.find(`dp.${i}`)?.set(dp));
+  setDirections(context, executable, directions);
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const dxIn = executable.find('dx');

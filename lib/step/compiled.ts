@@ -11,6 +11,8 @@ import {auto} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {alongInputs, alongOutputs} from './traced-along.js';
+import type {Derived} from './derived.js';
+import {deriveStep, pullDerivedPrograms, turnDerivedPrograms} from './derived.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {withParameterProgram} from './parameter-program.js';
@@ -49,6 +51,7 @@ export class CompiledStep {
   private ownFilter: JacobianProgram | undefined;
   private ownKept: Kept | undefined;
   private ownTurns: Turns | undefined | null;
+  private ownDerived: Derived | undefined;
   /** Compared with their tangents. */
   private readonly checked: Set<Matrix>;
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
@@ -66,6 +69,15 @@ export class CompiledStep {
     return [...this.checked];
   }
 
+  /** The step as all programs see it: what depends on the parameters alone apart. */
+  get derived(): Derived {
+    return (this.ownDerived ??= this.timed(() => deriveStep(this.traced)));
+  }
+
+  private get step(): TracedStep {
+    return this.derived.step;
+  }
+
   /** There is an unknown to solve for; to ask for the Jacobian instead would be to derive it. */
   get implicit(): boolean {
     return this.traced.residual !== undefined;
@@ -73,28 +85,28 @@ export class CompiledStep {
 
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
-    const {residual, residualBlocks = residual, z} = this.traced;
+    const {residual, residualBlocks = residual, z} = this.step;
     if (residualBlocks !== undefined) this.ownJacobian ??= this.timed(() => jacobianProgram(residualBlocks, z));
     return this.ownJacobian;
   }
 
   /** What Newton's iteration solves with: the Jacobian, or a model of it. */
   get matrix(): JacobianProgram | undefined {
-    const {residualModel, z} = this.traced;
+    const {residualModel, z} = this.step;
     if (residualModel === undefined) return this.jacobian;
     return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z)));
   }
 
   /** The matrix of the error estimate; undefined where it has none. */
   get filter(): JacobianProgram | undefined {
-    const {along} = this.traced;
+    const {along} = this.step;
     if (along?.filter !== undefined) this.ownFilter ??= this.timed(() => jacobianProgram(along.filter as Node, along.shift));
     return this.ownFilter;
   }
 
   /** The equations of blocks that are found in turn; undefined where they are not. */
   get turns(): Turns | undefined {
-    if (this.ownTurns === undefined) this.ownTurns = this.timed(() => turnsOf(this.traced)) ?? null;
+    if (this.ownTurns === undefined) this.ownTurns = this.timed(() => turnsOf(this.step)) ?? null;
     return this.ownTurns ?? undefined;
   }
 
@@ -120,7 +132,7 @@ export class CompiledStep {
 
   /** Whether keeping a Jacobian pays, by counted work. */
   hasDearJacobian(solver: LinearSolver): boolean {
-    const {residual} = this.traced;
+    const {residual} = this.step;
     const {jacobian} = this;
     if (residual === undefined || jacobian === undefined) return false;
     this.jacobianWork ??= {jacobian: countWork([jacobian.values]), residual: countWork([residual])};
@@ -132,7 +144,7 @@ export class CompiledStep {
   /** Work of a matrix, with its factorization, over that of an iteration with it: a residual and a solve. */
   matrixWork(solver: LinearSolver, which: 'jacobian' | 'turn'): number {
     const program = this[which];
-    const residual = which === 'turn' ? this.turns?.first : this.traced.residual;
+    const residual = which === 'turn' ? this.turns?.first : this.step.residual;
     if (program === undefined || residual === undefined) return 0;
     const {work, nonzeros} = this.analysis(solver, solverKey(solver), which);
     return (countWork([program.values]) + work) / (countWork([residual]) + 2 * nonzeros);
@@ -181,7 +193,7 @@ export class CompiledStep {
 
   /** What a step leaves for `adjoint`. */
   get kept(): Kept {
-    return (this.ownKept ??= this.timed(() => narrowed(adjointPrograms(this.traced, this.jacobian, this.addsUp), this.traced)));
+    return (this.ownKept ??= this.timed(() => narrowed(adjointPrograms(this.step, this.jacobian, this.addsUp), this.step)));
   }
 
   /**
@@ -199,23 +211,23 @@ export class CompiledStep {
     const work = matrix === undefined ? [] : workVectors.map(name => [name, n]);
     const extra = Object.fromEntries([['x', this.traced.state.size], ...work]) as Record<string, number>;
     const exact = this.traced.residualModel === undefined ? undefined : this.jacobian;
-    const programs = (): Programs => forwardPrograms(this.traced, matrix, exact, this.filter);
+    const programs = (): Programs => forwardPrograms(this.step, matrix, exact, this.filter);
     if (!narrow) return this.group('forward', programs, {extra, analysis});
-    return this.group('keeping', () => ({...programs(), keep: graphOf({next: this.traced.update, kept: this.kept.node})}), {extra, analysis});
+    return this.group('keeping', () => ({...programs(), keep: graphOf({next: this.step.update, kept: this.kept.node})}), {extra, analysis});
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
   turning(solver: LinearSolver, {programs, size}: Turns): Executable {
     const extra = {x: this.traced.state.size, z: this.traced.unknown.size, zs: size, Rs: size, delta: size, weights: size};
     return this.group('turning', () => {
-      const {update, estimate, filter, touching} = forwardPrograms(this.traced, undefined, undefined, this.filter);
+      const {update, estimate, filter, touching} = forwardPrograms(this.step, undefined, undefined, this.filter);
       const own = Object.fromEntries(Object.entries({update, estimate, filter, touching}).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
       return {...own, ...programs};
     }, {extra, analysis: this.analysisOf(solver, 'turn')});
   }
 
   get products(): Executable {
-    return this.group('products', () => productPrograms(this.traced));
+    return this.group('products', () => productPrograms(this.step));
   }
 
   /** The way back through a step, from what `keep` left of it. */
@@ -225,17 +237,29 @@ export class CompiledStep {
 
   /** The same from its state and unknown. */
   wholeAdjoint(solver: LinearSolver): Executable {
-    return this.group('wholeAdjoint', () => adjointPrograms(this.traced, this.jacobian, this.addsUp), {analysis: this.analysisOf(solver, 'jacobian')});
+    return this.group('wholeAdjoint', () => adjointPrograms(this.step, this.jacobian, this.addsUp), {analysis: this.analysisOf(solver, 'jacobian')});
   }
 
   get unrolled(): Executable {
     const {jacobian} = this;
     if (jacobian === undefined) return this.wholeAdjoint(auto());
-    return this.group('unrolled', () => unrolledPrograms(this.traced, jacobian));
+    return this.group('unrolled', () => unrolledPrograms(this.step, jacobian));
   }
 
   tangent(count: number, solver: LinearSolver): Executable {
-    return this.group(`tangent.${count}`, () => tangentPrograms(this.traced, this.jacobian, count), {analysis: this.analysisOf(solver, 'jacobian')});
+    return this.group(`tangent.${count}`, () => tangentPrograms(this.step, this.jacobian, count), {analysis: this.analysisOf(solver, 'jacobian')});
+  }
+
+  /** What comes through values derived from the parameters (derived.ts); undefined where there are none. */
+  get pullDerived(): Executable | undefined {
+    const {derived} = this;
+    return derived.parameters.length === 0 ? undefined : this.group('pullDerived', () => pullDerivedPrograms(derived));
+  }
+
+  /** The same along `count` directions. */
+  turnDerived(count: number): Executable | undefined {
+    const {derived} = this;
+    return derived.parameters.length === 0 ? undefined : this.group(`turnDerived.${count}`, () => turnDerivedPrograms(derived, count));
   }
 
   observe(count: number): Executable {
@@ -264,7 +288,7 @@ export class CompiledStep {
 
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
   private ahead(programs: Programs): Programs {
-    const apart = withParameterProgram(programs);
+    const apart = withParameterProgram(programs, this.derived.values);
     return this.engine.name === 'tensor' ? apart : withLinearization(withStepStart(apart));
   }
 

@@ -11,10 +11,11 @@ import {hoist} from '../graph/hoist.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {TracedAlong} from './traced-along.js';
 import type {JacobianProgram} from './jacobian-program.js';
+import {barName, directionName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
 import type {TracedStep} from './trace-step.js';
 
-const parametersOf = (step: TracedStep): Node[] => step.parameters.map(({node}) => node);
+const parametersOf = (step: TracedStep): Node<'input'>[] => step.parameters.map(({node}) => node);
 
 /** The part of a graph that makes some of its outputs. */
 const only = ({outputs}: Graph, wanted: readonly string[]): Graph =>
@@ -52,10 +53,10 @@ function densePrograms({x, t, h}: TracedStep, {events, theta}: TracedAlong, dens
 
 /**
  * Cotangents of x, t, …, under other names than those of the step's own, and of the parameters.
- * @param pBar the name of parameter i's; those that nothing depends on have none
+ * @param program the one that they are named after (`parameterBar`); those that nothing depends on have none
  * @param adding pBar is added to what is there
  */
-function barsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [name: string]: Node}, pBar: (i: number) => string, adding: boolean): Graph {
+function barsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [name: string]: Node}, program: string, adding: boolean): Graph {
   const names = Object.keys(others);
   const parameters = parametersOf(step);
   const bars = pullback(outputs, [...Object.values(others), ...parameters], cotangents);
@@ -63,13 +64,14 @@ function barsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly
   names.forEach((name, i) => (named[name] = orZeros(bars[i], others[name])));
   parameters.forEach((node, i) => {
     const bar = bars[names.length + i];
-    if (bar !== undefined) named[pBar(i)] = adding ? add(input(pBar(i), node.shape), bar) : bar;
+    const name = parameterBar(program, node);
+    if (bar !== undefined) named[name] = adding ? add(input(name, node.shape), bar) : bar;
   });
   return graphOf(named);
 }
 
-/** The cotangent of parameter i by program: programs that run for every step share one and add to it where they may. */
-export const parameterBar = (program: string, i: number): string => `${program}.pBar.${i}`;
+/** The cotangent of a parameter by program: programs that run for every step share one and add to it where they may. */
+export const parameterBar = (program: string, parameter: Node<'input'> | string): string => `${program}.${barName(parameter)}`;
 
 /**
  * The adjoint of a step with its time (programs.ts has it without), `inside` being an output beside next:
@@ -87,7 +89,7 @@ export function courseAdjointPrograms(step: TracedStep, jacobian: JacobianProgra
   const cotangents = [input('nextBar', update.shape), ...(inside === undefined ? [] : [input('insideBar', inside.shape)])];
   const lengths = new Map<Node, Node>([[h, full(1, [])]]);
   const programs: Record<string, Graph> = {};
-  const bars = (of: readonly Node[], by: readonly Node[]): Graph => barsOf(step, of, by, {xBar: x, tBar: t, hBar: h}, i => parameterBar('pullStep', i), adding);
+  const bars = (of: readonly Node[], by: readonly Node[]): Graph => barsOf(step, of, by, {xBar: x, tBar: t, hBar: h}, 'pullStep', adding);
   const byLength = (seeds: ReadonlyMap<Node, Node>): Graph => {
     const [dNextH, dInsideH] = pushforward(outputs, seeds).map((tangent, i) => orZeros(tangent, outputs[i])) as (Node | undefined)[];
     return graphOf({dNextH, dInsideH});
@@ -111,13 +113,13 @@ function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, ne
   const programs: Record<string, Graph> = {};
   if (dense !== undefined) {
     const places = {dNextBar: next, dZBar: z, dXBar: x, dTBar: t, dHBar: h, dThetaBar: theta, ...(inside === undefined ? {} : {dInsideBar: inside.input})};
-    programs.pullDense = barsOf(step, [dense], [input('denseBar', dense.shape)], places, i => parameterBar(adding ? 'pullStep' : 'pullDense', i), adding);
+    programs.pullDense = barsOf(step, [dense], [input('denseBar', dense.shape)], places, adding ? 'pullStep' : 'pullDense', adding);
     if (inside !== undefined && programs.pullDense.inputs.includes(inside.input)) programs.inside = graphOf({inside: inside.node});
   }
-  if (events !== undefined) programs.pullEvents = barsOf(step, [events], [input('eBar', events.shape)], {eXBar: x, eTBar: t}, i => parameterBar('pullEvents', i), false);
+  if (events !== undefined) programs.pullEvents = barsOf(step, [events], [input('eBar', events.shape)], {eXBar: x, eTBar: t}, 'pullEvents', false);
   jumps.forEach((jump, i) => {
     const name = `pullJump.${i}`;
-    if (jump !== undefined) programs[name] = barsOf(step, [jump], [input('givenBar', jump.shape)], {jXBar: x, jTBar: t}, p => parameterBar(name, p), false);
+    if (jump !== undefined) programs[name] = barsOf(step, [jump], [input('givenBar', jump.shape)], {jXBar: x, jTBar: t}, name, false);
   });
   return programs;
 }
@@ -131,7 +133,7 @@ function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, ne
 export function courseTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
   const {residual, update, x, z, t, h, along} = step;
   const seed = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
-  const parameters = parametersOf(step).map((node, i) => seed(node, `dp.${i}`));
+  const parameters = parametersOf(step).map(node => seed(node, directionName(node)));
   const place = [seed(x, 'dx'), seed(t, 'dt'), ...parameters];
   const whole = [...place, seed(h, 'dh')];
   const push = (node: Node, seeds: readonly [Node, Node][]): Node => pushMany([node], new Map(seeds), count)[0];

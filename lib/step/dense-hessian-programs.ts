@@ -4,6 +4,7 @@ import {input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import type {JacobianProgram} from './jacobian-program.js';
+import {barName, directionName, turnName} from './parameter-names.js';
 import {graphOf, pushMany, tangentPrograms} from './programs.js';
 import type {TracedStep} from './trace-step.js';
 
@@ -12,21 +13,21 @@ import type {TracedStep} from './trace-step.js';
  * pullDense: denseBar → nextBar, zBar, xBar, pBar.i; turnDense: and dDenseBar → dNextBar, dZBar, dXBar, dPBar.i.
  */
 export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {x, z, along, parameters} = step;
+  const {x, z, along} = step;
+  const parameters = step.parameters.map(({node}) => node);
   if (along === undefined) return {};
   const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
   const bar = input('denseBar', dense.shape);
   const wrt = {next: along.next, z, x};
-  const sources = [...Object.values(wrt), ...parameters.map(({node}) => node)];
-  const moving = new Map([many(along.next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(({node}, i) => many(node, `dp.${i}`))]);
+  const sources = [...Object.values(wrt), ...parameters];
+  const moving = new Map([many(along.next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(node => many(node, directionName(node)))]);
   const bars = pullback([dense], sources, [bar]).map((part, i) => orZeros(part, sources[i]));
   const turns = pushMany(bars, new Map(moving).set(...many(bar, 'dDenseBar')), count);
-  const named = (names: readonly string[], prefix: string, nodes: readonly Node[]): {[name: string]: Node} =>
-    Object.fromEntries(nodes.map((node, i) => [names[i] ?? `${prefix}.${i - names.length}`, node]));
+  const named = (names: readonly string[], nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [names[i], node]));
   return {
     ...(jacobian === undefined ? {} : {jacobian: graphOf({J: jacobian.values}), pushResidual: tangentPrograms(step, jacobian, count).pushResidual}),
     pushDense: graphOf({dD: pushMany([dense], moving, count)[0]}),
-    pullDense: graphOf(named(['nextBar', 'zBar', 'xBar'], 'pBar', bars)),
-    turnDense: graphOf(named(['dNextBar', 'dZBar', 'dXBar'], 'dPBar', turns)),
+    pullDense: graphOf(named(['nextBar', 'zBar', 'xBar', ...parameters.map(barName)], bars)),
+    turnDense: graphOf(named(['dNextBar', 'dZBar', 'dXBar', ...parameters.map(turnName)], turns)),
   };
 }

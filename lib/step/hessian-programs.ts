@@ -14,10 +14,9 @@ import {input, neg} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import type {JacobianProgram} from './jacobian-program.js';
+import {directionName, turnName} from './parameter-names.js';
 import {adjointPrograms, graphOf, pushMany, tangentPrograms} from './programs.js';
 import type {TracedStep} from './trace-step.js';
-
-const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [i === 0 ? `${name}XBar` : `${name}PBar.${i - 1}`, node]));
 
 /**
  * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count` directions:
@@ -26,12 +25,14 @@ const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} => 
 export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
   const {residual, update, x, z} = step;
   const nextBar = input('nextBar', update.shape);
-  const wrt = [x, ...step.parameters.map(({node}) => node)];
+  const parameters = step.parameters.map(({node}) => node);
+  const wrt = [x, ...parameters];
   const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
-  const seeds = new Map([many(x, 'dx'), many(nextBar, 'dNextBar'), ...step.parameters.map(({node}, i) => many(node, `dp.${i}`))]);
+  const seeds = new Map([many(x, 'dx'), many(nextBar, 'dNextBar'), ...parameters.map(node => many(node, directionName(node)))]);
   const turned = (outputs: readonly Node[], cotangents: readonly Node[], all: ReadonlyMap<Node, Node>): Graph => {
     const bars = pullback(outputs, wrt, cotangents);
-    return graphOf(named('d', pushMany(bars.map((bar, i) => orZeros(bar, wrt[i])), all, count)));
+    const turns = pushMany(bars.map((bar, i) => orZeros(bar, wrt[i])), all, count);
+    return graphOf(Object.fromEntries(turns.map((turn, i) => [i === 0 ? 'dXBar' : turnName(parameters[i - 1]), turn])));
   };
   const adjoint = adjointPrograms(step, jacobian, false);
   if (residual === undefined || jacobian === undefined) return {...adjoint, turnStep: turned([update], [nextBar], seeds)};

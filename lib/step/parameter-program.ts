@@ -7,8 +7,9 @@ import type {Programs} from '../engine/engine.js';
 import {hoist} from '../graph/hoist.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {simplify} from '../graph/simplify.js';
+import {simplify, substitute} from '../graph/simplify.js';
 import {countWork, workOf} from '../graph/work.js';
+import type {DerivedValue} from './derived.js';
 
 /** Run by `loadParameters` where it is there. */
 export const parameterProgram = 'parameters';
@@ -18,27 +19,38 @@ export const parameterProgram = 'parameters';
  * for less than this many operations a number stays where it is. And what is less than this share of its program
  * is not worth a second one.
  */
-const leastOperations = 2;
-const leastShare = 1 / 16;
+export const leastOperations = 2;
+export const leastShare = 1 / 16;
 
 /** What a run sets once: parameters, captured variables, the relief of redundant constraints, and what is computed from these. */
-export const isGiven = (name: string): boolean => /^p\.\d+$/.test(name) || name === 'relief' || /\/given\.\d+$/.test(name);
+export const isGiven = (name: string): boolean => name === 'relief' || /^(p|derived|.*\/given)\.\d+$/.test(name);
 
-/** The programs, with `parameters` among them where that pays by counted work. */
-export function withParameterProgram(programs: Programs): Programs {
+/**
+ * The programs, with `parameters` among them where they read values derived from the parameters, or where computing
+ * more of them apart pays by counted work.
+ */
+export function withParameterProgram(programs: Programs, derived: readonly DerivedValue[] = []): Programs {
   const rest: Record<string, Graph> = {};
-  const outputs: Output[] = [];
+  const apart: Output[] = [];
   for (const [name, graph] of Object.entries(programs)) {
     const changing = new Set(graph.inputs.map(node => node.attributes.name).filter(input => !isGiven(input)));
     const {before, each} = hoist(graph, changing, `${name}/given.`);
     const values = before.outputs.map(({node}) => node);
     const pays = values.some(dependsOnGiven) && worthIt(graph, values);
     rest[name] = pays ? each : graph;
-    if (pays) outputs.push(...before.outputs);
+    if (pays) apart.push(...before.outputs);
   }
+  const read = new Set(Object.values(rest).flatMap(({inputs}) => inputs));
+  const outputs = [...derived.filter(({node}) => read.has(node)).map(({node, value}) => ({name: node.attributes.name, node: value})), ...throughDerived(apart, derived)];
   if (outputs.length === 0) return programs;
   const inputs = topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> => isOp(node, 'input'));
   return {...rest, [parameterProgram]: simplify({inputs, outputs})};
+}
+
+/** As functions of the parameters themselves: one program makes all. */
+function throughDerived(outputs: readonly Output[], derived: readonly DerivedValue[]): Output[] {
+  const nodes = substitute(outputs.map(({node}) => node), new Map<Node, Node>(derived.map(({node, value}) => [node, value])));
+  return outputs.map(({name}, i) => ({name, node: nodes[i]}));
 }
 
 /** What depends on no input at all is the engine's to compute once. */

@@ -13,6 +13,7 @@ import {simplify, substitute} from '../graph/simplify.js';
 import type {Programs} from '../engine/engine.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
+import {barName, directionName} from './parameter-names.js';
 import type {TracedStep} from './trace-step.js';
 
 /** A graph from named outputs: its inputs are the named values they reach. */
@@ -34,7 +35,7 @@ export function observePrograms(step: TracedStep, count: number): Programs {
   const [observed] = batch([step.observed.node], new Map<Node, Node>([[step.x, xs], [step.t, ts]]), count);
   const [xsBar, tsBar, ...bars] = pullback([observed], [xs, ts, ...parameters], [input('observedBar', observed.shape)]);
   const seeds = new Map<Node, Node>([[xs, input('dxs', xs.shape)], [ts, input('dts', ts.shape)]]);
-  parameters.forEach((node, i) => seeds.set(node, input(`dp.${i}`, node.shape)));
+  for (const node of parameters) seeds.set(node, input(directionName(node), node.shape));
   const [tangent] = pushforward([observed], seeds);
   return {
     observe: graphOf({observed}),
@@ -109,18 +110,18 @@ export function productPrograms({residual, residualModel = residual, z}: TracedS
   return {apply: graphOf({Jd: orZeros(tangent, residual)}), applyTransposed: graphOf({JTd: orZeros(cotangent, z)})};
 }
 
-function barOutputs(first: string, wrt: readonly Node[], bars: readonly (Node | undefined)[]): {[name: string]: Node} {
+function barOutputs(first: string, wrt: readonly Node<'input'>[], bars: readonly (Node | undefined)[]): {[name: string]: Node} {
   const outputs: {[name: string]: Node} = {};
-  wrt.forEach((node, i) => (outputs[i === 0 ? first : `pBar.${i - 1}`] = orZeros(bars[i], node)));
+  wrt.forEach((node, i) => (outputs[i === 0 ? first : barName(node)] = orZeros(bars[i], node)));
   return outputs;
 }
 
 /** xBar, and the sums of pBar.i so far with these: a parameter that nothing depends on has none. */
-function addedOutputs([x, ...parameters]: readonly Node[], [xBar, ...bars]: readonly (Node | undefined)[]): {[name: string]: Node} {
+function addedOutputs([x, ...parameters]: readonly Node<'input'>[], [xBar, ...bars]: readonly (Node | undefined)[]): {[name: string]: Node} {
   const outputs: {[name: string]: Node} = {xBar: orZeros(xBar, x)};
   parameters.forEach((node, i) => {
     const bar = bars[i];
-    if (bar !== undefined) outputs[`pBar.${i}`] = add(input(`pBar.${i}`, node.shape), bar);
+    if (bar !== undefined) outputs[barName(node)] = add(input(barName(node), node.shape), bar);
   });
   return outputs;
 }
@@ -184,7 +185,7 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
 
 function directionInputs(step: TracedStep, count: number, state: Node, name: string): Map<Node, Node> {
   const seeds = new Map<Node, Node>([[state, input(name, [count, ...state.shape])]]);
-  step.parameters.forEach(({node}, i) => seeds.set(node, input(`dp.${i}`, [count, ...node.shape])));
+  for (const {node} of step.parameters) seeds.set(node, input(directionName(node), [count, ...node.shape]));
   return seeds;
 }
 

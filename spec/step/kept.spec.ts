@@ -65,8 +65,7 @@ describe('step: what is kept of a step', () => {
           const bars = new ParameterBars(context, executable, compiled.addsUp);
           const xBar = Float64Array.from(state, (_, i) => Math.cos(i));
           implicitPull(context, executable, bars)(stepper.record, 0, xBar);
-          bars.finish();
-          return [...xBar, ...bars.totals[0]];
+          return [...xBar, ...bars.finish()[0]];
         });
         expect(pulled[0]).to.deep.equal(pulled[1]);
         expect(pulled[0].some(value => value !== 0)).to.equal(true);

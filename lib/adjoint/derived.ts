@@ -1,0 +1,72 @@
+/**
+ * Values that a step derives from the parameters alone (step/derived.ts), in sweeps: beside the parameters they have
+ * tangents, made before the first step, and cotangents, added up over the steps and pulled through to the parameters
+ * once, after the last.
+ */
+import type {Executable} from '../engine/engine.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters} from '../step/context.js';
+import {barName, directionName, turnName} from '../step/parameter-names.js';
+import {addTo} from './add-to.js';
+import type {Directions} from './tangent.js';
+
+type Context = Pick<StepContext, 'compiled' | 'parameterValues' | 'redundancy'>;
+
+/** The parameters, then the values derived from them, as their buffers are called. */
+export function parameterNames({compiled, parameterValues}: Context): string[] {
+  return [...parameterValues.map((_, i) => `p.${i}`), ...compiled.derived.parameters.map(({node}) => node.attributes.name)];
+}
+
+/** Room for the cotangents of all these, `count` of each. */
+export function zeroBars({compiled, parameterValues}: Context, count = 1): Float64Array[] {
+  return [...parameterValues.map(({length}) => length), ...compiled.derived.parameters.map(({node}) => node.size)].map(size => new Float64Array(count * size));
+}
+
+/**
+ * The cotangents of the parameters alone, from those of all: what comes through the derived values is added.
+ * @param bars of a sweep that is over
+ */
+export function throughDerived(context: Context, bars: readonly Float64Array[]): Float64Array[] {
+  const own = bars.slice(0, context.parameterValues.length);
+  const executable = context.compiled.pullDerived;
+  if (executable === undefined) return own;
+  loadParameters(executable, context);
+  setBars(context, executable, bars, barName);
+  executable.run('pullDerived');
+  own.forEach((bar, i) => addTo(bar, executable.find(barName(`p.${i}`))));
+  return own;
+}
+
+/** The same for their changes along directions; the cotangents' own are as the sweep left them. */
+export function turnThroughDerived(context: Context, directions: Directions, bars: readonly Float64Array[], turns: readonly Float64Array[]): Float64Array[] {
+  const own = turns.slice(0, context.parameterValues.length);
+  const executable = loadTurns(context, directions);
+  if (executable === undefined) return own;
+  setBars(context, executable, bars, barName);
+  setBars(context, executable, turns, turnName);
+  executable.run('turnDerived');
+  own.forEach((turn, i) => addTo(turn, executable.find(turnName(`p.${i}`))));
+  return own;
+}
+
+/** Sets the directions of the parameters, and of the derived values what follows from them. */
+export function setDirections(context: Context, executable: Executable, directions: Directions): void {
+  directions.parameters.forEach((dp, i) => executable.find(directionName(`p.${i}`))?.set(dp));
+  const push = loadTurns(context, directions);
+  if (push === undefined) return;
+  push.run('pushDerived');
+  for (const {node} of context.compiled.derived.parameters) executable.find(directionName(node))?.set(push.buffer(directionName(node)));
+}
+
+function loadTurns(context: Context, {count, parameters}: Directions): Executable | undefined {
+  const executable = context.compiled.turnDerived(count);
+  if (executable === undefined) return undefined;
+  loadParameters(executable, context);
+  parameters.forEach((dp, i) => executable.find(directionName(`p.${i}`))?.set(dp));
+  return executable;
+}
+
+function setBars(context: Context, executable: Executable, bars: readonly Float64Array[], name: (of: string) => string): void {
+  const first = context.parameterValues.length;
+  parameterNames(context).slice(first).forEach((of, j) => executable.find(name(of))?.set(bars[first + j]));
+}

@@ -1,0 +1,119 @@
+/**
+ * What a step computes from the parameters alone (a mass matrix and its inverse, a stiffness assembled from moduli,
+ * positive parameters as softplus of free ones), apart from the step: the step becomes a function of these values
+ * too, as of further parameters. They are computed once a run, and so are their derivatives: a gradient adds up
+ * cotangents of the values over all steps and pulls the sums through to the parameters, once; tangents of the
+ * values are made before the first step.
+ */
+import type {Programs} from '../engine/engine.js';
+import {worthAhead} from '../graph/ahead.js';
+import {input} from '../graph/build.js';
+import {pullback} from '../graph/differentiate.js';
+import type {Node} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
+import {substitute} from '../graph/simplify.js';
+import {countWork} from '../graph/work.js';
+import {isGiven, leastOperations, leastShare} from './parameter-program.js';
+import {barName, directionName, turnName} from './parameter-names.js';
+import {graphOf, pushMany} from './programs.js';
+import type {TracedStep} from './trace-step.js';
+
+/** A value of the parameters alone, and the input that stands for it. */
+export interface DerivedValue {
+  readonly node: Node<'input'>;
+  readonly value: Node;
+}
+
+export interface Derived {
+  /** The step as a function of its parameters and of the values; those with derivatives are among its parameters. */
+  readonly step: TracedStep;
+  readonly values: readonly DerivedValue[];
+  /** The values with derivatives: not what is chosen or counted. */
+  readonly parameters: readonly DerivedValue[];
+}
+
+export function deriveStep(step: TracedStep): Derived {
+  const roots = evaluated(step);
+  const inputs = topological(roots).filter((node): node is Node<'input'> => isOp(node, 'input'));
+  const changing = new Set(inputs.map(node => node.attributes.name).filter(name => !isGiven(name)));
+  const {values: nodes, saved} = worthAhead(roots, changing, {runs: 1, store: ({size}) => leastOperations * size});
+  if (nodes.length === 0 || saved < leastShare * countWork(roots)) return {step, values: [], parameters: []};
+  const values = nodes.map((value, j) => ({node: input(`derived.${j}`, value.shape, value.dtype), value}));
+  const parameters = values.filter(({node}) => node.dtype === 'float');
+  return {step: {...reading(step, new Map(values.map(({node, value}) => [value, node]))), parameters: [...step.parameters, ...parameters]}, values, parameters};
+}
+
+const present = (nodes: readonly (Node | undefined)[]): Node[] => nodes.filter(node => node !== undefined);
+
+/** What is computed in every step. */
+function evaluated({residual, residualBlocks, residualModel, update, along}: TracedStep): Node[] {
+  return present([residual, residualBlocks, residualModel, update, along?.error, along?.filter, along?.inside?.node, along?.dense]);
+}
+
+/** The step with nodes replaced throughout. */
+function reading(step: TracedStep, replacements: ReadonlyMap<Node, Node>): TracedStep {
+  const {residual, residualBlocks, residualModel, update, guess, observed, touching, mass, gaps, along} = step;
+  const defect = guess?.defect;
+  const all = present([
+    residual, residualBlocks, residualModel, update, guess?.z, guess?.frozen, defect?.value, defect?.residual, defect?.residualBlocks, defect?.residualModel,
+    observed?.node, touching, mass, gaps?.positions, gaps?.velocities, ...(along === undefined ? [] : [
+      along.error, along.stiffness, along.filter, along.extrapolated, ...along.predicted, along.dense, along.inside?.node, along.events, along.rates, ...along.jumps,
+    ]),
+  ]);
+  const replaced = substitute(all, replacements);
+  const results = new Map(all.map((node, i) => [node, replaced[i]]));
+  const own = (node: Node): Node => results.get(node) ?? node;
+  const maybe = (node: Node | undefined): Node | undefined => (node === undefined ? undefined : own(node));
+  return {
+    ...step, residual: maybe(residual), residualBlocks: maybe(residualBlocks), residualModel: maybe(residualModel), update: own(update),
+    guess: guess === undefined ? undefined : {
+      ...guess, z: own(guess.z), frozen: maybe(guess.frozen), defect: defect === undefined ? undefined : {
+        ...defect, value: own(defect.value), residual: own(defect.residual), residualBlocks: maybe(defect.residualBlocks), residualModel: maybe(defect.residualModel),
+      },
+    },
+    observed: observed === undefined ? undefined : {...observed, node: own(observed.node)},
+    touching: maybe(touching), mass: maybe(mass), gaps: gaps === undefined ? undefined : {positions: own(gaps.positions), velocities: own(gaps.velocities)},
+    along: along === undefined ? undefined : {
+      ...along, error: maybe(along.error), stiffness: maybe(along.stiffness), filter: maybe(along.filter), extrapolated: maybe(along.extrapolated), predicted: along.predicted.map(own),
+      dense: maybe(along.dense), inside: along.inside === undefined ? undefined : {...along.inside, node: own(along.inside.node)},
+      events: maybe(along.events), rates: maybe(along.rates), jumps: along.jumps.map(maybe),
+    },
+  };
+}
+
+const sourcesOf = ({step, parameters}: Derived): Node<'input'>[] => {
+  const own = new Set(parameters.map(({node}) => node));
+  return step.parameters.map(({node}) => node).filter(node => !own.has(node));
+};
+
+const barInput = ({node}: DerivedValue): Node<'input'> => input(barName(node), node.shape);
+
+/** The cotangents of the parameters for cotangents of the values; undefined where there are none. */
+const pulled = ({parameters}: Derived, sources: readonly Node[], bars: readonly Node[]): (Node | undefined)[] =>
+  pullback(parameters.map(({value}) => value), sources, bars);
+
+/** pullDerived: derivedBar.j → pBar.i, what comes to the parameters through the values. */
+export function pullDerivedPrograms(derived: Derived): Programs {
+  const sources = sourcesOf(derived);
+  const bars = pulled(derived, sources, derived.parameters.map(barInput));
+  return {pullDerived: graphOf(Object.fromEntries(sources.map((node, i) => [barName(node), bars[i]])))};
+}
+
+/**
+ * Along `count` directions dp.i: pushDerived → dderived.j; turnDerived: derivedBar.j, dDerivedBar.j → dPBar.i, how
+ * what comes to the parameters through the values changes.
+ */
+export function turnDerivedPrograms(derived: Derived, count: number): Programs {
+  const {parameters} = derived;
+  const sources = sourcesOf(derived);
+  const many = (node: Node<'input'>, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
+  const seeds = sources.map(node => many(node, directionName(node)));
+  const bars = parameters.map(barInput);
+  const reached = pulled(derived, sources, bars).flatMap((bar, i) => (bar === undefined ? [] : [{name: turnName(sources[i]), bar}]));
+  const turns = pushMany(reached.map(({bar}) => bar), new Map([...seeds, ...parameters.map(({node}, j) => many(bars[j], turnName(node)))]), count);
+  const tangents = pushMany(parameters.map(({value}) => value), new Map(seeds), count);
+  return {
+    pushDerived: graphOf(Object.fromEntries(parameters.map(({node}, j) => [directionName(node), tangents[j]]))),
+    turnDerived: graphOf(Object.fromEntries(reached.map(({name}, i) => [name, turns[i]]))),
+  };
+}
