@@ -32,6 +32,7 @@ export function checkExactMatrix({residualModel}: TracedStep): void {
 export function unrolledPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
+  const defectOf = context.traced.guess?.defect === undefined ? undefined : guessDefects(context);
   const zBar = new Float64Array(context.traced.unknown.size);
   const total = new Float64Array(context.traced.state.size);
   const w = executable.find('w');
@@ -60,7 +61,7 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
   const pullFirst = (record: StepRecord, k: number, {z, delta}: IterationRecord): void => {
     executable.find('z')?.set(z);
     executable.find('delta')?.set(delta);
-    if (context.traced.guess?.defect !== undefined) executable.find('defect')?.set(defectOf(context, record, k));
+    if (defectOf !== undefined) executable.find('defect')?.set(defectOf(record, k));
     solve('startJacobian', 1);
     executable.run('pullFirst');
     collect();
@@ -85,11 +86,14 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
   };
 }
 
-/** The defect of a step's guess, evaluated anew. */
-function defectOf(context: StepContext, record: StepRecord, k: number): Float64Array {
+/** The defects of steps' guesses, evaluated anew. */
+function guessDefects(context: StepContext): (record: StepRecord, k: number) => Float64Array {
   const forward = context.compiled.forward(context.linear);
   loadParameters(forward, context);
-  record.load(k, stepBuffers(forward));
-  forward.run('guess');
-  return forward.buffer('defect');
+  const buffers = stepBuffers(forward);
+  return (record, k) => {
+    record.load(k, buffers);
+    forward.run('guess');
+    return forward.buffer('defect');
+  };
 }
