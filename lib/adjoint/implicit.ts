@@ -14,21 +14,19 @@ export function implicitPull(context: StepContext, executable: Executable, bars:
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const pullStep = executable.program('pullStep');
   const zBar = executable.find('zBar');
-  const result = executable.buffer('xBar');
-  const nextBar = executable.find('nextBar');
+  // Beginning and end of a step share it.
+  const bar = executable.buffer('nextBar');
   const w = executable.find('w');
-  const {vectors} = executable;
   return (record, k, xBar) => {
     record.load(k, buffers);
-    if (xBar !== nextBar) nextBar?.set(xBar);
+    if (xBar !== bar) bar.set(xBar);
     if (jacobian !== undefined) {
       pullUnknown?.();
       const factor = jacobian.refresh();
       if (w !== undefined && zBar !== undefined) factor.solveTransposed(zBar, w);
     }
     pullStep();
-    if (xBar === nextBar) vectors.copy(xBar, result);
-    else xBar.set(result);
+    if (xBar !== bar) xBar.set(bar);
     bars.add();
   };
 }

@@ -111,7 +111,7 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
       const minusB = negated(b);
       if (minusB !== undefined) return binary('sub', a, minusB);
       const minusA = negated(a);
-      return minusA !== undefined ? binary('sub', b, minusA) : undefined;
+      return minusA !== undefined ? binary('sub', b, minusA) : sideBySide(a, b) ?? sideBySide(b, a);
     }
     case 'sub': {
       if (whenB === 0 && a.dtype === 'float') return same(a);
@@ -310,9 +310,22 @@ export function place(x: Node, begin: readonly number[], shape: Shape, strides: 
   return make('place', [x], {begin: [...begin], strides: [...strides]}, [...shape], x.dtype);
 }
 
+/** The sum of two placed values of which the second begins where the first ends along one axis: both as one. So the parts of a state's cotangent come together. */
+function sideBySide(first: Node, second: Node): Node | undefined {
+  if (!isOp(first, 'place') || !isOp(second, 'place') || first.dtype !== second.dtype) return undefined;
+  const [a, b] = [first.operands[0], second.operands[0]];
+  const [begin, next] = [first.attributes.begin, second.attributes.begin];
+  if ([...first.attributes.strides, ...second.attributes.strides].some(stride => stride !== 1)) return undefined;
+  const different = begin.map((_, axis) => axis).filter(axis => begin[axis] !== next[axis]);
+  const [axis] = different;
+  if (different.length !== 1 || next[axis] !== begin[axis] + a.shape[axis]) return undefined;
+  if (a.shape.some((n, i) => i !== axis && n !== b.shape[i])) return undefined;
+  return place(concat([a, b], axis), begin, first.shape);
+}
+
 export function concat(parts: readonly Node[], axis: number): Node {
   const dtype = commonType(parts);
-  const kept = parts.filter(part => part.shape[axis] > 0);
+  const kept = parts.flatMap(part => (isOp(part, 'concat') && part.attributes.axis === axis && part.dtype === dtype ? part.operands : [part])).filter(part => part.shape[axis] > 0);
   if (kept.length <= 1) return relabel(kept[0] ?? parts[0], dtype);
   const first = kept[0];
   for (const part of kept) {

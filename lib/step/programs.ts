@@ -116,9 +116,9 @@ function barOutputs(first: string, wrt: readonly Node<'input'>[], bars: readonly
   return outputs;
 }
 
-/** xBar, and the sums of pBar.i so far with these: a parameter that nothing depends on has none. */
-function addedOutputs([x, ...parameters]: readonly Node<'input'>[], [xBar, ...bars]: readonly (Node | undefined)[]): {[name: string]: Node} {
-  const outputs: {[name: string]: Node} = {xBar: orZeros(xBar, x)};
+/** The state's, and the sums of pBar.i so far with these: a parameter that nothing depends on has none. */
+function addedOutputs(first: string, [x, ...parameters]: readonly Node<'input'>[], [xBar, ...bars]: readonly (Node | undefined)[]): {[name: string]: Node} {
+  const outputs: {[name: string]: Node} = {[first]: orZeros(xBar, x)};
   parameters.forEach((node, i) => {
     const bar = bars[i];
     if (bar !== undefined) outputs[barName(node)] = add(input(barName(node), node.shape), bar);
@@ -129,11 +129,11 @@ function addedOutputs([x, ...parameters]: readonly Node<'input'>[], [xBar, ...ba
 /**
  * The implicit adjoint of a step (equations.md §5), at the converged z:
  * pullUnknown: nextBar → zBar = U_zᵀ x̄⁺; jacobian → J;
- * pullStep: nextBar, w → xBar = U_xᵀ x̄⁺ − R_xᵀ w, pBar.i likewise.
+ * pullStep: nextBar, w → nextBar ← U_xᵀ x̄⁺ − R_xᵀ w, the cotangent of the end of the step before; pBar.i likewise.
  * @param adding pBar.i is added to what is there: the sum over the steps costs no pass of its own
  */
 export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
-  const outputs = (bars: readonly (Node | undefined)[]): {[name: string]: Node} => (adding ? addedOutputs(wrt, bars) : barOutputs('xBar', wrt, bars));
+  const outputs = (bars: readonly (Node | undefined)[]): {[name: string]: Node} => (adding ? addedOutputs : barOutputs)('nextBar', wrt, bars);
   const nextBar = input('nextBar', step.update.shape);
   const wrt = [step.x, ...step.parameters.map(({node}) => node)];
   const {residual, update, z} = step;

@@ -3,7 +3,8 @@
  * time and keep nothing there); a value gives its room back after the last step that reads it.
  */
 import type {Node} from '../../graph/node.js';
-import {readsInPlace} from './fuse.js';
+import type {Access} from './access.js';
+import {visitExpressions} from './fuse.js';
 import type {Lowered, Step} from './lower.js';
 import {bare} from './view.js';
 
@@ -124,16 +125,10 @@ class Placing {
       if (input.attributes.name !== name) continue;
       const read = this.lastRead.get(input) ?? -1;
       if (read < written) continue;
-      if (read > written || !this.mayOverwrite(steps[written], value, input)) return;
+      if (read > written || !mayOverwrite(steps[written], value, input)) return;
       this.overwriting.add(steps[written]);
     }
     this.direct.set(value, name);
-  }
-
-  /** Whether a loop may write one value where another lies that it reads: point by point, and nowhere else. */
-  private mayOverwrite(step: Step, written: Node, read: Node): boolean {
-    return step.kind === 'loop' && step.nest.flat && written.size === read.size
-      && step.nest.roots.every(root => root.node !== written || root.source === written) && readsInPlace(step, new Set([read]));
   }
 
   private placeIntermediates(): number {
@@ -143,7 +138,7 @@ class Placing {
     steps.forEach((step, i) => {
       for (const node of step.writes) {
         if (this.locals.has(node) || this.direct.has(node) || this.offsets.has(node)) continue;
-        const overwritten = [...dying[i]].find(value => this.mayOverwrite(step, node, value));
+        const overwritten = [...dying[i]].find(value => mayOverwrite(step, node, value));
         if (overwritten !== undefined) {
           dying[i].delete(overwritten);
           this.overwriting.add(step);
@@ -156,4 +151,49 @@ class Placing {
     });
     return region.size;
   }
+}
+
+/**
+ * Whether a loop may write one value where another lies that it reads: wherever it reads, it has not written before.
+ * At a point all is read before anything is written, so that the same place may be read and written there.
+ */
+function mayOverwrite(step: Step, written: Node, read: Node): boolean {
+  if (step.kind !== 'loop' || written.size !== read.size) return false;
+  const {nest, built} = step;
+  if (nest.roots.some(root => root.node === written && root.combine !== 'store')) return false;
+  const pieces = built.pieces.map(piece => {
+    const loads: Access[] = [];
+    let scattered = false;
+    visitExpressions({...built, pieces: [piece]}, e => {
+      if (e.kind === 'load' && e.of === read) loads.push(e.access);
+      else if ((e.kind === 'lookup' || e.kind === 'loadAt') && e.of === read) scattered = true;
+    });
+    return {sizes: piece.sizes, loads, scattered, stores: piece.assignments.filter(({root}) => root.node === written).map(({target}) => target)};
+  });
+  // The pieces of one axis follow each other; those of several may take turns.
+  const inOrder = nest.axes.length <= 1;
+  return pieces.every((reading, r) => !reading.scattered && pieces.every((writing, w) => {
+    if (inOrder && w > r) return true;
+    return reading.loads.every(load => writing.stores.every(store => (r === w && sameAccess(load, store)) || apart(load, reading.sizes, store, writing.sizes)));
+  }));
+}
+
+function sameAccess(a: Access, b: Access): boolean {
+  return a.offset === b.offset && a.coefficients.every((c, axis) => c === b.coefficients[axis]);
+}
+
+/** Whether one lies before the other altogether. */
+function apart(a: Access, sizesA: readonly number[], b: Access, sizesB: readonly number[]): boolean {
+  const [[lowA, highA], [lowB, highB]] = [reachOf(a, sizesA), reachOf(b, sizesB)];
+  return highA < lowB || highB < lowA;
+}
+
+function reachOf({offset, coefficients}: Access, sizes: readonly number[]): [number, number] {
+  let [low, high] = [offset, offset];
+  coefficients.forEach((c, axis) => {
+    const reach = c * (sizes[axis] - 1);
+    if (reach > 0) high += reach;
+    else low += reach;
+  });
+  return [low, high];
 }

@@ -109,6 +109,7 @@ class Paths {
 export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node>, views: Views): Storage {
   const order = topological(outputs);
   const ids = new Map(order.map((node, i) => [node, i]));
+  const trivial = trivialValues(order);
   const stored = new Set<Node>([...forced, ...outputs.map(bare), ...deepValues(order), ...slopesOfSoftplus(order)]);
   const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'given';
   const operands = new Map<Node, readonly Operand[]>();
@@ -125,7 +126,7 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
     const ways = readers.get(node) ?? [];
     if (kind === 'given' || (ways.length === 0 && !stored.has(node))) continue;
     const id = ids.get(node) ?? -1;
-    if (stored.has(node) || mustStore(node) || worthStoring(node, ways)) {
+    if (stored.has(node) || mustStore(node) || worthStoring(node, ways, trivial)) {
       if (node.op !== 'reshape') stored.add(node);
     }
     if (kind === 'kernel') {
@@ -176,24 +177,35 @@ function mustStore(node: Node): boolean {
   return kind === 'nest' || kind === 'kernel' || (isOp(node, 'place') && isSpread(node));
 }
 
-function worthStoring(node: Node, ways: readonly Path[]): boolean {
+function worthStoring(node: Node, ways: readonly Path[], trivial: ReadonlySet<Node>): boolean {
   const points = ways.reduce((sum, way) => sum + way.points, 0);
   const often = ways.length === pathLimit || points > recomputation * node.size;
   switch (kinds[node.op]) {
-    case 'point': return node.size === 1 || (often && !isTrivial(node));
+    case 'point': return node.size === 1 || (often && !trivial.has(node));
     case 'lookup': return often;
     case 'composed': return points > compositionReadings * node.size || node.operands.length > partsInPlace;
     default: return false;
   }
 }
 
-/** No dearer than a load: one cheap operation on at most one given array. */
-function isTrivial(node: Node): boolean {
-  const cheap = (isOp(node, 'unary') && node.attributes.fn === 'neg')
+/** No dearer than a load: one cheap operation on at most one array that is loaded itself. */
+function trivialValues(order: readonly Node[]): Set<Node> {
+  const trivial = new Set<Node>();
+  // One number throughout, or in each of a few parts: outside the loop it is no array.
+  const flat = new Set<Node>();
+  const isLoaded = (node: Node): boolean => ['given', 'kernel', 'nest'].includes(kinds[node.op]) || (kinds[node.op] === 'point' && !trivial.has(node));
+  for (const node of order) {
+    const arrays = node.operands.map(belowViews).filter(operand => !flat.has(operand));
+    const composed = kinds[node.op] === 'composed' && node.operands.length <= partsInPlace;
+    if (node.size === 1 || uniformValue(node) !== undefined || (arrays.length === 0 && (composed || isCheap(node)))) flat.add(node);
+    if (isCheap(node) && arrays.length <= 1 && arrays.every(isLoaded)) trivial.add(node);
+  }
+  return trivial;
+}
+
+function isCheap(node: Node): boolean {
+  return (isOp(node, 'unary') && node.attributes.fn === 'neg')
     || (isOp(node, 'binary') && (node.attributes.fn === 'add' || node.attributes.fn === 'sub' || node.attributes.fn === 'mul'));
-  if (!cheap) return false;
-  const arrays = node.operands.map(belowViews).filter(operand => operand.size > 1 && uniformValue(operand) === undefined);
-  return arrays.length <= 1 && arrays.every(operand => kinds[operand.op] === 'given' || kinds[operand.op] === 'kernel');
 }
 
 function belowViews(node: Node): Node {

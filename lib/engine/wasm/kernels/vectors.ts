@@ -14,7 +14,35 @@ function endOf(w: Writer, start: Local, n: Local): Local {
 const chains = 4;
 
 /**
- * Σ or max over elements: `value` gives the term at a byte offset from the pointers, as a pair or a number.
+ * The largest of pairs that are not negative. `f64x2.max` takes eight instructions, each waiting for the one before, to
+ * tell NaN and −0 apart; `pmax` takes one and passes over NaN, which is remembered beside it.
+ */
+class LargestPair {
+  private readonly broken: Local;
+  private readonly value: Local;
+
+  constructor(private readonly w: Writer, private readonly chains: readonly Local[]) {
+    this.broken = w.keep('v128', w.pair(0));
+    this.value = w.local('v128');
+  }
+
+  enter(chain: number, value: Push): void {
+    const {w, broken} = this;
+    const most = this.chains[chain];
+    w.set(this.value, value);
+    w.set(most, w.op('f64x2.pmax', w.get(most), w.get(this.value)));
+    w.set(broken, w.op('v128.or', w.get(broken), w.op('f64x2.ne', w.get(this.value), w.get(this.value))));
+  }
+
+  /** `largest`, or NaN where one was met. */
+  orNaN(largest: Push): Push {
+    const {w} = this;
+    return w.choose(w.op('v128.any_true', w.get(this.broken)), w.number(NaN), largest);
+  }
+}
+
+/**
+ * Σ or max over elements: `value` gives the term at a byte offset from the pointers, as a pair or a number; for max none is negative.
  */
 function reduce(
   w: Writer, pointers: readonly Local[], n: Local, join: 'add' | 'max', value: (offset: number, paired: boolean) => Push,
@@ -25,18 +53,26 @@ function reduce(
   const advance = (bytes: number): void => {
     for (const pointer of pointers) w.set(pointer, w.plus(w.get(pointer), w.int(bytes)));
   };
-  const paired = join === 'add' ? 'f64x2.add' : 'f64x2.max';
+  const maximum = join === 'max' ? new LargestPair(w, sums) : undefined;
+  const paired = join === 'add' ? 'f64x2.add' : 'f64x2.pmax';
+  const enter = (chain: number): void => {
+    const sum = sums[chain];
+    const term = value(16 * chain, true);
+    if (maximum === undefined) w.set(sum, w.op('f64x2.add', w.get(sum), term));
+    else maximum.enter(chain, term);
+  };
   const single = join === 'add' ? 'f64.add' : 'f64.max';
   const block = 16 * chains;
   const inBlocks = w.keep('i32', w.op('i32.sub', w.get(end), w.int(block)));
   w.while(w.op('i32.le_s', w.get(pointers[0]), w.get(inBlocks)), () => {
-    sums.forEach((sum, c) => w.set(sum, w.op(paired, w.get(sum), value(16 * c, true))));
+    for (let c = 0; c < chains; c++) enter(c);
     advance(block);
   });
-  w.pairs(pointers, w.get(end), () => w.set(sums[0], w.op(paired, w.get(sums[0]), value(0, true))), () => w.set(total, w.op(single, w.get(total), value(0, false))));
+  w.pairs(pointers, w.get(end), () => enter(0), () => w.set(total, w.op(single, w.get(total), value(0, false))));
   const [a, b, c, d] = sums.map(sum => w.get(sum));
   w.set(sums[0], w.op(paired, w.op(paired, a, b), w.op(paired, c, d)));
-  w.set(total, w.op(single, w.get(total), w.op(single, w.lane(a, 0), w.lane(a, 1))));
+  const whole = w.op(single, w.get(total), w.op(single, w.lane(a, 0), w.lane(a, 1)));
+  w.set(total, maximum === undefined ? whole : maximum.orNaN(whole));
   return total;
 }
 
@@ -97,18 +133,20 @@ export function weigh(w: Writer): void {
   const end = endOf(w, weights, n);
   const [a, r] = [w.keep('v128', w.splat(w.get(absolute))), w.keep('v128', w.splat(w.get(relative)))];
   const [pair, single, worst, most] = [w.local('v128'), w.local('f64'), w.keep('v128', w.pair(0)), w.keep('f64', w.number(0))];
+  const maximum = new LargestPair(w, [worst]);
   w.pairs([weights, z, base, x], w.get(end), () => {
-    const greater = w.op('f64x2.max', w.op('f64x2.abs', w.loadPair(w.get(z))), w.op('f64x2.abs', w.loadPair(w.get(base))));
+    // Of a z that is NaN it is NaN; where the base is, so is z, which was reached from there.
+    const greater = w.op('f64x2.pmax', w.op('f64x2.abs', w.loadPair(w.get(z))), w.op('f64x2.abs', w.loadPair(w.get(base))));
     w.set(pair, w.op('f64x2.add', w.get(a), w.op('f64x2.mul', w.get(r), greater)));
     w.storePair(w.get(weights), w.get(pair));
-    w.set(worst, w.op('f64x2.max', w.get(worst), ratio(w, true, w.loadPair(w.get(x)), w.get(pair))));
+    maximum.enter(0, ratio(w, true, w.loadPair(w.get(x)), w.get(pair)));
   }, () => {
     const greater = w.op('f64.max', w.op('f64.abs', w.load(w.get(z))), w.op('f64.abs', w.load(w.get(base))));
     w.set(single, w.op('f64.add', w.get(absolute), w.op('f64.mul', w.get(relative), greater)));
     w.store(w.get(weights), w.get(single));
     w.set(most, ratio(w, false, w.load(w.get(x)), w.get(single)));
   });
-  w.set(most, w.op('f64.max', w.get(most), w.op('f64.max', w.lane(w.get(worst), 0), w.lane(w.get(worst), 1))));
+  w.set(most, maximum.orNaN(w.op('f64.max', w.get(most), w.op('f64.max', w.lane(w.get(worst), 0), w.lane(w.get(worst), 1)))));
   orInfinity(w, most);
 }
 
