@@ -14,19 +14,19 @@ export function implicitPull(context: StepContext, executable: Executable, bars:
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const pullStep = executable.program('pullStep');
   const zBar = executable.find('zBar');
-  // Beginning and end of a step share it.
-  const bar = executable.buffer('nextBar');
+  const nextBar = executable.find('nextBar');
+  // The end of a step and its beginning share one where they are of one size.
+  const result = executable.find('xBar') ?? executable.buffer('nextBar');
   const w = executable.find('w');
   return (record, k, xBar) => {
     record.load(k, buffers);
-    if (xBar !== bar) bar.set(xBar);
+    if (xBar !== nextBar) nextBar?.set(xBar);
     if (jacobian !== undefined) {
       pullUnknown?.();
-      const factor = jacobian.refresh();
-      if (w !== undefined && zBar !== undefined) factor.solveTransposed(zBar, w);
+      if (w !== undefined && zBar !== undefined) jacobian.solveTransposed(zBar, w);
     }
     pullStep();
-    if (xBar !== bar) xBar.set(bar);
+    if (xBar !== result) xBar.set(result);
     bars.add();
   };
 }

@@ -7,13 +7,17 @@ import type {StepContext} from '../step/context.js';
 export interface JacobianFactor {
   /** Evaluates J where the executable's buffers say, or its variant at a guess, and factors it. */
   refresh(program?: 'startJacobian'): Factor;
+  /** Jᵀx = b with the Jacobian where the buffers say, which is solved with once. */
+  solveTransposed(b: Float64Array, x: Float64Array): void;
 }
 
 /** undefined for an explicit scheme. */
 export function jacobianFactor({compiled, linear}: StepContext, executable: Executable): JacobianFactor | undefined {
   if (!compiled.implicit) return undefined;
   const solver = directSolver(linear);
-  const refactor = executable.factorization(compiled.analysis(solver, solverKey(solver), 'jacobian'));
+  const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
+  const refactor = executable.factorization(analysis);
+  const solveOnce = executable.transposedSolve(analysis);
   const values = executable.buffer('J');
   const evaluate = executable.program('jacobian');
   return {
@@ -21,6 +25,10 @@ export function jacobianFactor({compiled, linear}: StepContext, executable: Exec
       if (program === undefined) evaluate();
       else executable.run(program);
       return refactor(values);
+    },
+    solveTransposed(b, x) {
+      evaluate();
+      solveOnce(values, b, x);
     },
   };
 }

@@ -33,8 +33,7 @@ export function timedStep(context: StepContext, executable: Executable, bars: Co
       if (jacobian !== undefined && ownZBar !== undefined) {
         pullUnknown?.();
         if (zBar !== undefined) for (let i = 0; i < zBar.length; i++) ownZBar[i] += zBar[i];
-        const factor = jacobian.refresh();
-        if (w !== undefined) factor.solveTransposed(ownZBar, w);
+        if (w !== undefined) jacobian.solveTransposed(ownZBar, w);
       }
       pullStep();
       xBar.set(xBarOut);

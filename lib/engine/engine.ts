@@ -42,6 +42,15 @@ export interface Executable {
   readonly vectors: Vectors;
   /** Factors a matrix that lies in its buffers, in place where it was compiled for that; one factor for all calls. */
   factorization(analysis: Analysis): (values: Float64Array) => Factor;
+  /** Aᵀx = b for matrices that are solved with once, all in different buffers: what `factorization` made is not to be used afterwards. */
+  transposedSolve(analysis: Analysis): TransposedSolve;
+}
+
+export type TransposedSolve = (values: Float64Array, b: Float64Array, x: Float64Array) => void;
+
+/** By a factor. */
+export function byFactor(factorization: (values: Float64Array) => Factor): TransposedSolve {
+  return (values, b, x) => factorization(values).solveTransposed(b, x);
 }
 
 /** Sizes of all buffers of programs compiled together; one name, one size. */

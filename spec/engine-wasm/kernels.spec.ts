@@ -11,7 +11,7 @@ import type {TridiagonalNumbers, TridiagonalPlaces} from '../../lib/linear/tridi
 import {factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed} from '../../lib/linear/tridiagonal.js';
 import type {NumericKernels} from '../../lib/engine/wasm/kernels.js';
 import {kernelBytes, numericKernels} from '../../lib/engine/wasm/kernels.js';
-import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from '../../lib/engine/wasm/kernels/tridiagonal.js';
+import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from '../../lib/engine/wasm/kernels/tridiagonal-ends.js';
 import {compare, fill} from './agreement.js';
 
 /** Arrays one after another in a memory, filled up to its last byte so that reading past an end would trap. */
@@ -249,6 +249,10 @@ describe('wasm kernels: linear systems', () => {
       solveTridiagonalTransposed(expected, reference, 0);
       kernels.tridiagonalSolveTransposed(at(actual.lower), at(actual.reciprocals), at(actual.upper), n, at(x), at(x));
       compare('transposed solution', x, reference, 'exact');
+      const onwards = arrays.doubles(new Float64Array(n));
+      expect(kernels.tridiagonalSolveTransposedOnce(at(values), at(from), at(x), at(onwards), n)).to.equal(bits);
+      compare('solution of the transposed at once', x, reference, 'exact');
+      compare('right-hand side', from, b, 'exact');
     }));
   });
 });

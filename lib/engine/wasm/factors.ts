@@ -10,7 +10,7 @@ import type {CompiledMethod} from '../../linear/solver.js';
 import type {NumericKernels} from './kernels.js';
 import type {UnrolledKernels} from './kernels/unrolled.js';
 import {unrolledKernels, unrolledSizes} from './kernels/unrolled.js';
-import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from './kernels/tridiagonal.js';
+import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from './kernels/tridiagonal-ends.js';
 
 /**
  * Doubles between arrays that are read together, so that those of a power of two do not fall on the same
@@ -79,6 +79,20 @@ export abstract class MemoryFactor implements Factor {
     else this.general().solveTransposed(b, x, count);
   }
 
+  /** Aᵀx = b, in other arrays of the memory than each other, for a matrix that is solved with once: afterwards there is no factor. */
+  solveTransposedOnce(values: Float64Array, b: Float64Array, x: Float64Array): void {
+    this.own = false;
+    this.passedOn = false;
+    if (this.once(values.byteOffset, b.byteOffset, x.byteOffset)) return;
+    this.refactor(values);
+    this.solveTransposed(b, x);
+  }
+
+  /** The same in one piece, as far as there is a kernel for that and the matrix one for it. */
+  protected once(_values: number, _from: number, _to: number): boolean {
+    return false;
+  }
+
   private general(): Factor {
     if (this.other === undefined || !this.passedOn) throwNotFactored();
     return this.other;
@@ -108,7 +122,14 @@ class TridiagonalMemoryFactor extends MemoryFactor {
   }
 
   protected eliminate(values: number): boolean {
-    const bits = this.kernels.tridiagonalFactor(values, this.lower, this.reciprocals, this.upper, this.n);
+    return this.accepts(this.kernels.tridiagonalFactor(values, this.lower, this.reciprocals, this.upper, this.n));
+  }
+
+  protected override once(values: number, from: number, to: number): boolean {
+    return this.accepts(this.kernels.tridiagonalSolveTransposedOnce(values, from, to, this.upper, this.n));
+  }
+
+  private accepts(bits: number): boolean {
     return (bits & tridiagonalSound) !== 0 && (bits & this.stable) !== 0;
   }
 

@@ -8,6 +8,7 @@ import type {ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {bandFactor, bandSolve, bandSolveTransposed} from './kernels/band.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
+import {tridiagonalSolveTransposedOnce} from './kernels/tridiagonal-once.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
 import {advance, axpy, copy, depart, dot, largest, largestRatio, rowSums, sumOfSquares, weigh} from './kernels/vectors.js';
 import {Writer} from '../../wasm/writer.js';
@@ -48,6 +49,8 @@ export interface NumericKernels {
   /** x = A⁻¹ b; b may be x. */
   tridiagonalSolve(lower: number, reciprocals: number, upper: number, n: number, b: number, x: number): void;
   tridiagonalSolveTransposed(lower: number, reciprocals: number, upper: number, n: number, b: number, x: number): void;
+  /** x = A⁻ᵀ b of a matrix that is solved with once, where the bits allow; b is not x, `onwards` is room for n numbers. */
+  tridiagonalSolveTransposedOnce(values: number, b: number, x: number, onwards: number, n: number): number;
 }
 
 interface Kernel {
@@ -79,6 +82,7 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   tridiagonalFactor: {parameters: integers(5), result: 'i32', write: tridiagonalFactor},
   tridiagonalSolve: {parameters: integers(6), write: tridiagonalSolve},
   tridiagonalSolveTransposed: {parameters: integers(6), write: tridiagonalSolveTransposed},
+  tridiagonalSolveTransposedOnce: {parameters: integers(5), result: 'i32', write: tridiagonalSolveTransposedOnce},
 };
 
 /** The bytes of the kernels' module; it imports `env.memory`. */

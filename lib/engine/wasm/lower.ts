@@ -48,9 +48,10 @@ export function lower(graph: Graph): Lowered {
   }
 }
 
-/** Steps in order; each new loop joins an earlier one where that is right and pays. */
+/** Steps in order; each new loop joins an earlier one where that is right and pays, and takes along others that it reads. */
 class Steps {
-  private readonly steps: Step[] = [];
+  /** Nothing stands where a loop went on to a later one. */
+  private readonly steps: (Step | undefined)[] = [];
   /** The step after which a value is there. */
   private readonly readyAt = new Map<Node, number>();
 
@@ -72,7 +73,7 @@ class Steps {
       }
       this.readyAt.set(node, last);
     }
-    return steps;
+    return steps.filter(step => step !== undefined);
   }
 
   private place(loop: Loop): number {
@@ -80,14 +81,35 @@ class Steps {
     let first = 0;
     for (const node of loop.reads) first = Math.max(first, this.readyAt.get(node) ?? 0);
     for (let i = first; i < steps.length; i++) {
-      const earlier = steps[i];
-      if (earlier.kind !== 'loop' || !mayJoin(earlier, loop)) continue;
-      const joined = join(earlier, loop, this.storage.isStored, this.views);
+      const joined = this.joined(steps[i], loop);
       if (joined === undefined) continue;
       steps[i] = joined;
+      this.gather(i);
       return i;
     }
     return steps.push(loop) - 1;
+  }
+
+  private joined(earlier: Step | undefined, later: Loop): Loop | undefined {
+    if (earlier?.kind !== 'loop' || !mayJoin(earlier, later)) return undefined;
+    return join(earlier, later, this.storage.isStored, this.views);
+  }
+
+  /** Earlier loops whose values this one reads, and none between them, become part of it: two that have nothing in common meet in one that reads both. */
+  private gather(i: number): void {
+    const {steps} = this;
+    for (let j = i - 1; j >= 0; j--) {
+      const [earlier, loop] = [steps[j], steps[i]];
+      if (earlier?.kind !== 'loop' || loop?.kind !== 'loop') continue;
+      const reads = (step: Step | undefined): boolean => step !== undefined && earlier.writes.some(node => step.reads.has(node));
+      if (!reads(loop) || steps.slice(j + 1, i).some(reads)) continue;
+      // Of a value in several parts others may be written in between, which its readers wait for.
+      const joined = earlier.nest.roots.every(root => root.source === root.node) ? this.joined(earlier, loop) : undefined;
+      if (joined === undefined) continue;
+      steps[i] = joined;
+      steps[j] = undefined;
+      for (const node of earlier.writes) this.readyAt.set(node, i);
+    }
   }
 }
 

@@ -7,9 +7,10 @@ import {binaryRules} from '../../graph/primitives/elementwise.js';
 import {hoist} from '../../graph/hoist.js';
 import {graphKey} from '../../graph/key.js';
 import type {BinaryName, Graph} from '../../graph/node.js';
+import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
-import {bufferSizes} from '../engine.js';
+import {bufferSizes, byFactor} from '../engine.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
 import type {FunctionName} from './functions.js';
@@ -177,6 +178,12 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
+  const ownFactor = (analysis: Analysis): MemoryFactor | undefined => {
+    const room = views.get(factorBuffer);
+    if (room === undefined || room.length !== factorRoom(analysis)) return undefined;
+    if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), memory, room);
+    return factor;
+  };
   return {
     memory,
     has: name => functions.has(name),
@@ -195,14 +202,17 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       return (vectors ??= memoryVectors(boundKernels()));
     },
     factorization(analysis) {
-      const room = views.get(factorBuffer);
-      if (room === undefined || room.length !== factorRoom(analysis)) return values => analysis.factor(values);
-      if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), memory, room);
-      const own = factor;
+      const own = ownFactor(analysis);
+      if (own === undefined) return values => analysis.factor(values);
       return values => {
         own.refactor(values);
         return own;
       };
+    },
+    transposedSolve(analysis) {
+      const own = ownFactor(analysis);
+      if (own === undefined) return byFactor(values => analysis.factor(values));
+      return (values, b, x) => own.solveTransposedOnce(values, b, x);
     },
     address(name) {
       const found = layout.buffers.get(name);

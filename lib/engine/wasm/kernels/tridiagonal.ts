@@ -1,17 +1,10 @@
 /**
  * Tridiagonal systems from both ends to the middle, as in lib/linear/tridiagonal.ts, whose numbers and
- * tests of the pivots it has: the ends are the two lanes of a vector, the top in the first.
+ * tests of the pivots it has.
  */
 import type {Local} from '../../../wasm/assembler.js';
-import type {Instruction} from '../../../wasm/instructions.js';
 import type {Push, Writer} from '../../../wasm/writer.js';
-import {SUSPICIOUS_PIVOT} from '../../../linear/singularity.js';
-import {LARGEST_MULTIPLIER} from '../../../linear/tridiagonal.js';
-
-/** Bits of what the factorization returns. */
-export const tridiagonalSound = 1;
-export const tridiagonalSmallMultipliers = 2;
-export const tridiagonalPositive = 4;
+import {Ends, LastRows} from './tridiagonal-ends.js';
 
 /** A row of each end. */
 interface Row {
@@ -21,71 +14,28 @@ interface Row {
   readonly after: Local;
 }
 
-/** The locals that every part of the factorization knows. */
-class Factorization {
-  /** Addresses of the diagonal entries of the present rows, and of their places in each array. */
-  readonly top: Local;
-  readonly bottom: Local;
-  readonly i: Local;
-  readonly j: Local;
-  /** Of the rows before: pivots, reciprocals, entries towards the middle. */
-  readonly pivot: Local;
-  readonly reciprocal: Local;
+class Factorization extends Ends {
+  /** Of the rows before: the entries towards the middle. */
   readonly after: Local;
-  /** The entries towards the ends of the present rows. */
-  readonly before: Local;
-  /** All true as long as every pivot is sound, every multiplier small, every pivot positive. */
-  readonly findings: {readonly sound: Local; readonly small: Local; readonly positive: Local};
+  /** The entries towards the ends of the present rows. There is none in the first rows. */
+  private readonly before: Local;
 
-  constructor(readonly w: Writer, values: Local, private readonly arrays: {readonly lower: Local; readonly reciprocals: Local; readonly upper: Local}, n: Local) {
-    const last = w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)));
-    this.top = w.keep('i32', w.get(values));
-    this.bottom = w.keep('i32', w.plus(w.get(values), w.op('i32.mul', w.get(last), w.int(24))));
-    this.i = w.keep('i32', w.int(0));
-    this.j = w.keep('i32', w.op('i32.shl', w.get(last), w.int(3)));
-    w.body.release(last);
-    this.pivot = w.keep('v128', w.pair(1));
-    this.reciprocal = w.keep('v128', w.pair(1));
+  constructor(w: Writer, values: Local, private readonly arrays: {readonly lower: Local; readonly reciprocals: Local; readonly upper: Local}, n: Local) {
+    super(w, values, n);
     this.after = w.keep('v128', w.pair(0));
-    // There is none in the first rows.
     this.before = w.keep('v128', w.pair(0));
-    const all = (): Local => w.keep('v128', w.op('f64x2.eq', w.pair(0), w.pair(0)));
-    this.findings = {sound: all(), small: all(), positive: all()};
   }
 
-  /** Numbers at two addresses. */
-  both(top: Push, bottom: Push): Push {
-    const {body} = this.w;
-    return () => {
-      bottom();
-      top();
-      body.memory('v128.load64_zero', 0);
-      body.laneMemory('v128.load64_lane', 0, 1);
-    };
-  }
-
-  /** Entries of the row so many rows on, so many places from the diagonal towards the middle. */
-  entries(row: number, towards: -1 | 0 | 1): Push {
-    const {w, top, bottom} = this;
-    const by = 24 * row + 8 * towards;
-    return this.both(w.plus(w.get(top), w.int(by)), w.op('i32.sub', w.get(bottom), w.int(by)));
-  }
-
-  row(row: number): Row {
+  private row(row: number): Row {
     const {w} = this;
     return {before: w.keep('v128', row === 0 ? w.get(this.before) : this.entries(row, -1)), diagonal: w.keep('v128', this.entries(row, 0)), after: w.keep('v128', this.entries(row, 1))};
   }
 
-  pair(instruction: Instruction, ...operands: readonly (Local | Push)[]): Push {
-    const {w} = this;
-    return w.op(instruction, ...operands.map(operand => (typeof operand === 'function' ? operand : w.get(operand))));
-  }
-
   /** Stores the row so many rows on, whose pivot and reciprocal these are, and makes it the row before. */
-  store(row: number, {before, diagonal, after}: Row, pivot: Local, reciprocal: Local): void {
+  private store(row: number, {before, diagonal, after}: Row, pivot: Local, reciprocal: Local): void {
     const {w, arrays} = this;
-    const multiplier = w.keep('v128', this.pair('f64x2.mul', before, this.reciprocal));
-    const onwards = w.keep('v128', this.pair('f64x2.mul', after, reciprocal));
+    const multiplier = this.keepPair('f64x2.mul', before, this.reciprocal);
+    const onwards = this.keepPair('f64x2.mul', after, reciprocal);
     this.look(multiplier, pivot, before, diagonal, after);
     this.put(row, arrays.lower, arrays.upper, multiplier);
     this.put(row, arrays.reciprocals, arrays.reciprocals, reciprocal);
@@ -96,49 +46,23 @@ class Factorization {
     for (const local of [multiplier, onwards]) w.body.release(local);
   }
 
-  private put(row: number, top: Local, bottom: Local, value: Local): void {
-    const {w, i, j} = this;
-    const lane = (array: Local, place: Local, by: number, which: 0 | 1): void => {
-      w.plus(w.plus(w.get(array), w.get(place)), w.int(by))();
-      w.get(value)();
-      w.body.laneMemory('v128.store64_lane', 0, which);
-    };
-    lane(top, i, 8 * row, 0);
-    lane(bottom, j, -8 * row, 1);
+  override move(rows: number): void {
+    this.w.set(this.before, this.entries(rows, -1));
+    super.move(rows);
   }
 
-  private look(multiplier: Local, pivot: Local, a: Local, b: Local, c: Local): void {
-    const {w, findings: {sound, small, positive}} = this;
-    const size = (x: Local): Push => this.pair('f64x2.abs', x);
-    const and = (finding: Local, condition: Push): void => w.set(finding, this.pair('v128.and', finding, condition));
-    const least = this.pair('f64x2.mul', w.pair(SUSPICIOUS_PIVOT), this.pair('f64x2.add', this.pair('f64x2.add', size(a), size(b)), size(c)));
-    and(sound, this.pair('v128.and', this.pair('f64x2.gt', size(pivot), least), this.pair('f64x2.lt', size(pivot), w.pair(Infinity))));
-    and(small, this.pair('f64x2.le', size(multiplier), w.pair(LARGEST_MULTIPLIER)));
-    and(positive, this.pair('f64x2.gt', pivot, w.pair(0)));
-  }
-
-  /** So many rows on. */
-  move(rows: number): void {
-    const {w, top, bottom, i, j} = this;
-    w.set(this.before, this.entries(rows, -1));
-    w.set(top, w.plus(w.get(top), w.int(24 * rows)));
-    w.set(bottom, w.op('i32.sub', w.get(bottom), w.int(24 * rows)));
-    w.set(i, w.plus(w.get(i), w.int(8 * rows)));
-    w.set(j, w.op('i32.sub', w.get(j), w.int(8 * rows)));
-  }
-
-  release(...rows: readonly Row[]): void {
+  private release(...rows: readonly Row[]): void {
     for (const {before, diagonal, after} of rows) for (const local of [before, diagonal, after]) this.w.body.release(local);
   }
 
   two(): void {
     const {w, pivot: known, reciprocal: inverse, after} = this;
     const [first, second] = [this.row(0), this.row(1)];
-    const d = w.keep('v128', this.pair('f64x2.sub', this.pair('f64x2.mul', first.diagonal, known), this.pair('f64x2.mul', first.before, after)));
+    const d = this.keepPair('f64x2.sub', this.pair('f64x2.mul', first.diagonal, known), this.pair('f64x2.mul', first.before, after));
     const product = this.pair('f64x2.mul', this.pair('f64x2.mul', second.before, first.after), known);
-    const p2 = w.keep('v128', this.pair('f64x2.sub', second.diagonal, this.pair('f64x2.div', product, d)));
-    const p = w.keep('v128', this.pair('f64x2.mul', d, inverse));
-    const r = w.keep('v128', this.pair('f64x2.div', known, d));
+    const p2 = this.keepPair('f64x2.sub', second.diagonal, this.pair('f64x2.div', product, d));
+    const p = this.keepPair('f64x2.mul', d, inverse);
+    const r = this.keepPair('f64x2.div', known, d);
     this.store(0, first, p, r);
     w.set(r, this.pair('f64x2.div', w.pair(1), p2));
     this.store(1, second, p2, r);
@@ -150,8 +74,8 @@ class Factorization {
   one(): void {
     const {w} = this;
     const row = this.row(0);
-    const p = w.keep('v128', this.pair('f64x2.sub', row.diagonal, this.pair('f64x2.mul', this.pair('f64x2.mul', row.before, this.after), this.reciprocal)));
-    const r = w.keep('v128', this.pair('f64x2.div', w.pair(1), p));
+    const p = this.keepPair('f64x2.sub', row.diagonal, this.pair('f64x2.mul', this.pair('f64x2.mul', row.before, this.after), this.reciprocal));
+    const r = this.keepPair('f64x2.div', w.pair(1), p);
     this.store(0, row, p, r);
     this.move(1);
     this.release(row);
@@ -161,64 +85,43 @@ class Factorization {
 
 /**
  * tridiagonalFactor(values, lower, reciprocals, upper, n) → bits: every pivot is sound; no multiplier
- * exceeds 10; every pivot is positive. The 3n − 2 values lie row by row: b₀ c₀, a₁ b₁ c₁, …, a b.
+ * exceeds 10; every pivot is positive.
  */
 export function tridiagonalFactor(w: Writer): void {
   const [values, lower, reciprocals, upper, n] = Array.from({length: 5}, (_, i) => w.parameter(i));
   const f = new Factorization(w, values, {lower, reciprocals, upper}, n);
-  const middle = w.keep('i32', w.op('i32.shr_u', w.get(n), w.int(1)));
-  // Rows that both ends still have.
-  const left = w.keep('i32', w.op('i32.sub', w.op('i32.sub', w.get(n), w.int(1)), w.get(middle)));
-  w.while(w.op('i32.gt_s', w.get(left), w.int(1)), () => {
-    f.two();
-    w.set(left, w.op('i32.sub', w.get(left), w.int(2)));
-  });
-  w.if(w.op('i32.eq', w.get(left), w.int(1)), () => f.one());
-  // The last rows, with one lane each: the top's where n is even, and the one in the middle.
+  const {middle} = f.run(n, () => f.two(), () => f.one());
   const lane = (local: Local, which: 0 | 1): Local => w.keep('f64', w.lane(w.get(local), which));
   const [c, r, e, s] = [lane(f.after, 0), lane(f.reciprocal, 0), lane(f.after, 1), lane(f.reciprocal, 1)];
-  const fold = (local: Local): Local => w.keep('i32', w.op('i32.eqz', w.op('v128.any_true', w.op('v128.not', w.get(local)))));
-  const [sound, small, positive] = [fold(f.findings.sound), fold(f.findings.small), fold(f.findings.positive)];
-  const and = (finding: Local, condition: Push): void => w.set(finding, w.op('i32.and', w.get(finding), condition));
-  const size = (a: Push): Push => w.op('f64.abs', a);
+  const rows = new LastRows(w, values, f);
   const product = (a: Push, b: Push): Push => w.op('f64.mul', a, b);
-  const watch = (multiplier: Local): void => and(small, w.op('f64.le', size(w.get(multiplier)), w.number(LARGEST_MULTIPLIER)));
-  const check = (pivot: Local, a: Local, b: Local, after: Local): void => {
-    const least = product(w.number(SUSPICIOUS_PIVOT), w.op('f64.add', w.op('f64.add', size(w.get(a)), size(w.get(b))), size(w.get(after))));
-    and(sound, w.op('i32.and', w.op('f64.gt', size(w.get(pivot)), least), w.op('f64.lt', size(w.get(pivot)), w.number(Infinity))));
-    and(positive, w.op('f64.gt', w.get(pivot), w.number(0)));
-  };
   const at = (array: Local, index: Local): Push => w.element(w.get(array), w.get(index));
-  const diagonalAt = (index: Local): Push => w.plus(w.get(values), w.op('i32.mul', w.get(index), w.int(24)));
-  const beside = (index: Local, by: -8 | 8, there: Push): Local => w.keep('f64', w.choose(there, w.load(w.plus(diagonalAt(index), w.choose(there, w.int(by), w.int(0)))), w.number(0)));
 
   const extra = w.keep('i32', w.op('i32.sub', w.get(middle), w.int(1)));
   w.if(w.op('i32.eqz', w.op('i32.and', w.get(n), w.int(1))), () => {
-    const [a1, b1, c1] = [beside(extra, -8, w.op('i32.gt_s', w.get(extra), w.int(0))), w.keep('f64', w.load(diagonalAt(extra))), w.keep('f64', w.load(diagonalAt(extra), 8))];
+    const [a1, b1, c1] = [rows.beside(extra, -8, w.op('i32.gt_s', w.get(extra), w.int(0))), rows.diagonal(extra), rows.beside(extra, 8, w.int(1))];
     const l = w.keep('f64', product(w.get(a1), w.get(r)));
     const p = w.keep('f64', w.op('f64.sub', w.get(b1), product(product(w.get(a1), w.get(c)), w.get(r))));
     w.set(r, w.op('f64.div', w.number(1), w.get(p)));
     w.set(c, w.get(c1));
-    watch(l);
-    check(p, a1, b1, c1);
+    rows.multiplier(l);
+    rows.pivot(p, a1, b1, c1);
     w.store(at(lower, extra), w.get(l));
     w.store(at(reciprocals, extra), w.get(r));
     w.store(at(upper, extra), product(w.get(c1), w.get(r)));
   });
-  const a = beside(middle, -8, w.op('i32.gt_s', w.get(middle), w.int(0)));
-  const b = w.keep('f64', w.load(diagonalAt(middle)));
-  const g = beside(middle, 8, w.op('i32.lt_s', w.get(middle), w.op('i32.sub', w.get(n), w.int(1))));
+  const a = rows.beside(middle, -8, w.op('i32.gt_s', w.get(middle), w.int(0)));
+  const b = rows.diagonal(middle);
+  const g = rows.beside(middle, 8, w.op('i32.lt_s', w.get(middle), w.op('i32.sub', w.get(n), w.int(1))));
   const pivot = w.keep('f64', w.op('f64.sub', w.op('f64.sub', w.get(b), product(product(w.get(a), w.get(c)), w.get(r))), product(product(w.get(g), w.get(e)), w.get(s))));
   const [la, lg] = [w.keep('f64', product(w.get(a), w.get(r))), w.keep('f64', product(w.get(g), w.get(s)))];
-  watch(la);
-  watch(lg);
-  check(pivot, a, b, g);
+  rows.multiplier(la);
+  rows.multiplier(lg);
+  rows.pivot(pivot, a, b, g);
   w.store(at(lower, middle), w.get(la));
   w.store(at(upper, middle), w.get(lg));
   w.store(at(reciprocals, middle), w.op('f64.div', w.number(1), w.get(pivot)));
-
-  const bit = (finding: Local, value: number): Push => w.choose(w.get(finding), w.int(value), w.int(0));
-  w.op('i32.or', w.op('i32.or', bit(sound, tridiagonalSound), bit(small, tridiagonalSmallMultipliers)), bit(positive, tridiagonalPositive))();
+  rows.bits();
 }
 
 /** tridiagonalSolve(lower, reciprocals, upper, n, b, x): x ← A⁻¹ b, both ends to the middle and back; b may be x. */
