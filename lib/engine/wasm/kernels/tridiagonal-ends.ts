@@ -170,3 +170,46 @@ export class LastRows {
     w.op('i32.or', w.op('i32.or', bit(sound, tridiagonalSound), bit(small, tridiagonalSmallMultipliers)), bit(positive, tridiagonalPositive))();
   }
 }
+
+/** x_i = v_i − f_i x_{i−1} from row to row, towards the middle or back; `value` and `factor` are given for the row `by` elements from the present one. */
+export interface Chain {
+  /** The x of the row before. */
+  readonly carried: Local;
+  readonly x: Local;
+  /** The present row, and where the next one is. */
+  readonly index: Local;
+  readonly step: 1 | -1;
+  value(by: number): Push;
+  factor(by: number): Push;
+}
+
+const move = (w: Writer, {index, step}: Chain, rows: number): void => w.set(index, w.plus(w.get(index), w.int(step * rows)));
+const place = (w: Writer, {x, index}: Chain): Push => w.element(w.get(x), w.get(index));
+
+export function oneRow(w: Writer, chain: Chain): void {
+  w.set(chain.carried, w.op('f64.sub', chain.value(0), w.op('f64.mul', chain.factor(0), w.get(chain.carried))));
+  w.store(place(w, chain), w.get(chain.carried));
+  move(w, chain, 1);
+}
+
+/** Two rows for one product and one sum on the chain (lib/linear/tridiagonal.ts). */
+export function twoRows(w: Writer, chain: Chain): void {
+  const {carried, step} = chain;
+  const [b, b2, f, f2] = [chain.value(0), chain.value(step), chain.factor(0), chain.factor(step)].map(value => w.keep('f64', value));
+  const product = (...factors: readonly Local[]): Push => factors.map(factor => w.get(factor)).reduce((a, factor) => w.op('f64.mul', a, factor));
+  w.store(place(w, chain), w.op('f64.sub', w.get(b), product(f, carried)));
+  w.set(carried, w.op('f64.add', w.op('f64.sub', w.get(b2), product(f2, b)), product(f2, f, carried)));
+  w.store(w.plus(place(w, chain), w.int(8 * step)), w.get(carried));
+  move(w, chain, 2);
+  for (const local of [b, b2, f, f2]) w.body.release(local);
+}
+
+/** From the middle, whose x is in `up.carried`, to both ends; the rows above may be one more than those below. */
+export function outwards(w: Writer, n: Local, middle: Local, up: Chain, down: Chain): void {
+  w.set(down.carried, w.get(up.carried));
+  w.set(up.index, w.op('i32.sub', w.get(middle), w.int(1)));
+  w.set(down.index, w.plus(w.get(middle), w.int(1)));
+  w.while(w.op('i32.lt_s', w.plus(w.get(down.index), w.int(1)), w.get(n)), () => [up, down].forEach(chain => twoRows(w, chain)));
+  w.while(w.op('i32.ge_s', w.get(up.index), w.int(0)), () => oneRow(w, up));
+  w.if(w.op('i32.lt_s', w.get(down.index), w.get(n)), () => oneRow(w, down));
+}

@@ -7,7 +7,8 @@
  */
 import type {Local} from '../../../wasm/assembler.js';
 import type {Push, Writer} from '../../../wasm/writer.js';
-import {Ends, LastRows} from './tridiagonal-ends.js';
+import type {Chain} from './tridiagonal-ends.js';
+import {Ends, LastRows, outwards} from './tridiagonal-ends.js';
 
 /** A row of Aᵀ at each end. */
 interface Row {
@@ -37,14 +38,13 @@ class TransposedSolve extends Ends {
     return {before, diagonal: w.keep('v128', this.entries(row, 0)), after: w.keep('v128', this.entries(row, 2)), own: w.keep('v128', this.entries(row, 1))};
   }
 
-  /** Takes the right-hand side along, and makes the row so many rows on the row before. */
-  private store(row: number, {before, diagonal, after, own}: Row, pivot: Local, reciprocal: Local): void {
+  /** Makes the row so many rows on, of eliminated right-hand side y, the row before. */
+  private store(row: number, {diagonal, after, own}: Row, y: Local, pivot: Local, reciprocal: Local): void {
     const {w, arrays} = this;
     const onwards = this.keepPair('f64x2.mul', after, reciprocal);
     // The row of A, and the multiplier of its next one.
     this.look(onwards, pivot, this.after, diagonal, own);
-    w.set(this.y, this.pair('f64x2.sub', this.elements(row, arrays.b), this.pair('f64x2.mul', this.pair('f64x2.mul', before, this.reciprocal), this.y)));
-    const scaled = this.keepPair('f64x2.mul', this.y, reciprocal);
+    const scaled = this.keepPair('f64x2.mul', y, reciprocal);
     this.put(row, arrays.onwards, arrays.onwards, onwards);
     this.put(row, arrays.x, arrays.x, scaled);
     w.set(this.pivot, w.get(pivot));
@@ -71,12 +71,17 @@ class TransposedSolve extends Ends {
     const p2 = this.keepPair('f64x2.sub', second.diagonal, this.pair('f64x2.div', product, d));
     const p = this.keepPair('f64x2.mul', d, inverse);
     const r = this.keepPair('f64x2.div', known, d);
-    this.store(0, first, p, r);
+    // The right-hand side by two rows, as the substitution has it.
+    const [b, b2] = [w.keep('v128', this.elements(0, this.arrays.b)), w.keep('v128', this.elements(1, this.arrays.b))];
+    const [l, l2] = [this.keepPair('f64x2.mul', first.before, inverse), this.keepPair('f64x2.mul', second.before, r)];
+    const y = this.keepPair('f64x2.sub', b, this.pair('f64x2.mul', l, this.y));
+    w.set(this.y, this.pair('f64x2.add', this.pair('f64x2.sub', b2, this.pair('f64x2.mul', l2, b)), this.pair('f64x2.mul', this.pair('f64x2.mul', l2, l), this.y)));
+    this.store(0, first, y, p, r);
     w.set(r, this.pair('f64x2.div', w.pair(1), p2));
-    this.store(1, second, p2, r);
+    this.store(1, second, this.y, p2, r);
     this.leave(2, second);
     this.release(first, second);
-    for (const local of [d, p2, p, r]) w.body.release(local);
+    for (const local of [d, p2, p, r, b, b2, l, l2, y]) w.body.release(local);
   }
 
   one(): void {
@@ -84,7 +89,8 @@ class TransposedSolve extends Ends {
     const row = this.row(0, this.before);
     const p = this.keepPair('f64x2.sub', row.diagonal, this.pair('f64x2.mul', this.pair('f64x2.mul', row.before, this.after), this.reciprocal));
     const r = this.keepPair('f64x2.div', w.pair(1), p);
-    this.store(0, row, p, r);
+    w.set(this.y, this.pair('f64x2.sub', this.elements(0, this.arrays.b), this.pair('f64x2.mul', this.pair('f64x2.mul', row.before, this.reciprocal), this.y)));
+    this.store(0, row, this.y, p, r);
     this.leave(1, row);
     this.release(row);
     for (const local of [p, r]) w.body.release(local);
@@ -126,24 +132,10 @@ export function tridiagonalSolveTransposedOnce(w: Writer): void {
   const [fromTop, fromBottom] = [w.keep('f64', product(before, r)), w.keep('f64', product(below, s))];
   w.set(y, w.op('f64.mul', minus(minus(w.load(at(b, middle)), product(fromTop, y)), product(fromBottom, z)), w.op('f64.div', w.number(1), w.get(pivot))));
   w.store(at(x, middle), w.get(y));
-  back(w, {x, onwards, n, middle, y, z});
-  rows.bits();
-}
-
-/** From the middle to both ends: x_i ← x_i − onwards_i x_{i+1}, and downwards likewise. */
-function back(w: Writer, {x, onwards, n, middle, y, z}: {readonly [name in 'x' | 'onwards' | 'n' | 'middle' | 'y' | 'z']: Local}): void {
-  w.set(z, w.get(y));
-  const element = (array: Local, index: Local): Push => w.element(w.get(array), w.get(index));
-  const row = (index: Local, carried: Local): void => {
-    w.set(carried, w.op('f64.sub', w.load(element(x, index)), w.op('f64.mul', w.load(element(onwards, index)), w.get(carried))));
-    w.store(element(x, index), w.get(carried));
+  const back = (index: Local, step: 1 | -1, carried: Local): Chain => {
+    const read = (array: Local) => (by: number): Push => w.load(w.plus(at(array, index), w.int(8 * by)));
+    return {carried, x, index, step, value: read(x), factor: read(onwards)};
   };
-  const [i, j] = [w.keep('i32', w.op('i32.sub', w.get(middle), w.int(1))), w.keep('i32', w.plus(w.get(middle), w.int(1)))];
-  w.while(w.op('i32.lt_s', w.get(j), w.get(n)), () => {
-    row(i, y);
-    row(j, z);
-    w.set(i, w.op('i32.sub', w.get(i), w.int(1)));
-    w.set(j, w.plus(w.get(j), w.int(1)));
-  });
-  w.if(w.op('i32.ge_s', w.get(i), w.int(0)), () => row(i, y));
+  outwards(w, n, middle, back(w.local('i32'), -1, y), back(w.local('i32'), 1, z));
+  rows.bits();
 }

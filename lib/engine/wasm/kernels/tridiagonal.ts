@@ -4,7 +4,8 @@
  */
 import type {Local} from '../../../wasm/assembler.js';
 import type {Push, Writer} from '../../../wasm/writer.js';
-import {Ends, LastRows} from './tridiagonal-ends.js';
+import type {Chain} from './tridiagonal-ends.js';
+import {Ends, LastRows, oneRow, outwards, twoRows} from './tridiagonal-ends.js';
 
 /** A row of each end. */
 interface Row {
@@ -124,79 +125,54 @@ export function tridiagonalFactor(w: Writer): void {
   rows.bits();
 }
 
-/** tridiagonalSolve(lower, reciprocals, upper, n, b, x): x ← A⁻¹ b, both ends to the middle and back; b may be x. */
+/** tridiagonalSolve(lower, reciprocals, upper, n, b, x): x ← A⁻¹ b; b may be x. */
 export function tridiagonalSolve(w: Writer): void {
-  const [lower, reciprocals, upper, n, b, x] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
-  const at = (array: Local, index: Local): Push => w.load(w.element(w.get(array), w.get(index)));
-  const minus = (a: Push, factor: Push, b: Push): Push => w.op('f64.sub', a, w.op('f64.mul', factor, b));
-  const scaled = (index: Local): Push => w.op('f64.mul', at(x, index), at(reciprocals, index));
-  sweep(w, n, x, {
-    fromTop: (i, y) => minus(at(b, i), at(lower, i), w.get(y)),
-    fromBottom: (j, z) => minus(at(b, j), at(upper, j), w.get(z)),
-    middle: (m, y, z) => w.op('f64.mul', minus(minus(at(b, m), at(lower, m), w.get(y)), at(upper, m), w.get(z)), at(reciprocals, m)),
-    upwards: (i, y) => minus(scaled(i), at(upper, i), w.get(y)),
-    downwards: (j, z) => minus(scaled(j), at(lower, j), w.get(z)),
-  });
+  const [lower, reciprocals, upper, n, b, x] = Array.from({length: 6}, (_, i) => w.parameter(i));
+  substitute(w, {first: lower, second: upper, shift: 0, reciprocals, n, b, x});
 }
 
-/**
- * tridiagonalSolveTransposed: x ← A⁻ᵀ b. Transposing exchanges a_i and c_{i−1}; the pivots stay, and the
- * multiplier of one sweep is that of the other one row on.
- */
+/** tridiagonalSolveTransposed: x ← A⁻ᵀ b, under the same rules. */
 export function tridiagonalSolveTransposed(w: Writer): void {
-  const [lower, reciprocals, upper, n, b, x] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
-  const at = (array: Local, index: Local): Push => w.load(w.element(w.get(array), w.get(index)));
-  const last = w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)));
-  /** The neighbour's element; where there is none, 0 (and the own element is read instead, to stay within the array). */
-  const neighbour = (array: Local, index: Local, by: -1 | 1): Push => {
-    const exists = by < 0 ? w.op('i32.gt_s', w.get(index), w.int(0)) : w.op('i32.lt_s', w.get(index), w.get(last));
-    return w.choose(exists, w.load(w.element(w.get(array), w.plus(w.get(index), w.choose(exists, w.int(by), w.int(0))))), w.number(0));
-  };
-  const minus = (a: Push, factor: Push, b: Push): Push => w.op('f64.sub', a, w.op('f64.mul', factor, b));
-  const scaled = (index: Local): Push => w.op('f64.mul', at(x, index), at(reciprocals, index));
-  sweep(w, n, x, {
-    fromTop: (i, y) => minus(at(b, i), neighbour(upper, i, -1), w.get(y)),
-    fromBottom: (j, z) => minus(at(b, j), neighbour(lower, j, 1), w.get(z)),
-    middle: (m, y, z) => w.op('f64.mul', minus(minus(at(b, m), neighbour(upper, m, -1), w.get(y)), neighbour(lower, m, 1), w.get(z)), at(reciprocals, m)),
-    upwards: (i, y) => minus(scaled(i), w.load(w.element(w.get(lower), w.get(i)), 8), w.get(y)),
-    downwards: (j, z) => minus(scaled(j), w.load(w.op('i32.sub', w.element(w.get(upper), w.get(j)), w.int(8))), w.get(z)),
-  });
+  const [lower, reciprocals, upper, n, b, x] = Array.from({length: 6}, (_, i) => w.parameter(i));
+  substitute(w, {first: upper, second: lower, shift: 1, reciprocals, n, b, x});
 }
 
-/** The values of one sweep from both ends, and of the one back; each is stored in x and carried on. */
-interface Sweep {
-  fromTop(i: Local, y: Local): Push;
-  fromBottom(j: Local, z: Local): Push;
-  middle(m: Local, y: Local, z: Local): Push;
-  upwards(i: Local, y: Local): Push;
-  downwards(j: Local, z: Local): Push;
+interface Substitution {
+  readonly first: Local;
+  readonly second: Local;
+  readonly shift: 0 | 1;
+  readonly reciprocals: Local;
+  readonly n: Local;
+  readonly b: Local;
+  readonly x: Local;
 }
 
-function sweep(w: Writer, n: Local, x: Local, rows: Sweep): void {
+/** As `substitute` of lib/linear/tridiagonal.ts. */
+function substitute(w: Writer, {first, second, shift, reciprocals, n, b, x}: Substitution): void {
+  const at = (array: Local, index: Local, by = 0): Push => (by === 0 ? w.load(w.element(w.get(array), w.get(index))) : w.load(w.plus(w.element(w.get(array), w.get(index)), w.int(8 * by))));
   const middle = w.keep('i32', w.op('i32.shr_u', w.get(n), w.int(1)));
+  const common = w.keep('i32', w.op('i32.sub', w.op('i32.sub', w.get(n), w.int(1)), w.get(middle)));
   const [i, j] = [w.keep('i32', w.int(0)), w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)))];
   const [y, z] = [w.keep('f64', w.number(0)), w.keep('f64', w.number(0))];
-  const put = (index: Local, carried: Local, value: Push): void => {
-    w.set(carried, value);
-    w.store(w.element(w.get(x), w.get(index)), w.get(carried));
-  };
-  const move = (index: Local, by: number): void => w.set(index, w.plus(w.get(index), w.int(by)));
-  w.while(w.op('i32.gt_s', w.get(j), w.get(middle)), () => {
-    put(i, y, rows.fromTop(i, y));
-    put(j, z, rows.fromBottom(j, z));
-    move(i, 1);
-    move(j, -1);
+  const given = (index: Local) => (by: number): Push => at(b, index, by);
+  const top: Chain = {carried: y, x, index: i, step: 1, value: given(i), factor: by => at(first, i, by - shift)};
+  const bottom: Chain = {carried: z, x, index: j, step: -1, value: given(j), factor: by => at(second, j, by + shift)};
+  // Nothing lies before the first rows.
+  const begin = (chain: Chain): Chain => ({...chain, factor: by => (by === 0 ? w.number(0) : chain.factor(by))});
+  const isMore = (rows: number): Push => w.op('i32.lt_s', w.plus(w.get(i), w.int(rows - 1)), w.get(common));
+  w.if(isMore(2), () => {
+    for (const chain of [top, bottom]) twoRows(w, begin(chain));
+    w.while(isMore(2), () => [top, bottom].forEach(chain => twoRows(w, chain)));
+    w.if(isMore(1), () => [top, bottom].forEach(chain => oneRow(w, chain)));
+  }, () => w.if(isMore(1), () => [top, bottom].forEach(chain => oneRow(w, begin(chain)))));
+  w.if(w.op('i32.lt_s', w.get(common), w.get(middle)), () => {
+    w.if(w.op('i32.eqz', w.get(common)), () => oneRow(w, begin(top)), () => oneRow(w, top));
   });
-  w.if(w.op('i32.lt_s', w.get(i), w.get(middle)), () => put(i, y, rows.fromTop(i, y)));
-  put(middle, y, rows.middle(middle, y, z));
-  w.set(z, w.get(y));
-  w.set(i, w.op('i32.sub', w.get(middle), w.int(1)));
-  w.set(j, w.plus(w.get(middle), w.int(1)));
-  w.while(w.op('i32.lt_s', w.get(j), w.get(n)), () => {
-    put(i, y, rows.upwards(i, y));
-    put(j, z, rows.downwards(j, z));
-    move(i, -1);
-    move(j, 1);
-  });
-  w.if(w.op('i32.ge_s', w.get(i), w.int(0)), () => put(i, y, rows.upwards(i, y)));
+  const beside = (exists: Push, array: Local, by: number, carried: Local): Push => w.choose(exists, w.op('f64.mul', w.load(w.plus(w.element(w.get(array), w.get(middle)), w.choose(exists, w.int(8 * by), w.int(0)))), w.get(carried)), w.number(0));
+  const minus = (a: Push, c: Push): Push => w.op('f64.sub', a, c);
+  const eliminated = minus(minus(at(b, middle), beside(w.op('i32.gt_s', w.get(middle), w.int(0)), first, -shift, y)), beside(w.op('i32.gt_s', w.get(common), w.int(0)), second, shift, z));
+  w.set(y, w.op('f64.mul', eliminated, at(reciprocals, middle)));
+  w.store(w.element(w.get(x), w.get(middle)), w.get(y));
+  const scaled = (index: Local) => (by: number): Push => w.op('f64.mul', at(x, index, by), at(reciprocals, index, by));
+  outwards(w, n, middle, {carried: y, x, index: i, step: -1, value: scaled(i), factor: by => at(second, i, by + shift)}, {carried: z, x, index: j, step: 1, value: scaled(j), factor: by => at(first, j, by - shift)});
 }
