@@ -129,17 +129,17 @@ function addedOutputs(first: string, [x, ...parameters]: readonly Node<'input'>[
 /**
  * The implicit adjoint of a step (equations.md §5), at the converged z:
  * pullUnknown: nextBar → zBar = U_zᵀ x̄⁺; jacobian → J;
- * pullStep: nextBar, w → nextBar ← U_xᵀ x̄⁺ − R_xᵀ w, the cotangent of the end of the step before, or xBar where
- * that is of another size; pBar.i likewise.
- * @param adding pBar.i is added to what is there: the sum over the steps costs no pass of its own
+ * pullStep: nextBar, w → xBar = U_xᵀ x̄⁺ − R_xᵀ w, pBar.i likewise.
+ * @param adding for a sweep over many steps: pBar.i is added to what is there, and nextBar itself becomes the cotangent
+ *   of the step's beginning where that is of its size; neither costs a pass of its own
  */
 export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
   const outputs = (bars: readonly (Node | undefined)[]): {[name: string]: Node} => (adding ? addedOutputs : barOutputs)(xBar, wrt, bars);
   const nextBar = input('nextBar', step.update.shape);
   const wrt = [step.x, ...step.parameters.map(({node}) => node)];
   const {residual, update, z} = step;
-  // In place, but for the step that begins a run, whose x is what the user gives.
-  const xBar = step.x.size === update.size ? 'nextBar' : 'xBar';
+  // Not for the step that begins a run, whose x is what the user gives.
+  const xBar = adding && step.x.size === update.size ? 'nextBar' : 'xBar';
   if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(outputs(pullback([update], wrt, [nextBar])))};
   const w = input('w', z.shape);
   const [zBar] = pullback([update], [z], [nextBar]);
