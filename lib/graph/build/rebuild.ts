@@ -1,0 +1,33 @@
+/** The generic constructor. */
+import type {Node} from '../node.js';
+import {isOp} from '../node.js';
+import {matMul} from './algebra.js';
+import {binary, select, unary} from './elementwise.js';
+import {gather, scatter} from './indexing.js';
+import {make} from './make.js';
+import {sum} from './reductions.js';
+import {broadcastTo, concat, place, relabel, reshape, slice, transpose} from './shapes.js';
+
+/** The same primitive on other operands of the same shapes, through the constructors above. */
+export function rebuild(node: Node, operands: readonly Node[]): Node {
+  const [a, b, c] = operands;
+  const built = ((): Node => {
+    if (isOp(node, 'unary')) return unary(node.attributes.fn, a);
+    if (isOp(node, 'binary')) return binary(node.attributes.fn, a, b);
+    if (isOp(node, 'slice')) return slice(a, node.attributes.begin, node.shape, node.attributes.strides);
+    if (isOp(node, 'place')) return place(a, node.attributes.begin, node.shape, node.attributes.strides);
+    if (isOp(node, 'transpose')) return transpose(a, node.attributes.permutation);
+    if (isOp(node, 'concat')) return concat(operands, node.attributes.axis);
+    if (isOp(node, 'gather')) return gather(a, node.attributes.table, node.shape);
+    if (isOp(node, 'scatter')) return scatter(a, node.attributes.table, node.shape);
+    if (isOp(node, 'sum')) return sum(a, node.attributes.axes);
+    if (isOp(node, 'matMul')) return matMul(a, b, node.attributes.transposeA, node.attributes.transposeB);
+    switch (node.op) {
+      case 'select': return select(a, b, c);
+      case 'reshape': return reshape(a, node.shape);
+      case 'broadcast': return broadcastTo(a, node.shape);
+      default: return make(node.op, operands, node.attributes, node.shape, node.dtype);
+    }
+  })();
+  return relabel(built, node.dtype);
+}
