@@ -98,12 +98,6 @@ export function readingAhead({outputs}: Graph, buffers: ReadonlyMap<Node, Node<'
   return of(outputs.map(({name}, i) => ({name, node: nodes[i]})));
 }
 
-/** The same where it reads a value only if that is less than to compute it from what there is. */
-export function readingWhatPays(graph: Graph, changing: ReadonlySet<string>, buffers: ReadonlyMap<Node, Node<'input'>>): Graph {
-  const {values} = worthAhead(graph.outputs.map(({node}) => node), changing, {runs: 1, store: node => (buffers.has(node) ? node.size : Infinity)});
-  return values.length === 0 ? graph : readingAhead(graph, new Map(values.map(node => [node, buffers.get(node) as Node<'input'>])));
-}
-
 function of(outputs: readonly Output[]): Graph {
   return {inputs: topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> => isOp(node, 'input')), outputs: [...outputs]};
 }

@@ -5,7 +5,7 @@
  * them, so it costs no call. What all products with one Jacobian have in common is made by a program of its own.
  */
 import type {Programs} from '../engine/engine.js';
-import {readingWhatPays, unified, withOutputs, worthAhead} from '../graph/ahead.js';
+import {readingAhead, unified, withOutputs, worthAhead} from '../graph/ahead.js';
 import {input} from '../graph/build.js';
 import type {Graph, Node} from '../graph/node.js';
 import {countWork} from '../graph/work.js';
@@ -38,6 +38,12 @@ function buffersFor(graph: Graph, changing: ReadonlySet<string>, prefix: string)
   return new Map((pays ? values : []).map((node, i) => [node, input(`${prefix}${i}`, node.shape, node.dtype)]));
 }
 
+/** A program in two: what of it is worth computing ahead, and the rest, as it is where nothing is. */
+export function aheadOf(graph: Graph, changing: ReadonlySet<string>, prefix: string): {readonly before: Graph; readonly each: Graph} {
+  const buffers = buffersFor(graph, changing, prefix);
+  return {before: withOutputs({inputs: [], outputs: []}, buffers), each: buffers.size === 0 ? graph : readingAhead(graph, buffers)};
+}
+
 function pick(programs: Programs, names: readonly string[]): Programs {
   return Object.fromEntries(names.flatMap(name => (name in programs ? [[name, programs[name]]] : [])));
 }
@@ -47,12 +53,14 @@ const startsWith = (name: string): boolean => name === 'x' || name === 't' || na
 /** The programs of Newton's iteration, those that begin a step with more outputs where that pays by counted work. */
 export function withStepStart(programs: Programs): Programs {
   if (!('guess' in programs) || !('residual' in programs)) return programs;
+  const make = (residual: Graph): ReadonlyMap<Node, Node<'input'>> => buffersFor(residual, changingOf(residual, startsWith), 'stepStart.');
+  // Most programs have none, and need not be made one graph to know.
+  if (make(programs.residual).size === 0) return programs;
   const whole = unified(pick(programs, [...beginnings, ...followers]));
-  const buffers = buffersFor(whole.residual, changingOf(whole.residual, startsWith), 'stepStart.');
-  if (buffers.size === 0) return programs;
+  const buffers = make(whole.residual);
   const result: Record<string, Graph> = {...programs};
   for (const [name, graph] of Object.entries(pick(whole, beginnings))) result[name] = withOutputs(graph, buffers);
-  for (const [name, graph] of Object.entries(pick(whole, followers))) result[name] = readingWhatPays(graph, changingOf(graph, startsWith), buffers);
+  for (const [name, graph] of Object.entries(pick(whole, followers))) result[name] = readingAhead(graph, buffers);
   return result;
 }
 
@@ -67,6 +75,6 @@ export function withLinearization(programs: Programs): Programs {
   const whole = unified(programs);
   const buffers = buffersFor(whole.apply, directions, `${linearization}.`);
   if (buffers.size === 0) return programs;
-  const reading = Object.fromEntries(Object.entries(whole).map(([name, graph]) => [name, readingWhatPays(graph, directions, buffers)]));
+  const reading = Object.fromEntries(Object.entries(whole).map(([name, graph]) => [name, readingAhead(graph, buffers)]));
   return {...reading, [linearization]: withOutputs({inputs: [], outputs: []}, buffers)};
 }

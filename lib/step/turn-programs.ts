@@ -1,17 +1,17 @@
 /**
  * Programs of a step whose unknown is found block by block (`Formulation.inTurn`): each block's residual as a
  * function of that block alone. What it takes from the step's start is computed once a step, what it takes from
- * blocks before it once a block.
+ * blocks before it once a block, where that pays (step-start.ts).
  */
 import type {Programs} from '../engine/engine.js';
 import {input, reshape, slice} from '../graph/build.js';
-import {hoist} from '../graph/hoist.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {graphOf} from './programs.js';
+import {aheadOf} from './step-start.js';
 import type {TracedStep} from './trace-step.js';
 
 /** The blocks' equations; those of block k ask for the whole unknown z, with blocks before it found, and for itself, zs. */
@@ -73,11 +73,11 @@ function programsOf(residuals: readonly Node[], predicted: readonly Node[], jaco
     if (graph.outputs.length > 0) programs[name] = graph;
   };
   const named = Object.fromEntries([...residuals.map((node, k) => [`R.${k}`, node]), ...predicted.map((node, k) => [`P.${k}`, node])]) as Record<string, Node>;
-  const {before, each} = hoist(graphOf(named), new Set(['z', 'zs']), 'turnStep.');
-  add('turnStep', before);
-  const rest = new Map(each.outputs.map(({name, node}) => [name, node]));
+  const once = aheadOf(graphOf(named), new Set(['z', 'zs']), 'turnStep.');
+  add('turnStep', once.before);
+  const rest = new Map(once.each.outputs.map(({name, node}) => [name, node]));
   residuals.forEach((_, k) => {
-    const own = hoist(graphOf({Rs: rest.get(`R.${k}`)}), new Set(['zs']), `turnBegin.${k}.`);
+    const own = aheadOf(graphOf({Rs: rest.get(`R.${k}`)}), new Set(['zs']), `turnBegin.${k}.`);
     add(`turnBegin.${k}`, own.before);
     add(`turnResidual.${k}`, own.each);
     add(`turnPredict.${k}`, graphOf({zs: rest.get(`P.${k}`)}));

@@ -9,7 +9,7 @@ import {isOp, topological} from '../../lib/graph/node.js';
 import {primitives} from '../../lib/graph/primitives/index.js';
 import type {Scheme} from '../../lib/index.js';
 import {
-  adaptive, bdf2, blendedEuler, gaussLegendre, generalizedAlpha, gmres, implicitEuler, implicitMidpoint, kvaerno5, mechanics, newmark, newton, ode, radauIIA5, sdirk2, simulate, theta, trapezoid,
+  adaptive, bdf2, blendedEuler, gaussLegendre, generalizedAlpha, gmres, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, radauIIA5, sdirk2, simulate, theta, trapezoid,
 } from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {withParameterProgram} from '../../lib/step/parameter-program.js';
@@ -165,6 +165,26 @@ describe('step: what depends on the beginning alone', () => {
     });
     // A residual each, and the place of products once for the correction and once for the next one's estimate.
     expect(count - residuals).to.be.within(iterations, 2 * iterations + 4);
+  });
+
+  it('leaves one force to each block that is found in turn, the residual’s own numbers', () => {
+    const {traced, compiled} = prepare(system, initial, {...options(kvaerno3()), control: adaptive({rtol: 1e-4})});
+    const {turns} = compiled;
+    if (turns === undefined) throw new Error('the stages of a diagonally implicit method are found in turn');
+    expect(tanhs(turns.programs, 'turnStep')).to.equal(1);
+    for (const engine of [interpreter, wasm] as readonly Engine[]) {
+      const [whole, apart] = [forwardPrograms(traced, compiled.matrix), turns.programs].map(programs => engine.compile(programs, {extra: {z: traced.unknown.size}}));
+      for (const executable of [whole, apart]) fill(executable, 1);
+      whole.run('residual');
+      apart.run('turnStep');
+      for (let k = 0; k < turns.blocks; k++) {
+        expect(tanhs(turns.programs, `turnResidual.${k}`)).to.equal(1);
+        apart.buffer('zs').set(apart.buffer('z').subarray(k * n, (k + 1) * n));
+        if (apart.has(`turnBegin.${k}`)) apart.run(`turnBegin.${k}`);
+        apart.run(`turnResidual.${k}`);
+        expect(apart.buffer('Rs'), engine.name).to.deep.equal(whole.buffer('R').slice(k * n, (k + 1) * n));
+      }
+    }
   });
 
   it('belongs to each step of an adaptive run, whose guess goes on from the last', () => {
