@@ -20,11 +20,20 @@ export interface SupernodalKernels {
   update(
     a: number, stride: number, list: number, rows: number, depth: number, b: number, columnList: number, columns: number, contiguous: number, position: number,
   ): void;
+  /** The same for all c, whatever r. */
+  updateBelow(
+    a: number, stride: number, list: number, rows: number, depth: number, b: number, columnList: number, columns: number, contiguous: number, position: number,
+  ): void;
   /** Rows below a triangle of 1 to 4 columns: l ← a L⁻ᵀ D⁻¹. `triangle` holds L by rows, then 1/D. */
   divide1(at: number, stride: number, rows: number, triangle: number): void;
   divide2(at: number, stride: number, rows: number, triangle: number): void;
   divide3(at: number, stride: number, rows: number, triangle: number): void;
   divide4(at: number, stride: number, rows: number, triangle: number): void;
+  /** The largest |l| that the division would leave; NaN where one is. Nothing is stored. */
+  largest1(at: number, stride: number, rows: number, triangle: number): number;
+  largest2(at: number, stride: number, rows: number, triangle: number): number;
+  largest3(at: number, stride: number, rows: number, triangle: number): number;
+  largest4(at: number, stride: number, rows: number, triangle: number): number;
   /** x ← L⁻¹ x. `starts` are addresses of blocks. */
   forward(count: number, first: number, pointers: number, rows: number, starts: number, x: number): void;
   /** x ← L⁻ᵀ D⁻¹ x. */
@@ -54,16 +63,20 @@ export function supernodalKernels(memory: WebAssembly.Memory): SupernodalKernels
 /** The module's bytes; it imports `env.memory`. */
 export function supernodalBytes(): Uint8Array<ArrayBuffer> {
   const builder = new ModuleBuilder();
-  const define = (name: string, count: number, write: (w: Writer) => void): number => {
-    const {index, body} = builder.define({parameters: integers(count), results: []});
+  const define = (name: string, count: number, write: (w: Writer) => void, results: ValueType[] = []): number => {
+    const {index, body} = builder.define({parameters: integers(count), results});
     write(new Writer(body));
     builder.export(name, index);
     return index;
   };
   define('pack', 6, pack);
   const strips = [define('narrow', 10, (w) => strip(w, 1)), define('wide', 10, (w) => strip(w, 2))];
-  define('update', 10, (w) => update(w, strips[0], strips[1]));
-  for (const columns of [1, 2, 3, 4]) define(`divide${columns}`, 4, (w) => divide(w, columns));
+  define('update', 10, (w) => update(w, strips[0], strips[1], true));
+  define('updateBelow', 10, (w) => update(w, strips[0], strips[1], false));
+  for (const columns of [1, 2, 3, 4]) {
+    define(`divide${columns}`, 4, (w) => divide(w, columns));
+    define(`largest${columns}`, 4, (w) => largest(w, columns), ['f64']);
+  }
   define('forward', 6, solveForward);
   define('backward', 6, solveBackward);
   define('forwardFour', 6, solveForwardFour);
@@ -105,7 +118,7 @@ function pack(w: Writer): void {
   }, tileColumns);
 }
 
-function update(w: Writer, narrow: number, wide: number): void {
+function update(w: Writer, narrow: number, wide: number, triangular: boolean): void {
   const [a, stride, list, rows, depth, b, columnList, columns, contiguous, position] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((i) => w.parameter(i));
   const [top, bottom, column, left, start, packed] = [0, 1, 2, 3, 4, 5].map(() => w.local('i32'));
   const least = (one: Push, other: Push): Push => w.choose(w.op('i32.lt_s', one, other), one, other);
@@ -114,7 +127,7 @@ function update(w: Writer, narrow: number, wide: number): void {
     w.set(packed, w.get(b));
     w.for(column, w.int(0), w.get(columns), () => {
       w.set(left, w.op('i32.sub', w.get(columns), w.get(column)));
-      w.set(start, w.choose(w.op('i32.gt_s', w.get(top), w.get(column)), w.get(top), w.get(column)));
+      w.set(start, triangular ? w.choose(w.op('i32.gt_s', w.get(top), w.get(column)), w.get(top), w.get(column)) : w.get(top));
       w.if(w.op('i32.lt_s', w.get(start), w.get(bottom)), () => {
         const call = (index: number) => (): void => {
           w.plus(w.get(a), w.op('i32.mul', w.get(start), w.get(stride)))();
@@ -199,8 +212,36 @@ function strip(w: Writer, vectors: number): void {
   w.if(w.get(rows), () => tile(1));
 }
 
-/** Two rows at a time; a last one alone is its own neighbour. */
+/** Rows below a triangle, two at a time; a last one alone is its own neighbour. */
+interface RowPair {
+  readonly at: Local;
+  readonly other: Local;
+  /** Column t of l, of both rows. */
+  readonly l: readonly Local[];
+}
+
 function divide(w: Writer, columns: number): void {
+  rowPairs(w, columns, ({at, other, l}) => {
+    for (let t = 0; t < columns; t++) {
+      w.get(at)();
+      w.get(l[t])();
+      w.body.laneMemory('v128.store64_lane', 8 * t, 0);
+      w.get(other)();
+      w.get(l[t])();
+      w.body.laneMemory('v128.store64_lane', 8 * t, 1);
+    }
+  });
+}
+
+function largest(w: Writer, columns: number): void {
+  const most = w.keep('v128', w.pair(0));
+  rowPairs(w, columns, ({l}) => {
+    for (const column of l) w.set(most, w.op('f64x2.max', w.get(most), w.op('f64x2.abs', w.get(column))));
+  });
+  w.op('f64.max', w.lane(w.get(most), 0), w.lane(w.get(most), 1))();
+}
+
+function rowPairs(w: Writer, columns: number, use: (pair: RowPair) => void): void {
   const [at, stride, rows, triangle] = [0, 1, 2, 3].map((i) => w.parameter(i));
   const other = w.local('i32');
   const y = Array.from({length: columns}, () => w.local('v128'));
@@ -217,15 +258,8 @@ function divide(w: Writer, columns: number): void {
       w.body.laneMemory('v128.load64_lane', 8 * t, 1).set(y[t]);
       for (let s = 0; s < t; s++) w.set(y[t], w.op('f64x2.sub', w.get(y[t]), w.op('f64x2.mul', w.get(y[s]), splat((t * (t - 1)) / 2 + s))));
     }
-    for (let t = 0; t < columns; t++) {
-      w.set(y[t], w.op('f64x2.mul', w.get(y[t]), splat((columns * (columns - 1)) / 2 + t)));
-      w.get(at)();
-      w.get(y[t])();
-      w.body.laneMemory('v128.store64_lane', 8 * t, 0);
-      w.get(other)();
-      w.get(y[t])();
-      w.body.laneMemory('v128.store64_lane', 8 * t, 1);
-    }
+    for (let t = 0; t < columns; t++) w.set(y[t], w.op('f64x2.mul', w.get(y[t]), splat((columns * (columns - 1)) / 2 + t)));
+    use({at, other, l: y});
     move(w, at, w.op('i32.shl', w.get(stride), w.int(1)));
     move(w, rows, w.int(-2));
   });

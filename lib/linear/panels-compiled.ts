@@ -1,0 +1,185 @@
+/**
+ * panels.ts in WebAssembly. One memory holds the lists of an analysis and the blocks of the factor last
+ * used; the blocks of its other factors wait outside, as ordinary arrays, and are copied in when they are
+ * asked for: a copy costs less than one of the two sweeps of a solve, and all factors give the same bits
+ * wherever they were.
+ */
+import type {Blocks} from './arithmetic.js';
+import {packedDepth, type Panel, type PanelKernels} from './panels.js';
+import {supernodalKernels, tileColumns, type SupernodalKernels} from './supernodal-kernels.js';
+import type {Supernodes} from './supernodes.js';
+
+/** Columns of what is packed at once, `packedDepth` deep: 64 KiB, beside as much of rows in the second-level cache. */
+const packedColumns = 64;
+
+const pageBytes = 65536;
+
+/** Addresses are compared as signed numbers. */
+const largestMemory = 2 ** 31;
+
+class Tenant implements Blocks {
+  /** The numbers as they were when another factor took their place. */
+  outside: Float64Array | undefined;
+  /** What is outside is not what is inside. */
+  changed = false;
+
+  constructor(readonly size: number) {}
+}
+
+export class CompiledPanels implements PanelKernels {
+  readonly numbers: Float64Array;
+  readonly pivotValues: Float64Array;
+  readonly x: Float64Array;
+  readonly four: Float64Array;
+  readonly triangle: Float64Array;
+  private readonly kernels: SupernodalKernels;
+  /** position[panel][row] is the address where that row of the placed block would have column 0 of the whole matrix. */
+  private readonly position: readonly Int32Array[];
+  private readonly packed: number;
+  private readonly lists: {readonly first: number; readonly pointers: number; readonly rows: number; readonly starts: readonly number[]};
+  private inside: Tenant | undefined;
+
+  /** undefined where WebAssembly is not allowed, or the factor would not fit into one memory. */
+  static create(nodes: Supernodes, panels: 1 | 2): CompiledPanels | undefined {
+    try {
+      return new CompiledPanels(nodes, panels);
+    } catch (error) {
+      // No vectors or no compilation here (CompileError), no such memory (RangeError), no WebAssembly (ReferenceError).
+      if (error instanceof RangeError || error instanceof ReferenceError || (error instanceof Error && error.name === 'CompileError')) return undefined;
+      throw error;
+    }
+  }
+
+  private constructor(private readonly nodes: Supernodes, panels: 1 | 2) {
+    const {first, rowPointers, rows, blocks, count, size} = nodes;
+    const n = first[count];
+    const each = <T>(make: (panel: number) => T): T[] => Array.from({length: panels}, (_, panel) => make(panel));
+    let end = 0;
+    const room = (bytes: number): number => {
+      const address = end;
+      end += Math.ceil(bytes / 16) * 16;
+      return address;
+    };
+    this.packed = room(8 * packedDepth * packedColumns);
+    const triangle = room(8 * 10);
+    const lists = {first: room(4 * first.length), pointers: room(4 * rowPointers.length), rows: room(4 * rows.length), starts: each(() => room(4 * blocks.length))};
+    const position = each(() => room(4 * n));
+    const pivots = room(8 * n);
+    const x = room(8 * n);
+    const four = room(32 * n);
+    const numbers = room(8 * panels * size);
+    // Zeros of columns that are not there are subtracted from what follows the last block.
+    room(8 * tileColumns);
+    if (end > largestMemory) throw new RangeError(`a factor of ${panels * size} numbers does not fit into one memory`);
+    const pages = Math.ceil(end / pageBytes);
+    const memory = new WebAssembly.Memory({initial: pages, maximum: pages});
+    this.kernels = supernodalKernels(memory);
+    const {buffer} = memory;
+    new Int32Array(buffer, lists.first, first.length).set(first);
+    new Int32Array(buffer, lists.pointers, rowPointers.length).set(rowPointers);
+    new Int32Array(buffer, lists.rows, rows.length).set(rows);
+    lists.starts.forEach((starts, panel) => new Int32Array(buffer, starts, blocks.length).set(blocks.map((start) => numbers + 8 * (start + panel * size))));
+    this.lists = lists;
+    this.position = position.map((address) => new Int32Array(buffer, address, n));
+    this.pivotValues = new Float64Array(buffer, pivots, n);
+    this.triangle = new Float64Array(buffer, triangle, 10);
+    this.x = new Float64Array(buffer, x, n);
+    this.four = new Float64Array(buffer, four, 4 * n);
+    this.numbers = new Float64Array(buffer, numbers, panels * size);
+  }
+
+  createBlocks(): Tenant {
+    return new Tenant(this.numbers.length);
+  }
+
+  clear(blocks: Tenant): Float64Array {
+    this.leave(blocks);
+    this.inside = blocks;
+    blocks.changed = true;
+    return this.numbers.fill(0);
+  }
+
+  /** Whoever is inside, unless it is this one, goes out. */
+  private leave(next: Tenant): void {
+    const {inside} = this;
+    if (inside === undefined || inside === next || !inside.changed) return;
+    inside.outside ??= new Float64Array(inside.size);
+    inside.outside.set(this.numbers);
+    inside.changed = false;
+  }
+
+  enter(blocks: Tenant): void {
+    if (this.inside === blocks) return;
+    this.leave(blocks);
+    if (blocks.outside !== undefined) this.numbers.set(blocks.outside);
+    this.inside = blocks;
+  }
+
+  place(s: number): void {
+    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
+    const stride = 8 * (first[s + 1] - first[s]);
+    for (let panel = 0; panel < this.position.length; panel++) {
+      const position = this.position[panel];
+      let address = this.numbers.byteOffset + 8 * (panel * size + starts[s] - first[s]);
+      for (let p = rowPointers[s], end = rowPointers[s + 1]; p < end; p++, address += stride) position[rows[p]] = address;
+    }
+  }
+
+  update(panel: Panel, a: number, b: number, stride: number, list: number, end: number, columnList: number, columns: number, pivot: number, depth: number): void {
+    const {kernels, packed, lists} = this;
+    const {rows} = this.nodes;
+    const base = this.numbers.byteOffset;
+    const pivots = this.pivotValues.byteOffset + 8 * pivot;
+    const position = this.position[panel].byteOffset;
+    const triangular = list === columnList;
+    for (let c = 0; c < columns; c += packedColumns) {
+      const width = Math.min(packedColumns, columns - c);
+      const at = columnList + c;
+      const from = triangular ? at : list;
+      const contiguous = rows[at + width - 1] - rows[at] === width - 1 ? 1 : 0;
+      for (let t = 0; t < depth; t += packedDepth) {
+        const deep = Math.min(packedDepth, depth - t);
+        kernels.pack(packed, base + 8 * (b + c * stride + t), 8 * stride, pivots + 8 * t, width, deep);
+        const source = base + 8 * (a + (from - list) * stride + t);
+        if (triangular) kernels.update(source, 8 * stride, lists.rows + 4 * from, end - from, deep, packed, lists.rows + 4 * at, width, contiguous, position);
+        else kernels.updateBelow(source, 8 * stride, lists.rows + 4 * from, end - from, deep, packed, lists.rows + 4 * at, width, contiguous, position);
+      }
+    }
+  }
+
+  divide(columns: number, at: number, stride: number, rows: number): void {
+    const {kernels} = this;
+    const triangle = this.triangle.byteOffset;
+    const address = this.numbers.byteOffset + 8 * at;
+    if (rows === 0) return;
+    if (columns === 4) kernels.divide4(address, 8 * stride, rows, triangle);
+    else if (columns === 3) kernels.divide3(address, 8 * stride, rows, triangle);
+    else if (columns === 2) kernels.divide2(address, 8 * stride, rows, triangle);
+    else kernels.divide1(address, 8 * stride, rows, triangle);
+  }
+
+  largest(columns: number, at: number, stride: number, rows: number): number {
+    const {kernels} = this;
+    const triangle = this.triangle.byteOffset;
+    const address = this.numbers.byteOffset + 8 * at;
+    if (rows === 0) return 0;
+    if (columns === 4) return kernels.largest4(address, 8 * stride, rows, triangle);
+    if (columns === 3) return kernels.largest3(address, 8 * stride, rows, triangle);
+    if (columns === 2) return kernels.largest2(address, 8 * stride, rows, triangle);
+    return kernels.largest1(address, 8 * stride, rows, triangle);
+  }
+
+  forward(panel: Panel, from: number, to: number, four: boolean): void {
+    const {first, pointers, rows, starts} = this.lists;
+    const shift = 4 * from;
+    if (four) this.kernels.forwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.four.byteOffset);
+    else this.kernels.forward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.x.byteOffset);
+  }
+
+  backward(panel: Panel, from: number, to: number, four: boolean): void {
+    const {first, pointers, rows, starts} = this.lists;
+    const shift = 4 * from;
+    if (four) this.kernels.backwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.four.byteOffset);
+    else this.kernels.backward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.x.byteOffset);
+  }
+}
