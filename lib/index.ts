@@ -4,7 +4,7 @@ import './tfjs/repair.js';
 export * from './errors.js';
 export {backsolveAdjoint, forwardSensitivity, implicitAdjoint, unrolledAdjoint, type Adjoint} from './adjoint/index.js';
 export {linalg} from './linalg/index.js';
-export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, type LinearSolver} from './linear/index.js';
+export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu, type LinearSolver} from './linear/index.js';
 export {tensorflow} from './linear/tensorflow.js';
 export {backtracking, eisenstatWalker, full, newton, subSteps, type Forcing, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
 export * from './scheme/index.js';

@@ -15,3 +15,4 @@ export {constraintCoupling} from './coupling.js';
 export {CsrOperator, type Coupling, type Operator} from './operator.js';
 export {sparseLdlt, type LdltOptions} from './sparse-ldlt.js';
 export {sparseLu, type SparseLuOptions} from './sparse-lu.js';
+export {supernodalLu, type SupernodalLuOptions} from './supernodal-lu.js';

@@ -38,6 +38,12 @@ export interface LuPlan {
  */
 export const PIVOT_THRESHOLD = 0.1;
 
+/**
+ * An order of pivots chosen for another matrix serves while each pivot is at least this share of the largest entry of its
+ * column: KLU's tolerance. Looser than that of a new search, so that a plan is not left as soon as it is made.
+ */
+export const KEEP_THRESHOLD = 1e-3;
+
 /** Chooses pivots for these values. `columns` is the pattern by columns, `order` the column order. */
 export function plan(pattern: Pattern, columns: Transpose, order: Int32Array, values: Float64Array): LuPlan {
   const search = new PivotSearch(pattern, columns, order, values);

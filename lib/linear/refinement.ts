@@ -4,7 +4,96 @@
  * entries of A and b for which x is exact. It does not depend on how rows are scaled, so it can end an
  * iterative refinement (Arioli, Demmel & Duff 1989).
  */
-import type {Pattern} from './solver.js';
+import {StiffgradError} from '../errors.js';
+import {EPSILON, type Pattern} from './solver.js';
+
+/** Refinement ends here: a backward error of some ε, as after a solve with pivoting. */
+const REFINED = 8 * EPSILON;
+
+/**
+ * A right-hand side that stands for all must end here when pivots are small: far enough below what a solve may be left
+ * with that no other one is refused later.
+ */
+export const PROBED = 8 * REFINED;
+
+/** A step must halve the backward error at least, or rounding has the last word (Arioli et al. 1989). */
+const MAX_REFINEMENTS = 10;
+
+/** What a solve may be left with after that: above it the factor is of no use and the solve an error. */
+export const ACCEPTABLE = 1e-10;
+
+/** @throws StiffgradError 'inaccurate-solve' */
+export function throwInaccurate(method: string, error: number, iterations: number): never {
+  throw new StiffgradError('inaccurate-solve', `${method}: refinement ends at a backward error of ${error.toExponential(1)}. The matrix is nearly singular, or needs pivoting: use sparseLu().`, {
+    backwardError: error,
+    iterations,
+  });
+}
+
+/** A factor whose solves are refined. */
+export interface Substitution {
+  /** One solve in place with the factor as it is. */
+  substituteOnce(x: Float64Array, at: number, transposed: boolean): void;
+}
+
+/** The refinement itself, with its scratch: for all factors of an analysis. */
+export class Refinement {
+  readonly right: Float64Array;
+  readonly solution: Float64Array;
+  readonly residual: Float64Array;
+  readonly sizes: Float64Array;
+  /** Steps of the last one. */
+  iterations = 0;
+
+  constructor(private readonly pattern: Pattern) {
+    const {n} = pattern;
+    this.right = new Float64Array(n);
+    this.solution = new Float64Array(n);
+    this.residual = new Float64Array(n);
+    this.sizes = new Float64Array(n);
+  }
+
+  /** x[at …] ← A⁻¹ x (or A⁻ᵀ). Returns the backward error that is left. */
+  solve(factor: Substitution, values: Float64Array, x: Float64Array, at: number, transposed: boolean): number {
+    const {right, solution} = this;
+    for (let i = 0; i < right.length; i++) solution[i] = right[i] = x[at + i];
+    const error = this.refine(factor, values, transposed);
+    for (let i = 0; i < right.length; i++) x[at + i] = solution[i];
+    return error;
+  }
+
+  /**
+   * Solves for a right-hand side that is in no proper subspace one could name. Of a singular matrix the
+   * refinement cannot converge then; of a regular one it converges when what was done to the pivots did no harm.
+   */
+  probe(factor: Substitution, values: Float64Array, transposed: boolean): number {
+    const {right, solution} = this;
+    for (let i = 0, seed = 1; i < right.length; i++) {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+      solution[i] = right[i] = seed / 2 ** 31 - 1;
+    }
+    return this.refine(factor, values, transposed);
+  }
+
+  /** `solution` ← A⁻¹ `right`, in place of the right-hand side it holds. */
+  private refine(factor: Substitution, values: Float64Array, transposed: boolean): number {
+    const {right, solution, residual, sizes} = this;
+    factor.substituteOnce(solution, 0, transposed);
+    let error = backwardError(this.pattern, values, solution, right, residual, sizes, transposed);
+    this.iterations = 0;
+    while (error > REFINED && this.iterations < MAX_REFINEMENTS) {
+      factor.substituteOnce(residual, 0, transposed);
+      for (let i = 0; i < solution.length; i++) solution[i] += residual[i];
+      this.iterations++;
+      const next = backwardError(this.pattern, values, solution, right, residual, sizes, transposed);
+      const stalled = !(next <= error / 2);
+      error = next;
+      if (stalled) break;
+    }
+    return error;
+  }
+}
+
 
 /** residual ← b − A x (or Aᵀ); returns the backward error, NaN or ∞ when x is not finite. */
 export function backwardError(

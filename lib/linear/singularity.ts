@@ -68,9 +68,9 @@ export function examine(pattern: Pattern, values: Float64Array, factor: Examined
   });
 }
 
-/** @throws SingularMatrixError 'singular-matrix' of a symmetric matrix whose null vectors live in these rows */
-export function throwDependent(n: number, rows: number[]): never {
-  throw new SingularMatrixError('singular-matrix', sentence(n, rows, rows, false, false), {rows, columns: rows, condition: Infinity});
+/** @throws SingularMatrixError 'singular-matrix' of a matrix whose left null vectors live in these rows: if symmetric, the right ones too */
+export function throwDependent(n: number, rows: number[], symmetric: boolean): never {
+  throw new SingularMatrixError('singular-matrix', sentence(n, rows, rows, false, false), {rows, ...(symmetric ? {columns: rows} : {}), condition: Infinity});
 }
 
 function sentence(n: number, rows: number[], columns: number[], emptyRow: boolean, emptyColumn: boolean): string {

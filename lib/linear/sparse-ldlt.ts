@@ -13,12 +13,13 @@ import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
 import type {Arithmetic, Blocks} from './arithmetic.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
 import {eliminate} from './elimination.js';
-import {inverse, symmetricGraph} from './graph.js';
+import {symmetricGraph} from './graph.js';
 import {pairedOrdering} from './kkt-ordering.js';
 import type {OrderingName} from './ordering.js';
 import {structurallySymmetric} from './pattern.js';
-import {backwardError} from './refinement.js';
+import {ACCEPTABLE, PROBED, Refinement, throwInaccurate, type Substitution} from './refinement.js';
 import {withRecipe} from './recipe.js';
+import {scatter} from './scatter.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
 import {EPSILON, type LinearSolver, type Pattern} from './solver.js';
 import {sparseLu} from './sparse-lu.js';
@@ -49,23 +50,8 @@ export const COMPILED_PAYS = 5e4;
  */
 const PIVOT_FLOOR = Math.sqrt(EPSILON);
 
-/** Refinement ends here: a backward error of some ε, as after a solve with pivoting. */
-const REFINED = 8 * EPSILON;
-
-/**
- * A right-hand side that stands for all must end here when pivots are small: far enough below what a solve may be left
- * with that no other one is refused later.
- */
-const PROBED = 8 * REFINED;
-
 /** Pivots above this share of their scale grow the factor to 1e4 at most: refinement then gains eight digits at a step. */
 const SOUND_PIVOT = EPSILON ** 0.25;
-
-/** A step must halve the backward error at least, or rounding has the last word (Arioli et al. 1989). */
-const MAX_REFINEMENTS = 10;
-
-/** What a solve may be left with after that: above it the factor is of no use and the solve an error. */
-const ACCEPTABLE = 1e-10;
 
 /**
  * Sparse L D Lᵀ. Where the pattern does not promise symmetry, every matrix is asked for it, as it is or
@@ -104,10 +90,7 @@ class Symbolic {
   /** Position in the values of the diagonal entry of permuted row k, −1 where the pattern has none. */
   readonly diagonal: Int32Array;
   readonly scale: Float64Array;
-  readonly right: Float64Array;
-  readonly solution: Float64Array;
-  readonly residual: Float64Array;
-  readonly sizes: Float64Array;
+  readonly refinement: Refinement;
 
   constructor(pattern: Pattern, name: OrderingName, arithmetic: ArithmeticName) {
     const {n} = pattern;
@@ -117,55 +100,16 @@ class Symbolic {
     this.nodes = supernodes(graph, elimination);
     const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && this.nodes.work >= COMPILED_PAYS);
     this.numeric = (compiled ? CompiledSupernodal.create(this.nodes) : undefined) ?? new Supernodal(this.nodes);
-    const {source, target, diagonal} = scatterLists(pattern, this.order, this.nodes);
-    this.source = source;
-    this.target = target;
+    const {target, diagonal} = scatter(pattern, this.order, this.nodes);
+    this.source = Int32Array.from(target.keys()).filter((p) => target[p] < this.nodes.size);
+    this.target = this.source.map((p) => target[p]);
     this.diagonal = diagonal;
     this.scale = new Float64Array(n);
-    this.right = new Float64Array(n);
-    this.solution = new Float64Array(n);
-    this.residual = new Float64Array(n);
-    this.sizes = new Float64Array(n);
+    this.refinement = new Refinement(pattern);
   }
 }
 
-function scatterLists(pattern: Pattern, order: Int32Array, nodes: Supernodes): {source: Int32Array; target: Int32Array; diagonal: Int32Array} {
-  const {n, rowPointers, columns} = pattern;
-  const {first, rowPointers: lists, rows, blocks, count} = nodes;
-  const place = inverse(order);
-  const owner = new Int32Array(n);
-  for (let s = 0; s < count; s++) owner.fill(s, first[s], first[s + 1]);
-  const diagonal = new Int32Array(n).fill(-1);
-  const source: number[] = [];
-  const target: number[] = [];
-  for (let i = 0; i < n; i++) {
-    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
-      const row = place[i];
-      const column = place[columns[p]];
-      if (row === column) diagonal[row] = p;
-      if (row < column) continue;
-      const s = owner[column];
-      const at = find(rows, lists[s], lists[s + 1], row) - lists[s];
-      source.push(p);
-      target.push(blocks[s] + at * (first[s + 1] - first[s]) + column - first[s]);
-    }
-  }
-  return {source: Int32Array.from(source), target: Int32Array.from(target), diagonal};
-}
-
-/** Position of a value in an ascending stretch that contains it. */
-function find(sorted: Int32Array, from: number, to: number, value: number): number {
-  let low = from;
-  let high = to - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-export class SparseLdltFactor extends SpecialFactor {
+export class SparseLdltFactor extends SpecialFactor implements Substitution {
   readonly kind = 'ldlt';
   private readonly blocks: Blocks;
   /** The values themselves, when solves are refined; made at the first matrix that needs it. */
@@ -206,9 +150,9 @@ export class SparseLdltFactor extends SpecialFactor {
     const {symbolic, n} = this;
     if (symbolic.nodes.work <= LU_IN_REACH) return;
     const {order, scale} = symbolic;
-    const unit = new Float64Array(n);
-    for (let k = 0; k < n; k++) unit[order[k]] = Math.sqrt(scale[k]);
-    judgeByNullVector(this.pattern, values, x => this.substituteOnce(x, 0), unit);
+    const natural = new Float64Array(n);
+    for (let k = 0; k < n; k++) natural[order[k]] = 1 / Math.sqrt(scale[k]);
+    judgeByNullVector(this.pattern, values, x => this.substituteOnce(x, 0), natural, natural, false);
   }
 
   override refactor(values: Float64Array): void {
@@ -247,7 +191,7 @@ export class SparseLdltFactor extends SpecialFactor {
     this.enlarged = numeric.pivots.enlarged;
     this.keep(values);
     this.refined = true;
-    done = (done && numeric.pivots.smallest >= SOUND_PIVOT) || this.probe();
+    done = (done && numeric.pivots.smallest >= SOUND_PIVOT) || this.probe(values);
     this.usable = done;
     return done;
   }
@@ -277,37 +221,22 @@ export class SparseLdltFactor extends SpecialFactor {
     for (let p = 0; p < kept.length; p++) kept[p] = values[p];
   }
 
-  /**
-   * Solves for a right-hand side that is in no proper subspace one could name. Of a singular matrix the
-   * refinement cannot converge then; of a regular one it converges when the enlarged pivots did no harm.
-   */
-  private probe(): boolean {
-    const {right, solution} = this.symbolic;
-    for (let i = 0, seed = 1; i < this.n; i++) {
-      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-      right[i] = seed / 2 ** 31 - 1;
-      solution[i] = right[i];
-    }
-    const error = this.refine();
+  private probe(values: Float64Array): boolean {
+    const {refinement} = this.symbolic;
+    const error = refinement.probe(this, values, false);
+    this.iterations = refinement.iterations;
     return error <= PROBED;
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    const {n} = this;
-    if (!this.refined) {
+    const {refinement} = this.symbolic;
+    if (!this.refined || this.values === undefined) {
       this.substituteOnce(x, at);
       return;
     }
-    const {right, solution} = this.symbolic;
-    for (let i = 0; i < n; i++) solution[i] = right[i] = x[at + i];
-    const error = this.refine();
-    if (!(error <= ACCEPTABLE)) {
-      throw new StiffgradError('inaccurate-solve', `sparse LDLᵀ: refinement ends at a backward error of ${error.toExponential(1)}. The matrix is nearly singular, or needs pivoting: use sparseLu().`, {
-        backwardError: error,
-        iterations: this.iterations,
-      });
-    }
-    for (let i = 0; i < n; i++) x[at + i] = solution[i];
+    const error = refinement.solve(this, this.values, x, at, false);
+    this.iterations = refinement.iterations;
+    if (!(error <= ACCEPTABLE)) throwInaccurate('sparse LDLᵀ', error, this.iterations);
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
@@ -339,34 +268,13 @@ export class SparseLdltFactor extends SpecialFactor {
     for (let c = 0; c < count; c++) for (let k = 0; k < n; k++) x[at + c * n + order[k]] = four[4 * k + c];
   }
 
-  /** One solve with the factor as it is. */
-  private substituteOnce(x: Float64Array, at: number): void {
+  substituteOnce(x: Float64Array, at: number): void {
     const {order, numeric} = this.symbolic;
     const {n} = this;
     const permuted = numeric.x;
     for (let k = 0; k < n; k++) permuted[k] = x[at + order[k]];
     numeric.solve(this.blocks);
     for (let k = 0; k < n; k++) x[at + order[k]] = permuted[k];
-  }
-
-  /** `solution` ← A⁻¹ `right`, in place of the right-hand side it holds. Returns the backward error. */
-  private refine(): number {
-    const {right, solution, residual, sizes} = this.symbolic;
-    const values = this.values;
-    if (values === undefined) return Infinity;
-    this.substituteOnce(solution, 0);
-    let error = backwardError(this.pattern, values, solution, right, residual, sizes, false);
-    this.iterations = 0;
-    while (error > REFINED && this.iterations < MAX_REFINEMENTS) {
-      this.substituteOnce(residual, 0);
-      for (let i = 0; i < solution.length; i++) solution[i] += residual[i];
-      this.iterations++;
-      const next = backwardError(this.pattern, values, solution, right, residual, sizes, false);
-      const stalled = !(next <= error / 2);
-      error = next;
-      if (stalled) break;
-    }
-    return error;
   }
 }
 
@@ -375,7 +283,7 @@ export class SparseLdltFactor extends SpecialFactor {
  * so the size a pivot may be expected to have. For a multiplier it is g²/a. Like the pivots it follows
  * any symmetric scaling of the matrix.
  */
-function schurScale({n, rowPointers, columns}: Pattern, values: Float64Array, {order, diagonal, scale, sizes: reciprocals}: Symbolic): void {
+function schurScale({n, rowPointers, columns}: Pattern, values: Float64Array, {order, diagonal, scale, refinement: {sizes: reciprocals}}: Symbolic): void {
   for (let k = 0; k < n; k++) {
     const size = diagonal[k] < 0 ? 0 : Math.abs(values[diagonal[k]]);
     reciprocals[order[k]] = size > 0 ? 1 / size : 0;
@@ -395,7 +303,7 @@ function schurScale({n, rowPointers, columns}: Pattern, values: Float64Array, {o
  * scale_k = 1/s_k² where S A S has largest entries near 1 in every row: the scale of last resort, which
  * no zero on the diagonal can mislead. Three rounds of Ruiz's iteration (2001) reach it to a factor 2.
  */
-function symmetricScale({n, rowPointers, columns}: Pattern, values: Float64Array, {order, scale, sizes: s, residual: largest}: Symbolic): void {
+function symmetricScale({n, rowPointers, columns}: Pattern, values: Float64Array, {order, scale, refinement: {sizes: s, residual: largest}}: Symbolic): void {
   s.fill(1);
   for (let round = 0; round < 3; round++) {
     largest.fill(0);

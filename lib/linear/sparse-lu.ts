@@ -12,7 +12,7 @@ import {DirectAnalysis, GeneralFactor, type Learned} from './direct.js';
 import {eliminate} from './elimination.js';
 import {denseLimit, symmetricGraph, type Graph} from './graph.js';
 import {pairedOrdering} from './kkt-ordering.js';
-import {follow, plan, planSolve, planSolveTransposed, type LuNumbers, type LuPlan} from './lu-plan.js';
+import {follow, KEEP_THRESHOLD, plan, planSolve, planSolveTransposed, type LuNumbers, type LuPlan} from './lu-plan.js';
 import {ordering} from './ordering.js';
 import {structuralSymmetry, transpose, type Transpose} from './pattern.js';
 import {withRecipe} from './recipe.js';
@@ -29,12 +29,6 @@ export interface SparseLuOptions {
    */
   readonly ordering?: 'symmetric' | 'column' | 'natural';
 }
-
-/**
- * A plan is kept while each pivot is at least this share of the largest entry of its column: KLU's
- * tolerance. Looser than the 0.1 of a new search, so that a plan is not left as soon as it is made.
- */
-const KEEP_THRESHOLD = 1e-3;
 
 /** Plans kept: after a few changes of regime, what comes is likely to be new again. */
 const MAX_PLANS = 4;

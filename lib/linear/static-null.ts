@@ -1,6 +1,7 @@
 /**
- * What is wrong with a large symmetric matrix that L D Lᵀ with static pivots refused: is it singular, and
- * in which rows? The factor is that of A + E, with E the little that was added to pivots that vanished.
+ * What is wrong with a large matrix that a factorization with static pivots refused, L D Lᵀ or the supernodal
+ * LU: is it singular, and in which rows? The factor is that of A + E, with E the little that was added to pivots that
+ * vanished; below, A stands for Aᵀ where A is not symmetric, since a left null vector names dependent rows.
  * If A v = 0 then v = (A + E)⁻¹E v, and v ← v − (A + E)⁻¹A v converges to such a vector from nearly any other: what
  * is regular in A shrinks by about √ε at a time, and what is null stays. So a few solves find what an LU,
  * which pivots off the diagonal and fills up, would take minutes to find.
@@ -25,43 +26,52 @@ const ROUNDS = 6;
 const NULL = 64 * EPSILON;
 
 /**
- * @param solve x ← (A + E)⁻¹ x
- * @param unit size of each unknown's null vector that counts as one: 1/s where S A S has entries near 1
+ * @param solve x ← (A + E)⁻¹ x, or (A + E)⁻ᵀ x where `transposed`
+ * @param unknownScale size of an unknown of the null vector, and with `equationScale` S, T where T A S (or T Aᵀ S) has entries near 1
  * @throws SingularMatrixError 'singular-matrix' with `rows`, or StiffgradError 'unstable-pivots' where none was found
  */
-export function judgeByNullVector(pattern: Pattern, values: Float64Array, solve: (x: Float64Array) => void, unit: Float64Array): never {
+export function judgeByNullVector(
+  pattern: Pattern, values: Float64Array, solve: (x: Float64Array) => void, unknownScale: Float64Array, equationScale: Float64Array, transposed: boolean,
+): never {
   const {n} = pattern;
   const v = new Float64Array(n);
   randomize(v, 0);
-  for (let i = 0; i < n; i++) v[i] /= unit[i];
+  for (let i = 0; i < n; i++) v[i] *= unknownScale[i];
   const zero = new Float64Array(n);
   const residual = new Float64Array(n);
   const sizes = new Float64Array(n);
   for (let round = 0; round < ROUNDS; round++) {
-    backwardError(pattern, values, v, zero, residual, sizes, false);
-    if (largest(residual, unit, true) <= NULL * largest(sizes, unit, true)) throwDependent(n, supportOf(v, unit));
+    backwardError(pattern, values, v, zero, residual, sizes, transposed);
+    if (largest(residual, equationScale) <= NULL * largest(sizes, equationScale)) throwDependent(n, supportOf(v, unknownScale), !transposed);
     solve(residual);
     for (let i = 0; i < n; i++) v[i] += residual[i];
-    const size = largest(v, unit, false);
+    const size = relativeSize(v, unknownScale);
     if (!(size > 0 && size < Infinity)) break;
     for (let i = 0; i < n; i++) v[i] /= size;
   }
   throw new StiffgradError(
     'unstable-pivots',
-    `The symmetric ${n} × ${n} matrix is too far from what LDLᵀ can take: pivots vanish, and refinement does not make up for them. Far from a solution that is common: take a smaller step, ` +
-      'or newton({onFailure: \'halve\'}). An LU may still take it, in minutes for a matrix of this size: ask for that by sparseLu().',
+    `The ${n} × ${n} matrix is too far from what a factorization in a fixed order can take: pivots vanish, and refinement does not make up for them. Far from a solution that is common: take a smaller ` +
+      'step, or newton({onFailure: \'halve\'}). An LU with full pivoting may still take it, in minutes for a matrix of this size: ask for that by sparseLu().',
     {},
   );
 }
 
-/** max |x_i| in units of the unknowns, or of the rows, which are their reciprocals. */
-function largest(x: Float64Array, unit: Float64Array, ofRows: boolean): number {
+/** max |x_i| s_i */
+function largest(x: Float64Array, scale: Float64Array): number {
   let most = 0;
-  for (let i = 0; i < x.length; i++) most = Math.max(most, ofRows ? Math.abs(x[i]) / unit[i] : Math.abs(x[i]) * unit[i]);
+  for (let i = 0; i < x.length; i++) most = Math.max(most, Math.abs(x[i]) * scale[i]);
   return most;
 }
 
-function supportOf(v: Float64Array, unit: Float64Array): number[] {
-  const least = NULL_VECTOR_SHARE * largest(v, unit, false);
-  return [...v.keys()].filter(i => Math.abs(v[i]) * unit[i] > least);
+/** max |v_i| / s_i */
+function relativeSize(v: Float64Array, scale: Float64Array): number {
+  let most = 0;
+  for (let i = 0; i < v.length; i++) most = Math.max(most, Math.abs(v[i]) / scale[i]);
+  return most;
+}
+
+function supportOf(v: Float64Array, scale: Float64Array): number[] {
+  const least = NULL_VECTOR_SHARE * relativeSize(v, scale);
+  return [...v.keys()].filter(i => Math.abs(v[i]) / scale[i] > least);
 }

@@ -1,0 +1,259 @@
+/**
+ * panels.ts as plain loops: for small matrices, and where WebAssembly is not allowed. Each number is made by the
+ * operations of supernodal-kernels.ts and supernodal-solves.ts in their order; only what is done between
+ * them differs: two rows by two columns at a time, which is what the engines' registers bear.
+ */
+import type {Blocks} from './arithmetic.js';
+import {packedDepth, type Panel, type PanelKernels} from './panels.js';
+import type {Supernodes} from './supernodes.js';
+
+interface Numbers extends Blocks {
+  readonly numbers: Float64Array;
+}
+
+export class PlainPanels implements PanelKernels {
+  numbers: Float64Array = new Float64Array(0);
+  readonly pivotValues: Float64Array;
+  readonly x: Float64Array;
+  readonly four: Float64Array;
+  readonly triangle = new Float64Array(10);
+  private readonly size: number;
+  /** Where a row of the placed block has column 0 of the whole matrix, in panel 0. */
+  private readonly position: Int32Array;
+  /** Columns times D, one after the other. */
+  private readonly packed: Float64Array;
+  private readonly y = new Float64Array(4);
+
+  constructor(
+    private readonly nodes: Supernodes,
+    panels: 1 | 2,
+  ) {
+    const n = nodes.first[nodes.count];
+    this.size = panels * nodes.size;
+    this.pivotValues = new Float64Array(n);
+    this.x = new Float64Array(n);
+    this.four = new Float64Array(4 * n);
+    this.position = new Int32Array(n);
+    this.packed = new Float64Array(packedDepth * nodes.widest);
+  }
+
+  createBlocks(): Numbers {
+    return {size: this.size, numbers: new Float64Array(this.size)};
+  }
+
+  clear(blocks: Numbers): Float64Array {
+    this.numbers = blocks.numbers;
+    return this.numbers.fill(0);
+  }
+
+  enter(blocks: Numbers): void {
+    this.numbers = blocks.numbers;
+  }
+
+  place(s: number): void {
+    const {first, rowPointers, rows, blocks: starts} = this.nodes;
+    const {position} = this;
+    const width = first[s + 1] - first[s];
+    for (let p = rowPointers[s], end = rowPointers[s + 1], at = starts[s] - first[s]; p < end; p++, at += width) position[rows[p]] = at;
+  }
+
+  update(panel: Panel, a: number, b: number, stride: number, list: number, end: number, columnList: number, columns: number, pivot: number, depth: number): void {
+    for (let t = 0; t < depth; t += packedDepth) {
+      const deep = Math.min(packedDepth, depth - t);
+      this.pack(b + t, stride, columns, pivot + t, deep);
+      const triangle = list === columnList ? columns : 0;
+      for (let r = 0; r < triangle; r++) this.updateRow(panel, a + t + r * stride, list + r, columnList, r + 1, deep);
+      this.updateRows(panel, a + t + triangle * stride, stride, list + triangle, end, columnList, columns, deep);
+    }
+  }
+
+  private pack(b: number, stride: number, columns: number, pivot: number, depth: number): void {
+    const {numbers, pivotValues, packed} = this;
+    for (let c = 0, q = 0; c < columns; c++) {
+      const row = b + c * stride;
+      for (let t = 0; t < depth; t++) packed[q++] = numbers[row + t] * pivotValues[pivot + t];
+    }
+  }
+
+  private updateRows(panel: Panel, a: number, stride: number, list: number, end: number, columnList: number, columns: number, depth: number): void {
+    const {numbers, position, packed} = this;
+    const {rows} = this.nodes;
+    const base = panel * this.nodes.size;
+    let r = list;
+    let row = a;
+    for (; r + 1 < end; r += 2, row += 2 * stride) {
+      const at0 = base + position[rows[r]];
+      const at1 = base + position[rows[r + 1]];
+      const next = row + stride;
+      let c = 0;
+      for (; c + 1 < columns; c += 2) {
+        const column0 = c * depth;
+        const column1 = column0 + depth;
+        let s00 = 0;
+        let s01 = 0;
+        let s10 = 0;
+        let s11 = 0;
+        for (let t = 0; t < depth; t++) {
+          const a0 = numbers[row + t];
+          const a1 = numbers[next + t];
+          const b0 = packed[column0 + t];
+          const b1 = packed[column1 + t];
+          s00 += a0 * b0;
+          s01 += a0 * b1;
+          s10 += a1 * b0;
+          s11 += a1 * b1;
+        }
+        const j0 = rows[columnList + c];
+        const j1 = rows[columnList + c + 1];
+        numbers[at0 + j0] -= s00;
+        numbers[at0 + j1] -= s01;
+        numbers[at1 + j0] -= s10;
+        numbers[at1 + j1] -= s11;
+      }
+      if (c < columns) {
+        const column = c * depth;
+        let s0 = 0;
+        let s1 = 0;
+        for (let t = 0; t < depth; t++) {
+          s0 += numbers[row + t] * packed[column + t];
+          s1 += numbers[next + t] * packed[column + t];
+        }
+        const j = rows[columnList + c];
+        numbers[at0 + j] -= s0;
+        numbers[at1 + j] -= s1;
+      }
+    }
+    if (r < end) this.updateRow(panel, row, r, columnList, columns, depth);
+  }
+
+  private updateRow(panel: Panel, a: number, r: number, columnList: number, columns: number, depth: number): void {
+    const {numbers, position, packed} = this;
+    const {rows} = this.nodes;
+    const at = panel * this.nodes.size + position[rows[r]];
+    for (let c = 0, q = 0; c < columns; c++) {
+      let sum = 0;
+      for (let t = 0; t < depth; t++) sum += numbers[a + t] * packed[q++];
+      numbers[at + rows[columnList + c]] -= sum;
+    }
+  }
+
+  divide(columns: number, at: number, stride: number, rows: number): void {
+    const {numbers, y} = this;
+    for (let r = 0; r < rows; r++, at += stride) {
+      this.quotient(columns, at);
+      for (let t = 0; t < columns; t++) numbers[at + t] = y[t];
+    }
+  }
+
+  largest(columns: number, at: number, stride: number, rows: number): number {
+    const {y} = this;
+    let most = 0;
+    for (let r = 0; r < rows; r++, at += stride) {
+      this.quotient(columns, at);
+      for (let t = 0; t < columns; t++) most = Math.max(most, Math.abs(y[t]));
+    }
+    return most;
+  }
+
+  /** `y` ← one row divided. */
+  private quotient(columns: number, at: number): void {
+    const {numbers, triangle, y} = this;
+    for (let t = 0, q = 0; t < columns; t++) {
+      let value = numbers[at + t];
+      for (let s = 0; s < t; s++) value -= y[s] * triangle[q++];
+      y[t] = value;
+    }
+    const diagonal = (columns * (columns - 1)) / 2;
+    for (let t = 0; t < columns; t++) y[t] *= triangle[diagonal + t];
+  }
+
+  forward(panel: Panel, from: number, to: number, four: boolean): void {
+    for (let s = from; s < to; s++) {
+      if (four) this.forwardFour(panel, s);
+      else this.forwardOne(panel, s);
+    }
+  }
+
+  backward(panel: Panel, from: number, to: number, four: boolean): void {
+    for (let s = to - 1; s >= from; s--) {
+      if (four) this.backwardFour(panel, s);
+      else this.backwardOne(panel, s);
+    }
+  }
+
+  private forwardOne(panel: Panel, s: number): void {
+    const {numbers, x} = this;
+    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
+    const own = first[s];
+    const width = first[s + 1] - own;
+    const list = rowPointers[s];
+    const height = rowPointers[s + 1] - list;
+    let row = starts[s] + panel * size + width;
+    for (let r = 1; r < height; r++, row += width) {
+      const length = r < width ? r : width;
+      let even = 0;
+      let odd = 0;
+      let t = 0;
+      for (; t + 1 < length; t += 2) {
+        even += numbers[row + t] * x[own + t];
+        odd += numbers[row + t + 1] * x[own + t + 1];
+      }
+      if (t < length) even += numbers[row + t] * x[own + t];
+      x[rows[list + r]] -= even + odd;
+    }
+  }
+
+  private backwardOne(panel: Panel, s: number): void {
+    const {numbers, x} = this;
+    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
+    const own = first[s];
+    const width = first[s + 1] - own;
+    const list = rowPointers[s];
+    const height = rowPointers[s + 1] - list;
+    const base = starts[s] + panel * size;
+    for (let t = 0; t < width; t++) x[own + t] *= numbers[base + t * width + t];
+    for (let r = width; r < height; r++) {
+      const row = base + r * width;
+      const value = x[rows[list + r]];
+      for (let t = 0; t < width; t++) x[own + t] -= numbers[row + t] * value;
+    }
+    for (let r = width - 1; r > 0; r--) {
+      const row = base + r * width;
+      const value = x[own + r];
+      for (let t = 0; t < r; t++) x[own + t] -= numbers[row + t] * value;
+    }
+  }
+
+  private forwardFour(panel: Panel, s: number): void {
+    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
+    const own = first[s];
+    const width = first[s + 1] - own;
+    const list = rowPointers[s];
+    const height = rowPointers[s + 1] - list;
+    const base = starts[s] + panel * size;
+    for (let r = 1; r < height; r++) {
+      const length = r < width ? r : width;
+      for (let t = 0; t < length; t++) this.takeFour(rows[list + r], base + r * width + t, own + t);
+    }
+  }
+
+  private backwardFour(panel: Panel, s: number): void {
+    const {numbers, four} = this;
+    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
+    const own = first[s];
+    const width = first[s + 1] - own;
+    const list = rowPointers[s];
+    const height = rowPointers[s + 1] - list;
+    const base = starts[s] + panel * size;
+    for (let t = 0; t < width; t++) for (let c = 0; c < 4; c++) four[4 * (own + t) + c] *= numbers[base + t * width + t];
+    for (let r = width; r < height; r++) for (let t = 0; t < width; t++) this.takeFour(own + t, base + r * width + t, rows[list + r]);
+    for (let r = width - 1; r > 0; r--) for (let t = 0; t < r; t++) this.takeFour(own + t, base + r * width + t, own + r);
+  }
+
+  /** Of all four right-hand sides, unknown i loses a number times unknown j. */
+  private takeFour(i: number, at: number, j: number): void {
+    const {four} = this;
+    const value = this.numbers[at];
+    for (let c = 0; c < 4; c++) four[4 * i + c] -= value * four[4 * j + c];
+  }
+}

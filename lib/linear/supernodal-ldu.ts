@@ -1,0 +1,356 @@
+/**
+ * A = L D U over the supernodes of A + Aᵀ: supernodal-compiled.ts's L D Lᵀ with two panels, L and Uᵀ, each
+ * updated by the other (panels.ts). Left-looking: a block takes the updates of the blocks before it, then its
+ * columns are factored four at a time.
+ *
+ * A pivot stays on the diagonal while it is at least PIVOT_THRESHOLD of its whole column. Four columns are tried so, since
+ * of nearly all matrices they pass; where not, rows are exchanged, but only among the block's own rows: the rows
+ * below keep their places and with them the lists of all blocks (Schenk & Gärtner, Future Gener. Comput. Syst. 20
+ * (2004) 475–487). An exchange belongs to its block. It concerns neither the blocks after it, which see only the product
+ * of what is below with what is right of it, nor those before it: a solve exchanges numbers where it comes to the block.
+ *
+ * What the block's own rows cannot give is recorded, and a pivot that vanishes beside the rows below is enlarged;
+ * supernodal-lu.ts judges.
+ */
+import type {Blocks} from './arithmetic.js';
+import {PIVOT_THRESHOLD} from './lu-plan.js';
+import {divided, type PanelKernels} from './panels.js';
+import {ZERO_PIVOT} from './singularity.js';
+import {EPSILON} from './solver.js';
+import {panelColumns} from './supernodal-compiled.js';
+import type {Supernodes} from './supernodes.js';
+
+/** The least share of its column that a pivot is given: an error of √ε, multipliers up to 1/√ε (Li & Demmel 1998). */
+const PIVOT_FLOOR = Math.sqrt(EPSILON);
+
+/** What the last factorization met, in the matrix as it was given. */
+export class PivotRecord {
+  /** Least share of a pivot in the largest entry of its column. */
+  weakest = 1;
+  enlarged = 0;
+  smallest = Infinity;
+  /** Over all pivots, and over their columns where those were searched: how the elimination made the entries grow. */
+  largest = 0;
+
+  begin(): void {
+    this.weakest = 1;
+    this.enlarged = 0;
+    this.smallest = Infinity;
+    this.largest = 0;
+  }
+
+  /** @param column largest entry of the pivot's column, itself included. Returns the pivot to use. */
+  take(pivot: number, column: number): number {
+    let size = Math.abs(pivot);
+    // A column of zeros: the matrix is singular, and all multipliers are zero whatever stands here.
+    if (column <= ZERO_PIVOT) {
+      this.smallest = 0;
+      return ZERO_PIVOT;
+    }
+    // NaN stays, and fails every test that is made of it.
+    this.weakest = Math.min(this.weakest, size / column);
+    if (size < PIVOT_FLOOR * column) {
+      this.enlarged++;
+      size = PIVOT_FLOOR * column;
+    }
+    this.note(size);
+    this.largest = Math.max(this.largest, column);
+    return pivot < 0 ? -size : size;
+  }
+
+  note(size: number): void {
+    if (!(size >= this.smallest)) this.smallest = size;
+    if (!(size <= this.largest)) this.largest = size;
+  }
+}
+
+/** One factor: its blocks, and the exchanges that go with them. */
+export class LduBlocks {
+  /** Row k was exchanged with row swaps[k] ≥ k, k by k; only read in supernodes that are listed. */
+  readonly swaps: Int32Array;
+  /** Supernodes with exchanges, the first `exchangedCount`, ascending. */
+  readonly exchanged: Int32Array;
+  exchangedCount = 0;
+
+  constructor(
+    readonly blocks: Blocks,
+    {first, count}: Supernodes,
+  ) {
+    this.swaps = new Int32Array(first[count]);
+    this.exchanged = new Int32Array(count);
+  }
+
+  /** Doubles it takes to keep them. */
+  get size(): number {
+    return this.blocks.size + (this.swaps.length + this.exchanged.length) / 2;
+  }
+}
+
+export class SupernodalLdu {
+  readonly pivots = new PivotRecord();
+  /** Four columns' rows of their own while they are tried. */
+  private readonly square = new Float64Array(divided * divided);
+
+  constructor(
+    readonly nodes: Supernodes,
+    readonly kernels: PanelKernels,
+  ) {}
+
+  createBlocks(): LduBlocks {
+    return new LduBlocks(this.kernels.createBlocks(), this.nodes);
+  }
+
+  /** Where a new matrix goes, L's panel first, then that of Uᵀ; all zeros as yet. */
+  clear({blocks}: LduBlocks): Float64Array {
+    return this.kernels.clear(blocks);
+  }
+
+  /** Factors what was written into the cleared blocks. */
+  factor(factor: LduBlocks): void {
+    const {nodes, kernels, pivots} = this;
+    kernels.enter(factor.blocks);
+    pivots.begin();
+    factor.exchangedCount = 0;
+    for (let s = 0; s < nodes.count; s++) {
+      kernels.place(s);
+      this.collect(s);
+      this.factorBlock(factor, s);
+    }
+  }
+
+  /** Subtracts what all earlier supernodes with a row among the columns of s have for it. */
+  private collect(s: number): void {
+    const {first, rowPointers, blocks: starts, updatePointers, updateFrom, updateBegin, updateEnd, size} = this.nodes;
+    const {kernels} = this;
+    for (let u = updatePointers[s], last = updatePointers[s + 1]; u < last; u++) {
+      const k = updateFrom[u];
+      const begin = updateBegin[u];
+      const columns = updateEnd[u] - begin;
+      const depth = first[k + 1] - first[k];
+      const list = rowPointers[k] + begin;
+      const lower = starts[k] + begin * depth;
+      const upper = lower + size;
+      kernels.update(0, lower, upper, depth, list, rowPointers[k + 1], list, columns, first[k], depth);
+      kernels.update(1, upper, lower, depth, list, rowPointers[k + 1], list, columns, first[k], depth);
+    }
+  }
+
+  /**
+   * Columns of L are brought up to date before they are factored, all their rows, since exchanges need them; of Uᵀ
+   * only the rows that belong to those columns. The rest of it follows when no exchange can come any more.
+   */
+  private factorBlock(factor: LduBlocks, s: number): void {
+    const {first, rowPointers, blocks: starts, size} = this.nodes;
+    const {kernels} = this;
+    const k = first[s];
+    const width = first[s + 1] - k;
+    const [list, end] = [rowPointers[s], rowPointers[s + 1]];
+    const lower = starts[s];
+    const upper = lower + size;
+    for (let left = 0; left < width; left += panelColumns) {
+      const right = Math.min(left + panelColumns, width);
+      this.updateBoth(lower, upper, width, list, list + right, end, k, 0, left, right);
+      for (let c = left; c < right; c += divided) {
+        const stop = Math.min(c + divided, right);
+        this.finishUpper(s, c, stop, left, c);
+        this.updateBoth(lower, upper, width, list, list + stop, end, k, left, c, stop);
+        this.factorColumns(factor, s, c, stop - c);
+      }
+      if (right === end - list) continue;
+      if (left > 0) kernels.update(1, upper + right * width, lower + left * width, width, list + right, end, list + left, right - left, k, left);
+      this.finishUpper(s, right, end - list, left, right);
+    }
+  }
+
+  /** Columns `from` to `to` lose the products of columns `done` to `from`: in L all rows, in Uᵀ those to `until`. */
+  private updateBoth(lower: number, upper: number, width: number, list: number, until: number, end: number, k: number, done: number, from: number, to: number): void {
+    if (from === done) return;
+    const {kernels} = this;
+    const at = from * width + done;
+    kernels.update(0, lower + at, upper + at, width, list + from, end, list + from, to - from, k + done, from - done);
+    kernels.update(1, upper + at, lower + at, width, list + from, until, list + from, to - from, k + done, from - done);
+  }
+
+  /** Rows `from` to `to` of Uᵀ, in columns `left` to `right`: solved with the finished rows of L, by fours. */
+  private finishUpper(s: number, from: number, to: number, left: number, right: number): void {
+    const {first, rowPointers, blocks: starts, size} = this.nodes;
+    const {kernels} = this;
+    const width = first[s + 1] - first[s];
+    const list = rowPointers[s];
+    const lower = starts[s];
+    const upper = lower + size + from * width;
+    for (let c = left; c < right; c += divided) {
+      const columns = Math.min(divided, right - c);
+      if (c > left) kernels.update(1, upper + left, lower + c * width + left, width, list + from, list + to, list + c, columns, first[s] + left, c - left);
+      this.loadTriangle(lower + c * width + c, width, columns);
+      kernels.divide(columns, upper + c, width, to - from);
+    }
+  }
+
+  private loadTriangle(at: number, width: number, columns: number): void {
+    const {numbers, triangle} = this.kernels;
+    let q = 0;
+    for (let r = 1; r < columns; r++) for (let t = 0; t < r; t++) triangle[q++] = numbers[at + r * width + t];
+    for (let t = 0; t < columns; t++) triangle[q++] = numbers[at + t * width + t];
+  }
+
+  /** Up to four columns of L from column c of block s on, and those columns' own part of Uᵀ. */
+  private factorColumns(factor: LduBlocks, s: number, c: number, columns: number): void {
+    const {first, rowPointers, blocks: starts, size} = this.nodes;
+    const {kernels} = this;
+    const width = first[s + 1] - first[s];
+    const below = rowPointers[s + 1] - rowPointers[s] - c - columns;
+    const lower = starts[s] + c * width + c;
+    const rest = lower + columns * width;
+    const isSound = this.trySquare(lower, lower + size, width, columns) && kernels.largest(columns, rest, width, below) <= 1 / PIVOT_THRESHOLD;
+    if (!isSound) {
+      this.pivotColumns(factor, s, c, columns);
+      return;
+    }
+    this.storeSquare(lower, lower + size, width, columns, first[s] + c);
+    kernels.divide(columns, rest, width, below);
+  }
+
+  /** L D U of the columns' own rows without exchanges, into `square`; `triangle` is that of U. False where a multiplier is too large. */
+  private trySquare(lower: number, upper: number, width: number, columns: number): boolean {
+    const {square} = this;
+    const {numbers, triangle} = this.kernels;
+    for (let i = 0; i < columns; i++) {
+      for (let j = 0; j <= i; j++) square[divided * i + j] = numbers[lower + i * width + j];
+      for (let j = i + 1; j < columns; j++) square[divided * i + j] = numbers[upper + j * width + i];
+    }
+    for (let t = 0; t < columns; t++) {
+      const pivot = square[divided * t + t];
+      if (!(Math.abs(pivot) > ZERO_PIVOT)) return false;
+      const reciprocal = 1 / pivot;
+      for (let i = t + 1; i < columns; i++) {
+        const l = square[divided * i + t] * reciprocal;
+        if (!(Math.abs(l) <= 1 / PIVOT_THRESHOLD)) return false;
+        square[divided * i + t] = l;
+        for (let j = t + 1; j < columns; j++) square[divided * i + j] -= l * square[divided * t + j];
+      }
+      for (let j = t + 1; j < columns; j++) square[divided * t + j] *= reciprocal;
+    }
+    let q = 0;
+    for (let r = 1; r < columns; r++) for (let t = 0; t < r; t++) triangle[q++] = square[divided * t + r];
+    for (let t = 0; t < columns; t++) triangle[q++] = 1 / square[divided * t + t];
+    return true;
+  }
+
+  private storeSquare(lower: number, upper: number, width: number, columns: number, k: number): void {
+    const {square, pivots} = this;
+    const {numbers, pivotValues} = this.kernels;
+    for (let t = 0; t < columns; t++) {
+      const pivot = square[divided * t + t];
+      pivots.note(Math.abs(pivot));
+      pivotValues[k + t] = pivot;
+      numbers[lower + t * width + t] = numbers[upper + t * width + t] = 1 / pivot;
+      for (let r = t + 1; r < columns; r++) {
+        numbers[lower + r * width + t] = square[divided * r + t];
+        numbers[upper + r * width + t] = square[divided * t + r];
+      }
+    }
+  }
+
+  /** The same with a search for each pivot among the rows of the block. */
+  private pivotColumns(factor: LduBlocks, s: number, c: number, columns: number): void {
+    const {first, rowPointers, blocks: starts, size} = this.nodes;
+    const {numbers, pivotValues} = this.kernels;
+    const width = first[s + 1] - first[s];
+    const height = rowPointers[s + 1] - rowPointers[s];
+    const lower = starts[s];
+    const upper = lower + size;
+    for (let k = c, stop = c + columns; k < stop; k++) {
+      const pivot = this.choosePivot(factor, s, k, width, height);
+      const reciprocal = 1 / pivot;
+      pivotValues[first[s] + k] = pivot;
+      numbers[lower + k * width + k] = numbers[upper + k * width + k] = reciprocal;
+      for (let r = k + 1; r < height; r++) {
+        const row = lower + r * width;
+        const l = numbers[row + k] * reciprocal;
+        numbers[row + k] = l;
+        for (let j = k + 1; j < stop; j++) numbers[r < j ? upper + j * width + r : row + j] -= l * numbers[upper + j * width + k];
+      }
+      for (let j = k + 1; j < stop; j++) numbers[upper + j * width + k] *= reciprocal;
+    }
+  }
+
+  /** Brings a pivot to the diagonal of column k of block s, the one there if it may stay. Returns it, enlarged where it has to be. */
+  private choosePivot(factor: LduBlocks, s: number, k: number, width: number, height: number): number {
+    const {numbers} = this.kernels;
+    const column = this.nodes.blocks[s] + k;
+    let chosen = k;
+    let best = Math.abs(numbers[column + k * width]);
+    for (let r = k + 1; r < width; r++) {
+      const entry = Math.abs(numbers[column + r * width]);
+      if (entry > best) {
+        best = entry;
+        chosen = r;
+      }
+    }
+    let largest = best;
+    for (let r = width; r < height; r++) largest = Math.max(largest, Math.abs(numbers[column + r * width]));
+    if (chosen !== k && Math.abs(numbers[column + k * width]) >= PIVOT_THRESHOLD * largest) chosen = k;
+    if (chosen !== k) this.exchange(factor, s, k, chosen, width, height);
+    return this.pivots.take(numbers[column + k * width], largest);
+  }
+
+  /** Rows k < r of block s: what is left of the diagonal stands in L, the rest in Uᵀ. */
+  private exchange(factor: LduBlocks, s: number, k: number, r: number, width: number, height: number): void {
+    const {first, blocks: starts, size} = this.nodes;
+    const {numbers} = this.kernels;
+    const lower = starts[s];
+    const upper = lower + size;
+    const {exchanged, swaps} = factor;
+    if (factor.exchangedCount === 0 || exchanged[factor.exchangedCount - 1] !== s) {
+      exchanged[factor.exchangedCount++] = s;
+      for (let i = first[s]; i < first[s + 1]; i++) swaps[i] = i;
+    }
+    swaps[first[s] + k] = first[s] + r;
+    for (let j = 0; j < height; j++) {
+      const one = j <= k ? lower + k * width + j : upper + j * width + k;
+      const other = j <= r ? lower + r * width + j : upper + j * width + r;
+      const value = numbers[one];
+      numbers[one] = numbers[other];
+      numbers[other] = value;
+    }
+  }
+
+  /** x ← A⁻¹ x or A⁻ᵀ x, of the kernels' `x`, or of its `four`. */
+  solve(factor: LduBlocks, transposed: boolean, four: boolean): void {
+    const {kernels} = this;
+    const {count} = this.nodes;
+    const {exchanged, exchangedCount} = factor;
+    kernels.enter(factor.blocks);
+    if (transposed) {
+      kernels.forward(1, 0, count, four);
+      let to = count;
+      for (let e = exchangedCount - 1; e >= 0; e--) {
+        kernels.backward(0, exchanged[e], to, four);
+        to = exchanged[e];
+        for (let k = this.nodes.first[to + 1] - 1; k >= this.nodes.first[to]; k--) this.swap(k, factor.swaps[k], four);
+      }
+      kernels.backward(0, 0, to, four);
+      return;
+    }
+    let from = 0;
+    for (let e = 0; e < exchangedCount; e++) {
+      kernels.forward(0, from, exchanged[e], four);
+      from = exchanged[e];
+      for (let k = this.nodes.first[from]; k < this.nodes.first[from + 1]; k++) this.swap(k, factor.swaps[k], four);
+    }
+    kernels.forward(0, from, count, four);
+    kernels.backward(1, 0, count, four);
+  }
+
+  private swap(k: number, r: number, four: boolean): void {
+    if (k === r) return;
+    const x = four ? this.kernels.four : this.kernels.x;
+    const width = four ? 4 : 1;
+    for (let c = 0; c < width; c++) {
+      const value = x[width * k + c];
+      x[width * k + c] = x[width * r + c];
+      x[width * r + c] = value;
+    }
+  }
+}
