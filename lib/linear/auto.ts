@@ -2,8 +2,9 @@
  * The default: the method that should take the least time for a pattern, dense, banded or sparse. Time is
  * judged from counted work, each kind of loop having its own measured price for a floating-point
  * operation and for a row. Matrices that are symmetric, by promise or by inspection (symmetrized.ts),
- * are tried with Cholesky or L D Lᵀ; where that cannot take a matrix, LU with pivoting does, unless the
- * matrix is a large symmetric one, which that would take minutes to call singular (static-null.ts).
+ * are tried with Cholesky or L D Lᵀ; where that cannot take a matrix, an LU does: a sparse one in supernodes, which
+ * pivots within blocks, and the scalar one with full threshold pivoting for small matrices and for what the former
+ * refuses, unless it would take minutes, mostly to call a matrix singular (static-null.ts).
  */
 import {analyzeBand} from './band.js';
 import {choleskyNonzeros, choleskyWork, CholeskyFactor} from './cholesky.js';
@@ -14,7 +15,8 @@ import {structurallySymmetric} from './pattern.js';
 import {withRecipe} from './recipe.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 import {analyzeLdlt, COMPILED_PAYS} from './sparse-ldlt.js';
-import {analyzeLu} from './sparse-lu.js';
+import {analyzeLu, isNearlySymmetric} from './sparse-lu.js';
+import {analyzeSupernodalLu, SUPERNODAL} from './supernodal-lu.js';
 import {specialFor} from './symmetrized.js';
 import {TINY, TinyLuFactor} from './tiny-lu.js';
 
@@ -36,6 +38,7 @@ const PRICE = {
   ldlt: {operation: 0.9, row: 60},
   compiledLdlt: {operation: 0.25, row: 60},
   lu: {operation: 1.8, row: 60},
+  compiledLu: {operation: 0.25, row: 350},
 } as const;
 
 /** Looking for symmetry in a dense matrix costs what it saves at about this size, measured. */
@@ -53,14 +56,14 @@ function choose(pattern: Pattern): Analysis {
   const candidates = [
     {analysis: dense, time: cost(PRICE.dense, dense.work, n)},
     {analysis: band, time: cost(PRICE.band, band.work, n)},
-    {analysis: sparse, time: cost(sparsePrice(pattern, sparse.work), sparse.work, n)},
+    {analysis: sparse, time: cost(sparsePrice(sparse), sparse.work, n)},
   ];
   return candidates.reduce((best, next) => (next.time < best.time ? next : best)).analysis;
 }
 
-function sparsePrice(pattern: Pattern, work: number): {operation: number; row: number} {
-  if (!structurallySymmetric(pattern)) return PRICE.lu;
-  return work >= COMPILED_PAYS ? PRICE.compiledLdlt : PRICE.ldlt;
+function sparsePrice({kind, work, symmetric}: SparseAnalysis): {operation: number; row: number} {
+  if (symmetric) return work >= COMPILED_PAYS ? PRICE.compiledLdlt : PRICE.ldlt;
+  return kind === SUPERNODAL ? PRICE.compiledLu : PRICE.lu;
 }
 
 function analyzeDense(pattern: Pattern): Analysis {
@@ -72,17 +75,31 @@ function analyzeDense(pattern: Pattern): Analysis {
   return new DirectAnalysis('dense', n, choleskyNonzeros(n), choleskyWork(n), () => new FallbackFactor(special(), general));
 }
 
-/** Sparse L D Lᵀ where that can be; sparse LU is analyzed only when a matrix needs it. */
-function analyzeSparse(pattern: Pattern): Analysis {
-  if (!structurallySymmetric(pattern)) return analyzeLu(pattern);
+type SparseAnalysis = Analysis & {readonly symmetric: boolean};
+
+/** Sparse L D Lᵀ where that can be; an LU is analyzed only when a matrix needs it. */
+function analyzeSparse(pattern: Pattern): SparseAnalysis {
+  if (!structurallySymmetric(pattern)) return Object.assign(analyzeGeneral(pattern), {symmetric: false});
   const {n, nonzeros, work, createFactor} = analyzeLdlt(pattern);
   const special = specialFor(pattern, createFactor);
   let general: Analysis | undefined;
-  const analysis = (): Analysis => (general ??= analyzeLu(pattern));
-  return new DirectAnalysis('sparse', n, nonzeros, work, () => new FallbackFactor(special(), () => analysis().createFactor()), {
+  let last = 'sparse';
+  const analysis = (): Analysis => (general ??= analyzeGeneral(pattern));
+  const took = (kind: string): void => {
+    last = kind === SUPERNODAL ? kind : 'sparse';
+  };
+  return Object.assign(new DirectAnalysis(() => last, n, nonzeros, work, () => new FallbackFactor(special(), () => analysis().createFactor(), took), {
     recall: () => general?.history,
     restore(history) {
       if (history !== undefined || general !== undefined) analysis().history = history;
     },
-  });
+  }), {symmetric: true});
+}
+
+/** A sparse LU: in supernodes where the pattern is nearly symmetric and there is work enough for them. */
+function analyzeGeneral(pattern: Pattern): DirectAnalysis {
+  if (!isNearlySymmetric(pattern)) return analyzeLu(pattern);
+  const supernodal = analyzeSupernodalLu(pattern);
+  const time = cost(PRICE.compiledLu, supernodal.work, pattern.n);
+  return time < cost(PRICE.lu, supernodal.scalarWork, pattern.n) ? supernodal : analyzeLu(pattern);
 }

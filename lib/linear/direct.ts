@@ -12,12 +12,15 @@ export interface Learned {
   restore(history: unknown): void;
 }
 
-/** An analysis is what was found, and how to make a factor of it; its own factor is made when first used. */
+/**
+ * An analysis is what was found, and how to make a factor of it; its own factor is made when first used. A kind
+ * that depends on the matrices is a function.
+ */
 export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
   private own: F | undefined;
 
   constructor(
-    readonly kind: string,
+    private readonly ownKind: string | (() => string),
     readonly n: number,
     readonly nonzeros: number,
     readonly work: number,
@@ -25,6 +28,10 @@ export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
     private readonly learned?: Learned,
     readonly method?: CompiledMethod,
   ) {}
+
+  get kind(): string {
+    return typeof this.ownKind === 'string' ? this.ownKind : this.ownKind();
+  }
 
   get history(): unknown {
     return this.learned?.recall();

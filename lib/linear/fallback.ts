@@ -12,10 +12,14 @@ export class FallbackFactor implements Factor {
   private general: Factor | undefined;
   private current: Factor | undefined;
 
-  /** The general factor is made when first needed: most patterns never see such a matrix. */
+  /**
+   * The general factor is made when first needed: most patterns never see such a matrix.
+   * @param took is told the kind of each factor
+   */
   constructor(
     private readonly special: SpecialFactor,
     private readonly makeGeneral: () => Factor,
+    private readonly took?: (kind: string) => void,
   ) {
     this.n = special.n;
   }
@@ -34,14 +38,15 @@ export class FallbackFactor implements Factor {
 
   refactor(values: Float64Array): void {
     this.current = undefined;
-    if (this.special.tryRefactor(values)) {
-      this.current = this.special;
-      return;
-    }
+    this.current = this.special.tryRefactor(values) ? this.special : this.refactorGeneral(values);
+    this.took?.(this.current.kind);
+  }
+
+  private refactorGeneral(values: Float64Array): Factor {
     this.special.refuse(values);
     this.general ??= this.makeGeneral();
     this.general.refactor(values);
-    this.current = this.general;
+    return this.general;
   }
 
   solve(b: Float64Array, x: Float64Array, count = 1): void {

@@ -35,6 +35,8 @@ export class CompiledPanels implements PanelKernels {
   private readonly kernels: SupernodalKernels;
   /** position[panel][row] is the address where that row of the placed block would have column 0 of the whole matrix. */
   private readonly position: readonly Int32Array[];
+  /** Addresses of numbers, pivots, triangle, x, four, and of either position. */
+  private readonly at: {readonly numbers: number; readonly pivots: number; readonly triangle: number; readonly x: number; readonly four: number; readonly position: readonly number[]};
   private readonly packed: number;
   private readonly lists: {readonly first: number; readonly pointers: number; readonly rows: number; readonly starts: readonly number[]};
   private inside: Tenant | undefined;
@@ -80,6 +82,7 @@ export class CompiledPanels implements PanelKernels {
     new Int32Array(buffer, lists.rows, rows.length).set(rows);
     lists.starts.forEach((starts, panel) => new Int32Array(buffer, starts, blocks.length).set(blocks.map((start) => numbers + 8 * (start + panel * size))));
     this.lists = lists;
+    this.at = {numbers, pivots, triangle, x, four, position};
     this.position = position.map((address) => new Int32Array(buffer, address, n));
     this.pivotValues = new Float64Array(buffer, pivots, n);
     this.triangle = new Float64Array(buffer, triangle, 10);
@@ -120,7 +123,7 @@ export class CompiledPanels implements PanelKernels {
     const stride = 8 * (first[s + 1] - first[s]);
     for (let panel = 0; panel < this.position.length; panel++) {
       const position = this.position[panel];
-      let address = this.numbers.byteOffset + 8 * (panel * size + starts[s] - first[s]);
+      let address = this.at.numbers + 8 * (panel * size + starts[s] - first[s]);
       for (let p = rowPointers[s], end = rowPointers[s + 1]; p < end; p++, address += stride) position[rows[p]] = address;
     }
   }
@@ -128,9 +131,9 @@ export class CompiledPanels implements PanelKernels {
   update(panel: Panel, a: number, b: number, stride: number, list: number, end: number, columnList: number, columns: number, pivot: number, depth: number): void {
     const {kernels, packed, lists} = this;
     const {rows} = this.nodes;
-    const base = this.numbers.byteOffset;
-    const pivots = this.pivotValues.byteOffset + 8 * pivot;
-    const position = this.position[panel].byteOffset;
+    const base = this.at.numbers;
+    const pivots = this.at.pivots + 8 * pivot;
+    const position = this.at.position[panel];
     const triangular = list === columnList;
     for (let c = 0; c < columns; c += packedColumns) {
       const width = Math.min(packedColumns, columns - c);
@@ -149,8 +152,8 @@ export class CompiledPanels implements PanelKernels {
 
   divide(columns: number, at: number, stride: number, rows: number): void {
     const {kernels} = this;
-    const triangle = this.triangle.byteOffset;
-    const address = this.numbers.byteOffset + 8 * at;
+    const triangle = this.at.triangle;
+    const address = this.at.numbers + 8 * at;
     if (rows === 0) return;
     if (columns === 4) kernels.divide4(address, 8 * stride, rows, triangle);
     else if (columns === 3) kernels.divide3(address, 8 * stride, rows, triangle);
@@ -158,28 +161,28 @@ export class CompiledPanels implements PanelKernels {
     else kernels.divide1(address, 8 * stride, rows, triangle);
   }
 
-  largest(columns: number, at: number, stride: number, rows: number): number {
+  bounded(columns: number, at: number, stride: number, rows: number, bound: number): boolean {
     const {kernels} = this;
-    const triangle = this.triangle.byteOffset;
-    const address = this.numbers.byteOffset + 8 * at;
-    if (rows === 0) return 0;
-    if (columns === 4) return kernels.largest4(address, 8 * stride, rows, triangle);
-    if (columns === 3) return kernels.largest3(address, 8 * stride, rows, triangle);
-    if (columns === 2) return kernels.largest2(address, 8 * stride, rows, triangle);
-    return kernels.largest1(address, 8 * stride, rows, triangle);
+    const {numbers, triangle} = this.at;
+    const address = numbers + 8 * at;
+    if (rows === 0) return true;
+    if (columns === 4) return kernels.bounded4(address, 8 * stride, rows, triangle, bound) !== 0;
+    if (columns === 3) return kernels.bounded3(address, 8 * stride, rows, triangle, bound) !== 0;
+    if (columns === 2) return kernels.bounded2(address, 8 * stride, rows, triangle, bound) !== 0;
+    return kernels.bounded1(address, 8 * stride, rows, triangle, bound) !== 0;
   }
 
   forward(panel: Panel, from: number, to: number, four: boolean): void {
     const {first, pointers, rows, starts} = this.lists;
     const shift = 4 * from;
-    if (four) this.kernels.forwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.four.byteOffset);
-    else this.kernels.forward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.x.byteOffset);
+    if (four) this.kernels.forwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.four);
+    else this.kernels.forward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.x);
   }
 
   backward(panel: Panel, from: number, to: number, four: boolean): void {
     const {first, pointers, rows, starts} = this.lists;
     const shift = 4 * from;
-    if (four) this.kernels.backwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.four.byteOffset);
-    else this.kernels.backward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.x.byteOffset);
+    if (four) this.kernels.backwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.four);
+    else this.kernels.backward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.x);
   }
 }

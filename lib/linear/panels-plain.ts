@@ -61,9 +61,8 @@ export class PlainPanels implements PanelKernels {
     for (let t = 0; t < depth; t += packedDepth) {
       const deep = Math.min(packedDepth, depth - t);
       this.pack(b + t, stride, columns, pivot + t, deep);
-      const triangle = list === columnList ? columns : 0;
-      for (let r = 0; r < triangle; r++) this.updateRow(panel, a + t + r * stride, list + r, columnList, r + 1, deep);
-      this.updateRows(panel, a + t + triangle * stride, stride, list + triangle, end, columnList, columns, deep);
+      if (deep === 1) this.updateByColumn(panel, a + t, stride, list, end, columnList, columns);
+      else this.updateRows(panel, a + t, stride, list, end, columnList, columns, deep);
     }
   }
 
@@ -75,18 +74,34 @@ export class PlainPanels implements PanelKernels {
     }
   }
 
+  private updateByColumn(panel: Panel, a: number, stride: number, list: number, end: number, columnList: number, columns: number): void {
+    const {numbers, position, packed} = this;
+    const {rows} = this.nodes;
+    const base = panel * this.nodes.size;
+    const triangular = list === columnList;
+    for (let r = list, row = a; r < end; r++, row += stride) {
+      const factor = numbers[row];
+      const at = base + position[rows[r]];
+      const stop = triangular ? Math.min(columns, r - list + 1) : columns;
+      // A sum that begins with zero: so zeros have the sign that a longer one gives them.
+      for (let c = 0; c < stop; c++) numbers[at + rows[columnList + c]] -= 0 + factor * packed[c];
+    }
+  }
+
   private updateRows(panel: Panel, a: number, stride: number, list: number, end: number, columnList: number, columns: number, depth: number): void {
     const {numbers, position, packed} = this;
     const {rows} = this.nodes;
     const base = panel * this.nodes.size;
+    const triangular = list === columnList;
     let r = list;
     let row = a;
     for (; r + 1 < end; r += 2, row += 2 * stride) {
       const at0 = base + position[rows[r]];
       const at1 = base + position[rows[r + 1]];
       const next = row + stride;
+      const stop = triangular ? Math.min(columns, r - list + 2) : columns;
       let c = 0;
-      for (; c + 1 < columns; c += 2) {
+      for (; c + 1 < stop; c += 2) {
         const column0 = c * depth;
         const column1 = column0 + depth;
         let s00 = 0;
@@ -110,7 +125,7 @@ export class PlainPanels implements PanelKernels {
         numbers[at1 + j0] -= s10;
         numbers[at1 + j1] -= s11;
       }
-      if (c < columns) {
+      if (c < stop) {
         const column = c * depth;
         let s0 = 0;
         let s1 = 0;
@@ -145,14 +160,13 @@ export class PlainPanels implements PanelKernels {
     }
   }
 
-  largest(columns: number, at: number, stride: number, rows: number): number {
+  bounded(columns: number, at: number, stride: number, rows: number, bound: number): boolean {
     const {y} = this;
-    let most = 0;
     for (let r = 0; r < rows; r++, at += stride) {
       this.quotient(columns, at);
-      for (let t = 0; t < columns; t++) most = Math.max(most, Math.abs(y[t]));
+      for (let t = 0; t < columns; t++) if (!(Math.abs(y[t]) <= bound)) return false;
     }
-    return most;
+    return true;
   }
 
   /** `y` ← one row divided. */

@@ -26,7 +26,7 @@ export interface PanelKernels {
   /** One right-hand side in the permuted order, and four of them, the four numbers of an unknown side by side. */
   readonly x: Float64Array;
   readonly four: Float64Array;
-  /** For `divide` and `largest`: up to four columns' unit triangle without its diagonal, by rows, then 1/D. */
+  /** For `divide` and `bounded`: up to four columns' unit triangle without its diagonal, by rows, then 1/D. */
   readonly triangle: Float64Array;
   createBlocks(): Blocks;
   /** Makes `numbers` those of this factor, all zeros. */
@@ -43,8 +43,8 @@ export interface PanelKernels {
   update(panel: Panel, a: number, b: number, stride: number, list: number, end: number, columnList: number, columns: number, pivot: number, depth: number): void;
   /** Rows of 1 to 4 numbers at `at`, `stride` apart: y ← y T⁻ᵀ D⁻¹ with the triangle T. */
   divide(columns: number, at: number, stride: number, rows: number): void;
-  /** The largest number that `divide` would leave, in absolute value; NaN where one is. */
-  largest(columns: number, at: number, stride: number, rows: number): number;
+  /** Whether `divide` would leave only numbers of at most this size, no NaN among them. */
+  bounded(columns: number, at: number, stride: number, rows: number, bound: number): boolean;
   /** x ← T⁻¹ x with the unit triangles T of a panel, of supernodes `from` to `to`; for `four` where that is wanted. */
   forward(panel: Panel, from: number, to: number, four: boolean): void;
   /** x ← T⁻ᵀ D⁻¹ x, from the last of these supernodes to the first. */

@@ -145,8 +145,9 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
     return this.enlarged;
   }
 
-  override refuse(values: Float64Array): void {
-    super.refuse(values);
+  /** Throws where an LU would take minutes to be the judge of a matrix. */
+  private judge(values: Float64Array): void {
+    this.refuse(values);
     const {symbolic, n} = this;
     if (symbolic.nodes.work <= LU_IN_REACH) return;
     const {order, scale} = symbolic;
@@ -157,7 +158,7 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
 
   override refactor(values: Float64Array): void {
     if (this.tryRefactor(values)) return;
-    this.refuse(values);
+    this.judge(values);
     // LU with pivoting is the judge of what is left: it names dependent rows, or finds nothing wrong.
     sparseLu().analyze(this.pattern).factor(values);
     throw new StiffgradError(

@@ -24,8 +24,7 @@ export interface SparseLuOptions {
   /**
    * 'symmetric': least fill for A + Aᵀ with pivots on the diagonal, right where the pattern is nearly
    * symmetric. 'column': least fill for AᵀA, whatever the row exchanges. 'natural': as given. Default:
-   * 'symmetric' where at least half of the off-diagonal entries have their mirror image, as UMFPACK does,
-   * dense rows and columns apart. Those go last, by either order.
+   * 'symmetric' where the pattern is nearly so (isNearlySymmetric). Dense rows and columns go last, by either order.
    */
   readonly ordering?: 'symmetric' | 'column' | 'natural';
 }
@@ -45,9 +44,14 @@ export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): Dire
   return new DirectAnalysis('sparse', pattern.n, nonzeros, work, () => new SparseLuFactor(pattern, symbolic), symbolic);
 }
 
+/** At least half of the off-diagonal entries have their mirror image, as in UMFPACK, dense rows and columns apart. */
+export function isNearlySymmetric(pattern: Pattern): boolean {
+  return structuralSymmetry(pattern, denseLimit(pattern.n)) >= 0.5;
+}
+
 /** The column order, and the factor it would have if all pivots were on the diagonal. */
 function columnOrder(pattern: Pattern, wanted: SparseLuOptions['ordering']): {order: Int32Array; nonzeros: number; work: number} {
-  const name = wanted ?? (structuralSymmetry(pattern, denseLimit(pattern.n)) >= 0.5 ? 'symmetric' : 'column');
+  const name = wanted ?? (isNearlySymmetric(pattern) ? 'symmetric' : 'column');
   const graph = name === 'column' ? columnGraph(pattern) : symmetricGraph(pattern);
   const first = name === 'symmetric' ? pairedOrdering(pattern, graph, 'amd') : ordering(graph, name === 'column' ? 'amd' : 'natural');
   const {order, below, squares} = eliminate(graph, first);

@@ -42,7 +42,7 @@ export function judgeByNullVector(
   const sizes = new Float64Array(n);
   for (let round = 0; round < ROUNDS; round++) {
     backwardError(pattern, values, v, zero, residual, sizes, transposed);
-    if (largest(residual, equationScale) <= NULL * largest(sizes, equationScale)) throwDependent(n, supportOf(v, unknownScale), !transposed);
+    if (largest(residual, equationScale) <= NULL * largest(sizes, equationScale)) throwDependent(n, supportOf(v, unknownScale), pattern.symmetric || !transposed);
     solve(residual);
     for (let i = 0; i < n; i++) v[i] += residual[i];
     const size = relativeSize(v, unknownScale);

@@ -29,11 +29,11 @@ export interface SupernodalKernels {
   divide2(at: number, stride: number, rows: number, triangle: number): void;
   divide3(at: number, stride: number, rows: number, triangle: number): void;
   divide4(at: number, stride: number, rows: number, triangle: number): void;
-  /** The largest |l| that the division would leave; NaN where one is. Nothing is stored. */
-  largest1(at: number, stride: number, rows: number, triangle: number): number;
-  largest2(at: number, stride: number, rows: number, triangle: number): number;
-  largest3(at: number, stride: number, rows: number, triangle: number): number;
-  largest4(at: number, stride: number, rows: number, triangle: number): number;
+  /** 1 where the division would leave only numbers of at most this size, no NaN among them; else 0. Nothing is stored. */
+  bounded1(at: number, stride: number, rows: number, triangle: number, bound: number): number;
+  bounded2(at: number, stride: number, rows: number, triangle: number, bound: number): number;
+  bounded3(at: number, stride: number, rows: number, triangle: number, bound: number): number;
+  bounded4(at: number, stride: number, rows: number, triangle: number, bound: number): number;
   /** x ← L⁻¹ x. `starts` are addresses of blocks. */
   forward(count: number, first: number, pointers: number, rows: number, starts: number, x: number): void;
   /** x ← L⁻ᵀ D⁻¹ x. */
@@ -63,8 +63,8 @@ export function supernodalKernels(memory: WebAssembly.Memory): SupernodalKernels
 /** The module's bytes; it imports `env.memory`. */
 export function supernodalBytes(): Uint8Array<ArrayBuffer> {
   const builder = new ModuleBuilder();
-  const define = (name: string, count: number, write: (w: Writer) => void, results: ValueType[] = []): number => {
-    const {index, body} = builder.define({parameters: integers(count), results});
+  const define = (name: string, count: number, write: (w: Writer) => void, others: {parameters: ValueType[]; results: ValueType[]} = {parameters: [], results: []}): number => {
+    const {index, body} = builder.define({parameters: [...integers(count), ...others.parameters], results: others.results});
     write(new Writer(body));
     builder.export(name, index);
     return index;
@@ -75,7 +75,7 @@ export function supernodalBytes(): Uint8Array<ArrayBuffer> {
   define('updateBelow', 10, (w) => update(w, strips[0], strips[1], false));
   for (const columns of [1, 2, 3, 4]) {
     define(`divide${columns}`, 4, (w) => divide(w, columns));
-    define(`largest${columns}`, 4, (w) => largest(w, columns), ['f64']);
+    define(`bounded${columns}`, 4, (w) => bounded(w, columns), {parameters: ['f64'], results: ['i32']});
   }
   define('forward', 6, solveForward);
   define('backward', 6, solveBackward);
@@ -233,12 +233,14 @@ function divide(w: Writer, columns: number): void {
   });
 }
 
-function largest(w: Writer, columns: number): void {
-  const most = w.keep('v128', w.pair(0));
+function bounded(w: Writer, columns: number): void {
+  const bound = w.keep('v128', w.splat(w.get(w.parameter(4))));
+  // A NaN is not within.
+  const outside = w.keep('v128', w.pair(0));
   rowPairs(w, columns, ({l}) => {
-    for (const column of l) w.set(most, w.op('f64x2.max', w.get(most), w.op('f64x2.abs', w.get(column))));
+    for (const column of l) w.set(outside, w.op('v128.or', w.get(outside), w.op('v128.not', w.op('f64x2.le', w.op('f64x2.abs', w.get(column)), w.get(bound)))));
   });
-  w.op('f64.max', w.lane(w.get(most), 0), w.lane(w.get(most), 1))();
+  w.op('i32.eqz', w.op('v128.any_true', w.get(outside)))();
 }
 
 function rowPairs(w: Writer, columns: number, use: (pair: RowPair) => void): void {

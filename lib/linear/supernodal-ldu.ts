@@ -202,7 +202,7 @@ export class SupernodalLdu {
     const below = rowPointers[s + 1] - rowPointers[s] - c - columns;
     const lower = starts[s] + c * width + c;
     const rest = lower + columns * width;
-    const isSound = this.trySquare(lower, lower + size, width, columns) && kernels.largest(columns, rest, width, below) <= 1 / PIVOT_THRESHOLD;
+    const isSound = this.trySquare(lower, lower + size, width, columns) && kernels.bounded(columns, rest, width, below, 1 / PIVOT_THRESHOLD);
     if (!isSound) {
       this.pivotColumns(factor, s, c, columns);
       return;

@@ -34,6 +34,9 @@ import {judgeByNullVector, LU_IN_REACH} from './static-null.js';
 import {type LduBlocks, SupernodalLdu} from './supernodal-ldu.js';
 import {supernodes, type Supernodes} from './supernodes.js';
 
+/** What analyses and factors of this kind call themselves. */
+export const SUPERNODAL = 'supernodal-lu';
+
 export interface SupernodalLuOptions {
   /** Default 'amd'. */
   readonly ordering?: OrderingName;
@@ -74,7 +77,7 @@ export function analyzeSupernodalLu(pattern: Pattern, options: SupernodalLuOptio
   const symbolic = new Symbolic(pattern, options.ordering ?? 'amd', options.arithmetic ?? 'auto');
   const {nodes, scalarWork} = symbolic;
   const createFactor = (): Factor => new FallbackFactor(new SupernodalLuFactor(pattern, symbolic), () => symbolic.scalar.createFactor());
-  return Object.assign(new DirectAnalysis('supernodal-lu', pattern.n, 2 * nodes.size, 2 * nodes.work, createFactor, symbolic), {scalarWork});
+  return Object.assign(new DirectAnalysis(SUPERNODAL, pattern.n, 2 * nodes.size, 2 * nodes.work, createFactor, symbolic), {scalarWork});
 }
 
 /** What the numeric part follows, and the scratch that all factors of an analysis share. */
@@ -125,7 +128,7 @@ class Symbolic implements Learned {
 }
 
 export class SupernodalLuFactor extends SpecialFactor implements Substitution {
-  readonly kind = 'supernodal-lu';
+  readonly kind = SUPERNODAL;
   private readonly factor: LduBlocks;
   private readonly rowScale: Float64Array;
   private readonly columnScale: Float64Array;
@@ -169,7 +172,8 @@ export class SupernodalLuFactor extends SpecialFactor implements Substitution {
     if (this.refined) this.keep(values);
     this.proved = !(Math.min(weakest, 1 / largest) >= KEEP_THRESHOLD);
     if (this.proved && !(largest <= MOST_GROWTH && this.probe(values, false) && this.probe(values, true))) return false;
-    if (!(smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, nodes.tallest);
+    // A term of its sums is rounded twice as often as in an LU (L D U divides what it multiplies again), and what grew counts as it did.
+    if (!(smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, nodes.tallest * Math.max(2, largest));
     this.usable = true;
     return true;
   }

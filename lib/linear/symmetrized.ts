@@ -180,8 +180,6 @@ function spanningForest({n, rowPointers, columns}: Pattern): Int32Array {
 /** A factor for symmetric matrices, put to use where a matrix turns out to be one after row scaling. */
 export class SymmetrizedFactor extends SpecialFactor {
   private readonly scale: Float64Array;
-  /** D A of the last matrix; undefined where there was none. */
-  private symmetric: Float64Array | undefined;
 
   constructor(
     pattern: Pattern,
@@ -224,14 +222,8 @@ export class SymmetrizedFactor extends SpecialFactor {
 
   tryRefactor(values: Float64Array): boolean {
     const symmetric = this.mirror.symmetrize(values, this.scale);
-    this.symmetric = symmetric;
     this.usable = symmetric !== undefined && this.inner.tryRefactor(symmetric);
     return this.usable;
-  }
-
-  override refuse(values: Float64Array): void {
-    super.refuse(values);
-    if (this.symmetric !== undefined) this.inner.refuse(this.symmetric);
   }
 
   override solveManyAt(x: Float64Array, at: number, count: number): void {

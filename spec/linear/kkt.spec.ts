@@ -2,7 +2,7 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
-import {auto, type Factor, type LinearSolver, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
+import {auto, type Factor, type LinearSolver, sparseLdlt, sparseLu, supernodalLu} from '../../lib/linear/index.js';
 import {backwardError, fromEntries, type Matrix, permuted, random, runs, scaled, shuffle, unsymmetric, vector} from './matrices.js';
 
 /** As in sparse.spec.ts. */
@@ -44,7 +44,7 @@ function independent(n: number, m: number, next: () => number): number[][] {
 const sum = (rows: readonly (readonly number[])[], weights: readonly number[]): number[] => rows[0].map((_, j) => rows.reduce((total, row, c) => total + weights[c] * row[j], 0));
 
 const solvers: readonly (readonly [string, LinearSolver])[] = [
-  ['auto()', auto()], ['sparseLdlt()', sparseLdlt()], ['sparseLdlt, compiled', sparseLdlt({arithmetic: 'compiled'})], ['sparseLu()', sparseLu()],
+  ['auto()', auto()], ['sparseLdlt()', sparseLdlt()], ['sparseLdlt, compiled', sparseLdlt({arithmetic: 'compiled'})], ['sparseLu()', sparseLu()], ['supernodalLu()', supernodalLu()],
 ];
 
 function refusedRows(solver: LinearSolver, {pattern, values}: Matrix): unknown {
@@ -133,7 +133,7 @@ describe('linear: KKT matrices', () => {
         const [left, right] = [1, 1e-3].map(h => Float64Array.from({length: n + 5}, (_, i) => (i < n ? 1 : h)));
         right.forEach((h, i) => (right[i] = i < n ? h : -h));
         const newton = (last: number[]): Matrix => unsymmetric(scaled(kkt(n, [...rows, last], next), left, right));
-        for (const solver of [auto(), sparseLu()]) {
+        for (const solver of [auto(), sparseLu(), supernodalLu()]) {
           expect(refusedRows(solver, newton(sum(rows, [0, 1, 0, -2])))).to.deep.equal([n + 1, n + 3, n + 4]);
           expectSolved(solver, newton(rows[0].map((_, j) => (j === n - 1 ? 1 : 0))), seed);
         }

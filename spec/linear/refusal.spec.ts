@@ -1,7 +1,7 @@
 /** What is refused, and how fast: numbers that are not finite, large matrices that LDLᵀ cannot take; and what is not refused: symmetry but for rounding. */
 import {expect} from 'chai';
 import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
-import {auto, band, cholesky, cg, gmres, lu, minres, sparseLdlt, sparseLu, type LinearSolver} from '../../lib/linear/index.js';
+import {auto, band, cholesky, cg, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu, type LinearSolver} from '../../lib/linear/index.js';
 import {LU_IN_REACH} from '../../lib/linear/static-null.js';
 import {fromEntries, grid, type Matrix, mirror, saddle, random, unsymmetric} from './matrices.js';
 
@@ -15,7 +15,7 @@ function refusal(factor: () => unknown): StiffgradError {
   throw new Error('the matrix was taken');
 }
 
-const direct: readonly LinearSolver[] = [auto(), band(), lu(), sparseLu(), sparseLdlt(), sparseLdlt({arithmetic: 'compiled'})];
+const direct: readonly LinearSolver[] = [auto(), band(), lu(), sparseLu(), sparseLdlt(), sparseLdlt({arithmetic: 'compiled'}), supernodalLu(), supernodalLu({arithmetic: 'compiled'})];
 
 function chain(n: number): Matrix {
   const entries: [number, number, number][] = [];

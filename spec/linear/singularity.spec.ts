@@ -1,7 +1,7 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {StiffgradError} from '../../lib/errors.js';
-import {auto, band, type LinearSolver, lu, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
+import {auto, band, type LinearSolver, lu, sparseLdlt, sparseLu, supernodalLu} from '../../lib/linear/index.js';
 import {fromEntries, grid, type Matrix, runs} from './matrices.js';
 
 /** Columns in which some vector of the null space is not zero, by reduction to echelon form. */
@@ -64,7 +64,7 @@ describe('linear: singular matrices', () => {
   it('are refused, and no others, with the rows and columns of their null vectors: by every general solver', () => {
     fc.assert(
       fc.property(square, (rows) => {
-        for (const solver of [lu(), sparseLu(), sparseLu({ordering: 'column'}), band(), auto()]) expectJudgement(solver, rows, false);
+        for (const solver of [lu(), sparseLu(), sparseLu({ordering: 'column'}), band(), auto(), supernodalLu()]) expectJudgement(solver, rows, false);
       }),
       runs(300),
     );
@@ -74,7 +74,7 @@ describe('linear: singular matrices', () => {
     fc.assert(
       fc.property(square, (rows) => {
         const symmetric = rows.map((row, i) => row.map((value, j) => value + rows[j][i]));
-        for (const solver of [auto(), band(), lu()]) expectJudgement(solver, symmetric, true);
+        for (const solver of [auto(), band(), lu(), supernodalLu()]) expectJudgement(solver, symmetric, true);
         // LDLᵀ may say that it needs pivoting, and then auto() does it; but it calls nothing regular singular.
         const error = judge(sparseLdlt(), matrixOf(symmetric, true));
         if (error?.code === 'singular-matrix') expect(nullSupport(symmetric)).to.not.deep.equal([]);
@@ -94,7 +94,7 @@ describe('linear: singular matrices', () => {
         if (i === 20 || i === 400) entries.push([500, pattern.columns[p], (i === 20 ? 3e-4 : 1e-4) * values[p]]);
       }
     }
-    for (const solver of [sparseLu(), auto()]) expect(judge(solver, fromEntries(676, entries))?.data.rows).to.deep.equal([20, 400, 500]);
+    for (const solver of [sparseLu(), auto(), supernodalLu()]) expect(judge(solver, fromEntries(676, entries))?.data.rows).to.deep.equal([20, 400, 500]);
   });
 
   it('are described in a sentence', () => {
