@@ -47,6 +47,9 @@ export interface SupernodalLuOptions {
 /** Floating-point operations from which WebAssembly is the faster one: grids of 8² to 10² unknowns, measured. */
 export const COMPILED_LU_PAYS = 2e4;
 
+/** Growth of the entries that costs two digits at most: LU with threshold pivoting, which does not look at it, has as much now and then. */
+const SOUND_GROWTH = 100;
+
 /**
  * Entries may grow so far, from at most 2 as they are scaled: what one pivot enlarged to √ε gives. Beyond it the
  * elimination's own rounding is above what was added to the pivots.
@@ -168,9 +171,9 @@ export class SupernodalLuFactor extends SpecialFactor implements Substitution {
     const {numeric, nodes} = this.symbolic;
     numeric.factor(this.factor);
     const {weakest, largest, smallest} = numeric.pivots;
-    this.refined = !(Math.min(weakest, 1 / largest) >= PIVOT_THRESHOLD);
+    this.refined = !(weakest >= PIVOT_THRESHOLD && largest <= SOUND_GROWTH);
     if (this.refined) this.keep(values);
-    this.proved = !(Math.min(weakest, 1 / largest) >= KEEP_THRESHOLD);
+    this.proved = !(weakest >= KEEP_THRESHOLD && largest <= 1 / KEEP_THRESHOLD);
     if (this.proved && !(largest <= MOST_GROWTH && this.probe(values, false) && this.probe(values, true))) return false;
     // A term of its sums is rounded twice as often as in an LU (L D U divides what it multiplies again), and what grew counts as it did.
     if (!(smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, nodes.tallest * Math.max(2, largest));

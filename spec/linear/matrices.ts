@@ -209,3 +209,23 @@ export function mirror(matrix: Matrix, p: number): number {
   for (let q = rowPointers[columns[p]]; q < rowPointers[columns[p] + 1]; q++) if (columns[q] === i) return q;
   return p;
 }
+
+/**
+ * −Δu + w·∇u on a k × k grid by central differences, the wind turning over it: entries −1 ∓ |w|h/2. Above |w|h/2 = 1 the
+ * matrix is not diagonally dominant.
+ */
+export function advection(k: number, halfWind = 0.8): Matrix {
+  const entries: [number, number, number][] = [];
+  for (let r = 0; r < k; r++) {
+    for (let c = 0; c < k; c++) {
+      const i = r * k + c;
+      const [x, y] = [halfWind * Math.cos((7 * r + 3 * c) / k), halfWind * Math.sin((7 * r + 3 * c) / k)];
+      entries.push([i, i, 4]);
+      if (c > 0) entries.push([i, i - 1, -1 - x]);
+      if (c + 1 < k) entries.push([i, i + 1, -1 + x]);
+      if (r > 0) entries.push([i, i - k, -1 - y]);
+      if (r + 1 < k) entries.push([i, i + k, -1 + y]);
+    }
+  }
+  return fromEntries(k * k, entries);
+}
