@@ -25,7 +25,7 @@ export interface Stats {
   readonly failures: {readonly [cause: string]: number};
   readonly milliseconds: {readonly trace: number; readonly compile: number; readonly run: number};
   readonly engine: 'wasm' | 'interpreter' | 'tensor';
-  /** How the linear systems were solved: 'dense', 'band', 'sparse', …; 'none' for an explicit scheme. */
+  /** How the linear systems were solved: 'dense', 'band', 'sparse', 'supernodal-lu' (a mesh without symmetry), …; 'none' for an explicit scheme. */
   readonly linear: string;
   /** 'worker' where a worker thread of `batch` ran it; the numbers are the same. */
   readonly thread: 'own' | 'worker';

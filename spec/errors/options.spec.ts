@@ -32,6 +32,7 @@ const cases: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   'sparseLu, another option': [() => face.sparseLu({order: 'amd'}), /sparseLu has no option 'order'/],
   'sparseLu, another order': [() => face.sparseLu({ordering: 'amd'}), /sparseLu: ordering must be one of symmetric, column, natural, not 'amd'/],
   'sparseLdlt': [() => face.sparseLdlt({ordering: 'column'}), /sparseLdlt: ordering must be one of amd, rcm, natural, not 'column'/],
+  'supernodalLu': [() => face.supernodalLu({arithmetic: 'wasm' as never}), /supernodalLu: arithmetic must be one of auto, plain, compiled, not 'wasm'/],
   'adaptive': [() => face.adaptive({atol: NaN}), /adaptive: atol must be a number of at least 0.*not NaN/],
   'compliant without a compliance': [() => face.compliant(() => 0), /compliant takes an object with compliance, not undefined/],
   'implicitAdjoint': [() => face.implicitAdjoint({budget: 1}), /implicitAdjoint has no option 'budget'; it has memory/],
