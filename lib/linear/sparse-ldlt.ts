@@ -12,9 +12,6 @@ import {StiffgradError} from '../errors.js';
 import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
 import type {Arithmetic, Blocks} from './arithmetic.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
-import {eliminate} from './elimination.js';
-import {symmetricGraph} from './graph.js';
-import {pairedOrdering} from './kkt-ordering.js';
 import type {OrderingName} from './ordering.js';
 import {structurallySymmetric} from './pattern.js';
 import {ACCEPTABLE, PROBED, Refinement, throwInaccurate, type Substitution} from './refinement.js';
@@ -24,9 +21,10 @@ import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
 import {EPSILON, type LinearSolver, type Pattern} from './solver.js';
 import {sparseLu} from './sparse-lu.js';
 import {judgeByNullVector, LU_IN_REACH} from './static-null.js';
+import {structureOf} from './structure.js';
 import {Supernodal} from './supernodal.js';
 import {CompiledSupernodal} from './supernodal-compiled.js';
-import {supernodes, type Supernodes} from './supernodes.js';
+import type {Supernodes} from './supernodes.js';
 import {specialFor} from './symmetrized.js';
 
 export interface LdltOptions {
@@ -94,10 +92,9 @@ class Symbolic {
 
   constructor(pattern: Pattern, name: OrderingName, arithmetic: ArithmeticName) {
     const {n} = pattern;
-    const graph = symmetricGraph(pattern);
-    const elimination = eliminate(graph, pairedOrdering(pattern, graph, name));
-    this.order = elimination.order;
-    this.nodes = supernodes(graph, elimination);
+    const {order, nodes} = structureOf(pattern, name);
+    this.order = order;
+    this.nodes = nodes;
     const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && this.nodes.work >= COMPILED_PAYS);
     this.numeric = (compiled ? CompiledSupernodal.create(this.nodes) : undefined) ?? new Supernodal(this.nodes);
     const {target, diagonal} = scatter(pattern, this.order, this.nodes);

@@ -14,11 +14,9 @@
  */
 import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
 import {DirectAnalysis, type Learned, SpecialFactor} from './direct.js';
-import {eliminate} from './elimination.js';
 import {equilibrate} from './equilibration.js';
 import {FallbackFactor} from './fallback.js';
-import {symmetricGraph} from './graph.js';
-import {pairedOrdering} from './kkt-ordering.js';
+import type {LduBlocks} from './ldu-blocks.js';
 import {KEEP_THRESHOLD, PIVOT_THRESHOLD} from './lu-plan.js';
 import type {OrderingName} from './ordering.js';
 import {CompiledPanels} from './panels-compiled.js';
@@ -31,8 +29,9 @@ import {EPSILON, type Factor, type LinearSolver, type Pattern} from './solver.js
 import type {ArithmeticName} from './sparse-ldlt.js';
 import {analyzeLu, type SparseLuFactor} from './sparse-lu.js';
 import {judgeByNullVector, LU_IN_REACH} from './static-null.js';
-import {type LduBlocks, SupernodalLdu} from './supernodal-ldu.js';
-import {supernodes, type Supernodes} from './supernodes.js';
+import {structureOf} from './structure.js';
+import {SupernodalLdu} from './supernodal-ldu.js';
+import type {Supernodes} from './supernodes.js';
 
 /** What analyses and factors of this kind call themselves. */
 export const SUPERNODAL = 'supernodal-lu';
@@ -101,11 +100,10 @@ class Symbolic implements Learned {
     name: OrderingName,
     arithmetic: ArithmeticName,
   ) {
-    const graph = symmetricGraph(pattern);
-    const elimination = eliminate(graph, pairedOrdering(pattern, graph, name));
-    this.order = elimination.order;
-    this.scalarWork = elimination.below + 2 * elimination.squares;
-    this.nodes = supernodes(graph, elimination);
+    const {order, nodes, scalarWork} = structureOf(pattern, name);
+    this.order = order;
+    this.nodes = nodes;
+    this.scalarWork = scalarWork;
     const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && 2 * this.nodes.work >= COMPILED_LU_PAYS);
     this.numeric = new SupernodalLdu(this.nodes, (compiled ? CompiledPanels.create(this.nodes, 2) : undefined) ?? new PlainPanels(this.nodes, 2));
     this.target = scatter(pattern, this.order, this.nodes).target;
@@ -175,8 +173,12 @@ export class SupernodalLuFactor extends SpecialFactor implements Substitution {
     if (this.refined) this.keep(values);
     this.proved = !(weakest >= KEEP_THRESHOLD && largest <= 1 / KEEP_THRESHOLD);
     if (this.proved && !(largest <= MOST_GROWTH && this.probe(values, false) && this.probe(values, true))) return false;
-    // A term of its sums is rounded twice as often as in an LU (L D U divides what it multiplies again), and what grew counts as it did.
-    if (!(smallest > SUSPICIOUS_PIVOT)) examine(this.pattern, values, this, nodes.tallest * Math.max(2, largest));
+    if (!(smallest > SUSPICIOUS_PIVOT)) {
+      // A factor that lost digits is no judge where there is a better one.
+      if (this.refined && this.symbolic.scalarInReach) return false;
+      // A term of its sums is rounded twice as often as in an LU: L D U divides what it multiplies again.
+      examine(this.pattern, values, this, 2 * nodes.tallest);
+    }
     this.usable = true;
     return true;
   }
