@@ -8,7 +8,7 @@ Needs mpmath; numpy for the errors.
 """
 import sys
 
-from mpmath import atanh, cos, exp, factorial, log, log1p, lu_solve, matrix, mp, mpf, pi, sqrt
+from mpmath import atanh, cos, exp, factorial, log, log1p, lu_solve, matrix, mp, mpf, pi, sqrt, tanh
 
 mp.prec = 200
 
@@ -51,8 +51,8 @@ def logarithm(z):
 
 
 half = log(2) / 2 * mpf("1.0000001")
-# What counts is the error of r² times the polynomial beside 1; close to 0 any is good.
-exp_c, exp_error = remez(exponential, lambda r: max(r * r, mpf("1e-4")), -half, half, 10)
+# e^r − 1 = r + r² times the polynomial, of which tanh asks for the relative error: that of r times it. Close to 0 any is good.
+exp_c, exp_error = remez(exponential, lambda r: max(abs(r), mpf("1e-3")), -half, half, 10)
 log_c, log_error = remez(logarithm, lambda z: mpf(1), mpf(0), mpf(1) / 9, 10)
 
 if sys.argv[1:] != ["errors"]:
@@ -71,10 +71,22 @@ def paired(x, square, c):
     return four(0) + fourth * (four(4) + fourth * (c[8] + x * c[9]))
 
 
-def double_exp(x):
+def reduced(x):
+    """k and e^r − 1."""
     k = (x * log2e + shifter) - shifter
     r = (x - k * ln2_high) - k * ln2_low
-    return np.ldexp(1 + (r + r * r * paired(r, r * r, exp_c)), k.astype(int))
+    return k.astype(int), r + r * r * paired(r, r * r, exp_c)
+
+
+def double_exp(x):
+    k, p = reduced(x)
+    return np.ldexp(1 + p, k)
+
+
+def double_tanh(x):
+    k, p = reduced(2 * np.minimum(np.abs(x), 22))
+    t = (np.ldexp(1.0, k) - 1) + np.ldexp(p, k)
+    return np.copysign(t / (t + 2), x)
 
 
 def double_log(x):
@@ -103,6 +115,8 @@ random = np.random.default_rng(1)
 for name, low, high in [("exp", -1, 1), ("exp", -30, 30), ("exp", -700, 700)]:
     points = random.uniform(low, high, 40000)
     worst(f"{name} {low} … {high}", points, double_exp(points), exp)
+for name, points in [("-1 … 1", random.uniform(-1, 1, 40000)), ("-22 … 22", random.uniform(-22, 22, 40000)), ("1e-20 … 1", 10 ** random.uniform(-20, 0, 40000))]:
+    worst(f"tanh {name}", points, double_tanh(points), tanh)
 for name, points in [("0 … 1", random.uniform(0, 1, 40000)), ("1e-20 … 1", 10 ** random.uniform(-20, 0, 40000))]:
     worst(f"log1pOfUnit {name}", points, double_log(points), log1p)
 for low, high in [(-1, 1), (-30, 30)]:

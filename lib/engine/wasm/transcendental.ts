@@ -83,11 +83,17 @@ function exponential(f: Formula, x: Part): Part {
 
 /** e^x = 2^k y, with k in the lowest bits of `turns`. */
 function reducedExponential(f: Formula, x: Part): {turns: Part; y: Part} {
+  const {turns, lessOne} = reducedLessOne(f, x);
+  return {turns, y: f.keep(f.add(f.constant(1), lessOne))};
+}
+
+/** k, in the lowest bits of `turns` and as a number, and e^r − 1 for r = x − k ln 2. */
+function reducedLessOne(f: Formula, x: Part): {turns: Part; k: Part; lessOne: Part} {
   const turns = f.keep(f.add(f.mul(x, f.constant(log2e)), f.constant(shifter)));
   const k = f.keep(f.sub(turns, f.constant(shifter)));
   const r = f.keep(f.sub(f.sub(x, f.mul(k, f.constant(ln2High))), f.mul(k, f.constant(ln2Low))));
   const t = f.keep(f.mul(r, r));
-  return {turns, y: f.keep(f.add(f.constant(1), f.add(r, f.mul(t, f.pairedPolynomial(r, t, series.exp)))))};
+  return {turns, k, lessOne: f.add(r, f.mul(t, f.pairedPolynomial(r, t, series.exp)))};
 }
 
 function exponentialLessOne(f: Formula, given: Part): Part {
@@ -120,13 +126,11 @@ function lessOne(f: Formula, x: Part): {k: Part; y: Part} {
 }
 
 function hyperbolicTangent(f: Formula, x: Part): Part {
-  const a = f.keep(f.min(f.abs(x), f.constant(tanhHigh)));
-  const large = f.keep(f.notLess(a, f.constant(1)));
-  const {k, y} = lessOne(f, f.keep(f.mul(a, f.choose(large, f.constant(2), f.constant(-2)))));
-  const t = f.keep(f.mul(y, powerOfTwo(f, k)));
-  const quotient = f.keep(f.div(f.choose(large, f.constant(2), f.neg(t)), f.add(t, f.constant(2))));
-  const positive = f.choose(large, f.sub(f.constant(1), quotient), quotient);
-  return f.or(f.abs(positive), f.and(x, f.bits(-(1n << 63n))));
+  const a = f.min(f.abs(x), f.constant(tanhHigh));
+  const {k, lessOne} = reducedLessOne(f, f.keep(f.mul(f.constant(2), a)));
+  const power = f.keep(powerOfTwo(f, k));
+  const t = f.keep(f.add(f.sub(power, f.constant(1)), f.mul(power, lessOne)));
+  return f.or(f.div(t, f.add(t, f.constant(2))), f.and(x, f.bits(-(1n << 63n))));
 }
 
 /** Reduction of a positive finite normal number to 2^k (1 + r), √½ ≤ 1 + r < √2. */
