@@ -14,7 +14,7 @@
  */
 import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
 import {DirectAnalysis, type Learned, SpecialFactor} from './direct.js';
-import {equilibrate} from './equilibration.js';
+import {Equilibration} from './equilibration.js';
 import {FallbackFactor} from './fallback.js';
 import type {LduBlocks} from './ldu-blocks.js';
 import {KEEP_THRESHOLD, PIVOT_THRESHOLD} from './lu-plan.js';
@@ -90,6 +90,7 @@ class Symbolic implements Learned {
   /** By entry, its place in the blocks. */
   readonly target: Int32Array;
   readonly refinement: Refinement;
+  readonly equilibration: Equilibration;
   /** Operations of the scalar LU in this order, if all its pivots are on the diagonal. */
   readonly scalarWork: number;
 
@@ -108,6 +109,7 @@ class Symbolic implements Learned {
     this.numeric = new SupernodalLdu(this.nodes, (compiled ? CompiledPanels.create(this.nodes, 2) : undefined) ?? new PlainPanels(this.nodes, 2));
     this.target = scatter(pattern, this.order, this.nodes).target;
     this.refinement = new Refinement(pattern);
+    this.equilibration = new Equilibration(pattern);
   }
 
   /** Analyzed when a matrix needs it. */
@@ -164,7 +166,7 @@ export class SupernodalLuFactor extends SpecialFactor implements Substitution {
   tryRefactor(values: Float64Array): boolean {
     this.usable = this.refined = this.proved = this.rescuerIsReady = false;
     this.iterations = 0;
-    if (!equilibrate(this.pattern, values, this.rowScale, this.columnScale)) return false;
+    if (!this.symbolic.equilibration.scale(values, this.rowScale, this.columnScale)) return false;
     this.load(values);
     const {numeric, nodes} = this.symbolic;
     numeric.factor(this.factor);
@@ -198,7 +200,7 @@ export class SupernodalLuFactor extends SpecialFactor implements Substitution {
     for (let i = 0; i < n; i++) {
       const scale = rowScale[i];
       const end = rowPointers[i + 1];
-      for (let p = rowPointers[i]; p < end; p++) numbers[target[p]] = values[p] * scale * columnScale[columns[p]];
+      for (let p = rowPointers[i]; p < end; p++) numbers[target[p]] = values[p] * (scale * columnScale[columns[p]]);
     }
   }
 
