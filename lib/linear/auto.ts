@@ -30,7 +30,8 @@ export function auto(): LinearSolver {
 /**
  * Nanoseconds a floating-point operation and a row, rounded from timings of a factorization and a solve of
  * random, banded, star and grid matrices of 4 to 2000 unknowns on one machine. Only their ratios matter:
- * of 46 patterns, 42 got the method that was fastest, and the others one within a factor of 2.2.
+ * of 46 patterns, 42 got the method that was fastest, and the others one within a factor of 2.2. The supernodal LU, timed
+ * later against the scalar one on 16 grids and meshes of 12 to 3600 unknowns: 14 got the faster one, two one that took 6 % more at most.
  */
 const PRICE = {
   dense: {operation: 0.4, row: 15},
