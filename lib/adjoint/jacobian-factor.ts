@@ -16,17 +16,30 @@ export function jacobianFactor({compiled, linear}: StepContext, executable: Exec
   if (!compiled.implicit) return undefined;
   const solver = directSolver(linear);
   const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
-  const refactor = executable.factorization(analysis);
+  const steady = compiled.isSteady('jacobian');
+  const refactor = executable.factorization(analysis, steady);
   const solveOnce = executable.transposedSolve(analysis);
   const values = executable.buffer('J');
   const evaluate = executable.program('jacobian');
+  const h = executable.find('h');
+  /** The factor of a Jacobian that is the same in all steps of one length, and that length. */
+  let kept: {readonly factor: Factor; readonly h: number | undefined} | undefined;
+  const refresh = (program?: 'startJacobian'): Factor => {
+    if (program === undefined && kept !== undefined && kept.h === h?.[0]) return kept.factor;
+    kept = undefined;
+    if (program === undefined) evaluate();
+    else executable.run(program);
+    const factor = refactor(values);
+    if (steady && program === undefined) kept = {factor, h: h?.[0]};
+    return factor;
+  };
   return {
-    refresh(program) {
-      if (program === undefined) evaluate();
-      else executable.run(program);
-      return refactor(values);
-    },
+    refresh,
     solveTransposed(b, x) {
+      if (steady) {
+        refresh().solveTransposed(b, x);
+        return;
+      }
       evaluate();
       solveOnce(values, b, x);
     },

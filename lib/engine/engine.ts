@@ -40,8 +40,11 @@ export interface Executable {
   program(name: string): () => void;
   /** Vector arithmetic on the executable's buffers. */
   readonly vectors: Vectors;
-  /** Factors a matrix that lies in its buffers, in place where it was compiled for that; one factor for all calls. */
-  factorization(analysis: Analysis): (values: Float64Array) => Factor;
+  /**
+   * Factors a matrix that lies in its buffers, in place where it was compiled for that; one factor for all calls.
+   * @param alone it stays as it is until this executable factors a matrix again; else any other may take its place
+   */
+  factorization(analysis: Analysis, alone?: boolean): (values: Float64Array) => Factor;
   /** Aᵀx = b for matrices that are solved with once, all in different buffers: what `factorization` made is not to be used afterwards. */
   transposedSolve(analysis: Analysis): TransposedSolve;
 }
@@ -67,4 +70,14 @@ export function bufferSizes(programs: Programs, {extra = {}}: CompileOptions = {
   }
   for (const [name, size] of Object.entries(extra)) need(name, size);
   return sizes;
+}
+
+/** By the analysis' own factor, or one more. */
+export function factorizationOf(analysis: Analysis, alone = false): (values: Float64Array) => Factor {
+  if (!alone) return values => analysis.factor(values);
+  const factor = analysis.createFactor();
+  return values => {
+    factor.refactor(values);
+    return factor;
+  };
 }

@@ -8,7 +8,7 @@ import {topological} from '../graph/node.js';
 import {primitiveOf} from '../graph/primitives/index.js';
 import type {Kernel} from '../graph/primitives/primitive.js';
 import type {CompileOptions, Engine, Executable, Programs} from './engine.js';
-import {bufferSizes, byFactor} from './engine.js';
+import {bufferSizes, byFactor, factorizationOf} from './engine.js';
 import {plainVectors} from './vectors.js';
 
 /** One kernel with the arrays it works on. */
@@ -37,8 +37,8 @@ export const interpreter: Engine = {
       run: name => program(name)(),
       program,
       vectors: plainVectors,
-      factorization: analysis => values => analysis.factor(values),
-      transposedSolve: analysis => byFactor(values => analysis.factor(values)),
+      factorization: factorizationOf,
+      transposedSolve: analysis => byFactor(factorizationOf(analysis)),
     };
   },
 };

@@ -47,6 +47,8 @@ export interface NonlinearSystem {
   readonly matrixFree: boolean;
   /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */
   readonly modelled: boolean;
+  /** The last factor asked for was at hand already. */
+  readonly wasKept?: boolean;
   /** A Jacobian is so much more work than a residual that one that still serves is kept. */
   readonly dear?: boolean;
   /** Unit roundoff of the arithmetic in use. */
@@ -380,7 +382,7 @@ export class NewtonIteration {
   private refactor(first: boolean): Factor {
     const {system, counters} = this;
     const factor = system.factor(first, this.choice.model);
-    if (!system.matrixFree || first) {
+    if ((!system.matrixFree || first) && system.wasKept !== true) {
       counters.jacobianEvaluations++;
       counters.factorizations++;
     }

@@ -30,6 +30,13 @@ export class StepSystem implements NonlinearSystem {
   private readonly exactly?: () => Factor;
   private matrixAtHand = true;
   private checked = false;
+  /** Newton's matrix is the same in all steps of one length; its factor, and that length. */
+  private readonly steady: boolean;
+  /** The matrix at the guess is that of other equations: those of broken constraints. */
+  private readonly startsApart: boolean;
+  private readonly h?: Float64Array;
+  private kept: {readonly factor: Factor; readonly h: number | undefined} | undefined;
+  wasKept = false;
 
   constructor(private readonly prepared: Runnable) {
     const {compiled, traced, engine, options} = prepared;
@@ -47,7 +54,11 @@ export class StepSystem implements NonlinearSystem {
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
     this.dear = !this.modelled && !isMatrixFree(linear) && options.adjoint.kind !== 'unrolled' && compiled.hasDearJacobian(linear);
-    this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'));
+    // The estimate of an error has a matrix of its own, which would take the factor's place.
+    this.steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
+    this.startsApart = traced.guess?.defect !== undefined;
+    this.h = this.forward.find('h');
+    this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), this.steady);
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
     if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
@@ -61,6 +72,10 @@ export class StepSystem implements NonlinearSystem {
       return this.exactly();
     }
     const special = first && this.evaluateFirstResidual !== undefined;
+    const steady = this.steady && !(special && this.startsApart);
+    this.wasKept = steady && this.kept !== undefined && this.kept.h === this.h?.[0];
+    if (this.wasKept && this.kept !== undefined) return this.kept.factor;
+    this.kept = undefined;
     if (this.products !== undefined && !special) {
       this.matrixAtHand = false;
       return this.products();
@@ -69,7 +84,9 @@ export class StepSystem implements NonlinearSystem {
     if (!this.checked) this.check();
     if (special) this.forward.run('startJacobian');
     else this.evaluateJacobian();
-    return this.refactor(this.values);
+    const factor = this.refactor(this.values);
+    if (steady) this.kept = {factor, h: this.h?.[0]};
+    return factor;
   }
 
   private check(): void {

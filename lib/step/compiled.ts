@@ -10,12 +10,13 @@ import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
 import type {Graph, Node, Output} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
 import {alongInputs, alongOutputs} from './traced-along.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, turnDerivedPrograms} from './derived.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {withParameterProgram} from './parameter-program.js';
+import {isGiven, withParameterProgram} from './parameter-program.js';
 import {withLinearization, withStepStart} from './step-start.js';
 import type {Kept} from './kept.js';
 import {narrowed} from './kept.js';
@@ -54,6 +55,7 @@ export class CompiledStep {
   private ownDerived: Derived | undefined;
   /** Compared with their tangents. */
   private readonly checked: Set<Matrix>;
+  private readonly steady = new Map<JacobianProgram, boolean>();
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
   /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
   busy = false;
@@ -128,6 +130,21 @@ export class CompiledStep {
       checkJacobian(program, at.buffer(output), at, this.traced.unknown);
     });
     this.checked.add(of);
+  }
+
+  /**
+   * Whether ∂R/∂z, or Newton's matrix, is the same in all steps of one length of a run: that of a problem that is linear with
+   * constant coefficients. One factor then serves them all.
+   */
+  isSteady(which: 'jacobian' | 'matrix'): boolean {
+    const program = this[this.kindOf(which) === 'matrix' ? 'matrix' : 'jacobian'];
+    if (program === undefined) return false;
+    let steady = this.steady.get(program);
+    if (steady === undefined) {
+      const names = topological([program.values]).flatMap(node => (isOp(node, 'input') ? [node.attributes.name] : []));
+      this.steady.set(program, (steady = names.every(name => name === 'h' || isGiven(name))));
+    }
+    return steady;
   }
 
   /** Whether keeping a Jacobian pays, by counted work. */

@@ -9,7 +9,7 @@ import type {Graph, Node} from '../../graph/node.js';
 import {isOp, sameShape, topological} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
 import {plainVectors} from '../vectors.js';
-import {bufferSizes, byFactor} from '../engine.js';
+import {bufferSizes, byFactor, factorizationOf} from '../engine.js';
 import type {Computation} from './replay.js';
 import {held, replay} from './replay.js';
 
@@ -38,8 +38,8 @@ export const tensor: Engine = {
       run: name => program(name)(),
       program,
       vectors: plainVectors,
-      factorization: analysis => values => analysis.factor(values),
-      transposedSolve: analysis => byFactor(values => analysis.factor(values)),
+      factorization: factorizationOf,
+      transposedSolve: analysis => byFactor(factorizationOf(analysis)),
     };
   },
 };

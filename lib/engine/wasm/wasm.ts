@@ -10,7 +10,7 @@ import type {BinaryName, Graph} from '../../graph/node.js';
 import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
-import {bufferSizes, byFactor} from '../engine.js';
+import {bufferSizes, byFactor, factorizationOf} from '../engine.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
 import type {FunctionName} from './functions.js';
@@ -201,9 +201,9 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
     get vectors() {
       return (vectors ??= memoryVectors(boundKernels()));
     },
-    factorization(analysis) {
+    factorization(analysis, alone) {
       const own = ownFactor(analysis);
-      if (own === undefined) return values => analysis.factor(values);
+      if (own === undefined) return factorizationOf(analysis, alone);
       return values => {
         own.refactor(values);
         return own;
@@ -211,7 +211,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
     },
     transposedSolve(analysis) {
       const own = ownFactor(analysis);
-      if (own === undefined) return byFactor(values => analysis.factor(values));
+      if (own === undefined) return byFactor(factorizationOf(analysis));
       return (values, b, x) => own.solveTransposedOnce(values, b, x);
     },
     address(name) {
