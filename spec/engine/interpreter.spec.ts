@@ -1,17 +1,19 @@
 /** What the interpreter promises beside what every engine does: memory used twice changes nothing, and none is allocated in a run. */
+import {execFileSync} from 'node:child_process';
+import {fileURLToPath} from 'node:url';
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {interpreter} from '../../lib/engine/interpreter.js';
-import type {Node, Op} from '../../lib/graph/node.js';
-import {binaryNames, topological, unaryNames} from '../../lib/graph/node.js';
-import {primitiveOf, primitives} from '../../lib/graph/primitives/index.js';
+import type {Node} from '../../lib/graph/node.js';
+import {topological} from '../../lib/graph/node.js';
+import {primitiveOf} from '../../lib/graph/primitives/index.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
-import type {Case} from '../graph/cases.js';
-import {binaryCase, cases, unaryCase} from '../graph/cases.js';
-import {Choices, draws, generator, runs} from '../graph/choices.js';
+import {Choices, draws, runs} from '../graph/choices.js';
 import {vectors} from '../graph/evaluate.js';
 import {program, programDraws} from '../graph/programs.js';
 import {graph} from './contract.js';
+import type {Allocations} from './allocation-rows.js';
+import {allocationRows, allowed} from './allocation-rows.js';
 
 /** Every node on its own, each into an array of its own: no memory is used twice. */
 function plainly(outputs: readonly Node[], values: ReadonlyMap<Node, Float64Array>): Float64Array[] {
@@ -47,38 +49,18 @@ describe('engine: interpreter', () => {
   });
 
   describe('allocates nothing while it runs', () => {
-    const rows: readonly (readonly [name: string, build: (choices: Choices) => Case])[] = [
-      ...(Object.keys(primitives) as Op[]).map(op => [op, cases[op]] as const),
-      ...unaryNames.map(fn => [`unary ${fn}`, (choices: Choices) => unaryCase(fn, choices)] as const),
-      ...binaryNames.map(fn => [`binary ${fn}`, (choices: Choices) => binaryCase(fn, choices)] as const),
-    ];
-    for (const [name, build] of rows) {
-      it(name, () => {
-        // Choices that give every case some elements and more than one axis.
-        const {inputs, node} = build(new Choices(Array.from({length: 24}, (_, k) => 3 + 10 * k)));
-        const executable = interpreter.compile({run: graph(inputs.map(input => input.node), {y: node})});
-        const random = generator(1);
-        for (const {node: {attributes}, draw} of inputs) executable.buffer(attributes.name).set(draw(random));
-        expect(leastAllocation(() => executable.run('run')), 'bytes for each run').to.be.below(12);
-      });
+    // In a process of its own: V8 puts on the heap what a function returns that it does not inline, and which it does depends
+    // on all that ran before.
+    const program = fileURLToPath(new URL('allocations.ts', import.meta.url));
+    let allocated: Allocations;
+
+    before(() => {
+      const output = execFileSync(process.execPath, ['--no-concurrent-recompilation', '--import', 'tsx', program], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']});
+      allocated = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Allocations;
+    });
+
+    for (const name of allocationRows.keys()) {
+      it(name, () => expect(allocated[name].bytes, 'bytes for each run').to.be.below(allowed(name, allocated[name].elements)));
     }
   });
 });
-
-/**
- * Bytes on the heap for each call, in the best of many blocks of calls: V8 keeps every intermediate number
- * on the heap until it has compiled a loop, which takes it some thousand calls and, on a busy machine, seconds.
- * A number there takes 12 or 16 bytes; a block is so long that the measurement itself, some thousand bytes, is less.
- */
-function leastAllocation(call: () => void): number {
-  const end = performance.now() + 20000;
-  let least = Infinity;
-  while (least >= 12 && performance.now() < end) {
-    const before = process.memoryUsage().heapUsed;
-    for (let i = 0; i < 1000; i++) call();
-    const each = (process.memoryUsage().heapUsed - before) / 1000;
-    // Less than nothing: what was there before has been collected in between.
-    if (each >= 0) least = Math.min(least, each);
-  }
-  return least;
-}
