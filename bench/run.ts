@@ -11,7 +11,7 @@ import {execFileSync} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {availableParallelism, cpus, loadavg, tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {fileURLToPath} from 'node:url';
+import {fileURLToPath, pathToFileURL} from 'node:url';
 import type {Entry, Preparation} from './contestant.js';
 import {Contestant} from './contestant.js';
 import {writeAdjoints} from './adjoints-page.js';
@@ -178,10 +178,14 @@ function measure<T>(script: string, args: readonly string[] = [], nodeArgs: read
   return JSON.parse(text.trim().split('\n').at(-1) ?? '') as T;
 }
 
-/** The fastest of several new processes: a start is disturbed by everything. */
-function coldStarts(): Results['cold'] {
-  const runs = Array.from({length: 7}, () => measure<NonNullable<Results['cold']>>('cold-start.js', ['all']));
-  const tfjs = Math.min(...Array.from({length: 7}, () => measure<{total: number}>('cold-start.js', ['tfjs']).total));
+/** The fastest of several new processes, as a start is disturbed by everything; the files are those of the package, bundled. */
+async function coldStarts(): Promise<Results['cold']> {
+  const folder = join(root, 'reports/bench/package');
+  const {bundle} = await import(pathToFileURL(join(root, '.ci/bundle.js')).href) as {bundle: (folder: string, more: readonly string[]) => Promise<void>};
+  await bundle(folder, ['bench/cold-start.ts']);
+  const start = <T>(what: 'all' | 'tfjs'): T => measure<T>(join(folder, 'bench/cold-start.js'), [what]);
+  const runs = Array.from({length: 7}, () => start<NonNullable<Results['cold']>>('all'));
+  const tfjs = Math.min(...Array.from({length: 7}, () => start<{total: number}>('tfjs').total));
   const least = (pick: (run: NonNullable<Results['cold']>) => number): number => Math.min(...runs.map(pick));
   return {tfjs, total: least(run => run.total), imported: least(run => run.imported), gradient: least(run => run.gradient), second: least(run => run.second)};
 }
@@ -231,7 +235,7 @@ for (const name of order.filter(wanted)) {
 rmSync(workspace, {recursive: true});
 
 if (wanted('stiff')) keep({stiff: await raceStiff(stiffEntries().filter(({name}) => !without.some(part => name.includes(part))), Math.ceil(rounds / 3))});
-if (wanted('cold')) keep({cold: coldStarts()});
+if (wanted('cold')) keep({cold: await coldStarts()});
 if (wanted('trace')) keep({tracing: measure<NonNullable<Results['tracing']>>('growth.js', ['tracing'])});
 if (wanted('fill')) keep({fill: measure<NonNullable<Results['fill']>>('fill.js', ['20', '40', '60', '100', '200'])});
 // 200² masses: some minutes.
