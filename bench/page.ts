@@ -223,7 +223,7 @@ ${skips(mlp)}`);
   if (cold !== undefined) {
     parts.push(`## From a cold start
 
-A new process, to the first gradient of the chain with n = 32; the least of seven starts.
+A new process, to the first gradient of the chain with n = 32, with the package's own files; the least of seven starts.
 
 ${table(['', 'ms'], [
     ['importing tfjs alone', time(cold.tfjs)],
