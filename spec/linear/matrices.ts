@@ -1,4 +1,5 @@
 /** Matrices and measures the tests of this folder share: a seeded generator, products, backward errors. */
+import {StiffgradError} from '../../lib/errors.js';
 import {patternFromEntries} from '../../lib/linear/pattern.js';
 import type {Pattern} from '../../lib/linear/solver.js';
 
@@ -228,4 +229,15 @@ export function advection(k: number, halfWind = 0.8): Matrix {
     }
   }
   return fromEntries(k * k, entries);
+}
+
+/** The error that a matrix is refused with. */
+export function refusal(factor: () => unknown): StiffgradError {
+  try {
+    factor();
+  } catch (error) {
+    if (error instanceof StiffgradError) return error;
+    throw error;
+  }
+  throw new Error('the matrix was taken');
 }

@@ -1,19 +1,9 @@
 /** What is refused, and how fast: numbers that are not finite, large matrices that LDLᵀ cannot take; and what is not refused: symmetry but for rounding. */
 import {expect} from 'chai';
-import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
+import {SingularMatrixError} from '../../lib/errors.js';
 import {auto, band, cholesky, cg, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu, type LinearSolver} from '../../lib/linear/index.js';
 import {LU_IN_REACH} from '../../lib/linear/static-null.js';
-import {fromEntries, grid, type Matrix, mirror, saddle, random, unsymmetric} from './matrices.js';
-
-function refusal(factor: () => unknown): StiffgradError {
-  try {
-    factor();
-  } catch (error) {
-    if (error instanceof StiffgradError) return error;
-    throw error;
-  }
-  throw new Error('the matrix was taken');
-}
+import {fromEntries, grid, type Matrix, mirror, refusal, saddle, random, unsymmetric} from './matrices.js';
 
 const direct: readonly LinearSolver[] = [auto(), band(), lu(), sparseLu(), sparseLdlt(), sparseLdlt({arithmetic: 'compiled'}), supernodalLu(), supernodalLu({arithmetic: 'compiled'})];
 

@@ -1,11 +1,11 @@
 /** LU in supernodes: against dense LU, by backward errors, plain loops and WebAssembly bit for bit, and what it leaves to the scalar LU. */
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
+import {SingularMatrixError} from '../../lib/errors.js';
 import {auto, lu, sparseLu, supernodalLu, type Factor} from '../../lib/linear/index.js';
 import {LU_IN_REACH} from '../../lib/linear/static-null.js';
 import {analyzeSupernodalLu} from '../../lib/linear/supernodal-lu.js';
-import {advection, backwardError, banded, fromEntries, grid, type Matrix, permuted, random, randomMatrix, rowOf, runs, scaled, shuffle, unsymmetric, vector} from './matrices.js';
+import {advection, backwardError, banded, fromEntries, grid, type Matrix, permuted, random, randomMatrix, refusal, rowOf, runs, scaled, shuffle, unsymmetric, vector} from './matrices.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;
@@ -52,16 +52,6 @@ function mesh(k: number, size: number, next: () => number, share = 0): Matrix {
   const matrix = fromEntries(size * k * k, entries);
   for (let p = 0; p < matrix.values.length; p++) if (matrix.pattern.columns[p] === rowOf(matrix, p) && next() < share) matrix.values[p] = 0;
   return matrix;
-}
-
-function refusal(factor: () => unknown): StiffgradError {
-  try {
-    factor();
-  } catch (error) {
-    if (error instanceof StiffgradError) return error;
-    throw error;
-  }
-  throw new Error('the matrix was taken');
 }
 
 describe('linear: LU in supernodes', () => {

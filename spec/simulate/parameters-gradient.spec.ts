@@ -4,7 +4,6 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {primitives} from '../../lib/graph/primitives/index.js';
 import type {MechanicalSystem, NumericParams, Pullback, SimulateOptions} from '../../lib/index.js';
 import {
   adaptive, backsolveAdjoint, event, forwardSensitivity, implicitAdjoint, implicitMidpoint, kvaerno3, linalg, mechanics, newmark, newton, rk4, simulate, trapezoid, tsit5, unrolledAdjoint,
@@ -12,6 +11,7 @@ import {
 import {prepare} from '../../lib/simulate/prepare.js';
 import {doubleEngines} from './engines.js';
 import {dot, slope} from './numbers.js';
+import {counted} from '../engine/counted.js';
 
 const n = 4;
 type Matrices = Readonly<Record<'l' | 'c', number[][]>>;
@@ -64,21 +64,7 @@ function tangent(options: Options, of = system): number {
 
 /** Lets `run` ask how often the interpreter has inverted a matrix, or gone back through an inverse: solved n equations n times over. */
 function solving(run: (solved: () => number) => void): void {
-  const own = primitives.solve.evaluate;
-  let count = 0;
-  const counting = primitives.solve as {evaluate: typeof own};
-  counting.evaluate = node => {
-    const kernel = own(node);
-    return (operands, out) => {
-      if (node.shape[1] === n && node.shape[2] === n) count++;
-      kernel(operands, out);
-    };
-  };
-  try {
-    run(() => count);
-  } finally {
-    counting.evaluate = own;
-  }
+  counted('solve', ({shape}) => shape[1] === n && shape[2] === n, run);
 }
 
 const grid = {dt: 0.05, steps: 6};

@@ -3,10 +3,10 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {input, matMul, mul, solve, sum, unary} from '../../lib/graph/build.js';
 import {topological} from '../../lib/graph/node.js';
-import {primitives} from '../../lib/graph/primitives/index.js';
 import {batch, implicitMidpoint, linalg, mechanics, simulate, trapezoid} from '../../lib/index.js';
 import {parameterProgram, withParameterProgram} from '../../lib/step/parameter-program.js';
 import {graphOf} from '../../lib/step/programs.js';
+import {counted} from '../engine/counted.js';
 
 const n = 5;
 /** A consistent mass matrix and a compliance that is inverted, both of parameters. */
@@ -19,24 +19,7 @@ const initial = {q: [0.3, -0.1, 0.2, 0, 0.1], v: new Float64Array(n)};
 const params = {l: matrix(0), c: matrix(1)};
 
 /** How many matrices the interpreter inverts while `run` runs. */
-function inversions(run: () => void): number {
-  const own = primitives.solve.evaluate;
-  let count = 0;
-  const counting = primitives.solve as {evaluate: typeof own};
-  counting.evaluate = node => {
-    const kernel = own(node);
-    return (operands, out) => {
-      if (node.operands[0].shape[1] === n) count++;
-      kernel(operands, out);
-    };
-  };
-  try {
-    run();
-  } finally {
-    counting.evaluate = own;
-  }
-  return count;
-}
+const inversions = (run: () => void): number => counted('solve', ({operands}) => operands[0].shape[1] === n, run);
 
 describe('simulate: what depends on parameters alone', () => {
   it('becomes a program of its own where that is work, and stays where it is not', () => {

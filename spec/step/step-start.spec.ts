@@ -6,7 +6,6 @@ import {interpreter} from '../../lib/engine/interpreter.js';
 import {wasm} from '../../lib/engine/wasm/wasm.js';
 import {countWork} from '../../lib/graph/work.js';
 import {isOp, topological} from '../../lib/graph/node.js';
-import {primitives} from '../../lib/graph/primitives/index.js';
 import type {Scheme} from '../../lib/index.js';
 import {
   adaptive, bdf2, blendedEuler, gaussLegendre, generalizedAlpha, gmres, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, radauIIA5, sdirk2, simulate, theta, trapezoid,
@@ -15,6 +14,7 @@ import {prepare} from '../../lib/simulate/prepare.js';
 import {withParameterProgram} from '../../lib/step/parameter-program.js';
 import {forwardPrograms, graphOf, productPrograms} from '../../lib/step/programs.js';
 import {linearization, withLinearization, withStepStart} from '../../lib/step/step-start.js';
+import {counted} from '../engine/counted.js';
 
 const n = 4;
 const weights = Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => Math.sin(1 + i + 3 * j)));
@@ -32,24 +32,7 @@ function programsOf(scheme: Scheme): Programs {
 }
 
 /** How often the interpreter takes the tangens hyperbolicus of an array while `run` runs: once in every force. */
-function forces(run: () => void): number {
-  const own = primitives.unary.evaluate;
-  let count = 0;
-  const counting = primitives.unary as {evaluate: typeof own};
-  counting.evaluate = node => {
-    const kernel = own(node);
-    return (operands, out) => {
-      if (node.attributes.fn === 'tanh') count++;
-      kernel(operands, out);
-    };
-  };
-  try {
-    run();
-  } finally {
-    counting.evaluate = own;
-  }
-  return count;
-}
+const forces = (run: () => void): number => counted('unary', ({attributes}) => attributes.fn === 'tanh', run);
 
 const tanhs = (programs: Programs, name: string): number =>
   topological(programs[name].outputs.map(({node}) => node)).filter(node => isOp(node, 'unary') && node.attributes.fn === 'tanh').length;
