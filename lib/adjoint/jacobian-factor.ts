@@ -3,6 +3,7 @@ import type {Executable} from '../engine/engine.js';
 import type {Factor} from '../linear/index.js';
 import {directSolver, solverKey} from '../step/solvers.js';
 import type {StepContext} from '../step/context.js';
+import {SteadyFactor} from '../step/steady-factor.js';
 
 export interface JacobianFactor {
   /** Evaluates J where the executable's buffers say, or its variant at a guess, and factors it. */
@@ -21,16 +22,15 @@ export function jacobianFactor({compiled, linear}: StepContext, executable: Exec
   const solveOnce = executable.transposedSolve(analysis);
   const values = executable.buffer('J');
   const evaluate = executable.program('jacobian');
-  const h = executable.find('h');
-  /** The factor of a Jacobian that is the same in all steps of one length, and that length. */
-  let kept: {readonly factor: Factor; readonly h: number | undefined} | undefined;
+  const kept = steady ? new SteadyFactor(executable.find('h')) : undefined;
   const refresh = (program?: 'startJacobian'): Factor => {
-    if (program === undefined && kept !== undefined && kept.h === h?.[0]) return kept.factor;
-    kept = undefined;
+    const present = program === undefined ? kept?.present : undefined;
+    if (present !== undefined) return present;
+    kept?.forget();
     if (program === undefined) evaluate();
     else executable.run(program);
     const factor = refactor(values);
-    if (steady && program === undefined) kept = {factor, h: h?.[0]};
+    if (program === undefined) kept?.keep(factor);
     return factor;
   };
   return {

@@ -73,6 +73,8 @@ export interface Factor {
   readonly kind: string;
   /** Doubles this factor keeps: what a memory budget counts. */
   readonly size: number;
+  /** Counts the matrices it has held, where several share it. */
+  readonly generation?: number;
   /** Iterations of the last solve: refinements of a direct factor, steps of a Krylov method. */
   readonly linearIterations: number;
   /** Of iterative methods: ‖b − A x‖ ≤ η‖b‖ is enough from now on, where their own tolerance is smaller. */

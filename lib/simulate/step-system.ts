@@ -7,6 +7,7 @@ import type {CompiledStep} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
+import {SteadyFactor} from '../step/steady-factor.js';
 import {linearization} from '../step/step-start.js';
 import type {Runnable} from './runnable.js';
 
@@ -30,12 +31,10 @@ export class StepSystem implements NonlinearSystem {
   private readonly exactly?: () => Factor;
   private matrixAtHand = true;
   private checked = false;
-  /** Newton's matrix is the same in all steps of one length; its factor, and that length. */
-  private readonly steady: boolean;
+  /** Where Newton's matrix is the same in all steps of one length. */
+  private readonly kept?: SteadyFactor;
   /** The matrix at the guess is that of other equations: those of broken constraints. */
   private readonly startsApart: boolean;
-  private readonly h?: Float64Array;
-  private kept: {readonly factor: Factor; readonly h: number | undefined} | undefined;
   wasKept = false;
 
   constructor(private readonly prepared: Runnable) {
@@ -55,10 +54,10 @@ export class StepSystem implements NonlinearSystem {
     this.epsilon = engine.epsilon;
     this.dear = !this.modelled && !isMatrixFree(linear) && options.adjoint.kind !== 'unrolled' && compiled.hasDearJacobian(linear);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
-    this.steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
+    const steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
     this.startsApart = traced.guess?.defect !== undefined;
-    this.h = this.forward.find('h');
-    this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), this.steady);
+    if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
+    this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), steady);
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
     if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
@@ -72,10 +71,11 @@ export class StepSystem implements NonlinearSystem {
       return this.exactly();
     }
     const special = first && this.evaluateFirstResidual !== undefined;
-    const steady = this.steady && !(special && this.startsApart);
-    this.wasKept = steady && this.kept !== undefined && this.kept.h === this.h?.[0];
-    if (this.wasKept && this.kept !== undefined) return this.kept.factor;
-    this.kept = undefined;
+    const apart = special && this.startsApart;
+    const present = apart ? undefined : this.kept?.present;
+    this.wasKept = present !== undefined;
+    if (present !== undefined) return present;
+    this.kept?.forget();
     if (this.products !== undefined && !special) {
       this.matrixAtHand = false;
       return this.products();
@@ -85,7 +85,7 @@ export class StepSystem implements NonlinearSystem {
     if (special) this.forward.run('startJacobian');
     else this.evaluateJacobian();
     const factor = this.refactor(this.values);
-    if (steady) this.kept = {factor, h: this.h?.[0]};
+    if (!apart) this.kept?.keep(factor);
     return factor;
   }
 

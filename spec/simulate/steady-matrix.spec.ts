@@ -6,6 +6,9 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {OdeSystem, SimulateOptions} from '../../lib/index.js';
 import {gaussLegendre, implicitAdjoint, implicitMidpoint, mechanics, newton, ode, simulate, trapezoid, unrolledAdjoint} from '../../lib/index.js';
+import {jacobianFactor} from '../../lib/adjoint/jacobian-factor.js';
+import {prepare} from '../../lib/simulate/prepare.js';
+import {loadParameters} from '../../lib/step/context.js';
 import {doubleEngines} from './engines.js';
 
 type Slope = (y: tf.Tensor, c: tf.Tensor) => tf.Tensor;
@@ -94,6 +97,25 @@ describe('a Newton matrix that is the same in all steps', () => {
       for (const key of ['y', 'c', 'initial'] as const) expect(scarce[key], `${name}, ${key}`).to.deep.equal(whole[key]);
       const [unrolled, moving] = [true, false].map(isSteady => outcome(systemOf(slope, isSteady), shape, {scheme: implicitMidpoint(), dt: 0.05, steps: 9, adjoint: unrolledAdjoint(), newton: newton({iterations: 2})}));
       same(unrolled, moving, `${name}, unrolled`);
+    }
+  });
+
+  it('is seen to be gone where another reader of the same memory has put that of another length there', () => {
+    for (const {name: engine} of doubleEngines) {
+      const prepared = prepare(systemOf(line(40), true), {y: new Float64Array(40)}, {scheme: implicitMidpoint(), dt: 0.05, steps: 2, engine, params});
+      const executable = prepared.compiled.wholeAdjoint(prepared.linear);
+      loadParameters(executable, prepared);
+      const [one, other] = [jacobianFactor(prepared, executable), jacobianFactor(prepared, executable)];
+      const [h, b, x] = [executable.buffer('h'), executable.buffer('zBar'), executable.buffer('w')];
+      const solution = (of: typeof one, length: number): Float64Array => {
+        h[0] = length;
+        b.fill(1);
+        of?.solveTransposed(b, x);
+        return x.slice();
+      };
+      const short = solution(one, 0.1);
+      expect(solution(other, 0.2), engine).to.not.deep.equal(short);
+      expect(solution(one, 0.1), engine).to.deep.equal(short);
     }
   });
 

@@ -37,6 +37,7 @@ export function memoryFactor(analysis: Analysis, kernels: NumericKernels, memory
 /** Right-hand sides and solutions lie in the same memory as the values: nothing looks whether they do, as asking an array for its memory takes longer than a small solve. */
 export abstract class MemoryFactor implements Factor {
   readonly n: number;
+  generation = 0;
   protected abstract readonly ownKind: string;
   /** There is a matrix, and the kernel took it. */
   private own = false;
@@ -61,6 +62,7 @@ export abstract class MemoryFactor implements Factor {
   }
 
   refactor(values: Float64Array): void {
+    this.generation++;
     this.passedOn = false;
     this.own = this.eliminate(values.byteOffset);
     if (this.own) return;
@@ -81,6 +83,7 @@ export abstract class MemoryFactor implements Factor {
 
   /** Aᵀx = b, in other arrays of the memory than each other, for a matrix that is solved with once: afterwards there is no factor. */
   solveTransposedOnce(values: Float64Array, b: Float64Array, x: Float64Array): void {
+    this.generation++;
     this.own = false;
     this.passedOn = false;
     if (this.once(values.byteOffset, b.byteOffset, x.byteOffset)) return;
