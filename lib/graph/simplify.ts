@@ -26,7 +26,7 @@ export function simplifyNodes(outputs: readonly Node[], inputs: readonly Node[] 
 }
 
 /** A function that gives the one node that stands for every node equal to its argument, simplified all the way down. */
-function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
+export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
   const results = new Map<Node, Node>();
   const interned = new Map<string, Node>();
   const ids = new Map<Node, number>();

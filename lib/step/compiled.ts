@@ -5,6 +5,7 @@
  */
 import type {CompileOptions, Engine, Executable, Programs} from '../engine/engine.js';
 import {graphKey} from '../graph/key.js';
+import {withLateScales} from '../graph/scales.js';
 import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
@@ -305,8 +306,9 @@ export class CompiledStep {
 
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
   private ahead(programs: Programs): Programs {
-    const apart = withParameterProgram(programs, this.derived.values);
-    return this.engine.name === 'tensor' ? apart : withLinearization(withStepStart(apart));
+    if (this.engine.name === 'tensor') return withParameterProgram(programs, this.derived.values);
+    const scaled = Object.fromEntries(Object.entries(programs).map(([name, graph]) => [name, withLateScales(graph)]));
+    return withLinearization(withStepStart(withParameterProgram(scaled, this.derived.values)));
   }
 
   private timed<T>(work: () => T): T {

@@ -3,6 +3,7 @@
  * values that are stored.
  */
 import type {Graph, Node} from '../../graph/node.js';
+import {topological} from '../../graph/node.js';
 import type {Loop} from './fuse.js';
 import {join, loopOf, mayJoin, visitExpressions, withoutUnread} from './fuse.js';
 import {nestsOf} from './nest.js';
@@ -59,7 +60,7 @@ class Steps {
 
   make(): Step[] | Obstacle {
     const {storage, views, steps} = this;
-    for (const node of storage.stored) {
+    for (const node of scalarsFirst(storage.stored)) {
       if (kinds[node.op] === 'kernel') {
         const operands = storage.operands.get(node) ?? [];
         this.readyAt.set(node, steps.push({kind: 'kernel', node, operands, writes: [node], reads: new Set(operands.map(({of}) => of))}) - 1);
@@ -111,6 +112,15 @@ class Steps {
       for (const node of earlier.writes) this.readyAt.set(node, i);
     }
   }
+}
+
+/** Scalars made of what is given, and of other such, come before all else: no loop is kept from another for a factor that it reads. */
+function scalarsFirst(stored: readonly Node[]): readonly Node[] {
+  const early = new Set<Node>();
+  for (const node of topological(stored)) {
+    if (node.size === 1 && kinds[node.op] !== 'kernel' && node.operands.every(operand => kinds[operand.op] === 'given' || early.has(operand))) early.add(node);
+  }
+  return [...stored.filter(node => early.has(node)), ...stored.filter(node => !early.has(node))];
 }
 
 /** Values that only the loop that computes them uses are not written. */

@@ -188,9 +188,12 @@ function worthStoring(node: Node, ways: readonly Path[], trivial: ReadonlySet<No
   }
 }
 
-/** No dearer than a load: one cheap operation on at most one array that is loaded itself. */
+/** No dearer than a load: one cheap operation on an array that is loaded itself, or on two that others want too. */
 function trivialValues(order: readonly Node[]): Set<Node> {
   const trivial = new Set<Node>();
+  const readers = new Map<Node, number>();
+  for (const node of order) if (kinds[node.op] !== 'view') for (const array of new Set(node.operands.map(belowViews))) readers.set(array, (readers.get(array) ?? 0) + 1);
+  const isShared = (array: Node): boolean => (readers.get(array) ?? 0) > 1;
   // One number throughout, or in each of a few parts: outside the loop it is no array.
   const flat = new Set<Node>();
   const isLoaded = (node: Node): boolean => ['given', 'kernel', 'nest'].includes(kinds[node.op]) || (kinds[node.op] === 'point' && !trivial.has(node));
@@ -198,7 +201,7 @@ function trivialValues(order: readonly Node[]): Set<Node> {
     const arrays = node.operands.map(belowViews).filter(operand => !flat.has(operand));
     const composed = kinds[node.op] === 'composed' && node.operands.length <= partsInPlace;
     if (node.size === 1 || uniformValue(node) !== undefined || (arrays.length === 0 && (composed || isCheap(node)))) flat.add(node);
-    if (isCheap(node) && arrays.length <= 1 && arrays.every(isLoaded)) trivial.add(node);
+    if (isCheap(node) && arrays.every(isLoaded) && (arrays.length <= 1 || (arrays.length === 2 && arrays.every(isShared)))) trivial.add(node);
   }
   return trivial;
 }
