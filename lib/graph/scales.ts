@@ -85,7 +85,7 @@ class Scales {
   private applied(form: Scaled): Node {
     const {core, constant, factors} = form;
     if (factors.length === 0 && constant === 1) return core;
-    const result = this.canonical(factors.length === 0 && constant === -1 ? neg(core) : mul(core, this.scalarOf(form, core)));
+    const result = this.canonical(factors.length === 0 && constant === -1 ? negated(core) : mul(core, this.scalarOf(form, core)));
     this.origins.set(result, form);
     return result;
   }
@@ -236,6 +236,8 @@ class Scales {
   }
 }
 
+const negated = (x: Node): Node => (isOp(x, 'binary') && x.attributes.fn === 'sub' ? sub(x.operands[1], x.operands[0]) : neg(x));
+
 function times(a: Scale, b: Scale): Scale {
   return {constant: a.constant * b.constant, factors: [...a.factors, ...b.factors]};
 }
@@ -264,14 +266,19 @@ function partOf({operands, attributes: {axis}}: Node<'concat'>, {shape, attribut
   return undefined;
 }
 
-/** The graph with its scales late, where that is less to compute. */
+/** Values with their scales late, whether that is less to compute or not. */
+export function lateScales(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
+  const order = topological(outputs);
+  const uses = new Map<Node, number>();
+  for (const node of [...outputs, ...order.flatMap(({operands}) => operands)]) uses.set(node, (uses.get(node) ?? 0) + 1);
+  const scales = new Scales(inputs, uses);
+  for (const node of order) scales.form(node);
+  return outputs.map(node => scales.value(node));
+}
+
+/** The graph with its scales late, where that is less to compute by counted work. */
 export function withLateScales(graph: Graph): Graph {
   const before = graph.outputs.map(({node}) => node);
-  const order = topological(before);
-  const uses = new Map<Node, number>();
-  for (const node of [...before, ...order.flatMap(({operands}) => operands)]) uses.set(node, (uses.get(node) ?? 0) + 1);
-  const scales = new Scales(graph.inputs, uses);
-  for (const node of order) scales.form(node);
-  const after = before.map(node => scales.value(node));
+  const after = lateScales(before, graph.inputs);
   return countWork(after) < countWork(before) ? {inputs: graph.inputs, outputs: graph.outputs.map(({name}, i) => ({name, node: after[i]}))} : graph;
 }

@@ -41,6 +41,27 @@ describe('wasm engine: loops', () => {
     agree(graph, 3);
   });
 
+  it('compute a cheap value of two arrays where it is read, if these are wanted there anyway', () => {
+    const a = unary('sin', x);
+    const total = add(a, y);
+    const stored = (graph: Graph): string[] => lower(graph).steps.flatMap(step => step.writes.map(({op}) => op)).sort();
+    // The sine is stored and the sum of it is not; the sine for the sum alone is not, and the sum is.
+    const shared = graphOf([x, y], {p: unary('cos', sub(mul(total, mul(a, y)), shifted(total)))});
+    expect(stored(shared)).to.deep.equal(['unary', 'unary']);
+    const own = graphOf([x, y], {p: unary('cos', sub(mul(total, total), shifted(total)))});
+    expect(stored(own)).to.deep.equal(['binary', 'unary']);
+    for (const graph of [shared, own]) agree(graph, 8);
+  });
+
+  it('are not kept apart by a scalar that is computed between them', () => {
+    const h = input('h', []);
+    const a = unary('sin', x);
+    const loop = (factor: Node): number => loops(graphOf([x, y, h], {p: sub(mul(a, a), y), q: mul(mul(a, add(a, y)), factor)}));
+    const scalar = unary('sqrt', h);
+    // One more, of one number.
+    expect(loop(add(zeros([n]), scalar))).to.equal(loop(scale(y, 2)) + 1);
+  });
+
   it('put the parts of a sum of placed values side by side, over what they are made from', () => {
     const bar = input('bar', [2 * n]);
     const [upper, lowerHalf] = [slice(bar, [0], [n]), slice(bar, [n], [n])];

@@ -199,6 +199,7 @@ describe('newton: linear solvers', () => {
     run.dispose();
     expect(run.status).to.equal('newton-diverged');
     expect([...kinds.keys()]).to.deep.equal(['ldlt']);
-    expect(kinds.get('ldlt')).to.be.above(50);
+    // The fifty of the step that fails, at least.
+    expect(kinds.get('ldlt')).to.be.at.least(50);
   });
 });
