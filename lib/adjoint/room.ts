@@ -7,8 +7,15 @@
 /** Memory is given back where more than this lies idle: a quarter of the adjoint's default budget. */
 const mostIdle = 2 ** 28;
 
-interface Idle {
+/** Memory for the rows of records, one record after another. */
+export interface Room {
   readonly rows: Float64Array;
+  /** Its memory is passed on, so that what is made for it once pays: views of the rows, there where it has been. */
+  readonly views?: RowViews;
+}
+
+interface Idle {
+  readonly room: Room;
   /** Told when the memory is another's. */
   lose(): void;
 }
@@ -16,16 +23,49 @@ interface Idle {
 let idle: Idle | undefined;
 
 /** Room for so many numbers: fresh, or that of a record that had its gradient; then its contents are old. */
-export function takeRoom(numbers: number): Float64Array {
+export function takeRoom(numbers: number): Room {
   const found = idle;
   // Not far more than is needed: a short run's record should not hold a long one's memory.
-  if (found === undefined || found.rows.length < numbers || found.rows.length > 2 * numbers) return new Float64Array(numbers);
+  if (found === undefined || found.room.rows.length < numbers || found.room.rows.length > 2 * numbers) return {rows: new Float64Array(numbers)};
   idle = undefined;
   found.lose();
-  return found.rows;
+  const {rows, views = new RowViews(rows)} = found.room;
+  return {rows, views};
 }
 
 /** The memory may be another's from now on; it stays as it is until then. */
-export function offerRoom(rows: Float64Array, lose: () => void): void {
-  if (rows.byteLength > 0 && rows.byteLength <= mostIdle) idle = {rows, lose};
+export function offerRoom(room: Room, lose: () => void): void {
+  const {byteLength} = room.rows;
+  if (byteLength > 0 && byteLength <= mostIdle) idle = {room, lose};
+}
+
+/** Rows that keep a view: at about 110 bytes each half a mebibyte for the one room that is passed on. */
+const mostViews = 2 ** 12;
+
+/** Views of the rows of a room, each made when it is first asked for. */
+export class RowViews {
+  private views: (Float64Array | undefined)[] = [];
+  private width = 0;
+  private offset = 0;
+  private size = 0;
+
+  constructor(private readonly rows: Float64Array) {}
+
+  /** For rows of `width` numbers, the `size` from `offset` on in each. Those of other rows are dropped. */
+  lie(width: number, offset: number, size: number): void {
+    if (width === this.width && offset === this.offset && size === this.size) return;
+    [this.width, this.offset, this.size] = [width, offset, size];
+    this.views = new Array<Float64Array | undefined>(Math.min(Math.floor(this.rows.length / width), mostViews));
+  }
+
+  row(k: number): Float64Array {
+    return this.views[k] ?? this.made(k);
+  }
+
+  private made(k: number): Float64Array {
+    const {rows, views, width, offset, size} = this;
+    const view = rows.subarray(k * width + offset, k * width + offset + size);
+    if (k < views.length) views[k] = view;
+    return view;
+  }
 }

@@ -46,4 +46,28 @@ describe('the memory of records', () => {
     filled(900);
     expect(second.lost).to.equal(true);
   });
+
+  it('gives every record its own rows, with views of them or without', () => {
+    const row = (k: number, size: number, of: number): number[] => Array.from({length: size}, (_, i) => of + Math.sin(k * size + i));
+    /** A record of rows with numbers of its own, each shown twice. */
+    const shown = (size: number, expected: number, steps: number, of: number): StepRecord => {
+      const record = new StepRecord(size, 1, expected);
+      for (let k = 0; k < steps; k++) record.append(k, 0.1, Float64Array.from(row(k, size, of)), Float64Array.of(-k));
+      const [t, x, z] = [new Float64Array(1), new Float64Array(size), new Float64Array(1)];
+      const wrong = [...Array(steps).keys(), ...Array(steps).keys()].reverse().filter(k => {
+        record.load(k, {t, x, z});
+        return t[0] !== k || z[0] !== -k || row(k, size, of).some((value, i) => value !== x[i]);
+      });
+      expect(wrong).to.deep.equal([]);
+      return record;
+    };
+    // As long rows, in the same memory; longer ones, shorter ones; more steps than were expected; more than there are views.
+    const sizes = [[40, 100, 100], [40, 100, 100], [40, 90, 90], [60, 60, 60], [8, 250, 250], [40, 80, 300], [40, 150, 300], [17, 5000, 5000], [17, 5000, 5000]] as const;
+    const records = sizes.map(([size, expected, steps], i) => {
+      const record = shown(size, expected, steps, 10 * i);
+      record.offer();
+      return record;
+    });
+    expect(records.map(({lost}) => lost)).to.deep.equal([true, true, true, true, true, false, false, true, false]);
+  });
 });
