@@ -35,7 +35,7 @@ export class StepRecord {
   readonly savedAfter = new Map<number, number>();
   /** By step, where the unrolled adjoint will want them. */
   readonly iterations: (readonly IterationRecord[])[] = [];
-  /** Rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep` leaves of them (step/kept.ts). */
+  /** With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep` leaves of them (step/kept.ts). */
   private room: Room;
   private readonly width: number;
 
@@ -45,7 +45,7 @@ export class StepRecord {
    * @param expected steps to make room for; more may come
    */
   constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number) {
-    this.width = 2 + stateSize + unknownSize;
+    this.width = start + stateSize + unknownSize;
     this.room = takeRoom(this.width * Math.max(expected, 1));
     this.room.views?.lie(this.width, start, stateSize);
   }

@@ -57,7 +57,7 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
     if (value === undefined) continue;
     const block = blocks.find(candidate => candidate.name === name);
     if (block === undefined) throw new OptionError('no-series', `pullback: this run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`, {name});
-    const {values} = readNumeric(value as Numeric, `cotangent.${name}`);
+    const values = value instanceof Float64Array ? value : readNumeric(value as Numeric, `cotangent.${name}`).values;
     if (values.length !== saved * block.size) {
       throw new ShapeError('cotangent-shape', `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape [${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`, {name});
     }

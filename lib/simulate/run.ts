@@ -175,7 +175,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
   const stepper = new Stepper(prepared, start.x, adjoint.kind === 'unrolled', repeatable, counters);
   if (beside !== undefined) stepper.record = beside.record;
   if (kept !== undefined && 'record' in kept) stepper.record = kept.record;
-  const checkpoints = kept !== undefined && 'states' in kept ? new Set(firstPass(grid.steps, kept.room)) : undefined;
+  const checkpoints = kept !== undefined && 'states' in kept ? {at: new Set(firstPass(grid.steps, kept.room)), states: kept.states} : undefined;
   const contacts = new ContactWatch(prepared);
   let count = 0;
   let told = begin;
@@ -183,7 +183,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
   let n = 0;
   let torn: StiffgradError | undefined;
   const keep = (): void => {
-    if (kept !== undefined && 'states' in kept && checkpoints?.has(n) === true) kept.states.set(n, stepper.state.slice());
+    if (checkpoints?.at.has(n) === true) checkpoints.states.set(n, stepper.state.slice());
     beside?.reach(n, stepper.state);
     if (saved[count] !== n) return;
     states.set(stepper.state, count * size);

@@ -9,6 +9,7 @@ import type {StepRecord} from '../adjoint/record.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {sweepForward} from '../adjoint/tangent.js';
 import type {Block} from '../step/layout.js';
+import type {TracedStep} from '../step/trace-step.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
 import {backwards} from './backwards.js';
 import {pullCourse, pushCourse} from './course/derivatives.js';
@@ -24,8 +25,16 @@ export interface Series {
   readonly width: number;
 }
 
-export function seriesOf({traced}: Runnable): Series {
-  const {state, observed} = traced;
+/** By step: every run asks for it, and each of its gradients. */
+const known = new WeakMap<TracedStep, Series>();
+
+export function seriesOf({traced}: Pick<Runnable, 'traced'>): Series {
+  let series = known.get(traced);
+  if (series === undefined) known.set(traced, (series = shownOf(traced)));
+  return series;
+}
+
+function shownOf({state, observed}: TracedStep): Series {
   const blocks = shown.flatMap(name => state.block(name) ?? []);
   if (observed === undefined) return {blocks, width: state.size};
   return {blocks: [...blocks, {name: 'observed', shape: observed.shape, offset: state.size, size: observed.node.size}], width: state.size + observed.node.size};
