@@ -4,6 +4,7 @@ import type {Instruction} from '../../../wasm/instructions.js';
 import type {Push, Writer} from '../../../wasm/writer.js';
 import {SUSPICIOUS_PIVOT} from '../../../linear/singularity.js';
 import {LARGEST_MULTIPLIER} from '../../../linear/tridiagonal.js';
+import {readPair, Rows} from './tridiagonal-rows.js';
 
 /** Bits of what an elimination returns. */
 export const tridiagonalSound = 1;
@@ -13,32 +14,50 @@ export const tridiagonalPositive = 4;
 /** Bytes from one row's diagonal entry to the next row's: the 3n − 2 values lie row by row, b₀ c₀, a₁ b₁ c₁, …, a b. */
 export const rowBytes = 24;
 
+/** Bytes from the diagonal entry of the present row to the farthest that is read with it, the next row's `back`. */
+const reach = 40;
+
+/** A row of each end. */
+export interface Entries {
+  readonly diagonal: Local;
+  /** The entry towards the middle. */
+  readonly onwards: Local;
+  /** The entry of the next row towards the end. */
+  readonly back: Local;
+}
+
 type Values = readonly (Local | Push)[];
 
 /** The rows of a top and a bottom end that move towards each other. */
 export class Ends {
-  /** Addresses of the diagonal entries of the present rows, and bytes from an array's begin to their places in it. */
-  readonly top: Local;
-  readonly bottom: Local;
-  readonly i: Local;
-  readonly j: Local;
+  /** Address of the present row's diagonal entry at the top; at the bottom, of what lies `reach` before it, so that all that is read lies behind. */
+  private readonly top: Local;
+  private readonly bottom: Local;
+  /** Where the present rows are in arrays. */
+  readonly rows: Rows;
   /** Of the rows before: pivots and their reciprocals. */
   readonly pivot: Local;
   readonly reciprocal: Local;
-  /** All true as long as every pivot is sound, every multiplier small, every pivot positive. */
-  readonly findings: {readonly sound: Local; readonly small: Local; readonly positive: Local};
+  /** All true as long as every pivot is large enough for its row, and every multiplier small. */
+  readonly large: Local;
+  readonly small: Local;
+  /** The largest size of a pivot, and the least pivot: one instruction each where comparisons take two. They pass over what is not a number, which `large` sees. */
+  readonly most: Local;
+  readonly least: Local;
 
   constructor(readonly w: Writer, values: Local, n: Local) {
     const last = w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)));
     this.top = w.keep('i32', w.get(values));
-    this.bottom = w.keep('i32', w.plus(w.get(values), w.op('i32.mul', w.get(last), w.int(rowBytes))));
-    this.i = w.keep('i32', w.int(0));
-    this.j = w.keep('i32', w.op('i32.shl', w.get(last), w.int(3)));
+    this.bottom = w.keep('i32', w.op('i32.sub', w.plus(w.get(values), w.op('i32.mul', w.get(last), w.int(rowBytes))), w.int(reach)));
+    this.rows = new Rows(w, w.keep('i32', w.int(0)), w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(last), w.int(1)), w.int(3))), 'middle');
     w.body.release(last);
     this.pivot = w.keep('v128', w.pair(1));
     this.reciprocal = w.keep('v128', w.pair(1));
     const all = (): Local => w.keep('v128', w.op('f64x2.eq', w.pair(0), w.pair(0)));
-    this.findings = {sound: all(), small: all(), positive: all()};
+    this.large = all();
+    this.small = all();
+    this.most = w.keep('v128', w.pair(0));
+    this.least = w.keep('v128', w.pair(Infinity));
   }
 
   pair(instruction: Instruction, ...operands: Values): Push {
@@ -50,73 +69,42 @@ export class Ends {
     return this.w.keep('v128', this.pair(instruction, ...operands));
   }
 
-  /** Entries of the rows so many on, so many places from the diagonal towards the middle. */
-  entries(row: number, places: number): Push {
+  /** The entries of the present rows, or of those so many on. */
+  entries(rows = 0): Entries {
     const {w, top, bottom} = this;
-    const by = rowBytes * row + 8 * places;
-    return this.both(w.plus(w.get(top), w.int(by)), w.op('i32.sub', w.get(bottom), w.int(by)));
-  }
-
-  /** Elements of an array for the rows so many on. */
-  elements(row: number, array: Local): Push {
-    return this.both(this.placeOf(array, row, 0), this.placeOf(array, row, 1));
-  }
-
-  private both(top: Push, bottom: Push): Push {
-    const {body} = this.w;
-    return () => {
-      bottom();
-      top();
-      body.memory('v128.load64_zero', 0);
-      body.laneMemory('v128.load64_lane', 0, 1);
-    };
-  }
-
-  private placeOf(array: Local, row: number, lane: 0 | 1): Push {
-    const {w, i, j} = this;
-    return w.plus(w.plus(w.get(array), w.get(lane === 0 ? i : j)), w.int(lane === 0 ? 8 * row : -8 * row));
-  }
-
-  /** Stores the top's value in one array, the bottom's in another or the same. */
-  put(row: number, top: Local, bottom: Local, value: Local): void {
-    const {w} = this;
-    for (const lane of [0, 1] as const) {
-      this.placeOf(lane === 0 ? top : bottom, row, lane)();
-      w.get(value)();
-      w.body.laneMemory('v128.store64_lane', 0, lane);
-    }
+    const entry = (bytes: number): Local => w.keep('v128', readPair(w, {address: w.get(top), offset: bytes}, {address: w.get(bottom), offset: reach - bytes}));
+    const diagonal = rowBytes * rows;
+    return {diagonal: entry(diagonal), onwards: entry(diagonal + 8), back: entry(diagonal + 16)};
   }
 
   /** Judges a multiplier, and a pivot by the row it is made from. */
   look(multiplier: Local, pivot: Local, before: Local, diagonal: Local, after: Local): void {
-    const {w, findings: {sound, small, positive}} = this;
+    const {w, large, small, most, least} = this;
     const size = (x: Local): Push => this.pair('f64x2.abs', x);
     const and = (finding: Local, condition: Push): void => w.set(finding, this.pair('v128.and', finding, condition));
-    const least = this.pair('f64x2.mul', w.pair(SUSPICIOUS_PIVOT), this.pair('f64x2.add', this.pair('f64x2.add', size(before), size(diagonal)), size(after)));
-    and(sound, this.pair('v128.and', this.pair('f64x2.gt', size(pivot), least), this.pair('f64x2.lt', size(pivot), w.pair(Infinity))));
+    const sizes = this.pair('f64x2.add', this.pair('f64x2.add', size(before), size(diagonal)), size(after));
+    const pivotSize = w.keep('v128', size(pivot));
+    and(large, this.pair('f64x2.gt', pivotSize, this.pair('f64x2.mul', w.pair(SUSPICIOUS_PIVOT), sizes)));
     and(small, this.pair('f64x2.le', size(multiplier), w.pair(LARGEST_MULTIPLIER)));
-    and(positive, this.pair('f64x2.gt', pivot, w.pair(0)));
+    w.set(most, this.pair('f64x2.pmax', most, pivotSize));
+    w.set(least, this.pair('f64x2.pmin', least, pivot));
   }
 
-  /** So many rows on. */
-  move(rows: number): void {
-    const {w, top, bottom, i, j} = this;
-    w.set(top, w.plus(w.get(top), w.int(rowBytes * rows)));
-    w.set(bottom, w.op('i32.sub', w.get(bottom), w.int(rowBytes * rows)));
-    w.set(i, w.plus(w.get(i), w.int(8 * rows)));
-    w.set(j, w.op('i32.sub', w.get(j), w.int(8 * rows)));
+  /** Two rows on. */
+  move(): void {
+    const {w, top, bottom} = this;
+    w.set(top, w.plus(w.get(top), w.int(2 * rowBytes)));
+    w.set(bottom, w.op('i32.sub', w.get(bottom), w.int(2 * rowBytes)));
+    this.rows.move(2);
   }
 
   /** Rows two by two as long as both ends have them, then the one that is left. */
   run(n: Local, two: () => void, one: () => void): {readonly middle: Local} {
-    const {w} = this;
+    const {w, rows: {top}} = this;
     const middle = w.keep('i32', w.op('i32.shr_u', w.get(n), w.int(1)));
-    const left = w.keep('i32', w.op('i32.sub', w.op('i32.sub', w.get(n), w.int(1)), w.get(middle)));
-    w.while(w.op('i32.gt_s', w.get(left), w.int(1)), () => {
-      two();
-      w.set(left, w.op('i32.sub', w.get(left), w.int(2)));
-    });
-    w.if(w.op('i32.eq', w.get(left), w.int(1)), one);
+    const last = w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.op('i32.sub', w.get(n), w.int(2)), w.get(middle)), w.int(3)));
+    w.while(w.op('i32.lt_s', w.get(top), w.get(last)), two);
+    w.if(w.op('i32.eq', w.get(top), w.get(last)), one);
     return {middle};
   }
 }
@@ -125,9 +113,10 @@ export class Ends {
 export class LastRows {
   private readonly findings: {readonly sound: Local; readonly small: Local; readonly positive: Local};
 
-  constructor(private readonly w: Writer, private readonly values: Local, {findings: {sound, small, positive}}: Ends) {
-    const fold = (local: Local): Local => w.keep('i32', w.op('i32.eqz', w.op('v128.any_true', w.op('v128.not', w.get(local)))));
-    this.findings = {sound: fold(sound), small: fold(small), positive: fold(positive)};
+  constructor(private readonly w: Writer, private readonly values: Local, {large, small, most, least}: Ends) {
+    const fold = (lanes: Push): Local => w.keep('i32', w.op('i32.eqz', w.op('v128.any_true', w.op('v128.not', lanes))));
+    const finite = w.op('f64x2.lt', w.get(most), w.pair(Infinity));
+    this.findings = {sound: fold(w.op('v128.and', w.get(large), finite)), small: fold(w.get(small)), positive: fold(w.op('f64x2.gt', w.get(least), w.pair(0)))};
   }
 
   private diagonalAt(row: Local): Push {
@@ -169,47 +158,4 @@ export class LastRows {
     const bit = (finding: Local, value: number): Push => w.choose(w.get(finding), w.int(value), w.int(0));
     w.op('i32.or', w.op('i32.or', bit(sound, tridiagonalSound), bit(small, tridiagonalSmallMultipliers)), bit(positive, tridiagonalPositive))();
   }
-}
-
-/** x_i = v_i − f_i x_{i−1} from row to row, towards the middle or back; `value` and `factor` are given for the row `by` elements from the present one. */
-export interface Chain {
-  /** The x of the row before. */
-  readonly carried: Local;
-  readonly x: Local;
-  /** The present row, and where the next one is. */
-  readonly index: Local;
-  readonly step: 1 | -1;
-  value(by: number): Push;
-  factor(by: number): Push;
-}
-
-const move = (w: Writer, {index, step}: Chain, rows: number): void => w.set(index, w.plus(w.get(index), w.int(step * rows)));
-const place = (w: Writer, {x, index}: Chain): Push => w.element(w.get(x), w.get(index));
-
-export function oneRow(w: Writer, chain: Chain): void {
-  w.set(chain.carried, w.op('f64.sub', chain.value(0), w.op('f64.mul', chain.factor(0), w.get(chain.carried))));
-  w.store(place(w, chain), w.get(chain.carried));
-  move(w, chain, 1);
-}
-
-/** Two rows for one product and one sum on the chain (lib/linear/tridiagonal.ts). */
-export function twoRows(w: Writer, chain: Chain): void {
-  const {carried, step} = chain;
-  const [b, b2, f, f2] = [chain.value(0), chain.value(step), chain.factor(0), chain.factor(step)].map(value => w.keep('f64', value));
-  const product = (...factors: readonly Local[]): Push => factors.map(factor => w.get(factor)).reduce((a, factor) => w.op('f64.mul', a, factor));
-  w.store(place(w, chain), w.op('f64.sub', w.get(b), product(f, carried)));
-  w.set(carried, w.op('f64.add', w.op('f64.sub', w.get(b2), product(f2, b)), product(f2, f, carried)));
-  w.store(w.plus(place(w, chain), w.int(8 * step)), w.get(carried));
-  move(w, chain, 2);
-  for (const local of [b, b2, f, f2]) w.body.release(local);
-}
-
-/** From the middle, whose x is in `up.carried`, to both ends; the rows above may be one more than those below. */
-export function outwards(w: Writer, n: Local, middle: Local, up: Chain, down: Chain): void {
-  w.set(down.carried, w.get(up.carried));
-  w.set(up.index, w.op('i32.sub', w.get(middle), w.int(1)));
-  w.set(down.index, w.plus(w.get(middle), w.int(1)));
-  w.while(w.op('i32.lt_s', w.plus(w.get(down.index), w.int(1)), w.get(n)), () => [up, down].forEach(chain => twoRows(w, chain)));
-  w.while(w.op('i32.ge_s', w.get(up.index), w.int(0)), () => oneRow(w, up));
-  w.if(w.op('i32.lt_s', w.get(down.index), w.get(n)), () => oneRow(w, down));
 }

@@ -4,16 +4,12 @@
  */
 import type {Local} from '../../../wasm/assembler.js';
 import type {Push, Writer} from '../../../wasm/writer.js';
-import type {Chain} from './tridiagonal-ends.js';
-import {Ends, LastRows, oneRow, outwards, twoRows} from './tridiagonal-ends.js';
-
-/** A row of each end. */
-interface Row {
-  /** The entry towards the end, the diagonal one, and the one towards the middle. */
-  readonly before: Local;
-  readonly diagonal: Local;
-  readonly after: Local;
-}
+import type {Chains} from './tridiagonal-chains.js';
+import {elements, oneRow, outwards, products, topRow, twoRows} from './tridiagonal-chains.js';
+import type {Entries} from './tridiagonal-ends.js';
+import {Ends, LastRows} from './tridiagonal-ends.js';
+import type {Arrays} from './tridiagonal-rows.js';
+import {Rows, shared} from './tridiagonal-rows.js';
 
 class Factorization extends Ends {
   /** Of the rows before: the entries towards the middle. */
@@ -21,66 +17,50 @@ class Factorization extends Ends {
   /** The entries towards the ends of the present rows. There is none in the first rows. */
   private readonly before: Local;
 
-  constructor(w: Writer, values: Local, private readonly arrays: {readonly lower: Local; readonly reciprocals: Local; readonly upper: Local}, n: Local) {
+  constructor(w: Writer, values: Local, private readonly arrays: {readonly before: Arrays; readonly reciprocals: Arrays; readonly onwards: Arrays}, n: Local) {
     super(w, values, n);
     this.after = w.keep('v128', w.pair(0));
     this.before = w.keep('v128', w.pair(0));
   }
 
-  private row(row: number): Row {
-    const {w} = this;
-    return {before: w.keep('v128', row === 0 ? w.get(this.before) : this.entries(row, -1)), diagonal: w.keep('v128', this.entries(row, 0)), after: w.keep('v128', this.entries(row, 1))};
-  }
-
-  /** Stores the row so many rows on, whose pivot and reciprocal these are, and makes it the row before. */
-  private store(row: number, {before, diagonal, after}: Row, pivot: Local, reciprocal: Local): void {
-    const {w, arrays} = this;
+  /** Makes the row of pivot p and reciprocal r the row before, and gives its multipliers: of the row before, and on the way back. */
+  private leave({diagonal, onwards, back}: Entries, p: Local, r: Local): readonly [Local, Local] {
+    const {w, before} = this;
     const multiplier = this.keepPair('f64x2.mul', before, this.reciprocal);
-    const onwards = this.keepPair('f64x2.mul', after, reciprocal);
-    this.look(multiplier, pivot, before, diagonal, after);
-    this.put(row, arrays.lower, arrays.upper, multiplier);
-    this.put(row, arrays.reciprocals, arrays.reciprocals, reciprocal);
-    this.put(row, arrays.upper, arrays.lower, onwards);
-    w.set(this.pivot, w.get(pivot));
-    w.set(this.reciprocal, w.get(reciprocal));
-    w.set(this.after, w.get(after));
-    for (const local of [multiplier, onwards]) w.body.release(local);
-  }
-
-  override move(rows: number): void {
-    this.w.set(this.before, this.entries(rows, -1));
-    super.move(rows);
-  }
-
-  private release(...rows: readonly Row[]): void {
-    for (const {before, diagonal, after} of rows) for (const local of [before, diagonal, after]) this.w.body.release(local);
+    this.look(multiplier, p, before, diagonal, onwards);
+    w.set(this.pivot, w.get(p));
+    w.set(this.reciprocal, w.get(r));
+    w.set(this.after, w.get(onwards));
+    w.set(before, w.get(back));
+    return [multiplier, this.keepPair('f64x2.mul', onwards, r)];
   }
 
   two(): void {
-    const {w, pivot: known, reciprocal: inverse, after} = this;
-    const [first, second] = [this.row(0), this.row(1)];
-    const d = this.keepPair('f64x2.sub', this.pair('f64x2.mul', first.diagonal, known), this.pair('f64x2.mul', first.before, after));
-    const product = this.pair('f64x2.mul', this.pair('f64x2.mul', second.before, first.after), known);
+    const {w, rows, arrays, pivot: known, reciprocal: inverse, before, after} = this;
+    const [first, second] = [this.entries(), this.entries(1)];
+    const d = this.keepPair('f64x2.sub', this.pair('f64x2.mul', first.diagonal, known), this.pair('f64x2.mul', before, after));
+    const product = this.pair('f64x2.mul', this.pair('f64x2.mul', first.back, first.onwards), known);
     const p2 = this.keepPair('f64x2.sub', second.diagonal, this.pair('f64x2.div', product, d));
     const p = this.keepPair('f64x2.mul', d, inverse);
     const r = this.keepPair('f64x2.div', known, d);
-    this.store(0, first, p, r);
-    w.set(r, this.pair('f64x2.div', w.pair(1), p2));
-    this.store(1, second, p2, r);
-    this.move(2);
-    this.release(first, second);
-    for (const local of [d, p2, p, r]) w.body.release(local);
+    const r2 = this.keepPair('f64x2.div', w.pair(1), p2);
+    const [multiplier, onwards] = this.leave(first, p, r);
+    const [multiplier2, onwards2] = this.leave(second, p2, r2);
+    rows.writeTwo(arrays.before, [multiplier, multiplier2]);
+    rows.writeTwo(arrays.reciprocals, [r, r2]);
+    rows.writeTwo(arrays.onwards, [onwards, onwards2]);
+    this.move();
   }
 
   one(): void {
-    const {w} = this;
-    const row = this.row(0);
-    const p = this.keepPair('f64x2.sub', row.diagonal, this.pair('f64x2.mul', this.pair('f64x2.mul', row.before, this.after), this.reciprocal));
+    const {w, rows, arrays, reciprocal: inverse, before, after} = this;
+    const row = this.entries();
+    const p = this.keepPair('f64x2.sub', row.diagonal, this.pair('f64x2.mul', this.pair('f64x2.mul', before, after), inverse));
     const r = this.keepPair('f64x2.div', w.pair(1), p);
-    this.store(0, row, p, r);
-    this.move(1);
-    this.release(row);
-    for (const local of [p, r]) w.body.release(local);
+    const [multiplier, onwards] = this.leave(row, p, r);
+    rows.write(arrays.before, multiplier);
+    rows.write(arrays.reciprocals, r);
+    rows.write(arrays.onwards, onwards);
   }
 }
 
@@ -90,7 +70,7 @@ class Factorization extends Ends {
  */
 export function tridiagonalFactor(w: Writer): void {
   const [values, lower, reciprocals, upper, n] = Array.from({length: 5}, (_, i) => w.parameter(i));
-  const f = new Factorization(w, values, {lower, reciprocals, upper}, n);
+  const f = new Factorization(w, values, {before: {top: lower, bottom: upper}, reciprocals: shared(reciprocals), onwards: {top: upper, bottom: lower}}, n);
   const {middle} = f.run(n, () => f.two(), () => f.one());
   const lane = (local: Local, which: 0 | 1): Local => w.keep('f64', w.lane(w.get(local), which));
   const [c, r, e, s] = [lane(f.after, 0), lane(f.reciprocal, 0), lane(f.after, 1), lane(f.reciprocal, 1)];
@@ -149,30 +129,35 @@ interface Substitution {
 
 /** As `substitute` of lib/linear/tridiagonal.ts. */
 function substitute(w: Writer, {first, second, shift, reciprocals, n, b, x}: Substitution): void {
-  const at = (array: Local, index: Local, by = 0): Push => (by === 0 ? w.load(w.element(w.get(array), w.get(index))) : w.load(w.plus(w.element(w.get(array), w.get(index)), w.int(8 * by))));
+  const shifted = (array: Local, by: number): Local => w.keep('i32', w.plus(w.get(array), w.int(8 * by)));
+  const factors: Arrays = {top: shifted(first, -shift), bottom: shifted(second, shift)};
   const middle = w.keep('i32', w.op('i32.shr_u', w.get(n), w.int(1)));
   const common = w.keep('i32', w.op('i32.sub', w.op('i32.sub', w.get(n), w.int(1)), w.get(middle)));
-  const [i, j] = [w.keep('i32', w.int(0)), w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)))];
-  const [y, z] = [w.keep('f64', w.number(0)), w.keep('f64', w.number(0))];
-  const given = (index: Local) => (by: number): Push => at(b, index, by);
-  const top: Chain = {carried: y, x, index: i, step: 1, value: given(i), factor: by => at(first, i, by - shift)};
-  const bottom: Chain = {carried: z, x, index: j, step: -1, value: given(j), factor: by => at(second, j, by + shift)};
-  // Nothing lies before the first rows.
-  const begin = (chain: Chain): Chain => ({...chain, factor: by => (by === 0 ? w.number(0) : chain.factor(by))});
-  const isMore = (rows: number): Push => w.op('i32.lt_s', w.plus(w.get(i), w.int(rows - 1)), w.get(common));
-  w.if(isMore(2), () => {
-    for (const chain of [top, bottom]) twoRows(w, begin(chain));
-    w.while(isMore(2), () => [top, bottom].forEach(chain => twoRows(w, chain)));
-    w.if(isMore(1), () => [top, bottom].forEach(chain => oneRow(w, chain)));
-  }, () => w.if(isMore(1), () => [top, bottom].forEach(chain => oneRow(w, begin(chain)))));
-  w.if(w.op('i32.lt_s', w.get(common), w.get(middle)), () => {
-    w.if(w.op('i32.eqz', w.get(common)), () => oneRow(w, begin(top)), () => oneRow(w, top));
-  });
-  const beside = (exists: Push, array: Local, by: number, carried: Local): Push => w.choose(exists, w.op('f64.mul', w.load(w.plus(w.element(w.get(array), w.get(middle)), w.choose(exists, w.int(8 * by), w.int(0)))), w.get(carried)), w.number(0));
+  const rows = new Rows(w, w.keep('i32', w.int(0)), w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(n), w.int(2)), w.int(3))), 'middle');
+  const chains: Chains = {rows, carried: w.keep('v128', w.pair(0)), x: shared(x), value: elements(rows, shared(b)), factor: elements(rows, factors)};
+  // Nothing lies before the first rows, and where a multiplier lies one row before its own, the next rows' lies where the first would have one.
+  const none = (): Push => w.pair(0);
+  const next = shift === 0 ? rows.readNext({top: first, bottom: second}) : rows.read({top: first, bottom: second});
+  const begin: Chains = {...chains, factor: {one: none, top: none, two: () => [w.keep('v128', none()), w.keep('v128', next)]}};
+  const end = w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(common), w.int(1)), w.int(3)));
+  const areTwo = w.op('i32.lt_s', w.get(rows.top), w.get(end));
+  const isOne = w.op('i32.eq', w.get(rows.top), w.get(end));
+  w.if(areTwo, () => {
+    twoRows(w, begin);
+    w.while(areTwo, () => twoRows(w, chains));
+    w.if(isOne, () => oneRow(w, chains));
+  }, () => w.if(isOne, () => oneRow(w, begin)));
+  const lane = (which: 0 | 1): Local => w.keep('f64', w.lane(w.get(chains.carried), which));
+  const z = lane(1);
+  w.if(w.op('i32.lt_s', w.get(common), w.get(middle)), () => w.if(w.op('i32.eqz', w.get(common)), () => topRow(w, begin), () => topRow(w, chains)));
+  const y = lane(0);
+  const at = (array: Local): Push => w.element(w.get(array), w.get(middle));
+  const beside = (exists: Push, array: Local, by: number, carried: Local): Push => w.choose(exists, w.op('f64.mul', w.load(w.plus(at(array), w.choose(exists, w.int(8 * by), w.int(0)))), w.get(carried)), w.number(0));
   const minus = (a: Push, c: Push): Push => w.op('f64.sub', a, c);
-  const eliminated = minus(minus(at(b, middle), beside(w.op('i32.gt_s', w.get(middle), w.int(0)), first, -shift, y)), beside(w.op('i32.gt_s', w.get(common), w.int(0)), second, shift, z));
-  w.set(y, w.op('f64.mul', eliminated, at(reciprocals, middle)));
-  w.store(w.element(w.get(x), w.get(middle)), w.get(y));
-  const scaled = (index: Local) => (by: number): Push => w.op('f64.mul', at(x, index, by), at(reciprocals, index, by));
-  outwards(w, n, middle, {carried: y, x, index: i, step: -1, value: scaled(i), factor: by => at(second, i, by + shift)}, {carried: z, x, index: j, step: 1, value: scaled(j), factor: by => at(first, j, by - shift)});
+  const eliminated = minus(minus(w.load(at(b)), beside(w.op('i32.gt_s', w.get(middle), w.int(0)), first, -shift, y)), beside(w.op('i32.gt_s', w.get(common), w.int(0)), second, shift, z));
+  w.set(y, w.op('f64.mul', eliminated, w.load(at(reciprocals))));
+  w.store(at(x), w.get(y));
+  const back = new Rows(w, rows.top, rows.bottom, 'ends');
+  w.set(chains.carried, w.splat(w.get(y)));
+  outwards(w, n, middle, {...chains, rows: back, value: products(w, elements(back, shared(x)), elements(back, shared(reciprocals))), factor: elements(back, {top: factors.bottom, bottom: factors.top})});
 }
