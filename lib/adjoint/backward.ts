@@ -23,8 +23,11 @@ export interface Gradient {
   readonly recomputedSteps: number;
 }
 
-/** Replaces the cotangent of the end of a recorded step by that of its beginning, and adds to the parameters'. */
-export type StepPull = (record: StepRecord, k: number, xBar: Float64Array) => void;
+/**
+ * Replaces the cotangent of the end of a recorded step by that of its beginning, and adds to the parameters'.
+ * @param isNew the cotangent is not what the call before has left
+ */
+export type StepPull = (record: StepRecord, k: number, xBar: Float64Array, isNew: boolean) => void;
 
 /** Shows the steps of a run from last to first, in pieces of consecutive steps; returns how many had to be taken again. */
 export type Backwards = (visit: (piece: StepRecord) => void) => number;
@@ -80,14 +83,18 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
   const {size} = context.traced.state;
   // In the programs' own memory, where they read it.
   const xBar = executable.find('nextBar')?.fill(0) ?? new Float64Array(size);
+  let isNew = true;
   const addSaved = (record: StepRecord, k: number): void => {
     const saved = record.savedAfter.get(k);
-    if (saved !== undefined) addTo(xBar, cotangents, 1, saved * size);
+    if (saved === undefined) return;
+    addTo(xBar, cotangents, 1, saved * size);
+    isNew = true;
   };
   const recomputedSteps = backwards(piece => {
     for (let k = piece.count; k > 0; k--) {
       addSaved(piece, k);
-      pull(piece, k - 1, xBar);
+      pull(piece, k - 1, xBar, isNew);
+      isNew = false;
     }
     addSaved(piece, 0);
   });
@@ -101,7 +108,7 @@ export function pullStart(context: StepContext, record: StepRecord, xBar: Float6
   const adjoint = context.compiled.wholeAdjoint(context.linear);
   loadParameters(adjoint, context);
   const bars = new ParameterBars(context, adjoint, context.compiled.addsUp);
-  implicitPull(context, adjoint, bars)(record, 0, xBar);
+  implicitPull(context, adjoint, bars)(record, 0, xBar, true);
   bars.finish().forEach((bar, i) => addTo(totals[i], bar));
   return xBar.slice(0, context.given.length);
 }

@@ -18,11 +18,16 @@ export function implicitPull(context: StepContext, executable: Executable, bars:
   // The end of a step and its beginning share one where they are of one size.
   const result = executable.find('xBar') ?? executable.buffer('nextBar');
   const w = executable.find('w');
-  return (record, k, xBar) => {
+  const carries = executable.has('pullUnknown') && context.compiled.carriesOn;
+  /** Length of the steps whose zBar lies there already. */
+  let carried: number | undefined;
+  return (record, k, xBar, isNew) => {
     record.load(k, buffers);
     if (xBar !== nextBar) nextBar?.set(xBar);
     if (jacobian !== undefined) {
-      pullUnknown?.();
+      const length = buffers.h === undefined ? 0 : buffers.h[0];
+      if (isNew || carried !== length) pullUnknown?.();
+      if (carries) carried = length;
       if (w !== undefined && zBar !== undefined) jacobian.solveTransposed(zBar, w);
     }
     pullStep();

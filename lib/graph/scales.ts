@@ -6,7 +6,7 @@
  *
  * Values change in their last bits, and a difference of equal numbers may have the other zero.
  */
-import {add, binary, broadcastTo, mul, neg, rebuild, reshape, scalar, slice, sub, unary, uniformValue} from './build.js';
+import {add, binary, broadcastTo, mul, neg, partRead, rebuild, reshape, scalar, slice, sub, unary, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';
 import {isOp, topological} from './node.js';
 import {canonicalizer} from './simplify.js';
@@ -246,24 +246,10 @@ function times(a: Scale, b: Scale): Scale {
 const isLike = (a: Scaled, b: Scaled): boolean => a.core === b.core && sameFactors(a.factors, b.factors);
 
 /** A part of a function of values one of which is put together of parts, and only one of these is read: the function of that one. */
-function withinPart(of: Node, node: Node<'slice'>): Node | undefined {
-  if (!isOp(of, 'binary')) return undefined;
-  const {begin, strides} = node.attributes;
-  const read = of.operands.map(operand => (isOp(operand, 'concat') ? partOf(operand, node) : undefined));
-  if (read.every(part => part === undefined)) return undefined;
-  return binary(of.attributes.fn, ...(of.operands.map((operand, i) => read[i] ?? slice(operand, begin, node.shape, strides)) as [Node, Node]));
-}
-
-/** The slice of a concatenation, from the one part that it lies in. */
-function partOf({operands, attributes: {axis}}: Node<'concat'>, {shape, attributes: {begin, strides}}: Node<'slice'>): Node | undefined {
-  let from = 0;
-  for (const part of operands) {
-    const first = begin[axis] - from;
-    const last = first + (shape[axis] - 1) * strides[axis];
-    if (Math.min(first, last) >= 0 && Math.max(first, last) < part.shape[axis]) return slice(part, begin.map((b, i) => (i === axis ? first : b)), shape, strides);
-    from += part.shape[axis];
-  }
-  return undefined;
+function withinPart(of: Node, {shape, attributes: {begin, strides}}: Node<'slice'>): Node | undefined {
+  if (!isOp(of, 'binary') || !of.operands.some(operand => isOp(operand, 'concat') && partRead(operand, begin, shape, strides) !== undefined)) return undefined;
+  const [a, b] = of.operands.map(operand => slice(operand, begin, shape, strides));
+  return binary(of.attributes.fn, a, b);
 }
 
 /** Values with their scales late, whether that is less to compute or not. */

@@ -23,7 +23,7 @@ import type {Kept} from './kept.js';
 import {narrowed} from './kept.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {
-  adjointPrograms, forwardPrograms, graphOf, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
+  adjointPrograms, carriesOn, forwardPrograms, graphOf, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
 } from './programs.js';
 import {solverKey} from './solvers.js';
 import type {TracedStep} from './trace-step.js';
@@ -251,6 +251,11 @@ export class CompiledStep {
   /** The way back through a step, from what `keep` left of it. */
   adjoint(solver: LinearSolver): Executable {
     return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian')});
+  }
+
+  /** Whether `adjoint` pulls a step back so that the step before it, of the same length, need not begin anew. */
+  get carriesOn(): boolean {
+    return carriesOn(this.kept.programs);
   }
 
   /** The same from its state and unknown. */

@@ -14,6 +14,7 @@ import type {Programs} from '../engine/engine.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {barName, directionName} from './parameter-names.js';
+import {isGiven} from './parameter-program.js';
 import type {TracedStep} from './trace-step.js';
 
 /** A graph from named outputs: its inputs are the named values they reach. */
@@ -129,7 +130,7 @@ function addedOutputs(first: string, [x, ...parameters]: readonly Node<'input'>[
 /**
  * The implicit adjoint of a step (equations.md §5), at the converged z:
  * pullUnknown: nextBar → zBar = U_zᵀ x̄⁺; jacobian → J;
- * pullStep: nextBar, w → xBar = U_xᵀ x̄⁺ − R_xᵀ w, pBar.i likewise.
+ * pullStep: nextBar, w → xBar = U_xᵀ x̄⁺ − R_xᵀ w, pBar.i likewise; with `adding`, also the zBar of the step before where `carriesOn`.
  * @param adding for a sweep over many steps: pBar.i is added to what is there, and nextBar itself becomes the cotangent
  *   of the step's beginning where that is of its size; neither costs a pass of its own
  */
@@ -142,13 +143,24 @@ export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | un
   const xBar = adding && step.x.size === update.size ? 'nextBar' : 'xBar';
   if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(outputs(pullback([update], wrt, [nextBar])))};
   const w = input('w', z.shape);
-  const [zBar] = pullback([update], [z], [nextBar]);
-  const bars = pullback([update, residual], wrt, [nextBar, neg(w)]);
+  const zBar = orZeros(pullback([update], [z], [nextBar])[0], z);
+  const named = outputs(pullback([update, residual], wrt, [nextBar, neg(w)]));
+  const before = named[nextBar.attributes.name];
   return {
-    pullUnknown: graphOf({zBar: orZeros(zBar, z)}),
+    pullUnknown: graphOf({zBar}),
     jacobian: graphOf({J: jacobian.values}),
-    pullStep: graphOf(outputs(bars)),
+    pullStep: graphOf(before !== undefined && isOfBarAlone(zBar) ? {...named, zBar: substitute([zBar], new Map([[nextBar, before]]))[0]} : named),
   };
+}
+
+/** A cotangent of the unknown that depends on that of the step's end, on the step's length and on what a run is given: the update is linear. */
+function isOfBarAlone(zBar: Node): boolean {
+  return topological([zBar]).every(node => !isOp(node, 'input') || node.attributes.name === 'nextBar' || node.attributes.name === 'h' || isGiven(node.attributes.name));
+}
+
+/** Whether pullStep leaves zBar for the step before it, if that is of the same length. */
+export function carriesOn({pullStep}: Programs): boolean {
+  return pullStep.outputs.some(({name}) => name === 'zBar');
 }
 
 /**

@@ -112,7 +112,7 @@ describe('step: what is kept of a step', () => {
           loadParameters(executable, context);
           const bars = new ParameterBars(context, executable, compiled.addsUp);
           const xBar = Float64Array.from(state, (_, i) => Math.cos(i));
-          implicitPull(context, executable, bars)(stepper.record, 0, xBar);
+          implicitPull(context, executable, bars)(stepper.record, 0, xBar, true);
           return [...xBar, ...bars.finish()[0]];
         });
         expect(pulled[0]).to.deep.equal(pulled[1]);

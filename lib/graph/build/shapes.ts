@@ -122,7 +122,21 @@ export function slice(x: Node, begin: readonly number[], size: Shape, strides: r
     const from = x.attributes;
     return slice(x.operands[0], begin.map((b, axis) => from.begin[axis] + b * from.strides[axis]), size, strides.map((s, axis) => s * from.strides[axis]));
   }
+  const within = isOp(x, 'concat') && sizeOf(size) > 0 ? partRead(x, begin, size, strides) : undefined;
+  if (within !== undefined) return relabel(slice(within.part, within.begin, size, strides), x.dtype);
   return make('slice', [x], {begin: [...begin], strides: [...strides]}, [...size], x.dtype);
+}
+
+/** The one part of a concatenation that a slice reads, and where it begins in it. */
+export function partRead({operands, attributes: {axis}}: Node<'concat'>, begin: readonly number[], size: Shape, strides: readonly number[]): {readonly part: Node; readonly begin: readonly number[]} | undefined {
+  let from = 0;
+  for (const part of operands) {
+    const first = begin[axis] - from;
+    const last = first + (size[axis] - 1) * strides[axis];
+    if (Math.min(first, last) >= 0 && Math.max(first, last) < part.shape[axis]) return {part, begin: begin.map((b, i) => (i === axis ? first : b))};
+    from += part.shape[axis];
+  }
+  return undefined;
 }
 
 /** Zeros of the given shape with x at begin + i·strides: the transpose of slice. */
