@@ -25,8 +25,6 @@ export interface Kept {
 const cheap = new Set<string>(['add', 'sub', 'mul', 'neg']);
 const views = new Set<string>(['reshape', 'broadcast', 'slice', 'transpose', 'place', 'concat']);
 
-const isCheap = (node: Node): boolean => (isOp(node, 'binary') || isOp(node, 'unary')) && cheap.has(node.attributes.fn);
-
 /** The values that a node is made of, behind views. */
 const madeOf = (node: Node): Node[] => node.operands.flatMap(operand => (views.has(operand.op) ? madeOf(operand) : [operand]));
 
@@ -40,49 +38,16 @@ function beforeCheap(cut: readonly Node[], sources: readonly Node[]): Node[] {
   for (const node of topological(cut)) if (sources.includes(node) || node.operands.some(operand => depends.has(operand))) depends.add(node);
   let best = new Set(cut);
   for (const node of [...topological(cut)].reverse()) {
-    if (!best.has(node) || !(views.has(node.op) || isCheap(node))) continue;
+    const isCheap = views.has(node.op) || ((isOp(node, 'binary') || isOp(node, 'unary')) && cheap.has(node.attributes.fn));
+    if (!best.has(node) || !isCheap) continue;
     const earlier = new Set([...best].filter(other => other !== node).concat(madeOf(node).filter(operand => depends.has(operand))));
     if ([...earlier].every(({dtype}) => dtype === 'float') && width(earlier) <= width(best)) best = earlier;
   }
   return topological([...best]).filter(node => best.has(node));
 }
 
-/**
- * The cut moved on past a cheap operation that is all that the way back makes of a value, of it and of constants or
- * scalars that the step knows. The step does it in the loop that writes what is kept; the way back would do it in each
- * of its programs, again for every shifted view. Halves and the like that graph/scales.ts carries to the end of a
- * program cost nothing either way; before a difference with rest lengths they stay (1024 springs: positions at the
- * midpoint, not twice them, make 1.63 µs of 1.82 in the Jacobian, 2.08 of 2.27 in the pull; 128 springs: 4 % less).
- * Views stay behind, see `beforeCheap`.
- */
-function afterCheap(cut: readonly Node[], outputs: readonly Node[], later: ReadonlySet<Node>): Node[] {
-  const users = usersOf(outputs);
-  const isKnown = (node: Node): boolean => {
-    const isOne = isOp(node, 'constant') || (isOp(node, 'broadcast') ? node.operands[0] : node).size === 1;
-    return isOne && !topological([node]).some(other => later.has(other) || cut.includes(other));
-  };
-  const after = (x: Node): Node => {
-    const [y, ...others] = outputs.includes(x) ? [] : (users.get(x) ?? []);
-    if (y === undefined || others.length > 0 || !isCheap(y) || y.dtype !== 'float') return x;
-    return y.operands.every(operand => operand === x || isKnown(operand)) ? after(y) : x;
-  };
-  return cut.map(after);
-}
-
-function usersOf(outputs: readonly Node[]): Map<Node, Node[]> {
-  const users = new Map<Node, Node[]>();
-  for (const node of topological(outputs)) {
-    for (const operand of new Set(node.operands)) {
-      const known = users.get(operand);
-      if (known === undefined) users.set(operand, [node]);
-      else known.push(node);
-    }
-  }
-  return users;
-}
-
 /** @param programs of the way back */
-export function narrowed(programs: Programs, {residual, residualBlocks = residual, update, x, z}: Pick<TracedStep, 'residual' | 'residualBlocks' | 'update' | 'x' | 'z'>): Kept {
+export function narrowed(programs: Programs, {residual, residualBlocks = residual, update, x, z}: TracedStep): Kept {
   const graphs = Object.entries(programs);
   const outputs = graphs.flatMap(([, graph]) => graph.outputs.map(({node}) => node));
   const isInput = (node: Node): node is Node<'input'> => isOp(node, 'input');
@@ -90,7 +55,7 @@ export function narrowed(programs: Programs, {residual, residualBlocks = residua
   // What several programs compute is one node.
   const nodes = simplifyNodes(outputs, topological(outputs).filter(isInput));
   const later = new Set(topological(nodes).filter(node => isInput(node) && !known.has(node)));
-  const cut = afterCheap(beforeCheap(narrowestCut(nodes, [x, z], later), [x, z]), nodes, later);
+  const cut = beforeCheap(narrowestCut(nodes, [x, z], later), [x, z]);
   const size = cut.reduce((sum, node) => sum + node.size, 0);
   const kept = input('kept', [size]);
   const replacements = new Map<Node, Node>();

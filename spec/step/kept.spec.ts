@@ -3,17 +3,12 @@ import {expect} from 'chai';
 import {ParameterBars} from '../../lib/adjoint/backward.js';
 import {implicitPull} from '../../lib/adjoint/implicit.js';
 import {StepRecord} from '../../lib/adjoint/record.js';
-import {add, constant, input, mul, reshape, scale, sub, transpose, unary} from '../../lib/graph/build.js';
-import type {Node} from '../../lib/graph/node.js';
 import type {SimulateOptions} from '../../lib/index.js';
 import {explicitEuler, implicitAdjoint, implicitMidpoint, mechanics, newmark, ode, simulate} from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {Stepper} from '../../lib/simulate/stepper.js';
 import {loadParameters} from '../../lib/step/context.js';
-import {narrowed} from '../../lib/step/kept.js';
-import {graphOf} from '../../lib/step/programs.js';
 import {directSolver} from '../../lib/step/solvers.js';
-import {evaluate} from '../graph/evaluate.js';
 
 /** Unit masses in a row on springs k(d + d³/2). */
 const chain = (n: number) => mechanics({
@@ -27,54 +22,11 @@ const chain = (n: number) => mechanics({
 
 const start = (n: number) => ({q: Array.from({length: n}, (_, i) => 0.1 * Math.sin(i + 1)), v: new Array<number>(n).fill(0.2)});
 
-describe('step: how far what is kept is computed', () => {
-  const x = input('x', [4]);
-  const z = input('z', [4]);
-  const h = input('h', []);
-  const p = input('p', [4]);
-  const w = input('w', [4]);
-  const at = [[0.1, 0.2, 0.3, 0.4], [0.5, -0.6, 0.7, -0.8], [0.25], [2, 3, 4, 5]].map(values => Float64Array.from(values));
-  const update = add(add(x, z), mul(h, p));
-  const waves = unary('sin', x);
-  const sines = Array.from(at[0], Math.sin);
-
-  /** What is kept for a way back of two programs that multiply by w, which comes later: one value, and another, or the same turned round. */
-  const keptFor = (one: Node, two = reshape(transpose(reshape(one, [2, 2]), [1, 0]), [4])): number[] => {
-    const back = {one: graphOf({bar: mul(one, w)}), two: graphOf({bar: mul(two, w)})};
-    const {node, size} = narrowed(back, {update, x, z});
-    expect(size).to.equal(4);
-    return [...evaluate([node as Node], [x, z, h, p], at)[0]];
-  };
-
-  it('past a product with a scalar, a constant, itself, and one after another', () => {
-    expect(keptFor(mul(waves, h))).to.deep.equal(sines.map(value => value * 0.25));
-    expect(keptFor(sub(scale(mul(waves, waves), 3), scale(h, 8)))).to.deep.equal(sines.map(value => value * value * 3 - 2));
-    const table = Float64Array.of(1, 2, 3, 4);
-    expect(keptFor(mul(waves, constant(table, [4])))).to.deep.equal(sines.map((value, i) => value * table[i]));
-  });
-
-  it('not past an array that would have to be read, nor where another value is made of it', () => {
-    expect(keptFor(mul(waves, p))).to.deep.equal(sines);
-    expect(keptFor(mul(waves, h), add(waves, h))).to.deep.equal(sines);
-  });
-
-  it('not past a view, nor what is made behind it', () => {
-    const turned = reshape(transpose(reshape(waves, [2, 2]), [1, 0]), [4]);
-    expect(keptFor(scale(turned, 3))).to.deep.equal(sines);
-  });
-
-  it('not with what is known later alone', () => {
-    const late = input('late', []);
-    const {node} = narrowed({one: graphOf({bar: mul(mul(waves, late), w)})}, {update, x, z});
-    expect([...evaluate([node as Node], [x], [at[0]])[0]]).to.deep.equal(sines);
-  });
-});
-
 describe('step: what is kept of a step', () => {
   const n = 5;
   const options: SimulateOptions = {scheme: implicitMidpoint(), dt: 0.1, steps: 4, params: {k: [3, 4, 5, 6, 7]}};
 
-  it('is the positions at the midpoint, of a chain: n numbers for 3n', () => {
+  it('is twice the positions at the midpoint, of a chain: n numbers for 3n', () => {
     const prepared = {...prepare(chain(n), start(n), options), narrow: true};
     expect(prepared.compiled.kept.size).to.equal(n);
     const {q, v} = start(n);
@@ -83,7 +35,7 @@ describe('step: what is kept of a step', () => {
     expect(stepper.attempt(0, 0.1)).to.equal('completed');
     const kept = new Float64Array(n);
     stepper.record.load(0, {x: kept});
-    kept.forEach((middle, i) => expect(middle).to.be.closeTo((q[i] + stepper.state[i]) / 2, 1e-15));
+    kept.forEach((twice, i) => expect(twice).to.be.closeTo(q[i] + stepper.state[i], 1e-15));
   });
 
   it('is nothing where the way back needs nothing: a linear system, of its initial state', () => {
