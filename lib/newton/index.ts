@@ -1,6 +1,7 @@
 /** The face of this room. */
 export {eisenstatWalker, type Forcing} from './forcing.js';
-export {NewtonIteration, workVectors, type IterationObserver, type NewtonCounters, type NewtonStatus, type NonlinearSystem} from './iteration.js';
+export {NewtonIteration, type IterationObserver, type NewtonCounters, type NewtonStatus} from './iteration.js';
+export {workVectors, type NonlinearSystem} from './system.js';
 export {fewIterations, SimplifiedNewton, type TurnSystem} from './simplified.js';
 export {newton, type JacobianUse, type Newton, type NewtonOptions} from './options.js';
 export {backtracking, full, subSteps, type BacktrackingOptions, type StepLength} from './step-length.js';

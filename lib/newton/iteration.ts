@@ -20,42 +20,13 @@ import type {Factor} from '../linear/index.js';
 import {dot} from '../linear/index.js';
 import {linearFailure} from './failure.js';
 import {nextForcing} from './forcing.js';
-import type {Moving} from './noise.js';
-import {ResidualNoise} from './noise.js';
+import {norm, smallestLength} from './norms.js';
 import type {Newton} from './options.js';
 import type {Trial} from './step-length.js';
 import type {Work} from './descent.js';
 import {MatrixChoice, searchByWork} from './descent.js';
-
-/** The vectors that an iteration keeps for itself. */
-export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale'] as const;
-
-/** The equations of one step, or of an equilibrium. All arrays stay the same objects. */
-export interface NonlinearSystem {
-  readonly z: Float64Array;
-  readonly residual: Float64Array;
-  /** What the residual is computed from beside z: its rounding shows there too. */
-  readonly data?: Float64Array;
-  evaluateResidual(): void;
-  /** The residual of the first iteration, where the guess asks for one of its own. */
-  readonly evaluateFirstResidual?: () => void;
-  /** The Jacobian at z, or the model of it, factored. May throw SingularMatrixError. */
-  factor(first: boolean, model: boolean): Factor;
-  /** Σ_j |J_ij| w_j of the Jacobian last factored; false where it is not at hand (matrix-free). */
-  scaleRows(weights: Float64Array, scale: Float64Array): boolean;
-  /** The factor is a Krylov method on products: it costs nothing to renew, and all to solve with. */
-  readonly matrixFree: boolean;
-  /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */
-  readonly modelled: boolean;
-  /** The last factor asked for was at hand already. */
-  readonly wasKept?: boolean;
-  /** A Jacobian is so much more work than a residual that one that still serves is kept. */
-  readonly dear?: boolean;
-  /** Unit roundoff of the arithmetic in use. */
-  readonly epsilon: number;
-  /** Arithmetic for z, residual and work vectors, where these lie in one compiled memory; plain loops otherwise. */
-  readonly compiled?: {readonly vectors: Vectors; work(name: (typeof workVectors)[number]): Float64Array};
-}
+import type {NonlinearSystem, workVectors} from './system.js';
+import {Tolerances} from './tolerances.js';
 
 export type NewtonStatus = 'converged' | 'newton-diverged' | 'singular' | 'not-finite';
 
@@ -91,18 +62,6 @@ const margin = 0.01;
  */
 const patience = 2;
 
-/**
- * Residuals up to this many standard deviations of the measured noise are noise: the largest of a
- * thousand rows lies at 3.3, and the measurement itself is good to a factor of about 4 (Moré & Wild).
- */
-const noiseFactor = 14;
-
-/** Sums of squares below this have lost digits to underflow: 2⁻¹⁰²² over ε. */
-const smallestSquare = 1e-292;
-
-/** Where rounding leaves fewer than three digits in z, it is not called convergence. */
-const coarsest = 1e-3;
-
 export class NewtonIteration {
   /** The reason of the last failure, where an error stands behind it. */
   cause: StiffgradError | undefined;
@@ -110,26 +69,20 @@ export class NewtonIteration {
   /** The next correction, estimated with the factor at hand. */
   private next: Float64Array;
   private readonly base: Float64Array;
-  private readonly weights: Float64Array;
-  private readonly rowScale: Float64Array;
+  private readonly tolerances: Tolerances;
   private readonly norms: Float64Array;
   private recorded = 0;
-  private measuredNoise: ResidualNoise | undefined;
-  private readonly moving: readonly Moving[];
   private factored: Factor | undefined;
   /** The factor belongs to the present z. */
   private fresh = false;
   /** `delta` holds the correction of the coming iteration already. */
   private ready = false;
-  private scaled = false;
   /** left/size of the iteration before, for a model of the Jacobian. */
   private lastRate = 0;
   /** Share of the last residual that its correction may have left, by forcing; 0 where none is forced. */
   private eta = 0;
   /** ‖R‖₂ of that residual. */
   private forcedAt = 0;
-  /** Share of |z| that a tolerance may ask for: no less than the arithmetic can hold. */
-  private readonly relative: number;
   private readonly trial: Trial;
   private readonly work: Work;
   private readonly choice: MatrixChoice;
@@ -137,7 +90,6 @@ export class NewtonIteration {
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
   /** ‖R‖₂ of the present residual, −1 where it has not been asked for. */
   private residualNorm = -1;
-  private readonly evaluate = (): void => this.evaluateResidual();
 
   constructor(private readonly options: Newton, private readonly system: NonlinearSystem, private readonly counters: NewtonCounters) {
     const n = system.z.length;
@@ -150,11 +102,8 @@ export class NewtonIteration {
     this.delta = work('delta');
     this.next = work('nextDelta');
     this.base = work('base');
-    this.weights = work('weights');
-    this.rowScale = work('rowScale');
+    this.tolerances = new Tolerances(system, options.tolerance, this.vectors, work('weights'), work('rowScale'), () => this.evaluateResidual());
     this.norms = new Float64Array((options.iterations ?? options.maxIterations) + 2);
-    this.moving = [{values: system.z, least: this.weights}, ...(system.data === undefined ? [] : [{values: system.data}])];
-    this.relative = Math.max(options.tolerance.relative, 4 * system.epsilon);
     this.choice = new MatrixChoice(system.modelled, system.matrixFree);
     this.work = (s: number): number => {
       this.go(s);
@@ -193,12 +142,11 @@ export class NewtonIteration {
     this.recorded = 0;
     this.cause = undefined;
     this.ready = false;
-    this.scaled = false;
     this.lastRate = 0;
     this.eta = 0;
     this.forcedAt = 0;
     this.choice.restart();
-    this.measuredNoise?.forget();
+    this.tolerances.restart();
     const special = this.system.evaluateFirstResidual !== undefined;
     if (this.jacobian !== 'auto' || special) this.factored = undefined;
     this.fresh = false;
@@ -217,7 +165,7 @@ export class NewtonIteration {
    * @param free the first iteration is not counted
    */
   private iterate(first: boolean, free: boolean, observe?: IterationObserver): NewtonStatus {
-    const {options, system, counters} = this;
+    const {options, system, counters, tolerances} = this;
     const truncated = options.iterations !== undefined;
     const budget = options.iterations ?? options.maxIterations;
     if (first) this.evaluateFirstResidual();
@@ -234,9 +182,9 @@ export class NewtonIteration {
       const length = this.advance(first, truncated && done === budget, observe);
       if (truncated && done === budget) return this.vectors.largest(system.z) < Infinity ? 'converged' : 'not-finite';
       if (length === 0 || !this.isFinite()) {
-        this.weigh();
-        if (!this.scaled) this.rowScale.fill(1);
-        if (length === 0 && (truncated || this.atRoundoff(this.delta))) return 'converged';
+        tolerances.weigh(this.base, this.delta);
+        tolerances.withoutScale();
+        if (length === 0 && (truncated || tolerances.atRoundoff(this.delta))) return 'converged';
         if (this.fresh && !this.choice.failed()) return length === 0 ? 'newton-diverged' : 'not-finite';
         this.retreat();
         continue;
@@ -245,22 +193,22 @@ export class NewtonIteration {
         this.discard();
         continue;
       }
-      const size = this.weigh();
-      if (truncated) this.setRowScale(size);
+      const size = tolerances.weigh(this.base, this.delta);
+      if (truncated) tolerances.scaleRows(size, this.norms[0]);
       const renewed = system.matrixFree && this.jacobian === 'fresh';
       this.solve(renewed ? this.refactor(false) : factor, this.next);
-      const left = this.vectors.largestRatio(this.next, this.weights);
+      const left = tolerances.sizeOf(this.next);
       // Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse.
       const rate = length < 1 ? stagnation : left === 0 ? 0 : left / size;
       if (!truncated) {
         if (this.accepts(rate, left, size)) return this.finish(observe);
-        if (this.fresh && rate > stagnation && this.atRoundoff(this.next)) return 'converged';
+        if (this.fresh && rate > stagnation && tolerances.atRoundoff(this.next)) return 'converged';
         if ((!this.fresh && rate >= 1) || (rate > stagnation && this.choice.failed())) {
           this.retreat();
           continue;
         }
       }
-      if (system.modelled && length === 1 && this.choice.approached(this.vectors.largest(this.next) / this.extent())) this.discard();
+      if (system.modelled && length === 1 && this.choice.approached(this.vectors.largest(this.next) / tolerances.extent())) this.discard();
       else if (renewed) this.hand(true);
       else if (length === 1 && this.keeps(rate, left)) this.hand(false);
       else this.discard();
@@ -280,11 +228,11 @@ export class NewtonIteration {
     // What the coming correction leaves of itself: by Newton's theory, and of a solve that was not exact.
     const share = 2 * rate + this.eta;
     const small = rate <= stagnation && share * left <= margin;
-    if (small && !this.scaled && !this.choice.model && !this.system.matrixFree) return true;
-    this.setRowScale(size);
+    if (small && !this.tolerances.scaled && !this.choice.model && !this.system.matrixFree) return true;
+    this.tolerances.scaleRows(size, this.norms[0]);
     if (this.choice.model) return this.acceptsLinear(rate, left);
-    if (rate > stagnation) return this.fresh && left <= 1 && this.scaledResidual() <= 1;
-    return small && share * this.scaledResidual() <= 1;
+    if (rate > stagnation) return this.fresh && left <= 1 && this.tolerances.scaledResidual() <= 1;
+    return small && share * this.tolerances.scaledResidual() <= 1;
   }
 
   /**
@@ -298,7 +246,7 @@ export class NewtonIteration {
     this.lastRate = rate;
     if (!(theta < 1)) return left === 0;
     const share = Math.max(2 * theta, theta / (1 - theta));
-    return share * left <= margin && share * this.scaledResidual() <= 1;
+    return share * left <= margin && share * this.tolerances.scaledResidual() <= 1;
   }
 
   /** Is the factor good for another iteration? */
@@ -351,16 +299,16 @@ export class NewtonIteration {
     const {z} = system;
     let length = 1;
     const whole = first || options.step.name === 'full';
-    const size = whole ? NaN : this.norm(delta);
+    const size = whole ? NaN : norm(this.vectors, delta);
     if (!whole) vectors.copy(base, z);
-    if (whole || !Number.isFinite(size) || this.weigh() <= 1) {
+    if (whole || !Number.isFinite(size) || this.tolerances.weigh(base, delta) <= 1) {
       vectors.depart(z, base, delta);
       if (!last) this.evaluateResidual();
     } else if (this.choice.model) {
       length = searchByWork(this.work, smallestLength(base, delta, system.epsilon));
     } else {
       // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
-      length = options.step.choose(this.trial, 0.5, size, Math.max(this.norm(base), z.length), smallestLength(base, delta, system.epsilon));
+      length = options.step.choose(this.trial, 0.5, size, Math.max(norm(this.vectors, base), z.length), smallestLength(base, delta, system.epsilon));
     }
     observe?.(base, delta, length, first);
     return length;
@@ -421,7 +369,7 @@ export class NewtonIteration {
 
   /** ‖R‖₂ */
   private distance(): number {
-    if (this.residualNorm === -1) this.residualNorm = this.norm(this.system.residual);
+    if (this.residualNorm === -1) this.residualNorm = norm(this.vectors, this.system.residual);
     return this.residualNorm;
   }
 
@@ -429,82 +377,8 @@ export class NewtonIteration {
     return Number.isFinite(this.distance()) || this.vectors.largest(this.system.residual) < Infinity;
   }
 
-  /** ‖x‖₂; scaled where its square would leave the range of numbers. NaN or Infinity where x is not finite. */
-  private norm(x: Float64Array): number {
-    const sum = this.vectors.sumOfSquares(x);
-    return sum > smallestSquare && sum < Infinity ? Math.sqrt(sum) : scaledNorm(x);
-  }
-
-  /** Every component's tolerance, from its size on either side of the last correction; returns that correction in tolerances. */
-  private weigh(): number {
-    return this.vectors.weigh(this.weights, this.system.z, this.base, this.delta, this.options.tolerance.absolute, this.relative);
-  }
-
-  /** What a correction of the tolerance leaves in each row: by the matrix, or by what the first correction, `size` tolerances long, took away. */
-  private setRowScale(size: number): void {
-    const {weights, rowScale, system} = this;
-    if (this.scaled) return;
-    this.scaled = true;
-    if (!system.scaleRows(weights, rowScale)) rowScale.fill(size > 0 ? this.norms[0] / size : 0);
-  }
-
-  private scaledResidual(): number {
-    return this.vectors.largestRatio(this.system.residual, this.rowScale);
-  }
-
-  /**
-   * The residual is no larger than the rounding in it, as far as the tolerances just weighed see it.
-   * @param left the correction that it still asks for
-   */
-  private atRoundoff(left: Float64Array): boolean {
-    const {system, rowScale} = this;
-    const noise = (this.measuredNoise ??= new ResidualNoise(rowScale.length));
-    // Of the whole: a component that passes through zero has no digits of its own, nor has a state of rest.
-    if (!(this.vectors.largest(left) <= coarsest * this.extent())) return false;
-    // √ε of every number: rounded anew wherever it enters, and the residual still smooth.
-    noise.measure(this.moving, system.residual, Math.sqrt(system.epsilon), this.evaluate);
-    let floor = 0;
-    let worst = 0;
-    for (let i = 0; i < rowScale.length; i++) {
-      const scale = rowScale[i] > 0 ? rowScale[i] : 1;
-      floor = Math.max(floor, noise.rows[i] / scale);
-      worst = Math.max(worst, Math.abs(system.residual[i]) / scale);
-    }
-    return worst <= noiseFactor * floor;
-  }
-
-  /** The size of z, or of what counts as one. */
-  private extent(): number {
-    const {absolute, relative} = this.options.tolerance;
-    return this.vectors.largest(this.system.z) + absolute / relative;
-  }
-
   /** Rows with the largest scaled residual, worst first; those that are not finite before all others. */
   worstRows(count: number): {row: number; residual: number; scaled: number}[] {
-    const {residual} = this.system;
-    const scaleOf = (row: number): number => (this.scaled ? this.rowScale[row] || 1 : 1);
-    const size = (scaled: number): number => (Number.isNaN(scaled) ? Infinity : scaled);
-    return Array.from(residual, (value, row) => ({row, residual: value, scaled: size(Math.abs(value) / scaleOf(row))}))
-      .sort((a, b) => (a.scaled === b.scaled ? a.row - b.row : b.scaled - a.scaled))
-      .slice(0, count);
+    return this.tolerances.worstRows(count);
   }
-}
-
-/** The s below which z − sΔ is z. */
-function smallestLength(z: Float64Array, delta: Float64Array, epsilon: number): number {
-  let largest = 0;
-  for (let i = 0; i < z.length; i++) largest = Math.max(largest, Math.abs(delta[i]) / Math.max(Math.abs(z[i]), 1e-12));
-  return largest === 0 ? 1 : epsilon / largest;
-}
-
-function scaledNorm(x: Float64Array): number {
-  let largest = 0;
-  for (let i = 0; i < x.length; i++) {
-    if (Number.isNaN(x[i])) return NaN;
-    largest = Math.max(largest, Math.abs(x[i]));
-  }
-  if (largest === 0 || largest === Infinity) return largest;
-  let sum = 0;
-  for (let i = 0; i < x.length; i++) sum += (x[i] / largest) ** 2;
-  return largest * Math.sqrt(sum);
 }
