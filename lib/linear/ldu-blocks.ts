@@ -1,5 +1,5 @@
 /** What a factorization of supernodal-ldu.ts leaves: the blocks of a factor with its exchanges, and the record of its pivots. */
-import type {Blocks} from './arithmetic.js';
+import type {Blocks} from './panels.js';
 import {ZERO_PIVOT} from './singularity.js';
 import {EPSILON} from './solver.js';
 import type {Supernodes} from './supernodes.js';

@@ -4,8 +4,7 @@
  * asked for: a copy costs less than one of the two sweeps of a solve, and all factors give the same bits
  * wherever they were.
  */
-import type {Blocks} from './arithmetic.js';
-import {packedDepth, type Panel, type PanelKernels} from './panels.js';
+import {type Blocks, packedDepth, type Panel, type PanelKernels} from './panels.js';
 import {supernodalKernels, tileColumns, type SupernodalKernels} from './supernodal-kernels.js';
 import type {Supernodes} from './supernodes.js';
 

@@ -3,8 +3,7 @@
  * operations of supernodal-kernels.ts and supernodal-solves.ts in their order; only what is done between
  * them differs: two rows by two columns at a time, which is what the engines' registers bear.
  */
-import type {Blocks} from './arithmetic.js';
-import {packedDepth, type Panel, type PanelKernels} from './panels.js';
+import {type Blocks, packedDepth, type Panel, type PanelKernels} from './panels.js';
 import type {Supernodes} from './supernodes.js';
 
 interface Numbers extends Blocks {

@@ -7,7 +7,12 @@
  * diagonal, then the rows below. What stands right of the diagonal in those rows means nothing.
  * Places count doubles in `numbers`; the second panel begins where the first one ends.
  */
-import type {Blocks} from './arithmetic.js';
+
+/** The blocks of one factor, as the kernels keep them. */
+export interface Blocks {
+  /** Doubles it takes to keep them. */
+  readonly size: number;
+}
 
 /** Depth of the sums that are made before anything is subtracted from its block: see panels-compiled.ts. */
 export const packedDepth = 128;

@@ -10,9 +10,11 @@
  */
 import {StiffgradError} from '../errors.js';
 import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
-import type {Arithmetic, Blocks} from './arithmetic.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
 import type {OrderingName} from './ordering.js';
+import {CompiledPanels} from './panels-compiled.js';
+import {PlainPanels} from './panels-plain.js';
+import type {Blocks} from './panels.js';
 import {structurallySymmetric} from './pattern.js';
 import {ACCEPTABLE, PROBED, Refinement, throwInaccurate, type Substitution} from './refinement.js';
 import {withRecipe} from './recipe.js';
@@ -23,7 +25,6 @@ import {sparseLu} from './sparse-lu.js';
 import {judgeByNullVector, LU_IN_REACH} from './static-null.js';
 import {structureOf} from './structure.js';
 import {Supernodal} from './supernodal.js';
-import {CompiledSupernodal} from './supernodal-compiled.js';
 import type {Supernodes} from './supernodes.js';
 import {specialFor} from './symmetrized.js';
 
@@ -80,7 +81,7 @@ export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): Direct
 /** The lists the numeric part follows, and the scratch that all factors of an analysis share. */
 class Symbolic {
   readonly nodes: Supernodes;
-  readonly numeric: Arithmetic;
+  readonly numeric: Supernodal;
   readonly order: Int32Array;
   /** Lower-triangle entries of the permuted matrix: where from in the values, where to in the blocks. */
   readonly source: Int32Array;
@@ -96,7 +97,7 @@ class Symbolic {
     this.order = order;
     this.nodes = nodes;
     const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && this.nodes.work >= COMPILED_PAYS);
-    this.numeric = (compiled ? CompiledSupernodal.create(this.nodes) : undefined) ?? new Supernodal(this.nodes);
+    this.numeric = new Supernodal(this.nodes, (compiled ? CompiledPanels.create(this.nodes, 1) : undefined) ?? new PlainPanels(this.nodes, 1));
     const {target, diagonal} = scatter(pattern, this.order, this.nodes);
     this.source = Int32Array.from(target.keys()).filter((p) => target[p] < this.nodes.size);
     this.target = this.source.map((p) => target[p]);
@@ -243,10 +244,10 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
 
   override solveManyAt(x: Float64Array, at: number, count: number): void {
     const {n} = this;
-    const four = this.refined ? undefined : this.symbolic.numeric.four;
+    const {four} = this.symbolic.numeric;
     let done = 0;
     // A last group of three costs four, which is still less than three by themselves.
-    for (; four !== undefined && done + 3 <= count; done += 4) this.substituteFour(four, x, at + done * n, Math.min(4, count - done));
+    for (; !this.refined && done + 3 <= count; done += 4) this.substituteFour(four, x, at + done * n, Math.min(4, count - done));
     for (; done < count; done++) this.substitute(x, at + done * n);
   }
 

@@ -2,7 +2,7 @@
  * The inner loops of L D Lᵀ over supernodes as a WebAssembly module, two doubles at a time: updates by
  * tiles of four rows and four columns held in registers (Goto & van de Geijn 2008, without packing the
  * rows, which lie contiguous in their block), division of rows by a finished triangle, and the solves.
- * supernodal-compiled.ts drives them. Addresses are bytes in the one memory the module imports, lengths
+ * supernodal.ts drives them. Addresses are bytes in the one memory the module imports, lengths
  * count doubles, and a block is row-major as in supernodal.ts.
  */
 import {ModuleBuilder, type Local, type ValueType} from '../wasm/assembler.js';

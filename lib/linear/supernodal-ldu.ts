@@ -1,5 +1,5 @@
 /**
- * A = L D U over the supernodes of A + Aᵀ: supernodal-compiled.ts's L D Lᵀ with two panels, L and Uᵀ, each
+ * A = L D U over the supernodes of A + Aᵀ: supernodal.ts's L D Lᵀ with two panels, L and Uᵀ, each
  * updated by the other (panels.ts). Left-looking: a block takes the updates of the blocks before it, then its
  * columns are factored four at a time.
  *
@@ -16,7 +16,7 @@ import {LduBlocks, PivotRecord} from './ldu-blocks.js';
 import {PIVOT_THRESHOLD} from './lu-plan.js';
 import {divided, type PanelKernels} from './panels.js';
 import {ZERO_PIVOT} from './singularity.js';
-import {panelColumns} from './supernodal-compiled.js';
+import {panelColumns} from './supernodal.js';
 import type {Supernodes} from './supernodes.js';
 
 export class SupernodalLdu {
