@@ -9,7 +9,7 @@ import type {JacobianUse} from '../newton/index.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
-import type {TracedStep} from '../step/trace-step.js';
+import type {TracedStep} from '../step/traced-step.js';
 import type {ParameterBars, StepPull} from './backward.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {IterationRecord, StepRecord} from './record.js';

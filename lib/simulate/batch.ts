@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/backward.js';
 import {OptionError} from '../errors.js';
 import {shown} from '../given.js';
-import type {System} from '../step/trace-step.js';
+import type {System} from '../step/formulation.js';
 import type {Tree} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import {batchOnTape} from './batch-operation.js';

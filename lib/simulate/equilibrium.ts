@@ -10,7 +10,7 @@ import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
 import type {Scheme} from '../scheme/index.js';
 import type {StepPoint} from '../scheme/scheme.js';
-import type {System} from '../step/trace-step.js';
+import type {System} from '../step/formulation.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import type {NumericParams} from '../system/params.js';

@@ -13,7 +13,7 @@ import {graphKey} from '../graph/key.js';
 import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
 import {graphOf, pushMany} from '../step/programs.js';
-import type {Parameter} from '../step/trace-step.js';
+import type {Parameter} from '../step/traced-step.js';
 import type {Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import {immediate, trace, within} from '../trace/trace.js';

@@ -9,7 +9,7 @@ import type {StepRecord} from '../adjoint/record.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {sweepForward} from '../adjoint/tangent.js';
 import type {Block} from '../step/layout.js';
-import type {TracedStep} from '../step/trace-step.js';
+import type {TracedStep} from '../step/traced-step.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
 import {backwards} from './backwards.js';
 import {pullCourse, pushCourse} from './course/derivatives.js';

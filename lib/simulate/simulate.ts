@@ -1,5 +1,5 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
-import type {System} from '../step/trace-step.js';
+import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
 import {finish, raise} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';

@@ -1,6 +1,6 @@
 /** A run as an iterator: each saved state when it is there, and nothing kept behind it. */
 import {CompiledStep} from '../step/compiled.js';
-import type {System} from '../step/trace-step.js';
+import type {System} from '../step/formulation.js';
 import {CourseLoop} from './course/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';

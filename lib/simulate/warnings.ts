@@ -2,7 +2,7 @@
  * What a run says beside its result: nothing failed, but something was decided that the user should
  * know of. Sentences, each once a run, in `trajectory.warnings`; the console is left alone.
  */
-import type {TracedStep} from '../step/trace-step.js';
+import type {TracedStep} from '../step/traced-step.js';
 import type {Runnable} from './runnable.js';
 
 /**

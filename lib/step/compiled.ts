@@ -26,7 +26,7 @@ import {
   adjointPrograms, carriesOn, forwardPrograms, graphOf, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
 } from './programs.js';
 import {solverKey} from './solvers.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 import type {Turns} from './turn-programs.js';
 import {turnsOf} from './turn-programs.js';
 

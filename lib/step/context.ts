@@ -4,7 +4,7 @@ import type {LinearSolver} from '../linear/index.js';
 import type {CompiledStep} from './compiled.js';
 import {parameterProgram} from './parameter-program.js';
 import {startSolver} from './solvers.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 /** A traced step and its programs. */
 export interface StepPrograms {

@@ -13,7 +13,7 @@ import type {TracedAlong} from './traced-along.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {barName, directionName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 const parametersOf = (step: TracedStep): Node<'input'>[] => step.parameters.map(({node}) => node);
 

@@ -6,7 +6,7 @@ import type {Node} from '../graph/node.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {barName, directionName, turnName} from './parameter-names.js';
 import {graphOf, pushMany, tangentPrograms} from './programs.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 /**
  * Along `count` directions: jacobian → J; pushResidual: dx, dp.i → rhs; pushDense: dx, dz, dNext, dp.i → dD;

@@ -16,7 +16,7 @@ import {countWork} from '../graph/work.js';
 import {isGiven, leastOperations, leastShare} from './parameter-program.js';
 import {barName, directionName, turnName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 /** A value of the parameters alone, and the input that stands for it. */
 export interface DerivedValue {

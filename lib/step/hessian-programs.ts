@@ -16,7 +16,7 @@ import type {Graph, Node} from '../graph/node.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {directionName, turnName} from './parameter-names.js';
 import {adjointPrograms, graphOf, pushMany, tangentPrograms} from './programs.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 /**
  * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count` directions:

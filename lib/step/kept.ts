@@ -11,7 +11,7 @@ import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import {graphOf} from './programs.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 export interface Kept {
   /** The numbers kept of a step, flat, as a function of its x, z, t, h and the parameters; undefined where the way back needs none. */

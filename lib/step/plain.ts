@@ -4,7 +4,7 @@ import type {PlainNodes} from '../graph/plain.js';
 import {nodesFromPlain, plainNodes} from '../graph/plain.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 /** The functions of a step: equal for all steps of one structure, however their blocks are named and shaped. */
 export interface PlainStep {

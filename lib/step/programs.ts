@@ -15,7 +15,7 @@ import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {barName, directionName} from './parameter-names.js';
 import {isGiven} from './parameter-program.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 /** A graph from named outputs: its inputs are the named values they reach. */
 export function graphOf(outputs: {readonly [name: string]: Node | undefined}): Graph {

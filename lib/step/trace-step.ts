@@ -4,204 +4,29 @@
  * returns; nothing after it sees a tensor.
  */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError, ShapeError} from '../errors.js';
+import {ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
-import type {Form} from '../graph/newton-matrix.js';
-import {formsOf, settled} from '../graph/newton-matrix.js';
-import {simplifyNodes, substitute} from '../graph/simplify.js';
-import {consistentStart, gearGuptaLeimkuhler, rowScale, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
+import {consistentStart, rowScale} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import type {Constraints} from '../system/constraints.js';
-import {constraintEquations, constraintSizes, isHardContact} from '../system/constraints.js';
-import type {Blocks, Equations} from '../system/equations.js';
-import type {MechanicalSystem} from '../system/mechanics.js';
-import {mechanicalEquations} from '../system/mechanics.js';
-import type {OdeSystem} from '../system/ode.js';
-import {odeEquations} from '../system/ode.js';
+import {constraintEquations, constraintSizes} from '../system/constraints.js';
+import type {Blocks} from '../system/equations.js';
 import type {Leaf, Params} from '../system/params.js';
-import {toTree} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
-import type {Trace, TraceInput} from '../trace/trace.js';
 import {constantTensor, trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, splitBlocks} from './blocks.js';
+import type {Holding, System} from './formulation.js';
+import {equationsOf, formulationOf, isConstrained, plain, stateBlocks} from './formulation.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
-import type {TracedAlong} from './traced-along.js';
-
-export type System = MechanicalSystem | OdeSystem;
-
-/** Something the program reads and gradients reach: a leaf of the parameters, or a captured tensor. */
-export interface Parameter {
-  readonly node: Node<'input'>;
-  readonly leaf?: Leaf;
-  /** A captured tensor or variable; its value is read anew for every run. */
-  readonly tensor?: tf.Tensor;
-}
-
-/** The functions of one step, as nodes over shared inputs. */
-export interface TracedStep {
-  readonly name: string;
-  readonly order: number;
-  readonly state: Layout;
-  readonly unknown: Layout;
-  readonly parameters: readonly Parameter[];
-  readonly x: Node<'input'>;
-  readonly z: Node<'input'>;
-  readonly t: Node<'input'>;
-  readonly h: Node<'input'>;
-  readonly residual?: Node;
-  /** The residual with its derivative by blocks, and its model, where Newton's matrix is to be made from that (graph/newton-matrix.ts). */
-  readonly residualBlocks?: Node;
-  readonly residualModel?: Node;
-  readonly update: Node;
-  readonly guess?: TracedGuess;
-  /** What the user observes of a state, as a function of x, t and the parameters. */
-  readonly observed?: TracedObservation;
-  /** Of a state with exact contacts: how far each is from being neither open nor closed, as a length. */
-  readonly touching?: Node;
-  /** M(q) of a start, in the shape the user gave it. */
-  readonly mass?: Node;
-  /** Of a start with constraints: φ, φ' and ψ of the state it was given. */
-  readonly gaps?: {readonly positions: Node; readonly velocities: Node};
-  /** See `Formulation.still`; of the start. */
-  readonly still?: boolean;
-  /** Error estimate, dense output and events, where the run asks for them. */
-  readonly along?: TracedAlong;
-}
-
-/** A run's two kinds of step: the one that begins it, from the user's own blocks to the whole state, and all others. */
-export interface TracedRun {
-  readonly start: TracedStep;
-  readonly step: TracedStep;
-}
-
-export interface TracedObservation {
-  /** Flat. */
-  readonly node: Node;
-  readonly shape: Shape;
-}
+import {nameOf, ParameterList} from './parameter-list.js';
+import type {TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved beside it. */
 export type Observe = (at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly y: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
-
-export interface TracedGuess {
-  readonly z: Node;
-  /** The eliminated kinematics' defect as a function of x, and the input that stands for it. */
-  readonly defect?: {readonly value: Node; readonly input: Node<'input'>; readonly residual: Node; readonly residualBlocks?: Node; readonly residualModel?: Node};
-  /** The first residual, its forces those of the step's start. */
-  readonly frozen?: Node;
-  readonly linearized: boolean;
-}
-
-export function equationsOf(system: System, params: Params): Equations {
-  return system.kind === 'mechanics' ? mechanicalEquations(system, params) : odeEquations(system, params);
-}
-
-export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
-
-/** What a run asks of its constraints, beside the scheme. */
-export interface Holding {
-  /** Default: 'projection' where there are hard contacts, else 'none'. */
-  readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
-  readonly consistent: 'check' | 'project';
-}
-
-const plain: Holding = {consistent: 'check'};
-
-/** GGL stabilizes bilateral rows; the velocity of contacts that close is projected with it. */
-const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (base: Formulation, contacts: boolean) => Formulation} = {
-  none: base => base,
-  projection: velocityProjection,
-  'projection-before': velocityProjectionBefore,
-  ggl: (base, contacts) => (contacts ? velocityProjection(gearGuptaLeimkuhler(base), true) : gearGuptaLeimkuhler(base)),
-};
-
-const hasHardContacts = (system: System): boolean => system.kind === 'mechanics' && system.constraints.some(isHardContact);
-
-/** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
-function held({name, constrained, stabilized, contacts: able}: Scheme, system: MechanicalSystem, {stabilization}: Holding): Formulation {
-  const index = able === undefined ? -1 : system.constraints.findIndex(constraint => constraint.kind === 'unilateral' && (able === 'none' || isHardContact(constraint)));
-  if (index >= 0) {
-    const remedy = able === 'none' ? '' : ' Or give it compliance or smoothing.';
-    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold the contact constraints[${index}]: choose one that stops what lands, as generalizedAlpha(), newmark() or implicitEuler().${remedy}`, {scheme: name, constraint: index});
-  }
-  if (constrained === undefined) {
-    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: name});
-  }
-  const contacts = hasHardContacts(system);
-  const wanted = stabilization ?? (contacts ? 'projection' : 'none');
-  const own = wanted === 'none' ? undefined : stabilized?.[wanted];
-  if (own === null) {
-    throw new OptionError('wrong-scheme', `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`, {scheme: name, stabilization: wanted});
-  }
-  if (own === undefined) return stabilizations[wanted](constrained, contacts);
-  return contacts ? velocityProjection(own, true) : own;
-}
-
-/** @throws OptionError where the scheme is not for this kind of system */
-export function formulationOf(scheme: Scheme, system: System, holding: Holding = plain): Formulation {
-  if (system.kind === 'mechanics' && isConstrained(system)) {
-    return held(scheme, system, holding);
-  }
-  const formulation = scheme[system.kind];
-  if (formulation === undefined) {
-    const other = system.kind === 'ode' ? 'mechanics({...})' : 'ode(...)';
-    throw new OptionError('wrong-scheme', `Scheme ${scheme.name} integrates ${other}, not ${system.kind}: choose another scheme.`, {scheme: scheme.name});
-  }
-  return formulation;
-}
-
-export const stateBlocks = (system: System): readonly string[] => (system.kind === 'mechanics' ? ['q', 'v'] : ['y']);
-
-const nameOf = (output: string, form: Form): string => (form === 'value' ? output : `${output}, ${form}`);
-
-/** Traces collect parameters; one captured by two of them is one parameter. */
-class ParameterList {
-  readonly parameters: Parameter[];
-
-  constructor(private readonly leaves: readonly Leaf[]) {
-    this.parameters = leaves.map((leaf, i) => ({node: input(`p.${i}`, leaf.shape), leaf}));
-  }
-
-  traceInputs(): TraceInput[] {
-    return this.leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape}));
-  }
-
-  tree(tensors: Blocks): Params {
-    return toTree(this.leaves, this.leaves.map((_, i) => tensors[`p.${i}`]));
-  }
-
-  /** The outputs of a trace over the shared inputs: those given by name, then the parameters. */
-  adopt({graph, captured}: Trace, shared: readonly Node<'input'>[]): Map<string, Node> {
-    const replacements = new Map<Node, Node>();
-    const byName = new Map([...shared, ...this.parameters.map(({node}) => node)].map(node => [node.attributes.name, node]));
-    const capturedNodes = new Set<Node>(captured.map(({node}) => node));
-    for (const node of graph.inputs) {
-      const same = byName.get(node.attributes.name);
-      if (same !== undefined && !capturedNodes.has(node)) replacements.set(node, same);
-    }
-    for (const {tensor, node} of captured) {
-      let known = this.parameters.find(parameter => parameter.tensor === tensor);
-      if (known === undefined) {
-        known = {node: input(`p.${this.parameters.length}`, node.shape), tensor};
-        this.parameters.push(known);
-      }
-      replacements.set(node, known.node);
-    }
-    const nodes = substitute(graph.outputs.map(output => output.node), replacements);
-    const outputs = graph.outputs.map(({name}, i) => ({name, node: nodes[i]}));
-    const forms = outputs.flatMap(({name, node}) => formsOf(node).map(form => ({name: nameOf(name, form), node, form})));
-    const all = (['value', 'jacobian', 'matrix'] as const).flatMap(form => {
-      const these = forms.filter(output => output.form === form);
-      return settled(these.map(({node}) => node), form).map((node, i) => ({name: these[i].name, node}));
-    });
-    const simplified = simplifyNodes(all.map(({node}) => node), [...shared, ...this.parameters.map(({node}) => node)]);
-    return new Map(all.map(({name}, i) => [name, simplified[i]]));
-  }
-}
 
 /** The same step point with every force that of the start. */
 function frozen(at: StepPoint): StepPoint {

@@ -12,7 +12,7 @@ import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {graphOf} from './programs.js';
 import {aheadOf} from './step-start.js';
-import type {TracedStep} from './trace-step.js';
+import type {TracedStep} from './traced-step.js';
 
 /** The blocks' equations; those of block k ask for the whole unknown z, with blocks before it found, and for itself, zs. */
 export interface Turns {

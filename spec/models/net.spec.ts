@@ -3,7 +3,7 @@ import {expect} from 'chai';
 import {topological} from '../../lib/graph/node.js';
 import {equilibrium, implicitMidpoint, newton, OptionError, simulate} from '../../lib/index.js';
 import {jacobianProgram} from '../../lib/step/jacobian-program.js';
-import type {TracedStep} from '../../lib/step/trace-step.js';
+import type {TracedStep} from '../../lib/step/traced-step.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import type {Net} from '../../models/index.js';
 import {chain, net} from '../../models/index.js';

@@ -1,0 +1,74 @@
+/** A scheme's equations for a system: of its kind, with its constraints held and stabilized as the run asks. */
+import {OptionError} from '../errors.js';
+import {gearGuptaLeimkuhler, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
+import type {Formulation, Scheme} from '../scheme/scheme.js';
+import {isHardContact} from '../system/constraints.js';
+import type {Equations} from '../system/equations.js';
+import type {MechanicalSystem} from '../system/mechanics.js';
+import {mechanicalEquations} from '../system/mechanics.js';
+import type {OdeSystem} from '../system/ode.js';
+import {odeEquations} from '../system/ode.js';
+import type {Params} from '../system/params.js';
+
+export type System = MechanicalSystem | OdeSystem;
+
+export function equationsOf(system: System, params: Params): Equations {
+  return system.kind === 'mechanics' ? mechanicalEquations(system, params) : odeEquations(system, params);
+}
+
+export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
+
+/** What a run asks of its constraints, beside the scheme. */
+export interface Holding {
+  /** Default: 'projection' where there are hard contacts, else 'none'. */
+  readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
+  readonly consistent: 'check' | 'project';
+}
+
+/** What a run asks that says nothing of it. */
+export const plain: Holding = {consistent: 'check'};
+
+/** GGL stabilizes bilateral rows; the velocity of contacts that close is projected with it. */
+const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (base: Formulation, contacts: boolean) => Formulation} = {
+  none: base => base,
+  projection: velocityProjection,
+  'projection-before': velocityProjectionBefore,
+  ggl: (base, contacts) => (contacts ? velocityProjection(gearGuptaLeimkuhler(base), true) : gearGuptaLeimkuhler(base)),
+};
+
+const hasHardContacts = (system: System): boolean => system.kind === 'mechanics' && system.constraints.some(isHardContact);
+
+/** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
+function held({name, constrained, stabilized, contacts: able}: Scheme, system: MechanicalSystem, {stabilization}: Holding): Formulation {
+  const index = able === undefined ? -1 : system.constraints.findIndex(constraint => constraint.kind === 'unilateral' && (able === 'none' || isHardContact(constraint)));
+  if (index >= 0) {
+    const remedy = able === 'none' ? '' : ' Or give it compliance or smoothing.';
+    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold the contact constraints[${index}]: choose one that stops what lands, as generalizedAlpha(), newmark() or implicitEuler().${remedy}`, {scheme: name, constraint: index});
+  }
+  if (constrained === undefined) {
+    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: name});
+  }
+  const contacts = hasHardContacts(system);
+  const wanted = stabilization ?? (contacts ? 'projection' : 'none');
+  const own = wanted === 'none' ? undefined : stabilized?.[wanted];
+  if (own === null) {
+    throw new OptionError('wrong-scheme', `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`, {scheme: name, stabilization: wanted});
+  }
+  if (own === undefined) return stabilizations[wanted](constrained, contacts);
+  return contacts ? velocityProjection(own, true) : own;
+}
+
+/** @throws OptionError where the scheme is not for this kind of system */
+export function formulationOf(scheme: Scheme, system: System, holding: Holding = plain): Formulation {
+  if (system.kind === 'mechanics' && isConstrained(system)) {
+    return held(scheme, system, holding);
+  }
+  const formulation = scheme[system.kind];
+  if (formulation === undefined) {
+    const other = system.kind === 'ode' ? 'mechanics({...})' : 'ode(...)';
+    throw new OptionError('wrong-scheme', `Scheme ${scheme.name} integrates ${other}, not ${system.kind}: choose another scheme.`, {scheme: scheme.name});
+  }
+  return formulation;
+}
+
+export const stateBlocks = (system: System): readonly string[] => (system.kind === 'mechanics' ? ['q', 'v'] : ['y']);
