@@ -4,7 +4,9 @@
  * linear comes first, and the product of the scalars, which is one number, is applied once to its result. Products
  * of the same values in another order become one, (x·y)·y as x·(y·y).
  *
- * Values change in their last bits, and a difference of equal numbers may have the other zero.
+ * Values change in their last bits, and a difference of equal numbers may have the other zero. What is on the way to
+ * them lacks the scalars that come later: where products of up to four of these are far beyond 10^±75, and make up
+ * for vectors as far on the other side, numbers may leave their range that do not as the program was written.
  */
 import {add, binary, broadcastTo, mul, neg, partRead, rebuild, reshape, scalar, slice, sub, unary, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';
@@ -220,7 +222,7 @@ class Scales {
     if (z.factors.length !== whole.factors.length - factors.length) return undefined;
     const [x, y] = total.operands.map(operand => this.origins.get(operand) ?? {core: operand, ...one});
     const [rest, like] = isLike(x, z) ? [y, x] : [x, y];
-    return isLike(like, z) ? this.rescaled(this.sum(rest, this.sum(like, z)), {constant, factors}) : undefined;
+    return isLike(like, z) && isSafelyGathered(like, z) ? this.rescaled(this.sum(rest, this.sum(like, z)), {constant, factors}) : undefined;
   }
 
   private sum(a: Scaled, b: Scaled): Scaled {
@@ -244,6 +246,17 @@ function times(a: Scale, b: Scale): Scale {
 
 /** Multiples of one value. */
 const isLike = (a: Scaled, b: Scaled): boolean => a.core === b.core && sameFactors(a.factors, b.factors);
+
+/**
+ * (x + y) + cy as x + (1 + c)y rounds a number as large as y. The first form does too unless x + y is a small difference
+ * and cy is small with it: with |c| at least this, no more than three bits of its accuracy are lost.
+ */
+const leastGathered = 1 / 8;
+
+/** Where nothing is left of y, nothing is saved, and (x + y) − y was written to round x, or to have what adding y rounds away. */
+function isSafelyGathered(like: Scale, z: Scale): boolean {
+  return like.constant + z.constant !== 0 && Math.abs(z.constant) >= leastGathered * Math.abs(like.constant);
+}
 
 /** A part of a function of values one of which is put together of parts, and only one of these is read: the function of that one. */
 function withinPart(of: Node, {shape, attributes: {begin, strides}}: Node<'slice'>): Node | undefined {

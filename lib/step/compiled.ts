@@ -5,7 +5,6 @@
  */
 import type {CompileOptions, Engine, Executable, Programs} from '../engine/engine.js';
 import {graphKey} from '../graph/key.js';
-import {withLateScales} from '../graph/scales.js';
 import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
@@ -17,6 +16,7 @@ import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, turnDerivedPrograms} from './derived.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
+import {latePrograms} from './late-programs.js';
 import {isGiven, withParameterProgram} from './parameter-program.js';
 import {withLinearization, withStepStart} from './step-start.js';
 import type {Kept} from './kept.js';
@@ -312,8 +312,7 @@ export class CompiledStep {
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
   private ahead(programs: Programs): Programs {
     if (this.engine.name === 'tensor') return withParameterProgram(programs, this.derived.values);
-    const scaled = Object.fromEntries(Object.entries(programs).map(([name, graph]) => [name, withLateScales(graph)]));
-    return withLinearization(withStepStart(withParameterProgram(scaled, this.derived.values)));
+    return withLinearization(withStepStart(withParameterProgram(latePrograms(programs), this.derived.values)));
   }
 
   private timed<T>(work: () => T): T {

@@ -120,6 +120,21 @@ describe('graph: late scales', () => {
     expect(evaluate([cube], [x], [new Float64Array(n).fill(at)])[0][0]).to.equal(2 ** 360);
   });
 
+  it('leave a number added and taken away again: so one rounds', () => {
+    const shift = everywhere(scalar(1.5 * 2 ** 52));
+    const values = Float64Array.from({length: n}, (_, i) => 0.7 * i - 3.1);
+    const [rounded, lost] = lateScales(simplifyNodes([sub(add(x, shift), shift), sub(sub(add(x, y), y), x)], [x, y]), [x, y]);
+    expect([...evaluate([rounded], [x], [values])[0]]).to.deep.equal([...values].map(value => Math.round(value) + 0));
+    // What an addition rounds away, here to halves, as compensated summation has it.
+    expect(evaluate([lost], [x, y], [values, new Float64Array(n).fill(2 ** 52)])[0][1]).to.equal(-2.5 - values[1]);
+  });
+
+  it('leave a small part of a value to the small difference it was added to', () => {
+    const [found] = lateScales(simplifyNodes([add(sub(x, y), scale(y, 1e-9))], [x, y]), [x, y]);
+    const values = [1 + 2 ** -30, 1].map(value => new Float64Array(n).fill(value));
+    expect(evaluate([found], [x, y], values)[0][0]).to.equal(2 ** -30 + 1e-9);
+  });
+
   it('leave what is no number', () => {
     const [found] = lateScales([add(sub(x, x), y)]);
     expect(evaluate([found], [x, y], [new Float64Array(n).fill(NaN), new Float64Array(n)])[0][0]).to.be.NaN;
