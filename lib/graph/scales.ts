@@ -5,8 +5,8 @@
  * of the same values in another order become one, (x·y)·y as x·(y·y).
  *
  * Values change in their last bits, and a difference of equal numbers may have the other zero. What is on the way to
- * them lacks the scalars that come later: where products of up to four of these are far beyond 10^±75, and make up
- * for vectors as far on the other side, numbers may leave their range that do not as the program was written.
+ * them lacks the scalars that come later, up to four of them: a scalar beyond 10^±75 that makes up for vectors as far
+ * on the other side may let numbers leave their range that do not as the program was written.
  */
 import {add, binary, broadcastTo, mul, neg, partRead, rebuild, reshape, scalar, slice, sub, unary, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';
