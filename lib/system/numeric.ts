@@ -53,9 +53,12 @@ function arrayShape(x: NestedNumbers): number[] {
   return shape;
 }
 
+/** What is often put into an array as one of its columns. */
+const isColumn = (x: unknown): boolean => ArrayBuffer.isView(x) || (typeof x === 'object' && x !== null && 'dataSync' in x);
+
 function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Float64Array, at: number, name: string): void {
   if (depth === shape.length) {
-    if (typeof x !== 'number') throw new OptionError('not-numeric', `${name} holds ${shown(x)} where a number belongs.`);
+    if (typeof x !== 'number') throw new OptionError('not-numeric', `${name} holds ${shown(x)} where a number belongs.${isColumn(x) ? ' Typed arrays and tensors do not go inside an array: write their numbers as plain arrays, row by row.' : ''}`);
     values[at] = x;
     return;
   }

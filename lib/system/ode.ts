@@ -33,7 +33,7 @@ export function odeEquations(system: OdeSystem, params: Params): Equations {
       y: within('derivative', () => {
         const result = immediate(system.derivative({y, t, params}));
         if (!(result instanceof tf.Tensor) || result.shape.length !== y.shape.length || result.shape.some((n, axis) => n !== y.shape[axis])) {
-          const got = result instanceof tf.Tensor ? `a tensor of shape [${result.shape.join(', ')}]` : typeof result;
+          const got = result instanceof tf.Tensor ? `a tensor of shape [${result.shape.join(', ')}]` : Array.isArray(result) ? 'an array (tf.stack makes a tensor of scalars)' : typeof result;
           throw new ShapeError('derivative-shape', `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`, {term: 'derivative', y: y.shape});
         }
         return result;

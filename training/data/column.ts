@@ -105,7 +105,7 @@ const isGap = (cell: string): boolean => cell === '' || notANumber.test(cell);
 
 const blank: CellComplaint = {
   what: 'is empty where a number is needed',
-  remedy: 'Fill the cell or remove the row.',
+  remedy: "Fill the cell, remove the row, read it as NaN with missing: 'nan', or name the columns that are needed in the option `columns`.",
 };
 
 function complaint(cell: string): CellComplaint {

@@ -40,7 +40,7 @@ export interface IdentificationProblem extends Model {
   readonly onProgress?: (progress: IdentificationProgress) => void;
 }
 
-const known = ['system', 'initial', 'data', 'observe', 'inputs', 'parameters', 'scheme', 'dt', 'newton', 'engine', 'method', 'shooting', 'residuals', 'onProgress'];
+const known = ['system', 'initial', 'data', 'observe', 'inputs', 'parameters', 'scheme', 'dt', 'offGrid', 'newton', 'engine', 'method', 'shooting', 'residuals', 'onProgress'];
 
 /**
  * Finds the parameters with which the system, simulated, comes nearest to the records: least Σ (weight ·
@@ -84,6 +84,7 @@ function first<Result>(iterations: Generator<LeastSquaresIteration, Result, void
   }
 }
 
+/** @throws OptionError */
 function check(problem: IdentificationProblem): void {
   const unknown = Object.keys(problem).find(key => !known.includes(key));
   if (unknown !== undefined) {
@@ -95,5 +96,13 @@ function check(problem: IdentificationProblem): void {
   }
   if (!['correlated', 'independent', undefined].includes(problem.residuals)) {
     throw new OptionError('bad-option', `identify: residuals are 'correlated' or 'independent', not '${String(problem.residuals)}'.`, {residuals: problem.residuals});
+  }
+  if (!['refuse', 'interpolate', undefined].includes(problem.offGrid)) {
+    throw new OptionError('bad-option', `identify: offGrid is 'refuse' or 'interpolate', not '${String(problem.offGrid)}'.`, {offGrid: problem.offGrid});
+  }
+  const method: {readonly iterate?: unknown} | null | undefined = problem.method;
+  if (method !== undefined && typeof method?.iterate !== 'function') {
+    const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;
+    throw new OptionError('bad-option', `identify: method is made by levenbergMarquardt(), lbfgs() or adam({...}), and not ${given}.`, {option: 'method'});
   }
 }

@@ -81,6 +81,12 @@ function parameter(kind: ParameterKind, value: ParameterValue, low: number, high
 function flatten(value: ParameterValue): { guess: Float64Array; shape: readonly number[] } {
   if (typeof value === 'number') return { guess: Float64Array.of(value), shape: [] };
   if (value instanceof Float64Array) return { guess: value.slice(), shape: [value.length] };
+  if (!isArray(value) && typeof (value as { dataSync?: unknown } | null | undefined)?.dataSync !== 'function') {
+    throw new OptionError(
+      'parameter-guess',
+      `A parameter's guess must be a number, an array or a tensor, not ${value === undefined ? 'undefined' : typeof value === 'string' ? `'${String(value)}'` : typeof value}: free(guess), positive(guess), bounded(low, high, guess), fixed(value).`,
+    );
+  }
   if (!isArray(value)) return { guess: Float64Array.from(value.dataSync()), shape: [...value.shape] };
   const parts = value.map(flatten);
   const inner = parts.length === 0 ? [] : parts[0].shape;
@@ -246,6 +252,19 @@ function entryLabels(name: string, shape: readonly number[]): string[] {
   let indices: number[][] = [[]];
   for (const length of shape) indices = indices.flatMap((index) => Array.from({ length }, (_, i) => [...index, i]));
   return indices.map((index) => `${name}[${index.join(',')}]`);
+}
+
+/** @throws OptionError where a value is given in place of what is known of it */
+export function requireParameters(parameters: Parameters): void {
+  for (const [name, parameter] of Object.entries(parameters) as [string, { readonly guess?: unknown } | null | undefined][]) {
+    if (parameter?.guess instanceof Float64Array) continue;
+    const given = typeof parameter === 'object' ? 'an object of another kind' : String(parameter);
+    throw new OptionError(
+      'parameter-guess',
+      `Parameter ${name} is ${given}: give what is known of it, as free(guess), positive(guess), bounded(low, high, guess) or fixed(value).`,
+      { parameter: name },
+    );
+  }
 }
 
 /** A guess that its own coordinate cannot express is an error before anything runs. */

@@ -5,8 +5,10 @@ import type {Inputs} from './inputs.js';
 import {driven, observedWith, withLeaf} from './inputs.js';
 import {nestedNumbers} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
+import {requireParameters} from './parameters.js';
 import type {Channel, CheckedRecord, Start} from './records.js';
-import {requireGrid} from './sampling.js';
+import type {OffGrid} from './sampling.js';
+import {requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
 
 /** What all records of a problem share. */
 export interface Model {
@@ -24,8 +26,13 @@ export interface Model {
   readonly parameters: Parameters;
   /** Default implicitMidpoint(). */
   readonly scheme?: Scheme;
-  /** Step of the simulation, in the records' unit of time; every measured time lies on its grid. */
+  /** Step of the simulation, in the records' unit of time; every measured time lies on its grid, but for `offGrid`. */
   readonly dt: number;
+  /**
+   * Measured times between the steps, as of an uneven clock: 'refuse' (default) is an error that names the dt to choose;
+   * 'interpolate' compares with the simulation's dense output there, which is of the scheme's order.
+   */
+  readonly offGrid?: OffGrid;
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
 }
@@ -86,13 +93,15 @@ export class RecordModel {
     const inputs = {...model.inputs, ...record.inputs};
     this.system = driven(model.system, inputs);
     this.observe = observedWith(model.observe, inputs);
+    requireParameters({...model.parameters, ...record.parameters});
     this.bindings = bind(model, record);
     this.directions = this.bindings.flatMap(directionsOf);
     requireOwnPlaces([...this.bindings.map(binding => binding.name), ...Object.keys(inputs)]);
     const initial = {...model.initial, ...record.initial};
     this.start = {...initial, t: initial.t ?? t[0]};
     this.requireStart();
-    requireGrid(t, this.start.t, model.dt, name);
+    requireGrid(t, this.start.t, model.dt, name, model.offGrid);
+    requireFewSteps(t, this.start.t, model.dt, name);
     this.width = channels.reduce((sum, {outputs}) => sum + outputs, 0);
     this.rows = t.length * this.width;
     this.warnings = [
@@ -286,11 +295,8 @@ function shortInput(input: string, times: Float64Array, record: string, from: nu
   return [`The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was taken.`];
 }
 
-/** So many steps between two samples are hardly ever meant: thousands are what milliseconds against seconds make. */
-const stepsASample = 500;
-
 function manySteps(t: Float64Array, start: number, dt: number, record: string): string[] {
-  const each = (t[t.length - 1] - start) / dt / Math.max(1, t.length - 1);
+  const each = stepsEach(t, start, dt);
   if (each < stepsASample) return [];
   return [`${record} has ${Math.round(each)} steps of dt = ${dt} from one sample to the next: are its times in the same unit as dt?`];
 }

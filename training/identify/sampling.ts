@@ -1,8 +1,11 @@
 /**
- * Measured times against the grid t₀ + n·dt of a simulation. They have to meet it; where they do not,
- * the error says why and which dt would do.
+ * Measured times against the grid t₀ + n·dt of a simulation. They have to meet it, unless the simulation is to be
+ * read between its steps; where they do not, the error says why and which dt would do.
  */
 import {DataError, OptionError} from '../../lib/index.js';
+
+/** What becomes of times between the steps: an error, or the simulated state there by the scheme's dense output. */
+export type OffGrid = 'refuse' | 'interpolate';
 
 /** `simulate` meets a time within this share of a step. */
 const gridSlack = 1e-6;
@@ -15,9 +18,10 @@ const evenness = 0.05;
 
 /**
  * @param t ascending; the last one is always met, the last step is shortened for it
+ * @param offGrid whether times between the steps are refused
  * @throws OptionError 'off-grid' with the dt to choose; DataError where the record begins before its start or ends at it
  */
-export function requireGrid(t: Float64Array, start: number, dt: number, record: string): void {
+export function requireGrid(t: Float64Array, start: number, dt: number, record: string, offGrid: OffGrid = 'refuse'): void {
   const last = t[t.length - 1];
   if (t[0] < start) throw new DataError('before-start', `${record}: its first sample is at ${t[0]}, before the start of the simulation at ${start}. Leave t out of the initial state to start at the first sample.`, {record, index: 0, t: start});
   if (!(last > start)) throw new DataError('too-short', `${record} has one sample, which is the start itself: nothing is left to simulate.`, {record});
@@ -26,10 +30,30 @@ export function requireGrid(t: Float64Array, start: number, dt: number, record: 
   if (rounding > gridSlack * dt) {
     throw new OptionError('off-grid', `${record}: its times, up to ${last}, are so large that doubles tell them apart to ${shortText(rounding)} only, too little for steps of ${dt}. Count time from the start of the record.`, {record, dt});
   }
+  if (offGrid === 'interpolate') return;
   const off = t.findIndex((time, i) => i < t.length - 1 && Math.abs(start + Math.round((time - start) / dt) * dt - time) > gridSlack * dt);
   if (off < 0) return;
   const suggestion = commonStep(t, start, dt);
   throw new OptionError('off-grid', `${record}: t[${off}] = ${t[off]} is not on the grid ${start} + n·${dt} of the simulation. ${remedy(t, dt, suggestion)}`, {record, index: off, dt, suggestion});
+}
+
+/** So many steps between two samples are hardly ever meant: thousands are what milliseconds against seconds make. */
+export const stepsASample = 500;
+
+/** And so many altogether would run for minutes an iteration, at a few microseconds for a step with its sensitivities, before the fit could say so. */
+const mostSteps = 1e7;
+
+/** Steps from one sample to the next, on the average. */
+export function stepsEach(t: Float64Array, start: number, dt: number): number {
+  return (t[t.length - 1] - start) / dt / Math.max(1, t.length - 1);
+}
+
+/** @throws OptionError 'too-many-steps' where the unit of the times is most likely not that of dt, and the fit would not end */
+export function requireFewSteps(t: Float64Array, start: number, dt: number, record: string): void {
+  const steps = (t[t.length - 1] - start) / dt;
+  const each = stepsEach(t, start, dt);
+  if (!(dt > 0 && steps >= mostSteps && each >= stepsASample)) return;
+  throw new OptionError('too-many-steps', `${record} has ${steps.toPrecision(2)} steps of dt = ${dt}, ${Math.round(each)} from one sample to the next: are its times in the same unit as dt? sampleTimes(t, 'time_ms') gives seconds. Where it is meant, give samples of weight 0 between.`, {record, dt, steps});
 }
 
 /** The largest step up to dt that all times are whole numbers of; undefined where they have none, or a very short one. */
@@ -55,7 +79,7 @@ function commonDivisor(a: number, b: number, tolerance: number): number {
 }
 
 function remedy(t: Float64Array, dt: number, suggestion: number | undefined): string {
-  if (suggestion !== undefined) return `dt = ${shortText(suggestion)} would meet all its times.`;
+  if (suggestion !== undefined) return `dt = ${shortText(suggestion)} would meet all its times; so would offGrid: 'interpolate', which reads the simulation between its steps.`;
   const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
   // The clock that dt belongs to, where it explains the times; else the one they show.
   for (const spacing of [dt * Math.max(1, Math.round(mean / dt)), mean]) {
@@ -64,7 +88,7 @@ function remedy(t: Float64Array, dt: number, suggestion: number | undefined): st
     const step = spacing / Math.ceil(spacing / dt - gridSlack);
     return `Its samples are evenly spaced, but for ${deviation.toPrecision(2)} (rounded when they were written?): give t as ${t[0]} + i·${shortText(spacing)}${step === dt ? '' : `, and dt = ${shortText(step)}`}.`;
   }
-  return 'Its times have no step in common that is not far shorter: choose a much smaller dt, or interpolate the record to even times.';
+  return "Its times have no step in common that is not far shorter: offGrid: 'interpolate' reads the simulation between its steps, to the order of the scheme.";
 }
 
 /** Digits enough to be used, without the noise of the last ones. */

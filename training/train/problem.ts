@@ -92,6 +92,8 @@ export function checkProblem<T>(problem: TrainingProblem<T>): void {
     if (problem[required] === undefined) throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
   }
   requireVariables(problem.variables);
+  if (typeof problem.loss !== 'function') throw new OptionError('bad-option', `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof problem.loss}.`, {option: 'loss'});
+  if (typeof (problem.optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function') throw new OptionError('bad-option', `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof problem.optimizer === 'string' ? `'${String(problem.optimizer)}'` : typeof problem.optimizer}.`, {option: 'optimizer'});
   const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, clip = {}, onFailure = 'throw', resume} = problem;
   if (!(data.length > 0)) throw new OptionError('no-data', 'train: data is empty.');
   if (validation !== undefined && !(validation.data.length > 0)) throw new OptionError('no-data', 'train: validation.data is empty.');

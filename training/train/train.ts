@@ -29,6 +29,8 @@ export interface TrainingResult {
   readonly skipped: number;
   /** Of this process. */
   readonly seconds: number;
+  /** Variables that no loss of this process depended on: they are as they were. */
+  readonly warnings: readonly string[];
   /** Writes a self-contained HTML page. */
   report(path: string, details?: TrainingReportDetails): Promise<void>;
 }
@@ -67,6 +69,8 @@ class Run<T> {
   private readonly steps: number;
   private yielded = performance.now();
   private savedStep = -1;
+  /** Variables, by their place, that got a gradient in some step. */
+  private readonly moved = new Set<number>();
 
   constructor(
     private readonly problem: TrainingProblem<T>, private readonly state: TrainingState, private readonly metrics: MetricsSink,
@@ -128,8 +132,9 @@ class Run<T> {
       const found = lossAndGradients(loss, variables);
       if (!Number.isFinite(found.loss) || !Number.isFinite(found.norm)) {
         for (const gradient of found.gradients) gradient?.dispose();
-        throw new StiffgradError('not-finite', `train: in step ${this.state.counters.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Lower the learning rate, clip the gradient, or let such steps be left out with onFailure: 'skip'.`, {step: this.state.counters.step});
+        throw new StiffgradError('not-finite', `train: in step ${this.state.counters.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Look for NaN among the data of this batch; lower the learning rate, clip the gradient, or let such steps be left out with onFailure: 'skip'.`, {step: this.state.counters.step});
       }
+      found.gradients.forEach((gradient, i) => gradient && this.moved.add(i));
       const gradients = clipped(found, clip);
       // By name and in the variables' order, by which the optimizers know their moments.
       optimizer.applyGradients(variables.map(({name}, i) => ({name, tensor: gradients[i] as tf.Tensor})));
@@ -207,10 +212,15 @@ class Run<T> {
     this.yielded = performance.now();
   }
 
+  private get warnings(): string[] {
+    if (this.state.counters.step === this.firstStep) return [];
+    return this.problem.variables.flatMap(({name}, i) => (this.moved.has(i) ? [] : [`variables[${i}] ('${name}') never got a gradient: no loss depended on it. Leave it out, or look for where it should come in.`]));
+  }
+
   private result(): TrainingResult {
     const {epoch, step, history, best, skipped} = this.state.counters;
     const result: TrainingResult = {
-      epochs: epoch, steps: step, history, best, skipped, stopped: this.exhausted ? 'early' : 'epochs', resumedFrom: this.resumedFrom, seconds: this.seconds,
+      epochs: epoch, steps: step, history, best, skipped, stopped: this.exhausted ? 'early' : 'epochs', resumedFrom: this.resumedFrom, seconds: this.seconds, warnings: this.warnings,
       report: (path, details) => writeTrainingReport(path, result, details),
     };
     return result;

@@ -12,7 +12,7 @@ export async function writeTrainingReport(path: string, result: TrainingResult, 
 }
 
 export function trainingReport(result: TrainingResult, {charts = [], statistics = [], warnings = [], notes = [], ...rest}: TrainingReportDetails = {}): Report {
-  const {epochs, steps, best, skipped, seconds, resumedFrom, stopped} = result;
+  const {epochs, steps, best, skipped, seconds, resumedFrom, stopped, warnings: own} = result;
   return {
     title: 'A training', parameters: [], fits: [], ...rest,
     charts: [...lossChart(result), ...rateChart(result), ...charts],
@@ -23,7 +23,7 @@ export function trainingReport(result: TrainingResult, {charts = [], statistics 
       {name: resumedFrom === undefined ? 'time taken' : 'time since the resumption', value: Number(seconds.toPrecision(2)), unit: 's'},
       ...statistics,
     ],
-    warnings: [...(skipped === 0 ? [] : [`${skipped} of ${steps} steps could not be evaluated and were left out.`]), ...warnings],
+    warnings: [...(skipped === 0 ? [] : [`${skipped} of ${steps} steps could not be evaluated and were left out.`]), ...own, ...warnings],
     notes: [
       ...(stopped === 'early' ? ['The training ended early: the loss no longer fell, and the variables have the values of the best epoch.'] : []),
       ...(resumedFrom === undefined ? [] : [`Resumed from the checkpoint of step ${resumedFrom}.`]),

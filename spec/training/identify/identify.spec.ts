@@ -11,7 +11,9 @@ import type {MechanicalSystem, Params} from '../../../lib/index.js';
 import {DataError, implicitMidpoint, InconsistentStateError, mechanics, NewtonError, ode, OptionError, rk4, ShapeError, simulate, SingularMatrixError, StiffgradError, TraceError} from '../../../lib/index.js';
 import type {Identification, IdentificationProblem, IdentificationProgress} from '../../../training/identify/identify.js';
 import {identify} from '../../../training/identify/identify.js';
+import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
+import {multiple} from '../../../training/identify/shooting.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
 import {signal} from '../../../training/data/signal.js';
@@ -288,6 +290,23 @@ describe('identify', () => {
       expect([...tail.trajectory.values('t').slice(0, 2)]).to.deep.equal([2, t[41]]);
     });
 
+    it('may have an uneven clock, read between the steps', async () => {
+      // m q″ + c q′ + k q = 0 in closed form, at times that no grid meets: 0.07 apart, give or take 0.03.
+      const {k, c, q: q0, v: v0} = truth;
+      const [decay, m] = [c / 2.6, 1.3];
+      const omega = Math.sqrt(k / m - decay ** 2);
+      const t = Float64Array.from({length: 140}, (_, i) => (i === 0 ? 0 : 0.07 * i + 0.03 * Math.sin(i * i)));
+      const q = t.map(x => Math.exp(-decay * x) * (q0 * Math.cos(omega * x) + ((v0 + decay * q0) / omega) * Math.sin(omega * x)));
+      const uneven = {data: {t, q}, offGrid: 'interpolate'} as const;
+      const errorAt = async (dt: number): Promise<number> => (await found({...uneven, dt})).estimate.k as number - k;
+      expect((await errorAt(0.05)) / (await errorAt(0.025)), "the midpoint rule's own order").to.be.closeTo(4, 0.05);
+      const fine = {...uneven, scheme: rk4(), dt: 0.02};
+      for (const over of [{}, {method: lbfgs()}, {shooting: multiple({segments: 3})}]) {
+        const {estimate} = await found({...fine, ...over});
+        near([estimate.k as number, estimate.c as number], [k, c], 1e-6);
+      }
+    });
+
     it('several at once: inputs, starts and parameters of their own, and shared ones', async () => {
       // A driven oscillator, twice: another load on it, another push, another start; the second start is looked for.
       const system = mechanics({
@@ -488,6 +507,11 @@ describe('identify', () => {
       ['an input read by the mass', {system: inputInMass, inputs: {u: input}, parameters: {}}, StiffgradError, 'input-in-mass', /mass reads the input 'u'/],
       ['NaN in the data', {data: {t, q, v: v.map((x, i) => (i === 7 ? NaN : x)), name: 'swing'}}, DataError, 'not-finite', /swing: v is NaN in sample 7/],
       ['a force that reads a value', {system: mechanics({mass: 1, forces: ({q: x}) => tf.mul(x, x.dataSync()[0])})}, TraceError, 'value-read', /forces\[0\]/],
+      ['a way with uneven times that there is not', {offGrid: 'allow' as never}, OptionError, 'bad-option', /offGrid is 'refuse' or 'interpolate', not 'allow'/],
+      ['times in another unit than dt', {data: {t: times(201, 5e3), q}}, OptionError, 'too-many-steps', /100000 from one sample to the next: are its times in the same unit as dt/],
+      ['a method by its name', {method: 'lbfgs' as never}, OptionError, 'bad-option', /method is made by .*, and not 'lbfgs'/],
+      ['a number for a parameter', {parameters: {k: 3 as never, c: free(0)}}, OptionError, 'parameter-guess', /Parameter k is 3: give what is known of it, as free\(guess\)/],
+      ['columns side by side for a series', {data: {t, q: [q, v] as never}}, OptionError, 'not-numeric', /record 1: q holds an object .* row by row/],
       ['a guess outside its bounds', {parameters: {k: bounded(0, 1, 4), c: free(0)}}, OptionError, 'parameter-guess', /k/],
     ];
     for (const [what, over, kind, code, message] of cases) {

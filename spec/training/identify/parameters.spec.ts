@@ -151,6 +151,8 @@ describe('parameters', () => {
     const refusals: readonly [string, () => Parameter, RegExp][] = [
       ['not positive', () => positive(0), /Parameter p: the guess 0 is not greater than zero/],
       ['an entry of an array', () => positive([1, -2]), /Parameter p\[1\]: the guess -2/],
+      ['text', () => positive('3' as never), /guess must be a number, an array or a tensor, not '3'/],
+      ['bounds as an object', () => bounded({low: 0} as never, 1, undefined as never), /guess must be .*, not undefined: .*bounded\(low, high, guess\)/],
       ['on a bound', () => bounded(0, 1, 1), /the guess 1 is not strictly between its bounds 0 and 1/],
       ['outside', () => bounded(0, 1, -3), /strictly between/],
       ['bounds the wrong way', () => bounded(1, 0, 0.5), /two finite bounds, the lower one first/],

@@ -6,7 +6,7 @@ import type {Numeric} from '../../../lib/index.js';
 import {DataError, OptionError, ShapeError, StiffgradError} from '../../../lib/index.js';
 import type {CheckedRecord, MeasuredRecord} from '../../../training/identify/records.js';
 import {checkRecord} from '../../../training/identify/records.js';
-import {commonStep, requireGrid} from '../../../training/identify/sampling.js';
+import {commonStep, requireFewSteps, requireGrid} from '../../../training/identify/sampling.js';
 
 const mechanical = {q: 'q', v: 'v'} as const;
 const read = (record: MeasuredRecord): CheckedRecord => checkRecord(record, 1, mechanical);
@@ -100,7 +100,7 @@ describe('sampling', () => {
   });
 
   it('tells the step that would do', () => {
-    expect(text(even(0.01, 100), 0, 0.003, 'run 7')).to.equal('run 7: t[1] = 0.01 is not on the grid 0 + n·0.003 of the simulation. dt = 0.0025 would meet all its times.');
+    expect(text(even(0.01, 100), 0, 0.003, 'run 7')).to.equal('run 7: t[1] = 0.01 is not on the grid 0 + n·0.003 of the simulation. dt = 0.0025 would meet all its times; so would offGrid: \'interpolate\', which reads the simulation between its steps.');
     expect(text(even(0.01, 100), 0, 0.02, 'r')).to.contain('dt = 0.01 would');
     expect(text(Float64Array.of(0, 0.3, 0.5, 1.1, 2), 0, 0.25, 'r')).to.contain('dt = 0.1 would');
     expect(text(even(0.1, 10, 5.03), 5, 0.1, 'r'), 'from a start of its own').to.contain('dt = 0.01 would');
@@ -119,9 +119,23 @@ describe('sampling', () => {
     const frames = even(1 / 30, 90).map(time => Number(time.toFixed(5)));
     expect(text(frames, 0, 1 / 30, 'film')).to.match(/^film: t\[1\] = 0\.03333 .*evenly spaced, but for 0\.0000033 \(rounded when they were written\?\): give t as 0 \+ i·0\.0333333333333\.$/);
     expect(text(frames, 0, 0.1, 'film'), 'with a step that is not the clock\'s').to.match(/give t as 0 \+ i·0\.03333\d+, and dt = 0\.03333/);
-    expect(text(Float64Array.of(0, 0.1234567, 0.5432109, 1.7), 0, 0.1, 'r')).to.contain('no step in common');
+    expect(text(Float64Array.of(0, 0.1234567, 0.5432109, 1.7), 0, 0.1, 'r')).to.match(/no step in common .* offGrid: 'interpolate'/);
     const unix = even(0.001, 1000, 1.7e9);
     expect(text(unix, 1.7e9, 0.001, 'r')).to.contain('Count time from the start of the record');
+  });
+
+  it('lets times lie between the steps where it is told to', () => {
+    requireGrid(Float64Array.of(0, 0.1234567, 0.5432109, 1.7), 0, 0.1, 'r', 'interpolate');
+    expect(text(even(0.1, 5), 1, 0.1, 'r', 'interpolate')).to.contain('before the start of the simulation');
+  });
+
+  it('refuses milliseconds taken for seconds, where a fit would not end', () => {
+    const error = errorOf(() => requireFewSteps(even(20, 600), 0, 1e-4, 'r'));
+    expect(error.code).to.equal('too-many-steps');
+    expect(error.message).to.match(/^r has 1\.2e\+8 steps of dt = 0\.0001, 200000 from one sample to the next: are its times in the same unit/);
+    requireFewSteps(even(0.02, 600), 0, 1e-4, 'r');
+    requireFewSteps(Float64Array.of(0, 1000), 0, 1e-3, 'two samples of a slow decay');
+    requireFewSteps(even(1e-3, 1e6), 0, 1e-5, 'a long record, a hundred steps a sample');
   });
 
   it('refuses a record that begins before its start, or ends there', () => {

@@ -172,6 +172,20 @@ describe('train', () => {
     expect(tf.memory().numTensors).to.equal(before);
   });
 
+  it('leaves no tensor behind where a loss throws midway', async () => {
+    const own = problem({onFailure: 'skip'});
+    const failing = {...own, loss: ((batch, at) => {
+      const half = own.loss(batch, at);
+      if (at.step % 2 === 0) throw new NewtonError('newton-diverged', 'as a step that diverges after half of the loss', {});
+      return half;
+    }) as typeof own.loss};
+    const before = tf.memory().numTensors;
+    const {skipped} = await train(failing);
+    expect([skipped, tf.memory().numTensors - before]).to.deep.equal([5, 0]);
+    await errorOf(train({...failing, onFailure: 'throw'}));
+    expect(tf.memory().numTensors).to.equal(before);
+  });
+
   it('tells each step and epoch, and how long it will take', async () => {
     const told: Metrics[] = [];
     const seen: TrainingProgress[] = [];
@@ -229,8 +243,30 @@ describe('train', () => {
       expect((await errorOf(train({...own, variables: [tf.scalar(1) as tf.Variable]}))).message).to.match(/variables\[0\] is no tf.Variable/);
       expect((await errorOf(train({...own, variables: [tf.variable(tf.scalar(1), false)]}))).message).to.match(/cannot be trained/);
       expect((await errorOf(train({...own, variables: [own.variables[0], own.variables[0]]}))).message).to.match(/twice/);
+      expect((await errorOf(train({...own, optimizer: 'adam' as unknown as tf.Optimizer}))).message).to.match(/optimizer must be one of tfjs's, as tf.train.adam\(0.01\), not 'adam'/);
+      expect((await errorOf(train({...own, loss: 3 as never}))).message).to.match(/loss must be a function/);
       expect((await errorOf(train({...own, loss: () => tf.mul(own.variables[0], tf.ones([3])) as unknown as tf.Scalar}))).message).to.match(/shape \[3\]/);
     });
+  });
+});
+
+describe('a loss that does not reach the variables', () => {
+  it('is told of: asynchronous, without any variable, without one of them', async () => {
+    const own = problem();
+    const before = tf.memory().numTensors;
+    const waiting = await errorOf(train({...own, loss: (async (batch: readonly Point[], at: never) => own.loss(batch, at)) as never}));
+    expect(waiting.message).to.match(/the loss is asynchronous.*data: \{length, get\(i\)\}/);
+    const apart = await errorOf(train({...own, loss: () => tf.scalar(1)}));
+    expect([apart.code, apart instanceof OptionError]).to.deep.equal(['no-gradient', true]);
+    expect(apart.message).to.match(/^train: the loss depends on none of the variables/);
+    expect(tf.memory().numTensors).to.equal(before);
+    const idle = tf.variable(tf.scalar(1), true, 'left-out');
+    const result = await train({...own, variables: [...own.variables, idle]});
+    expect(result.warnings).to.have.length(1);
+    expect(result.warnings[0]).to.match(/^variables\[2\] \('left-out'\) never got a gradient/);
+    expect(idle.dataSync()[0]).to.equal(1);
+    expect(renderReport(trainingReport(result))).to.include('left-out');
+    expect((await train(own)).warnings).to.deep.equal([]);
   });
 });
 
