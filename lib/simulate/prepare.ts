@@ -132,6 +132,7 @@ function readLeaves({params}: {readonly params: NumericParams}): Leaf[] {
 function readParameters(traced: TracedStep, leaves: readonly Leaf[]): Float64Array[] {
   return traced.parameters.map(({tensor}, i) => {
     if (tensor === undefined) return leaves[i].values;
+    if (tensor.isDisposed) throw new OptionError('disposed-tensor', `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`);
     const values = valuesOf(tensor);
     requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
     return values;

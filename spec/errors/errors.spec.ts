@@ -92,7 +92,8 @@ describe('errors: shapes', () => {
     expectError(run(spring, 1, {q: [1, 2], v: [[0, 0]]}), ShapeError, 'initial-shape', /\[1, 2\]/);
     expectError(run(spring, 1, {q: [], v: []}), ShapeError, 'initial-shape', /initial\.q is empty/);
     expectError(run(spring, 1, {q: [[1, 2], [3]], v: [0, 0]}), ShapeError, 'ragged-array', /^initial\.q is not a full array: at depth 1 one entry has 2 elements and another 1/);
-    expectError(run(spring, 1, wrong({q: [1, 'a'], v: [0, 0]})), OptionError, 'not-numeric', /^initial\.q holds 'a' where a number belongs/);
+    expectError(run(spring, 1, wrong({q: [1, 'a'], v: [0, 0]})), OptionError, 'not-numeric', /^initial\.q holds 'a' where a number belongs\.$/);
+    expectError(run(spring, 1, wrong({q: [Float64Array.of(1, 2)], v: [[0, 0]]})), OptionError, 'not-numeric', /^initial\.q holds an object .* Typed arrays and tensors do not go inside an array/);
     expectError(run(spring, 1, wrong({q: null, v: [0, 0]})), OptionError, 'not-numeric', /^initial\.q must be .* not null/);
   });
 
@@ -100,6 +101,7 @@ describe('errors: shapes', () => {
     const ofTwo = ode(({y}) => tf.concat([y, y]));
     expectError(() => simulate(ofTwo, {y: [1]}, {dt: 0.1, steps: 1}), ShapeError, 'derivative-shape', /^The derivative returned a tensor of shape \[2\], but y has shape \[1\]/);
     expectError(() => simulate(ode(wrong(() => 1)), {y: [1]}, {dt: 0.1, steps: 1}), ShapeError, 'derivative-shape', /number/);
+    expectError(() => simulate(ode(wrong(() => [1])), {y: [1]}, {dt: 0.1, steps: 1}), ShapeError, 'derivative-shape', /returned an array \(tf\.stack/);
   });
 
   it('blocks of a scheme of one\'s own', () => {
@@ -119,6 +121,17 @@ describe('errors: numbers', () => {
     const stiffness = tf.variable(tf.scalar(NaN), true, 'stiffness');
     expectError(run(({q}) => tf.mul(q, stiffness)), InconsistentStateError, 'not-finite', /^The captured variable stiffness is NaN/);
     stiffness.dispose();
+  });
+
+  it('a captured tensor that is disposed after the trace', () => {
+    const gone = tf.variable(tf.scalar(1), true, 'gone');
+    const system = mechanics({mass: 1, forces: ({q}) => tf.mul(q, gone)});
+    const options = {dt: 0.1, steps: 1};
+    const prepared = simulate.prepare(system, start, options);
+    gone.dispose();
+    for (const again of [() => prepared.run(), () => prepared.vjp({}), () => simulate(system, start, options), () => simulate.vjp(system, start, options)]) {
+      expectError(again, OptionError, 'disposed-tensor', /^The captured variable gone \(shape \[\]\) of a traced function was disposed/, /tf\.keep/);
+    }
   });
 
   it('a force that is not finite at the start, where the scheme evaluates it there', () => {
