@@ -1,5 +1,5 @@
 /** A step's programs share what they round: at rest, a stiff step leaves the state where it is. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {kvaerno3, kvaerno5, simulate} from '../../lib/index.js';
 import {chain} from '../../models/index.js';
