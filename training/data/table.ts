@@ -8,6 +8,7 @@
 import type { Options } from 'csv-parse';
 import { DataError, OptionError } from '../../lib/errors.js';
 import { Column, type ReadColumn } from './column.js';
+import { refuseUnknownOptions } from './known-options.js';
 import { arraysOf, columnsOf, isArrayFile } from './npz.js';
 import { isParquet, parquetColumns } from './parquet.js';
 import { malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength } from './table-errors.js';
@@ -37,6 +38,8 @@ export interface TableOptions {
   readonly missing?: 'error' | 'nan';
 }
 
+const tableOptions = ['delimiter', 'comment', 'text', 'columns', 'missing'];
+
 export interface ChunkOptions extends TableOptions {
   /** Of each chunk; the last one may have fewer. Default 65536: half a MB a column. */
   readonly rows?: number;
@@ -50,6 +53,7 @@ export interface ChunkOptions extends TableOptions {
  * counted in the file), `data.column` and `data.text`.
  */
 export async function readTable(path: string, options: TableOptions = {}): Promise<Table> {
+  refuseUnknownOptions(options, tableOptions, 'readTable');
   const chunks = fileChunks(path);
   const start = await beginning(path, chunks);
   if (isArrayFile(start)) return tableOfArrays(path, await whole(start, chunks), options);
@@ -67,6 +71,7 @@ export async function readTable(path: string, options: TableOptions = {}): Promi
  * file, which has its arrays one behind the other, there is no such way.
  */
 export async function* tableChunks(path: string, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
+  refuseUnknownOptions(options, [...tableOptions, 'rows'], 'tableChunks');
   const { rows = 65536 } = options;
   if (!Number.isInteger(rows) || rows < 1) throw new OptionError('bad-option', `tableChunks: rows is ${rows}, but must be a whole number of at least 1.`, { rows });
   const chunks = fileChunks(path);

@@ -9,7 +9,7 @@ import type {Identification} from './identification.js';
 import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
-import {nearestName} from '../data/nearest-name.js';
+import {refuseUnknownOptions} from '../data/known-options.js';
 import type {Model} from './record-model.js';
 import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -86,11 +86,7 @@ function first<Result>(iterations: Generator<LeastSquaresIteration, Result, void
 
 /** @throws OptionError */
 function check(problem: IdentificationProblem): void {
-  const unknown = Object.keys(problem).find(key => !known.includes(key));
-  if (unknown !== undefined) {
-    const nearest = nearestName(unknown, known);
-    throw new OptionError('unknown-option', `identify has no option '${unknown}'${nearest === undefined ? `; it has ${known.join(', ')}.` : `: did you mean '${nearest}'?`}`, {option: unknown});
-  }
+  refuseUnknownOptions(problem, known, 'identify');
   for (const required of ['system', 'data', 'parameters', 'dt'] as const) {
     if (problem[required] === undefined) throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }

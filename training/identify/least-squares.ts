@@ -6,6 +6,7 @@
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
 import { InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
+import { refuseUnknownOptions } from '../data/known-options.js';
 import { RowQr } from './row-qr.js';
 
 export interface Linearization {
@@ -98,6 +99,8 @@ export interface LeastSquaresMethod {
 
 /** A method for `identify`, or by itself: `levenbergMarquardt().minimize(problem, start)`. */
 export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): LeastSquaresMethod {
+  refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'damping'], 'levenbergMarquardt');
+  refuseUnknownOptions(options.tolerance ?? {}, ['gradient', 'step', 'cost'], 'levenbergMarquardt: tolerance');
   const settings = settingsOf(options);
   return methodOf('levenbergMarquardt', (problem, start) => iterate(problem, start, settings));
 }

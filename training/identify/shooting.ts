@@ -9,6 +9,7 @@
  * from there; so the estimate and its errors are those of the plain fit.
  */
 import {OptionError} from '../../lib/errors.js';
+import {refuseUnknownOptions} from '../data/known-options.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, Linearization} from './least-squares.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
 import type {Block, End, Model, Values} from './record-model.js';
@@ -24,7 +25,9 @@ export interface Shooting {
 export const single = (): Shooting => ({segments: 1});
 
 /** @param spec.segments of each record, at least 2; as many that a segment is shorter than the time in which a wrong guess loses the data */
-export function multiple({segments}: {readonly segments: number}): Shooting {
+export function multiple(spec: {readonly segments: number}): Shooting {
+  const {segments} = spec;
+  refuseUnknownOptions(spec, ['segments'], 'multiple');
   if (!Number.isInteger(segments) || segments < 2) throw new OptionError('bad-option', `multiple: segments is ${segments}, but must be a whole number of at least 2.`, {segments});
   return {segments};
 }

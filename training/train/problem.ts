@@ -1,7 +1,7 @@
 /** What `train` is asked to do, checked and completed before the first step. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
-import {nearestName} from '../data/nearest-name.js';
+import {refuseUnknownOptions} from '../data/known-options.js';
 import type {Clip} from './gradients.js';
 import {checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
@@ -83,11 +83,7 @@ const known = ['loss', 'variables', 'optimizer', 'data', 'epochs', 'batchSize', 
 
 /** @throws OptionError */
 export function checkProblem<T>(problem: TrainingProblem<T>): void {
-  const unknown = Object.keys(problem).find(key => !known.includes(key));
-  if (unknown !== undefined) {
-    const nearest = nearestName(unknown, known);
-    throw new OptionError('unknown-option', `train has no option '${unknown}'${nearest === undefined ? `; it has ${known.join(', ')}.` : `: did you mean '${nearest}'?`}`, {option: unknown});
-  }
+  refuseUnknownOptions(problem, known, 'train');
   for (const required of ['loss', 'variables', 'optimizer', 'data', 'epochs'] as const) {
     if (problem[required] === undefined) throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
   }
@@ -95,6 +91,9 @@ export function checkProblem<T>(problem: TrainingProblem<T>): void {
   if (typeof problem.loss !== 'function') throw new OptionError('bad-option', `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof problem.loss}.`, {option: 'loss'});
   if (typeof (problem.optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function') throw new OptionError('bad-option', `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof problem.optimizer === 'string' ? `'${String(problem.optimizer)}'` : typeof problem.optimizer}.`, {option: 'optimizer'});
   const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, clip = {}, onFailure = 'throw', resume} = problem;
+  refuseUnknownOptions(validation ?? {}, ['data', 'loss', 'every'], 'train: validation');
+  refuseUnknownOptions(earlyStopping ?? {}, ['patience', 'least'], 'train: earlyStopping');
+  refuseUnknownOptions(checkpoint ?? {}, ['directory', 'every', 'keep'], 'train: checkpoint');
   if (!(data.length > 0)) throw new OptionError('no-data', 'train: data is empty.');
   if (validation !== undefined && !(validation.data.length > 0)) throw new OptionError('no-data', 'train: validation.data is empty.');
   requireWhole({epochs, batchSize, 'validation.every': validation?.every ?? 1, 'earlyStopping.patience': earlyStopping?.patience ?? 1, 'checkpoint.every': checkpoint?.every ?? 1, 'checkpoint.keep': checkpoint?.keep ?? 1});

@@ -1,5 +1,6 @@
 /** Learning rates as functions of the step: pure, so that a run that is resumed goes on where it was. */
 import {OptionError} from '../../lib/errors.js';
+import {refuseUnknownOptions} from '../data/known-options.js';
 
 export interface ScheduleAt {
   /** From 0. */
@@ -12,7 +13,9 @@ export interface ScheduleAt {
 export type Schedule = (at: ScheduleAt) => number;
 
 /** rate · factor^(step / every): by `factor` every `every` steps, continuously or, with `stairs`, at once. */
-export function exponentialDecay({rate, factor, every, stairs = false}: {readonly rate: number; readonly factor: number; readonly every: number; readonly stairs?: boolean}): Schedule {
+export function exponentialDecay(spec: {readonly rate: number; readonly factor: number; readonly every: number; readonly stairs?: boolean}): Schedule {
+  const {rate, factor, every, stairs = false} = spec;
+  refuseUnknownOptions(spec, ['rate', 'factor', 'every', 'stairs'], 'exponentialDecay');
   requirePositive('exponentialDecay', {rate, factor, every});
   return ({step}) => rate * factor ** (stairs ? Math.floor(step / every) : step / every);
 }
@@ -21,7 +24,9 @@ export function exponentialDecay({rate, factor, every, stairs = false}: {readonl
  * Half a cosine from `rate` down to `least` at the end of the run (Loshchilov & Hutter, SGDR, ICLR 2017), after
  * `warmup` steps in which the rate rises from 0 in proportion (Goyal et al., Accurate, Large Minibatch SGD, 2017).
  */
-export function cosineDecay({rate, least = 0, warmup = 0}: {readonly rate: number; readonly least?: number; readonly warmup?: number}): Schedule {
+export function cosineDecay(spec: {readonly rate: number; readonly least?: number; readonly warmup?: number}): Schedule {
+  const {rate, least = 0, warmup = 0} = spec;
+  refuseUnknownOptions(spec, ['rate', 'least', 'warmup'], 'cosineDecay');
   requirePositive('cosineDecay', {rate});
   return ({step, steps}) => {
     if (step < warmup) return (rate * (step + 1)) / warmup;

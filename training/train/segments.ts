@@ -1,6 +1,7 @@
 /** A long record cut into short ones: what mini-batches of a trajectory are made of. */
 import type {Numeric} from '../../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+import {refuseUnknownOptions} from '../data/known-options.js';
 
 /** Times, and series of as many samples each. */
 export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: Numeric};
@@ -27,8 +28,10 @@ export interface SegmentOptions {
  * What is left over at the end is left out. Samples of weight or quality of their own are series like others.
  * @throws ShapeError where a series has another number of samples than t; OptionError 'bad-segments'
  */
-export function segments<S extends SegmentedSeries>(series: S, {length, stride = length - 1}: SegmentOptions): Segment<Exclude<keyof S & string, 't'>>[] {
+export function segments<S extends SegmentedSeries>(series: S, options: SegmentOptions): Segment<Exclude<keyof S & string, 't'>>[] {
   type Name = Exclude<keyof S & string, 't'>;
+  const {length, stride = length - 1} = options;
+  refuseUnknownOptions(options, ['length', 'stride'], 'segments');
   const {t: times, ...others} = series;
   const t = readNumeric(times, 'segments: t').values;
   if (!Number.isInteger(length) || length < 2 || length > t.length) throw new OptionError('bad-segments', `segments: length is ${length}; it must be a whole number from 2 to the ${t.length} samples there are.`, {length});

@@ -6,6 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, mechanics, NewtonError, OptionError, ShapeError, simulate, StiffgradError} from '../../../lib/index.js';
 import {spring} from '../../../models/index.js';
+import * as training from '../../../training/index.js';
 import {cosineDecay, exponentialDecay, segments, train} from '../../../training/index.js';
 import type {Metrics, TrainingProblem, TrainingProgress} from '../../../training/index.js';
 import {trainingReport} from '../../../training/train/training-report.js';
@@ -268,6 +269,34 @@ describe('a loss that does not reach the variables', () => {
     expect(renderReport(trainingReport(result))).to.include('left-out');
     expect((await train(own)).warnings).to.deep.equal([]);
   });
+});
+
+describe('misspelt options', () => {
+  const t = [0, 1, 2];
+  const cases: readonly (readonly [string, () => unknown, RegExp])[] = [
+    ['signal', () => training.signal(t, t, 'linear', {mising: 'bridge'} as never), /^signal has no option 'mising': did you mean 'missing'\?/],
+    ['sampleTimes', () => training.sampleTimes(Float64Array.from(t), 't', {intervall: 1} as never), /did you mean 'interval'/],
+    ['levenbergMarquardt', () => training.levenbergMarquardt({maxIteration: 3} as never), /did you mean 'maxIterations'/],
+    ['its tolerance', () => training.levenbergMarquardt({tolerance: {grad: 1} as never}), /levenbergMarquardt: tolerance has no option 'grad'/],
+    ['lbfgs', () => training.lbfgs({memori: 3} as never), /did you mean 'memory'/],
+    ['adam', () => training.adam({iteration: 3} as never), /did you mean 'iterations'/],
+    ['multiple', () => training.multiple({segments: 3, segment: 4} as never), /did you mean 'segments'/],
+    ['exponentialDecay', () => exponentialDecay({rate: 1, factor: 1, every: 1, stair: true} as never), /did you mean 'stairs'/],
+    ['cosineDecay', () => cosineDecay({rate: 1, warmUps: 3} as never), /did you mean 'warmup'/],
+    ['segments', () => segments({t}, {length: 2, strid: 1} as never), /did you mean 'stride'/],
+    ['readTable', () => training.readTable('none.csv', {mising: 'nan'} as never), /did you mean 'missing'/],
+    ['tableChunks', () => training.tableChunks('none.csv', {row: 3} as never).next(), /did you mean 'rows'/],
+    ['checkpoint', () => train(problem({checkpoint: {directory: 'none', every: 1, kep: 3} as never})), /train: checkpoint has no option 'kep': did you mean 'keep'/],
+    ['earlyStopping', () => train(problem({earlyStopping: {patience: 3, leats: 3} as never})), /did you mean 'least'/],
+    ['validation', () => train(problem({validation: {data: line, evry: 3} as never})), /did you mean 'every'/],
+  ];
+  for (const [owner, wrong, message] of cases) {
+    it(`of ${owner} are told of`, async () => {
+      const error = await errorOf(Promise.resolve().then(wrong));
+      expect(error).to.be.instanceOf(OptionError);
+      expect(error.message).to.match(message);
+    });
+  }
 });
 
 describe('segments', () => {
