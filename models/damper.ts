@@ -1,5 +1,6 @@
 /** Viscous damping of coordinates, and damping in proportion to mass and stiffness. */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Mass} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';
@@ -12,6 +13,7 @@ import {massTimes} from './energy.js';
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function damper(spec: {readonly coefficient: Coefficient}): ForceTerm {
+  refuseUnknownOptions(spec, ['coefficient'], 'damper', 'unknown-option');
   const c = coefficient(spec.coefficient, 'damper: coefficient');
   return ({v, params}) => tf.neg(tf.mul(fitting(c(params), v.shape, 'damper: coefficient'), v));
 }
@@ -33,7 +35,9 @@ export interface RayleighSpec {
  * share ζ = (α/ω + βω)/2 of critical damping. K is symmetric, so that K v = −∂(f·v)/∂q is one gradient.
  * @throws OptionError 'bad-coefficient'; ShapeError when traced
  */
-export function rayleigh({mass, elastic, alpha = 0, beta = 0}: RayleighSpec): ForceTerm {
+export function rayleigh(spec: RayleighSpec): ForceTerm {
+  refuseUnknownOptions(spec, ['mass', 'elastic', 'alpha', 'beta'], 'rayleigh', 'unknown-option');
+  const {mass, elastic, alpha = 0, beta = 0} = spec;
   const a = coefficient(alpha, 'rayleigh: alpha', 'non-negative');
   const b = coefficient(beta, 'rayleigh: beta', 'non-negative');
   return ({q, v, t, params}) => {

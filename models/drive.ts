@@ -1,5 +1,6 @@
 /** Loads that are given functions of time. */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -19,6 +20,7 @@ export type Drive = History | {at(t: tf.Tensor): tf.Tensor};
  * @throws OptionError 'bad-drive', 'bad-coefficient' (also where the history gives no tensor, when traced); ShapeError 'coefficient-shape' when traced
  */
 export function drivenBy(drive: Drive, spec: {readonly gain?: Coefficient} = {}): ForceTerm {
+  refuseUnknownOptions(spec, ['gain'], 'drivenBy', 'unknown-option');
   const history = historyOf(drive);
   const gain = coefficient(spec.gain ?? 1, 'drivenBy: gain');
   return ({q, t, params}) => {
@@ -47,6 +49,7 @@ export interface HarmonicSpec {
  * @throws OptionError 'bad-coefficient'
  */
 export function harmonic(spec: HarmonicSpec): History {
+  refuseUnknownOptions(spec, ['amplitude', 'frequency', 'phase'], 'harmonic', 'unknown-option');
   const amplitude = coefficient(spec.amplitude ?? 1, 'harmonic: amplitude');
   const frequency = coefficient(spec.frequency, 'harmonic: frequency');
   const phase = coefficient(spec.phase ?? 0, 'harmonic: phase');
@@ -72,7 +75,9 @@ export interface RampSpec {
  * where the order of the scheme matters.
  * @throws OptionError 'bad-ramp' unless start < end; 'bad-coefficient'
  */
-export function ramp({from = 0, to = 1, start = 0, end}: RampSpec): History {
+export function ramp(spec: RampSpec): History {
+  refuseUnknownOptions(spec, ['from', 'to', 'start', 'end'], 'ramp', 'unknown-option');
+  const {from = 0, to = 1, start = 0, end} = spec;
   if (!Number.isFinite(start) || !Number.isFinite(end) || !(start < end)) throw new OptionError('bad-ramp', `ramp: start = ${start} must lie before end = ${end}.`, {start, end});
   const low = coefficient(from, 'ramp: from');
   const high = coefficient(to, 'ramp: to');

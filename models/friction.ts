@@ -7,6 +7,7 @@
  * iterations the more of the scale one step crosses.
  */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';
@@ -25,6 +26,7 @@ export interface CoulombSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function coulomb(spec: CoulombSpec): ForceTerm {
+  refuseUnknownOptions(spec, ['force', 'velocityScale'], 'coulomb', 'unknown-option');
   const force = coefficient(spec.force, 'coulomb: force', 'non-negative');
   const scale = coefficient(spec.velocityScale, 'coulomb: velocityScale', 'positive');
   return ({v, params}) => {
@@ -58,6 +60,7 @@ export interface StribeckSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function stribeck(spec: StribeckSpec): ForceTerm {
+  refuseUnknownOptions(spec, ['coulomb', 'static', 'stribeckVelocity', 'viscous', 'velocityScale'], 'stribeck', 'unknown-option');
   const kinetic = coefficient(spec.coulomb, 'stribeck: coulomb', 'non-negative');
   const breakaway = coefficient(spec.static, 'stribeck: static', 'non-negative');
   const speed = coefficient(spec.stribeckVelocity, 'stribeck: stribeckVelocity', 'positive');

@@ -1,5 +1,6 @@
 /** Uniform gravity. */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {Mass, Numeric, Params} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';
@@ -22,7 +23,9 @@ export interface GravitySpec {
  * Weight: f = M · g·direction, for a scalar, lumped or consistent mass. The energy is zero at q = 0.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'mass-shape' when traced
  */
-export function gravity({mass, g = standardGravity, direction}: GravitySpec): ConservativeTerm {
+export function gravity(spec: GravitySpec): ConservativeTerm {
+  refuseUnknownOptions(spec, ['mass', 'g', 'direction'], 'gravity', 'unknown-option');
+  const {mass, g = standardGravity, direction} = spec;
   const strength = coefficient(g, 'gravity: g');
   const down = coefficient(direction, 'gravity: direction');
   const weight = (q: tf.Tensor, params: Params): tf.Tensor => {

@@ -4,6 +4,7 @@
  * numbers to be given as `params` (for simulate.vjp, jvp and identification in double precision).
  */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {NumericParams, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 
@@ -50,7 +51,9 @@ const activations: {readonly [name: string]: (x: tf.Tensor) => tf.Tensor} = {
  * feedforward neural networks, AISTATS 2010, eq. 16); biases are zero. Call it outside of forces.
  * @throws OptionError 'bad-network'
  */
-export function mlp({sizes, activation = 'tanh', seed = 0}: MlpSpec): Mlp {
+export function mlp(spec: MlpSpec): Mlp {
+  refuseUnknownOptions(spec, ['sizes', 'activation', 'seed'], 'mlp', 'unknown-option');
+  const {sizes, activation = 'tanh', seed = 0} = spec;
   const given: unknown = sizes;
   if (!Array.isArray(given) || given.length < 2 || given.some(n => !Number.isInteger(n) || n < 1)) {
     throw new OptionError('bad-network', `mlp: sizes must be at least two whole numbers of at least 1, not ${JSON.stringify(sizes)}.`, {sizes});

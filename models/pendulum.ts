@@ -1,5 +1,6 @@
 /** Pendulums in minimal coordinates: angles from the downward vertical, in radians. */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Mass, Params} from '../lib/index.js';
 import {ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -27,6 +28,7 @@ export interface PendulumSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function pendulum(spec: PendulumSpec): SystemWithEnergy {
+  refuseUnknownOptions(spec, ['length', 'mass', 'g', 'damping'], 'pendulum', 'unknown-option');
   const length = coefficient(spec.length, 'pendulum: length', 'positive');
   const bob = coefficient(spec.mass ?? 1, 'pendulum: mass', 'positive');
   const g = coefficient(spec.g ?? standardGravity, 'pendulum: g');
@@ -78,6 +80,7 @@ export interface DoublePendulumSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'double-pendulum-shape' when traced
  */
 export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy {
+  refuseUnknownOptions(spec, ['lengths', 'masses', 'g', 'damping'], 'doublePendulum', 'unknown-option');
   const lengths = pair(spec.lengths, 'doublePendulum: lengths', 'positive');
   const masses = pair(spec.masses ?? [1, 1], 'doublePendulum: masses', 'positive');
   const gravity = coefficient(spec.g ?? standardGravity, 'doublePendulum: g');

@@ -4,6 +4,7 @@
  * bilateral rows, all gathered at once: a graph of the same few nodes for any number of joints.
  */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {Constraint, Mass} from '../lib/index.js';
 import {bilateral, constantTensor, OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -23,6 +24,7 @@ export interface PlanarBodiesSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'planar-shape', 'coefficient-shape' when traced
  */
 export function planarMass(spec: PlanarBodiesSpec): Mass {
+  refuseUnknownOptions(spec, ['mass', 'inertia'], 'planarMass', 'unknown-option');
   const mass = coefficient(spec.mass, 'planarMass: mass', 'positive');
   const inertia = coefficient(spec.inertia, 'planarMass: inertia', 'positive');
   return ({q, params}) => {

@@ -5,6 +5,7 @@
  * that it is the linear spring of stiffness 1/C.
  */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {Compliance, Constraint, Gap, Params} from '../lib/index.js';
 import {bilateral, compliant, unilateral} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -26,6 +27,7 @@ export interface RodsSpec extends EdgesSpec {
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function rods(spec: RodsSpec): Constraint {
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance'], 'rods', 'unknown-option');
   const edges = readEdges(spec, 'rods');
   const length = lengths(spec.length, edges, 'rods');
   const {compliance} = spec;
@@ -47,6 +49,7 @@ export interface CablesSpec extends EdgesSpec {
  * @throws as `rods`
  */
 export function cables(spec: CablesSpec): Constraint {
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance', 'smoothing'], 'cables', 'unknown-option');
   const edges = readEdges(spec, 'cables');
   const length = lengths(spec.length, edges, 'cables');
   const {compliance, smoothing} = spec;
@@ -69,6 +72,7 @@ export interface ContactsSpec extends EdgesSpec {
  * @throws as `rods`
  */
 export function contacts(spec: ContactsSpec): Constraint {
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'distance', 'compliance', 'smoothing'], 'contacts', 'unknown-option');
   const edges = readEdges(spec, 'contacts');
   const least = lengths(spec.distance, edges, 'contacts');
   const {compliance, smoothing} = spec;
@@ -93,7 +97,9 @@ export interface PlaneContactSpec {
  * λ [points] is the plane's push, never negative.
  * @throws OptionError 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
-export function planeContact({normal, offset = 0, radius = 0, compliance, smoothing}: PlaneContactSpec): Constraint {
+export function planeContact(spec: PlaneContactSpec): Constraint {
+  refuseUnknownOptions(spec, ['normal', 'offset', 'radius', 'compliance', 'smoothing'], 'planeContact', 'unknown-option');
+  const {normal, offset = 0, radius = 0, compliance, smoothing} = spec;
   const direction = coefficient(normal, 'planeContact: normal');
   const height = coefficient(offset, 'planeContact: offset');
   const size = coefficient(radius, 'planeContact: radius', 'non-negative');

@@ -1,5 +1,6 @@
 /** Springs and dampers between particles, on a line ([particles]) or in space ([particles, dim]). */
 import * as tf from '@tensorflow/tfjs';
+import {refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting, isZero} from './coefficient.js';
@@ -30,6 +31,7 @@ export type SpringsSpec = EdgesSpec & Elasticity & {
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function springs(spec: SpringsSpec): ConservativeTerm {
+  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'edges', 'fixed', 'restLength'], 'springs', 'unknown-option');
   const edges = readEdges(spec, 'springs');
   const law = springLaw(spec, 'springs');
   const rest = restLengths(spec.restLength, edges);
@@ -90,6 +92,7 @@ export interface DampersSpec extends EdgesSpec {
  *   ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function dampers(spec: DampersSpec): ForceTerm {
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'coefficient'], 'dampers', 'unknown-option');
   const edges = readEdges(spec, 'dampers');
   const read = coefficient(spec.coefficient, 'dampers: coefficient', 'non-negative');
   return ({q, v, params}) => {
