@@ -49,7 +49,7 @@ function chainDifferences(ends: 'fixed-free' | 'fixed-fixed' | 'free'): {elongat
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-spring'; ShapeError 'chain-shape', 'coefficient-shape' when traced
  */
 export function chain(spec: ChainSpec): SystemWithEnergy {
-  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'count', 'ends', 'mass', 'damping', 'drag', 'g'], 'chain', 'unknown-option');
+  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'count', 'ends', 'mass', 'damping', 'drag', 'g'], 'chain');
   const {count, ends = 'fixed-free', damping = 0, drag = 0, g = 0} = spec;
   if (!Number.isInteger(count) || count < 1) throw new OptionError('bad-chain', `chain: count must be a whole number of at least 1, not ${count}.`, {count});
   if (!['fixed-free', 'fixed-fixed', 'free'].includes(ends)) throw new OptionError('bad-chain', `chain: ends must be 'fixed-free', 'fixed-fixed' or 'free', not '${String(ends)}'.`, {ends});

@@ -13,7 +13,7 @@ import {massTimes} from './energy.js';
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function damper(spec: {readonly coefficient: Coefficient}): ForceTerm {
-  refuseUnknownOptions(spec, ['coefficient'], 'damper', 'unknown-option');
+  refuseUnknownOptions(spec, ['coefficient'], 'damper');
   const c = coefficient(spec.coefficient, 'damper: coefficient');
   return ({v, params}) => tf.neg(tf.mul(fitting(c(params), v.shape, 'damper: coefficient'), v));
 }
@@ -36,7 +36,7 @@ export interface RayleighSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError when traced
  */
 export function rayleigh(spec: RayleighSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['mass', 'elastic', 'alpha', 'beta'], 'rayleigh', 'unknown-option');
+  refuseUnknownOptions(spec, ['mass', 'elastic', 'alpha', 'beta'], 'rayleigh');
   const {mass, elastic, alpha = 0, beta = 0} = spec;
   const a = coefficient(alpha, 'rayleigh: alpha', 'non-negative');
   const b = coefficient(beta, 'rayleigh: beta', 'non-negative');

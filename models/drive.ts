@@ -20,7 +20,7 @@ export type Drive = History | {at(t: tf.Tensor): tf.Tensor};
  * @throws OptionError 'bad-drive', 'bad-coefficient' (also where the history gives no tensor, when traced); ShapeError 'coefficient-shape' when traced
  */
 export function drivenBy(drive: Drive, spec: {readonly gain?: Coefficient} = {}): ForceTerm {
-  refuseUnknownOptions(spec, ['gain'], 'drivenBy', 'unknown-option');
+  refuseUnknownOptions(spec, ['gain'], 'drivenBy');
   const history = historyOf(drive);
   const gain = coefficient(spec.gain ?? 1, 'drivenBy: gain');
   return ({q, t, params}) => {
@@ -49,7 +49,7 @@ export interface HarmonicSpec {
  * @throws OptionError 'bad-coefficient'
  */
 export function harmonic(spec: HarmonicSpec): History {
-  refuseUnknownOptions(spec, ['amplitude', 'frequency', 'phase'], 'harmonic', 'unknown-option');
+  refuseUnknownOptions(spec, ['amplitude', 'frequency', 'phase'], 'harmonic');
   const amplitude = coefficient(spec.amplitude ?? 1, 'harmonic: amplitude');
   const frequency = coefficient(spec.frequency, 'harmonic: frequency');
   const phase = coefficient(spec.phase ?? 0, 'harmonic: phase');
@@ -76,7 +76,7 @@ export interface RampSpec {
  * @throws OptionError 'bad-ramp' unless start < end; 'bad-coefficient'
  */
 export function ramp(spec: RampSpec): History {
-  refuseUnknownOptions(spec, ['from', 'to', 'start', 'end'], 'ramp', 'unknown-option');
+  refuseUnknownOptions(spec, ['from', 'to', 'start', 'end'], 'ramp');
   const {from = 0, to = 1, start = 0, end} = spec;
   if (!Number.isFinite(start) || !Number.isFinite(end) || !(start < end)) throw new OptionError('bad-ramp', `ramp: start = ${start} must lie before end = ${end}.`, {start, end});
   const low = coefficient(from, 'ramp: from');

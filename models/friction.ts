@@ -26,7 +26,7 @@ export interface CoulombSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function coulomb(spec: CoulombSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['force', 'velocityScale'], 'coulomb', 'unknown-option');
+  refuseUnknownOptions(spec, ['force', 'velocityScale'], 'coulomb');
   const force = coefficient(spec.force, 'coulomb: force', 'non-negative');
   const scale = coefficient(spec.velocityScale, 'coulomb: velocityScale', 'positive');
   return ({v, params}) => {
@@ -60,7 +60,7 @@ export interface StribeckSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function stribeck(spec: StribeckSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['coulomb', 'static', 'stribeckVelocity', 'viscous', 'velocityScale'], 'stribeck', 'unknown-option');
+  refuseUnknownOptions(spec, ['coulomb', 'static', 'stribeckVelocity', 'viscous', 'velocityScale'], 'stribeck');
   const kinetic = coefficient(spec.coulomb, 'stribeck: coulomb', 'non-negative');
   const breakaway = coefficient(spec.static, 'stribeck: static', 'non-negative');
   const speed = coefficient(spec.stribeckVelocity, 'stribeck: stribeckVelocity', 'positive');

@@ -24,7 +24,7 @@ export interface GravitySpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'mass-shape' when traced
  */
 export function gravity(spec: GravitySpec): ConservativeTerm {
-  refuseUnknownOptions(spec, ['mass', 'g', 'direction'], 'gravity', 'unknown-option');
+  refuseUnknownOptions(spec, ['mass', 'g', 'direction'], 'gravity');
   const {mass, g = standardGravity, direction} = spec;
   const strength = coefficient(g, 'gravity: g');
   const down = coefficient(direction, 'gravity: direction');

@@ -52,7 +52,7 @@ const activations: {readonly [name: string]: (x: tf.Tensor) => tf.Tensor} = {
  * @throws OptionError 'bad-network'
  */
 export function mlp(spec: MlpSpec): Mlp {
-  refuseUnknownOptions(spec, ['sizes', 'activation', 'seed'], 'mlp', 'unknown-option');
+  refuseUnknownOptions(spec, ['sizes', 'activation', 'seed'], 'mlp');
   const {sizes, activation = 'tanh', seed = 0} = spec;
   const given: unknown = sizes;
   if (!Array.isArray(given) || given.length < 2 || given.some(n => !Number.isInteger(n) || n < 1)) {

@@ -12,7 +12,7 @@ import type {SystemWithEnergy} from './energy.js';
 import {withEnergy} from './energy.js';
 import {gravity} from './gravity.js';
 import type {Elasticity} from './spring.js';
-import {dampers, springs} from './springs.js';
+import {dampers, springsOf} from './springs.js';
 
 export type Knot = readonly [row: number, column: number];
 
@@ -59,7 +59,7 @@ export interface Net extends SystemWithEnergy {
  * @throws OptionError 'bad-net', 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
 export function net(spec: NetSpec): Net {
-  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'rows', 'columns', 'dimension', 'spacing', 'diagonals', 'restLength', 'held', 'mass', 'damping', 'drag', 'g'], 'net', 'unknown-option');
+  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'rows', 'columns', 'dimension', 'spacing', 'diagonals', 'restLength', 'held', 'mass', 'damping', 'drag', 'g'], 'net');
   const {rows, columns, dimension = 3, spacing = 1, damping = 0, drag = 0, g = 0} = spec;
   requireNet(spec);
   const held = heldKnots(spec, dimension);
@@ -76,7 +76,7 @@ export function net(spec: NetSpec): Net {
   const joined = {edges, fixed: fixed.length > 0 ? fixed : undefined};
   const mass = particleMass(spec.mass ?? 1, 'net');
   const down = dimension === 2 ? [0, -1] : [0, 0, -1];
-  const forces: ForceTerm[] = [springs({...spec, ...joined, restLength: spec.restLength ?? edgeLengths([...positions, ...fixed], edges)})];
+  const forces: ForceTerm[] = [springsOf({...spec, ...joined, restLength: spec.restLength ?? edgeLengths([...positions, ...fixed], edges)})];
   if (!isZero(damping)) forces.push(dampers({...joined, coefficient: damping}));
   if (!isZero(drag)) forces.push(damper({coefficient: drag}));
   if (!isZero(g)) forces.push(gravity({mass, g, direction: down}));

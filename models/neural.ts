@@ -47,7 +47,7 @@ type Evaluate = (at: At) => tf.Tensor;
  *   'network-input', 'network-output', 'coefficient-shape'
  */
 export function neuralForce(network: Network, options: NetworkOptions & {readonly scale?: Coefficient} = {}): ForceTerm {
-  refuseUnknownOptions(options, ['inputs', 'shared', 'scale'], 'neuralForce', 'unknown-option');
+  refuseUnknownOptions(options, ['inputs', 'shared', 'scale'], 'neuralForce');
   const evaluate = evaluator(network, options, ['q', 'v'], 'neuralForce');
   const scale = coefficient(options.scale ?? 1, 'neuralForce: scale');
   return at => {
@@ -62,7 +62,7 @@ export function neuralForce(network: Network, options: NetworkOptions & {readonl
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralPotential(network: Network, options: {readonly shared?: boolean} = {}): ConservativeTerm {
-  refuseUnknownOptions(options, ['shared'], 'neuralPotential', 'unknown-option');
+  refuseUnknownOptions(options, ['shared'], 'neuralPotential');
   const evaluate = evaluator(network, {...options, inputs: ['q']}, ['q'], 'neuralPotential');
   const energy = (q: tf.Tensor, params: Params): tf.Tensor => {
     // Only q is an input; v and t are there to be ignored.
@@ -82,7 +82,7 @@ export function neuralPotential(network: Network, options: {readonly shared?: bo
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralDissipation(network: Network, options: {readonly inputs?: readonly NetworkInput[]} = {}): ForceTerm {
-  refuseUnknownOptions(options, ['inputs'], 'neuralDissipation', 'unknown-option');
+  refuseUnknownOptions(options, ['inputs'], 'neuralDissipation');
   const evaluate = evaluator(network, options, ['q'], 'neuralDissipation');
   return at => {
     const n = at.v.size;

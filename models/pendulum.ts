@@ -28,7 +28,7 @@ export interface PendulumSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function pendulum(spec: PendulumSpec): SystemWithEnergy {
-  refuseUnknownOptions(spec, ['length', 'mass', 'g', 'damping'], 'pendulum', 'unknown-option');
+  refuseUnknownOptions(spec, ['length', 'mass', 'g', 'damping'], 'pendulum');
   const length = coefficient(spec.length, 'pendulum: length', 'positive');
   const bob = coefficient(spec.mass ?? 1, 'pendulum: mass', 'positive');
   const g = coefficient(spec.g ?? standardGravity, 'pendulum: g');
@@ -80,7 +80,7 @@ export interface DoublePendulumSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'double-pendulum-shape' when traced
  */
 export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy {
-  refuseUnknownOptions(spec, ['lengths', 'masses', 'g', 'damping'], 'doublePendulum', 'unknown-option');
+  refuseUnknownOptions(spec, ['lengths', 'masses', 'g', 'damping'], 'doublePendulum');
   const lengths = pair(spec.lengths, 'doublePendulum: lengths', 'positive');
   const masses = pair(spec.masses ?? [1, 1], 'doublePendulum: masses', 'positive');
   const gravity = coefficient(spec.g ?? standardGravity, 'doublePendulum: g');

@@ -24,7 +24,7 @@ export interface PlanarBodiesSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'planar-shape', 'coefficient-shape' when traced
  */
 export function planarMass(spec: PlanarBodiesSpec): Mass {
-  refuseUnknownOptions(spec, ['mass', 'inertia'], 'planarMass', 'unknown-option');
+  refuseUnknownOptions(spec, ['mass', 'inertia'], 'planarMass');
   const mass = coefficient(spec.mass, 'planarMass: mass', 'positive');
   const inertia = coefficient(spec.inertia, 'planarMass: inertia', 'positive');
   return ({q, params}) => {

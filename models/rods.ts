@@ -27,7 +27,7 @@ export interface RodsSpec extends EdgesSpec {
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function rods(spec: RodsSpec): Constraint {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance'], 'rods', 'unknown-option');
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance'], 'rods');
   const edges = readEdges(spec, 'rods');
   const length = lengths(spec.length, edges, 'rods');
   const {compliance} = spec;
@@ -49,7 +49,7 @@ export interface CablesSpec extends EdgesSpec {
  * @throws as `rods`
  */
 export function cables(spec: CablesSpec): Constraint {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance', 'smoothing'], 'cables', 'unknown-option');
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance', 'smoothing'], 'cables');
   const edges = readEdges(spec, 'cables');
   const length = lengths(spec.length, edges, 'cables');
   const {compliance, smoothing} = spec;
@@ -72,7 +72,7 @@ export interface ContactsSpec extends EdgesSpec {
  * @throws as `rods`
  */
 export function contacts(spec: ContactsSpec): Constraint {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'distance', 'compliance', 'smoothing'], 'contacts', 'unknown-option');
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'distance', 'compliance', 'smoothing'], 'contacts');
   const edges = readEdges(spec, 'contacts');
   const least = lengths(spec.distance, edges, 'contacts');
   const {compliance, smoothing} = spec;
@@ -98,7 +98,7 @@ export interface PlaneContactSpec {
  * @throws OptionError 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
 export function planeContact(spec: PlaneContactSpec): Constraint {
-  refuseUnknownOptions(spec, ['normal', 'offset', 'radius', 'compliance', 'smoothing'], 'planeContact', 'unknown-option');
+  refuseUnknownOptions(spec, ['normal', 'offset', 'radius', 'compliance', 'smoothing'], 'planeContact');
   const {normal, offset = 0, radius = 0, compliance, smoothing} = spec;
   const direction = coefficient(normal, 'planeContact: normal');
   const height = coefficient(offset, 'planeContact: offset');

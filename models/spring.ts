@@ -78,7 +78,7 @@ function fitted(read: (params: Params) => tf.Tensor, name: string): Fitted {
  * @throws OptionError 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
 export function spring(spec: Elasticity & {readonly rest?: Coefficient}): ConservativeTerm {
-  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'rest'], 'spring', 'unknown-option');
+  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'rest'], 'spring');
   const law = springLaw(spec, 'spring');
   const rest = coefficient(spec.rest ?? 0, 'spring: rest');
   const elongation = (q: tf.Tensor, params: Params): tf.Tensor => tf.sub(q, fitting(rest(params), q.shape, 'spring: rest'));

@@ -31,7 +31,12 @@ export type SpringsSpec = EdgesSpec & Elasticity & {
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function springs(spec: SpringsSpec): ConservativeTerm {
-  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'edges', 'fixed', 'restLength'], 'springs', 'unknown-option');
+  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'edges', 'fixed', 'restLength'], 'springs');
+  return springsOf(spec);
+}
+
+/** The same for a model that has more options than these. */
+export function springsOf(spec: SpringsSpec): ConservativeTerm {
   const edges = readEdges(spec, 'springs');
   const law = springLaw(spec, 'springs');
   const rest = restLengths(spec.restLength, edges);
@@ -92,7 +97,7 @@ export interface DampersSpec extends EdgesSpec {
  *   ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function dampers(spec: DampersSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'coefficient'], 'dampers', 'unknown-option');
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'coefficient'], 'dampers');
   const edges = readEdges(spec, 'dampers');
   const read = coefficient(spec.coefficient, 'dampers: coefficient', 'non-negative');
   return ({q, v, params}) => {

@@ -54,7 +54,7 @@ function expectError(f: () => unknown, kind: ErrorClass, code: string, ...words:
   expect(error.name).to.equal(kind.name);
   for (const word of words) expect(error.message).to.match(word);
   // Sentences: a full stop at the end, one at a time.
-  expect(error.message).to.match(/[.)]$/).and.not.to.match(/[^.]\.\.[^.]|[^.]\.\.$|\[object/);
+  expect(error.message).to.match(/[.)?]$/).and.not.to.match(/[^.]\.\.[^.]|[^.]\.\.$|\[object/);
   return error;
 }
 

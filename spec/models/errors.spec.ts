@@ -5,7 +5,8 @@ import type {ForceTerm, StiffgradError} from '../../lib/index.js';
 import {mechanics, OptionError, ShapeError, simulate} from '../../lib/index.js';
 import type {Edge, SpringLaw} from '../../models/index.js';
 import {
-  chain, coulomb, damper, dampers, doublePendulum, drivenBy, edgeLengths, gravity, harmonic, mechanicalEnergy, net, pendulum, ramp, rayleigh, spring, springs, stribeck,
+  cables, chain, contacts, coulomb, damper, dampers, doublePendulum, drivenBy, edgeLengths, fourBars, gravity, harmonic, mechanicalEnergy, mlp, net, neuralDissipation, neuralForce, neuralPotential, pendulum, planarMass,
+  planeContact, ramp, rayleigh, rodChain, rods, sliderCrank, spring, springs, stribeck,
 } from '../../models/index.js';
 import {valueOf} from './evaluate.js';
 
@@ -75,6 +76,20 @@ describe('models refuse', () => {
       const before = tf.memory().numTensors;
       expect(run).to.throw(error).with.property('code', code);
       expect(tf.memory().numTensors).to.equal(before);
+    });
+  }
+
+  // One misspelt word in each: a default in silence would be another model.
+  const misspelt: {readonly [meant: string]: readonly [typo: string, run: (spec: never) => unknown]} = {
+    count: ['cuont', chain], damping: ['dampin', doublePendulum], length: ['lenght', pendulum], rest: ['rst', spring], stiffness: ['stifness', springs], coefficient: ['coeficient', damper],
+    fixed: ['fixd', dampers], gain: ['gian', spec => drivenBy(() => tf.scalar(0), spec)], frequency: ['freqency', harmonic], end: ['ennd', ramp], velocityScale: ['velocityscale', coulomb], viscous: ['viscos', stribeck],
+    direction: ['direktion', gravity], alpha: ['alhpa', rayleigh], seed: ['sed', mlp], held: ['helt', net], scale: ['scal', spec => neuralForce(x => x, spec)], shared: ['share', spec => neuralPotential(x => x, spec)],
+    inputs: ['input', spec => neuralDissipation(x => x, spec)], inertia: ['inertai', planarMass], compliance: ['complience', rods], smoothing: ['smothing', cables], distance: ['distanz', contacts], offset: ['ofset', planeContact],
+    links: ['lnks', rodChain], windows: ['window', fourBars], crank: ['krank', sliderCrank],
+  };
+  for (const [meant, [typo, run]] of Object.entries(misspelt)) {
+    it(`${typo} for ${meant}`, () => {
+      expect(() => run({[typo]: 1} as never)).to.throw(OptionError, `Did you mean '${meant}'?`).with.property('code', 'unknown-option');
     });
   }
 

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Numeric} from '../../lib/index.js';
 import {constantTensor, DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
-import {refuseUnknownOptions} from './known-options.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
 
 export type SignalKind = 'linear' | 'hold' | 'cubic';
 

@@ -1,7 +1,7 @@
 /** What can be wrong with a table, each as a sentence with its place: file, line, column. */
 import { DataError } from '../../lib/errors.js';
 import type { ReadColumn } from './column.js';
-import { nearestName } from './nearest-name.js';
+import {nearestName} from '../../lib/given.js';
 
 export function wrongLength(file: string, line: number, record: readonly string[], columns: readonly { readonly name: string }[]): DataError {
   const few = record.length < columns.length;

@@ -8,7 +8,7 @@
 import type { Options } from 'csv-parse';
 import { DataError, OptionError } from '../../lib/errors.js';
 import { Column, type ReadColumn } from './column.js';
-import { refuseUnknownOptions } from './known-options.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
 import { arraysOf, columnsOf, isArrayFile } from './npz.js';
 import { isParquet, parquetColumns } from './parquet.js';
 import { malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength } from './table-errors.js';

@@ -7,7 +7,7 @@ import {OptionError} from '../../lib/errors.js';
 import {Cost, descentIteration, relativeStep} from './descent.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult} from './least-squares.js';
 import {methodOf} from './least-squares.js';
-import {refuseUnknownOptions} from '../data/known-options.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
 
 export interface AdamOptions {
   /** A coordinate moves by about this much in an iteration; default 0.01. It falls with half a cosine to 0 at the end. */

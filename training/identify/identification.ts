@@ -3,7 +3,7 @@ import type {Trajectory} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares.js';
-import {nearestName} from '../data/nearest-name.js';
+import {nearestName} from '../../lib/given.js';
 import type {Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
 import type {Report, ReportFit, ReportParameter} from '../report/report.js';

@@ -9,7 +9,7 @@ import type {Identification} from './identification.js';
 import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
-import {refuseUnknownOptions} from '../data/known-options.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
 import type {Model} from './record-model.js';
 import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';

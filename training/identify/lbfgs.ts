@@ -8,7 +8,7 @@ import type {CostPoint} from './descent.js';
 import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
 import {methodOf} from './least-squares.js';
-import {refuseUnknownOptions} from '../data/known-options.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
 import {wolfeStep} from './wolfe.js';
 
 export interface LbfgsOptions {

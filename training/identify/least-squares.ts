@@ -6,7 +6,7 @@
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
 import { InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
-import { refuseUnknownOptions } from '../data/known-options.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
 import { RowQr } from './row-qr.js';
 
 export interface Linearization {

@@ -1,7 +1,7 @@
 /** What `train` is asked to do, checked and completed before the first step. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../data/known-options.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
 import type {Clip} from './gradients.js';
 import {checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';

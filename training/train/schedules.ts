@@ -1,6 +1,6 @@
 /** Learning rates as functions of the step: pure, so that a run that is resumed goes on where it was. */
 import {OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../data/known-options.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
 
 export interface ScheduleAt {
   /** From 0. */

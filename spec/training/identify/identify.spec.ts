@@ -489,7 +489,7 @@ describe('identify', () => {
     const input = signal(t, q);
     const inputInMass = mechanics({mass: ({params}) => params.u as tf.Tensor, forces: ({q: x}) => tf.neg(x)});
     const cases: readonly [string, Partial<IdentificationProblem>, typeof StiffgradError, string, RegExp][] = [
-      ['an option it does not have', {residual: 'independent'} as never, OptionError, 'unknown-option', /no option 'residual': did you mean 'residuals'\?/],
+      ['an option it does not have', {residual: 'independent'} as never, OptionError, 'unknown-option', /no option 'residual'; .* Did you mean 'residuals'\?/],
       ['a missing option', {parameters: undefined}, OptionError, 'missing-option', /needs 'parameters'/],
       ['an unknown kind of residuals', {residuals: 'white' as never}, OptionError, 'bad-option', /'correlated' or 'independent', not 'white'/],
       ['a record without a start', {initial: {q: 1}}, OptionError, 'missing-option', /nothing says where record 1 starts: give initial\.v/],
