@@ -24,6 +24,13 @@ function timesTable(rows: readonly Row[], unit: (row: Row) => string): string {
   })]));
 }
 
+/** The median over the rounds, of two batches timed one after the other, with the least and the most. */
+function shareOf(one: Timed | undefined): string {
+  if (one === undefined) return '';
+  const {ratios} = one;
+  return ratios === undefined ? (one.gradient.min / one.forward.min).toFixed(2) : `${ratios.median.toFixed(2)} (${ratios.least.toFixed(2)}–${ratios.most.toFixed(2)})`;
+}
+
 function ratioTable(rows: readonly Row[], unit: (row: Row) => string): string {
   const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))].filter(name => name !== own);
   return table(['with gradient, in units of stiffgrad, prepared', ...rows.map(unit)], [
@@ -31,10 +38,7 @@ function ratioTable(rows: readonly Row[], unit: (row: Row) => string): string {
       const [one, mine] = [of(row, name), of(row, own)];
       return one === undefined || mine === undefined ? '' : ratio(one.gradient.min / mine.gradient.min);
     })]),
-    ['stiffgrad, prepared: gradient / forward', ...rows.map(row => {
-      const mine = of(row, own);
-      return mine === undefined ? '' : (mine.gradient.min / mine.forward.min).toFixed(2);
-    })],
+    ...[own, 'C'].filter(name => rows.some(row => of(row, name) !== undefined)).map(name => [`${name}: gradient / forward`, ...rows.map(row => shareOf(of(row, name)))]),
   ]);
 }
 
@@ -186,6 +190,9 @@ n unit masses in a row, one end on a wall, springs k(d + d³/2) with k = 10⁴, 
 ${timesTable(chain, count)}
 
 ${ratioTable(chain, count)}
+
+Gradient over forward is measured on batches timed one after the other, so that a clock that drifts is in both: the median
+of the rounds, with the least and the most.
 
 ${figure(figures, 'bench-chain.svg', 'The chain: 200 steps and the gradient of n stiffnesses', chain, 'masses n', row => row.n)}
 ${skips(chain)}`);

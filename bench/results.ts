@@ -6,6 +6,13 @@ export interface Times {
   readonly median: number;
 }
 
+/** Gradient over forward of one round's batches, timed one after the other, so that a clock that drifts is in both: over the rounds. */
+export interface Ratios {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
 export interface Timed {
   readonly name: string;
   readonly loss: number;
@@ -14,6 +21,8 @@ export interface Timed {
   readonly first: number;
   readonly forward: Times;
   readonly gradient: Times;
+  /** Not of results older than this. */
+  readonly ratios?: Ratios;
   /** Processor time of a gradient, of all threads together; of the workloads of training. */
   readonly processor?: number;
   readonly details: Readonly<Record<string, unknown>>;

@@ -115,7 +115,7 @@ function differs(answer: {loss: number; gradientNorm: number}, reference: {loss:
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 async function race(workload: WorkloadName, n: number, entries: readonly Entry[]): Promise<Row> {
-  const started: {contestant: Contestant; preparation: Exclude<Preparation, {skip: string}>; forward: number[]; gradient: number[]; processor: number[]}[] = [];
+  const started: {contestant: Contestant; preparation: Exclude<Preparation, {skip: string}>; forward: number[]; gradient: number[]; ratios: number[]; processor: number[]}[] = [];
   const skipped: Record<string, string> = {};
   for (const entry of entries.filter(({enters}) => enters(workload, n))) {
     const contestant = new Contestant(entry);
@@ -123,7 +123,7 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
     if ('skip' in preparation) {
       skipped[entry.name] = String(preparation.skip);
       contestant.end();
-    } else started.push({contestant, preparation, forward: [], gradient: [], processor: []});
+    } else started.push({contestant, preparation, forward: [], gradient: [], ratios: [], processor: []});
   }
   const own = started.find(({contestant}) => contestant.entry.name === 'stiffgrad, prepared');
   const reference = (workload === 'chain' ? chainReference.get(n) : undefined) ?? own?.preparation;
@@ -152,21 +152,24 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
   // What takes seconds is run a few times only.
   const slowest = Math.max(...[...batches.values()].map(({gradient}) => (gradient === 1 ? 1 : 0)));
   for (let round = 0; round < (slowest === 1 ? Math.max(3, Math.ceil(rounds / 2)) : rounds); round++) {
-    for (const {contestant, forward, gradient, processor} of sound) {
+    for (const {contestant, forward, gradient, ratios, processor} of sound) {
       const batch = batches.get(contestant);
       if (batch === undefined) continue;
-      forward.push(...await contestant.time('forward', batch.forward));
-      gradient.push(...await contestant.time('gradient', batch.gradient));
+      const [there, back] = [await contestant.time('forward', batch.forward), await contestant.time('gradient', batch.gradient)];
+      forward.push(...there);
+      gradient.push(...back);
+      ratios.push(median(back) / median(there));
       if (isTraining(workload)) processor.push(...await contestant.time('processor', batch.gradient));
     }
   }
   for (const {contestant} of sound) contestant.end();
   return {
     workload, n, skipped, load: loadavg()[0],
-    contestants: sound.map(({contestant, preparation: {loss, gradientNorm, first, scale = 1, ...details}, forward, gradient, processor}) => ({
+    contestants: sound.map(({contestant, preparation: {loss, gradientNorm, first, scale = 1, ...details}, forward, gradient, ratios, processor}) => ({
       name: contestant.entry.name, loss, gradientNorm, first, details,
       forward: {min: (scale as number) * Math.min(...forward), median: (scale as number) * median(forward)},
       gradient: {min: (scale as number) * Math.min(...gradient), median: (scale as number) * median(gradient)},
+      ratios: {median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios)},
       ...(processor.length > 0 ? {processor: Math.min(...processor)} : {}),
     })),
   };
