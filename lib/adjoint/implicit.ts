@@ -18,7 +18,8 @@ export function implicitPull(context: StepContext, executable: Executable, bars:
   // The end of a step and its beginning share one where they are of one size.
   const result = executable.find('xBar') ?? executable.buffer('nextBar');
   const w = executable.find('w');
-  const carries = executable.has('pullUnknown') && context.compiled.carriesOn;
+  /** Asked for by the first step that goes on from another: what begins a run is pulled back alone, by other programs. */
+  let carries: boolean | undefined;
   /** Length of the steps whose zBar lies there already. */
   let carried: number | undefined;
   return (record, k, xBar, isNew) => {
@@ -26,8 +27,8 @@ export function implicitPull(context: StepContext, executable: Executable, bars:
     if (xBar !== nextBar) nextBar?.set(xBar);
     if (jacobian !== undefined) {
       const length = buffers.h === undefined ? 0 : buffers.h[0];
-      if (isNew || carried !== length) pullUnknown?.();
-      if (carries) carried = length;
+      if (isNew || carried !== length || !(carries ??= context.compiled.carriesOn)) pullUnknown?.();
+      carried = length;
       if (w !== undefined && zBar !== undefined) jacobian.solveTransposed(zBar, w);
     }
     pullStep();

@@ -19,10 +19,10 @@ import {countWork} from '../graph/work.js';
 /** Programs in which the step's beginning and its unknown meet. */
 const together: ReadonlySet<string> = new Set(['residual', 'startResidual', 'update', 'estimate']);
 
-export function latePrograms(programs: Programs): Programs {
+export function latePrograms({keep, ...programs}: Programs & {readonly keep?: Graph}): Programs {
   const alone = Object.entries(programs).filter(([name]) => !together.has(name)).map(([name, graph]) => [name, withLateScales(graph)] as const);
   const late: Programs = {...programs, ...Object.fromEntries(alone), ...lateTogether(Object.entries(programs).filter(([name]) => together.has(name)))};
-  return 'keep' in programs && 'update' in late ? {...late, keep: keeping(programs.keep, late.update)} : late;
+  return keep === undefined ? late : {...late, keep: keeping(keep, late.update)};
 }
 
 function lateTogether(programs: readonly (readonly [name: string, graph: Graph])[]): Programs {
