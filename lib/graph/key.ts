@@ -1,59 +1,102 @@
 /**
- * Text that is equal for equal programs: what compiled code is cached by. Tables and constants enter
- * as two independent 32-bit hashes with their length, so that a key stays short; a collision of
- * both (2⁻⁶⁴ for unrelated values) is less likely than a memory error.
+ * What compiled code is cached by: text that says everything of a program but the contents of its constants and
+ * tables, and these arrays themselves. Programs are equal where the text is and the arrays are, number by number;
+ * the text holds the arrays' hashes, so that programs which differ in their numbers alone seldom meet in a look-up.
  */
+import type {Contents} from './contents.js';
+import {contentsHash, ContentsTable, sameContents} from './contents.js';
 import type {Graph, Node} from './node.js';
 import {topological} from './node.js';
 
-function hashBytes(bytes: Uint8Array): string {
-  // cyrb53's two multiplicative streams (bryc, public domain), kept apart.
-  let a = 0xdeadbeef ^ bytes.length;
-  let b = 0x41c6ce57 ^ bytes.length;
-  for (let i = 0; i < bytes.length; i++) {
-    a = Math.imul(a ^ bytes[i], 2654435761);
-    b = Math.imul(b ^ bytes[i], 1597334677);
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
-  return `${bytes.length}#${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}`;
+export interface Key {
+  readonly text: string;
+  /** In the order the text numbers them. */
+  readonly arrays: readonly Contents[];
 }
 
-/** Tables are shared by many nodes; each is hashed once. */
-const hashes = new WeakMap<object, string>();
+export function sameKey(a: Key, b: Key): boolean {
+  return a.text === b.text && a.arrays.length === b.arrays.length && a.arrays.every((array, i) => sameContents(array, b.arrays[i]));
+}
 
-function attributeKey(value: unknown): string {
-  if (ArrayBuffer.isView(value)) {
-    let hash = hashes.get(value);
-    if (hash === undefined) {
-      // One small value is its own best hash.
-      hash = value instanceof Float64Array && value.length === 1 && !Object.is(value[0], -0)
-        ? String(value[0])
-        : hashBytes(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
-      hashes.set(value, hash);
-    }
-    return hash;
+function attributeText(value: unknown, contents: ContentsTable): string {
+  if (value instanceof Float64Array || value instanceof Int32Array) {
+    // One number is written out; of −0 and NaN the text would not be.
+    const isPlain = value instanceof Float64Array && value.length === 1 && !Object.is(value[0], -0) && !Number.isNaN(value[0]);
+    return isPlain ? String(value[0]) : `#${contents.numberOf(value)}`;
   }
   // Names are quoted, so that none can be taken for a piece of the key.
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
-/** The key of one node whose operands are already numbered. */
-export function structuralKey(node: Node, operandIds: readonly number[]): string {
-  let key = `${node.op}:${node.dtype}[${node.shape.join(',')}](${operandIds.join(',')})`;
-  for (const name in node.attributes) key += `${name}=${attributeKey((node.attributes as Record<string, unknown>)[name])};`;
-  return key;
+/** One node whose operands are already numbered; its arrays by their numbers in the table. */
+export function structuralText(node: Node, operandIds: readonly number[], contents: ContentsTable): string {
+  let text = `${node.op}:${node.dtype}[${node.shape.join(',')}](${operandIds.join(',')})`;
+  for (const name in node.attributes) text += `${name}=${attributeText((node.attributes as Record<string, unknown>)[name], contents)};`;
+  return text;
 }
 
-/** The key of a whole program. */
-export function graphKey(graph: Graph): string {
+/** The number of a node that was numbered before. */
+export function numbered(ids: ReadonlyMap<Node, number>, node: Node): number {
+  const id = ids.get(node);
+  if (id === undefined) throw new Error(`a ${node.op} that was not numbered before its user`);
+  return id;
+}
+
+function graphText(graph: Graph, contents: ContentsTable): string {
   const nodes = topological([...graph.inputs, ...graph.outputs.map(output => output.node)]);
   const ids = new Map<Node, number>();
   const parts: string[] = [];
   for (const node of nodes) {
+    const text = structuralText(node, node.operands.map(operand => numbered(ids, operand)), contents);
     ids.set(node, ids.size);
-    parts.push(structuralKey(node, node.operands.map(operand => ids.get(operand) ?? -1)));
+    parts.push(text);
   }
-  const outputs = graph.outputs.map(output => `${JSON.stringify(output.name)}=${ids.get(output.node)}`);
-  return `${parts.join('|')}>${outputs.join(',')}`;
+  const outputs = graph.outputs.map(output => `${JSON.stringify(output.name)}=${numbered(ids, output.node)}`);
+  return `${graph.inputs.map(node => numbered(ids, node)).join(',')}<${parts.join('|')}>${outputs.join(',')}`;
+}
+
+/** The key of whole programs. @param more what else tells them apart, in one line of text */
+export function programKey(more: string, graphs: readonly Graph[]): Key {
+  const contents = new ContentsTable();
+  const texts = graphs.map(graph => graphText(graph, contents));
+  return {text: [more, ...texts, contents.arrays.map(contentsHash).join(',')].join('\n'), arrays: contents.arrays};
+}
+
+/** What was last used, by keys: the least recently used is given up first. */
+export class KeyedCache<T> {
+  /** The entries of one text, in the order of their use; seldom more than one. */
+  private readonly byText = new Map<string, {readonly key: Key; readonly value: T}[]>();
+  private count = 0;
+
+  /** @param limit how many values are kept */
+  constructor(private readonly limit: number) {}
+
+  get(key: Key): T | undefined {
+    const entries = this.byText.get(key.text);
+    const at = entries?.findIndex(entry => sameKey(entry.key, key)) ?? -1;
+    if (entries === undefined || at < 0) return undefined;
+    const [entry] = entries.splice(at, 1);
+    entries.push(entry);
+    this.byText.delete(key.text);
+    this.byText.set(key.text, entries);
+    return entry.value;
+  }
+
+  /** The value of a key that `get` does not know. */
+  add(key: Key, value: T): void {
+    const entries = this.byText.get(key.text) ?? [];
+    entries.push({key, value});
+    this.byText.delete(key.text);
+    this.byText.set(key.text, entries);
+    if (++this.count > this.limit) this.giveUpOldest();
+  }
+
+  private giveUpOldest(): void {
+    for (const [text, entries] of this.byText) {
+      entries.shift();
+      if (entries.length === 0) this.byText.delete(text);
+      this.count--;
+      return;
+    }
+  }
 }

@@ -5,7 +5,8 @@
 import {add, constant, gather, neg, rebuild, scatter, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';
 import {isOp, topological} from './node.js';
-import {structuralKey} from './key.js';
+import {ContentsTable} from './contents.js';
+import {numbered, structuralText} from './key.js';
 import {primitiveOf} from './primitives/index.js';
 
 /** A folded constant may be stored only up to this many elements beyond its operands': folding must
@@ -29,6 +30,7 @@ export function simplifyNodes(outputs: readonly Node[], inputs: readonly Node[] 
 export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
   const results = new Map<Node, Node>();
   const interned = new Map<string, Node>();
+  const contents = new ContentsTable();
   const ids = new Map<Node, number>();
   const adopt = (node: Node): Node => {
     ids.set(node, ids.size);
@@ -38,9 +40,9 @@ export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
   inputs.forEach(adopt);
 
   const intern = (node: Node): Node => {
-    const operandIds = node.operands.map(operand => ids.get(operand) ?? -1);
+    const operandIds = node.operands.map(operand => numbered(ids, operand));
     if (isCommutative(node)) operandIds.sort((a, b) => a - b);
-    const key = structuralKey(node, operandIds);
+    const key = structuralText(node, operandIds, contents);
     const known = interned.get(key);
     if (known !== undefined) return known;
     interned.set(key, node);

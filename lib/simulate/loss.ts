@@ -9,7 +9,8 @@ import {OptionError, ShapeError} from '../errors.js';
 import {shown} from '../given.js';
 import {full, input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
-import {graphKey} from '../graph/key.js';
+import type {Key} from '../graph/key.js';
+import {KeyedCache, programKey} from '../graph/key.js';
 import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
 import {graphOf, pushMany} from '../step/programs.js';
@@ -47,7 +48,7 @@ export interface LossAt {
 
 /** Compiled losses by structure: enough for the losses of one program. */
 const keptLosses = 16;
-const kept = new Map<string, Map<number, Executable>>();
+const kept = new KeyedCache<Map<number, Executable>>(keptLosses);
 
 export class TracedLoss {
   /** The run's, and those that the loss alone captures. */
@@ -59,7 +60,7 @@ export class TracedLoss {
   private readonly sources: readonly Node[];
   private readonly t: Node<'input'>;
   private readonly engine: Engine;
-  private readonly key: string;
+  private readonly key: Key;
 
   /** @throws TraceError; ShapeError 'loss-shape' where the loss is no scalar */
   constructor(prepared: Prepared, loss: SeriesLoss, private readonly saved: number) {
@@ -78,7 +79,7 @@ export class TracedLoss {
     this.parameters = [...traced.parameters, ...own.map(({tensor}, i) => ({tensor, node: input(`p.${traced.parameters.length + i}`, tensor.shape)}))];
     [this.value] = settled([graph.outputs[0].node], 'value');
     this.places = [...leaves.map((_, i) => i), ...captured.map(({tensor}) => this.parameters.findIndex(parameter => parameter.tensor === tensor))];
-    this.key = `${engine.name}/${graphKey({inputs: graph.inputs, outputs: [{name: 'value', node: this.value}]})}`;
+    this.key = programKey(engine.name, [{inputs: graph.inputs, outputs: [{name: 'value', node: this.value}]}]);
     this.blocks = blocks;
     this.width = width;
     this.engine = engine;
@@ -89,10 +90,8 @@ export class TracedLoss {
 
   /** The programs for so many directions; each `value`: series → loss and its bars, `turn`: and d.… → how the bars change. */
   private executable(count: number): Executable {
-    const known = kept.get(this.key) ?? new Map<number, Executable>();
-    kept.delete(this.key);
-    kept.set(this.key, known);
-    if (kept.size > keptLosses) kept.delete(kept.keys().next().value as string);
+    let known = kept.get(this.key);
+    if (known === undefined) kept.add(this.key, (known = new Map<number, Executable>()));
     const compiled = known.get(count) ?? this.compile(count);
     known.set(count, compiled);
     return compiled;

@@ -4,7 +4,8 @@
  * is differentiated and compiled once.
  */
 import type {CompileOptions, Engine, Executable, Programs} from '../engine/engine.js';
-import {graphKey} from '../graph/key.js';
+import type {Key} from '../graph/key.js';
+import {KeyedCache, programKey} from '../graph/key.js';
 import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
@@ -27,6 +28,7 @@ import {
 } from './programs.js';
 import {solverKey} from './solvers.js';
 import type {TracedStep} from './traced-step.js';
+import {stepOutputs} from './traced-step.js';
 import type {Turns} from './turn-programs.js';
 import {turnsOf} from './turn-programs.js';
 
@@ -329,19 +331,13 @@ const groupKey = (name: string, {analysis}: CompileOptions): string => `${name}/
 
 /** Compiled steps kept: enough for the systems of one program, few enough to hold little memory. */
 const keptSteps = 32;
-const kept = new Map<string, CompiledStep>();
+const kept = new KeyedCache<CompiledStep>(keptSteps);
 
-function stepKey(step: TracedStep, engine: Engine): string {
-  const {guess} = step;
-  const outputs: Output[] = Object.entries({
-    residual: step.residual, update: step.update, guess: guess?.z, frozen: guess?.frozen,
-    defect: guess?.defect?.value, broken: guess?.defect?.residual,
-    residualBlocks: step.residualBlocks, residualModel: step.residualModel, brokenModel: guess?.defect?.residualModel, observed: step.observed?.node,
-    mass: step.mass, touching: step.touching, positions: step.gaps?.positions, velocities: step.gaps?.velocities,
-    ...alongOutputs(step.along),
-  }).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
+function stepKey(step: TracedStep, engine: Engine): Key {
+  const {guess, unknown} = step;
+  const outputs: Output[] = Object.entries({...stepOutputs(step), ...alongOutputs(step.along)}).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
   const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : alongInputs(step.along))];
-  return `${engine.name}/${guess?.linearized ?? false}/${graphKey({inputs, outputs})}`;
+  return programKey(JSON.stringify([engine.name, guess?.linearized ?? false, unknown.blocks.map(({size}) => size)]), [{inputs, outputs}]);
 }
 
 /** The compiled step of this structure: a kept one, or a new one. */
@@ -349,13 +345,8 @@ export function compileStep(step: TracedStep, engine: Engine): CompiledStep {
   const key = stepKey(step, engine);
   const known = kept.get(key);
   if (known?.busy === true) return new CompiledStep(step, engine);
-  if (known !== undefined) {
-    kept.delete(key);
-    kept.set(key, known);
-    return known;
-  }
+  if (known !== undefined) return known;
   const compiled = new CompiledStep(step, engine);
-  kept.set(key, compiled);
-  if (kept.size > keptSteps) kept.delete(kept.keys().next().value as string);
+  kept.add(key, compiled);
   return compiled;
 }

@@ -16,7 +16,9 @@ import {countWork} from '../graph/work.js';
 import {isGiven, leastOperations, leastShare} from './parameter-program.js';
 import {barName, directionName, turnName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
+import {alongOutputs} from './traced-along.js';
 import type {TracedStep} from './traced-step.js';
+import {stepOutputs} from './traced-step.js';
 
 /** A value of the parameters alone, and the input that stands for it. */
 export interface DerivedValue {
@@ -54,12 +56,7 @@ function evaluated({residual, residualBlocks, residualModel, update, along}: Tra
 function reading(step: TracedStep, replacements: ReadonlyMap<Node, Node>): TracedStep {
   const {residual, residualBlocks, residualModel, update, guess, observed, touching, mass, gaps, along} = step;
   const defect = guess?.defect;
-  const all = present([
-    residual, residualBlocks, residualModel, update, guess?.z, guess?.frozen, defect?.value, defect?.residual, defect?.residualBlocks, defect?.residualModel,
-    observed?.node, touching, mass, gaps?.positions, gaps?.velocities, ...(along === undefined ? [] : [
-      along.error, along.stiffness, along.filter, along.extrapolated, ...along.predicted, along.dense, along.inside?.node, along.events, along.rates, ...along.jumps,
-    ]),
-  ]);
+  const all = present(Object.values({...stepOutputs(step), ...alongOutputs(along)}));
   const replaced = substitute(all, replacements);
   const results = new Map(all.map((node, i) => [node, replaced[i]]));
   const own = (node: Node): Node => results.get(node) ?? node;

@@ -5,6 +5,7 @@ import {nodesFromPlain, plainNodes} from '../graph/plain.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
 import type {TracedStep} from './traced-step.js';
+import {stepOutputs} from './traced-step.js';
 
 /** The functions of a step: equal for all steps of one structure, however their blocks are named and shaped. */
 export interface PlainStep {
@@ -24,13 +25,9 @@ export interface StepNames {
   readonly observed?: Shape;
 }
 
-export function plainStep({x, z, t, h, parameters, update, residual, residualBlocks, residualModel, guess, mass, gaps, touching, observed}: TracedStep): PlainStep {
-  const all: Record<string, Node | undefined> = {
-    x, z, t, h, update, residual, residualBlocks, residualModel, guess: guess?.z, frozen: guess?.frozen,
-    defect: guess?.defect?.input, defectValue: guess?.defect?.value, defectResidual: guess?.defect?.residual,
-    defectBlocks: guess?.defect?.residualBlocks, defectModel: guess?.defect?.residualModel,
-    mass, touching, positions: gaps?.positions, velocities: gaps?.velocities, observed: observed?.node,
-  };
+export function plainStep(step: TracedStep): PlainStep {
+  const {x, z, t, h, parameters, guess} = step;
+  const all: Record<string, Node | undefined> = {x, z, t, h, defect: guess?.defect?.input, ...stepOutputs(step)};
   parameters.forEach(({node}, i) => (all[`p.${i}`] = node));
   const present = Object.entries(all).filter((entry): entry is [string, Node] => entry[1] !== undefined);
   return {graph: plainNodes(present.map(([, node]) => node)), names: present.map(([name]) => name), linearized: guess?.linearized};

@@ -64,3 +64,12 @@ export interface TracedGuess {
   readonly frozen?: Node;
   readonly linearized: boolean;
 }
+
+/** Every function of a step by a name of its own, but for what is traced along with it (`alongOutputs`). */
+export function stepOutputs({update, residual, residualBlocks, residualModel, guess, observed, touching, mass, gaps}: TracedStep): {[name: string]: Node | undefined} {
+  const {value: defectValue, residual: defectResidual, residualBlocks: defectBlocks, residualModel: defectModel} = {...guess?.defect};
+  return {
+    update, residual, residualBlocks, residualModel, guess: guess?.z, frozen: guess?.frozen, defectValue, defectResidual, defectBlocks, defectModel,
+    mass, touching, positions: gaps?.positions, velocities: gaps?.velocities, observed: observed?.node,
+  };
+}

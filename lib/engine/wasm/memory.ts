@@ -155,12 +155,14 @@ class Placing {
 
 /**
  * Whether a loop may write one value where another lies that it reads: wherever it reads, it has not written before.
- * At a point all is read before anything is written, so that the same place may be read and written there.
+ * At a point all is read before anything is written, so that the same place may be read and written there. What is
+ * zeroed before the loop, or added to element by element, is written before anything is read; and the value that
+ * lies there must be complete, not one that this loop writes too.
  */
 function mayOverwrite(step: Step, written: Node, read: Node): boolean {
   if (step.kind !== 'loop' || written.size !== read.size) return false;
   const {nest, built} = step;
-  if (nest.roots.some(root => root.node === written && root.combine !== 'store')) return false;
+  if (step.writes.includes(read) || nest.roots.some(root => root.node === written && (root.clear || root.combine !== 'store'))) return false;
   const pieces = built.pieces.map(piece => {
     const loads: Access[] = [];
     let scattered = false;

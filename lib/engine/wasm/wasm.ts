@@ -5,7 +5,7 @@
  */
 import {binaryRules} from '../../graph/primitives/elementwise.js';
 import {hoist} from '../../graph/hoist.js';
-import {graphKey} from '../../graph/key.js';
+import {KeyedCache, programKey} from '../../graph/key.js';
 import type {BinaryName, Graph} from '../../graph/node.js';
 import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
@@ -85,7 +85,7 @@ interface Compiled {
 /** Modules kept, the least recently used given up first: a training loop alternates between a handful of
  * systems, each with forward, backward and initial programs. */
 const cacheSize = 64;
-const cache = new Map<string, Compiled>();
+const cache = new KeyedCache<Compiled>(cacheSize);
 
 export interface WasmEngine extends Engine {
   compile(programs: Programs, options?: CompileOptions): WasmExecutable;
@@ -101,17 +101,9 @@ export const wasm: WasmEngine = {
 };
 
 function compiled(programs: Programs, options: CompileOptions): Compiled {
-  const key = JSON.stringify([Object.entries(programs).map(([name, graph]) => [name, graphKey(graph)]), options.extra ?? {}]);
+  const key = programKey(JSON.stringify([Object.keys(programs), options.extra ?? {}]), Object.values(programs));
   let found = cache.get(key);
-  if (found !== undefined) cache.delete(key);
-  else found = compileAnew(programs, options);
-  cache.set(key, found);
-  if (cache.size > cacheSize) {
-    for (const oldest of cache.keys()) {
-      cache.delete(oldest);
-      break;
-    }
-  }
+  if (found === undefined) cache.add(key, (found = compileAnew(programs, options)));
   return found;
 }
 
