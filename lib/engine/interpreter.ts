@@ -4,6 +4,7 @@
  * WebAssembly is forbidden.
  */
 import type {Graph, Node} from '../graph/node.js';
+import {valuesOf} from '../graph/declarations.js';
 import {topological} from '../graph/node.js';
 import {primitiveOf} from '../graph/primitives/index.js';
 import type {Kernel} from '../graph/primitives/primitive.js';
@@ -24,7 +25,7 @@ export const interpreter: Engine = {
   compile(programs: Programs, options?: CompileOptions): Executable {
     const buffers = new Map<string, Float64Array>();
     for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
-    const programFunctions = new Map(Object.entries(programs).map(([name, graph]) => [name, sequence(compileGraph(graph, buffers))]));
+    const programFunctions = new Map(Object.entries(programs).map(([name, graph]) => [name, sequence(compileGraph(valuesOf(graph), buffers))]));
     const program = (name: string): (() => void) => {
       const found = programFunctions.get(name);
       if (found === undefined) throw new Error(`no program is called ${name}`);

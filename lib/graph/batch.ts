@@ -3,15 +3,24 @@
  * depends on them, while the rest is computed once. A coloured Jacobian is a tangent batched over
  * its seeds; sensitivities are a tangent batched over parameters.
  */
-import {broadcastTo} from './build.js';
+import {broadcastTo, input} from './build.js';
+import {dependents} from './differentiate.js';
 import type {Node} from './node.js';
-import {topological} from './node.js';
+import {isOp, topological} from './node.js';
+import {declarationOf} from './declarations.js';
 import {primitiveOf} from './primitives/index.js';
 
 /** The outputs with a leading axis of the given size, when `replacements` stand for their keys. */
 export function batch(outputs: readonly Node[], replacements: ReadonlyMap<Node, Node>, size: number): Node[] {
   const results = new Map<Node, Node>(replacements);
   const carries = new Set<Node>(replacements.keys());
+  // A declared derivative has a cotangent for each of many values.
+  for (const node of dependents(outputs, replacements.keys())) {
+    if (!isOp(node, 'declared')) continue;
+    const {cotangent} = declarationOf(node);
+    if (!results.has(cotangent)) results.set(cotangent, input('cotangent', [size, ...cotangent.shape]));
+    carries.add(cotangent);
+  }
   for (const node of topological(outputs)) {
     if (results.has(node)) continue;
     const batched = node.operands.map(operand => carries.has(operand));

@@ -10,4 +10,5 @@ export {unary, binary, add, sub, mul, div, neg, scale, select, addAll, cast} fro
 export {gather, scatter, gatherAt, scatterAt, searchSorted, viewTable, operandTable, sliceTable} from './build/indexing.js';
 export {sum, max, min, argExtreme, cumsum, sumTo, expandReduced} from './build/reductions.js';
 export {matMul, solve, triangularSolve, cholesky, lu, luPermutation, semidefinite, eigen, svd, leastSquares} from './build/algebra.js';
+export {declared} from './build/declared.js';
 export {rebuild} from './build/rebuild.js';

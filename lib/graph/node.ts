@@ -83,6 +83,9 @@ export interface Attributes {
   svd: {readonly fullMatrices: boolean};
   /** A [b, m, n], B [b, m, k] → A⁺B [b, n, k]: the least squares solution of least norm, of any rank. */
   leastSquares: Empty;
+
+  /** Operands: a value, its arguments x, a cotangent c, a gradient for each argument as a function of c: the value, whose derivative along dx is declared to be the transpose of c → gradients; as a tangent, that transpose applied to arguments dx. */
+  declared: {readonly as: 'value' | 'tangent'};
 }
 
 export type Empty = Readonly<Record<string, never>>;

@@ -9,6 +9,7 @@ import {StiffgradError} from '../errors.js';
 import {dependents} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
+import {withoutDeclarations} from '../graph/declarations.js';
 import type {Pattern} from '../linear/index.js';
 import type {Layout} from './layout.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -37,7 +38,7 @@ function direction(size: number): Float64Array {
 
 /** Values at the point where the engine stands, once and by plain loops: to compile them would take longer. */
 function valuesAt(values: readonly Node[], at: (name: string) => Float64Array | undefined): Float64Array[] {
-  const inputs = topological(values).filter((node): node is Node<'input'> => isOp(node, 'input'));
+  const inputs = topological(withoutDeclarations(values)).filter((node): node is Node<'input'> => isOp(node, 'input'));
   const program = interpreter.compile({evaluate: {inputs, outputs: values.map((node, i) => ({name: `value ${i}`, node}))}});
   for (const {attributes: {name}} of inputs) {
     const known = at(name);

@@ -9,6 +9,7 @@ import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differen
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {blockTangent} from '../graph/newton-matrix.js';
+import {withoutDeclarations} from '../graph/declarations.js';
 import {simplify, substitute} from '../graph/simplify.js';
 import type {Programs} from '../engine/engine.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -19,7 +20,9 @@ import type {TracedStep} from './traced-step.js';
 
 /** A graph from named outputs: its inputs are the named values they reach. */
 export function graphOf(outputs: {readonly [name: string]: Node | undefined}): Graph {
-  const list: Output[] = Object.entries(outputs).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
+  const named = Object.entries(outputs).filter((entry): entry is [string, Node] => entry[1] !== undefined);
+  const nodes = withoutDeclarations(named.map(([, node]) => node));
+  const list: Output[] = named.map(([name], i) => ({name, node: nodes[i]}));
   const inputs = topological(list.map(output => output.node)).filter(node => isOp(node, 'input'));
   return simplify({inputs, outputs: list});
 }

@@ -17,7 +17,17 @@ interface Internals {
   read: Engine['read'];
   makeVariable: Engine['makeVariable'];
   setBackend: Engine['setBackend'];
+  runKernelFunc: RunKernelFunc;
 }
+
+/** What the engine is given to run: a kernel by its name, or, by tf.customGrad, a function and its gradient. */
+export interface CustomKernel {
+  readonly kernelName?: undefined;
+  readonly forwardFunc: (backend: tf.KernelBackend, save: tf.GradSaveFunc) => tf.Tensor | tf.Tensor[];
+  readonly backwardsFunc?: (dy: tf.Tensor, saved: tf.Tensor[]) => {readonly [name: string]: () => tf.Tensor};
+  readonly inputs: tf.NamedTensorMap;
+}
+export type RunKernelFunc = (kernel: CustomKernel | {readonly kernelName: string}) => tf.Tensor | tf.Tensor[];
 
 export function internals(): Internals {
   return tf.engine() as unknown as Internals;
@@ -33,6 +43,8 @@ export interface Guards {
   readonly setBackend: Engine['setBackend'];
   readonly assign: tf.Variable['assign'];
   readonly random: () => number;
+  /** A function with a gradient of its own, run in place of the engine's own way to run it. */
+  readonly custom: (kernel: CustomKernel, run: RunKernelFunc) => ReturnType<RunKernelFunc>;
 }
 
 /**
@@ -72,13 +84,18 @@ function replaceTape({state}: Internals): () => void {
 
 function guardEngine(engine: Internals, guards: Guards): () => void {
   const {readSync, read, makeVariable, setBackend} = engine;
+  const runKernelFunc = engine.runKernelFunc.bind(engine);
+  const own = Object.getOwnPropertyDescriptor(engine, 'runKernelFunc');
   const {assign} = tf.Variable.prototype;
   const {random} = Math;
   Object.assign(engine, {readSync: guards.readSync, read: guards.read, makeVariable: guards.makeVariable, setBackend: guards.setBackend});
+  engine.runKernelFunc = kernel => (kernel.kernelName === undefined ? guards.custom(kernel, runKernelFunc) : runKernelFunc(kernel));
   tf.Variable.prototype.assign = guards.assign;
   Math.random = guards.random;
   return () => {
     Object.assign(engine, {readSync, read, makeVariable, setBackend});
+    if (own === undefined) Reflect.deleteProperty(engine, 'runKernelFunc');
+    else Object.defineProperty(engine, 'runKernelFunc', own);
     tf.Variable.prototype.assign = assign;
     Math.random = random;
   };

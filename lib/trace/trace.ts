@@ -8,6 +8,7 @@ import {constant, input} from '../graph/build.js';
 import type {Graph, Node, Output, Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {backendName, tensorOf, traceBackend} from './backend.js';
+import {runDeclared} from './custom-gradients.js';
 import {useDoubles} from './doubles.js';
 import {
   asynchronous, backendChanged, located, notTensors, randomNumbers, valueRead, variableAssigned, variableCreated,
@@ -112,6 +113,7 @@ function guards(session: Session): Guards {
     assign(this: tf.Variable) {
       throw variableAssigned(session.term, this.name);
     },
+    custom: runDeclared,
     random() {
       // A layer that is built in the function draws its weights first; that it is built there is the better error.
       session.failure ??= randomNumbers(session.term);

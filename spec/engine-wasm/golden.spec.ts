@@ -6,7 +6,7 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import {expect} from 'chai';
 import wabt from 'wabt';
 import {
-  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul, place, reshape,
+  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul, place, reshape,
   scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sub, sum, svd, transpose, triangularSolve, unary, zeros,
 } from '../../lib/graph/build.js';
 import type {Graph, Node} from '../../lib/graph/node.js';
@@ -55,6 +55,7 @@ const families: Readonly<Record<string, Graph>> = {
   'product-by-rows': graph([a, b], matMul(transpose(b, [0, 2, 1]), transpose(a, [0, 2, 1]))),
   'product-in-parts': graph([m, r], matMul(transpose(reshape(m, [1, 3, 4]), [0, 2, 1]), r)),
   'factorization': graph([s, r], solve(s, r), cholesky(s), triangularSolve(s, r, true), lu(s), luPermutation(s), semidefinite(s, 'zero')),
+  'declared': graph([x], declared(unary('abs', x), [x], c => [c])),
   'spectrum': graph([s, r], eigen(s), svd(s, false), leastSquares(s, r)),
   'computed-once': graph([x], mul(x, cumsum(constant(Float64Array.of(1, 2, 3, 4, 5), [5]), 0, false, false))),
 };

@@ -1,7 +1,7 @@
 /** Every primitive on random shapes and attributes against the interpreter; special values of every function. */
 import * as fc from 'fast-check';
 import {
-  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul, place, reshape,
+  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul, place, reshape,
   scalar, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {Graph, Node, Op, Shape} from '../../lib/graph/node.js';
@@ -96,6 +96,7 @@ const cases: {readonly [O in Op]: fc.Arbitrary<Graph>} = {
   eigen: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], eigen(x([batch, n, n])))),
   svd: matrixCase.map(({batch, n, m, adjoint}) => graphOf([x([batch, n, m])], svd(x([batch, n, m]), adjoint))),
   leastSquares: matrixCase.map(({batch, n, m}) => graphOf([x([batch, n, m]), y([batch, n, 2])], leastSquares(x([batch, n, m]), y([batch, n, 2])))),
+  declared: shapes(2).map(shape => graphOf([x(shape)], declared(unary('sin', x(shape)), [x(shape)], c => [c]))),
   luPermutation: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], luPermutation(x([batch, n, n])))),
 };
 

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import {interpreter} from '../../lib/engine/interpreter.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
+import {withoutDeclarations} from '../../lib/graph/declarations.js';
 import {primitiveOf} from '../../lib/graph/primitives/index.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
 import {Choices, draws, runs} from '../graph/choices.js';
@@ -16,7 +17,8 @@ import type {Allocations} from './allocation-rows.js';
 import {allocationRows, allowed} from './allocation-rows.js';
 
 /** Every node on its own, each into an array of its own: no memory is used twice. */
-function plainly(outputs: readonly Node[], values: ReadonlyMap<Node, Float64Array>): Float64Array[] {
+function plainly(programs: readonly Node[], values: ReadonlyMap<Node, Float64Array>): Float64Array[] {
+  const outputs = withoutDeclarations(programs);
   const results = new Map<Node, Float64Array>(values);
   const of = (node: Node): Float64Array => results.get(node) ?? new Float64Array(0);
   for (const node of topological(outputs)) {

@@ -10,6 +10,7 @@ import {SingularMatrixError} from '../../lib/errors.js';
 import {add, binary, constant, input, mul, place, reshape, scale, slice, solve, sum, transpose, unary} from '../../lib/graph/build.js';
 import type {Node, Op} from '../../lib/graph/node.js';
 import {binaryNames, topological, unaryNames} from '../../lib/graph/node.js';
+import {withoutDeclarations} from '../../lib/graph/declarations.js';
 import {primitiveOf, primitives} from '../../lib/graph/primitives/index.js';
 import type {Case} from '../graph/cases.js';
 import {binaryCase, cases, unaryCase} from '../graph/cases.js';
@@ -51,7 +52,8 @@ function expectRounded(node: Node, operands: Values, result: ArrayLike<number>):
 const single = (values: Values): Float64Array[] => values.map(x => Float64Array.from(Float32Array.from(x)));
 
 /** Every node of a program is an output, and is compared on the very operands that the engine gave it. */
-function expectAgreement(engine: Engine, outputs: readonly Node[], inputs: readonly Node<'input'>[], values: Values): void {
+function expectAgreement(engine: Engine, programs: readonly Node[], inputs: readonly Node<'input'>[], values: Values): void {
+  const outputs = withoutDeclarations(programs);
   const nodes = topological(outputs);
   const given = single(values);
   const results = asFunction(nodes, inputs, engine)(given);

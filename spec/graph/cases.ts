@@ -3,11 +3,12 @@
  * is defined and, away from isolated kinks, differentiable.
  */
 import {
-  argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, place, reshape,
+  argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, place, reshape,
   scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, DType, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
+import {declarationOf} from '../../lib/graph/declarations.js';
 import type {Choices} from './choices.js';
 
 export interface CaseInput {
@@ -298,6 +299,13 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
     // Two or more columns that complete a factor may turn among themselves: differences of them say nothing.
     const full = fullMatrices && Math.abs(rows - width) < 2;
     return application([operand(0, [batch, rows, width], spaced(rows, width))], a => svd(a, full));
+  },
+  declared(choices) {
+    // x ↦ the rows of x times those of y, with the derivatives they have.
+    const shape = choices.shape(1, 3);
+    const [x, y] = [operand(0, shape, wide), operand(1, shape, other)];
+    const node = declared(sum(binary('mul', x.node, y.node), [0]), [x.node, y.node], c => [binary('mul', broadcastTo(c, shape), y.node), binary('mul', broadcastTo(c, shape), x.node)]);
+    return {inputs: [x, y, {node: declarationOf(node).cotangent, draw: operand(2, node.shape, wide).draw}], node};
   },
   leastSquares(choices) {
     const {batch, n, columns} = matrices(choices);

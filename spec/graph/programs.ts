@@ -4,7 +4,7 @@
  * ten steps stay of unit scale.
  */
 import {
-  add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul,
+  add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul,
   place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
@@ -155,6 +155,11 @@ const recipes: {readonly [O in Op]: Recipe} = {
     return svd(spaced(x, b, m, n), choices.flag() && Math.abs(m - n) < 2);
   }),
   leastSquares: (x, y, choices) => ofMatrix(choices, (b, n) => leastSquares(spaced(x, b, n, choices.integer(1, 3)), reshaped(y, [b, n, 2]))),
+  declared: (x, y, choices) => {
+    // x sin y with the derivatives it has.
+    const z = reshaped(y, x.shape);
+    return choices.flag() ? declared(sin(x), [x], c => [mul(c, unary('cos', x))]) : declared(mul(x, sin(z)), [x, z], c => [mul(c, sin(z)), mul(c, mul(x, unary('cos', z)))]);
+  },
   luPermutation: (x, y, choices) => ofMatrix(choices, (b, n) => mul(cast(luPermutation(dominant(x, b, n)), 'float'), reshaped(y, [b, n]))),
 };
 

@@ -6,6 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {broadcastShapes} from '../../graph/build.js';
 import type {Graph, Node} from '../../graph/node.js';
+import {valuesOf} from '../../graph/declarations.js';
 import {isOp, sameShape, topological} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
 import {plainVectors} from '../vectors.js';
@@ -22,7 +23,7 @@ export const tensor: Engine = {
   compile(programs: Programs, options?: CompileOptions): Executable {
     const buffers = new Map<string, Float64Array>();
     for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
-    const runs = new Map(Object.entries(programs).map(([name, graph]) => [name, compileGraph(graph, buffers)]));
+    const runs = new Map(Object.entries(programs).map(([name, graph]) => [name, compileGraph(valuesOf(graph), buffers)]));
     const program = (name: string): (() => void) => {
       const run = runs.get(name);
       if (run === undefined) throw new Error(`no program is called ${name}`);

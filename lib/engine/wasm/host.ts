@@ -7,7 +7,7 @@ import type {Node, Op} from '../../graph/node.js';
 import {input} from '../../graph/build.js';
 import {primitiveOf} from '../../graph/primitives/index.js';
 
-export const hostOps: ReadonlySet<Op> = new Set<Op>(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite', 'eigen', 'svd', 'leastSquares']);
+export const hostOps: ReadonlySet<Op> = new Set<Op>(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite', 'eigen', 'svd', 'leastSquares', 'declared']);
 
 export interface HostKernel {
   /** The node with inputs of the same shapes for operands: the rest of its graph is not kept alive. */

@@ -53,6 +53,7 @@ const table = {
   eigen: 'kernel',
   svd: 'kernel',
   leastSquares: 'kernel',
+  declared: 'kernel',
 } as const satisfies {readonly [O in Op]: Kind};
 
 export const kinds: {readonly [O in Op]: Kind} = table;

@@ -7,6 +7,7 @@ import {binaryRules} from '../../graph/primitives/elementwise.js';
 import {hoist} from '../../graph/hoist.js';
 import {KeyedCache, programKey} from '../../graph/key.js';
 import type {BinaryName, Graph} from '../../graph/node.js';
+import {valuesOf} from '../../graph/declarations.js';
 import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
@@ -119,7 +120,7 @@ export function generate(programs: Programs, options: CompileOptions = {}): {byt
   for (const [name, graph] of Object.entries(programs)) {
     // What depends on no input is computed once, when an instance is made.
     const all = new Set(graph.inputs.map(node => node.attributes.name));
-    const {before, each} = hoist(graph, all, `${name}/fixed.`);
+    const {before, each} = hoist(valuesOf(graph), all, `${name}/fixed.`);
     if (before.outputs.length > 0) {
       beginnings.push(`${name}/fixed`);
       parts.set(`${name}/fixed`, before);

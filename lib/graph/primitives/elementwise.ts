@@ -123,7 +123,7 @@ function powTangent(a: Node, b: Node, y: Node, da: Node | undefined, db: Node | 
 }
 
 /** Operands without the leading axis take it by repetition; the others have it. */
-function aligned(operands: readonly Node[], batched: readonly boolean[], size: number): Node[] {
+export function aligned(operands: readonly Node[], batched: readonly boolean[], size: number): Node[] {
   return operands.map((operand, k) => (batched[k] ? operand : broadcastTo(operand, [size, ...operand.shape])));
 }
 

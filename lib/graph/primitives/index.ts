@@ -1,6 +1,7 @@
 /** The table of primitives: adding a row to `Attributes` without one here does not compile. */
 import type {Node, Op} from '../node.js';
 import {matMulPrimitive} from './contraction.js';
+import {declaredPrimitive} from './declared.js';
 import {binaryPrimitive, selectPrimitive, unaryPrimitive} from './elementwise.js';
 import {choleskyPrimitive, luPermutationPrimitive, luPrimitive, solvePrimitive, triangularSolvePrimitive} from './factorization.js';
 import {gatherAtPrimitive, gatherPrimitive, scatterAtPrimitive, scatterPrimitive} from './indexing.js';
@@ -57,6 +58,7 @@ export const primitives: {readonly [O in Op]: Primitive<O>} = {
   eigen: eigenPrimitive,
   svd: svdPrimitive,
   leastSquares: leastSquaresPrimitive,
+  declared: declaredPrimitive,
 };
 
 /** The rules of a node's primitive: each row takes the nodes of its own name, as the table guarantees. */

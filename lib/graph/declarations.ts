@@ -1,0 +1,50 @@
+/**
+ * Reading declared derivatives (primitives/declared.ts): their parts, and programs without them. Engines
+ * compute the values alone.
+ */
+import {TraceError} from '../errors.js';
+import {rebuild} from './build.js';
+import type {Graph, Node} from './node.js';
+import {isOp, topological} from './node.js';
+
+export interface Declaration {
+  readonly value: Node;
+  readonly args: readonly Node[];
+  readonly cotangent: Node<'input'>;
+  readonly gradients: readonly Node[];
+}
+
+export function declarationOf({operands}: Node<'declared'>): Declaration {
+  const count = (operands.length - 2) / 2;
+  return {value: operands[0], args: operands.slice(1, count + 1), cotangent: operands[count + 1] as Node<'input'>, gradients: operands.slice(count + 2)};
+}
+
+export function notLinear(): TraceError {
+  return new TraceError(
+    'gradient-not-linear',
+    'The gradient function of a tf.customGrad is not linear in the cotangent dy (a clipped gradient, say), so that no derivative along a direction follows from it: ' +
+      "Newton's matrix of an implicit scheme, jvp and forward sensitivities need one. Use an explicit scheme with vjp or tf.grad, or a gradient that is a factor times dy.",
+  );
+}
+
+/** The nodes' values: what was declared of derivatives is left behind. Only for programs that are not differentiated any more. */
+export function withoutDeclarations(outputs: readonly Node[]): Node[] {
+  const nodes = topological(outputs);
+  if (!nodes.some(node => node.op === 'declared')) return [...outputs];
+  const bare = new Map<Node, Node>();
+  const of = (node: Node): Node => bare.get(node) ?? node;
+  for (const node of nodes) {
+    const operands = node.operands.map(of);
+    if (isOp(node, 'declared') && node.attributes.as === 'value') bare.set(node, operands[0]);
+    else if (operands.some((operand, i) => operand !== node.operands[i])) bare.set(node, rebuild(node, operands));
+  }
+  const found = outputs.map(of);
+  if (topological(found).some(node => node.op === 'declared')) throw notLinear();
+  return found;
+}
+
+/** The same of a program. */
+export function valuesOf({inputs, outputs}: Graph): Graph {
+  const nodes = withoutDeclarations(outputs.map(({node}) => node));
+  return {inputs, outputs: outputs.map(({name}, i) => ({name, node: nodes[i]}))};
+}
