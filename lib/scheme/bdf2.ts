@@ -67,7 +67,7 @@ const mechanics: Formulation = {
   errorOrder: 3,
   error: ({v}, at) => ({q: estimate(at, at.x.q, at.x.slope, at.x.v, position(at, v))}),
   startsAhead: true,
-  carriesJerk: true,
+  carriesJerk: 'filtered',
   carry: (at, {first, jerk}) => started(at, first.v, jerk),
   residual: ({v}, at) => {
     const q = position(at, v);
@@ -93,7 +93,7 @@ const constrained: Formulation = {
   carry: (at, {first, jerk, normalJerk}) => {
     const offset = tf.div(normalJerk(), 3);
     // v⁺ misses the exact velocity by that.
-    return {...started(at, tf.sub(first.v, tf.mul(tf.square(at.h), offset)), jerk), offset};
+    return {...started(at, tf.add(first.v, tf.mul(tf.square(at.h), offset)), jerk), offset};
   },
   residual: ({v, lambda}, at) => {
     const place = {q: position(at, v), v, t: tf.add(at.t, at.h)};
@@ -114,7 +114,7 @@ const firstOrder: Formulation = {
   errorOrder: 3,
   error: ({y}, at) => ({y: estimate(at, at.x.y, at.x.slope, at.rate({y: at.x.y}, at.t).y, y)}),
   startsAhead: true,
-  carriesJerk: true,
+  carriesJerk: 'filtered',
   carry: ({x, h}, {first, jerk}) => ({slope: past(h, x.y, first.y, jerk), lastStep: h}),
   residual: ({y}, at) => ({y: tf.sub(gain(at, at.x.y, at.x.slope, y), tf.mul(weight(at), at.rate({y}, tf.add(at.t, at.h)).y))}),
   update: ({y}, at) => ({y, slope: slope(at, at.x.y, y), lastStep: at.h}),

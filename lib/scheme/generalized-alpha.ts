@@ -70,7 +70,7 @@ function family(name: string, w: Weights): Scheme {
       return {q: tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess)};
     },
     startsAhead: lag !== 0,
-    carriesJerk: lag !== 0,
+    carriesJerk: lag === 0 ? undefined : 'filtered',
     carry: ({x, t, h, acceleration}, {first, jerk}) => {
       if (lag === 0) return {a: acceleration(x.q, x.v, t)};
       const change = tf.mul(h, jerk);
@@ -91,7 +91,8 @@ function family(name: string, w: Weights): Scheme {
     turned: (next, turn, {h}): Blocks => (lag === 0 ? {} : {
       algorithmic: tf.add(next.algorithmic, tf.mul(turn, share * (1 - lag))), rate: tf.add(next.rate, tf.mul(tf.div(turn, h), share)),
     }),
-    carriesJerk: true,
+    // Without damping an error of the first offset would stay, and the multipliers' grow with it.
+    carriesJerk: lag === 0 ? 'exact' : 'filtered',
     carriesNormalJerk: true,
     carry: (at, ahead) => ({...mechanics.carry?.(at, ahead), offset: tf.mul(ahead.normalJerk(), -excess)}),
     residual: ({a, lambda}, at) => {

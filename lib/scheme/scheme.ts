@@ -33,7 +33,7 @@ export interface StepPoint extends Equations {
 export interface Ahead {
   /** With `startsAhead`: the unknown of the first step, from the state that is made of it. */
   readonly first: Blocks;
-  /** With `carriesJerk`: da/dt, or d²y/dt², to first order in h, and bounded by x/h² where the motion is stiff. */
+  /** With `carriesJerk`: da/dt, or d²y/dt²; filtered, to first order in h, d²x/dt² is bounded by x/h² where the motion is stiff. */
   readonly jerk: tf.Tensor;
   /** With `carriesNormalJerk`: the part of the jerk across the constraints, in the metric of the mass; zero where velocities are held too. */
   normalJerk(): tf.Tensor;
@@ -80,8 +80,8 @@ export interface Formulation {
    * blocks. With it equations of adaptive steps are solved as far as the step's tolerance asks.
    */
   readonly effects?: {readonly [block: string]: number};
-  /** `carry` asks for the jerk. */
-  readonly carriesJerk?: boolean;
+  /** `carry` asks for the jerk: 'filtered' where stiffness must not reach what is carried, 'exact' for a scheme that damps nothing. */
+  readonly carriesJerk?: 'filtered' | 'exact';
   /**
    * The step takes no time: it looks for rest at the time of its start, from wherever that is. The start
    * is then not asked to obey the constraints.

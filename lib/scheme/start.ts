@@ -32,16 +32,18 @@ const own = (name: string): string => name;
  * @param project q and v are first moved onto the constraints by the least displacement, in the metric of the mass
  */
 export function startOfRun(formulation: Formulation, held: boolean, project: boolean): Formulation {
-  const {carry, startsAhead = false, carriesJerk = false, carriesNormalJerk = false} = formulation;
-  const across = held && carriesJerk && carriesNormalJerk;
+  const {carry, startsAhead = false, carriesJerk, carriesNormalJerk = false} = formulation;
+  const across = held && carriesJerk !== undefined && carriesNormalJerk;
+  const passes = carriesJerk === 'exact' ? exact : filter;
+  const jerks = carriesJerk === undefined ? [] : passes.map(({jerk}) => jerk);
   const moved = held && project;
   const trial = startsAhead ? [...formulation.unknown, ...(formulation.multipliers ?? [])] : [];
   const unknown = [
-    ...(moved ? projected.unknown : []), ...(held ? ['a'] : []), ...(carriesJerk ? ['jerkOnce', 'jerk'] : []), ...(across ? ['normal'] : []),
+    ...(moved ? projected.unknown : []), ...(held ? ['a'] : []), ...jerks, ...(across ? ['normal'] : []),
     ...(startsAhead ? formulation.unknown.map(ahead) : []),
   ];
   const multipliers = !held ? [] : [
-    ...(moved ? projected.multipliers : []), 'lambda', ...(carriesJerk ? ['lambdaRateOnce', 'lambdaRate'] : []), ...(across ? ['toNormal'] : []),
+    ...(moved ? projected.multipliers : []), 'lambda', ...jerks.map((_, i) => passes[i].lambdaRate), ...(across ? ['toNormal'] : []),
     ...(startsAhead ? (formulation.multipliers ?? []).map(ahead) : []),
   ];
   /** The step's point at the start, from the start's unknown. */
@@ -64,7 +66,7 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
       const here = point(z, at);
       return {
         ...(held ? instantBalance(at, {...here.x, t: at.t} as unknown as Place, z.a, z.lambda) : {}),
-        ...(carriesJerk ? filteredJerk(z, here, held) : {}),
+        ...(carriesJerk === undefined ? {} : jerkRows(z, here, held, passes)),
         ...(across ? normalPart(here, z) : {}),
         ...(moved ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {}),
         ...(startsAhead ? named(trial, formulation.residual?.(named(trial, z, ahead, own), {...at, x: begun(z, at)}) ?? {}, own, ahead) : {}),
@@ -78,37 +80,50 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   };
 }
 
+/** One application of the resolvent F = (1 − hJ)⁻¹, and the unknowns that it takes: J F k, and the λ' that goes with it. */
+interface Pass {
+  readonly jerk: string;
+  readonly lambdaRate: string;
+  readonly implicit: boolean;
+}
+
+/** x'' = J x', and J F² x'. */
+const exact: readonly Pass[] = [{jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: false}];
+const filter: readonly Pass[] = [{jerk: 'jerkOnce', lambdaRate: 'lambdaRateOnce', implicit: true}, {jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: true}];
+
 /**
- * J F x' with J F = F J, F = (1 − hJ)⁻¹, and the same with F² (`jerkOnce`, `jerk`): derivatives of the equations of motion along F x'
- * and F² x' in place of x'. With constraints those of M a = f + Gᵀλ and φ'' = 0.
+ * The derivatives of the equations of motion along x', or along F x' and F² x' in its place, where F k = k + h J F k. With constraints
+ * these equations are M a = f + Gᵀλ and φ'' = 0.
  */
-function filteredJerk(z: Blocks, at: StepPoint, held: boolean): Blocks {
+function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass[]): Blocks {
   const {x, t, h, kind} = at;
   const one = constantTensor(1, []);
   const further = (k: tf.Tensor, rate: tf.Tensor): tf.Tensor => tf.add(k, tf.mul(h, rate));
+  const rows: {[name: string]: tf.Tensor} = {};
   if (kind === 'ode') {
-    const rate = (place: Tensors): tf.Tensor => at.rate({y: place.y}, place.t).y;
-    const once = further(at.rate(x, t).y, z.jerkOnce);
-    const twice = further(once, z.jerk);
-    const row = (jerk: tf.Tensor, y: tf.Tensor): tf.Tensor => tf.sub(jerk, derivativeAlong(rate, {y: x.y, t}, {y, t: one}));
-    return {jerkOnce: row(z.jerkOnce, once), jerk: row(z.jerk, twice)};
+    let k = at.rate(x, t).y;
+    for (const {jerk, implicit} of passes) {
+      if (implicit) k = further(k, z[jerk]);
+      rows[jerk] = tf.sub(z[jerk], derivativeAlong(place => at.rate({y: place.y}, place.t).y, {y: x.y, t}, {y: k, t: one}));
+    }
+    return rows;
   }
   const a = at.acceleration(x.q, x.v, t);
-  const v1 = further(a, z.jerkOnce);
-  const v2 = further(v1, z.jerk);
-  const q1 = further(x.v, v1);
-  const q2 = further(q1, v2);
   const now: Tensors = {q: x.q, v: x.v, t, a, ...(held ? {lambda: z.lambda} : {})};
-  const balance = (place: Tensors): {a: tf.Tensor; lambda?: tf.Tensor} => (held
+  const balance = (place: Tensors): Blocks => (held
     ? instantBalance(at, place as unknown as Place, place.a, place.lambda)
     : {a: tf.sub(at.mass(place.q, place.a), at.force(place.q, place.v, place.t))});
-  const rows = (name: 'a' | 'lambda', q: tf.Tensor, v: tf.Tensor, jerk: tf.Tensor, lambda: tf.Tensor): tf.Tensor =>
-    derivativeAlong(place => balance(place)[name] as tf.Tensor, now, {q, v, a: jerk, t: one, ...(held ? {lambda} : {})});
-  return {
-    jerkOnce: rows('a', q1, v1, z.jerkOnce, z.lambdaRateOnce),
-    jerk: rows('a', q2, v2, z.jerk, z.lambdaRate),
-    ...(held ? {lambdaRateOnce: rows('lambda', q1, v1, z.jerkOnce, z.lambdaRateOnce), lambdaRate: rows('lambda', q2, v2, z.jerk, z.lambdaRate)} : {}),
-  };
+  let [q, v] = [x.v, a];
+  for (const {jerk, lambdaRate, implicit} of passes) {
+    if (implicit) {
+      v = further(v, z[jerk]);
+      q = further(q, v);
+    }
+    const direction = {q, v, a: z[jerk], t: one, ...(held ? {lambda: z[lambdaRate]} : {})};
+    rows[jerk] = derivativeAlong(place => balance(place).a, now, direction);
+    if (held) rows[lambdaRate] = derivativeAlong(place => balance(place).lambda, now, direction);
+  }
+  return rows;
 }
 
 /** M w = Gᵀη with G w = G a': the part of the jerk that the constraints ask for. φ' is affine in v, so G is seen in differences of it. */

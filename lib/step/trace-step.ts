@@ -216,7 +216,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
   }));
   const [positions, velocities] = [named.get('positions'), named.get('velocities')];
   const gaps = positions === undefined || velocities === undefined ? undefined : {positions, velocities};
-  return {start: {...start, mass: named.get('mass'), gaps, still: formulation.still}, state};
+  return {start: {...start, mass: named.get('mass'), gaps, still: formulation.still, ahead: formulation.startsAhead}, state};
 }
 
 function gapsAt({constraints, x, t}: StepPoint): {positions?: tf.Tensor; velocities?: tf.Tensor} {
