@@ -44,11 +44,12 @@ export function lookInside(forward: Executable): void {
 
 /**
  * The divisor of an event's derivatives.
- * @throws EventError 'grazing' where the event's function does not cross zero but touches it
+ * @param least see `Course.least`
+ * @throws EventError 'grazing' where the event's function touches zero, as far as rounding can tell
  */
-export function crossingRate(rate: number, t: number, event: number): number {
-  if (rate === 0 || !Number.isFinite(rate)) {
-    throw new EventError('grazing', `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it: the time of such an event has no derivative.`, {event, t});
+export function crossingRate(rate: number, least: number, t: number, event: number): number {
+  if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
+    throw new EventError('grazing', `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, as far as rounding can tell: the time of such an event has no derivative. Move the threshold, or take a loss that does not depend on this event.`, {event, t, rate});
   }
   return rate;
 }
@@ -154,11 +155,11 @@ class CourseSweep {
     record.load(k, stepBuffers(forward));
     forward.find('next')?.set(this.end);
     lookInside(forward);
-    return noted.map(({record: i, event, theta}) => {
+    return noted.map(({record: i, event, theta, least}) => {
       const [t, h] = [course.t[n], course.h[n]];
       forward.find('theta')?.fill(theta);
       forward.run('watch');
-      const mu = happenedBars[i] / crossingRate(forward.buffer('dg')[event] / h, t + theta * h, event);
+      const mu = happenedBars[i] / crossingRate(forward.buffer('dg')[event] / h, least, t + theta * h, event);
       forward.run('dense');
       executable.find('x')?.set(forward.buffer('D'));
       executable.find('t')?.fill(t + theta * h);
@@ -186,7 +187,7 @@ class CourseSweep {
     executable.find('t')?.fill(at);
     executable.run('pullEvents');
     const slope = executable.buffer('eXBar');
-    const mu = timeBar / crossingRate(dot(slope, dNext) + executable.buffer('eTBar')[0], at, event);
+    const mu = timeBar / crossingRate(dot(slope, dNext) + executable.buffer('eTBar')[0], course.least[moment], at, event);
     addTo(xBar, slope, -mu);
     this.bars.add('pullEvents', -mu);
   }

@@ -166,7 +166,7 @@ export class CoursePush {
     step.executable.run('pushEvents');
     const de = step.executable.buffer('de');
     const width = de.length / count;
-    const rate = crossingRate(this.eventRate(event, byLength.dNext, at), at, event);
+    const rate = crossingRate(this.eventRate(event, byLength.dNext, at), course.least[moment], at, event);
     const dtau = this.moment(moment);
     for (let d = 0; d < count; d++) {
       dtau[d] = -de[d * width + event] / rate;
@@ -222,7 +222,7 @@ export class CoursePush {
   }
 
   /** The time of an event noted on the dense output: its function's change at that time over its rate. */
-  private pushNoted(record: StepRecord, k: number, n: number, {event, theta, record: happened}: Noted, dD: Float64Array): void {
+  private pushNoted(record: StepRecord, k: number, n: number, {event, theta, least, record: happened}: Noted, dD: Float64Array): void {
     const {course, context, step, directions: {count}} = this;
     const [t, h] = [course.t[n], course.h[n]];
     const forward = courseForward(context);
@@ -232,7 +232,7 @@ export class CoursePush {
     lookInside(forward);
     forward.find('theta')?.fill(theta);
     forward.run('watch');
-    const rate = crossingRate(forward.buffer('dg')[event] / h, t + theta * h, event);
+    const rate = crossingRate(forward.buffer('dg')[event] / h, least, t + theta * h, event);
     forward.run('dense');
     step.set('x', forward.buffer('D'));
     step.set('t', Float64Array.of(t + theta * h));

@@ -18,6 +18,8 @@ export interface Noted {
   readonly record: number;
   readonly event: number;
   readonly theta: number;
+  /** See `Course.least`. */
+  readonly least: number;
 }
 
 export class Course {
@@ -31,6 +33,8 @@ export class Course {
   readonly jumps = new Map<number, number>();
   /** By moment, the event whose function is zero there. */
   readonly moments: number[] = [];
+  /** By moment: a rate of the event's function below this is one of a touch, and its time has no derivative. */
+  readonly least: number[] = [];
   readonly saves = new Map<number, Save[]>();
   /** Events that were noted without cutting a step short: place in step n, found on the dense output. */
   readonly noted = new Map<number, Noted[]>();
@@ -47,7 +51,7 @@ export class Course {
 
   /** Drops all of it. */
   forget(): void {
-    this.t.length = this.h.length = this.moments.length = this.happened.length = 0;
+    this.t.length = this.h.length = this.moments.length = this.least.length = this.happened.length = 0;
     for (const map of [this.from, this.to, this.jumps, this.saves, this.noted, this.moving]) map.clear();
   }
 
@@ -57,8 +61,8 @@ export class Course {
   }
 
   /** The next event that happened was noted in transition n. */
-  note(n: number, event: number, theta: number): void {
-    const noted = {record: this.happened.length, event, theta};
+  note(n: number, event: number, theta: number, least: number): void {
+    const noted = {record: this.happened.length, event, theta, least};
     const known = this.noted.get(n);
     if (known === undefined) this.noted.set(n, [noted]);
     else known.push(noted);

@@ -5,13 +5,13 @@
  *
  *     (1+2ω)(x⁺ − x) = h[ωd + (1+ω)x'⁺].
  *
- * The first step takes x⁻ from Taylor's series backwards, to the jerk: second order from there on, in the
- * multipliers too. Zero-stable while ω < 1 + √2 (Grigorieff 1983).
+ * The state before the first one follows from the first step (start.ts): x⁻ lies where x⁺ − 2x + x⁻ = h²x'', with x'' filtered.
+ * For y' = λy that makes the first step a one-step method of second order, with R = (1 − ½z²/(1 − z)²)/(1 − z) and z = hλ,
+ * A- and L-stable. Second order from there on, in the multipliers too. Zero-stable while ω < 1 + √2 (Grigorieff 1983).
  */
 import * as tf from '@tensorflow/tfjs';
-import {derivativeAlong} from '../trace/differentials.js';
-import {constantTensor} from '../trace/trace.js';
 import {constraintsOf, rowScale} from './constrained.js';
+import type {Blocks} from '../system/equations.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
 
 /** ωd and the shares of both: x⁺ = x + h[ωd + (1+ω)x'⁺]/(1+2ω). */
@@ -40,11 +40,8 @@ const slope = ({h}: StepPoint, x: tf.Tensor, next: tf.Tensor): tf.Tensor => tf.d
 
 const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.settle(moved(at, at.x.q, at.x.slope, v));
 
-/** (x − x⁻)/h of a past with these derivatives now. */
-const past = (h: tf.Tensor, first: tf.Tensor, second: tf.Tensor, third?: tf.Tensor): tf.Tensor => {
-  const straight = tf.sub(first, tf.mul(h, tf.mul(second, 0.5)));
-  return third === undefined ? straight : tf.add(straight, tf.mul(tf.square(h), tf.div(third, 6)));
-};
+/** (x − x⁻)/h where the second difference of x⁻, x and x⁺ is h²x''. */
+const past = (h: tf.Tensor, x: tf.Tensor, next: tf.Tensor, second: tf.Tensor): tf.Tensor => tf.sub(tf.div(tf.sub(next, x), h), tf.mul(h, second));
 
 /**
  * Milne's device: the explicit two-step formula x + h[(1+ω)x' − ωd] errs by h³x'''(1+ω)/(6ω) the other way,
@@ -56,16 +53,22 @@ function estimate(at: StepPoint, x: tf.Tensor, d: tf.Tensor, rate: tf.Tensor, ne
   return tf.mul(tf.sub(next, predicted), tf.div(tf.add(1, omega), tf.add(2, tf.mul(omega, 3))));
 }
 
+/**
+ * From the velocity v⁺ at the end of the first step. Of positions the third difference counts too, for the multipliers:
+ * (q − q⁻)/h is v − ½h a + h²a'/6 with a = (v⁺ − v)/h − ½h a'.
+ */
+function started({x, h}: StepPoint, v: tf.Tensor, jerk: tf.Tensor): Blocks {
+  const slope = tf.addN([tf.mul(x.v, 1.5), tf.mul(v, -0.5), tf.mul(tf.square(h), tf.mul(jerk, 5 / 12))]);
+  return {slope, gain: past(h, x.v, v, jerk), lastStep: h};
+}
+
 const mechanics: Formulation = {
   unknown: ['v'],
   errorOrder: 3,
   error: ({v}, at) => ({q: estimate(at, at.x.q, at.x.slope, at.x.v, position(at, v))}),
-  carriesJerk: true,
-  carry: ({x, t, h, acceleration, jerk}) => {
-    const a = acceleration(x.q, x.v, t);
-    const rate = jerk(x.q, x.v, t);
-    return {slope: past(h, x.v, a, rate), gain: past(h, a, rate), lastStep: h};
-  },
+  startsAhead: true,
+  carriesJerk: 'filtered',
+  carry: (at, {first, jerk}) => started(at, first.v, jerk),
   residual: ({v}, at) => {
     const q = position(at, v);
     return {v: tf.sub(at.mass(q, gain(at, at.x.v, at.x.gain, v)), tf.mul(weight(at), at.force(q, v, tf.add(at.t, at.h))))};
@@ -87,7 +90,11 @@ const constrained: Formulation = {
   ...mechanics,
   multipliers: ['lambda'],
   carriesNormalJerk: true,
-  carry: at => ({...mechanics.carry?.(at), offset: tf.div(at.normalJerk(), 3)}),
+  carry: (at, {first, jerk, normalJerk}) => {
+    const offset = tf.div(normalJerk(), 3);
+    // v⁺ misses the exact velocity by that.
+    return {...started(at, tf.add(first.v, tf.mul(tf.square(at.h), offset)), jerk), offset};
+  },
   residual: ({v, lambda}, at) => {
     const place = {q: position(at, v), v, t: tf.add(at.t, at.h)};
     const start = settledVelocity(at);
@@ -101,16 +108,14 @@ const constrained: Formulation = {
   update: (z, at) => ({...mechanics.update(z, at), gain: slope(at, settledVelocity(at), z.v), lambda: z.lambda, offset: tf.zerosLike(z.v)}),
 };
 
-/** The same for y' = f(y, t); y'' at the start is the derivative of f along the motion. */
+/** The same for y' = f(y, t). */
 const firstOrder: Formulation = {
   unknown: ['y'],
   errorOrder: 3,
   error: ({y}, at) => ({y: estimate(at, at.x.y, at.x.slope, at.rate({y: at.x.y}, at.t).y, y)}),
-  carry: ({x, t, h, rate}) => {
-    const first = rate(x, t).y;
-    const second = derivativeAlong(place => rate({y: place.y}, place.t).y, {y: x.y, t}, {y: first, t: constantTensor(1, [])});
-    return {slope: past(h, first, second), lastStep: h};
-  },
+  startsAhead: true,
+  carriesJerk: 'filtered',
+  carry: ({x, h}, {first, jerk}) => ({slope: past(h, x.y, first.y, jerk), lastStep: h}),
   residual: ({y}, at) => ({y: tf.sub(gain(at, at.x.y, at.x.slope, y), tf.mul(weight(at), at.rate({y}, tf.add(at.t, at.h)).y))}),
   update: ({y}, at) => ({y, slope: slope(at, at.x.y, y), lastStep: at.h}),
 };

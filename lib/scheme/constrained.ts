@@ -1,11 +1,9 @@
 /**
- * What schemes for constrained systems share (equations.md §4): the scale of their rows, the start of
- * a run with accelerations and multipliers that obey the constraints, and the two stabilizations. Both
- * are wrappers: a scheme that passes its q⁺ through `settle` has them for nothing.
+ * What schemes for constrained systems share (equations.md §4): the scale of their rows, accelerations and
+ * multipliers that obey the constraints at an instant, and the two stabilizations. Both are wrappers: a
+ * scheme that passes its q⁺ through `settle` has them for nothing.
  */
 import * as tf from '@tensorflow/tfjs';
-import {derivativeAlong} from '../trace/differentials.js';
-import {constantTensor} from '../trace/trace.js';
 import type {Constraints, Place, RowScale} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, StepPoint} from './scheme.js';
@@ -21,48 +19,6 @@ export function rowScale({x, h, mass, relief}: StepPoint, position: tf.Tensor | 
   // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
   const typical = tf.mean(tf.abs(mass(x.q, tf.onesLike(x.q))));
   return {position, velocity, relief, give: tf.div(tf.square(h), typical)};
-}
-
-/**
- * The start of a run as a step of its own: (a, λ) from [M −Gᵀ; G 0](a, λ) = (f, −Ġv − …), and what the
- * scheme carries made from them. With `project` q and v are first moved onto the constraints by the
- * least displacement, in the metric of the mass; with `jerk` the rates of a and λ are found too, from
- * the time derivative of the same equations.
- */
-export function consistentStart({carry, carriesJerk = false, carriesNormalJerk = false}: Formulation, project: boolean): Formulation {
-  const across = carriesJerk && carriesNormalJerk;
-  const place = (z: Blocks, {x, t}: StepPoint): {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor} => (project ? {q: z.q, v: z.v, t} : {q: x.q, v: x.v, t});
-  const balance = (at: StepPoint, {a, lambda, ...place}: Blocks): {a: tf.Tensor; lambda: tf.Tensor} => instantBalance(at, place as unknown as Place, a, lambda);
-  const rates = (at: StepPoint, now: Blocks, direction: Blocks): {jerk: tf.Tensor; lambdaRate: tf.Tensor} => ({
-    jerk: derivativeAlong(point => balance(at, point).a, now, direction),
-    lambdaRate: derivativeAlong(point => balance(at, point).lambda, now, direction),
-  });
-  return {
-    unknown: [...(project ? projected.unknown : []), 'a', ...(carriesJerk ? ['jerk'] : []), ...(across ? ['normal'] : [])],
-    multipliers: [...(project ? projected.multipliers : []), 'lambda', ...(carriesJerk ? ['lambdaRate'] : []), ...(across ? ['toNormal'] : [])],
-    residual: (z, at) => {
-      const now = {...place(z, at), a: z.a, lambda: z.lambda};
-      const direction = {q: now.v, v: z.a, a: z.jerk, lambda: z.lambdaRate, t: constantTensor(1, [])};
-      return {...balance(at, now), ...(carriesJerk ? rates(at, now, direction) : {}), ...(across ? normalPart(at, now, z) : {}), ...(project ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {})};
-    },
-    update: (z, at) => {
-      const {q, v} = place(z, at);
-      const start: StepPoint = {...at, x: {q, v}, acceleration: () => z.a, jerk: () => z.jerk, ...(across ? {normalJerk: () => z.normal} : {})};
-      return {q, v, lambda: z.lambda, ...carry?.(start)};
-    },
-  };
-}
-
-/** M w = Gᵀη with G w = G a': the part of the jerk that the constraints ask for. φ' is affine in v, so G is seen in differences of it. */
-function normalPart(at: StepPoint, {q, t}: Blocks, {normal, jerk, toNormal}: Blocks): Blocks {
-  const constraints = constraintsOf(at);
-  const rate = (v: tf.Tensor, idle: tf.Tensor): tf.Tensor => constraints.velocities({q, v, t}, idle, false);
-  const {give} = rowScale(at, at.h, 1);
-  const soft = tf.mul(tf.mul(at.relief, tf.div(give, tf.square(at.h))), toNormal);
-  return {
-    normal: tf.sub(at.mass(q, normal), constraints.reaction({q, v: normal, t}, toNormal, ['bilateral'])),
-    toNormal: tf.addN([rate(normal, toNormal), tf.neg(rate(jerk, tf.zerosLike(toNormal))), soft]),
-  };
 }
 
 /** What `onto` adds to a formulation: unknown q and v, and two multipliers. */

@@ -5,8 +5,11 @@
  *
  *     (1−α_m)A⁺ + α_m A = (1−α_f)a⁺ + α_f a.
  *
- * A stands for the acceleration at t + Δh with Δ = α_m − α_f. What is carried is (A − a)/h, its rate of
- * lagging: it starts at Δ a₀', and stays right where the step changes. Newmark's method is α_m = α_f = 0,
+ * A stands for the acceleration at t + Δh with Δ = α_m − α_f. Where a is stiff, a⁺ → −ρ∞ a and A stays of the size
+ * of q/h²: so A may take nothing from a but by that formula, neither at the start nor where the step changes. What is
+ * carried is A at t itself and its rate, the last A⁺ − A over h: A = algorithmic + Δh·rate for whatever h comes
+ * next. At the start A follows from the first step, with the jerk filtered (start.ts): for the model q'' = −ω²q and
+ * hω → ∞ the first step's q is −ρ∞ times the start's, as every other's. Newmark's method is Δ = 0 with α_m = α_f = 0,
  * that of Hilber, Hughes & Taylor (1977) α_m = 0.
  *
  * With constraints G⁺v⁺ differs from its exact value by a multiple of h² a''s part across them once the
@@ -28,15 +31,16 @@ interface Weights {
   readonly gamma: number;
 }
 
-/** γ and β that make the method of second order with the most damping at high frequencies for these α. */
+/** γ and β that make the method of second order with the most damping at high frequencies for these α; Δ = 0 is the average acceleration method, A = a. */
 function weights(alphaM: number, alphaF: number): Weights {
   const lag = alphaM - alphaF;
+  if (lag === 0) return {alphaM: 0, alphaF: 0, gamma: 0.5, beta: 0.25};
   return {alphaM, alphaF, gamma: 0.5 - lag, beta: 0.25 * (1 - lag) ** 2};
 }
 
 /** A, and the end of the step from the true acceleration there. */
 function end({alphaM, alphaF, beta, gamma}: Weights, {x, h, settle}: StepPoint, a: tf.Tensor, start = x.v): {A: tf.Tensor; next: tf.Tensor; q: tf.Tensor; v: tf.Tensor} {
-  const A = tf.add(x.a, tf.mul(h, x.lag));
+  const A = alphaM === alphaF ? x.a : tf.add(x.algorithmic, tf.mul(tf.mul(h, alphaM - alphaF), x.rate));
   const next = tf.div(tf.addN([tf.mul(a, 1 - alphaF), tf.mul(x.a, alphaF), tf.mul(A, -alphaM)]), 1 - alphaM);
   return {
     A,
@@ -50,9 +54,11 @@ function family(name: string, w: Weights): Scheme {
   const lag = w.alphaM - w.alphaF;
   // How far a⁺ moves A⁺.
   const share = (1 - w.alphaF) / (1 - w.alphaM);
+  /** A at the present time and its rate, from A⁺ and what it has changed by in the step. */
+  const algorithmic = (next: tf.Tensor, change: tf.Tensor, h: tf.Tensor): Blocks => (lag === 0 ? {} : {algorithmic: tf.sub(next, tf.mul(change, lag)), rate: tf.div(change, h)});
   const update = ({a}: Blocks, at: StepPoint, start?: tf.Tensor): Blocks => {
-    const {q, v, next} = end(w, at, a, start);
-    return {q, v, a, lag: tf.div(tf.sub(next, a), at.h)};
+    const {q, v, A, next} = end(w, at, a, start);
+    return {q, v, a, ...algorithmic(next, tf.sub(next, A), at.h)};
   };
   // What the step leaves out of Taylor's series for q, in units of h³a', and h a' is the change of A.
   const excess = lag / 2 + w.beta - 1 / 6;
@@ -63,8 +69,14 @@ function family(name: string, w: Weights): Scheme {
       const {A, next} = end(w, at, a);
       return {q: tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess)};
     },
-    carriesJerk: true,
-    carry: ({x, t, acceleration, jerk}) => ({a: acceleration(x.q, x.v, t), lag: tf.mul(jerk(x.q, x.v, t), lag)}),
+    startsAhead: lag !== 0,
+    carriesJerk: lag === 0 ? undefined : 'filtered',
+    carry: ({x, t, h, acceleration}, {first, jerk}) => {
+      if (lag === 0) return {a: acceleration(x.q, x.v, t)};
+      const change = tf.mul(h, jerk);
+      const a = tf.sub(first.a, change);
+      return {a, ...algorithmic(tf.add(a, tf.mul(change, lag)), change, h)};
+    },
     residual: ({a}, at) => {
       const {q, v} = end(w, at, a);
       return {a: tf.sub(at.mass(q, a), at.force(q, v, tf.add(at.t, at.h)))};
@@ -76,9 +88,13 @@ function family(name: string, w: Weights): Scheme {
     ...mechanics,
     multipliers: ['lambda'],
     // A⁺ follows a⁺ by its share.
-    turned: ({lag: carried}, turn, {h}) => ({lag: tf.add(carried, tf.mul(tf.div(turn, h), share - 1))}),
+    turned: (next, turn, {h}): Blocks => (lag === 0 ? {} : {
+      algorithmic: tf.add(next.algorithmic, tf.mul(turn, share * (1 - lag))), rate: tf.add(next.rate, tf.mul(tf.div(turn, h), share)),
+    }),
+    // Without damping an error of the first offset would stay, and the multipliers' grow with it.
+    carriesJerk: lag === 0 ? 'exact' : 'filtered',
     carriesNormalJerk: true,
-    carry: at => ({...mechanics.carry?.(at), offset: tf.mul(at.normalJerk(), -excess)}),
+    carry: (at, ahead) => ({...mechanics.carry?.(at, ahead), offset: tf.mul(ahead.normalJerk(), -excess)}),
     residual: ({a, lambda}, at) => {
       const {q, v} = end(w, at, a, pushed(at));
       const place = {q, v, t: tf.add(at.t, at.h)};

@@ -27,12 +27,15 @@ function estimated(beta: number, gamma: number): Pick<Formulation, 'error' | 'er
   return {
     errorOrder: gamma === 0.5 ? 3 : 2,
     error: ({a}, {x, h}): Blocks => {
-      const change = tf.mul(h, tf.sub(a, x.a));
+      const change = tf.mul(h, tf.sub(a, before(x)));
       const q = tf.mul(tf.mul(h, change), beta - 1 / 6);
       return gamma === 0.5 ? {q} : {q, v: tf.mul(change, gamma - 0.5)};
     },
   };
 }
+
+/** The acceleration that the step begins with: where the method damps, that of the start is not a = M⁻¹f there. */
+const before = (x: Blocks): tf.Tensor => x.algorithmic ?? x.a;
 
 /** β this near 1/6 has lost the leading term of its estimate to the next one. */
 const linearAcceleration = 0.01;
@@ -40,7 +43,8 @@ const linearAcceleration = 0.01;
 /**
  * Newmark's method: v⁺ = v + h[(1−γ)a + γa⁺], q⁺ = q + hv + h²[(½−β)a + βa⁺].
  * Second order for γ = ½ only; unconditionally stable for 2β ≥ γ ≥ ½. (¼, ½) is the average
- * acceleration method, (1/6, ½) the linear one, (0, ½) the central difference. Starts at a = M⁻¹f.
+ * acceleration method, (1/6, ½) the linear one, (0, ½) the central difference. Starts at a = M⁻¹f; for γ > ½, which damps,
+ * its first step takes a⁺ at both ends, as a start off the slow manifold would leave v of the size of hω²q otherwise (start.ts).
  * @throws OptionError where β or γ is out of range
  */
 export function newmark(options: NewmarkOptions = {}): Scheme {
@@ -49,19 +53,22 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
   if (!(beta >= 0 && beta <= 1) || !(gamma >= 0 && gamma <= 1)) {
     throw new OptionError('bad-scheme', `newmark: beta and gamma must lie in [0, 1], not ${beta} and ${gamma}.`);
   }
+  const damps = gamma > 0.5;
+  const carried = (a: tf.Tensor): Blocks => (damps ? {a, algorithmic: a} : {a});
   /** The end of the step, from the acceleration there. */
   const end = ({x, h, settle}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
-    q: settle(tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(x.a, 0.5 - beta), tf.mul(a, beta)))])),
-    v: tf.add(x.v, tf.mul(h, tf.add(tf.mul(x.a, 1 - gamma), tf.mul(a, gamma)))),
+    q: settle(tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))])),
+    v: tf.add(x.v, tf.mul(h, tf.add(tf.mul(before(x), 1 - gamma), tf.mul(a, gamma)))),
   });
   const mechanics: Formulation = {
     unknown: ['a'],
-    carry: ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)}),
+    startsAhead: damps,
+    carry: ({x, t, acceleration}, {first}) => ({a: acceleration(x.q, x.v, t), ...(damps ? {algorithmic: first.a} : {})}),
     residual: ({a}, at) => {
       const {q, v} = end(at, a);
       return {a: tf.sub(at.mass(q, a), at.force(q, v, tf.add(at.t, at.h)))};
     },
-    update: ({a}, at) => ({...end(at, a), a}),
+    update: ({a}, at) => ({...end(at, a), ...carried(a)}),
     ...estimated(beta, gamma),
   };
   const constrained: Formulation = {
@@ -77,7 +84,8 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
         lambda: constraints.rows(place, lambda, scale),
       };
     },
-    update: ({a, lambda}, at) => ({...end(at, a), a, lambda}),
+    update: ({a, lambda}, at) => ({...end(at, a), ...carried(a), lambda}),
+    turned: ({algorithmic}, turn): Blocks => (damps ? {algorithmic: tf.add(algorithmic, turn)} : {}),
   };
   return {
     name: `newmark(${beta}, ${gamma})`,

@@ -27,9 +27,15 @@ export interface StepPoint extends Equations {
   readonly relief: tf.Tensor;
   /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
   settle(q: tf.Tensor): tf.Tensor;
-  /** da/dt at the start of a run, for what is carried. */
-  jerk(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
-  /** The part of the jerk at the start of a run across the constraints, in the metric of the mass; zero where velocities are held too. */
+}
+
+/** What `carry` may ask for at the start of a run, beside the state: see start.ts. */
+export interface Ahead {
+  /** With `startsAhead`: the unknown of the first step, from the state that is made of it. */
+  readonly first: Blocks;
+  /** With `carriesJerk`: da/dt, or d²y/dt²; filtered, to first order in h, d²x/dt² is bounded by x/h² where the motion is stiff. */
+  readonly jerk: tf.Tensor;
+  /** With `carriesNormalJerk`: the part of the jerk across the constraints, in the metric of the mass; zero where velocities are held too. */
   normalJerk(): tf.Tensor;
 }
 
@@ -52,9 +58,11 @@ export interface Formulation {
   readonly multipliers?: readonly string[];
   /**
    * Blocks the state gains beside q and v, or y, with their values at the start of the run. There
-   * `acceleration` and `jerk` obey the constraints.
+   * `acceleration` obeys the constraints.
    */
-  readonly carry?: (at: StepPoint) => Blocks;
+  readonly carry?: (at: StepPoint, ahead: Ahead) => Blocks;
+  /** `carry` asks for the first step. */
+  readonly startsAhead?: boolean;
   /**
    * The unknown's blocks may be found one after another: the equations of each ask for it and for those
    * before it, and their derivative by it is one function of where the stage is, so that one factor serves all.
@@ -72,8 +80,8 @@ export interface Formulation {
    * blocks. With it equations of adaptive steps are solved as far as the step's tolerance asks.
    */
   readonly effects?: {readonly [block: string]: number};
-  /** `carry` asks for the jerk. */
-  readonly carriesJerk?: boolean;
+  /** `carry` asks for the jerk: 'filtered' where stiffness must not reach what is carried, 'exact' for a scheme that damps nothing. */
+  readonly carriesJerk?: 'filtered' | 'exact';
   /**
    * The step takes no time: it looks for rest at the time of its start, from wherever that is. The start
    * is then not asked to obey the constraints.

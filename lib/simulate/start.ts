@@ -46,7 +46,7 @@ export function startRun(prepared: Runnable, counters: Counters, jump?: Float64A
     checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
     forward.find('x')?.set(given);
   }
-  const z = !compiled.implicit ? undefined : solve(context, counters);
+  const {z, h} = !compiled.implicit ? {z: undefined, h: h0} : solve(context, counters);
   forward.run('update');
   const x = forward.buffer('next').slice();
   const at = firstNotFinite(x);
@@ -54,25 +54,40 @@ export function startRun(prepared: Runnable, counters: Counters, jump?: Float64A
     throw new InconsistentStateError('not-finite', `${prepared.traced.state.rowName(at)} of the initial state is ${x[at]}: a force or the mass is not finite there.`, {row: at});
   }
   const record = new StepRecord(given.length, z?.length ?? 0, 1);
-  record.append(t0, h0, given, z);
+  record.append(t0, h, given, z);
   const torn = prepared.redundancy.relief > 0 && traced.still !== true ? contradiction(prepared, x, t0) : undefined;
   if (torn !== undefined) throw torn;
   return {x, record};
 }
 
-function solve(context: Runnable, counters: Counters): Float64Array {
+/**
+ * A first step on trial that fails is tried with half its length, as a step would be: what it is taken for does not depend
+ * on its length but for its error. Below 2⁻¹⁰ of the length it fails for another reason.
+ */
+const deepestHalving = 10;
+
+function solve(context: Runnable, counters: Counters): {readonly z: Float64Array; readonly h: number} {
   const {traced, t0, h0, linear} = context;
   const newton = {...context.options.newton, iterations: undefined, linear};
   const system = new StepSystem({...context, options: {...context.options, newton}});
   const iteration = new NewtonIteration(newton, system, counters);
-  context.compiled.forward(linear).run('guess');
-  const status = iteration.find(false);
-  if (status === 'converged') return system.z;
-  const rowName = (row: number): string => traced.unknown.rowName(row);
-  throw failedStep({
-    status, step: 0, t: t0, h: h0, scheme: traced.name, newton, history: iteration.history,
-    worst: iteration.worstRows(5).map(({row, residual}) => ({name: rowName(row), residual})), rowName, cause: iteration.cause,
-  });
+  const forward = context.compiled.forward(linear);
+  const most = traced.ahead === true ? deepestHalving : 0;
+  for (let halvings = 0, h = h0; ; halvings++, h /= 2) {
+    forward.find('h')?.fill(h);
+    forward.run('guess');
+    const status = iteration.find(false);
+    if (status === 'converged') return {z: system.z, h};
+    if (halvings < most && status !== 'singular') {
+      iteration.forget();
+      continue;
+    }
+    const rowName = (row: number): string => traced.unknown.rowName(row);
+    throw failedStep({
+      status, step: 0, t: t0, h, scheme: traced.name, newton, history: iteration.history,
+      worst: iteration.worstRows(5).map(({row, residual}) => ({name: rowName(row), residual})), rowName, cause: iteration.cause,
+    });
+  }
 }
 
 /** The gap that is farthest from zero, where it is more than may be tolerated of a state with coordinates of this size. */

@@ -7,14 +7,14 @@ import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
-import {consistentStart, rowScale} from '../scheme/constrained.js';
+import {rowScale} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
+import {startOfRun} from '../scheme/start.js';
 import type {Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import type {Leaf, Params} from '../system/params.js';
-import {derivativeAlong} from '../trace/differentials.js';
-import {constantTensor, trace, within} from '../trace/trace.js';
+import {trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, splitBlocks} from './blocks.js';
@@ -83,9 +83,7 @@ function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {a
   const params = list.tree(tensors);
   const equations = equationsOf(system, params);
   const constraints: Constraints | undefined = system.kind === 'mechanics' && sizes.length > 0 ? constraintEquations(system.constraints, sizes, params) : undefined;
-  const jerk = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor =>
-    derivativeAlong(place => equations.acceleration(place.q, place.v, place.t), {q, v, t}, {q: v, v: equations.acceleration(q, v, t), t: constantTensor(1, [])});
-  return {params, at: {...equations, constraints, relief: tensors.relief, settle: q => q, jerk, normalJerk: () => tf.zerosLike(x.q), x, t: tensors.t, h: tensors.h}};
+  return {params, at: {...equations, constraints, relief: tensors.relief, settle: q => q, x, t: tensors.t, h: tensors.h}};
 }
 
 const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
@@ -205,9 +203,7 @@ function defaultGuess(unknown: Layout, x: Blocks): Blocks {
 function traceStart(subject: Subject, formulation: Formulation, project: boolean): {start: TracedStep; state: Layout} {
   const {system, scheme, shape} = subject;
   const own = new Layout(stateBlocks(system).map(name => ({name, shape})));
-  const starting: Formulation = isConstrained(system) && formulation.multipliers !== undefined
-    ? consistentStart(formulation, project)
-    : {unknown: [], update: (_, at) => ({...at.x, ...formulation.carry?.(at)})};
+  const starting = startOfRun(formulation, isConstrained(system) && formulation.multipliers !== undefined, project);
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
     const carried = Object.entries(blocks).filter(([name]) => own.block(name) === undefined);
@@ -220,7 +216,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
   }));
   const [positions, velocities] = [named.get('positions'), named.get('velocities')];
   const gaps = positions === undefined || velocities === undefined ? undefined : {positions, velocities};
-  return {start: {...start, mass: named.get('mass'), gaps, still: formulation.still}, state};
+  return {start: {...start, mass: named.get('mass'), gaps, still: formulation.still, ahead: formulation.startsAhead}, state};
 }
 
 function gapsAt({constraints, x, t}: StepPoint): {positions?: tf.Tensor; velocities?: tf.Tensor} {

@@ -40,6 +40,8 @@ export interface TracedStep {
   readonly gaps?: {readonly positions: Node; readonly velocities: Node};
   /** See `Formulation.still`; of the start. */
   readonly still?: boolean;
+  /** See `Formulation.startsAhead`; of the start. */
+  readonly ahead?: boolean;
   /** Error estimate, dense output and events, where the run asks for them. */
   readonly along?: TracedAlong;
 }

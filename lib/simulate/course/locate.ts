@@ -30,6 +30,7 @@ export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance
   let h = crossing.theta * H;
   // The step's own end is a state of the scheme; a turn within it is known from the dense output alone.
   let crossed = crossing.high === 1;
+  let uncrossed = !crossing.later;
   let [lastH, lastE, lastMove] = [NaN, NaN, Infinity];
   for (let k = 0; k < mostSteps; k++) {
     const status = mover.take(x, t, h);
@@ -42,8 +43,10 @@ export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance
     const move = -e / slope;
     const stalled = Math.abs(move) <= roundingShare * H && Math.abs(move) > lastMove / 2;
     if (e === 0 || Math.abs(move) <= tolerance || stalled) return found(mover, whole, h);
-    if (Math.sign(e) === sign) low = Math.max(low, h);
-    else {
+    if (Math.sign(e) === sign) {
+      low = Math.max(low, h);
+      uncrossed = true;
+    } else {
       high = Math.min(high, h);
       crossed = true;
     }
@@ -52,7 +55,7 @@ export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance
     const next = h + move;
     h = next > low && next < high ? next : (low + high) / 2;
   }
-  return crossed ? found(mover, whole, h) : 'none';
+  return crossed && uncrossed ? found(mover, whole, h) : 'none';
 }
 
 function found(mover: Mover, {t, h: H, x, end}: Taken, h: number): Located {

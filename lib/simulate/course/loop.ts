@@ -46,7 +46,7 @@ export class CourseLoop {
   private readonly stiffness?: Float64Array;
   readonly saver: Saver;
   readonly log: EventLog;
-  readonly keeper: Keeper | Follower | undefined;
+  keeper: Keeper | Follower | undefined;
   readonly pace: Pace;
   t: number;
   /** Ends of steps that `saveAt` counts. */
@@ -69,7 +69,9 @@ export class CourseLoop {
   private moment: number | undefined;
   /** Events whose function counts as zero at present. */
   private settled = new Set<number>();
-  /** Of those, the ones whose jump is to have ended their crossing. */
+  /** The signs of the events' functions, where a whole step has ended. */
+  private sides: Int8Array | undefined;
+  /** Of those settled, the ones whose jump is to have ended their crossing. */
   private jumped = new Set<number>();
 
   /** @param keeping for a gradient; undefined where none is wanted */
@@ -95,7 +97,7 @@ export class CourseLoop {
       this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');
     }
     this.adaptive = estimate !== undefined;
-    this.trials = new Trials(this.mover, this.pace, estimate, this.counters);
+    this.trials = new Trials(this.mover, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
     this.goOn(plan.resume);
     this.saver.start(this.t);
   }
@@ -144,15 +146,27 @@ export class CourseLoop {
     return true;
   }
 
+  /** The start, or what follows a jump, for a first step shorter than the one it was made for. */
+  private startAgain(t: number, h: number): Float64Array | undefined {
+    const {mover, course, count, saver, prepared} = this;
+    const again = mover.startAgain(t, h);
+    if (again === undefined) return undefined;
+    if (again.jumped) course.h[count - 1] = h;
+    else if (this.keeper instanceof Follower) this.keeper = new Follower(prepared, course, mover.start);
+    saver.again(t, again.x);
+    return again.x;
+  }
+
   /** The tolerance of an event's time: no less than the time's own rounding. */
   private readonly tolerance = (event: number): number => Math.max(this.events[event].tolerance ?? 0, 2 * Number.EPSILON * Math.max(Math.abs(this.t), this.pace.length));
 
   /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
   private cutShort(step: Taken): boolean {
     const {mover, events, tolerance} = this;
-    const found = crossings(mover, events, step, this.settled, tolerance);
+    const {found, sides, lost} = crossings(mover, events, step, this.settled, this.sides, tolerance);
     this.refuseSticking(step, found);
     if (this.status !== 'completed') return true;
+    this.sides = undefined;
     for (const crossing of found) {
       if (events[crossing.event].then === 'record') continue;
       const located = crossing.high === 0 ? {step: this.instantStep(step)} : locate(mover, step, crossing, tolerance(crossing.event));
@@ -166,10 +180,12 @@ export class CourseLoop {
       this.error = this.unresolved(located.step, crossing);
       mover.state.set(step.x);
       if (this.error !== undefined) this.status = 'step-too-small';
-      else this.end(located.step, crossing);
+      else this.end(located.step, crossing, step.h);
       return true;
     }
     this.note(found, step);
+    this.sides = sides;
+    for (const event of lost) this.log.lose(event, step.end);
     mover.state.set(step.next);
     return false;
   }
@@ -204,10 +220,10 @@ export class CourseLoop {
     const noted = new Set<number>();
     const recorded = found.filter(({event}) => this.events[event].then === 'record');
     if (recorded.length > 0) this.mover.load(step);
-    for (const {event, theta, rising} of recorded) {
+    for (const {event, theta, rising, least} of recorded) {
       const x = theta === 1 ? step.next : this.mover.dense(theta);
       this.log.note(theta === 1 ? step.end : step.t + theta * step.h, event, rising, x, x);
-      this.course.note(this.count, event, theta);
+      this.course.note(this.count, event, theta, least / step.h);
       if (theta === 1) noted.add(event);
     }
     return noted;
@@ -221,14 +237,14 @@ export class CourseLoop {
   }
 
   /** A step that ends at an event, and everything that happens there. */
-  private end(step: Taken, {event, rising}: Crossing): void {
+  private end(step: Taken, {event, rising, least}: Crossing, whole: number): void {
     const {mover, events, pace, tolerance} = this;
-    const noted = this.note(crossings(mover, events, step, this.settled, tolerance).filter(({event: other}) => other !== event), step);
+    const noted = this.note(crossings(mover, events, step, this.settled, undefined, tolerance).found.filter(({event: other}) => other !== event), step);
     mover.state.set(step.next);
     const ready = this.present(step.end, noted, new Set()).filter(other => other !== event);
     const queue = [...ready, event].sort((a, b) => a - b);
     const first = queue.find(other => events[other].then !== 'record') as number;
-    this.commit(step, first);
+    this.commit(step, first, first === event ? least / whole : 0);
     this.happen(queue, first, noted, other => (other === event ? rising : this.rates[other] > 0));
     if (this.status === 'completed' && pace.interrupt(this.t)) this.boundary();
     if (this.status === 'event') this.saver.finish(this.t, true, this.moment);
@@ -305,8 +321,8 @@ export class CourseLoop {
     keeper?.append(n, t, h, before, mover.stepper.z);
   }
 
-  /** A step becomes part of the course; with an event, its end is that event's time. */
-  private commit(step: Taken, event?: number): void {
+  /** A step becomes part of the course; with an event, its end is that event's time, and `least` the rate below which it touches. */
+  private commit(step: Taken, event?: number, least = 0): void {
     const {course, keeper, saver, mover, moment, count} = this;
     course.append(step.t, step.h);
     if (moment !== undefined) course.from.set(count, moment);
@@ -314,11 +330,13 @@ export class CourseLoop {
     if (event !== undefined) {
       this.moment = course.moments.length;
       course.moments.push(event);
+      course.least.push(least);
       course.to.set(count, this.moment);
     }
     keeper?.append(count, step.t, step.h, step.x, step.z);
     mover.stepper.follow(step);
     this.taken++;
+    mover.left();
     mover.state.set(step.next);
     this.here = step.next;
     this.t = step.end;

@@ -31,7 +31,10 @@ type Buffers = {readonly [name in (typeof bufferNames)[number]]?: Float64Array};
 
 export class Mover {
   readonly state: Float64Array;
-  readonly start: StepRecord;
+  /** The step that began the run. */
+  start: StepRecord;
+  /** What the present start was made of, until the run goes on from it: the user's blocks, and whether a jump made them. */
+  private begun: {readonly given: Float64Array; readonly jumped: boolean} | undefined;
   readonly stepper: Stepper;
   private readonly along: Executable;
   private readonly buffers: Buffers;
@@ -42,6 +45,7 @@ export class Mover {
   constructor(private readonly prepared: Runnable, readonly counters: Counters, repeatable: boolean) {
     const {x, record} = startRun(prepared, counters);
     this.start = record;
+    this.begun = prepared.resumed === true ? undefined : {given: prepared.given, jumped: false};
     this.stepper = new Stepper(prepared, x, false, repeatable, counters);
     this.state = this.stepper.state;
     this.along = courseForward(prepared);
@@ -109,7 +113,23 @@ export class Mover {
     along.find('t')?.fill(t);
     along.run(`jump.${event}`);
     const before = this.own(state);
-    state.set(startRun({...prepared, given: along.buffer('given').slice(), t0: t, h0: h}, this.counters, checked ? before : 'taken').x);
+    const given = along.buffer('given').slice();
+    state.set(startRun({...prepared, given, t0: t, h0: h}, this.counters, checked ? before : 'taken').x);
+    this.begun = {given, jumped: true};
+  }
+
+  /** A step has been taken from the start. */
+  left(): void {
+    this.begun = undefined;
+  }
+
+  /** The start made anew for a first step of length h, where it is the present state and depends on that: as a new array, and whether a jump made it. */
+  startAgain(t: number, h: number): {readonly x: Float64Array; readonly jumped: boolean} | undefined {
+    const {begun, prepared} = this;
+    if (begun === undefined || prepared.start.traced.ahead !== true) return undefined;
+    const {x, record} = startRun({...prepared, given: begun.given, t0: t, h0: h}, this.counters, begun.jumped ? 'taken' : undefined);
+    if (!begun.jumped) this.start = record;
+    return {x, jumped: begun.jumped};
   }
 
   /** Takes transition n of a course again. */

@@ -26,7 +26,7 @@ export function runCourse(prepared: Runnable, plan: Plan, keeping: Keeping): Run
   // Trials of the error and of an event's time are no steps of the run.
   counters.steps = loop.taken;
   return {
-    states: saver.states, times: saver.times, status: loop.status, error: loop.error, warnings: [...contacts.warnings, ...(stiff.sentence === undefined ? [] : [stiff.sentence])], counters, milliseconds: performance.now() - begin,
+    states: saver.states, times: saver.times, status: loop.status, error: loop.error, warnings: [...contacts.warnings, ...log.warnings, ...(stiff.sentence === undefined ? [] : [stiff.sentence])], counters, milliseconds: performance.now() - begin,
     completed: loop.boundaries, start: mover.start, redundancy: prepared.redundancy, standing, events: log.records,
     kept: keptBy(loop, standing.x), history: prepared.compiled.learned,
   };

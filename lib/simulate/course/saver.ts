@@ -82,6 +82,11 @@ export class Saver {
     else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1))) this.put(t, this.mover.state, 1, moment);
   }
 
+  /** The present state, at t, was made anew: where it is saved already, it is saved so. */
+  again(t: number, state: Float64Array): void {
+    if (this.count > 0 && Math.abs(this.last - t) <= smallestStep(t)) this.rows.set(state, (this.count - 1) * this.size);
+  }
+
   private put(t: number, state: Float64Array, theta: number, moment?: number): void {
     const {size, count} = this;
     if ((count + 1) * size > this.rows.length) {

@@ -15,12 +15,20 @@ export interface Bad {
 }
 
 export class Trials {
-  /** @param estimate of adaptive steps; without it a step that succeeds is good */
-  constructor(private readonly mover: Mover, private readonly pace: Pace, private readonly estimate: ErrorEstimate | undefined, private readonly counters: Counters) {}
+  /**
+   * @param estimate of adaptive steps; without it a step that succeeds is good
+   * @param startAgain the present state, where it is a start that was made for a longer first step
+   */
+  constructor(
+    private readonly mover: Mover, private readonly pace: Pace, private readonly estimate: ErrorEstimate | undefined, private readonly counters: Counters,
+    private readonly startAgain: (t: number, h: number) => Float64Array | undefined,
+  ) {}
 
   /** From the present state x, at time t; it is put back where no step is good. */
-  next(t: number, x: Float64Array): Good | Bad {
+  next(t: number, from: Float64Array): Good | Bad {
     const {pace, mover, counters} = this;
+    let x = from;
+    let refused = false;
     for (let unsure = pace.unsure; ; unsure = true) {
       const proposal = pace.propose(t);
       if (proposal === undefined) {
@@ -28,6 +36,8 @@ export class Trials {
         return {failed: 'step-too-small', h: pace.length};
       }
       const {h, end} = proposal;
+      if (refused && this.estimate !== undefined) x = this.startAgain(t, h) ?? x;
+      refused = true;
       const attempt = this.attempt(x, t, h, end, unsure);
       if (typeof attempt !== 'string' && attempt.error <= 1) return {steps: attempt.steps, error: attempt.error, h};
       const cause = typeof attempt === 'string' ? attempt : 'error';

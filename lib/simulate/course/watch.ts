@@ -1,7 +1,10 @@
 /**
- * Where events cross zero within a step, on its dense output: by a change of sign between its ends, or,
- * where an event's function turns around inside (its derivatives at the ends point to and from zero), by
- * a change of sign at that extremum.
+ * Where events cross zero within a step, on its dense output (Shampine & Thompson, Event location for ordinary
+ * differential equations, 2000). An event's function g and its derivative by θ at two places make a cubic; where its
+ * Bernstein coefficients change sign once or never, it has one zero there or none. An interval where they change
+ * more often, or whose cubic misses g in the middle, is divided: at an extremum of g between its ends, if their
+ * derivatives show one, else in the middle. So all zeros are found of what the cubics follow, and a zero without
+ * change of sign is none. Where g is not a finite number no zero is looked for.
  */
 import type {PlannedEvent} from './plan.js';
 import type {Mover, Taken} from './mover.js';
@@ -17,10 +20,23 @@ export interface Crossing {
   /** Where the function has not crossed yet, and where it has. */
   readonly low: number;
   readonly high: number;
+  /** Not the first change of sign in the step: where it begins is known from the dense output alone. */
+  readonly later: boolean;
+  /** A rate of change (by θ) below this is that of a touch: g falls short of zero, or beyond, by no more than its rounding. */
+  readonly least: number;
 }
 
-/** Where the derivatives at the ends do not show an extremum, one is looked for at this many places: a flight and a landing within one step. */
+/** After a jump the direction in which g leaves zero is looked for at this many places of the step. */
 const samples = 16;
+
+/** Intervals are divided down to 2⁻⁷ of the step: two zeros that only a shorter one would show are not told apart. */
+const deepest = 7;
+
+/** A cubic is believed where it meets g in the middle of its interval within this share of its largest coefficient. */
+const believed = 0.05;
+
+/** Of |g'(1) − g'(0)|, as ½ g'²/g'' is the depth of a parabola: then it is half the rounding of what g changes by in the step. */
+const touching = Math.sqrt(Number.EPSILON);
 
 const accepts = ({direction}: PlannedEvent, rising: boolean): boolean => direction === 'both' || direction === (rising ? 'rising' : 'falling');
 
@@ -36,14 +52,14 @@ class Watched {
   private readonly value = (theta: number): number => this.at(theta).g;
   private readonly derivative = (theta: number): number => this.at(theta).dg;
 
-  extremum(atStart: number, atEnd: number): number {
-    return root(this.derivative, 0, atStart, 1, atEnd, this.tolerance);
+  extremum(low: number, atLow: number, high: number, atHigh: number): number {
+    return root(this.derivative, low, atLow, high, atHigh, this.tolerance);
   }
 
-  /** A place before `high` where the function has the sign it starts with. */
+  /** The first place after the beginning where the function has this sign, looked for before `high`. */
   before(sign: number, high: number, atStart: number, atEnd: number): number | undefined {
     if (Math.sign(atStart) === sign && Math.sign(atEnd) === -sign) {
-      const theta = this.extremum(atStart, atEnd);
+      const theta = this.extremum(0, atStart, 1, atEnd);
       return Math.sign(this.value(theta)) === sign ? theta : undefined;
     }
     for (let i = 1; i < samples; i++) {
@@ -53,51 +69,137 @@ class Watched {
     return undefined;
   }
 
-  crossing(low: number, high: number, rising: boolean): Crossing {
-    const atLow = this.value(low);
-    const atHigh = this.value(high);
-    // An end that is the zero itself, or has lost its sign to rounding, is the place.
-    const theta = atHigh === 0 || Math.sign(atLow) === Math.sign(atHigh) ? high : root(this.value, low, atLow, high, atHigh, this.tolerance);
-    return {event: this.event, theta, rising, slope: this.derivative(theta), low, high};
+  /** The zero between two nodes of opposite sign, within wider bounds that have the same signs. */
+  crossing(from: Node, to: Node, wide: {readonly low: number; readonly high: number}, later: boolean, least: number): Crossing {
+    const theta = to.g === 0 ? to.theta : root(this.value, from.theta, from.g, to.theta, to.g, this.tolerance);
+    return {event: this.event, theta, rising: from.g < 0, slope: this.derivative(theta), ...wide, later, least};
+  }
+
+  node(theta: number): Node {
+    return {theta, ...this.at(theta)};
+  }
+
+  /** Nodes of an interval, without its first, between which the function changes sign no more than its ends tell. */
+  divide(from: Node, to: Node, depth: number, nodes: Node[]): void {
+    const finite = isFinite(from) && isFinite(to);
+    if (depth === 0 || (finite && this.isPlain(from, to, depth))) {
+      nodes.push(to);
+      return;
+    }
+    const middle = this.node(finite ? this.turn(from, to) : (from.theta + to.theta) / 2);
+    this.divide(from, middle, depth - 1, nodes);
+    this.divide(middle, to, depth - 1, nodes);
+  }
+
+  /** Where the function turns around on its way towards zero, else the middle. */
+  private turn(from: Node, to: Node): number {
+    const middle = (from.theta + to.theta) / 2;
+    const side = Math.sign(from.g);
+    if (side === 0 || side !== Math.sign(to.g) || Math.sign(from.dg) !== -side || Math.sign(to.dg) !== side) return middle;
+    const theta = this.extremum(from.theta, from.dg, to.theta, to.dg);
+    return theta > from.theta && theta < to.theta ? theta : middle;
+  }
+
+  private isPlain(from: Node, to: Node, depth: number): boolean {
+    const third = (to.theta - from.theta) / 3;
+    const b = [from.g, from.g + third * finite(from.dg), to.g - third * finite(to.dg), to.g];
+    let changes = 0;
+    for (let i = 1, last = Math.sign(b[0]); i < 4; i++) {
+      const side = Math.sign(b[i]);
+      if (side !== 0 && last !== 0 && side !== last) changes++;
+      if (side !== 0) last = side;
+    }
+    if (changes > 1) return false;
+    // What has been divided once has met its cubic, whose error falls with the fourth power of the length.
+    if (depth < deepest) return true;
+    const middle = this.value((from.theta + to.theta) / 2);
+    const cubic = (b[0] + 3 * (b[1] + b[2]) + b[3]) / 8;
+    return Math.abs(middle - cubic) <= believed * Math.max(...b.map(Math.abs));
   }
 }
 
+interface Node {
+  readonly theta: number;
+  readonly g: number;
+  readonly dg: number;
+}
+
+const isFinite = ({g}: Node): boolean => Number.isFinite(g);
+const finite = (dg: number): number => (Number.isFinite(dg) ? dg : 0);
+
+/** What a step shows of its events. */
+export interface Watch {
+  readonly found: Crossing[];
+  /** The sign of every event's function at the step's end: 0 where it is zero or not finite. */
+  readonly sides: Int8Array;
+  /** Events whose function is not finite at the end of the step. */
+  readonly lost: readonly number[];
+}
+
+/** A function that is zero at a step's end, with a derivative of zero, has crossed if it has this far beyond. */
+const beyond = 2 ** -10;
+
 /**
- * The first crossing of each event within a step, in its direction, by place and then by number.
+ * The crossings of each event within a step, in its direction, by place and then by number.
  * @param settled events that count as zero at the step's beginning: their sign is that of their derivative
+ * @param sides signs at the step's beginning that the step before it ended with, where there was one: rounding may show others
  * @param tolerance of an event's time
  */
-export function crossings(mover: Mover, events: readonly PlannedEvent[], step: Taken, settled: ReadonlySet<number>, tolerance: (event: number) => number): Crossing[] {
+export function crossings(mover: Mover, events: readonly PlannedEvent[], step: Taken, settled: ReadonlySet<number>, sides: Int8Array | undefined, tolerance: (event: number) => number): Watch {
   mover.load(step);
   const copy = ({g, dg}: {readonly g: Float64Array; readonly dg: Float64Array}): {g: Float64Array; dg: Float64Array} => ({g: g.slice(), dg: dg.slice()});
   const start = copy(mover.watch(0));
   const end = copy(mover.watch(1));
   const found: Crossing[] = [];
+  const lost: number[] = [];
   events.forEach((event, i) => {
+    if (!Number.isFinite(end.g[i])) lost.push(i);
     const watched = new Watched(mover, i, tolerance(i) / Math.abs(step.h));
-    const crossing = firstCrossing(event, watched, {g: start.g[i], dg: start.dg[i]}, {g: end.g[i], dg: end.dg[i]}, settled.has(i) || start.g[i] === 0);
-    if (crossing !== undefined) found.push(crossing);
+    const known = sides?.[i] ?? 0;
+    const first = {theta: 0, g: known !== 0 && Math.sign(start.g[i]) === -known ? -start.g[i] : start.g[i], dg: start.dg[i]};
+    const last = {theta: 1, g: end.g[i], dg: end.dg[i]};
+    for (const crossing of crossingsOf(watched, first, last, settled.has(i) || first.g === 0)) if (accepts(event, crossing.rising)) found.push(crossing);
   });
-  return found.sort((a, b) => a.theta - b.theta || a.event - b.event);
+  return {found: found.sort((a, b) => a.theta - b.theta || a.event - b.event), sides: Int8Array.from(end.g, g => Math.sign(g) || 0), lost};
 }
 
-interface Value {
-  readonly g: number;
-  readonly dg: number;
-}
-
-function firstCrossing(event: PlannedEvent, watched: Watched, start: Value, end: Value, settled: boolean): Crossing | undefined {
-  const sign = settled ? Math.sign(start.dg) || Math.sign(end.g) : Math.sign(start.g);
-  const rising = sign < 0;
-  if (Math.sign(end.g) !== sign) {
-    if (!accepts(event, rising)) return undefined;
-    const low = settled ? watched.before(sign, 1, start.dg, end.dg) : 0;
-    // From zero to the other side at once: there is nothing between.
-    return low === undefined ? {event: watched.event, theta: 0, rising, slope: start.dg, low: 0, high: 0} : watched.crossing(low, 1, rising);
+function crossingsOf(watched: Watched, start: Node, end: Node, settled: boolean): Crossing[] {
+  const least = touching * Math.abs(finite(end.dg) - finite(start.dg));
+  let first = start;
+  if (settled && isFinite(end)) {
+    const sign = Math.sign(start.dg) || Math.sign(end.g);
+    const theta = watched.before(sign, 1, start.dg, end.dg);
+    if (theta === undefined) {
+      // From zero to the other side at once: there is nothing between.
+      return Math.sign(end.g) === sign ? [] : [{event: watched.event, theta: 0, rising: sign < 0, slope: start.dg, low: 0, high: 0, later: false, least}];
+    }
+    first = watched.node(theta);
   }
-  // Out and back: towards zero at the beginning, away from it at the end.
-  if (settled || Math.sign(start.dg) !== -sign || Math.sign(end.dg) !== sign) return undefined;
-  const turn = watched.extremum(start.dg, end.dg);
-  if (Math.sign(watched.at(turn).g) === sign) return undefined;
-  return accepts(event, rising) ? watched.crossing(0, turn, rising) : watched.crossing(turn, 1, !rising);
+  const nodes = [first];
+  watched.divide(first, end, deepest, nodes);
+  return changesOf(watched, nodes, least);
+}
+
+/** Changes of sign from node to node; nodes that are zero or not finite have none, but for the last. */
+function changesOf(watched: Watched, nodes: readonly Node[], least: number): Crossing[] {
+  const runs: {readonly first: Node; last: Node; readonly after?: Node}[] = [];
+  let gap = false;
+  for (const node of nodes) {
+    const run = runs.at(-1);
+    if (!isFinite(node)) gap = true;
+    else if (node.g !== 0) {
+      if (run !== undefined && !gap && Math.sign(run.last.g) === Math.sign(node.g)) run.last = node;
+      else runs.push({first: node, last: node, after: gap ? undefined : run?.last});
+      gap = false;
+    }
+  }
+  const end = nodes[nodes.length - 1];
+  const reaching = runs.at(-1);
+  if (end.g === 0 && reaching !== undefined && !gap) {
+    const side = Math.sign(reaching.last.g);
+    const way = Math.sign(end.dg) || Math.sign(watched.node(1 + beyond).g);
+    if (way === -side) runs.push({first: end, last: end, after: reaching.last});
+  }
+  return runs.flatMap(({first, last, after}, k) => (after === undefined ? []
+    : [watched.crossing(after, first, {low: runs[k - 1].first.theta, high: last.theta}, k > 1, least)]));
 }

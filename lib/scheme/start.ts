@@ -1,0 +1,140 @@
+/**
+ * The start of a run as a step of its own: (a, λ) of the instant where there are constraints, and what a scheme
+ * carries of a past that there was not.
+ *
+ * Taylor's series backwards would make that past of a₀ = M⁻¹f and a₀', which off the slow manifold are ω²q and
+ * ω³q: what stiffness takes out in one step would come in multiplied by (hω)³. Bounded for hω → ∞, and Taylor's
+ * for what is smooth, are the differences over a step that damps. So the scheme's own first step is taken on
+ * trial, from a past that lies as far from its end as a second difference h²x'' says; start and trial are one
+ * system of equations, and so differentiable. Where x'' at the start is needed it is filtered by the resolvent of
+ * the step, (1 − hJ)⁻² x'' = x'' + O(h), which is O(x/h²) for hJ → ∞; on linear systems that is the jerk two steps of
+ * implicit Euler ahead (Hairer & Wanner, Solving ODEs II, §IV.8, filter error estimates alike). The unfiltered
+ * starts are those of Arnold & Brüls (2007) and Jay & Negrut (2007).
+ */
+import * as tf from '@tensorflow/tfjs';
+import {derivativeAlong} from '../trace/differentials.js';
+import type {Tensors} from '../trace/differentials.js';
+import {constantTensor} from '../trace/trace.js';
+import type {Place} from '../system/constraints.js';
+import type {Blocks} from '../system/equations.js';
+import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
+import type {Ahead, Formulation, StepPoint} from './scheme.js';
+
+/** A block of the first step on trial, among the unknowns of the start. */
+const ahead = (name: string): string => `${name}Ahead`;
+
+const named = (names: readonly string[], blocks: Blocks, inner: (name: string) => string, outer: (name: string) => string): Blocks =>
+  Object.fromEntries(names.map(name => [outer(name), blocks[inner(name)]]));
+const own = (name: string): string => name;
+
+/**
+ * @param held the system has constraints, which (a, λ) of the start obey: [M −Gᵀ; G 0](a, λ) = (f, −Ġv − …)
+ * @param project q and v are first moved onto the constraints by the least displacement, in the metric of the mass
+ */
+export function startOfRun(formulation: Formulation, held: boolean, project: boolean): Formulation {
+  const {carry, startsAhead = false, carriesJerk, carriesNormalJerk = false} = formulation;
+  const across = held && carriesJerk !== undefined && carriesNormalJerk;
+  const passes = carriesJerk === 'exact' ? exact : filter;
+  const jerks = carriesJerk === undefined ? [] : passes.map(({jerk}) => jerk);
+  const moved = held && project;
+  const trial = startsAhead ? [...formulation.unknown, ...(formulation.multipliers ?? [])] : [];
+  const unknown = [
+    ...(moved ? projected.unknown : []), ...(held ? ['a'] : []), ...jerks, ...(across ? ['normal'] : []),
+    ...(startsAhead ? formulation.unknown.map(ahead) : []),
+  ];
+  const multipliers = !held ? [] : [
+    ...(moved ? projected.multipliers : []), 'lambda', ...jerks.map((_, i) => passes[i].lambdaRate), ...(across ? ['toNormal'] : []),
+    ...(startsAhead ? (formulation.multipliers ?? []).map(ahead) : []),
+  ];
+  /** The step's point at the start, from the start's unknown. */
+  const point = (z: Blocks, at: StepPoint): StepPoint => ({
+    ...at, x: moved ? {q: z.q, v: z.v} : at.x, ...(held ? {acceleration: () => z.a} : {}),
+  });
+  const seen = (z: Blocks, {x}: StepPoint): Ahead => ({
+    first: named(trial, z, ahead, own), jerk: z.jerk, normalJerk: () => (across ? z.normal : tf.zerosLike(x.q)),
+  });
+  /** The state that the run begins with. */
+  const begun = (z: Blocks, at: StepPoint): Blocks => {
+    const here = point(z, at);
+    return {...here.x, ...(held ? {lambda: z.lambda} : {}), ...carry?.(here, seen(z, here))};
+  };
+  const update = begun;
+  if (unknown.length === 0) return {unknown, update};
+  return {
+    unknown, multipliers, update,
+    residual: (z, at) => {
+      const here = point(z, at);
+      return {
+        ...(held ? instantBalance(at, {...here.x, t: at.t} as unknown as Place, z.a, z.lambda) : {}),
+        ...(carriesJerk === undefined ? {} : jerkRows(z, here, held, passes)),
+        ...(across ? normalPart(here, z) : {}),
+        ...(moved ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {}),
+        ...(startsAhead ? named(trial, formulation.residual?.(named(trial, z, ahead, own), {...at, x: begun(z, at)}) ?? {}, own, ahead) : {}),
+      };
+    },
+    guess: at => {
+      // As the first step itself would begin: from the state's own blocks.
+      const start: Blocks = at.kind === 'ode' || held ? at.x : {...at.x, a: at.acceleration(at.x.q, at.x.v, at.t)};
+      return {z: Object.fromEntries(trial.flatMap(name => (name in start ? [[ahead(name), start[name]]] : [])))};
+    },
+  };
+}
+
+/** One application of the resolvent F = (1 − hJ)⁻¹, and the unknowns that it takes: J F k, and the λ' that goes with it. */
+interface Pass {
+  readonly jerk: string;
+  readonly lambdaRate: string;
+  readonly implicit: boolean;
+}
+
+/** x'' = J x', and J F² x'. */
+const exact: readonly Pass[] = [{jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: false}];
+const filter: readonly Pass[] = [{jerk: 'jerkOnce', lambdaRate: 'lambdaRateOnce', implicit: true}, {jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: true}];
+
+/**
+ * The derivatives of the equations of motion along x', or along F x' and F² x' in its place, where F k = k + h J F k. With constraints
+ * these equations are M a = f + Gᵀλ and φ'' = 0.
+ */
+function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass[]): Blocks {
+  const {x, t, h, kind} = at;
+  const one = constantTensor(1, []);
+  const further = (k: tf.Tensor, rate: tf.Tensor): tf.Tensor => tf.add(k, tf.mul(h, rate));
+  const rows: {[name: string]: tf.Tensor} = {};
+  if (kind === 'ode') {
+    let k = at.rate(x, t).y;
+    for (const {jerk, implicit} of passes) {
+      if (implicit) k = further(k, z[jerk]);
+      rows[jerk] = tf.sub(z[jerk], derivativeAlong(place => at.rate({y: place.y}, place.t).y, {y: x.y, t}, {y: k, t: one}));
+    }
+    return rows;
+  }
+  const a = at.acceleration(x.q, x.v, t);
+  const now: Tensors = {q: x.q, v: x.v, t, a, ...(held ? {lambda: z.lambda} : {})};
+  const balance = (place: Tensors): Blocks => (held
+    ? instantBalance(at, place as unknown as Place, place.a, place.lambda)
+    : {a: tf.sub(at.mass(place.q, place.a), at.force(place.q, place.v, place.t))});
+  let [q, v] = [x.v, a];
+  for (const {jerk, lambdaRate, implicit} of passes) {
+    if (implicit) {
+      v = further(v, z[jerk]);
+      q = further(q, v);
+    }
+    const direction = {q, v, a: z[jerk], t: one, ...(held ? {lambda: z[lambdaRate]} : {})};
+    rows[jerk] = derivativeAlong(place => balance(place).a, now, direction);
+    if (held) rows[lambdaRate] = derivativeAlong(place => balance(place).lambda, now, direction);
+  }
+  return rows;
+}
+
+/** M w = Gᵀη with G w = G a': the part of the jerk that the constraints ask for. φ' is affine in v, so G is seen in differences of it. */
+function normalPart(at: StepPoint, {normal, jerk, toNormal}: Blocks): Blocks {
+  const {x: {q}, t} = at;
+  const constraints = constraintsOf(at);
+  const rate = (v: tf.Tensor, idle: tf.Tensor): tf.Tensor => constraints.velocities({q, v, t}, idle, false);
+  const {give} = rowScale(at, at.h, 1);
+  const soft = tf.mul(tf.mul(at.relief, tf.div(give, tf.square(at.h))), toNormal);
+  return {
+    normal: tf.sub(at.mass(q, normal), constraints.reaction({q, v: normal, t}, toNormal, ['bilateral'])),
+    toNormal: tf.addN([rate(normal, toNormal), tf.neg(rate(jerk, tf.zerosLike(toNormal))), soft]),
+  };
+}
