@@ -62,6 +62,9 @@ const margin = 0.01;
  */
 const patience = 2;
 
+/** Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse. */
+const rateOf = (length: number, left: number, size: number): number => (length < 1 ? stagnation : left === 0 ? 0 : left / size);
+
 export class NewtonIteration {
   /** The reason of the last failure, where an error stands behind it. */
   cause: StiffgradError | undefined;
@@ -184,7 +187,7 @@ export class NewtonIteration {
       if (length === 0 || !this.isFinite()) {
         tolerances.weigh(this.base, this.delta);
         tolerances.withoutScale();
-        if (length === 0 && (truncated || tolerances.atRoundoff(this.delta))) return 'converged';
+        if (length === 0 && (truncated || this.atRoundoff(this.delta))) return 'converged';
         if (this.fresh && !this.choice.failed()) return length === 0 ? 'newton-diverged' : 'not-finite';
         this.retreat();
         continue;
@@ -193,16 +196,21 @@ export class NewtonIteration {
         this.discard();
         continue;
       }
-      const size = tolerances.weigh(this.base, this.delta);
+      let size = tolerances.weigh(this.base, this.delta);
       if (truncated) tolerances.scaleRows(size, this.norms[0]);
       const renewed = system.matrixFree && this.jacobian === 'fresh';
       this.solve(renewed ? this.refactor(false) : factor, this.next);
-      const left = tolerances.sizeOf(this.next);
-      // Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse.
-      const rate = length < 1 ? stagnation : left === 0 ? 0 : left / size;
+      let left = tolerances.sizeOf(this.next);
+      let rate = rateOf(length, left, size);
       if (!truncated) {
         if (this.accepts(rate, left, size)) return this.finish(observe);
-        if (this.fresh && rate > stagnation && tolerances.atRoundoff(this.next)) return 'converged';
+        if (tolerances.floor()) {
+          size = tolerances.weigh(this.base, this.delta);
+          left = tolerances.sizeOf(this.next);
+          rate = rateOf(length, left, size);
+          if (this.accepts(rate, left, size)) return this.finish(observe);
+        }
+        if (this.fresh && rate > stagnation && this.atRoundoff(this.next)) return 'converged';
         if ((!this.fresh && rate >= 1) || (rate > stagnation && this.choice.failed())) {
           this.retreat();
           continue;
@@ -365,6 +373,10 @@ export class NewtonIteration {
     this.system.evaluateFirstResidual?.();
     this.residualNorm = -1;
     this.counters.residualEvaluations++;
+  }
+
+  private atRoundoff(left: Float64Array): boolean {
+    return this.tolerances.atRoundoff(left, this.distance() / this.norms[0]);
   }
 
   /** ‖R‖₂ */

@@ -12,7 +12,14 @@ const points = 6;
 /** γ₃ = (3!)²/6!: the expected square of a third difference of independent noise is σ²/γ₃. */
 const gamma3 = 1 / 20;
 
-/** Numbers that move along the line, by about `share` of themselves and at least by `least` from point to point. */
+/**
+ * Noise is as large over a line so many times as long, but for the factor of about 4 that the measurement is good to;
+ * third differences of a function grow by at least 8 there where it has a kink, by 512 where it is smooth.
+ */
+const farther = 8;
+const growth = 4;
+
+/** Numbers that move along the line, by about the spacing's share of themselves and at least by `least` of them from point to point. */
 export interface Moving {
   readonly values: Float64Array;
   readonly least?: Float64Array;
@@ -23,18 +30,15 @@ export class ResidualNoise {
   readonly rows: Float64Array;
   private measured = 0;
   private readonly squares: Float64Array;
+  private readonly smallest: Float64Array;
   private readonly kept: Float64Array;
   private readonly last: Float64Array;
   private readonly first: Float64Array;
   private readonly second: Float64Array;
 
   constructor(n: number) {
-    this.rows = new Float64Array(n);
-    this.squares = new Float64Array(n);
-    this.kept = new Float64Array(n);
-    this.last = new Float64Array(n);
-    this.first = new Float64Array(n);
-    this.second = new Float64Array(n);
+    const vector = (): Float64Array => new Float64Array(n);
+    [this.rows, this.squares, this.smallest, this.kept, this.last, this.first, this.second] = [vector(), vector(), vector(), vector(), vector(), vector(), vector()];
   }
 
   /** The residual is another one. */
@@ -52,18 +56,40 @@ export class ResidualNoise {
    *   down, so that no row sees a rigid motion.
    */
   measure(moving: readonly Moving[], residual: Float64Array, spacing: number, evaluate: () => void): void {
-    const {rows, kept, last, first, second} = this;
+    const {rows, squares} = this;
+    this.follow(moving, residual, spacing, 1, evaluate);
+    for (let i = 0; i < rows.length; i++) rows[i] = Math.max(rows[i], Math.sqrt((gamma3 * squares[i]) / (points - 3)));
+  }
+
+  /**
+   * The same where `least` is no longer so short that the residual is known to be smooth along it. What is taken for
+   * noise there is as large over a longer line, and in every third difference: a single jump leaves some of them out.
+   */
+  measureApart(moving: readonly Moving[], residual: Float64Array, spacing: number, evaluate: () => void): void {
+    const {rows, squares, smallest} = this;
+    this.follow(moving, residual, farther * spacing, farther, evaluate);
+    const far = squares.slice();
+    this.follow(moving, residual, spacing, 1, evaluate);
+    for (let i = 0; i < rows.length; i++) {
+      if (far[i] <= growth * growth * squares[i]) rows[i] = Math.max(rows[i], Math.sqrt(gamma3) * smallest[i]);
+    }
+  }
+
+  /** Third differences along a line, `stretched` times as long as `least` asks: their squares' sum and the smallest of each row. */
+  private follow(moving: readonly Moving[], residual: Float64Array, spacing: number, stretched: number, evaluate: () => void): void {
+    const {kept, last, first, second} = this;
     const n = residual.length;
     const starts = moving.map(({values}) => values.slice());
     kept.set(residual);
     last.set(residual);
     const squares = this.squares.fill(0);
+    const smallest = this.smallest.fill(Infinity);
     const stretch = 1 + ((this.measured++ * golden) % 1);
     for (let k = 1; k < points; k++) {
       moving.forEach(({values, least}, m) => {
         const start = starts[m];
         for (let i = 0; i < values.length; i++) {
-          const step = stretch * Math.max(spacing * Math.abs(start[i]), least?.[i] ?? 0);
+          const step = stretch * Math.max(spacing * Math.abs(start[i]), least === undefined ? 0 : stretched * least[i]);
           values[i] = start[i] + k * step * share(i);
         }
       });
@@ -72,13 +98,15 @@ export class ResidualNoise {
         const d1 = residual[i] - last[i];
         const d2 = d1 - first[i];
         const d3 = d2 - second[i];
-        if (k >= 3) squares[i] += d3 * d3;
+        if (k >= 3) {
+          squares[i] += d3 * d3;
+          smallest[i] = Math.min(smallest[i], Math.abs(d3));
+        }
         last[i] = residual[i];
         first[i] = d1;
         second[i] = d2;
       }
     }
-    for (let i = 0; i < n; i++) rows[i] = Math.max(rows[i], Math.sqrt((gamma3 * squares[i]) / (points - 3)));
     moving.forEach(({values}, m) => values.set(starts[m]));
     residual.set(kept);
   }

@@ -10,10 +10,12 @@ export function norm(vectors: Vectors, x: Float64Array): number {
   return sum > smallestSquare && sum < Infinity ? Math.sqrt(sum) : scaledNorm(x);
 }
 
-/** The s below which z − sΔ is z. */
+/** The s below which z − sΔ is z; of components near zero, which no s leaves as they are, as of the whole of z and Δ. */
 export function smallestLength(z: Float64Array, delta: Float64Array, epsilon: number): number {
+  let whole = 0;
+  for (let i = 0; i < z.length; i++) whole = Math.max(whole, Math.abs(z[i]), Math.abs(delta[i]));
   let largest = 0;
-  for (let i = 0; i < z.length; i++) largest = Math.max(largest, Math.abs(delta[i]) / Math.max(Math.abs(z[i]), 1e-12));
+  for (let i = 0; i < z.length; i++) if (delta[i] !== 0) largest = Math.max(largest, Math.abs(delta[i]) / Math.max(Math.abs(z[i]), epsilon * whole));
   return largest === 0 ? 1 : epsilon / largest;
 }
 

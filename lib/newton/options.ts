@@ -11,10 +11,11 @@ export type JacobianUse = 'counted' | 'fresh' | 'chord' | 'auto';
 
 export interface NewtonOptions {
   /**
-   * The error left in z, by components: absolute + relative·|z|. Defaults 1e-12 (in the unknown's own
-   * unit; choose it smaller where velocities are) and 1e-12. The estimate is held a hundred times below,
-   * so that gradients and differences between runs see the exact step. Adaptive steps of Runge–Kutta methods are
-   * solved as far as their own tolerance asks where none is given here: see docs/time-and-events.md.
+   * The error left in z, by components: absolute + relative·|z|. Defaults 0 and 1e-12: no unit is preferred, and
+   * what is so small that rounding hides it is found by the rounding measured there. `absolute` is in the unknown's
+   * own unit. The estimate is held a hundred times below, so that gradients and differences between runs see the
+   * exact step. Adaptive steps of Runge–Kutta methods are solved as far as their own tolerance asks where none is
+   * given here: see docs/time-and-events.md.
    */
   readonly tolerance?: {readonly absolute?: number; readonly relative?: number};
   /** Default 50: full Newton needs 2–6; damped steps on a hard problem tens. */
@@ -86,7 +87,7 @@ export function newton(options: NewtonOptions = {}): Newton {
   refuseUnknownOptions(tolerance, ['absolute', 'relative'], 'newton: tolerance', 'bad-newton');
   return {
     given: options.tolerance !== undefined,
-    tolerance: {absolute: positive('tolerance.absolute', tolerance.absolute ?? 1e-12), relative: positive('tolerance.relative', tolerance.relative ?? 1e-12)},
+    tolerance: {absolute: tolerance.absolute === undefined ? 0 : positive('tolerance.absolute', tolerance.absolute), relative: positive('tolerance.relative', tolerance.relative ?? 1e-12)},
     maxIterations: count('maxIterations', maxIterations),
     iterations: iterations === undefined ? undefined : count('iterations', iterations),
     jacobian: oneOf('jacobian', jacobian, ['counted', 'fresh', 'chord', 'auto']),

@@ -18,6 +18,11 @@ export interface NonlinearSystem {
   factor(first: boolean, model: boolean): Factor;
   /** Σ_j |J_ij| w_j of the Jacobian last factored; false where it is not at hand (matrix-free). */
   scaleRows(weights: Float64Array, scale: Float64Array): boolean;
+  /**
+   * The size of what each unknown is computed from, in its own unit: z cannot be told below the rounding of that.
+   * After a factorization. Default: z itself.
+   */
+  readonly extents?: (extents: Float64Array) => void;
   /** The factor is a Krylov method on products: it costs nothing to renew, and all to solve with. */
   readonly matrixFree: boolean;
   /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */

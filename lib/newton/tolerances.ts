@@ -15,14 +15,31 @@ import type {NonlinearSystem} from './system.js';
  */
 const noiseFactor = 14;
 
-/** Where rounding leaves fewer than three digits in z, it is not called convergence. */
+/** Where rounding leaves fewer than three digits in z, it is not called convergence without a closer look. */
 const coarsest = 1e-3;
+
+/** Arguments of exponentials, and constants that something is added to, are of size one: z moves by so much beside them at last, tens of roundings. */
+const beside = 1e-12;
+
+/** Corrections that z moves by for that look: a jump of the residual that the iteration goes to and fro across lies before the first point. */
+const apart = 8;
+
+/**
+ * Corrections below so many ε of what an unknown is computed from are not asked to shrink: a force adds up some tens
+ * of terms. In the unit of that 1.4e-14, and held with the iteration's margin of a hundred.
+ */
+const roundings = 64;
 
 export class Tolerances {
   /** The row scales are known. */
   scaled = false;
+  /** Every component's rounding is known, and part of its tolerance. */
+  private floored = false;
+  private floors: Float64Array | undefined;
   private readonly relative: number;
-  private readonly moving: readonly Moving[];
+  private readonly data: readonly Moving[];
+  /** The tolerances where the caller gave an absolute one: no component is smaller. */
+  private readonly explicit: Float64Array | undefined;
   private measuredNoise: ResidualNoise | undefined;
 
   /**
@@ -35,18 +52,40 @@ export class Tolerances {
     private readonly weights: Float64Array, private readonly rowScale: Float64Array, private readonly evaluate: () => void,
   ) {
     this.relative = Math.max(tolerance.relative, 4 * system.epsilon);
-    this.moving = [{values: system.z, least: weights}, ...(system.data === undefined ? [] : [{values: system.data}])];
+    this.data = system.data === undefined ? [] : [{values: system.data}];
+    this.explicit = tolerance.absolute > 0 ? weights : undefined;
   }
 
   /** For another residual. */
   restart(): void {
     this.scaled = false;
+    this.floored = false;
     this.measuredNoise?.forget();
+  }
+
+  /**
+   * Makes the rounding of what each unknown is computed from part of its tolerance: once a step, where it is not met
+   * without. Where the caller gave an absolute tolerance, that stands in its place.
+   * @returns whether tolerances have changed
+   */
+  floor(): boolean {
+    const {system, tolerance} = this;
+    if (this.floored || tolerance.absolute > 0 || system.extents === undefined) return false;
+    const floors = (this.floors ??= new Float64Array(system.z.length));
+    system.extents(floors);
+    for (let i = 0; i < floors.length; i++) floors[i] *= roundings * system.epsilon;
+    this.floored = true;
+    this.scaled = false;
+    return true;
   }
 
   /** Every component's tolerance, from its size on either side of a correction; returns that correction in tolerances. */
   weigh(base: Float64Array, delta: Float64Array): number {
-    return this.vectors.weigh(this.weights, this.system.z, base, delta, this.tolerance.absolute, this.relative);
+    const {vectors, weights, floors, system: {z}, tolerance: {absolute}, relative} = this;
+    const size = vectors.weigh(weights, z, base, delta, absolute, relative);
+    if (!this.floored || floors === undefined) return size;
+    for (let i = 0; i < weights.length; i++) weights[i] += floors[i];
+    return vectors.largestRatio(delta, weights);
   }
 
   /** A correction in the tolerances last weighed. */
@@ -72,27 +111,55 @@ export class Tolerances {
   }
 
   /**
-   * The residual is no larger than the rounding in it, as far as the tolerances just weighed see it.
+   * The residual is no larger than the rounding in it. Where z has its digits, z and what the residual is computed from
+   * beside it move by √ε of themselves, which rounds every number anew. Where it has none (a state of rest, velocities
+   * between positions that a tiny step rounds), or rounding makes plateaus of it, z moves farther, and noise is told
+   * from the shape of a function.
    * @param left the correction that it still asks for
+   * @param gained what is left of the first residual, as a share: the way there has so many digits
    */
-  atRoundoff(left: Float64Array): boolean {
-    const {system, rowScale} = this;
-    const noise = (this.measuredNoise ??= new ResidualNoise(rowScale.length));
-    // Of the whole: a component that passes through zero has no digits of its own, nor has a state of rest.
-    if (!(this.vectors.largest(left) <= coarsest * this.extent())) return false;
-    // √ε of every number: rounded anew wherever it enters, and the residual still smooth.
-    noise.measure(this.moving, system.residual, Math.sqrt(system.epsilon), this.evaluate);
+  atRoundoff(left: Float64Array, gained: number): boolean {
+    const {system: {z, residual, data, epsilon}, vectors, evaluate} = this;
+    const noise = (this.measuredNoise ??= new ResidualNoise(left.length));
+    const spacing = Math.sqrt(epsilon);
+    const largest = vectors.largest(left);
+    // Of the whole: a component that passes through zero has no digits of its own.
+    const resolved = largest <= coarsest * this.extent();
+    if (resolved) {
+      noise.measure([{values: z, least: this.explicit}, ...this.data], residual, spacing, evaluate);
+      if (this.isNoise(noise.rows)) return true;
+    }
+    // The noise of a step is that of its functions, whatever it leaves of z; equations alone are to be solved.
+    if (!(largest < Infinity) || !(resolved || data !== undefined || gained <= coarsest)) return false;
+    noise.measureApart([{values: z, least: left.map((x, i) => apart * Math.max(Math.abs(x), coarsest * Math.abs(z[i])))}, ...this.data], residual, spacing, evaluate);
+    if (this.isNoise(noise.rows)) return true;
+    noise.measureApart([{values: z, least: left.map(() => beside)}, ...this.data], residual, spacing, evaluate);
+    return this.isNoise(noise.rows);
+  }
+
+  private isNoise(rows: Float64Array): boolean {
+    const {system: {residual}} = this;
+    const scale = this.judged();
     let floor = 0;
     let worst = 0;
-    for (let i = 0; i < rowScale.length; i++) {
-      const scale = rowScale[i] > 0 ? rowScale[i] : 1;
-      floor = Math.max(floor, noise.rows[i] / scale);
-      worst = Math.max(worst, Math.abs(system.residual[i]) / scale);
+    for (let i = 0; i < rows.length; i++) {
+      floor = Math.max(floor, rows[i] / scale[i]);
+      worst = Math.max(worst, Math.abs(residual[i]) / scale[i]);
     }
     return worst <= noiseFactor * floor;
   }
 
-  /** The size of z, or of what counts as one. */
+  /** What a tiny share of all of z makes in each row; components of no size are not to make a row's noise count for more than another's. */
+  private judged(): Float64Array {
+    const {system, relative} = this;
+    const extent = this.extent();
+    const scale = new Float64Array(system.z.length);
+    if (!system.scaleRows(system.z.map(z => relative * (Math.abs(z) + extent)), scale)) scale.fill(1);
+    for (let i = 0; i < scale.length; i++) if (!(scale[i] > 0)) scale[i] = 1;
+    return scale;
+  }
+
+  /** The size of z, or of what counts as one where that was said. */
   extent(): number {
     const {absolute, relative} = this.tolerance;
     return this.vectors.largest(this.system.z) + absolute / relative;

@@ -1,5 +1,6 @@
 /** The forward programs of a step as the nonlinear system that Newton's iteration solves. */
 import type {Executable} from '../engine/engine.js';
+import {plainVectors} from '../engine/vectors.js';
 import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
 import type {NonlinearSystem} from '../newton/index.js';
@@ -10,6 +11,12 @@ import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {SteadyFactor} from '../step/steady-factor.js';
 import {linearization} from '../step/step-start.js';
 import type {Runnable} from './runnable.js';
+
+/** The time derivative of q, or y, that blocks of states and unknowns are, stage by stage alike; undefined of names that say nothing. */
+const levels: {readonly [name: string]: number | undefined} = {
+  y: 0, gain: 0, q: 0, v: 1, velocity: 1, increment: 1, shift: 1, w: 1, a: 2, acceleration: 2, turn: 2, normal: 3, jerk: 3,
+};
+const levelOf = (name: string): number | undefined => levels[name.replace(/\d+$/, '')];
 
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
@@ -105,6 +112,41 @@ export class StepSystem implements NonlinearSystem {
       scale[row] = sum;
     }
     return true;
+  }
+
+  /**
+   * Of coordinates, velocities and what else has the shape of q: the largest number of its own block, and of the
+   * state's, each over the powers of h between them; positions that a step rounds are off by ε|q|/h^p there. A multiplier's
+   * is what makes as much in one of the equations it appears in as all other unknowns do.
+   */
+  readonly extents = (extents: Float64Array): void => {
+    const {prepared: {traced}, z} = this;
+    const h = Math.abs(this.forward.find('h')?.[0] ?? 0);
+    const largestOf = (values: Float64Array | undefined, offset: number, size: number): number => (values === undefined ? 0 : plainVectors.largest(values.subarray(offset, offset + size)));
+    const sizes = traced.state.blocks.map(({name, offset, size}) => ({level: levelOf(name), size: largestOf(this.data, offset, size)}));
+    const multipliers: number[] = [];
+    for (const {name, offset, size, labels} of traced.unknown.blocks) {
+      const level = levelOf(name);
+      let extent = largestOf(z, offset, size);
+      if (level !== undefined) for (const known of sizes) if (known.level !== undefined && known.level <= level) extent = Math.max(extent, known.size === 0 ? 0 : known.size / h ** (level - known.level));
+      extents.fill(labels === undefined ? extent : 0, offset, offset + size);
+      if (labels !== undefined) for (let i = 0; i < size; i++) multipliers.push(offset + i);
+    }
+    if (multipliers.length > 0) this.multiplierExtents(extents, new Set(multipliers));
+  };
+
+  private multiplierExtents(extents: Float64Array, multipliers: ReadonlySet<number>): void {
+    const terms = new Float64Array(extents.length);
+    if (!this.scaleRows(extents, terms)) return;
+    const {pattern: {rowPointers, columns}, values, z} = this;
+    multipliers.forEach(column => (extents[column] = Infinity));
+    for (let row = 0; row < terms.length; row++) {
+      for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
+        const column = columns[k];
+        if (values[k] !== 0 && terms[row] > 0 && multipliers.has(column)) extents[column] = Math.min(extents[column], terms[row] / Math.abs(values[k]));
+      }
+    }
+    multipliers.forEach(column => (extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0)));
   }
 
   private bindExact(compiled: CompiledStep, analysis: Analysis): () => Factor {

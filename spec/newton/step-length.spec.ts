@@ -145,7 +145,7 @@ describe('newton: step length', () => {
     });
 
     it('have defaults', () => {
-      expect(newton()).to.deep.include({tolerance: {absolute: 1e-12, relative: 1e-12}, maxIterations: 50, iterations: undefined, jacobian: 'counted', onFailure: 'throw'});
+      expect(newton()).to.deep.include({tolerance: {absolute: 0, relative: 1e-12}, maxIterations: 50, iterations: undefined, jacobian: 'counted', onFailure: 'throw'});
     });
   });
 });
