@@ -54,6 +54,11 @@ export interface Uncertainty {
   readonly standardError: Float64Array;
   /** [p, p] row-major, unit diagonal; NaN where unidentified. */
   readonly correlation: Float64Array;
+  /**
+   * [p]: each variance over what it would be with independent residuals; 1 where they are taken to be. A likelihood of
+   * independent residuals is too steep by as much along its profile (Kent, Robust properties of likelihood ratio tests, Biometrika 69, 1982).
+   */
+  readonly inflation: Float64Array;
   readonly rank: number;
   /** Greatest over least singular value of the scaled Jacobian. */
   readonly condition: number;
@@ -83,7 +88,10 @@ export function uncertainty(
   const variance = degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN;
   const root = inverseRoot(decomposition, norms, rank);
   const correlated = series === undefined ? undefined : sandwich(fit, root, p, series, options.bandwidth);
-  const covariance = correlated?.covariance ?? gram(root, p).map((value) => value * variance);
+  const independent = gram(root, p).map((value) => value * variance);
+  const covariance = correlated?.covariance ?? independent;
+  // Before `forget`: of what is not identified there is neither.
+  const inflation = Float64Array.from({ length: p }, (_, i) => (correlated === undefined ? 1 : covariance[i * p + i] / independent[i * p + i]));
   const unidentified = nullDirections(decomposition, norms, rank, rankTolerance);
   const lost = new Set(unidentified.flatMap(({ parameters }) => parameters));
   forget(covariance, p, lost);
@@ -97,6 +105,7 @@ export function uncertainty(
     covariance,
     standardError,
     correlation,
+    inflation,
     rank,
     condition: p === 0 ? 1 : decomposition.values[0] / decomposition.values[p - 1],
     unidentified,
