@@ -54,5 +54,5 @@ function* iterate(problem: LeastSquaresProblem, x: Float64Array, {rate, iteratio
     history.push(descentIteration(n, point, relativeStep(from.x, point.x), {accepted: next !== undefined}));
     yield history[n];
   }
-  return cost.result(best, 'max-iterations', `Adam took its ${iterations} iterations; the estimate is the best point it met.`, history);
+  return cost.result(best, {status: 'max-iterations', message: `Adam took its ${iterations} iterations; the estimate is the best point it met.`}, history);
 }

@@ -1,6 +1,8 @@
 /** What methods that descend along gradients share: a cost ½‖r‖² with its gradient, and a result like that of least squares. */
 import {InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/errors.js';
+import {DESCENT_OFFSET, isMinimum, offsetOf} from './convergence.js';
 import type {LeastSquaresIteration, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import {boundMessage, isConverged} from './least-squares.js';
 import {RowQr} from './row-qr.js';
 
 export interface CostPoint {
@@ -57,18 +59,37 @@ export class Cost {
     return {cost, gradient};
   }
 
-  /** The end of an iteration: one Jacobian there, for the uncertainty. */
-  result(point: CostPoint, status: LeastSquaresStatus, message: string, history: readonly LeastSquaresIteration[]): LeastSquaresResult {
+  /**
+   * The end of an iteration: one Jacobian there, for the uncertainty, and to see whether it is a minimum. A gradient in
+   * coordinates vanishes also where a coordinate runs off to infinity, and a cost falls slowly also along a valley.
+   */
+  result(point: CostPoint, ended: {readonly status: LeastSquaresStatus; readonly message: string}, history: readonly LeastSquaresIteration[]): LeastSquaresResult {
     const at = this.problem.linearize(point.x);
     if (at === undefined) throw new OptionError('start-not-evaluable', 'The least-squares problem has no Jacobian where the iteration ended.', {x: point.x});
+    const factor = new RowQr(point.x.length).append(at.jacobian, at.residuals);
     return {
-      ...at, x: point.x, cost: point.cost, status, message, history,
-      converged: status !== 'no-progress' && status !== 'max-iterations',
-      factor: new RowQr(point.x.length).append(at.jacobian, at.residuals),
+      ...at, x: point.x, cost: point.cost, ...this.judged(ended, factor, at.residuals, point, history[0].cost), history, factor,
       evaluations: {residuals: this.evaluations, jacobians: 1, failed: this.failed},
     };
   }
+
+  private judged(ended: {readonly status: LeastSquaresStatus; readonly message: string}, factor: RowQr, residuals: Float64Array, {x, cost}: CostPoint, start: number): Pick<LeastSquaresResult, 'status' | 'message' | 'converged'> {
+    const {status} = ended;
+    const told = {...ended, converged: isConverged(status)};
+    if (!told.converged || cost === 0) return told;
+    const offset = offsetOf(factor, residuals, x);
+    // With as many parameters as residuals there is no offset, and the gradient is all that can be asked.
+    if (offset.offset === Infinity && status === 'gradient') return told;
+    if (isMinimum(offset, {start: Math.max(start, this.problem.magnitude ?? 0), end: cost}, {offset: DESCENT_OFFSET, step: SMALL_STEP})) return told;
+    const bound = this.problem.bound?.(x);
+    if (bound !== undefined) return {status: 'bound', message: boundMessage(bound), converged: false};
+    const left = Number.isFinite(offset.offset) ? `the minimum of the linear model is ${offset.offset.toPrecision(2)} standard errors away` : 'the residuals could still be lowered';
+    return {status: 'no-progress', message: `Not converged: the cost hardly falls any more, but ${left}. Take levenbergMarquardt(), or start nearer.`, converged: false};
+  }
 }
+
+/** Of Gauss–Newton, relative, where the data are met but for rounding: as far as one goes by gradients of doubles, √ε. */
+const SMALL_STEP = 1.5e-8;
 
 /**
  * The largest relative change of the cost that a relative change of one coordinate would make to first order,

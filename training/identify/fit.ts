@@ -57,6 +57,15 @@ export class Fit implements LeastSquaresProblem {
     return this.channels.reduce((sum, {weights}) => sum + weights.filter(weight => weight > 0).length, 0);
   }
 
+  /** ½ Σ (weight · measured)² */
+  get magnitude(): number {
+    return this.channels.reduce((sum, {measured, weights}) => measured.reduce((all, value, i) => all + (weights[i] * value) ** 2 / 2, sum), 0);
+  }
+
+  bound(x: Float64Array): string | undefined {
+    return this.space.runaway(x);
+  }
+
   get samples(): number {
     return this.models.reduce((sum, {record}) => sum + record.t.length, 0);
   }

@@ -2,7 +2,7 @@
 import type {Trajectory} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
-import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares.js';
+import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
 import {nearestName} from '../../lib/given.js';
 import type {Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
@@ -28,8 +28,11 @@ export interface Identification {
   readonly trajectory: Trajectory;
   /** Of every record. */
   readonly trajectories: readonly Trajectory[];
+  /** At a minimum: no small step of any parameter lowers the cost by what matters beside the standard errors. */
   readonly converged: boolean;
-  /** Why the iteration ended. */
+  /** How the iteration ended; 'gradient', 'step', 'cost' and 'zero-residual' are convergence. */
+  readonly status: LeastSquaresStatus;
+  /** The same as a sentence, and what to do where it is not convergence. */
   readonly message: string;
   /** What to know before the numbers are believed. */
   readonly warnings: readonly string[];
@@ -64,9 +67,13 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
   const trajectories = fit.trajectories(found.x);
   const series = fit.fittedSeries(trajectories);
   const goodness = series.map(({name, measured, simulated}) => [name, goodnessOfFit(measured, simulated)] as const);
+  const lost = goodness.filter(([, {r2}]) => r2 < 0);
+  const shorter = (problem.shooting?.segments ?? 1) === 1 && found.status !== 'bound' && (lost.length > 0 || found.status === 'no-progress') ? ` ${SEGMENTS}` : '';
+  const message = `${found.message}${found.converged ? '' : shorter}`;
   const warnings = [
-    ...(found.converged ? [] : [`The fit did not converge: ${found.message}`]),
-    ...judged.warnings, ...space.boundWarnings(found.x), ...fit.warnings,
+    ...(found.converged ? [] : [`The fit did not converge: ${message}`]),
+    ...(lost.length === 0 ? [] : [`${lostWarning(lost.map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`))}${found.converged ? shorter : ''}`]),
+    ...judged.warnings, ...space.boundWarnings(found.x, judged.standardError), ...fit.warnings,
   ];
   const identification: Identification = {
     estimate: Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, plain(values[name], parameter)])),
@@ -78,13 +85,20 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     trajectory: trajectories[0],
     trajectories,
     converged: found.converged,
-    message: found.message,
+    status: found.status,
+    message,
     warnings,
     uncertainty: judged,
     report: async (path, details = {}) => writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details)),
   };
   return identification;
 }
+
+/** Over a long record a small error of a parameter makes another motion, of a chaotic system or of many periods: the cost is then full of minima. */
+const SEGMENTS = 'Where a record is long, one simulation of all of it loses the data at the least error of a parameter: shooting: multiple({segments: 10}) fits shorter ones first.';
+
+const lostWarning = (series: readonly string[]): string =>
+  `The simulation is farther from the data than their mean is (${series.join(', ')}): this is no fit, whatever its standard errors say. Look at the guess, the model, the units, and the start.`;
 
 function plain(values: Float64Array, {shape}: Parameter): number | Float64Array {
   return shape.length === 0 ? values[0] : values;
@@ -100,8 +114,8 @@ function byName(flat: Float64Array, parameters: Parameters): {[name: string]: nu
   }));
 }
 
-function reportOf({scheme, dt, method, shooting}: Judged, fit: Fit, found: LeastSquaresResult, {uncertainty: judged, correlation, warnings}: Identification, fits: readonly FittedSeries[], milliseconds: number): Report {
-  const {history, evaluations, message} = found;
+function reportOf({scheme, dt, method, shooting}: Judged, fit: Fit, found: LeastSquaresResult, {uncertainty: judged, correlation, warnings, message}: Identification, fits: readonly FittedSeries[], milliseconds: number): Report {
+  const {history, evaluations} = found;
   return {
     title: 'Identified parameters',
     parameters: reportParameters(fit, found, judged),

@@ -73,7 +73,7 @@ function* iterate(problem: LeastSquaresProblem, x: Float64Array, settings: Setti
     if (relativeGradient(point) <= settings.gradient) status = 'gradient';
     else if (fall <= settings.cost * point.cost) status = 'cost';
   }
-  return cost.result(point, status ?? 'max-iterations', messageOf(status, settings), history);
+  return cost.result(point, {status: status ?? 'max-iterations', message: messageOf(status, settings)}, history);
 }
 
 /** The two-loop recursion, H₀ = sᵀy / yᵀy of the last pair. */

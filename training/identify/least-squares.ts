@@ -2,11 +2,13 @@
  * Nonlinear least squares, min ½‖r(x)‖², by the Levenberg–Marquardt method: steps from
  * min ‖Jδ + r‖² + μ‖Dδ‖² with Moré's scaling (The Levenberg–Marquardt algorithm, 1978: D holds the largest
  * norm each column of J has had, so units do not matter), solved by QR, and the damping μ led by the gain
- * ratio (Nielsen, Damping parameter in Marquardt's method, 1999). The tests of convergence are MINPACK's.
+ * ratio (Nielsen, Damping parameter in Marquardt's method, 1999). The tests of convergence are MINPACK's; those of
+ * small steps count only at a minimum (convergence.ts), for damping makes any step small.
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
 import { InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
 import {refuseUnknownOptions} from '../../lib/given.js';
+import { GAUSS_NEWTON_OFFSET, isMinimum, offsetOf } from './convergence.js';
 import { RowQr } from './row-qr.js';
 
 export interface Linearization {
@@ -30,10 +32,17 @@ export interface LeastSquaresProblem {
   residuals?(x: Float64Array): Float64Array | undefined;
   /** ½‖r‖² and its gradient Jᵀr, for methods that need no more; give it where it is cheaper than `linearize`. */
   gradient?(x: Float64Array): { readonly cost: number; readonly gradient: Float64Array } | undefined;
+  /** ½‖data‖², where residuals are a model's values less data: what their rounding is in proportion to. */
+  readonly magnitude?: number;
+  /** Where a coordinate has run off towards a bound that it cannot reach, so that there is no minimum: a sentence with its name. */
+  bound?(x: Float64Array): string | undefined;
 }
 
 /** Why the iteration ended. The first four are convergence. */
-export type LeastSquaresStatus = 'gradient' | 'step' | 'cost' | 'zero-residual' | 'no-progress' | 'max-iterations';
+export type LeastSquaresStatus = 'gradient' | 'step' | 'cost' | 'zero-residual' | 'no-progress' | 'bound' | 'max-iterations';
+
+/** The statuses that are convergence. */
+export const isConverged = (status: LeastSquaresStatus): boolean => status !== 'no-progress' && status !== 'bound' && status !== 'max-iterations';
 
 export interface LeastSquaresIteration {
   /** 0 is the start; rejected steps count. */
@@ -179,6 +188,13 @@ function* iterate(
     },
   ];
   yield history[0];
+  const reference = Math.max(point.cost, problem.magnitude ?? 0);
+  /** Of a step that was short: whether that means anything. */
+  const judged = (status: 'step' | 'cost'): LeastSquaresStatus | undefined => {
+    if (isMinimum(offsetOf(point.factor, point.residuals, point.x), { start: reference, end: point.cost }, { offset: GAUSS_NEWTON_OFFSET, step: settings.step })) return status;
+    if (problem.bound?.(point.x) !== undefined) return 'bound';
+    return status === 'step' ? 'no-progress' : undefined; // a cost that hardly falls may fall by longer steps again
+  };
   let status = statusOfPoint(point, leastCost, settings);
   while (status === undefined && history.length <= settings.maxIterations) {
     const trial = tryStep(evaluator, point, scale, damping.mu);
@@ -202,9 +218,10 @@ function* iterate(
       failure: trial.failure,
     });
     yield history[history.length - 1];
-    status = statusOfPoint(point, leastCost, settings) ?? statusOfTrial(trial, point, settings);
+    const short = statusOfTrial(trial, point, settings);
+    status = statusOfPoint(point, leastCost, settings) ?? (short === undefined ? undefined : judged(short));
   }
-  return resultOf(point, status ?? 'max-iterations', history, evaluator, settings);
+  return resultOf(point, status ?? 'max-iterations', history, evaluator, settings, problem.bound?.(point.x));
 }
 
 function tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: number): Trial {
@@ -256,14 +273,9 @@ function statusOfPoint(point: Point, leastCost: number, { gradient }: Settings):
   return gradientCosine(point) <= gradient ? 'gradient' : undefined;
 }
 
-function statusOfTrial(
-  { step, predicted, actual, failure }: Trial,
-  { cost }: Point,
-  settings: Settings,
-): LeastSquaresStatus | undefined {
-  if (predicted <= settings.cost * cost && Math.abs(actual) <= settings.cost * cost) return 'cost';
-  if (step > settings.step) return undefined;
-  return failure === undefined ? 'step' : 'no-progress';
+function statusOfTrial({ step, predicted, actual }: Trial, { cost }: Point, settings: Settings): 'step' | 'cost' | undefined {
+  if (step <= settings.step) return 'step';
+  return predicted <= settings.cost * cost && Math.abs(actual) <= settings.cost * cost ? 'cost' : undefined;
 }
 
 /** Greatest |J_jᵀr| / (‖J_j‖‖r‖); a column of zeros, a parameter without influence, is orthogonal to everything. */
@@ -376,25 +388,30 @@ function resultOf(
   history: readonly LeastSquaresIteration[],
   { residuals, jacobians, failed }: Evaluator,
   settings: Settings,
+  bound: string | undefined,
 ): LeastSquaresResult {
   const failure = history[history.length - 1].failure;
+  const because = failure === undefined ? 'did not lower the cost, though its gradient is not zero' : `could not be evaluated (${failure})`;
   const sentences: Record<LeastSquaresStatus, string> = {
     gradient: `Converged: no parameter lowers the cost any more (the residuals' cosine with the Jacobian's columns is at most ${settings.gradient}).`,
     step: `Converged: the last step was smaller than ${settings.step} of the parameters.`,
     cost: `Converged: the last step could lower the cost by ${settings.cost} of itself at most.`,
     'zero-residual': 'Converged: the model meets the data to roundoff.',
-    'no-progress': `Not converged: the steps became smaller than ${settings.step} of the parameters and still could not be evaluated (${failure}).`,
+    'no-progress': `Not converged: the steps became smaller than ${settings.step} of the parameters and still ${because}.`,
+    bound: boundMessage(bound),
     'max-iterations': `Not converged after ${settings.maxIterations} steps: start nearer, or allow more.`,
   };
   return {
     ...point,
     status,
-    converged: status !== 'no-progress' && status !== 'max-iterations',
+    converged: isConverged(status),
     message: sentences[status],
     history,
     evaluations: { residuals, jacobians, failed },
   };
 }
+
+export const boundMessage = (bound = 'a coordinate runs off to infinity'): string => `Not converged: there is no minimum within the bounds, for ${bound}.`;
 
 function settingsOf({ tolerance = {}, maxIterations = 200, damping = 1e-3 }: LevenbergMarquardtOptions): Settings {
   const settings = {

@@ -1,35 +1,44 @@
 /**
  * The covariance of a sum of vectors that are correlated in time, Σ_{|l|<L} (1 − |l|/L) Σ_k u_k u_{k+l}ᵀ
  * (Bartlett's weights: Newey & West, Econometrica 1987). Written as the mean of w wᵀ over all windows of L
- * samples, w their sum, which is the same number in one pass, whatever L, and positive semidefinite by its form.
+ * samples, w their sum, which is the same number in one pass, whatever L; and kept as the triangle of their QR
+ * factorization, so that it is positive semidefinite under rounding too.
  */
+import { RowQr } from './row-qr.js';
 
 export interface LongRunCovariance {
-  /** [p, p] row-major: of the sum of all vectors. */
-  readonly covariance: Float64Array;
+  /** [q, q] row-major upper triangular, RᵀR the covariance of the sum of all vectors: so that no variance made from it is negative. */
+  readonly root: Float64Array;
   /** L in samples. */
   readonly bandwidth: number;
 }
 
-/** `series`: each [samples, p] row-major; vectors of different series are taken to be independent. */
-export function longRunCovariance(series: readonly Float64Array[], p: number, bandwidth?: number): LongRunCovariance {
+/**
+ * `series`: each [samples, p] row-major; vectors of different series are taken to be independent. `map` [q, p] row-major:
+ * what is wanted is the covariance of its product with the sum, and the bandwidth that of the vectors themselves.
+ */
+export function longRunCovariance(series: readonly Float64Array[], p: number, map: Float64Array, bandwidth?: number): LongRunCovariance {
   const window = Math.max(1, Math.round(bandwidth ?? andrewsBandwidth(series, p)));
-  const covariance = new Float64Array(p * p);
-  for (const vectors of series) addWindows(covariance, vectors, p, window);
-  return { covariance: covariance.map((value) => value / window), bandwidth: window };
+  const q = p === 0 ? 0 : map.length / p;
+  const factor = new RowQr(q);
+  for (const vectors of series) addWindows(factor, vectors, p, map, window);
+  return { root: factor.r.map((value) => value / Math.sqrt(window)), bandwidth: window };
 }
 
 /** Every window that touches the series, those at its ends too: outside, the vectors count as zero. */
-function addWindows(covariance: Float64Array, vectors: Float64Array, p: number, window: number): void {
-  const samples = vectors.length / p;
+function addWindows(factor: RowQr, vectors: Float64Array, p: number, map: Float64Array, window: number): void {
+  const samples = p === 0 ? 0 : vectors.length / p;
+  const q = factor.p;
   const sum = new Float64Array(p);
+  const rows = new Float64Array((samples + window - 1) * q);
   for (let last = 0; last < samples + window - 1; last++) {
     for (let j = 0; j < p; j++) {
       if (last < samples) sum[j] += vectors[last * p + j];
       if (last >= window) sum[j] -= vectors[(last - window) * p + j];
     }
-    for (let i = 0; i < p; i++) for (let j = 0; j < p; j++) covariance[i * p + j] += sum[i] * sum[j];
+    for (let i = 0; i < q; i++) for (let j = 0; j < p; j++) rows[last * q + i] += map[i * p + j] * sum[j];
   }
+  factor.append(rows, new Float64Array(samples + window - 1));
 }
 
 /**

@@ -181,7 +181,8 @@ export class ParameterSpace {
 
   /** The standard errors of θ from those of x: |dθ/dx| σ. */
   naturalErrors(standardError: Float64Array, x: Float64Array): Float64Array {
-    return this.derivative(x).map((d, i) => Math.abs(d) * standardError[i]);
+    // A derivative that underflowed makes no infinite error finite.
+    return this.derivative(x).map((d, i) => (standardError[i] === Infinity ? Infinity : Math.abs(d) * standardError[i]));
   }
 
   /**
@@ -193,11 +194,21 @@ export class ParameterSpace {
     return { low: at(-1), high: at(1) };
   }
 
-  /** Sentences on estimates that lie against a bound: what a fit does when the bound is wrong, or the model. */
-  boundWarnings(x: Float64Array): string[] {
+  /**
+   * Sentences on estimates that lie against a bound: what a fit does when the bound is wrong, or the model.
+   * @param standardError of x, [size]; of a positive parameter it is the relative one, which tells whether zero is far
+   */
+  boundWarnings(x: Float64Array, standardError?: Float64Array): string[] {
     const theta = this.natural(x);
     return this.labels.flatMap((label, i) => {
       const { kind, low, high } = this.parameterAt(i);
+      if (kind === 'positive') {
+        const error = standardError?.[i] ?? NaN;
+        if (Number.isFinite(error) ? error < 1 / AGAINST : theta[i] >= VANISHING * this.guessAt(i)) return [];
+        return [
+          `${label} ran against 0 (${theta[i].toPrecision(2)}): the data ask for a value that is zero or negative, which positive(guess) cannot take. Use free(guess) to see which, or look for what the model leaves out.`,
+        ];
+      }
       if (kind !== 'bounded') return [];
       const place = (theta[i] - low) / (high - low);
       if (place > AGAINST && place < 1 - AGAINST) return [];
@@ -205,6 +216,18 @@ export class ParameterSpace {
         `${label} lies against its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`,
       ];
     });
+  }
+
+  /** The first coordinate that has run off towards a bound it cannot reach, as a part of a sentence. */
+  runaway(x: Float64Array): string | undefined {
+    const theta = this.natural(x);
+    for (const [i, label] of this.labels.entries()) {
+      const { kind, low, high } = this.parameterAt(i);
+      if (kind === 'positive' && theta[i] < VANISHING * this.guessAt(i)) return `${label} = ${theta[i].toPrecision(2)} runs towards 0`;
+      const place = (theta[i] - low) / (high - low);
+      if (kind === 'bounded' && Math.min(place, 1 - place) < VANISHING) return `${label} runs towards its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}`;
+    }
+    return undefined;
   }
 
   private each(value: (parameter: Parameter, i: number) => number): Float64Array {
@@ -217,10 +240,18 @@ export class ParameterSpace {
   private parameterAt(i: number): Parameter {
     return this.moving.find(({ offset, size }) => i < offset + size)!.parameter;
   }
+
+  private guessAt(i: number): number {
+    const { parameter, offset } = this.moving.find((slot) => i < slot.offset + slot.size)!;
+    return parameter.guess[i - offset];
+  }
 }
 
 /** As near to a bound as a thousandth of the interval the logistic slope is a thousandth too: the fit moves on only because it is pushed. */
 const AGAINST = 1e-3;
+
+/** Of a positive parameter's guess, or of the interval: nobody guesses wrong by eight orders of magnitude, so no minimum is there. */
+const VANISHING = 1e-8;
 
 function toCoordinate({ kind, low, high }: Parameter, value: number): number {
   if (kind === 'positive') return Math.log(value);

@@ -2,7 +2,10 @@
  * The profile of the likelihood along one parameter: it is held at values around its estimate, all others are
  * fitted anew, and what the cost rises by is compared with χ² (Venzon & Moolgavkar, Applied Statistics 37, 1988;
  * Raue et al., Bioinformatics 25, 2009). Where the standard error is a parabola, this is the likelihood
- * itself: it shows intervals that are not symmetric, and parameters that the data do not bound.
+ * itself: it shows intervals that are not symmetric, and parameters that the data do not bound. Where residuals are
+ * related in time the ratio of likelihoods is λχ², with λ the parameter's variance over that of independent residuals
+ * (Kent, Biometrika 69, 1982; Chandler & Bate, Biometrika 94, 2007): the deviance is divided by it, so that profile and
+ * standard error are of one model.
  */
 import {OptionError} from '../../lib/errors.js';
 import {numberText} from '../report/number-text.js';
@@ -24,7 +27,7 @@ export interface LikelihoodProfile {
   readonly name: string;
   /** Ascending, the estimate among them. Values at which the model cannot be simulated are left out. */
   readonly values: Float64Array;
-  /** Twice the rise of the cost over the variance of a residual: χ² of one degree of freedom, for independent residuals. */
+  /** Twice the rise of the cost over the variance of a residual and over `uncertainty.inflation`: χ² of one degree of freedom. */
   readonly deviance: Float64Array;
   /** Where the deviance passes 3.84, the 95 % point of χ²; ±Infinity where it does not within reach. */
   readonly interval: readonly [number, number];
@@ -47,7 +50,9 @@ export async function likelihoodProfile(problem: IdentificationProblem, identifi
   const parameter = problem.parameters[name] as Parameter | undefined;
   if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1) throw new OptionError('bad-profile', `likelihoodProfile: '${name}' is not a single number that was looked for; there are ${Object.entries(problem.parameters).filter(([, {kind, guess}]) => kind !== 'fixed' && guess.length === 1).map(([key]) => key).join(', ')}.`, {name});
   const estimate = identification.estimate[name] as number;
-  const {variance} = identification.uncertainty;
+  const {variance, inflation} = identification.uncertainty;
+  const lambda = inflation[identification.correlation.labels.indexOf(name)];
+  const scale = variance * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
   const cost = identification.history[identification.history.length - 1].cost;
   const error = identification.standardError[name] as number;
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
@@ -59,7 +64,7 @@ export async function likelihoodProfile(problem: IdentificationProblem, identifi
       if (!(value > parameter.low && value < parameter.high)) break;
       const found = await refit(problem, name, value, from);
       if (found === undefined) break;
-      list.push([value, (2 * (found.cost - cost)) / variance]);
+      list.push([value, (2 * (found.cost - cost)) / scale]);
       from = found.estimate;
     }
     return list;

@@ -97,6 +97,10 @@ export class MultipleShooting implements LeastSquaresProblem {
     return {residuals, jacobian: space.toCoordinates(jacobian, x)};
   }
 
+  bound(x: Float64Array): string | undefined {
+    return this.space.runaway(x);
+  }
+
   /** Multipliers and penalty for the next round. @returns the largest gap, in parts of the state's spread */
   tighten(x: Float64Array): number {
     const root = Math.sqrt(this.penalty);

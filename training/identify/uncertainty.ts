@@ -54,6 +54,11 @@ export interface Uncertainty {
   readonly standardError: Float64Array;
   /** [p, p] row-major, unit diagonal; NaN where unidentified. */
   readonly correlation: Float64Array;
+  /**
+   * [p]: each variance over what it would be with independent residuals; 1 where they are taken to be. A likelihood of
+   * independent residuals is too steep by as much along its profile (Kent, Robust properties of likelihood ratio tests, Biometrika 69, 1982).
+   */
+  readonly inflation: Float64Array;
   readonly rank: number;
   /** Greatest over least singular value of the scaled Jacobian. */
   readonly condition: number;
@@ -81,9 +86,12 @@ export function uncertainty(
   const observations = options.observations ?? fit.residuals.length;
   const degreesOfFreedom = observations - rank;
   const variance = degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN;
-  const inverse = pseudoInverse(decomposition, norms, rank);
-  const correlated = series === undefined ? undefined : sandwich(fit, inverse, series, options.bandwidth, rank);
-  const covariance = correlated?.covariance ?? inverse.map((value) => value * variance);
+  const root = inverseRoot(decomposition, norms, rank);
+  const correlated = series === undefined ? undefined : sandwich(fit, root, p, series, options.bandwidth);
+  const independent = gram(root, p).map((value) => value * variance);
+  const covariance = correlated?.covariance ?? independent;
+  // Before `forget`: of what is not identified there is neither.
+  const inflation = Float64Array.from({ length: p }, (_, i) => (correlated === undefined ? 1 : covariance[i * p + i] / independent[i * p + i]));
   const unidentified = nullDirections(decomposition, norms, rank, rankTolerance);
   const lost = new Set(unidentified.flatMap(({ parameters }) => parameters));
   forget(covariance, p, lost);
@@ -97,19 +105,12 @@ export function uncertainty(
     covariance,
     standardError,
     correlation,
+    inflation,
     rank,
     condition: p === 0 ? 1 : decomposition.values[0] / decomposition.values[p - 1],
     unidentified,
     bandwidth: correlated?.bandwidth ?? 0,
-    warnings: [
-      ...(degreesOfFreedom > 0
-        ? []
-        : [
-            `There are no more residuals (${observations}) than parameters to find (${rank}): nothing is left to judge the errors by. Give more data.`,
-          ]),
-      ...unidentified.map((direction) => unidentifiedWarning(direction, names)),
-      ...strongPairs(correlation, names),
-    ],
+    warnings: observations <= p && p > 0 ? [tooFewResiduals(observations, p)] : [...unidentifiedWarnings(unidentified, names), ...strongPairs(correlation, names)],
   };
 }
 
@@ -118,29 +119,31 @@ function scaledColumns({ r, p }: RowQr, norms: Float64Array): Float64Array {
   return r.map((value, index) => value / (norms[index % p] || 1));
 }
 
-/** (JᵀJ)⁻¹ over the directions that the residuals see: D⁻¹ V Σ⁻² Vᵀ D⁻¹. */
-function pseudoInverse({ values, vectors }: SingularValues, norms: Float64Array, rank: number): Float64Array {
+/** B [rank, p] with BᵀB = (JᵀJ)⁻¹ over the directions that the residuals see: Σ⁻¹ Vᵀ D⁻¹. */
+function inverseRoot({ values, vectors }: SingularValues, norms: Float64Array, rank: number): Float64Array {
   const p = values.length;
-  const inverse = new Float64Array(p * p);
-  for (let i = 0; i < p; i++) {
-    for (let j = 0; j < p; j++) {
-      let sum = 0;
-      for (let k = 0; k < rank; k++) sum += (vectors[i * p + k] / values[k]) * (vectors[j * p + k] / values[k]);
-      inverse[i * p + j] = sum / (norms[i] || 1) / (norms[j] || 1);
-    }
-  }
-  return inverse;
+  const root = new Float64Array(rank * p);
+  for (let k = 0; k < rank; k++) for (let i = 0; i < p; i++) root[k * p + i] = vectors[i * p + k] / values[k] / (norms[i] || 1);
+  return root;
 }
 
-/** (JᵀJ)⁻¹ S (JᵀJ)⁻¹ with S the long-run covariance of the scores Σ over outputs of J_row·r. */
+/** AᵀA of A [rows, p]: its diagonal is a sum of squares, and no correlation from it exceeds 1 but by rounding. */
+function gram(a: Float64Array, p: number): Float64Array {
+  const product = new Float64Array(p * p);
+  for (let row = 0; row < a.length; row += p)
+    for (let i = 0; i < p; i++) for (let j = 0; j < p; j++) product[i * p + j] += a[row + i] * a[row + j];
+  return product;
+}
+
+/** (JᵀJ)⁻¹ S (JᵀJ)⁻¹ with S the long-run covariance of the scores Σ over outputs of J_row·r, as BᵀRᵀRB with RᵀR = BSBᵀ. */
 function sandwich(
   fit: Linearization,
-  inverse: Float64Array,
+  root: Float64Array,
+  p: number,
   series: readonly ResidualSeries[],
   bandwidth: number | undefined,
-  rank: number,
 ): { covariance: Float64Array; bandwidth: number } {
-  const p = Math.sqrt(inverse.length);
+  const rank = p === 0 ? 0 : root.length / p;
   const rows = series.reduce((sum, { samples, outputs }) => sum + samples * outputs, 0);
   if (rows !== fit.residuals.length) {
     throw new OptionError('series-length', `The series cover ${rows} residuals, but there are ${fit.residuals.length}.`, {
@@ -152,11 +155,14 @@ function sandwich(
   const middle = longRunCovariance(
     series.map((one) => scores(fit, one, p)),
     p,
+    root,
     bandwidth,
   );
   const correction = samples / Math.max(samples - rank, 1); // for the residuals' being smaller than the noise
-  const covariance = multiply(multiply(inverse, middle.covariance, p), inverse, p).map((value) => value * correction);
-  return { covariance, bandwidth: middle.bandwidth };
+  const half = new Float64Array(rank * p);
+  for (let i = 0; i < rank; i++)
+    for (let k = i; k < rank; k++) for (let j = 0; j < p; j++) half[i * p + j] += middle.root[i * rank + k] * root[k * p + j];
+  return { covariance: gram(half, p).map((value) => value * correction), bandwidth: middle.bandwidth };
 }
 
 function scores({ residuals, jacobian }: Linearization, { start, samples, outputs }: ResidualSeries, p: number): Float64Array {
@@ -200,8 +206,25 @@ function correlationOf(covariance: Float64Array, p: number): Float64Array {
   const deviation = Float64Array.from({ length: p }, (_, i) => Math.sqrt(covariance[i * p + i]));
   return covariance.map((value, index) => {
     const [i, j] = [Math.floor(index / p), index % p];
-    return i === j ? 1 : Number.isFinite(deviation[i] * deviation[j]) ? value / (deviation[i] * deviation[j]) : NaN;
+    if (i === j) return 1;
+    const both = deviation[i] * deviation[j];
+    return Number.isFinite(both) && both > 0 ? Math.max(-1, Math.min(1, value / both)) : NaN;
   });
+}
+
+const tooFewResiduals = (observations: number, p: number): string =>
+  `There are no more residuals (${observations}) than parameters to find (${p}), counted number by number: many of their values meet the data alike, and nothing is left to judge the errors by. Give more data, or look for less.`;
+
+/** Beyond so many directions their sentences tell less than their number: a network's weights have dozens. */
+const SENTENCES = 4;
+
+function unidentifiedWarnings(directions: readonly UnidentifiedDirection[], names: readonly string[]): string[] {
+  if (directions.length <= SENTENCES) return directions.map((direction) => unidentifiedWarning(direction, names));
+  const among = [...new Set(directions.flatMap(({ parameters }) => parameters))].sort((i, j) => i - j);
+  const some = among.slice(0, SENTENCES).map((i) => names[i]).join(', ');
+  return [
+    `In ${directions.length} independent directions the residuals do not change: ${among.length} numbers cannot be told apart, among them ${some}. Fix some of them, take a smaller model, or give data that they act on differently.`,
+  ];
 }
 
 function unidentifiedWarning({ parameters, direction }: UnidentifiedDirection, names: readonly string[]): string {
@@ -228,11 +251,4 @@ function strongPairs(correlation: Float64Array, names: readonly string[]): strin
     }
   }
   return sentences;
-}
-
-function multiply(a: Float64Array, b: Float64Array, p: number): Float64Array {
-  const product = new Float64Array(p * p);
-  for (let i = 0; i < p; i++)
-    for (let k = 0; k < p; k++) for (let j = 0; j < p; j++) product[i * p + j] += a[i * p + k] * b[k * p + j];
-  return product;
 }

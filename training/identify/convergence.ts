@@ -1,0 +1,71 @@
+/**
+ * Whether an iteration ended at a minimum, judged at its end and not by how short its steps had become: the relative
+ * offset of Bates & Watts (A relative offset orthogonality convergence criterion for nonlinear least squares,
+ * Technometrics 23, 1981), the part of the residuals that the parameters could still take away to first order, against
+ * the part that they cannot. It is the same in every choice of coordinates, so a logarithm that runs off to −∞, where
+ * its derivative vanishes, does not look like a minimum; and it does not see the damping of a step.
+ */
+import type {RowQr} from './row-qr.js';
+import {singularValues} from './singular-values.js';
+
+export interface Offset {
+  /**
+   * Root mean square distance from the linear model's minimum in standard errors, over the directions that the
+   * residuals see: (‖Q₁ᵀr‖/√rank) / (‖Q₂ᵀr‖/√(m − rank)), Q₁ spanning the Jacobian. Infinite without degrees of freedom.
+   */
+  readonly offset: number;
+  /** ‖Dδ‖ / ‖Dx‖ of the Gauss–Newton step δ, which no damping shortens; D the norms of the Jacobian's columns. */
+  readonly step: number;
+}
+
+/** Bates & Watts' own: the confidence region moves by a thousandth of its radius. An undamped last step of Gauss–Newton leaves far less. */
+export const GAUSS_NEWTON_OFFSET = 1e-3;
+
+/** Methods that descend along gradients end earlier in flat valleys; a tenth of a standard error still changes no conclusion. */
+export const DESCENT_OFFSET = 0.1;
+
+/** Of the cost at the start: residuals a millionth of the first ones are not those of a fit that lost the data. */
+const NEGLIGIBLE = 1e-12;
+
+/** As in `uncertainty`: a smaller singular value is a direction in which the residuals do not change. */
+const RANK_TOLERANCE = 1e-10;
+
+export function offsetOf(factor: RowQr, residuals: Float64Array, x: Float64Array): Offset {
+  const {p, r, c} = factor;
+  const norms = factor.columnNorms();
+  const scaled = r.map((value, index) => value / (norms[index % p] || 1));
+  const {values, vectors} = singularValues(scaled, p);
+  let [rank, inside] = [0, 0];
+  const delta = new Float64Array(p); // D δ
+  while (rank < p && values[rank] > RANK_TOLERANCE * values[0]) {
+    // uₖᵀc, with σₖ uₖ = R vₖ
+    let along = 0;
+    for (let i = 0; i < p; i++) for (let j = i; j < p; j++) along += scaled[i * p + j] * vectors[j * p + rank] * c[i];
+    along /= values[rank];
+    inside += along ** 2;
+    for (let j = 0; j < p; j++) delta[j] -= (vectors[j * p + rank] * along) / values[rank];
+    rank++;
+  }
+  // Where a measurement has no weight its residual is 0, and counts for nothing.
+  let [total, observations] = [0, 0];
+  for (const value of residuals) {
+    total += value ** 2;
+    if (value !== 0) observations++;
+  }
+  const free = observations - rank;
+  const outside = Math.max(total - inside, 0);
+  const norm = (of: (j: number) => number): number => Math.hypot(...norms.map((_, j) => of(j)));
+  return {
+    offset: inside === 0 ? 0 : free > 0 ? Math.sqrt(inside / rank / (outside / free)) : Infinity,
+    step: norm(j => delta[j]) / norm(j => norms[j] * x[j]),
+  };
+}
+
+/**
+ * @param cost where the iteration ended, ½‖r‖², and at its start
+ * @param tolerance the offset that counts as none, and the relative step
+ */
+export function isMinimum({offset, step}: Offset, cost: {readonly start: number; readonly end: number}, tolerance: {readonly offset: number; readonly step: number}): boolean {
+  // Where the model meets the data but for rounding, residuals have any direction, and only the step can be judged.
+  return offset <= tolerance.offset || (step <= tolerance.step && cost.end <= NEGLIGIBLE * cost.start);
+}
