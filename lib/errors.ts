@@ -1,45 +1,80 @@
 /**
  * Every error the project throws on purpose. Each has a stable `code`, a sentence that says what
- * happened, where, and what to change, and the facts as data for programs.
+ * happened, where, and what to change, and the facts as data for programs. Names are written out:
+ * a minifier renames classes, and programs and messages between threads tell errors by their names.
  */
+import {shortened} from './text.js';
+
+/** Letters of a message at most: several screens. What a user gave may be of any length. */
+const longestMessage = 4000;
+/** Of those, at the end, where a sentence says what to change. */
+const messageEnd = 1000;
 
 export class StiffgradError extends Error {
+  override readonly name: string = 'StiffgradError';
   /** Stable, machine-readable: never reworded, unlike the message. */
   readonly code: string;
   /** The facts behind the sentence: shapes, times, rows, a file's line. */
   readonly data: Readonly<Record<string, unknown>>;
 
   constructor(code: string, message: string, data: Readonly<Record<string, unknown>> = {}) {
-    super(message);
-    this.name = new.target.name;
+    super(shortened(message, longestMessage, messageEnd));
     this.code = code;
     this.data = data;
   }
 }
 
 /** A tensor or an array has a shape that does not fit its place. */
-export class ShapeError extends StiffgradError {}
+export class ShapeError extends StiffgradError {
+  override readonly name: string = 'ShapeError';
+}
 
 /** A function could not be traced: it read a value, ran an unsupported kernel, or is asynchronous. */
-export class TraceError extends StiffgradError {}
+export class TraceError extends StiffgradError {
+  override readonly name: string = 'TraceError';
+}
 
 /** The root finder did not converge: time, step, residual history, and the worst rows by name. */
-export class NewtonError extends StiffgradError {}
+export class NewtonError extends StiffgradError {
+  override readonly name: string = 'NewtonError';
+}
 
 /** A matrix has dependent rows; `data.rows` lists them. */
-export class SingularMatrixError extends StiffgradError {}
+export class SingularMatrixError extends StiffgradError {
+  override readonly name: string = 'SingularMatrixError';
+}
 
 /** An initial state does not satisfy the system's own equations, or is not finite. */
-export class InconsistentStateError extends StiffgradError {}
+export class InconsistentStateError extends StiffgradError {
+  override readonly name: string = 'InconsistentStateError';
+}
 
 /** A file or table is not what it should be: `data` has file, line and column. */
-export class DataError extends StiffgradError {}
+export class DataError extends StiffgradError {
+  override readonly name: string = 'DataError';
+}
 
 /** A training checkpoint is missing, damaged, or belongs to another problem. */
-export class CheckpointError extends StiffgradError {}
+export class CheckpointError extends StiffgradError {
+  override readonly name: string = 'CheckpointError';
+}
 
 /** An option is missing, contradictory or out of range. */
-export class OptionError extends StiffgradError {}
+export class OptionError extends StiffgradError {
+  override readonly name: string = 'OptionError';
+}
 
 /** An event cannot be followed: its function touches zero without crossing, or crosses again and again without time passing. */
-export class EventError extends StiffgradError {}
+export class EventError extends StiffgradError {
+  override readonly name: string = 'EventError';
+}
+
+/** More memory is asked for than there is: `data` has the bytes, where they are known. */
+export class MemoryError extends StiffgradError {
+  override readonly name: string = 'MemoryError';
+}
+
+/** The `signal` of a run was aborted; its reason is the `cause`. */
+export class AbortError extends StiffgradError {
+  override readonly name: string = 'AbortError';
+}

@@ -1,9 +1,13 @@
 /** What users give, in the sentences of errors, and refused where nobody asked for it. */
 import {OptionError} from './errors.js';
+import {shortened} from './text.js';
+
+/** Letters of a user's own text that a sentence shows: enough to know it again. */
+const longestText = 80;
 
 /** A value in a sentence; text in quotes, so that '0.1' is not taken for 0.1. */
 export function shown(value: unknown): string {
-  if (typeof value === 'string') return `'${value}'`;
+  if (typeof value === 'string') return `'${shortened(value, longestText)}'`;
   if (typeof value === 'function') return 'a function';
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }

@@ -9,6 +9,8 @@ import {OptionError, ShapeError} from '../errors.js';
 import {shown} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
+import {newNumbers} from '../memory.js';
+import {indexText} from './places.js';
 
 export type NestedNumbers = readonly (number | NestedNumbers)[];
 export type Numeric = number | NestedNumbers | Float64Array | tf.Tensor;
@@ -21,12 +23,16 @@ export interface NumericValue {
 }
 
 export function isNumeric(x: unknown): x is Numeric {
-  return typeof x === 'number' || Array.isArray(x) || x instanceof Float64Array || x instanceof Tensor;
+  return typeof x === 'number' || Array.isArray(x) || isTyped(x) || x instanceof Tensor;
 }
+
+/** A typed array of numbers; those of big integers are not. */
+const isTyped = (x: unknown): x is ArrayLike<number> & ArrayBufferView =>
+  ArrayBuffer.isView(x) && !(x instanceof DataView) && !(x instanceof BigInt64Array) && !(x instanceof BigUint64Array);
 
 /**
  * @param name what the value is, for the error
- * @throws ShapeError 'ragged-array' where nested arrays differ in length; OptionError 'not-numeric'
+ * @throws ShapeError 'ragged-array' where nested arrays differ in length; OptionError 'not-numeric'; MemoryError
  */
 export function readNumeric(x: Numeric, name: string): NumericValue {
   if (typeof x === 'number') return {values: Float64Array.of(x), shape: []};
@@ -35,18 +41,22 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
     if (x.isDisposed) throw new OptionError('disposed-tensor', `${name} is a tensor that was disposed; keep it (tf.keep) or pass a new one.`);
     return {values: Float64Array.from(x.dataSync()), shape: [...x.shape], tensor: x};
   }
-  if (ArrayBuffer.isView(x)) return readNumeric(Float64Array.from(x as unknown as ArrayLike<number>), name);
+  if (isTyped(x)) return {values: Float64Array.from(x), shape: [x.length]};
   if (!Array.isArray(x)) throw new OptionError('not-numeric', `${name} must be a number, an array of numbers or a tensor, not ${shown(x)}.`);
-  const shape = arrayShape(x);
-  const values = new Float64Array(sizeOf(shape));
+  const shape = arrayShape(x, name);
+  const values = newNumbers(sizeOf(shape), name);
   fill(x, shape, 0, values, 0, name);
   return {values, shape};
 }
 
-function arrayShape(x: NestedNumbers): number[] {
+/** Levels of nested arrays at most: tfjs's tensors have six axes, and an array that contains itself has no end. */
+const deepest = 32;
+
+function arrayShape(x: NestedNumbers, name: string): number[] {
   const shape: number[] = [];
   let level: number | NestedNumbers = x;
   while (Array.isArray(level)) {
+    if (shape.length === deepest) throw new ShapeError('ragged-array', `${name} is nested deeper than ${deepest} levels; an array that contains itself is no array of numbers.`);
     shape.push(level.length);
     level = (level as NestedNumbers)[0];
   }
@@ -56,9 +66,10 @@ function arrayShape(x: NestedNumbers): number[] {
 /** What is often put into an array as one of its columns. */
 const isColumn = (x: unknown): boolean => ArrayBuffer.isView(x) || (typeof x === 'object' && x !== null && 'dataSync' in x);
 
+/** Holes of a sparse array are met like undefined. */
 function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Float64Array, at: number, name: string): void {
   if (depth === shape.length) {
-    if (typeof x !== 'number') throw new OptionError('not-numeric', `${name} holds ${shown(x)} where a number belongs.${isColumn(x) ? ' Typed arrays and tensors do not go inside an array: write their numbers as plain arrays, row by row.' : ''}`);
+    if (typeof x !== 'number') throw new OptionError('not-numeric', `${name}${indexText(shape, at)} holds ${shown(x)} where a number belongs.${isColumn(x) ? ' Typed arrays and tensors do not go inside an array: write their numbers as plain arrays, row by row.' : ''}`, {name, index: at});
     values[at] = x;
     return;
   }
@@ -66,5 +77,5 @@ function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Fl
     throw new ShapeError('ragged-array', `${name} is not a full array: at depth ${depth} one entry has ${shape[depth]} elements and another ${Array.isArray(x) ? x.length : 'none'}.`);
   }
   const step = sizeOf(shape.slice(depth + 1));
-  x.forEach((part: number | NestedNumbers, i: number) => fill(part, shape, depth + 1, values, at + i * step, name));
+  for (let i = 0; i < x.length; i++) fill((x as NestedNumbers)[i], shape, depth + 1, values, at + i * step, name);
 }

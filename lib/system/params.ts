@@ -1,6 +1,7 @@
 /** Parameters are trees of tensors; inside, they are a list of named leaves. */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
+import {shown} from '../given.js';
 import type {Numeric, NumericValue} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 
@@ -19,26 +20,56 @@ export interface Leaf extends NumericValue {
   readonly name: string;
 }
 
-/** @throws OptionError 'bad-parameter' */
-export function readParams(params: NumericParams | undefined, path: readonly string[] = []): Leaf[] {
-  return Object.entries(params ?? {}).flatMap(([key, value]) => {
+/** Levels of a tree at most: far more than anyone writes, and far fewer than a stack holds. */
+const deepest = 100;
+
+/**
+ * The leaves of a tree, by its own enumerable properties alone.
+ * @throws OptionError 'bad-parameter'
+ */
+export function readParams(params: NumericParams | undefined): Leaf[] {
+  if (params === undefined) return [];
+  if (!isTree(params)) throw new OptionError('bad-parameter', `params must be an object of numbers, arrays, tensors and trees of such, not ${shown(params)}.`);
+  return readTree(params, [], [params]);
+}
+
+/** @param above the trees that this one lies in, and itself */
+function readTree(tree: NumericParams, path: readonly string[], above: readonly NumericParams[]): Leaf[] {
+  return Object.entries(tree).flatMap(([key, value]) => {
     const at = [...path, key];
     const name = at.join('.');
     if (isNumeric(value)) return [{path: at, name, ...readNumeric(value, `params.${name}`)}];
-    if (typeof value === 'object' && value !== null) return readParams(value, at);
-    throw new OptionError('bad-parameter', `params.${name} is neither a number, an array, a tensor nor a tree of such.`, {name});
+    if (!isTree(value)) throw new OptionError('bad-parameter', `params.${name} is neither a number, an array, a tensor nor a tree of such.`, {name});
+    if (above.includes(value)) throw new OptionError('bad-parameter', `params.${name} contains itself: parameters are a tree, without a way back to where one was.`, {name});
+    if (at.length > deepest) throw new OptionError('bad-parameter', `params.${name} lies deeper than ${deepest} levels: parameters this deep are no tree that anyone wrote.`, {name});
+    return readTree(value, at, [...above, value]);
   });
 }
+
+/** An object of properties: not a Map, a Date or a Promise, which have none. */
+const isTree = (x: unknown): x is NumericParams => Object.prototype.toString.call(x) === '[object Object]';
 
 /** A tree of anything, from the leaves. */
 export type Tree<T> = {readonly [name: string]: T | Tree<T>};
 
+/** Every branch and leaf is a property of its own, whatever its name: 'constructor' and '__proto__' are names like others. */
 export function toTree<T>(leaves: readonly {readonly path: readonly string[]}[], values: readonly T[]): Tree<T> {
-  const tree: Record<string, T | Tree<T>> = {};
-  leaves.forEach((leaf, i) => {
+  const tree: Branch<T> = {};
+  leaves.forEach(({path}, i) => {
     let place = tree;
-    for (const key of leaf.path.slice(0, -1)) place = (place[key] ??= {});
-    place[leaf.path[leaf.path.length - 1]] = values[i];
+    for (const key of path.slice(0, -1)) {
+      if (!Object.hasOwn(place, key)) setOwn(place, key, {});
+      place = place[key] as Branch<T>;
+    }
+    setOwn(place, path[path.length - 1], values[i]);
   });
   return tree;
+}
+
+type Branch<T> = {[name: string]: T | Tree<T>};
+
+/** Assignment to `__proto__` would change what the object inherits. */
+function setOwn<T>(branch: Branch<T>, key: string, value: T | Tree<T>): void {
+  if (key === '__proto__') Object.defineProperty(branch, key, {value, enumerable: true, configurable: true, writable: true});
+  else branch[key] = value;
 }
