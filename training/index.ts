@@ -18,7 +18,8 @@ export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, t
 export type {MeasuredRecord, Start} from './identify/records.js';
 export {renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report/report.js';
 export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './report/residual-statistics.js';
-export {arraysOf, type NumpyArray} from './data/npz.js';
+export type {ReadLimits} from './data/limits.js';
+export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
 export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample-times.js';
 export {signal, type Signal, type SignalKind, type SignalOptions} from './data/signal.js';
 export {readTable, tableChunks, type ChunkOptions, type Table, type TableOptions} from './data/table.js';

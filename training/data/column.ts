@@ -10,8 +10,11 @@ export interface CellComplaint {
   readonly remedy: string;
 }
 
-/** Decimal and scientific notation; hexadecimal, blanks and words, which `Number` would take too, are not numbers here. */
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+/**
+ * Decimal and scientific notation; hexadecimal, blanks and words, which `Number` would take too, are not numbers here.
+ * A digit can be matched in one way only, so that a long cell is looked through once.
+ */
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Words that programs write for a number that is none: a number column's, not a text column's. */
 const notANumber = /^[+-]?(?:nan|inf|infinity|na|n\/a|null|none|#n\/a|-+)$/i;
@@ -30,8 +33,9 @@ export class Column {
   kind: ReadColumn['kind'];
   /** The line of the first filled cell: the reason for the kind. */
   decidedAt = 0;
-  private numbers = new Float64Array(1024);
+  private numbers = new Float64Array(16); // a table may have many columns of few rows
   private words: string[] = [];
+  private characters = 0;
   private size = 0;
   private firstBlankLine = 0;
 
@@ -49,7 +53,7 @@ export class Column {
     if (this.kind === 'ignored') return undefined;
     if (this.decidedAt === 0) this.decide(cell, line);
     if (this.lenient && this.kind !== 'text' && isGap(cell)) {
-      if (this.kind === 'undecided') this.words.push(cell); // the column may turn out to be text
+      if (this.kind === 'undecided') this.keep(cell); // the column may turn out to be text
       return this.append(NaN);
     }
     if (this.kind === 'undecided') {
@@ -58,12 +62,17 @@ export class Column {
       if (this.firstBlankLine > 0) return { ...blank, line: this.firstBlankLine, text: '' };
       const value = decimal.test(cell) ? Number(cell) : NaN;
       if (!Number.isFinite(value)) return { ...complaint(cell), line, text: cell };
-      if (this.words.length > 0) this.words = [];
+      if (this.words.length > 0) this.forgetWords();
       return this.append(value);
     }
-    this.words.push(cell);
+    this.keep(cell);
     this.size++;
     return undefined;
+  }
+
+  /** What it takes, in bytes: a text is a pointer, a head of three words, and its characters. */
+  get bytes(): number {
+    return this.numbers.byteLength + 32 * this.words.length + 2 * this.characters;
   }
 
   /** The cells so far, which are then forgotten; what they are, numbers or text, stays decided. */
@@ -72,9 +81,19 @@ export class Column {
     // Where gaps are allowed, nothing but gaps are numbers, too.
     const kind = this.lenient && this.kind === 'undecided' ? 'number' : this.kind;
     const taken = { name, kind, decidedAt, isBlank, values: numbers.slice(0, size), text };
-    this.words = [];
+    this.forgetWords();
     this.size = 0;
     return taken;
+  }
+
+  private keep(cell: string): void {
+    this.words.push(cell);
+    this.characters += cell.length;
+  }
+
+  private forgetWords(): void {
+    this.words = [];
+    this.characters = 0;
   }
 
   private append(value: number): undefined {

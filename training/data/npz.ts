@@ -1,9 +1,15 @@
 /**
- * NumPy's files: NPY, one array (numpy.lib.format, versions 1 to 3), and NPZ, a ZIP archive of such, stored or
- * deflated, as np.savez and np.savez_compressed write it (PKWARE's APPNOTE 6.3.10; ZIP64 too, which NumPy
- * uses for every member's local header). Read by the archive's central directory; checksums are compared.
+ * NumPy's files: NPY, one array (numpy.lib.format, versions 1 to 3), and NPZ, a ZIP archive of such, as np.savez and
+ * np.savez_compressed write it. What a header states is held against the bytes there are and against the budget
+ * before anything is allocated; of an archive only the members that are asked for are unpacked.
  */
 import { DataError } from '../../lib/errors.js';
+import type { ReadColumn } from './column.js';
+import { excerpt } from './excerpt.js';
+import { Budget, type ReadLimits } from './limits.js';
+import { missingColumn } from './table-errors.js';
+import type { TableOptions } from './table.js';
+import { isArchive, openArchive } from './zip.js';
 
 export interface NumpyArray {
   readonly name: string;
@@ -12,66 +18,135 @@ export interface NumpyArray {
   readonly values: Float64Array;
 }
 
-interface NamedValues {
-  readonly name: string;
-  readonly values: Float64Array;
+export interface ArrayOptions {
+  /** The arrays to read; the others are not unpacked. Default all. */
+  readonly names?: readonly string[];
+  /** What reading may cost, as for `readTable`. */
+  readonly limits?: Partial<ReadLimits>;
 }
 
 const npyMagic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
-const zipMagic = [0x50, 0x4b, 0x03, 0x04];
-const begins = (bytes: Uint8Array, magic: readonly number[]): boolean => magic.every((byte, i) => bytes[i] === byte);
+const isArray = (bytes: Uint8Array): boolean => npyMagic.every((byte, i) => bytes[i] === byte);
 
-export const isArrayFile = (start: Uint8Array): boolean => begins(start, npyMagic) || begins(start, zipMagic);
+export const isArrayFile = (start: Uint8Array): boolean => isArray(start) || isArchive(start);
 
-/** Every array of an NPY or NPZ file. @throws DataError 'npz-malformed' */
-export async function arraysOf(bytes: Uint8Array, file: string): Promise<NumpyArray[]> {
-  if (begins(bytes, npyMagic)) return [parseNpy(bytes, 'array', file)];
-  const arrays: NumpyArray[] = [];
-  for (const { name, content } of await members(bytes, file)) if (name.endsWith('.npy')) arrays.push(parseNpy(content, name.slice(0, -4), file));
-  if (arrays.length === 0) throw malformed(file, 'the archive holds no .npy arrays');
-  return arrays;
+/**
+ * The arrays of an NPY file, whose array is named 'array', or of an NPZ file.
+ * @throws DataError 'npz-malformed'; 'npz-integer' for an integer that no double is equal to; 'table-limit'
+ */
+export function arraysOf(bytes: Uint8Array, file: string, { names, limits }: ArrayOptions = {}): Promise<NumpyArray[]> {
+  return new Promise((resolve) => resolve(readArrays(bytes, new Budget(file, limits, 'arraysOf'), (name) => names?.includes(name) ?? true).arrays));
 }
 
-/** Arrays as columns of one length: [rows] by its name, [rows, k] as 'name[0]' … */
-export function columnsOf(arrays: readonly NumpyArray[], file: string): (NamedValues & { kind: 'number'; decidedAt: number; isBlank: boolean; text: readonly string[] })[] {
+/**
+ * Arrays as the columns of a table: [rows] by its name, [rows, k] as 'name[0]' … 'name[k−1]'.
+ * @throws as arraysOf; DataError 'npz-shape', 'table-column', 'table-empty', 'table-cell' with the row, from 1
+ */
+export function arrayColumns(bytes: Uint8Array, budget: Budget, { columns, text = [], missing = 'error' }: TableOptions): { rows: number; columns: ReadColumn[] } {
+  const { file } = budget;
+  const wanted = columns === undefined ? undefined : new Set(columns.flatMap((name) => [name, name.replace(/\[\d+\]$/, '')]));
+  const { arrays, names: members } = readArrays(bytes, budget, (name) => wanted?.has(name) ?? true);
+  if (arrays.length === 0) throw missingColumn(file, columns?.[0] ?? '', everyName(bytes, budget, members));
   const rows = arrays[0].shape[0] ?? 1;
-  return arrays.flatMap(({ name, shape, values }) => {
+  for (const { name, shape } of arrays) {
     if (shape.length === 0 || shape.length > 2 || shape[0] !== rows) {
-      throw new DataError('npz-shape', `${file}: '${name}' has shape [${shape.join(', ')}], which is no column of ${rows} rows: the arrays of a table are [rows] or [rows, k] each, with the same number of rows.`, { file, column: name, shape });
+      throw new DataError('npz-shape', `${file}: '${excerpt(name)}' has shape [${excerpt(shape.join(', '))}], which is no column of ${rows} rows: the arrays of a table are [rows] or [rows, k] each, with the same number of rows.`, { file, column: name, shape });
     }
-    const width = shape[1] ?? 1;
-    return Array.from({ length: width }, (_, k) => ({
-      name: shape.length === 1 ? name : `${name}[${k}]`,
-      values: shape.length === 1 ? values : Float64Array.from({ length: rows }, (_, i) => values[i * width + k]),
-      kind: 'number' as const, decidedAt: 1, isBlank: false, text: [],
-    }));
-  });
+  }
+  const widths = arrays.map(widthOf);
+  const width = widths.reduce((sum, one) => sum + one, 0);
+  if (rows === 0 || width === 0) throw new DataError('table-empty', `${file} has ${rows === 0 ? 'no rows' : 'no columns'}: its arrays are of shape ${arrays.slice(0, 4).map(({ shape }) => `[${shape.join(', ')}]`).join(', ')}.`, { file });
+  budget.require('rows', rows, 'the table has');
+  budget.require('columns', width, 'the table has');
+  const all = arrays.flatMap((array, a) => columnNames(array).map((name, k) => ({ name, a, k })));
+  const found = new Set<string>();
+  for (const { name } of all) {
+    if (found.has(name)) throw new DataError('table-header', `${file}: two columns are named '${excerpt(name)}'. Rename one of the arrays.`, { file, column: name });
+    found.add(name);
+  }
+  for (const name of [...(columns ?? []), ...text]) if (!found.has(name)) throw missingColumn(file, name, everyName(bytes, budget, members));
+  const asked = columns === undefined ? all : all.filter(({ name }) => columns.includes(name));
+  budget.require('memory', 8 * rows * asked.length, 'the table takes');
+  return {
+    rows,
+    columns: asked.map(({ name, a, k }) => {
+      const values = widths[a] === 1 ? arrays[a].values : Float64Array.from({ length: rows }, (_, i) => arrays[a].values[i * widths[a] + k]);
+      const row = values.findIndex((value) => !(Number.isFinite(value) || (missing === 'nan' && Number.isNaN(value))));
+      if (row >= 0) throw new DataError('table-cell', `${file}, row ${row + 1}, column '${excerpt(name)}' is ${values[row]}, not a finite number. Remove the row, fill the gap, or read NaN with missing: 'nan'.`, { file, row: row + 1, column: name });
+      return { name, values, kind: 'number', decidedAt: 1, isBlank: false, text: [] };
+    }),
+  };
 }
 
-function parseNpy(bytes: Uint8Array, name: string, file: string): NumpyArray {
-  if (!begins(bytes, npyMagic) || bytes.length < 12) throw malformed(file, `'${name}' is no NPY array`);
+const widthOf = ({ shape }: NumpyArray): number => shape[1] ?? 1;
+const columnNames = (array: NumpyArray): string[] => (array.shape.length === 1 ? [array.name] : Array.from({ length: widthOf(array) }, (_, k) => `${array.name}[${k}]`));
+
+/** What there is, for who asked for something else; the arrays' own names where they cannot all be read. */
+function everyName(bytes: Uint8Array, budget: Budget, members: readonly string[]): string[] {
+  try {
+    const { arrays } = readArrays(bytes, budget, () => true);
+    return arrays.every((array) => widthOf(array) <= budget.limit('columns')) ? arrays.flatMap(columnNames) : [...members];
+  } catch {
+    return [...members];
+  }
+}
+
+/** The arrays that are asked for, and the names of all. */
+function readArrays(bytes: Uint8Array, budget: Budget, asked: (name: string) => boolean): { arrays: NumpyArray[]; names: string[] } {
+  const { file } = budget;
+  if (isArray(bytes)) return { arrays: asked('array') ? [parseNpy(bytes, 'array', budget)] : [], names: ['array'] };
+  const archive = openArchive(bytes, budget);
+  const members = archive.members.filter(({ name }) => name.endsWith('.npy'));
+  if (members.length === 0) throw malformed(file, 'the archive holds no .npy arrays');
+  const names = members.map(({ name }) => name.slice(0, -4));
+  const wanted = members.filter((_, i) => asked(names[i]));
+  archive.requireRoom(wanted);
+  return { arrays: wanted.map((member) => parseNpy(archive.extract(member), member.name.slice(0, -4), budget)), names };
+}
+
+function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
+  const { file } = budget;
+  const called = `'${excerpt(name)}'`;
+  if (!isArray(bytes) || bytes.length < 12) throw malformed(file, `${called} is no NPY array`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const wide = bytes[6] >= 2;
   const start = wide ? 12 : 10;
   const length = wide ? view.getUint32(8, true) : view.getUint16(8, true);
+  if (start + length > bytes.length) throw malformed(file, `${called} ends within its header`);
   const header = new TextDecoder().decode(bytes.subarray(start, start + length));
   const type = /'descr':\s*'([^']+)'/.exec(header)?.[1];
-  const dimensions = /'shape':\s*\(([^)]*)\)/.exec(header)?.[1];
-  if (type === undefined || dimensions === undefined) throw malformed(file, `the header of '${name}' is not understood: ${header.trim()}`);
+  const dimensions = /'shape':\s*\(([\d,\s]*)\)/.exec(header)?.[1];
+  if (type === undefined || dimensions === undefined) throw malformed(file, `the header of ${called} is not understood: ${excerpt(header.trim())}`);
   const shape = dimensions.split(',').map((text) => text.trim()).filter((text) => text !== '').map(Number);
-  const size = shape.reduce((product, n) => product * n, 1);
-  const read = readers[type.slice(1)];
-  if (read === undefined) throw malformed(file, `'${name}' is of type ${type}; numbers of 8 to 64 bits and truth values can be read. Convert it with .astype('f8')`);
+  const read = /^[<>|=]/.test(type) ? readers.get(type.slice(1)) : undefined;
+  if (read === undefined) throw malformed(file, `${called} is of type ${excerpt(type)}; numbers of 8 to 64 bits and truth values can be read. Convert it with .astype('f8')`);
   const width = Number(type.slice(2));
-  if (bytes.length < start + length + size * width) throw malformed(file, `'${name}' ends before its ${size} numbers do`);
+  const size = shape.reduce((product, n) => product * n, 1);
+  // NumPy allows 64 dimensions. An empty array's other lengths count too: a table would have as many columns.
+  if (shape.length > 64 || !shape.every((n) => Number.isSafeInteger(n)) || !Number.isSafeInteger(size)) throw malformed(file, `${called} has an impossible shape (${excerpt(dimensions)})`);
+  if (bytes.length < start + length + size * width) throw malformed(file, `${called} ends before its ${size} numbers do`);
+  budget.require('memory', 8 * size, `the array ${called} takes`);
   const little = !type.startsWith('>');
-  const values = Float64Array.from({ length: size }, (_, i) => read(view, start + length + i * width, little));
+  const values = new Float64Array(size);
+  for (let i = 0; i < size; i++) values[i] = read(view, start + length + i * width, little);
+  // Beyond 2⁵³ doubles are whole numbers with gaps between: what is read is equal only if nothing was rounded.
+  if (width === 8 && type[1] !== 'f') requireExact(view, start + length, values, type, called, file);
   return { name, shape, values: /'fortran_order':\s*True/.test(header) ? rowMajor(values, shape) : values };
+}
+
+function requireExact(view: DataView, start: number, values: Float64Array, type: string, called: string, file: string): void {
+  const index = values.findIndex((value, i) => {
+    if (Number.isSafeInteger(value)) return false;
+    const whole = type[1] === 'u' ? view.getBigUint64(start + 8 * i, !type.startsWith('>')) : view.getBigInt64(start + 8 * i, !type.startsWith('>'));
+    return BigInt(value) !== whole;
+  });
+  if (index < 0) return;
+  throw new DataError('npz-integer', `${file}: ${called} holds a whole number near ${values[index]}, which no double is equal to. If rounding does not matter, convert it with .astype('f8'); or leave the array out by naming the others.`, { file, column: called, index });
 }
 
 type Read = (view: DataView, at: number, little: boolean) => number;
 
-const readers: { readonly [type: string]: Read | undefined } = {
+const readers: ReadonlyMap<string, Read> = new Map<string, Read>(Object.entries({
   f8: (view, at, little) => view.getFloat64(at, little),
   f4: (view, at, little) => view.getFloat32(at, little),
   i8: (view, at, little) => Number(view.getBigInt64(at, little)),
@@ -83,7 +158,7 @@ const readers: { readonly [type: string]: Read | undefined } = {
   i1: (view, at) => view.getInt8(at),
   u1: (view, at) => view.getUint8(at),
   b1: (view, at) => view.getUint8(at),
-};
+} satisfies Record<string, Read>));
 
 /** From the order in which the first index runs fastest. */
 function rowMajor(values: Float64Array, shape: readonly number[]): Float64Array {
@@ -94,68 +169,6 @@ function rowMajor(values: Float64Array, shape: readonly number[]): Float64Array 
     for (let axis = 0; axis < shape.length && ++index[axis] === shape[axis]; axis++) index[axis] = 0;
   }
   return result;
-}
-
-interface Member {
-  readonly name: string;
-  readonly content: Uint8Array;
-}
-
-/** End of central directory: its signature, and the least it takes; a comment of up to 64 KiB may follow. */
-const endSignature = 0x06054b50;
-const endLength = 22;
-
-async function members(bytes: Uint8Array, file: string): Promise<Member[]> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let end = bytes.length - endLength;
-  while (end >= 0 && view.getUint32(end, true) !== endSignature) end--;
-  if (end < 0) throw malformed(file, 'the archive is cut short: it has no directory');
-  const result: Member[] = [];
-  let at = view.getUint32(end + 16, true);
-  const count = view.getUint16(end + 10, true);
-  for (let i = 0; i < count; i++) {
-    if (at + 46 > end || view.getUint32(at, true) !== 0x02014b50) throw malformed(file, 'the archive’s directory is damaged');
-    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true));
-    const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
-    result.push({ name, content: await extract(bytes, view, at, name, file) });
-    at += 46 + nameLength + extraLength + commentLength;
-  }
-  return result;
-}
-
-async function extract(bytes: Uint8Array, view: DataView, entry: number, name: string, file: string): Promise<Uint8Array> {
-  const [checksum, packed, , local] = [16, 20, 24, 42].map((offset) => view.getUint32(entry + offset, true));
-  const method = view.getUint16(entry + 10, true);
-  if (packed === 0xffffffff || local === 0xffffffff) throw malformed(file, `'${name}' is larger than 4 GB: save the arrays as NPY files of their own`);
-  if (local + 30 > bytes.length) throw malformed(file, `'${name}' lies beyond the file's end`);
-  const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
-  const data = bytes.subarray(start, start + packed);
-  if (method !== 0 && method !== 8) throw malformed(file, `'${name}' is packed by method ${method}; stored and deflated members can be read`);
-  const content = method === 0 ? data : await inflate(data, name, file);
-  if (crc32(content) !== checksum) throw malformed(file, `'${name}' is damaged: its checksum does not fit`);
-  return content;
-}
-
-async function inflate(data: Uint8Array, name: string, file: string): Promise<Uint8Array> {
-  const { inflateRawSync } = await import('node:zlib');
-  try {
-    return new Uint8Array(inflateRawSync(data));
-  } catch (cause) {
-    throw malformed(file, `'${name}' cannot be unpacked: ${cause instanceof Error ? cause.message : String(cause)}`);
-  }
-}
-
-/** The CRC-32 of ZIP (ISO 3309), by a table of its 256 bytes. Node has one from version 22 on. */
-const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let c = byte;
-  for (let bit = 0; bit < 8; bit++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
-  return c;
-});
-
-function crc32(bytes: Uint8Array): number {
-  let c = 0xffffffff;
-  for (const byte of bytes) c = crcTable[(c ^ byte) & 255] ^ (c >>> 8);
-  return (c ^ 0xffffffff) >>> 0;
 }
 
 const malformed = (file: string, what: string): DataError => new DataError('npz-malformed', `${file}: ${what}.`, { file });

@@ -1,15 +1,16 @@
 /** What can be wrong with a table, each as a sentence with its place: file, line, column. */
 import { DataError } from '../../lib/errors.js';
 import type { ReadColumn } from './column.js';
+import { excerpt, listed } from './excerpt.js';
 import {nearestName} from '../../lib/given.js';
 
 export function wrongLength(file: string, line: number, record: readonly string[], columns: readonly { readonly name: string }[]): DataError {
   const few = record.length < columns.length;
   const place = few
-    ? `'${columns[record.length].name || `number ${record.length + 1}`}' is the first without a value`
-    : `'${record[columns.length]}' is the first without a column`;
-  const text = record.join(' | ');
-  const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text; // a sentence, not a dump: the whole row is in `data`
+    ? `'${excerpt(columns[record.length].name) || `number ${record.length + 1}`}' is the first without a value`
+    : `'${excerpt(record[columns.length])}' is the first without a column`;
+  const shown = excerpt(record.slice(0, 100).map((field) => excerpt(field)).join(' | ')); // a sentence, not a dump
+  const text = excerpt(record.slice(0, 1000).join(' | '), 1000);
   return new DataError(
     'table-row',
     `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'} where the header has ${columns.length}; ${place}. The row reads: ${shown}. Complete it or remove it.`,
@@ -20,13 +21,13 @@ export function wrongLength(file: string, line: number, record: readonly string[
 export function unnamed(file: string, line: number, index: number, text: string): DataError {
   return new DataError(
     'table-header',
-    `${file}, line ${line}: field ${index + 1} ('${text}') has no name in the header. Name the column or empty it.`,
+    `${file}, line ${line}: field ${index + 1} ('${excerpt(text)}') has no name in the header. Name the column or empty it.`,
     {
       file,
       line,
       column: '',
       index,
-      text,
+      text: excerpt(text, 1000),
     },
   );
 }
@@ -34,10 +35,10 @@ export function unnamed(file: string, line: number, index: number, text: string)
 export function notNumbers(file: string, column: ReadColumn): DataError {
   const where = column.isBlank
     ? 'is empty'
-    : `holds text (line ${column.decidedAt}: '${column.text.find((word) => word !== '')}')`;
+    : `holds text (line ${column.decidedAt}: '${excerpt(column.text.find((word) => word !== '') ?? '')}')`;
   return new DataError(
     'table-text',
-    `${file}: column '${column.name}' ${where}, not numbers. Read it with text('${column.name}').`,
+    `${file}: column '${excerpt(column.name)}' ${where}, not numbers. Read it with text('${excerpt(column.name)}').`,
     {
       file,
       column: column.name,
@@ -46,12 +47,15 @@ export function notNumbers(file: string, column: ReadColumn): DataError {
   );
 }
 
+/** A longer name than this is not a misspelt one, and comparing two takes the product of their lengths. */
+const LONGEST_NAME = 100;
+
 export function missingColumn(file: string, name: string, columns: readonly string[]): DataError {
-  const nearest = nearestName(name, columns);
+  const nearest = nearestName(name, columns.filter((known) => known.length <= LONGEST_NAME));
   const hint = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
   return new DataError(
     'table-column',
-    `${file} has no column '${name}'.${hint} It has: ${columns.filter((known) => known !== '').join(', ')}.`,
+    `${file} has no column '${excerpt(name)}'.${hint} It has: ${listed(columns.filter((known) => known !== ''))}.`,
     {
       file,
       column: name,
@@ -64,7 +68,7 @@ export function missingColumn(file: string, name: string, columns: readonly stri
 export function malformed(file: string, cause: unknown): DataError {
   const { message = String(cause), lines } = cause as { message?: string; lines?: number };
   const open = (cause as { code?: string }).code === 'CSV_QUOTE_NOT_CLOSED';
-  const what = open ? 'a quote is opened and never closed: look for a stray " in the rows before' : message;
+  const what = open ? 'a quote is opened and never closed: look for a stray " in the rows before' : excerpt(message, 300);
   return new DataError('table-malformed', `${file}${lines === undefined ? '' : `, line ${lines}`}: ${what}.`, {
     file,
     line: lines,

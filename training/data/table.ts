@@ -9,7 +9,9 @@ import type { Options } from 'csv-parse';
 import { DataError, OptionError } from '../../lib/errors.js';
 import { Column, type ReadColumn } from './column.js';
 import {refuseUnknownOptions} from '../../lib/given.js';
-import { arraysOf, columnsOf, isArrayFile } from './npz.js';
+import { excerpt } from './excerpt.js';
+import { Budget, type ReadLimits } from './limits.js';
+import { arrayColumns, isArrayFile } from './npz.js';
 import { isParquet, parquetColumns } from './parquet.js';
 import { malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength } from './table-errors.js';
 
@@ -36,9 +38,11 @@ export interface TableOptions {
   readonly columns?: readonly string[];
   /** A cell without a number in a column of numbers (blank, NaN, NA, null, …): an error (default), or NaN. */
   readonly missing?: 'error' | 'nan';
+  /** What reading may cost; beyond it there is a DataError 'table-limit' before the memory is taken. */
+  readonly limits?: Partial<ReadLimits>;
 }
 
-const tableOptions = ['delimiter', 'comment', 'text', 'columns', 'missing'];
+const tableOptions = ['delimiter', 'comment', 'text', 'columns', 'missing', 'limits'];
 
 export interface ChunkOptions extends TableOptions {
   /** Of each chunk; the last one may have fewer. Default 65536: half a MB a column. */
@@ -54,15 +58,19 @@ export interface ChunkOptions extends TableOptions {
  */
 export async function readTable(path: string, options: TableOptions = {}): Promise<Table> {
   refuseUnknownOptions(options, tableOptions, 'readTable');
-  const chunks = fileChunks(path);
+  const budget = new Budget(path, options.limits);
+  const chunks = fileChunks(path, budget);
   const start = await beginning(path, chunks);
-  if (isArrayFile(start)) return tableOfArrays(path, await whole(start, chunks), options);
-  if (isParquet(start)) {
-    const { rows, columns } = await parquetColumns(await whole(start, chunks), path, options);
+  if (isArrayFile(start)) {
+    const { rows, columns } = arrayColumns(await whole(start, chunks), budget, options);
     return tableOf(path, columns, rows);
   }
-  const builder = new TableBuilder(path, options);
-  for await (const { record, line } of rowsOf(path, start, chunks, options)) builder.push(record, line);
+  if (isParquet(start)) {
+    const { rows, columns } = await parquetColumns(await whole(start, chunks), budget, options);
+    return tableOf(path, columns, rows);
+  }
+  const builder = new TableBuilder(path, options, budget);
+  for await (const { record, line } of rowsOf(path, start, chunks, options, budget)) builder.push(record, line);
   return builder.finish();
 }
 
@@ -74,11 +82,12 @@ export async function* tableChunks(path: string, options: ChunkOptions = {}): As
   refuseUnknownOptions(options, [...tableOptions, 'rows'], 'tableChunks');
   const { rows = 65536 } = options;
   if (!Number.isInteger(rows) || rows < 1) throw new OptionError('bad-option', `tableChunks: rows is ${rows}, but must be a whole number of at least 1.`, { rows });
-  const chunks = fileChunks(path);
+  const budget = new Budget(path, { bytes: Infinity, rows: Infinity, seconds: Infinity, ...options.limits }, 'tableChunks');
+  const chunks = fileChunks(path, budget);
   const start = await beginning(path, chunks);
   if (isArrayFile(start) || isParquet(start)) throw new DataError('table-binary', `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`, { file: path });
-  const builder = new TableBuilder(path, options);
-  for await (const { record, line } of rowsOf(path, start, chunks, options)) {
+  const builder = new TableBuilder(path, options, budget);
+  for await (const { record, line } of rowsOf(path, start, chunks, options, budget)) {
     builder.push(record, line);
     if (builder.size === rows) yield builder.take();
   }
@@ -86,10 +95,10 @@ export async function* tableChunks(path: string, options: ChunkOptions = {}): As
   if (rest.rows > 0) yield rest;
 }
 
-function rowsOf(path: string, start: Buffer, chunks: AsyncIterable<Buffer>, options: TableOptions): AsyncGenerator<TextRecord> {
+function rowsOf(path: string, start: Buffer, chunks: AsyncIterable<Buffer>, options: TableOptions, budget: Budget): AsyncGenerator<TextRecord> {
   const comment = options.comment ?? '#';
   const delimiter = options.delimiter ?? delimiterOf(start.toString('utf8'), comment);
-  return records(path, start, chunks, { delimiter, comment });
+  return records(path, start, chunks, { delimiter, comment }, budget);
 }
 
 async function whole(start: Buffer, rest: AsyncIterable<Buffer>): Promise<Uint8Array> {
@@ -98,24 +107,23 @@ async function whole(start: Buffer, rest: AsyncIterable<Buffer>): Promise<Uint8A
   return new Uint8Array(Buffer.concat(parts));
 }
 
-async function tableOfArrays(path: string, bytes: Uint8Array, { columns, text = [] }: TableOptions): Promise<Table> {
-  const all = columnsOf(await arraysOf(bytes, path), path);
-  const names = all.map(({ name }) => name);
-  for (const name of [...(columns ?? []), ...text]) if (!names.includes(name)) throw missingColumn(path, name, names);
-  return tableOf(path, all.filter(({ name }) => columns?.includes(name) ?? true), all[0].values.length);
-}
-
-/** The file's bytes; what the operating system refuses is a DataError. */
-async function* fileChunks(path: string): AsyncGenerator<Buffer, void> {
+/** The file's bytes, as many and as long as the budget has; what the operating system refuses is a DataError. */
+async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Buffer, void> {
   const { createReadStream } = await import('node:fs');
   // A bundle for browsers has an empty module in its place.
   if (createReadStream === undefined) {
     throw new DataError('table-unreadable', `${path} cannot be read: readTable needs Node's file system, which is not here.`, { file: path });
   }
+  let bytes = 0;
   try {
-    for await (const chunk of createReadStream(path)) yield chunk as Buffer;
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      budget.require('bytes', bytes, 'the file has at least');
+      budget.requireTime(bytes);
+      yield chunk;
+    }
   } catch (cause) {
-    throw unreadable(path, cause);
+    throw cause instanceof DataError ? cause : unreadable(path, cause);
   }
 }
 
@@ -140,6 +148,7 @@ async function* records(
   start: Buffer,
   rest: AsyncIterable<Buffer>,
   dialect: Pick<Options, 'delimiter' | 'comment'>,
+  budget: Budget,
 ): AsyncGenerator<TextRecord> {
   const [{ parse }, { Readable, pipeline }] = await Promise.all([import('csv-parse'), import('node:stream')]);
   async function* all(): AsyncGenerator<Buffer, void> {
@@ -154,6 +163,7 @@ async function* records(
     skip_empty_lines: true,
     relax_column_count: true, // the length of a row is checked here, with the columns' names at hand
     info: true,
+    max_record_size: Number.isFinite(budget.limit('record')) ? budget.limit('record') : 0, // 0 is none
   });
   // The reader below sees the parser fail, as an exception of its iteration: the callback has nothing to add.
   pipeline(Readable.from(all()), parser, () => {});
@@ -162,6 +172,10 @@ async function* records(
       yield { record, line: info.lines - lineEnds(record) };
     }
   } catch (cause) {
+    if ((cause as { code?: string }).code === 'CSV_MAX_RECORD_SIZE') {
+      const { lines } = cause as { lines?: number };
+      throw budget.exceeded('record', `the row in line ${lines ?? 1} has more than ${budget.limit('record')} characters: look for a quote that is opened and never closed`, { line: lines });
+    }
     throw cause instanceof DataError ? cause : malformed(path, cause);
   }
 }
@@ -188,10 +202,13 @@ class TableBuilder {
   /** Of the rows, those that were taken already. */
   private taken = 0;
   private readonly textNames: ReadonlySet<string>;
+  /** The row before which the memory is looked at again. */
+  private nextCheck = 0;
 
   constructor(
     private readonly file: string,
     private readonly options: TableOptions,
+    private readonly budget: Budget,
   ) {
     this.textNames = new Set(options.text);
   }
@@ -230,11 +247,13 @@ class TableBuilder {
     this.headerLine = line;
     const { file } = this;
     const names = header.map((name) => name.trim());
-    const twice = names.find((name, i) => name !== '' && names.indexOf(name) < i);
+    this.budget.require('columns', names.length, `the header in line ${line} has`);
+    const seen = new Set<string>();
+    const twice = names.find((name) => name !== '' && (seen.has(name) || !seen.add(name)));
     if (twice !== undefined) {
       throw new DataError(
         'table-header',
-        `${file}, line ${line}: the header names '${twice}' twice. Rename one of the two columns.`,
+        `${file}, line ${line}: the header names '${excerpt(twice)}' twice. Rename one of the two columns.`,
         {
           file,
           line,
@@ -244,14 +263,16 @@ class TableBuilder {
       );
     }
     const { columns, missing = 'error' } = this.options;
-    for (const name of [...this.textNames, ...(columns ?? [])]) if (!names.includes(name)) throw missingColumn(file, name, names);
-    const kind = (name: string): 'text' | 'undecided' | 'ignored' => (columns?.includes(name) === false ? 'ignored' : this.textNames.has(name) ? 'text' : 'undecided');
+    for (const name of [...this.textNames, ...(columns ?? [])]) if (!seen.has(name)) throw missingColumn(file, name, names);
+    const wanted = columns === undefined ? undefined : new Set(columns);
+    const kind = (name: string): 'text' | 'undecided' | 'ignored' => (wanted?.has(name) === false ? 'ignored' : this.textNames.has(name) ? 'text' : 'undecided');
     this.columns = names.map((name) => new Column(name, kind(name), missing === 'nan'));
   }
 
   private pushRow(record: readonly string[], line: number): void {
     const { file, columns } = this;
     if (record.length !== columns.length) throw wrongLength(file, line, record, columns);
+    if (this.rows >= this.nextCheck) this.checkSize();
     this.rows++;
     columns.forEach((column, i) => {
       if (column.name === '' && record[i] !== '' && column.kind !== 'ignored') throw unnamed(file, line, i, record[i]);
@@ -261,30 +282,39 @@ class TableBuilder {
         bad.line === line && line !== column.decidedAt ? ` (the column holds numbers since line ${column.decidedAt})` : '';
       throw new DataError(
         'table-cell',
-        `${file}, line ${bad.line}, column '${column.name}': '${bad.text}' ${bad.what}${because}. ${bad.remedy}`,
+        `${file}, line ${bad.line}, column '${excerpt(column.name)}': '${excerpt(bad.text)}' ${bad.what}${because}. ${bad.remedy}`,
         {
           file,
           line: bad.line,
           column: column.name,
-          text: bad.text,
+          text: excerpt(bad.text, 1000),
         },
       );
     });
+  }
+
+  /** Every 8 Ki cells: what they can add between is small beside the budget. */
+  private checkSize(): void {
+    const { budget, columns, rows } = this;
+    budget.require('rows', rows + 1, 'the table has at least');
+    budget.require('memory', columns.reduce((sum, column) => sum + column.bytes, 0), 'the table takes');
+    this.nextCheck = Math.min(rows + Math.max(1, Math.floor(2 ** 13 / columns.length)), budget.limit('rows'));
   }
 }
 
 function tableOf(file: string, columns: readonly ReadColumn[], rows: number): Table {
   const names = columns.map((column) => column.name);
+  const byName = new Map(columns.map((column) => [column.name, column]));
   const numbers = new Map<string, Float64Array>();
   const find = (name: string): ReadColumn => {
-    const column = columns[names.indexOf(name)];
+    const column = byName.get(name);
     if (column === undefined) throw missingColumn(file, name, names);
     return column;
   };
   return {
     columns: names,
     rows,
-    has: (name) => names.includes(name),
+    has: (name) => byName.has(name),
     column(name) {
       const column = find(name);
       if (column.kind !== 'number') throw notNumbers(file, column);

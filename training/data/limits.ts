@@ -1,0 +1,79 @@
+/**
+ * What reading a file may cost. A file states its own sizes, and a damaged or hostile one states any: so every
+ * size is held against a limit before it is allocated. All limits can be raised where a file is known to be good.
+ */
+import {DataError, OptionError} from '../../lib/errors.js';
+import {refuseUnknownOptions} from '../../lib/given.js';
+
+export interface ReadLimits {
+  /** Of the file. Default 2 GiB: what may be held in memory at once. `tableChunks`, which does not hold it, has none. */
+  readonly bytes: number;
+  /** Bytes of the numbers and texts read, of one chunk for `tableChunks`. Default 2 GiB, half of what Node gives a program. */
+  readonly memory: number;
+  /** Default 2²⁷: a column of as many numbers takes 1 GiB. `tableChunks` has none. */
+  readonly rows: number;
+  /** Default 2¹⁶, four times what spreadsheets have. */
+  readonly columns: number;
+  /** Characters of one row of text. Default 2²⁴: as many columns of 256 each. A quote that is never closed ends here. */
+  readonly record: number;
+  /** Bytes unpacked for each packed one, where more than 64 MiB are unpacked. Default 200: measurements in double precision have 1 to 20, switches written as doubles up to 100. */
+  readonly ratio: number;
+  /** Default 10, and one for each MB of the file: the slowest reader does 5 MB a second. Ends Parquet's reader, which runs in a thread of its own. */
+  readonly seconds: number;
+}
+
+/** Below this much nobody asks for the ratio: a few zeros pack well. */
+const SMALL = 2 ** 26;
+
+const names = ['bytes', 'memory', 'rows', 'columns', 'record', 'ratio', 'seconds'] as const;
+
+/** What one reading may cost, and when it began. @throws OptionError for limits that are not positive */
+export class Budget {
+  private readonly limits: Omit<ReadLimits, 'seconds'> & {readonly seconds?: number};
+  private readonly began = performance.now();
+
+  constructor(readonly file: string, given: Partial<ReadLimits> = {}, owner = 'readTable') {
+    refuseUnknownOptions(given, names, `${owner}: limits`);
+    for (const name of names) {
+      const value: unknown = given[name];
+      if (value !== undefined && !(typeof value === 'number' && value > 0)) throw new OptionError('bad-option', `${owner}: limits.${name} must be a positive number, or Infinity.`, {option: name});
+    }
+    this.limits = {bytes: 2 ** 31, memory: 2 ** 31, rows: 2 ** 27, columns: 2 ** 16, record: 2 ** 24, ratio: 200, ...given};
+  }
+
+  limit(name: Exclude<keyof ReadLimits, 'seconds'>): number {
+    return this.limits[name];
+  }
+
+  /** For a file of so many bytes, as far as they are known. */
+  seconds(bytes: number): number {
+    return this.limits.seconds ?? 10 + bytes / 1e6;
+  }
+
+  /** @param what as in 'the array x takes' @throws DataError 'table-limit' */
+  require(name: Exclude<keyof ReadLimits, 'seconds' | 'ratio'>, value: number, what: string): void {
+    const most = this.limits[name];
+    if (!(value <= most)) throw this.exceeded(name, `${what} ${value} ${units[name]}, and at most ${most} may be read`, {value, most});
+  }
+
+  /** @throws DataError 'table-limit' where unpacking would give more than was meant */
+  requireRatio(unpacked: number, packed: number, what: string): void {
+    const {ratio} = this.limits;
+    if (unpacked > SMALL && unpacked > ratio * packed) throw this.exceeded('ratio', `${what} ${packed} bytes that unpack to ${unpacked}, more than ${ratio} times as many`, {value: unpacked / packed, most: ratio});
+  }
+
+  /** @throws DataError 'table-limit' once the time is over */
+  requireTime(bytes: number): void {
+    if (performance.now() - this.began > 1000 * this.seconds(bytes)) throw this.overtime(bytes);
+  }
+
+  overtime(bytes: number): DataError {
+    return this.exceeded('seconds', `it was not read in ${this.seconds(bytes)} s`, {most: this.seconds(bytes)});
+  }
+
+  exceeded(name: keyof ReadLimits, why: string, data: Readonly<Record<string, unknown>> = {}): DataError {
+    return new DataError('table-limit', `${this.file}: ${why}. If the file is as it should be, raise limits: {${name}}.`, {file: this.file, limit: name, ...data});
+  }
+}
+
+const units = {bytes: 'bytes', memory: 'bytes of memory', rows: 'rows', columns: 'columns', record: 'characters in a row'} as const;
