@@ -219,18 +219,21 @@ function checkDerivatives(sample: Sample, seed: number, first: Run, tell: (text:
   if (!(Math.abs(reverse - tangent) <= transposeTolerance * scale)) tell(`vjp ${reverse} and jvp ${tangent} differ`);
   // The steps of an adaptive run move with its state, which gradients leave out.
   if (sample.isAdaptive) return;
+  const prepared = simulate.prepare(sample.system, initial, options);
   const value = (s: number): number | undefined => {
     const moved = (from: {readonly [name: string]: Float64Array}, by: {readonly [name: string]: Float64Array}): {[name: string]: Float64Array} =>
       Object.fromEntries(Object.entries(from).map(([name, values]) => [name, values.map((x, i) => x + s * by[name][i])]));
-    let series: Run;
+    let series: Trajectory;
     try {
-      series = run(sample, {initial: moved(sample.start.initial, direction.initial), params: moved(sample.start.params, direction.params)});
+      series = prepared.run(given(sample, {initial: moved(sample.start.initial, direction.initial), params: moved(sample.start.params, direction.params)}));
     } catch (error) {
       // A neighbour may have no root: then there is nothing to compare.
       if (error instanceof StiffgradError) return undefined;
       throw error;
     }
-    return series.events === first.events && series.t.length === first.t.length ? names.reduce((total, name) => total + dot(weights[name], series.blocks[name]), 0) : undefined;
+    series.dispose();
+    if (series.events.length !== first.events || series.values('t').length !== first.t.length) return undefined;
+    return names.reduce((total, name) => total + dot(weights[name], series.values(name as 'q')), 0);
   };
   const slope = (h: number): number => {
     const [a, b, c, d] = [value(h), value(-h), value(2 * h), value(-2 * h)];
