@@ -24,6 +24,7 @@ export interface Fuzz {
 
 const searches: {readonly [name: string]: () => Promise<Fuzz>} = {
   graphs: () => import('./graphs.js'),
+  systems: () => import('./systems.js'),
 };
 
 async function main(): Promise<void> {
