@@ -48,7 +48,7 @@ describe('crossings within a step', () => {
     const path = simulate(free, {q: 0.5, v: 10}, {scheme: trapezoid(), dt: 0.25, t1: 1.02, saveAt: 'end', events: walls});
     path.dispose();
     met(times(path), Array.from({length: 10}, (_, i) => 0.05 + 0.1 * i));
-    expect(path.values('q')[1]).to.be.closeTo(0.3, 1e-12);
+    expect(path.values('q')[1]).to.be.closeTo(0.7, 1e-12);
   });
 
   it('two events that cross at one time, and the order of those that do not', () => {
@@ -80,7 +80,7 @@ describe('what is no crossing', () => {
 
   for (const then of ['record', 'stop'] as const) {
     it(`a function that is not a number beyond its zero, then: '${then}': no event, and a warning`, () => {
-      for (const when of [({q}) => tf.sqrt(q), ({q}) => tf.log(tf.add(q, 0.5)).mul(tf.sqrt(q))] as When[]) {
+      for (const when of [({q}) => tf.sqrt(q), ({q}) => tf.mul(tf.log(tf.add(q, 2)), tf.sqrt(q))] as When[]) {
         const path = run(when, {then});
         expect(path.status).to.equal('completed');
         expect(path.events.filter(({t}) => t > 1.5 && t < 4.8)).to.deep.equal([]);
@@ -92,7 +92,8 @@ describe('what is no crossing', () => {
   it('but it crosses where it is finite, before and after', () => {
     // √q − ½ is zero where q = cos t = ¼, and not a number from π/2 to 3π/2.
     const found = times(run(({q}) => tf.sub(tf.sqrt(q), 0.5)));
-    met(found, [Math.acos(0.25), 2 * Math.PI - Math.acos(0.25)], 1e-4);
+    // The period of the run is off by 2e-4: rk4 with steps of ¼.
+    met(found, [Math.acos(0.25), 2 * Math.PI - Math.acos(0.25)], 1e-3);
   });
 });
 
