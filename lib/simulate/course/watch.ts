@@ -29,14 +29,20 @@ export interface Crossing {
 /** After a jump the direction in which g leaves zero is looked for at this many places of the step. */
 const samples = 16;
 
+/** Most often it has left zero so soon that no second zero lies before. */
+const soon = 1 / 64;
+
 /** Intervals are divided down to 2⁻⁷ of the step: two zeros that only a shorter one would show are not told apart. */
 const deepest = 7;
 
 /** A cubic is believed where it meets g in the middle of its interval within this share of its largest coefficient. */
 const believed = 0.05;
 
-/** Of |g'(1) − g'(0)|, as ½ g'²/g'' is the depth of a parabola: then it is half the rounding of what g changes by in the step. */
-const touching = Math.sqrt(Number.EPSILON);
+/**
+ * Of |g'(1) − g'(0)|: the depth ½ g'²/g'' of a parabola is then 32 roundings of what g changes by in the step, and g may well be a
+ * difference of numbers so much larger.
+ */
+const touching = 8 * Math.sqrt(Number.EPSILON);
 
 const accepts = ({direction}: PlannedEvent, rising: boolean): boolean => direction === 'both' || direction === (rising ? 'rising' : 'falling');
 
@@ -58,6 +64,7 @@ class Watched {
 
   /** The first place after the beginning where the function has this sign, looked for before `high`. */
   before(sign: number, high: number, atStart: number, atEnd: number): number | undefined {
+    if (Math.sign(this.value(soon)) === sign) return soon;
     if (Math.sign(atStart) === sign && Math.sign(atEnd) === -sign) {
       const theta = this.extremum(0, atStart, 1, atEnd);
       return Math.sign(this.value(theta)) === sign ? theta : undefined;
@@ -79,42 +86,31 @@ class Watched {
     return {theta, ...this.at(theta)};
   }
 
-  /** Nodes of an interval, without its first, between which the function changes sign no more than its ends tell. */
-  divide(from: Node, to: Node, depth: number, nodes: Node[]): void {
-    const finite = isFinite(from) && isFinite(to);
-    if (depth === 0 || (finite && this.isPlain(from, to, depth))) {
+  /**
+   * Nodes of an interval, without its first, between which the function changes sign no more than its ends tell.
+   * @param met the interval is part of one whose cubic has met the function: its own has an error 16 times smaller at least
+   */
+  divide(from: Node, to: Node, depth: number, nodes: Node[], met = false): void {
+    const known = isFinite(from) && isFinite(to);
+    const b = bernstein(from, to);
+    const middle = depth === 0 || (known && met) ? undefined : this.node((from.theta + to.theta) / 2);
+    const meets = met || (known && middle !== undefined && isMet(b, from, to, middle));
+    if (depth === 0 || (known && meets && changesIn(b) <= 1)) {
       nodes.push(to);
       return;
     }
-    const middle = this.node(finite ? this.turn(from, to) : (from.theta + to.theta) / 2);
-    this.divide(from, middle, depth - 1, nodes);
-    this.divide(middle, to, depth - 1, nodes);
+    const turn = known ? this.turn(from, to) : undefined;
+    const place = turn === undefined ? (middle ?? this.node((from.theta + to.theta) / 2)) : this.node(turn);
+    this.divide(from, place, depth - 1, nodes, meets);
+    this.divide(place, to, depth - 1, nodes, meets);
   }
 
-  /** Where the function turns around on its way towards zero, else the middle. */
-  private turn(from: Node, to: Node): number {
-    const middle = (from.theta + to.theta) / 2;
+  /** Where the function turns around on its way towards zero, if its derivatives at the ends say so. */
+  private turn(from: Node, to: Node): number | undefined {
     const side = Math.sign(from.g);
-    if (side === 0 || side !== Math.sign(to.g) || Math.sign(from.dg) !== -side || Math.sign(to.dg) !== side) return middle;
+    if (side === 0 || side !== Math.sign(to.g) || Math.sign(from.dg) !== -side || Math.sign(to.dg) !== side) return undefined;
     const theta = this.extremum(from.theta, from.dg, to.theta, to.dg);
-    return theta > from.theta && theta < to.theta ? theta : middle;
-  }
-
-  private isPlain(from: Node, to: Node, depth: number): boolean {
-    const third = (to.theta - from.theta) / 3;
-    const b = [from.g, from.g + third * finite(from.dg), to.g - third * finite(to.dg), to.g];
-    let changes = 0;
-    for (let i = 1, last = Math.sign(b[0]); i < 4; i++) {
-      const side = Math.sign(b[i]);
-      if (side !== 0 && last !== 0 && side !== last) changes++;
-      if (side !== 0) last = side;
-    }
-    if (changes > 1) return false;
-    // What has been divided once has met its cubic, whose error falls with the fourth power of the length.
-    if (depth < deepest) return true;
-    const middle = this.value((from.theta + to.theta) / 2);
-    const cubic = (b[0] + 3 * (b[1] + b[2]) + b[3]) / 8;
-    return Math.abs(middle - cubic) <= believed * Math.max(...b.map(Math.abs));
+    return theta > from.theta && theta < to.theta ? theta : undefined;
   }
 }
 
@@ -126,6 +122,26 @@ interface Node {
 
 const isFinite = ({g}: Node): boolean => Number.isFinite(g);
 const finite = (dg: number): number => (Number.isFinite(dg) ? dg : 0);
+
+/** Bernstein coefficients of the cubic through both ends: it has no more zeros between them than these have changes of sign. */
+function bernstein(from: Node, to: Node): readonly number[] {
+  const third = (to.theta - from.theta) / 3;
+  return [from.g, from.g + third * finite(from.dg), to.g - third * finite(to.dg), to.g];
+}
+
+function changesIn(b: readonly number[]): number {
+  const sides = b.map(Math.sign).filter(side => side !== 0);
+  return sides.filter((side, i) => i > 0 && side !== sides[i - 1]).length;
+}
+
+/** The cubic meets the function in the middle, in value and slope. */
+function isMet(b: readonly number[], from: Node, to: Node, middle: Node): boolean {
+  const allowed = believed * Math.max(...b.map(Math.abs));
+  const value = (b[0] + 3 * (b[1] + b[2]) + b[3]) / 8;
+  const slope = 0.75 * (b[3] + b[2] - b[1] - b[0]);
+  // A cosine of the error, π long, has a slope π times its height.
+  return Math.abs(middle.g - value) <= allowed && Math.abs(finite(middle.dg) * (to.theta - from.theta) - slope) <= Math.PI * allowed;
+}
 
 /** What a step shows of its events. */
 export interface Watch {
