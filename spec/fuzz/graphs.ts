@@ -16,11 +16,13 @@ import {simplify} from '../../lib/graph/simplify.js';
 import {compare} from '../engine-wasm/agreement.js';
 import {Choices, generator} from '../graph/choices.js';
 import type {Program} from '../graph/programs.js';
-import {program, programDraws} from '../graph/programs.js';
+import {lightOps, program, programDraws} from '../graph/programs.js';
 import type {FuzzOptions, FuzzResult} from './run.js';
 
-/** Most steps of a program: graphs this long meet all ways of joining and dividing loops, and are still read at a glance. */
-const longest = 10;
+/** Most steps of a program: loops are joined and divided in all ways, and a failure is read at a glance. Many short graphs find more than few long ones. */
+const longest = 6;
+/** Every so many graphs have factorizations too. */
+const heavyEvery = 8;
 /** Long enough for pairs abreast and chains of sums, both with a rest. */
 const largest = 80;
 const directions = 2;
@@ -28,7 +30,7 @@ const directions = 2;
 export function randomProgram(seed: number, steps?: number): Program {
   const random = generator(seed);
   const list = Array.from({length: programDraws}, () => Math.floor(random() * (2 ** 31 - 1)));
-  return program(new Choices(list), steps ?? 1 + (seed % longest), largest);
+  return program(new Choices(list), {steps: steps ?? 1 + (seed % longest), largest, ops: seed % heavyEvery === 1 ? undefined : lightOps});
 }
 
 const named = (inputs: readonly Node<'input'>[], outputs: readonly Node[], name: (k: number) => string): Graph =>

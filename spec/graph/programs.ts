@@ -207,10 +207,20 @@ function bounded(x: Node, largest: number): Node {
   return x.size > largest && x.shape.length > 0 ? bounded(sin(sum(x, [0])), largest) : x;
 }
 
-const ops = Object.keys(recipes) as Op[];
+const allOps = Object.keys(recipes) as Op[];
 
-/** @param largest numbers of a value, and of an input whose one axis is long */
-export function program(choices: Choices, steps = 10, largest = 64): Program {
+/** Primitives whose derivatives are programs of their own: graphs without them are a tenth of the size. */
+const factorizations: ReadonlySet<Op> = new Set<Op>(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite', 'eigen', 'svd', 'leastSquares']);
+export const lightOps: readonly Op[] = allOps.filter(op => !factorizations.has(op));
+
+export interface ProgramOptions {
+  readonly steps?: number;
+  /** Numbers of a value, and of an input whose one axis is long. */
+  readonly largest?: number;
+  readonly ops?: readonly Op[];
+}
+
+export function program(choices: Choices, {steps = 10, largest = 64, ops = allOps}: ProgramOptions = {}): Program {
   const shape = (): number[] => (choices.integer(0, 3) === 3 ? [choices.integer(5, largest)] : choices.shape(0, 3));
   const inputs = Array.from({length: choices.integer(1, 3)}, (_, k) => input(`x${k}`, shape()));
   const values: Node[] = [...inputs];
