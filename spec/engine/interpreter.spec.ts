@@ -35,7 +35,7 @@ describe('engine: interpreter', () => {
     fc.assert(fc.property(draws(programDraws), list => {
       const choices = new Choices(list);
       const random = choices.random();
-      const {inputs, outputs} = program(choices, 20);
+      const {inputs, outputs} = program(choices, {steps: 20});
       const all = [...outputs, ...simplifyNodes(outputs, inputs)];
       const executable = interpreter.compile({run: graph(inputs, Object.fromEntries(all.map((node, i) => [`y${i}`, node])))});
       const first = vectors(inputs, random);

@@ -59,15 +59,52 @@ const positions = (x: Node, range: number): Node => cast(into(x, -1, range), 'in
 
 type Recipe = (x: Node, y: Node, choices: Choices) => Node;
 
-/** Random begin and stride along each axis. */
-function strided(shape: Shape, choices: Choices): {begin: number[]; size: number[]; strides: number[]} {
-  const size = shape.map(n => choices.integer(1, n));
-  const backwards = shape.map(() => choices.flag());
-  return {
-    size,
-    begin: shape.map((n, axis) => (backwards[axis] ? n - 1 : n - size[axis])),
-    strides: backwards.map(back => (back ? -1 : 1)),
-  };
+interface Strided {
+  readonly begin: number[];
+  readonly size: number[];
+  readonly strides: number[];
+}
+
+/** A section of each axis: all of it turned round, an end or a beginning either way, or every second or third. */
+function strided(shape: Shape, choices: Choices): Strided {
+  const sections = shape.map(n => {
+    const size = choices.integer(1, n);
+    const kind = choices.integer(0, 4);
+    if (kind === 0) return {begin: n - 1, size: n, stride: -1};
+    if (kind === 1) return {begin: n - 1, size, stride: -1};
+    if (kind === 2) return {begin: n - size, size, stride: 1};
+    const stride = kind === 3 ? 2 : choices.pick([-2, 3]);
+    return {begin: stride < 0 ? n - 1 : 0, size: Math.ceil(n / Math.abs(stride)), stride};
+  });
+  return {begin: sections.map(({begin}) => begin), size: sections.map(({size}) => size), strides: sections.map(({stride}) => stride)};
+}
+
+/** Where a value stands among zeros: in place but turned round, at an end, or spread out. */
+function spread(shape: Shape, choices: Choices): Strided {
+  const places = shape.map(n => {
+    const [before, after] = [choices.integer(0, 2), choices.integer(0, 2)];
+    const kind = choices.integer(0, 3);
+    if (kind === 0) return {begin: n - 1, size: n, stride: -1};
+    if (kind === 1) return {begin: before, size: before + n + after, stride: 1};
+    const size = before + 2 * (n - 1) + 1 + after;
+    return kind === 2 ? {begin: before, size, stride: 2} : {begin: size - 1 - after, size, stride: -2};
+  });
+  return {begin: places.map(({begin}) => begin), size: places.map(({size}) => size), strides: places.map(({stride}) => stride)};
+}
+
+/** Positions of a table below `range`, −1 for none: at random, even or repeated steps, rows of a matrix. */
+function table(length: number, range: number, choices: Choices): Int32Array {
+  const random = choices.random();
+  const [start, step] = [choices.integer(0, range), choices.integer(0, 5)];
+  switch (choices.integer(0, 2)) {
+    case 0: return Int32Array.from({length}, () => Math.floor(random() * (range + 1)) - 1);
+    case 1: return Int32Array.from({length}, (_, i) => ((start + step * i) % (range + 1)) - 1);
+    default: {
+      const row = 1 + (start % 5);
+      const first = Array.from({length: Math.ceil(length / row)}, () => Math.floor(random() * Math.max(1, range - row + 1)));
+      return Int32Array.from({length}, (_, i) => Math.min(first[Math.floor(i / row)] + (i % row), range - 1));
+    }
+  }
 }
 
 /** A primitive without a row here does not compile. */
@@ -98,9 +135,8 @@ const recipes: {readonly [O in Op]: Recipe} = {
     return slice(x, begin, size, strides);
   },
   place(x, _, choices) {
-    const shape = x.shape.map(n => 2 * n);
-    const backwards = x.shape.map(() => choices.flag());
-    return place(x, backwards.map((back, axis) => (back ? shape[axis] - 1 : 1)), shape, backwards.map(back => (back ? -2 : 1)));
+    const {begin, size, strides} = spread(x.shape, choices);
+    return place(x, begin, size, strides);
   },
   concat(x, y, choices) {
     if (x.shape.length === 0) return concat([reshape(x, [1]), reshape(y, [y.size])], 0);
@@ -109,13 +145,11 @@ const recipes: {readonly [O in Op]: Recipe} = {
   },
   gather(x, _, choices) {
     const shape = choices.shape(0, 3);
-    const random = choices.random();
-    return gather(x, Int32Array.from({length: sizeOf(shape)}, () => Math.floor(random() * (x.size + 1)) - 1), shape);
+    return gather(x, table(sizeOf(shape), x.size, choices), shape);
   },
   scatter(x, _, choices) {
     const shape = choices.shape(0, 3);
-    const random = choices.random();
-    return sin(scatter(x, Int32Array.from({length: x.size}, () => Math.floor(random() * (sizeOf(shape) + 1)) - 1), shape));
+    return sin(scatter(x, table(x.size, sizeOf(shape), choices), shape));
   },
   gatherAt: (x, y) => gatherAt(x, positions(y, x.size)),
   scatterAt: (x, y, choices) => {
@@ -174,14 +208,26 @@ function ofMatrix(choices: Choices, build: (batch: number, n: number) => Node): 
 }
 
 /** Numbers in a program stay few: a large value is summed along its first axis. */
-function bounded(x: Node): Node {
-  return x.size > 64 && x.shape.length > 0 ? bounded(sin(sum(x, [0]))) : x;
+function bounded(x: Node, largest: number): Node {
+  return x.size > largest && x.shape.length > 0 ? bounded(sin(sum(x, [0])), largest) : x;
 }
 
-const ops = Object.keys(recipes) as Op[];
+const allOps = Object.keys(recipes) as Op[];
 
-export function program(choices: Choices, steps = 10): Program {
-  const inputs = Array.from({length: choices.integer(1, 3)}, (_, k) => input(`x${k}`, choices.shape(0, 3)));
+/** Primitives whose derivatives are programs of their own: graphs without them are a tenth of the size. */
+const factorizations: ReadonlySet<Op> = new Set<Op>(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite', 'eigen', 'svd', 'leastSquares']);
+export const lightOps: readonly Op[] = allOps.filter(op => !factorizations.has(op));
+
+export interface ProgramOptions {
+  readonly steps?: number;
+  /** Numbers of a value, and of an input whose one axis is long. */
+  readonly largest?: number;
+  readonly ops?: readonly Op[];
+}
+
+export function program(choices: Choices, {steps = 10, largest = 64, ops = allOps}: ProgramOptions = {}): Program {
+  const shape = (): number[] => (choices.integer(0, 3) === 3 ? [choices.integer(5, largest)] : choices.shape(0, 3));
+  const inputs = Array.from({length: choices.integer(1, 3)}, (_, k) => input(`x${k}`, shape()));
   const values: Node[] = [...inputs];
   const chosen: Op[] = [];
   for (let step = 0; step < steps; step++) {
@@ -190,7 +236,7 @@ export function program(choices: Choices, steps = 10): Program {
     const x = choices.flag() ? values[values.length - 1] : choices.pick(values);
     const result = cast(recipes[op](x, choices.pick(values), choices), 'float');
     chosen.push(op);
-    values.push(bounded(result));
+    values.push(bounded(result, largest));
   }
   const outputs = Array.from({length: choices.integer(1, 3)}, (_, k) => values[Math.max(0, values.length - 1 - 2 * k)]);
   return {inputs, outputs, ops: chosen};

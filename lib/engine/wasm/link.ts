@@ -14,7 +14,8 @@ import type {KernelStep, Lowered} from './lower.js';
 import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
-import {aligned, placeValues, room} from './memory.js';
+import type {MemoryUse} from './memory.js';
+import {aligned, ordinary, placeValues, room} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
 export interface Layout {
@@ -39,8 +40,8 @@ const pageBytes = 65536;
 /** Address 0 holds a pair of zeros: what a missing position reads. */
 const firstAddress = 16;
 
-export function link(programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>): Linked {
-  return new Linker(programs, bufferSizes).link();
+export function link(programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, memory = ordinary): Linked {
+  return new Linker(programs, bufferSizes, memory).link();
 }
 
 export class Linker {
@@ -60,9 +61,10 @@ export class Linker {
   private readonly shared: number;
   private end: number;
   private zero: Defined | undefined;
+  private poison: Defined | undefined;
   private copy: Defined | undefined;
 
-  constructor(private readonly programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>) {
+  constructor(private readonly programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, readonly memory: MemoryUse) {
     this.end = firstAddress;
     for (const [name, size] of bufferSizes) this.buffers.set(name, {address: this.room(8 * size), size});
     this.shared = this.end;
@@ -75,7 +77,7 @@ export class Linker {
   }
 
   link(): Linked {
-    const placements = new Map([...this.programs].map(([name, lowered]) => [name, placeValues(lowered)]));
+    const placements = new Map([...this.programs].map(([name, lowered]) => [name, placeValues(lowered, this.memory)]));
     this.room(Math.max(0, ...[...placements.values()].map(placement => placement.size)));
     this.declareImports();
     this.defineVectorFunctions();
@@ -132,8 +134,15 @@ export class Linker {
   /** Zeroes doubles, in pairs: the room behind an odd one belongs to it. */
   emitZero(body: Body, address: number, count: number): void {
     if (count === 0) return;
-    if (this.zero === undefined) defineZero((this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []})).body);
+    if (this.zero === undefined) defineFill((this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, 0);
     body.i32(address).i32(aligned(8 * count)).call(this.zero.index);
+  }
+
+  /** Makes all of a value's room NaN. */
+  emitPoison(body: Body, address: number, bytes: number): void {
+    if (bytes === 0) return;
+    if (this.poison === undefined) defineFill((this.poison = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, NaN);
+    body.i32(address).i32(aligned(bytes)).call(this.poison.index);
   }
 
   /** Copies doubles, in pairs. */
@@ -204,12 +213,12 @@ export class Linker {
   }
 }
 
-/** zero(address, bytes) */
-function defineZero(body: Body): void {
+/** fill(address, bytes) */
+function defineFill(body: Body, value: number): void {
   const [at, end] = [body.parameter(0), body.parameter(1)];
   body.get(at).get(end).op('i32.add').set(end);
   body.loop(() => {
-    body.get(at).f64x2(0, 0).memory('v128.store', 0);
+    body.get(at).f64x2(value, value).memory('v128.store', 0);
     body.get(at).i32(16).op('i32.add').tee(at).get(end).op('i32.lt_u').branchIf();
   });
 }

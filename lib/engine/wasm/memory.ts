@@ -73,6 +73,16 @@ export class Region {
   }
 }
 
+/** How programs treat their memory; other than `ordinary` for finding mistakes in that. */
+export interface MemoryUse {
+  /** Values may be written over others that the same loop reads for the last time. */
+  readonly inPlace: boolean;
+  /** The region, and outputs that are no inputs, are NaN when a program begins, and a value's room is NaN again after it was last read. */
+  readonly poisoned: boolean;
+}
+
+export const ordinary: MemoryUse = {inPlace: true, poisoned: false};
+
 export interface Placement {
   /** Offset in the shared region of each intermediate value that has an address there. */
   readonly offsets: ReadonlyMap<Node, number>;
@@ -82,12 +92,14 @@ export interface Placement {
   readonly locals: ReadonlySet<Node>;
   /** Loops that write over what they read: at each point, all is read before anything is written. */
   readonly overwriting: ReadonlySet<Step>;
+  /** Values whose room is given back after a step. */
+  readonly dead: ReadonlyMap<Step, readonly Node[]>;
   /** Bytes of the shared region. */
   readonly size: number;
 }
 
-export function placeValues(lowered: Lowered): Placement {
-  return new Placing(lowered).place();
+export function placeValues(lowered: Lowered, {inPlace}: MemoryUse = ordinary): Placement {
+  return new Placing(lowered, inPlace).place();
 }
 
 class Placing {
@@ -95,10 +107,11 @@ class Placing {
   private readonly direct = new Map<Node, string>();
   private readonly offsets = new Map<Node, number>();
   private readonly overwriting = new Set<Step>();
+  private readonly dead = new Map<Step, readonly Node[]>();
   private readonly lastRead = new Map<Node, number>();
   private readonly firstWrite = new Map<Node, number>();
 
-  constructor(private readonly lowered: Lowered) {
+  constructor(private readonly lowered: Lowered, private readonly inPlace: boolean) {
     const {graph, steps, addressed} = lowered;
     steps.forEach((step, i) => {
       for (const node of step.reads) this.lastRead.set(node, i);
@@ -113,7 +126,7 @@ class Placing {
   place(): Placement {
     for (const {name, node} of this.lowered.graph.outputs) this.placeOutput(name, bare(node));
     const size = this.placeIntermediates();
-    return {offsets: this.offsets, direct: this.direct, locals: this.locals, overwriting: this.overwriting, size};
+    return {offsets: this.offsets, direct: this.direct, locals: this.locals, overwriting: this.overwriting, dead: this.dead, size};
   }
 
   /** A result goes straight to its output's buffer, unless this program still reads that buffer as an input. */
@@ -125,7 +138,7 @@ class Placing {
       if (input.attributes.name !== name) continue;
       const read = this.lastRead.get(input) ?? -1;
       if (read < written) continue;
-      if (read > written || !mayOverwrite(steps[written], value, input)) return;
+      if (read > written || !this.mayOverwrite(steps[written], value, input)) return;
       this.overwriting.add(steps[written]);
     }
     this.direct.set(value, name);
@@ -138,7 +151,7 @@ class Placing {
     steps.forEach((step, i) => {
       for (const node of step.writes) {
         if (this.locals.has(node) || this.direct.has(node) || this.offsets.has(node)) continue;
-        const overwritten = [...dying[i]].find(value => mayOverwrite(step, node, value));
+        const overwritten = [...dying[i]].find(value => this.mayOverwrite(step, node, value));
         if (overwritten !== undefined) {
           dying[i].delete(overwritten);
           this.overwriting.add(step);
@@ -148,8 +161,13 @@ class Placing {
         if (last < steps.length) dying[last].add(node);
       }
       for (const node of dying[i]) region.give(this.offsets.get(node) ?? 0, 8 * node.size);
+      this.dead.set(step, [...dying[i]]);
     });
     return region.size;
+  }
+
+  private mayOverwrite(step: Step, written: Node, read: Node): boolean {
+    return this.inPlace && mayOverwrite(step, written, read);
   }
 }
 

@@ -27,11 +27,22 @@ export class ProgramEmitter implements LoopSurroundings {
   ) {}
 
   emit(): void {
+    const {poisoned} = this.linker.memory;
+    if (poisoned) this.poisonAll();
     for (const step of this.lowered.steps) {
       if (step.kind === 'loop') emitNest(this.body, step, this.placement.overwriting.has(step), this);
       else this.kernel(step);
+      if (poisoned) for (const node of this.placement.dead.get(step) ?? []) this.linker.emitPoison(this.body, this.addressOf(node), 8 * node.size);
     }
     this.outputs();
+  }
+
+  /** Everything that the program writes before it reads it. */
+  private poisonAll(): void {
+    const {inputs, outputs} = this.lowered.graph;
+    this.linker.emitPoison(this.body, this.linker.sharedAddress(0), this.placement.size);
+    const given = new Set(inputs.map(node => node.attributes.name));
+    for (const {name, node} of outputs) if (!given.has(name)) this.linker.emitPoison(this.body, this.linker.bufferAddress(name), 8 * node.size);
   }
 
   // ---------------------------------------------------------------- surroundings of loops
