@@ -38,6 +38,7 @@ const finiteOfFinite: ReadonlySet<UnaryName> = new Set<UnaryName>([
   'neg', 'abs', 'sign', 'square', 'sin', 'cos', 'atan', 'tanh', 'asinh', 'sigmoid', 'softplus', 'erf', 'relu', 'positive',
   'floor', 'ceil', 'round', 'truncate', 'isNaN', 'isInf', 'isFinite', 'not', 'nonzero',
 ]);
+/** Linear, with no number in them but 0 and 1: of masks they make masks. */
 const linearViews: ReadonlySet<Op> = new Set<Op>(['reshape', 'transpose', 'broadcast', 'slice', 'place', 'concat', 'gather', 'scatter', 'gatherAt', 'scatterAt', 'sum', 'cumsum']);
 
 /** Whether a value is finite wherever the inputs are: roots, logarithms, quotients and exponentials may not be. Products that overflow are not thought of. */
@@ -95,15 +96,28 @@ function knownMask(mask: Node): Float64Array | undefined {
   return value === undefined ? undefined : new Float64Array(mask.size).fill(value);
 }
 
-/** The same mask, computed where it is known; undefined where it holds everywhere. */
-function settledMask(mask: Node): Mask {
-  const operands = mask.operands.map(knownMask);
-  let values = knownMask(mask);
-  if (values === undefined && mask.operands.length > 0 && operands.every(operand => operand !== undefined)) {
-    values = new Float64Array(mask.size);
-    if (mask.op === 'reshape') values.set(operands[0]);
-    else primitiveOf(mask).evaluate(mask)(operands, values);
+/** Levels of operands that are looked at for values that are known: a mask is built from others in two or three steps. */
+const foldedLevels = 3;
+
+/** The values of a mask that no input decides, computed from its operands'. */
+function evaluatedMask(mask: Node, levels = foldedLevels): Float64Array | undefined {
+  const known = knownMask(mask);
+  if (known !== undefined || levels === 0 || mask.operands.length === 0) return known;
+  const operands: Float64Array[] = [];
+  for (const operand of mask.operands) {
+    const values = evaluatedMask(operand, levels - 1);
+    if (values === undefined) return undefined;
+    operands.push(values);
   }
+  const values = new Float64Array(mask.size);
+  if (mask.op === 'reshape') values.set(operands[0]);
+  else primitiveOf(mask).evaluate(mask)(operands, values);
+  return values;
+}
+
+/** The same mask, as numbers where it is known; undefined where it holds everywhere. */
+function settledMask(mask: Node): Mask {
+  const values = evaluatedMask(mask);
   if (values === undefined) return mask;
   return values.includes(0) ? constant(values, mask.shape, 'bool') : undefined;
 }
@@ -128,7 +142,12 @@ function onlyWhere(mask: Node, value: Node): Node {
   return select(mask, value, zeros(value.shape));
 }
 
-const asNumber = (mask: Mask, shape: Shape): Node => (mask === undefined ? full(1, shape) : binary('mul', unary('nonzero', mask), full(1, mask.shape)));
+/** As 0 and 1, to be counted. */
+function asNumber(mask: Mask, shape: Shape): Node {
+  if (mask === undefined) return full(1, shape);
+  const known = knownMask(mask);
+  return known === undefined ? select(mask, full(1, shape), zeros(shape)) : constant(known.map(value => (value === 0 ? 0 : 1)), shape);
+}
 /** Whether a mask holds anywhere along some axes, which stay with length 1. */
 function anyAlong(mask: Node, axes: readonly number[]): Node {
   return reshape(sum(asNumber(mask, mask.shape), axes), mask.shape.map((n, axis) => (axes.includes(axis) ? 1 : n)));
@@ -198,7 +217,7 @@ export function transposed(node: Node, cotangent: Masked, linear: readonly boole
     const [left, right] = operandsOf(node);
     const [rows, columns] = [anyAlong(mask, [2]), anyAlong(mask, [1])];
     const clean: Node = {...node, operands: linear[0] ? [a, met(columns, right)] : [met(rows, left), b]};
-    return masked(rule(clean, value, linear), k => spread(k === 0 ? rows : columns, k === 0 ? left : right));
+    return masked(rule(clean, value, linear), k => settledMask(spread(k === 0 ? rows : columns, k === 0 ? left : right)));
   }
   return masked(parts, (_, {shape}) => broadcastTo(isSolve(node) ? anyAlong(mask, [1]) : reshape(anyAlong(mask, allAxes(mask.shape)), []), shape))
     .map(part => (part?.mask === undefined ? part : {value: onlyWhere(part.mask, part.value), mask: part.mask}));
@@ -237,7 +256,7 @@ function pushed(node: Node, given: readonly (Masked | undefined)[]): Masked {
     const own = turn(masks[k] as Node, (k === 0 ? left : right)[1]);
     const inner = turn(anyAlong(own, [k === 0 ? 1 : 2]), true);
     const clean = k === 0 ? [a, met(inner, [b, right[1]])] : [met(inner, [a, left[1]]), b];
-    return {value: rebuild(node, clean), mask: broadcastTo(anyAlong(own, [k === 0 ? 2 : 1]), node.shape)};
+    return {value: rebuild(node, clean), mask: settledMask(broadcastTo(anyAlong(own, [k === 0 ? 2 : 1]), node.shape))};
   }
   if (isSolve(node) && masks[1] !== undefined) {
     const mask = broadcastTo(anyAlong(masks[1], [1]), node.shape);
