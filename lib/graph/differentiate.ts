@@ -6,12 +6,37 @@
  * order and mixture of derivatives is available.
  */
 import {addAll, input, zeros} from './build.js';
+import type {Masked} from './masks.js';
+import {either, guarded, transposed} from './masks.js';
 import type {Node} from './node.js';
-import {topological} from './node.js';
+import {isOp, topological} from './node.js';
 import {primitiveOf} from './primitives/index.js';
+import {substitute} from './simplify.js';
 
 /** Tangents of the outputs along the tangents given for some nodes; undefined stands for zero, in the seeds too. */
 export function pushforward(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node | undefined>): (Node | undefined)[] {
+  const tangents = linearized(outputs, seeds);
+  const given = new Set([...seeds.values()].filter(seed => seed !== undefined));
+  const order = topological(tangents.filter(tangent => tangent !== undefined));
+  if (!order.some(node => makesZeros.has(node.op) || node.dtype === 'bool' || isOp(node, 'constant'))) return tangents;
+  if ([...given].every(seed => seed.op === 'input') && !topological(outputs).some(node => given.has(node))) {
+    return guarded(tangents, dependents(tangents.filter(tangent => tangent !== undefined), given), order, given);
+  }
+  // Seeds that are values of the program too: what is linear in them is told by others in their place.
+  const own = new Map([...seeds].map(([node, seed]) => [node, seed === undefined ? undefined : input('tangent', seed.shape)]));
+  const back = new Map<Node, Node>([...own].flatMap(([node, stand]) => (stand === undefined ? [] : [[stand, seeds.get(node) as Node] as const])));
+  const raw = linearized(outputs, own);
+  const present = raw.filter(tangent => tangent !== undefined);
+  const safe = guarded(raw, dependents(present, back.keys()), topological(present), new Set<Node>(back.keys()));
+  if (safe.every((tangent, i) => tangent === raw[i])) return tangents;
+  const done = substitute(safe.map((tangent, i) => orZeros(tangent, outputs[i])), back);
+  return safe.map((tangent, i) => (tangent === undefined ? undefined : done[i]));
+}
+
+/** Primitives whose results, or whose transposes', have zeros by construction. */
+const makesZeros: ReadonlySet<Node['op']> = new Set<Node['op']>(['select', 'place', 'gather', 'concat']);
+
+function linearized(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node | undefined>): (Node | undefined)[] {
   const tangents = new Map<Node, Node | undefined>(seeds);
   for (const node of topological(outputs)) {
     if (tangents.has(node)) continue;
@@ -39,29 +64,28 @@ export function transposeLinear(
 ): (Node | undefined)[] {
   const present = outputs.filter(output => output !== undefined);
   const linear = dependents(present, inputs);
-  const gathered = new Map<Node, (Node | undefined)[]>();
-  const give = (node: Node, cotangent: Node | undefined): void => {
-    if (cotangent === undefined) return;
+  const gathered = new Map<Node, Masked[]>();
+  const give = (node: Node, cotangent: Masked): void => {
     const list = gathered.get(node);
     if (list === undefined) gathered.set(node, [cotangent]);
     else list.push(cotangent);
   };
   outputs.forEach((output, i) => {
-    if (output !== undefined && linear.has(output)) give(output, cotangents[i]);
+    const value = cotangents[i];
+    if (output !== undefined && value !== undefined && linear.has(output)) give(output, {value, mask: undefined});
   });
   const stop = new Set(inputs);
   for (const node of topological(present).reverse()) {
     if (!linear.has(node) || stop.has(node)) continue;
-    const cotangent = addAll(gathered.get(node) ?? []);
-    if (cotangent === undefined) continue;
+    const parts = gathered.get(node) ?? [];
+    const value = addAll(parts.map(part => part.value));
+    if (value === undefined) continue;
     const marks = node.operands.map(operand => linear.has(operand));
-    const rule = primitiveOf(node).transpose;
-    if (rule === undefined) throw new Error(`${node.op} stands in a linear map but has no transpose`);
-    rule(node, cotangent, marks).forEach((part, k) => {
-      if (marks[k]) give(node.operands[k], part);
+    transposed(node, {value, mask: either(parts.map(part => part.mask))}, marks).forEach((part, k) => {
+      if (marks[k] && part !== undefined) give(node.operands[k], part);
     });
   }
-  return inputs.map(node => addAll(gathered.get(node) ?? []));
+  return inputs.map(node => addAll((gathered.get(node) ?? []).map(part => part.value)));
 }
 
 /** Cotangents of `wrt` for cotangents of the outputs: a vector–Jacobian product. */
@@ -69,7 +93,7 @@ export function pullback(
   outputs: readonly Node[], wrt: readonly Node[], cotangents: readonly (Node | undefined)[],
 ): (Node | undefined)[] {
   const seeds = wrt.map((node, i) => input(`tangent.${i}`, node.shape));
-  const tangents = pushforward(outputs, new Map(wrt.map((node, i) => [node, seeds[i]])));
+  const tangents = linearized(outputs, new Map(wrt.map((node, i) => [node, seeds[i]])));
   return transposeLinear(tangents, seeds, cotangents);
 }
 

@@ -74,10 +74,14 @@ describe('graph: derivatives', () => {
   });
 
   it('pass only through the branch that was taken, also where the other is not finite', () => {
-    // where(x > 0, √x, 0) at x = −1, where the square root is not a number. Forward only: backward, 0 times NaN is NaN, as in every such system.
+    // where(x > 0, √x, 0) at x = −1, where the square root is not a number, and at 0, where its slope is infinite.
     const y = select(binary('greater', x, scalar(0)), unary('sqrt', x), scalar(0));
     expect(at(derivative(y), -1)).to.equal(0);
     expect(at(derivative(y), 4)).to.equal(0.25);
+    for (const order of [1, 2]) for (let modes = 0; modes < 2 ** order; modes++) for (const place of [-1, 0]) expect(at(repeated(y, order, modes), place)).to.equal(0);
+    // A chosen branch keeps what it has.
+    const chosen = select(binary('greaterEqual', x, scalar(0)), unary('sqrt', x), scalar(0));
+    for (const modes of [0, 1]) expect(at(repeated(chosen, 1, modes), 0)).to.equal(Infinity);
   });
 
   it('of a scaled truth value are zero, and of a product with one the factor', () => {
