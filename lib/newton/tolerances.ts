@@ -18,7 +18,7 @@ const noiseFactor = 14;
 /** Where rounding leaves fewer than three digits in z, it is not called convergence without a closer look. */
 const coarsest = 1e-3;
 
-/** Arguments of exponentials, and constants that something is added to, are of size one: z moves by so much beside them at last, tens of roundings. */
+/** Arguments of exponentials, and constants that something is added to, are of size one: z moves by so much beside them, thousands of roundings. */
 const beside = 1e-12;
 
 /** Corrections that z moves by for that look: a jump of the residual that the iteration goes to and fro across lies before the first point. */
@@ -131,9 +131,9 @@ export class Tolerances {
     }
     // The noise of a step is that of its functions, whatever it leaves of z; equations alone are to be solved.
     if (!(largest < Infinity) || !(resolved || data !== undefined || gained <= coarsest)) return false;
-    noise.measureApart([{values: z, least: left.map((x, i) => apart * Math.max(Math.abs(x), coarsest * Math.abs(z[i])))}, ...this.data], residual, spacing, evaluate);
-    if (this.isNoise(noise.rows)) return true;
     noise.measureApart([{values: z, least: left.map(() => beside)}, ...this.data], residual, spacing, evaluate);
+    if (this.isNoise(noise.rows)) return true;
+    noise.measureApart([{values: z, least: left.map((x, i) => apart * Math.max(Math.abs(x), coarsest * Math.abs(z[i])))}, ...this.data], residual, spacing, evaluate);
     return this.isNoise(noise.rows);
   }
 

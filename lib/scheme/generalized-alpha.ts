@@ -107,7 +107,8 @@ function family(name: string, w: Weights): Scheme {
     },
     update: (z, at) => ({...update(z, at, pushed(at)), lambda: z.lambda, offset: tf.zerosLike(z.a)}),
   };
-  return {name, order: 2, mechanics, constrained};
+  // ρ∞ = 1 damps nothing.
+  return {name, order: 2, mechanics, constrained, weaklyUnstable: w.alphaM === w.alphaF || w.alphaF >= 0.5};
 }
 
 function checkRange(name: string, value: number, low: number, high: number): void {

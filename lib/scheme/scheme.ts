@@ -134,6 +134,8 @@ export interface Scheme {
   readonly constrained?: Formulation;
   /** Stabilizations that are not made by wrapping `constrained` (constrained.ts); null where there is none. */
   readonly stabilized?: {readonly [S in 'ggl' | 'projection' | 'projection-before']?: Formulation | null};
+  /** λ swings without end where positions alone are held: velocities are held too where nothing else is asked for. */
+  readonly weaklyUnstable?: boolean;
   /**
    * What it holds of unilateral constraints: nothing, or springs alone ('soft': with compliance or
    * smoothing), where it cannot stop what lands. Default: all.

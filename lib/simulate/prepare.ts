@@ -59,7 +59,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   if (read.adjoint.kind === 'backsolve') checkBacksolve(system, read.scheme, read.events.length);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
-  const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, read, options.observe, alongOf(read));
+  const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
   if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
   const compileBegin = performance.now();

@@ -5,7 +5,7 @@
  */
 import {StepRecord} from '../adjoint/record.js';
 import {plainVectors} from '../engine/vectors.js';
-import {InconsistentStateError, SingularMatrixError} from '../errors.js';
+import {InconsistentStateError, OptionError, SingularMatrixError} from '../errors.js';
 import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
 import {loadParameters, startOf} from '../step/context.js';
@@ -173,7 +173,24 @@ function checkMass({start, coordinates: n}: Runnable, mass: Float64Array | undef
   }
 }
 
+/** Entries of a mass that are to be equal differ by no more than what float32 loses of a pair's own masses, ten times. */
+const asymmetric = 1e-6;
+
+/** @throws OptionError 'bad-mass' where the matrix is not symmetric, or gives some motion a negative kinetic energy; SingularMatrixError */
 function checkMassMatrix(mass: Float64Array, n: number): void {
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < i; j++) {
+      const [below, above] = [mass[i * n + j], mass[j * n + i]];
+      const size = Math.max(Math.abs(below), Math.abs(above), Math.sqrt(Math.abs(mass[i * n + i] * mass[j * n + j])));
+      if (Math.abs(below - above) > asymmetric * size) {
+        throw new OptionError('bad-mass', `The mass matrix is not symmetric: mass[${i}, ${j}] is ${below} and mass[${j}, ${i}] is ${above}. Make them equal, or move what is not inertia to the forces.`, {entry: [i, j]});
+      }
+    }
+  }
+  const row = negativeRow(mass, n);
+  if (row >= 0) {
+    throw new OptionError('bad-mass', `The mass matrix is not positive: a motion of coordinates 0 to ${row} has a negative kinetic energy (mass[${row}, ${row}] is ${mass[row * n + row]}). Every motion needs a positive one.`, {row});
+  }
   try {
     lu().analyze(densePattern(n)).factor(mass.slice());
   } catch (error) {
@@ -181,5 +198,25 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
     const rows = error.data.rows as number[];
     throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.join(', ')} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
   }
+}
+
+/** The first row whose pivot of M = LDLᵀ is negative beyond its rounding, by Sylvester's law of inertia; −1 where none is. A pivot of zero ends the search: M is singular. */
+function negativeRow(mass: Float64Array, n: number): number {
+  const l = mass.slice();
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < i; j++) {
+      let sum = mass[i * n + j];
+      for (let k = 0; k < j; k++) sum -= l[i * n + k] * l[j * n + k] * l[k * n + k];
+      l[i * n + j] = sum / l[j * n + j];
+    }
+    let pivot = mass[i * n + i];
+    for (let k = 0; k < i; k++) pivot -= l[i * n + k] ** 2 * l[k * n + k];
+    // Values as they come from float32 are off by their own rounding.
+    const rounding = asymmetric * Math.abs(mass[i * n + i]);
+    if (pivot < -rounding) return i;
+    if (!(pivot > 0)) return -1;
+    l[i * n + i] = pivot;
+  }
+  return -1;
 }
 

@@ -20,9 +20,14 @@ export const isConstrained = (system: System): boolean => system.kind === 'mecha
 
 /** What a run asks of its constraints, beside the scheme. */
 export interface Holding {
-  /** Default: 'projection' where there are hard contacts, else 'none'. */
+  /**
+   * Default: 'ggl' where the length of steps changes or the scheme is weakly unstable, if it has that and there are
+   * bilateral rows; else 'projection' where there are hard contacts, and 'none' where there are not.
+   */
   readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
   readonly consistent: 'check' | 'project';
+  /** Steps are adaptive. */
+  readonly changingSteps?: boolean;
 }
 
 /** What a run asks that says nothing of it. */
@@ -36,10 +41,22 @@ const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (b
   ggl: (base, contacts) => (contacts ? velocityProjection(gearGuptaLeimkuhler(base), true) : gearGuptaLeimkuhler(base)),
 };
 
+/**
+ * Held at their positions alone, velocities and multipliers of most schemes depend on the last step's length: where it
+ * changes from h⁻ to h, λ is off by a share of (h − h⁻)/h that no tolerance makes smaller, or swings (Gear, Gupta &
+ * Leimkuhler 1985; Arnold & Brüls 2007), and so do estimates made of it.
+ */
+function defaultStabilization({stabilized, weaklyUnstable}: Scheme, {constraints}: MechanicalSystem, changing: boolean): NonNullable<Holding['stabilization']> {
+  const contacts = constraints.some(isHardContact);
+  const able = stabilized?.ggl !== null && constraints.some(({kind}) => kind === 'bilateral');
+  return able && (changing || weaklyUnstable === true) ? 'ggl' : contacts ? 'projection' : 'none';
+}
+
 const hasHardContacts = (system: System): boolean => system.kind === 'mechanics' && system.constraints.some(isHardContact);
 
 /** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
-function held({name, constrained, stabilized, contacts: able}: Scheme, system: MechanicalSystem, {stabilization}: Holding): Formulation {
+function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changingSteps = false}: Holding): Formulation {
+  const {name, constrained, stabilized, contacts: able} = scheme;
   const index = able === undefined ? -1 : system.constraints.findIndex(constraint => constraint.kind === 'unilateral' && (able === 'none' || isHardContact(constraint)));
   if (index >= 0) {
     const remedy = able === 'none' ? '' : ' Or give it compliance or smoothing.';
@@ -49,7 +66,7 @@ function held({name, constrained, stabilized, contacts: able}: Scheme, system: M
     throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: name});
   }
   const contacts = hasHardContacts(system);
-  const wanted = stabilization ?? (contacts ? 'projection' : 'none');
+  const wanted = stabilization ?? defaultStabilization(scheme, system, changingSteps);
   const own = wanted === 'none' ? undefined : stabilized?.[wanted];
   if (own === null) {
     throw new OptionError('wrong-scheme', `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`, {scheme: name, stabilization: wanted});
