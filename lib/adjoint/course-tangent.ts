@@ -68,6 +68,7 @@ class TimedPush {
     this.set('dt', dt);
     this.set('dh', dh);
     if (jacobian !== undefined && dz !== undefined) {
+      jacobian.refresh();
       executable.run('pushResidual');
       this.remainder ??= new TangentLeft(this.context, directions.count, {...Object.fromEntries(['dx', 'dt', 'dh'].map(name => [name, executable.find(name)])), dz}, directions);
       this.remainder.stand(record, k);

@@ -61,6 +61,7 @@ export class DenseTurning {
     set('dNext', dNext);
     const dz = executable.find('dz');
     if (jacobian === undefined || dz === undefined) return;
+    jacobian.refresh();
     executable.run('pushResidual');
     this.remainder.stand(record, row);
     jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);

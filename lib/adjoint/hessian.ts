@@ -84,15 +84,16 @@ export class TurningPull {
       nextBar?.set(bar);
       dNextBar?.set(turn);
       if (jacobian !== undefined) {
+        jacobian.refresh();
         pushResidual();
         remainder.stand(record, k);
         if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.left);
         pullUnknown();
         if (zBar !== undefined) addTo(zBar, z?.bar);
-        if (w !== undefined && zBar !== undefined) jacobian.solveTransposedToo(zBar, w, 1, record, k);
+        if (w !== undefined && zBar !== undefined) jacobian.solveManyTransposed(zBar, w, 1, record, k);
         turnUnknown();
         if (dZBar !== undefined) addTo(dZBar, z?.turn);
-        if (dw !== undefined && dZBar !== undefined) jacobian.solveTransposedToo(dZBar, dw, count, record, k);
+        if (dw !== undefined && dZBar !== undefined) jacobian.solveManyTransposed(dZBar, dw, count, record, k);
       }
       pullStep();
       turnStep();

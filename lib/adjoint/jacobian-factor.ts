@@ -19,7 +19,7 @@ export type Left = () => Float64Array;
 export interface JacobianFactor {
   /** Evaluates J where the executable's buffers say, or its variant at a guess, and factors it. */
   refresh(program?: 'startJacobian'): Factor;
-  /** J x = b, with the Jacobian where the buffers say, for `count` right-hand sides. */
+  /** J x = b with the Jacobian last refreshed, for `count` right-hand sides. */
   solve(b: Float64Array, x: Float64Array, count: number, left: Left): void;
   /** Jᵀx = b with the Jacobian where the buffers say, that of step k of a record, which is solved with once. */
   solveTransposed(b: Float64Array, x: Float64Array, record: StepRecord, k: number): void;
@@ -28,8 +28,8 @@ export interface JacobianFactor {
    * multiplies the rounding of x: k = 1e12 makes 1e-4 of that of a number near 1.
    */
   readonly rest: Float64Array | undefined;
-  /** The same with the factor that `solve` has made. */
-  solveTransposedToo(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void;
+  /** The same for `count` right-hand sides, with the Jacobian last refreshed. */
+  solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void;
 }
 
 /** Whether digits are lost is measured once in so many steps: a measurement takes about as long as a step of the sweep. */
@@ -59,6 +59,7 @@ class SweepFactor implements JacobianFactor {
   /** Steps until the next measurement, and the longest step that it may wait for. */
   private ahead = 0;
   private longest = 0;
+  private due = false;
   private losing = false;
   /** A Jacobian of every step's own, that loses no digits. */
   private once = false;
@@ -81,7 +82,7 @@ class SweepFactor implements JacobianFactor {
     this.size = analysis.n;
   }
 
-  refresh(program?: 'startJacobian'): Factor {
+  private factored(program?: 'startJacobian'): Factor {
     const {kept, values} = this;
     const present = program === undefined ? kept?.present : undefined;
     if (present !== undefined) return present;
@@ -93,9 +94,14 @@ class SweepFactor implements JacobianFactor {
     return factor;
   }
 
+  refresh(program?: 'startJacobian'): Factor {
+    if (program === undefined && this.isDue()) this.due = true;
+    return (this.last = this.factored(program));
+  }
+
   solve(b: Float64Array, x: Float64Array, count: number, left: Left): void {
-    const factor = (this.last = this.refresh());
-    if (this.isDue() && this.mayLose()) this.measure(factor, b, x, false);
+    const factor = this.last ?? this.refresh();
+    this.measureIfDue(factor, b, x, false);
     factor.solve(b, x, count);
     if (this.losing) this.refine(b, x, count, left, (from, to) => factor.solve(from, to, count));
   }
@@ -109,29 +115,15 @@ class SweepFactor implements JacobianFactor {
       return;
     }
     this.ahead++;
-    const due = this.isDue();
-    if (!this.steady) {
-      this.evaluate();
-      const measure = due && this.mayLose();
-      if (!measure && !this.losing) {
-        this.once = true;
-        this.rest = undefined;
-        this.solveOnce(this.values, b, x);
-        return;
-      }
-      const factor = this.refactor(this.values);
-      if (measure) this.measure(factor, b, x, true);
-      this.once = !this.losing;
-      this.transposed(factor, b, x, 1, record, k);
-      return;
-    }
-    const factor = this.refresh();
-    if (due && this.mayLose()) this.measure(factor, b, x, true);
-    this.transposed(factor, b, x, 1, record, k);
+    this.refresh();
+    this.solveManyTransposed(b, x, 1, record, k);
+    this.once = !this.steady && !this.losing;
   }
 
-  solveTransposedToo(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void {
-    this.transposed(this.last ?? this.refresh(), b, x, count, record, k);
+  solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void {
+    const factor = this.last ?? this.refresh();
+    this.measureIfDue(factor, b, x, true);
+    this.transposed(factor, b, x, count, record, k);
   }
 
   private transposed(factor: Factor, b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void {
@@ -155,18 +147,14 @@ class SweepFactor implements JacobianFactor {
     return true;
   }
 
-  /** False where the present values show that no digits are lost. In single precision the run itself is as inexact. */
-  private mayLose(): boolean {
-    const {compiled} = this.context;
-    if (compiled.jacobian === undefined || !compiled.addsUp) return false;
-    this.losing = false;
-    return !(this.lost ??= lostDigits(compiled.jacobian.pattern)).isDominant(this.values);
-  }
-
-  /** Solves for what is known, in the place of what is asked for, which stays as it was. */
-  private measure(factor: Factor, b: Float64Array, x: Float64Array, transposed: boolean): void {
-    const {size, values, lost} = this;
-    if (lost === undefined) return;
+  /** Solves for what is known, in the place of what is asked for, which stays as it was. In single precision the run itself is as inexact. */
+  private measureIfDue(factor: Factor, b: Float64Array, x: Float64Array, transposed: boolean): void {
+    const {size, values, context: {compiled}} = this;
+    if (!this.due) return;
+    this.due = this.losing = false;
+    if (compiled.jacobian === undefined || !compiled.addsUp) return;
+    const lost = (this.lost ??= lostDigits(compiled.jacobian.pattern));
+    if (lost.isDominant(values)) return;
     const right = b.slice(0, size);
     lost.right(values, b, transposed);
     if (transposed) factor.solveTransposed(b, x);

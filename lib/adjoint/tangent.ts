@@ -39,6 +39,7 @@ export function stepPush(context: StepContext, directions: Directions): Push {
     record.load(k, buffers);
     dxIn?.set(dx);
     if (jacobian !== undefined) {
+      jacobian.refresh();
       pushResidual?.();
       remainder.stand(record, k);
       if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.left);

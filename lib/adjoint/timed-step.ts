@@ -76,6 +76,7 @@ export function lengthDerivative(context: StepContext, executable: Executable): 
   return (record, k) => {
     record.load(k, buffers);
     if (jacobian !== undefined && dz !== undefined && rhs !== undefined) {
+      jacobian.refresh();
       executable.run('pushLength');
       remainder.stand(record, k);
       jacobian.solve(rhs, dz, 1, remainder.left);
