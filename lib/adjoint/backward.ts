@@ -6,7 +6,6 @@ import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {barName} from '../step/parameter-names.js';
-import {directSolver} from '../step/solvers.js';
 import {addTo} from './add-to.js';
 import {parameterNames, throughDerived, zeroBars} from './derived.js';
 import {implicitPull} from './implicit.js';
@@ -76,7 +75,7 @@ export function keepsNarrow({compiled}: StepContext, {kind}: Adjoint): boolean {
  */
 export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRecord, backwards: Backwards, cotangents: Float64Array): Gradient {
   const unrolled = !keepsNarrow(context, adjoint);
-  const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint(directSolver(context.linear));
+  const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint(context.compiled.sweepSolver(context.linear));
   loadParameters(executable, context);
   const bars = new ParameterBars(context, executable, !unrolled && context.compiled.addsUp);
   const pull = (unrolled ? unrolledPull : implicitPull)(context, executable, bars);

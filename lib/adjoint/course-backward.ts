@@ -15,7 +15,6 @@ import {dot} from '../linear/index.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {courseAdjointPrograms, coursePrograms} from '../step/course-programs.js';
-import {directSolver} from '../step/solvers.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './backward.js';
 import {pullStart} from './backward.js';
@@ -30,7 +29,7 @@ import {withinStep} from './within-step.js';
 
 export const courseAdjoint = ({compiled, traced, linear}: StepContext): Executable =>
   compiled.group('courseAdjoint', () => courseAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp), {
-    analysis: compiled.analysisOf(directSolver(linear), 'jacobian'),
+    analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
     // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
     extra: {dzH: traced.unknown.size},
   });

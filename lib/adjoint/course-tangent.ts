@@ -22,6 +22,7 @@ import type {ByLength} from './timed-step.js';
 import {lengthDerivative} from './timed-step.js';
 import type {Directions} from './tangent.js';
 import {startTangent} from './tangent.js';
+import {TangentLeft} from './tangent-left.js';
 
 export interface CourseTangents {
   /** Of the saved states, [count, saved, state]. */
@@ -37,6 +38,7 @@ class TimedPush {
   readonly executable: Executable;
   readonly jacobian: JacobianFactor | undefined;
   readonly dz?: Float64Array;
+  private remainder: TangentLeft | undefined;
 
   constructor(readonly context: StepContext, private readonly directions: Directions) {
     const {compiled, traced} = context;
@@ -66,9 +68,11 @@ class TimedPush {
     this.set('dt', dt);
     this.set('dh', dh);
     if (jacobian !== undefined && dz !== undefined) {
-      const factor = jacobian.refresh();
+      jacobian.refresh();
       executable.run('pushResidual');
-      factor.solve(executable.buffer('rhs'), dz, directions.count);
+      this.remainder ??= new TangentLeft(this.context, directions.count, {...Object.fromEntries(['dx', 'dt', 'dh'].map(name => [name, executable.find(name)])), dz}, directions);
+      this.remainder.stand(record, k);
+      jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);
     }
     executable.run('pushUpdate');
     return executable.buffer('dNext');

@@ -5,7 +5,6 @@ import {loadParameters} from '../step/context.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
 import {barName, turnName} from '../step/parameter-names.js';
-import {directSolver} from '../step/solvers.js';
 import {addTo} from './add-to.js';
 import {parameterNames, setDirections} from './derived.js';
 import type {TurningBar} from './hessian.js';
@@ -14,6 +13,7 @@ import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {Directions} from './tangent.js';
+import {TangentLeft} from './tangent-left.js';
 
 /** A step with both its ends, and the tangents [count, state] of these. */
 export interface SteppedPair {
@@ -34,6 +34,7 @@ export interface WithinBars {
 export class DenseTurning {
   private readonly executable: Executable;
   private readonly jacobian: JacobianFactor | undefined;
+  private readonly remainder: TangentLeft;
   private readonly names: readonly string[];
 
   constructor(context: StepContext, private readonly directions: Directions) {
@@ -42,11 +43,12 @@ export class DenseTurning {
     const {dense: shared, inside} = step.along ?? {};
     if (shared === undefined) throw new Error('a run with states within its steps has their dense output');
     const dense = wholeDense(shared, inside);
-    this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(step, dense, compiled.jacobian, directions.count), {analysis: compiled.analysisOf(directSolver(context.linear), 'jacobian')});
+    this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(step, dense, compiled.jacobian, directions.count), {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')});
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);
     this.names = parameterNames(context);
     this.jacobian = jacobianFactor(context, this.executable);
+    this.remainder = new TangentLeft(context, directions.count, {dx: this.executable.find('dx'), dz: this.executable.find('dz')}, directions);
   }
 
   /** Loads a step, the tangents of its unknown with it. */
@@ -59,9 +61,10 @@ export class DenseTurning {
     set('dNext', dNext);
     const dz = executable.find('dz');
     if (jacobian === undefined || dz === undefined) return;
-    const factor = jacobian.refresh();
+    jacobian.refresh();
     executable.run('pushResidual');
-    factor.solve(executable.buffer('rhs'), dz, directions.count);
+    this.remainder.stand(record, row);
+    jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);
   }
 
   /** Tangents [count, state] of the state at θ of the step that is loaded; the executable's own buffer. */

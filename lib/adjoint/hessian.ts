@@ -7,7 +7,6 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
 import {barName, turnName} from '../step/parameter-names.js';
-import {directSolver} from '../step/solvers.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './backward.js';
 import type {Save} from './course.js';
@@ -17,6 +16,7 @@ import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {Directions} from './tangent.js';
+import {TangentLeft} from './tangent-left.js';
 
 /** A cotangent of the state, and how it changes along every direction [count, state]. */
 export interface TurningBar {
@@ -62,7 +62,7 @@ export class TurningPull {
   constructor(private readonly context: StepContext, private readonly directions: Directions) {
     const {compiled} = context;
     const {count} = directions;
-    const executable = compiled.group(`hessian.${count}`, () => hessianPrograms(compiled.derived.step, compiled.jacobian, count), {analysis: compiled.analysisOf(directSolver(context.linear), 'jacobian')});
+    const executable = compiled.group(`hessian.${count}`, () => hessianPrograms(compiled.derived.step, compiled.jacobian, count), {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')});
     loadParameters(executable, context);
     setDirections(context, executable, directions);
     this.bars = zeroBars(context);
@@ -77,21 +77,23 @@ export class TurningPull {
     const bound = (name: string): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
     const [pushResidual, pullUnknown, turnUnknown] = ['pushResidual', 'pullUnknown', 'turnUnknown'].map(bound);
     const [pullStep, turnStep] = ['pullStep', 'turnStep'].map(name => executable.program(name));
+    const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
     this.pullRow = (record, k, dx, {bar, turn}, z) => {
       record.load(k, buffers);
       dxIn?.set(dx);
       nextBar?.set(bar);
       dNextBar?.set(turn);
       if (jacobian !== undefined) {
-        const factor = jacobian.refresh();
+        jacobian.refresh();
         pushResidual();
-        if (dz !== undefined && rhs !== undefined) factor.solve(rhs, dz, count);
+        remainder.stand(record, k);
+        if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.left);
         pullUnknown();
         if (zBar !== undefined) addTo(zBar, z?.bar);
-        if (w !== undefined && zBar !== undefined) factor.solveTransposed(zBar, w);
+        if (w !== undefined && zBar !== undefined) jacobian.solveManyTransposed(zBar, w, 1, record, k);
         turnUnknown();
         if (dZBar !== undefined) addTo(dZBar, z?.turn);
-        if (dw !== undefined && dZBar !== undefined) factor.solveTransposed(dZBar, dw, count);
+        if (dw !== undefined && dZBar !== undefined) jacobian.solveManyTransposed(dZBar, dw, count, record, k);
       }
       pullStep();
       turnStep();

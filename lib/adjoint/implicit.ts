@@ -4,6 +4,7 @@
  */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
+import {addTo} from './add-to.js';
 import type {ParameterBars, StepPull} from './backward.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {stepBuffers} from './record.js';
@@ -22,6 +23,16 @@ export function implicitPull(context: StepContext, executable: Executable, bars:
   let carries: boolean | undefined;
   /** Length of the steps whose zBar lies there already. */
   let carried: number | undefined;
+  /** The step is linear in its cotangents: those of the rest of w are added. */
+  const pullRest = (rest: Float64Array): void => {
+    const [own, ownZBar] = [result.slice(), zBar?.slice()];
+    nextBar?.fill(0);
+    w?.set(rest);
+    pullStep();
+    bars.add();
+    addTo(result, own);
+    addTo(zBar, ownZBar);
+  };
   return (record, k, xBar, isNew) => {
     record.load(k, buffers);
     if (xBar !== nextBar) nextBar?.set(xBar);
@@ -29,10 +40,11 @@ export function implicitPull(context: StepContext, executable: Executable, bars:
       const length = buffers.h === undefined ? 0 : buffers.h[0];
       if (isNew || carried !== length || !(carries ??= context.compiled.carriesOn)) pullUnknown?.();
       carried = length;
-      if (w !== undefined && zBar !== undefined) jacobian.solveTransposed(zBar, w);
+      if (w !== undefined && zBar !== undefined) jacobian.solveTransposed(zBar, w, record, k);
     }
     pullStep();
-    if (xBar !== result) xBar.set(result);
     bars.add();
+    if (jacobian?.rest !== undefined) pullRest(jacobian.rest);
+    if (xBar !== result) xBar.set(result);
   };
 }

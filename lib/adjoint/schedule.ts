@@ -12,9 +12,10 @@ export function reach(states: number, repetitions: number): number {
   return Math.round(product);
 }
 
+/** The least r with β(s, r) ≥ n; every β from the one before, as `reach` has it. */
 function repetitionsFor(steps: number, states: number): number {
   let r = 0;
-  while (reach(states, r) < steps) r++;
+  for (let product = 1; Math.round(product) < steps; product = (product * (states + r)) / r) r++;
   return r;
 }
 
@@ -53,24 +54,41 @@ export interface Reversal {
   drop(k: number): void;
 }
 
-/** Reverses steps from..to−1 with `states` kept at most, that of `from` counted. */
+/** Steps that wait to be reversed, from a kept state. */
+interface Waiting {
+  readonly from: number;
+  readonly to: number;
+  /** Room for states, that of `from` counted. */
+  readonly states: number;
+  /** The state at `to` has served. */
+  readonly dropsEnd: boolean;
+}
+
+/**
+ * Reverses steps from..to−1 with `states` kept at most, that of `from` counted. What waits stands in a list, not on
+ * the stack of calls: there are as many nested parts as states.
+ */
 export function revolve(from: number, to: number, states: number, reversal: Reversal): void {
-  if (to - from === 0) return;
-  if (to - from === 1) {
-    reversal.reverse(from);
-    return;
-  }
-  if (states === 1) {
-    for (let k = to - 1; k >= from; k--) {
-      if (k > from) reversal.advance(from, k);
-      reversal.reverse(k);
-      if (k > from) reversal.drop(k);
+  const waiting: Waiting[] = [{from, to, states, dropsEnd: false}];
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    const count = part.to - part.from;
+    if (part.dropsEnd) reversal.drop(part.to);
+    if (count === 0) continue;
+    if (count === 1) reversal.reverse(part.from);
+    else if (part.states === 1) reverseFromOne(part.from, part.to, reversal);
+    else {
+      const middle = part.from + split(count, part.states);
+      if (!reversal.has(middle)) reversal.advance(part.from, middle);
+      waiting.push({...part, to: middle, dropsEnd: true}, {from: middle, to: part.to, states: part.states - 1, dropsEnd: false});
     }
-    return;
   }
-  const middle = from + split(to - from, states);
-  if (!reversal.has(middle)) reversal.advance(from, middle);
-  revolve(middle, to, states - 1, reversal);
-  reversal.drop(middle);
-  revolve(from, middle, states, reversal);
+}
+
+/** All steps from..to−1 from one state, each reached anew. */
+function reverseFromOne(from: number, to: number, reversal: Reversal): void {
+  for (let k = to - 1; k >= from; k--) {
+    if (k > from) reversal.advance(from, k);
+    reversal.reverse(k);
+    if (k > from) reversal.drop(k);
+  }
 }

@@ -4,11 +4,11 @@
  */
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
-import {directSolver} from '../step/solvers.js';
 import {setDirections} from './derived.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
+import {TangentLeft} from './tangent-left.js';
 
 /** Directions in the space of initial state and parameters; each array holds `count` of them, one after another. */
 export interface Directions {
@@ -23,7 +23,7 @@ export type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64A
 /** The result is the executable's own buffer, until the next push. */
 export function stepPush(context: StepContext, directions: Directions): Push {
   const {count} = directions;
-  const executable = context.compiled.tangent(count, directSolver(context.linear));
+  const executable = context.compiled.tangent(count, context.compiled.sweepSolver(context.linear));
   loadParameters(executable, context);
   setDirections(context, executable, directions);
   const jacobian = jacobianFactor(context, executable);
@@ -34,13 +34,15 @@ export function stepPush(context: StepContext, directions: Directions): Push {
   const pushResidual = jacobian === undefined ? undefined : executable.program('pushResidual');
   const pushUpdate = executable.program('pushUpdate');
   const dNext = executable.buffer('dNext');
+  const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
   return (record, k, dx) => {
     record.load(k, buffers);
     dxIn?.set(dx);
     if (jacobian !== undefined) {
-      const factor = jacobian.refresh();
+      jacobian.refresh();
       pushResidual?.();
-      if (dz !== undefined && rhs !== undefined) factor.solve(rhs, dz, count);
+      remainder.stand(record, k);
+      if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.left);
     }
     pushUpdate();
     return dNext;

@@ -5,10 +5,12 @@
  */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
+import {addTo} from './add-to.js';
 import type {CourseBars} from './course-bars.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
+import {TangentLeft} from './tangent-left.js';
 
 export interface TimedStep {
   /** Replaces the cotangent of the end by that of the beginning, with those of the unknown and of `inside`, where dense output has some. Returns those of t and h. */
@@ -33,12 +35,24 @@ export function timedStep(context: StepContext, executable: Executable, bars: Co
       if (jacobian !== undefined && ownZBar !== undefined) {
         pullUnknown?.();
         if (zBar !== undefined) for (let i = 0; i < zBar.length; i++) ownZBar[i] += zBar[i];
-        if (w !== undefined) jacobian.solveTransposed(ownZBar, w);
+        if (w !== undefined) jacobian.solveTransposed(ownZBar, w, record, k);
       }
       pullStep();
       xBar.set(xBarOut);
       bars.add('pullStep');
-      return {tBar: tBar[0], hBar: hBar[0]};
+      let [t, h] = [tBar[0], hBar[0]];
+      if (jacobian?.rest !== undefined) {
+        // The step is linear in its cotangents: those of the rest of w are added.
+        nextBar?.fill(0);
+        ownInsideBar?.fill(0);
+        w?.set(jacobian.rest);
+        pullStep();
+        addTo(xBar, xBarOut);
+        bars.add('pullStep');
+        t += tBar[0];
+        h += hBar[0];
+      }
+      return {tBar: t, hBar: h};
     },
   };
 }
@@ -57,12 +71,15 @@ export function lengthDerivative(context: StepContext, executable: Executable): 
   const dNext = executable.buffer('dNextH');
   const dInside = executable.find('dInsideH');
   const dz = jacobian === undefined ? undefined : executable.buffer('dzH');
+  const rhs = jacobian === undefined ? undefined : executable.buffer('rhsH');
+  const remainder = new TangentLeft(context, 1, {dh: Float64Array.of(1), dz});
   return (record, k) => {
     record.load(k, buffers);
-    if (jacobian !== undefined && dz !== undefined) {
-      const factor = jacobian.refresh();
+    if (jacobian !== undefined && dz !== undefined && rhs !== undefined) {
+      jacobian.refresh();
       executable.run('pushLength');
-      factor.solve(executable.buffer('rhsH'), dz);
+      remainder.stand(record, k);
+      jacobian.solve(rhs, dz, 1, remainder.left);
     }
     executable.run('pushLengthUpdate');
     return {dNext, dInside, dz};

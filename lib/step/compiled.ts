@@ -8,7 +8,7 @@ import type {Key} from '../graph/key.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
-import {auto} from '../linear/index.js';
+import {auto, stagewise} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
 import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
@@ -24,9 +24,9 @@ import type {Kept} from './kept.js';
 import {narrowed} from './kept.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {
-  adjointPrograms, carriesOn, forwardPrograms, graphOf, observePrograms, productPrograms, tangentPrograms, unrolledPrograms,
+  adjointPrograms, carriesOn, forwardPrograms, graphOf, observePrograms, productPrograms, tangentLeftPrograms, tangentPrograms, transposedProductPrograms, unrolledPrograms,
 } from './programs.js';
-import {solverKey} from './solvers.js';
+import {directSolver, solverKey} from './solvers.js';
 import type {TracedStep} from './traced-step.js';
 import {stepOutputs} from './traced-step.js';
 import type {Turns} from './turn-programs.js';
@@ -58,6 +58,7 @@ export class CompiledStep {
   private ownDerived: Derived | undefined;
   /** Compared with their tangents. */
   private readonly checked: Set<Matrix>;
+  private readonly stageSolvers = new WeakMap<LinearSolver, LinearSolver>();
   private readonly steady = new Map<JacobianProgram, boolean>();
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
   /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
@@ -258,6 +259,37 @@ export class CompiledStep {
   /** Whether `adjoint` pulls a step back so that the step before it, of the same length, need not begin anew. */
   get carriesOn(): boolean {
     return carriesOn(this.kept.programs);
+  }
+
+  /** Products with the transposed Jacobian, from what `keep` left of a step; undefined where that does not tell them. */
+  get keptProduct(): Executable | undefined {
+    const programs = this.timed(() => this.kept.reading(transposedProductPrograms(this.step)));
+    return programs === undefined ? undefined : this.group('keptProduct', () => programs);
+  }
+
+  /** The same from their state and unknown. */
+  get wholeProduct(): Executable {
+    return this.group('wholeProduct', () => transposedProductPrograms(this.step));
+  }
+
+  /** What the tangents of a step's equation leave, with its time and length among their arguments or without. */
+  tangentLeft(count: number, timed: boolean): Executable {
+    return this.group(`tangentLeft.${count}${timed ? '.timed' : ''}`, () => tangentLeftPrograms(this.step, count, timed));
+  }
+
+  /** The same for the derivative by the step's length: dh is 1, and all that is not set is zero. */
+  get lengthLeft(): Executable {
+    return this.group('lengthLeft', () => tangentLeftPrograms(this.step, 1, true));
+  }
+
+  /** What derivatives of a step are solved by: the run's own solver, or one with a matrix; stage by stage where the run finds its stages so. */
+  sweepSolver(linear: LinearSolver): LinearSolver {
+    const direct = directSolver(linear);
+    const blocks = this.turns?.blocks;
+    if (blocks === undefined) return direct;
+    const known = this.stageSolvers.get(direct) ?? stagewise(blocks, direct);
+    this.stageSolvers.set(direct, known);
+    return known;
   }
 
   /** The same from its state and unknown. */

@@ -7,7 +7,7 @@
 import type {Programs} from '../engine/engine.js';
 import {concat, input, reshape, slice} from '../graph/build.js';
 import {narrowestCut} from '../graph/narrowest-cut.js';
-import type {Node} from '../graph/node.js';
+import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import {graphOf} from './programs.js';
@@ -19,6 +19,8 @@ export interface Kept {
   readonly size: number;
   /** The programs of the way back, which read the input `kept` in place of x and z. */
   readonly programs: Programs;
+  /** Further programs of theirs, made to read `kept` too; undefined where they need more of x and z. */
+  reading(more: Programs): Programs | undefined;
 }
 
 /** What costs no more where it is read than to be written and read again. */
@@ -47,15 +49,38 @@ function beforeCheap(cut: readonly Node[], sources: readonly Node[]): Node[] {
 }
 
 /** @param programs of the way back */
-export function narrowed(programs: Programs, {residual, residualBlocks = residual, update, x, z}: TracedStep): Kept {
-  const graphs = Object.entries(programs);
+export function narrowed(programs: Programs, step: TracedStep): Kept {
+  const {node, size, programs: own} = cutThrough(programs, {}, step);
+  return {
+    node, size, programs: own,
+    reading(more) {
+      const {more: reading} = cutThrough(programs, more, step);
+      const whole = Object.values(reading).some(({inputs}) => inputs.includes(step.x as Node<'input'>) || inputs.includes(step.z as Node<'input'>));
+      return whole ? undefined : reading;
+    },
+  };
+}
+
+interface Cut {
+  readonly node: Node | undefined;
+  readonly size: number;
+  readonly programs: Programs;
+  readonly more: Programs;
+}
+
+/** @param more programs that have no say in what is kept */
+function cutThrough(programs: Programs, more: Programs, {residual, residualBlocks = residual, update, x, z}: TracedStep): Cut {
+  const own = Object.entries(programs);
+  const graphs = [...own, ...Object.entries(more)];
   const outputs = graphs.flatMap(([, graph]) => graph.outputs.map(({node}) => node));
+  const asking = own.reduce((count, [, graph]) => count + graph.outputs.length, 0);
   const isInput = (node: Node): node is Node<'input'> => isOp(node, 'input');
   const known = new Set(topological(residualBlocks === undefined ? [update] : [residualBlocks, update]).filter(isInput));
   // What several programs compute is one node.
   const nodes = simplifyNodes(outputs, topological(outputs).filter(isInput));
-  const later = new Set(topological(nodes).filter(node => isInput(node) && !known.has(node)));
-  const cut = beforeCheap(narrowestCut(nodes, [x, z], later), [x, z]);
+  const wanted = nodes.slice(0, asking);
+  const later = new Set(topological(wanted).filter(node => isInput(node) && !known.has(node)));
+  const cut = beforeCheap(narrowestCut(wanted, [x, z], later), [x, z]);
   const size = cut.reduce((sum, node) => sum + node.size, 0);
   const kept = input('kept', [size]);
   const replacements = new Map<Node, Node>();
@@ -66,9 +91,12 @@ export function narrowed(programs: Programs, {residual, residualBlocks = residua
   }
   const replaced = substitute(nodes, replacements);
   let at = 0;
+  const read = (list: readonly (readonly [string, Graph])[]): Programs =>
+    Object.fromEntries(list.map(([name, graph]) => [name, graphOf(Object.fromEntries(graph.outputs.map(output => [output.name, replaced[at++]])))]));
   return {
     node: cut.length === 0 ? undefined : concat(cut.map(node => reshape(node, [node.size])), 0),
     size,
-    programs: Object.fromEntries(graphs.map(([name, graph]) => [name, graphOf(Object.fromEntries(graph.outputs.map(output => [output.name, replaced[at++]])))])),
+    programs: read(own),
+    more: read(Object.entries(more)),
   };
 }

@@ -114,6 +114,27 @@ export function productPrograms({residual, residualModel = residual, z}: TracedS
   return {apply: graphOf({Jd: orZeros(tangent, residual)}), applyTransposed: graphOf({JTd: orZeros(cotangent, z)})};
 }
 
+/**
+ * transposedProduct: w → JTw = R_zᵀw, from the step's own functions: where masses stand beside stiffnesses, it keeps
+ * digits that the sum of both in an entry of J has lost.
+ */
+export function transposedProductPrograms({residual, residualBlocks = residual, z}: TracedStep): Programs {
+  if (residualBlocks === undefined) return {};
+  const seed = input('seed', z.shape);
+  const [product] = transposeLinear([blockTangent(residualBlocks, z, seed)], [seed], [input('w', z.shape)]);
+  return {transposedProduct: graphOf({JTw: orZeros(product, z)})};
+}
+
+/**
+ * What the tangent of a step's equation leaves, tangentLeft: dx, dz, dp.i, and where it is `timed` dt and dh,
+ * → left = −(R_x ẋ + R_z ż + R_p ṗ), all in one: where they cancel, nothing of them is rounded by itself.
+ */
+export function tangentLeftPrograms({residual, x, z, t, h, parameters}: TracedStep, count: number, timed: boolean): Programs {
+  if (residual === undefined) return {};
+  const seeds = [[x, 'dx'], [z, 'dz'], ...(timed ? [[t, 'dt'], [h, 'dh']] as const : []), ...parameters.map(({node}) => [node, directionName(node)] as const)] as const;
+  return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds.map(([node, name]) => [node, input(name, [count, ...node.shape])])), count)[0])})};
+}
+
 function barOutputs(first: string, wrt: readonly Node<'input'>[], bars: readonly (Node | undefined)[]): {[name: string]: Node} {
   const outputs: {[name: string]: Node} = {};
   wrt.forEach((node, i) => (outputs[i === 0 ? first : barName(node)] = orZeros(bars[i], node)));

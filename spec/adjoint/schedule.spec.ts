@@ -58,6 +58,28 @@ describe('checkpoint schedule', () => {
     }
   });
 
+  it('has room for as many states as there are: what waits is not on the stack of calls', () => {
+    const [steps, states] = [200_000, 100_000];
+    const kept = new Set(firstPass(steps, states));
+    let next = steps;
+    let advanced = 0;
+    revolve(0, steps, states, {
+      has: k => kept.has(k),
+      drop: k => kept.delete(k),
+      advance(from, to) {
+        advanced += to - from;
+        kept.add(to);
+      },
+      reverse(k) {
+        next--;
+        if (k !== next || !kept.has(k)) throw new Error(`step ${k} in place of ${next}`);
+      },
+    });
+    expect(next).to.equal(0);
+    // Twice at most: β(100,000, 2) is far beyond.
+    expect(advanced).to.be.at.most(2 * steps);
+  });
+
   it('splits where the formula says', () => {
     expect(split(10, 3)).to.be.within(reach(3, 0), reach(3, 1));
   });
@@ -97,6 +119,20 @@ describe('checkpointed gradients', () => {
       const first = firstPass(steps, room);
       expect(recomputed).to.equal(leastRecomputation(steps, room) - first[first.length - 1] + steps);
     }
+  });
+
+  it('are the same to the bit along many steps, from room for 42 states to room for all', () => {
+    const pendulum = mechanics({mass: 1, forces: ({q, params}) => tf.mul(tf.neg(params.k as tf.Tensor), tf.sin(q))});
+    const many = (memory: number): number[] => {
+      const {trajectory, pullback} = simulate.vjp(pendulum, {q: 0.5, v: 0}, {
+        scheme: implicitMidpoint(), dt: 1e-3, steps: 30_000, params: {k: 3}, saveAt: 'end', adjoint: implicitAdjoint({memory}), newton: newton({jacobian: 'fresh'}),
+      });
+      const {initial, params} = pullback({q: [0, 1]});
+      trajectory.dispose();
+      return [...initial.q ?? [], ...initial.v ?? [], ...params.k as Float64Array];
+    };
+    const all = many(2 ** 30);
+    for (const memory of [2 ** 10, 2 ** 15, 6e5]) expect(many(memory), `${memory} bytes`).to.deep.equal(all);
   });
 
   it('are reproducible with a Jacobian kept across steps: a budget makes every step its own', () => {

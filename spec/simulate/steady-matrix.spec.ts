@@ -7,6 +7,7 @@ import {expect} from 'chai';
 import type {OdeSystem, SimulateOptions} from '../../lib/index.js';
 import {gaussLegendre, implicitAdjoint, implicitMidpoint, mechanics, newton, ode, simulate, trapezoid, unrolledAdjoint} from '../../lib/index.js';
 import {jacobianFactor} from '../../lib/adjoint/jacobian-factor.js';
+import {StepRecord} from '../../lib/adjoint/record.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {loadParameters} from '../../lib/step/context.js';
 import {doubleEngines} from './engines.js';
@@ -107,10 +108,11 @@ describe('a Newton matrix that is the same in all steps', () => {
       loadParameters(executable, prepared);
       const [one, other] = [jacobianFactor(prepared, executable), jacobianFactor(prepared, executable)];
       const [h, b, x] = [executable.buffer('h'), executable.buffer('zBar'), executable.buffer('w')];
+      const noSteps = new StepRecord(0, 0, 1);
       const solution = (of: typeof one, length: number): Float64Array => {
         h[0] = length;
         b.fill(1);
-        of?.solveTransposed(b, x);
+        of?.solveTransposed(b, x, noSteps, 0);
         return x.slice();
       };
       const short = solution(one, 0.1);

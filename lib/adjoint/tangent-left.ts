@@ -1,0 +1,47 @@
+/** What the tangents of a recorded step's equation leave, for the refinement of their solve (jacobian-factor.ts). */
+import type {Executable} from '../engine/engine.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters} from '../step/context.js';
+import {setDirections} from './derived.js';
+import type {Left} from './jacobian-factor.js';
+import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
+import type {Directions} from './tangent.js';
+
+export class TangentLeft {
+  private executable: Executable | undefined;
+  private record: StepRecord | undefined;
+  private k = 0;
+  /** For the refinement. */
+  readonly left: Left;
+
+  /**
+   * @param tangents what the tangents are called in the programs, and where they stand; with dt and dh where the step's
+   *   time is among its arguments
+   * @param directions of the parameters; undefined for the derivative by the step's length alone
+   */
+  constructor(context: StepContext, count: number, tangents: {readonly [name: string]: Float64Array | undefined}, directions?: Directions) {
+    const entries = Object.entries(tangents);
+    this.left = () => {
+      const executable = (this.executable ??= this.compile(context, count, 'dh' in tangents, directions));
+      this.record?.load(this.k, stepBuffers(executable));
+      for (const [name, values] of entries) if (values !== undefined) executable.find(name)?.set(values);
+      executable.run('tangentLeft');
+      return executable.buffer('left');
+    };
+  }
+
+  private compile(context: StepContext, count: number, timed: boolean, directions?: Directions): Executable {
+    const {compiled} = context;
+    const executable = directions === undefined ? compiled.lengthLeft : compiled.tangentLeft(count, timed);
+    loadParameters(executable, context);
+    if (directions !== undefined) setDirections(context, executable, directions);
+    return executable;
+  }
+
+  /** Step k of a record from now on. */
+  stand(record: StepRecord, k: number): void {
+    this.record = record;
+    this.k = k;
+  }
+}
