@@ -25,7 +25,7 @@ import {isTracing} from '../trace/trace.js';
 import type {RunOptions, SimulateOptions} from './options.js';
 import {readOptions} from './options.js';
 import type {RunState} from './run-state.js';
-import {isRunState, readRunState} from './run-state.js';
+import {checkRunState, isRunState, readRunState} from './run-state.js';
 import type {Runnable} from './runnable.js';
 
 export type Initial =
@@ -50,6 +50,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   requireSystem(system);
   if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
+  if (from !== undefined) checkRunState(from);
   const asked = readOptions(options, initial.t ?? 0, from, planned);
   const values = readInitial(system, initial);
   const {shape} = values[0];
@@ -68,7 +69,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const compileTime = performance.now() - compileBegin;
   compiled.compileTime = 0;
   first.compiled.compileTime = 0;
-  const given = from === undefined ? flatten(values) : readRunState(from, traced.state);
+  const given = from === undefined ? flatten(values) : readRunState(from, traced);
   if (read.adjoint.kind === 'backsolve') checkResumed({system, shape, given});
   return {
     system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
@@ -101,6 +102,7 @@ export function refill(prepared: Prepared, initial: Initial | undefined, params:
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
     throw new OptionError('bad-initial', 'A simulation prepared from a saved state starts from saved states, and others do not: prepare another one.');
   }
+  if (initial !== undefined && isRunState(initial)) checkRunState(initial);
   const values = initial === undefined ? prepared.initial : readInitial(system, initial);
   if (!sameShape(values[0].shape, shape)) {
     throw new ShapeError('initial-shape', `This simulation was prepared for shape [${shape.join(', ')}], not [${values[0].shape.join(', ')}]: prepare another one.`);
@@ -115,7 +117,7 @@ export function refill(prepared: Prepared, initial: Initial | undefined, params:
   }
   return {
     ...prepared, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
-    parameterValues: readParameters(traced, leaves), given: initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced.state) : flatten(values),
+    parameterValues: readParameters(traced, leaves), given: initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
     milliseconds: {trace: 0, compile: 0},
   };
 }
@@ -188,7 +190,7 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
 /** The user's own blocks of a saved state. */
 function ownBlocks(names: readonly string[], {blocks}: RunState): NumericValue[] {
   return names.map(name => {
-    if (!(name in blocks)) throw new OptionError('bad-initial', `The saved state has ${Object.keys(blocks).join(', ')}; this system's has ${names.join(' and ')}.`);
+    if (!Object.hasOwn(blocks, name)) throw new OptionError('bad-initial', `The saved state has ${Object.keys(blocks).join(', ')}; this system's has ${names.join(' and ')}.`);
     const {shape, values} = blocks[name];
     return {shape, values: Float64Array.from(values)};
   });

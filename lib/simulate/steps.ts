@@ -6,7 +6,7 @@ import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
 import {prepare} from './prepare.js';
-import type {RunState} from './run-state.js';
+import type {RunState, Standing} from './run-state.js';
 import {runState} from './run-state.js';
 import {column, seriesOf} from './series.js';
 import type {Status} from './stepper.js';
@@ -17,7 +17,7 @@ export interface SavedState {
   readonly t: number;
   /** A block of the state, or what `observe` gives for it, flat. */
   values(name: 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed'): Float64Array;
-  /** Where the run stands when this state is handed out: the same state, unless `saveAt` asked for a time within a step. */
+  /** Where the run stood when this state was handed out, asked for then or later: the same state, unless `saveAt` asked for a time within a step. */
   state(): RunState;
 }
 
@@ -45,11 +45,14 @@ export function* steps(system: System, initial: Initial, options: SimulateOption
 
 function* taken(prepared: Prepared, loop: CourseLoop): Generator<SavedState, void, undefined> {
   const {states, times} = loop.saver.take();
+  if (times.length === 0) return;
   const {size} = prepared.traced.state;
-  for (let i = 0; i < times.length; i++) yield savedState(prepared, loop, states.slice(i * size, (i + 1) * size), times[i]);
+  // Of now: the run goes on, and what was handed out does not.
+  const {standing} = loop;
+  for (let i = 0; i < times.length; i++) yield savedState(prepared, standing, states.slice(i * size, (i + 1) * size), times[i]);
 }
 
-function savedState(prepared: Prepared, loop: CourseLoop, x: Float64Array, t: number): SavedState {
+function savedState(prepared: Prepared, standing: Standing, x: Float64Array, t: number): SavedState {
   return {
     t,
     values(name) {
@@ -59,6 +62,6 @@ function savedState(prepared: Prepared, loop: CourseLoop, x: Float64Array, t: nu
       if (name === 'observed') return observedValues(prepared, {states: x, times: Float64Array.of(t)});
       return column(x, x.length, block);
     },
-    state: () => runState(prepared.traced.state, loop.standing),
+    state: () => runState(prepared.traced, standing),
   };
 }
