@@ -18,6 +18,7 @@ import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
+import {readSignal} from './abort.js';
 import {backsolveOf, checkResumed} from './backsolve.js';
 import {absoluteTolerances} from './control.js';
 import type {Plan} from './course/plan.js';
@@ -95,7 +96,7 @@ function alongOf({plan, events}: RunOptions): Along | undefined {
  * is traced again.
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
-export function refill(prepared: Prepared, initial: Initial | undefined, params: NumericParams | undefined): Prepared {
+export function refill(prepared: Prepared, initial: Initial | undefined, params: NumericParams | undefined, signal?: AbortSignal): Prepared {
   const {system, shape, traced} = prepared;
   prepared.compiled.compileTime = 0;
   prepared.start.compiled.compileTime = 0;
@@ -116,7 +117,7 @@ export function refill(prepared: Prepared, initial: Initial | undefined, params:
     throw new OptionError('bad-time', `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: prepare another one.`, {t: initial.t});
   }
   return {
-    ...prepared, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
+    ...prepared, options: signal === undefined ? prepared.options : {...prepared.options, signal: readSignal(signal)}, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
     parameterValues: readParameters(traced, leaves), given: initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
     milliseconds: {trace: 0, compile: 0},
   };

@@ -14,6 +14,7 @@ import type {StiffgradError} from '../errors.js';
 import {SingularMatrixError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
 import type {Redundancy} from '../step/context.js';
+import {throwIfAborted} from './abort.js';
 import type {Keeper} from './course/keeper.js';
 import type {EventRecord} from './course/records.js';
 import {runCourse} from './course/run.js';
@@ -83,9 +84,11 @@ const progressInterval = 100;
 /**
  * @param forGradient 'steps': keep every step whatever it takes; 'budget': as the adjoint wants it
  * @param companion goes along, where steps lie on the grid
+ * @throws AbortError
  */
 export function run(prepared: Runnable, forGradient?: 'steps' | 'budget', companion?: Companion): Run {
-  const {compiled, options: {plan, adjoint}} = prepared;
+  const {compiled, options: {plan, adjoint, signal}} = prepared;
+  throwIfAborted(signal);
   const keeping = forGradient === 'budget' ? keepingFor(adjoint) : forGradient === 'steps' ? {memory: Infinity} : undefined;
   const attempt = plan === undefined
     ? (context: Runnable) => loop({...context, narrow: forGradient === 'budget' && keepsNarrow(context, adjoint)}, keeping, companion)
@@ -162,7 +165,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
   const begin = performance.now();
   const kept = typeof keeping === 'object' ? keepWithin(prepared, keeping.memory) : undefined;
   const {options, traced, compiled} = prepared;
-  const {grid, saved, newton, adjoint, onProgress} = options;
+  const {grid, saved, newton, adjoint, onProgress, signal, poll} = options;
   compiled.recall(undefined);
   const size = traced.state.size;
   const states = new Float64Array(saved.length * size);
@@ -193,6 +196,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
   };
   keep();
   while (n < grid.steps) {
+    poll?.();
     status = stepper.step(n);
     if (status !== 'completed') break;
     torn = prepared.redundancy.relief > 0 ? contradiction(prepared, stepper.state, prepared.start.traced.still === true ? grid.t0 : grid.time(n + 1)) : undefined;
@@ -207,6 +211,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
     if (onProgress !== undefined && (now - told > progressInterval || n === grid.steps)) {
       told = now;
       onProgress({t: grid.time(n), step: n, steps: grid.steps});
+      throwIfAborted(signal);
     }
   }
   return {

@@ -22,6 +22,10 @@ export interface Arithmetic {
   /** A start that breaks its constraints is refused, or was moved. */
   readonly consistent: 'check' | 'project';
   readonly onProgress?: (progress: Progress) => void;
+  /** Looked at where a callback has run. */
+  readonly signal?: AbortSignal;
+  /** Of a worker thread, asked before every step: throws where the run is no longer wanted. */
+  readonly poll?: () => void;
 }
 
 export interface Runnable extends StepContext {

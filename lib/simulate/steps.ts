@@ -1,6 +1,7 @@
 /** A run as an iterator: each saved state when it is there, and nothing kept behind it. */
 import {CompiledStep} from '../step/compiled.js';
 import type {System} from '../step/formulation.js';
+import {throwIfAborted} from './abort.js';
 import {CourseLoop} from './course/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
@@ -24,11 +25,12 @@ export interface SavedState {
 /**
  * The states that `saveAt` asks for, one after another, of a run that goes on as they are asked for. The
  * value at the end is the run's status.
- * @throws as `simulate`, when the run comes to what it cannot go on from
+ * @throws as `simulate`, when the run comes to what it cannot go on from, or is to go on after its signal was aborted
  */
 export function* steps(system: System, initial: Initial, options: SimulateOptions): Generator<SavedState, Status, undefined> {
   const shared = prepare(system, initial, options, true);
-  const {plan} = shared.options;
+  const {plan, signal} = shared.options;
+  throwIfAborted(signal);
   if (plan === undefined) throw new Error('a run of steps has a plan');
   // Buffers of its own: between two states the same system may be run elsewhere.
   const alone = ({traced}: Pick<Prepared, 'traced'>): CompiledStep => new CompiledStep(traced, shared.engine);
@@ -36,6 +38,7 @@ export function* steps(system: System, initial: Initial, options: SimulateOption
   const loop = new CourseLoop(prepared, plan, undefined);
   for (let more = true; more;) {
     yield* taken(prepared, loop);
+    throwIfAborted(signal);
     more = loop.advance();
   }
   yield* taken(prepared, loop);
