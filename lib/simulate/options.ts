@@ -97,7 +97,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
     params: options.params ?? {},
     grid,
-    saved: plan === undefined ? savedSteps(options.saveAt ?? 'all', grid) : new Int32Array(0),
+    saved: plan === undefined ? savedSteps(options.saveAt ?? 'all', grid) : new Float64Array(0),
     plan,
     events,
     newton: readNewton(options.newton ?? newton()),

@@ -23,6 +23,7 @@ import {backsolveOf, checkResumed} from './backsolve.js';
 import {absoluteTolerances} from './control.js';
 import type {Plan} from './course/plan.js';
 import {isTracing} from '../trace/trace.js';
+import {requireSavedMemory} from './memory.js';
 import type {RunOptions, SimulateOptions} from './options.js';
 import {readOptions} from './options.js';
 import type {RunState} from './run-state.js';
@@ -63,6 +64,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const begin = performance.now();
   const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, read, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
+  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.observed?.node.size ?? 0));
   if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
   const compileBegin = performance.now();
   const compiled = compileStep(traced, engine);
@@ -83,6 +85,14 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
 /** A plan of adaptive steps with its tolerances in the shape of the state. */
 function withTolerances(plan: Plan | undefined, names: readonly string[], {shape, values}: NumericValue): Plan | undefined {
   return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, names, shape, values.length)} : plan;
+}
+
+/** States that a run will save, as far as that is known before it: adaptive steps are not counted. */
+export function savedCount({plan, saved, grid}: RunOptions): number {
+  if (plan === undefined) return saved.length;
+  const {saving} = plan;
+  if (saving.kind === 'times') return saving.times.length;
+  return saving.kind === 'end' || !Number.isFinite(grid.steps) || plan.control.kind === 'adaptive' ? 2 : Math.floor(grid.steps / saving.every) + 1;
 }
 
 /** What the run asks of its steps beside their updates. */

@@ -12,6 +12,7 @@ import {TangentsBeside, unitDirections} from '../adjoint/forward.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
 import {SingularMatrixError} from '../errors.js';
+import {newNumbers} from '../memory.js';
 import type {Learned} from '../step/compiled.js';
 import type {Redundancy} from '../step/context.js';
 import {throwIfAborted} from './abort.js';
@@ -19,6 +20,7 @@ import type {Keeper} from './course/keeper.js';
 import type {EventRecord} from './course/records.js';
 import {runCourse} from './course/run.js';
 import {placeOf} from './grid.js';
+import {bytesPerNumber, fewerSaved, requireMemory} from './memory.js';
 import type {Standing} from './run-state.js';
 import type {Runnable, SolverFacts} from './runnable.js';
 import {ContactWatch, backsolveWarning} from './warnings.js';
@@ -144,8 +146,6 @@ function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run
   return attempt(again);
 }
 
-const bytesPerNumber = 8;
-
 export function newRecord({traced, compiled, narrow}: Runnable, expected: number): StepRecord {
   if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected);
   return new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, expected);
@@ -156,7 +156,10 @@ function keepWithin(prepared: Runnable, memory: number): Keep {
   const {options, traced, compiled, narrow} = prepared;
   const {steps} = options.grid;
   const everyStep = steps * (2 + (narrow === true ? compiled.kept.size : traced.state.size + traced.unknown.size)) * bytesPerNumber;
-  if (everyStep <= memory || steps <= 2) return {record: newRecord(prepared, steps)};
+  if (everyStep <= memory || steps <= 2) {
+    requireMemory(everyStep, `the record of ${steps} steps, which a derivative keeps`, 'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.');
+    return {record: newRecord(prepared, steps)};
+  }
   const room = Math.min(steps, Math.max(2, Math.floor(memory / (traced.state.size * bytesPerNumber))));
   return {states: new Map(), room};
 }
@@ -168,7 +171,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
   const {grid, saved, newton, adjoint, onProgress, signal, poll} = options;
   compiled.recall(undefined);
   const size = traced.state.size;
-  const states = new Float64Array(saved.length * size);
+  const states = newNumbers(saved.length * size, 'the saved states', fewerSaved);
   const counters = noCounts();
   const start = startRun(prepared, counters);
   const tangents = keeping === 'tangents' ? new TangentsBeside(prepared, start.record, unitDirections(prepared)) : undefined;

@@ -14,7 +14,7 @@ import type {Grid, Progress} from './grid.js';
 export interface Arithmetic {
   readonly grid: Grid;
   /** Step numbers that are saved, ascending; 0 is the start. */
-  readonly saved: Int32Array;
+  readonly saved: Float64Array;
   /** For runs that are not a grid of steps: adaptive, with events, or saved between steps. Then nothing is in `saved`. */
   readonly plan?: Plan;
   readonly newton: Newton;

@@ -21,7 +21,7 @@ export interface Task {
   readonly engine: 'wasm' | 'interpreter';
   readonly t0: number;
   readonly grid: GridOptions;
-  readonly saved: Int32Array;
+  readonly saved: Float64Array;
   readonly newton: PlainNewton;
   readonly adjoint: Adjoint;
   readonly consistent: 'check' | 'project';
