@@ -12,7 +12,7 @@ export {batch, batchAsync, type BatchMember, type BatchOptions, type BatchPullba
 export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart} from './simulate/equilibrium.js';
 export type {CotangentLoss, Hvp, Hvps} from './simulate/hessian.js';
 export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
-export {simulate, type Cotangent, type Jvps, type Pullback, type Simulation, type Tangent, type Values, type Vjp} from './simulate/simulate.js';
+export {simulate, type Cotangent, type Jvps, type Pullback, type RunValues, type Simulation, type Tangent, type Values, type Vjp} from './simulate/simulate.js';
 export {adaptive, constant, type AdaptiveOptions, type StepControl} from './simulate/control.js';
 export type {RunState} from './simulate/run-state.js';
 export type {SavedState} from './simulate/steps.js';

@@ -1,5 +1,6 @@
 /** What a run leaves behind for its gradient: every step taken, in one growing array. */
 import type {Executable} from '../engine/engine.js';
+import {newNumbers} from '../memory.js';
 import type {Room} from './room.js';
 import {offerRoom, takeRoom} from './room.js';
 
@@ -78,7 +79,7 @@ export class StepRecord {
 
   private grow(): void {
     const {rows} = this.room;
-    const grown = new Float64Array(2 * rows.length);
+    const grown = newNumbers(2 * rows.length, 'the record of the steps');
     grown.set(rows);
     this.room = {rows: grown};
   }

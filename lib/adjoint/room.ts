@@ -3,6 +3,7 @@
  * writes to memory the machine has at hand: fresh pages took as long as the steps themselves (1024
  * masses, 5 MB a run). The record that gave its memory away is taken anew if it is asked for again.
  */
+import {newNumbers} from '../memory.js';
 
 /** Memory is given back where more than this lies idle: a quarter of the adjoint's default budget. */
 const mostIdle = 2 ** 28;
@@ -26,7 +27,7 @@ let idle: Idle | undefined;
 export function takeRoom(numbers: number): Room {
   const found = idle;
   // Not far more than is needed: a short run's record should not hold a long one's memory.
-  if (found === undefined || found.room.rows.length < numbers || found.room.rows.length > 2 * numbers) return {rows: new Float64Array(numbers)};
+  if (found === undefined || found.room.rows.length < numbers || found.room.rows.length > 2 * numbers) return {rows: newNumbers(numbers, 'the record of the steps', 'Take fewer steps, or implicitAdjoint({memory}) with fewer bytes.')};
   idle = undefined;
   found.lose();
   const {rows, views = new RowViews(rows)} = found.room;

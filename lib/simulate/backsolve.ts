@@ -53,7 +53,7 @@ function augment({system, options, shape, leaves, traced, engine}: Asked): Augme
       engine, traced: step, compiled: compileStep(step, engine), start: {traced: start, compiled: compileStep(start, engine)},
       redundancy: noRedundancy, coordinates: adjoint.size, linear: auto(),
       // A solver of the user's may want a symmetric matrix, which this one is not.
-      options: {...options, plan: undefined, newton: {...options.newton, linear: auto()}, adjoint: implicitAdjoint(), consistent: 'check', onProgress: undefined, saved: new Int32Array(0)},
+      options: {...options, plan: undefined, newton: {...options.newton, linear: auto()}, adjoint: implicitAdjoint(), consistent: 'check', onProgress: undefined, saved: new Float64Array(0)},
     },
     source: step.parameters.map(({tensor}, i) => (tensor === undefined ? i : traced.parameters.findIndex(parameter => parameter.tensor === tensor))),
   };
@@ -121,7 +121,7 @@ class WayBack {
     const {grid, plan} = this.span(from, to, begin, end);
     const done = run({
       ...runnable, given: now, t0: grid.t0, h0: grid.length(0), parameterValues: source.map(i => parameterValues[i]),
-      options: {...runnable.options, grid, plan, saved: Int32Array.of(grid.steps)},
+      options: {...runnable.options, grid, plan, saved: Float64Array.of(grid.steps)},
     });
     this.require(done, begin, end);
     this.taken += done.counters.steps;

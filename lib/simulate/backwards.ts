@@ -17,7 +17,7 @@ export function backwards(prepared: Runnable, {kept, completed}: Path): Backward
 }
 
 function takeAgain(prepared: Runnable, {states: first, room}: Extract<Keep, {states: unknown}>, completed: number, visit: Parameters<Backwards>[0]): number {
-  const {grid, saved, adjoint} = prepared.options;
+  const {grid, saved, adjoint, poll} = prepared.options;
   // A run cut short left states where the whole schedule wanted them; only its start is of use to the shorter one.
   const states = new Map(completed === grid.steps ? first : [...first].filter(([n]) => n === 0));
   const savedAt = new Map(Array.from(saved, (n, index) => [n, index]));
@@ -25,6 +25,7 @@ function takeAgain(prepared: Runnable, {states: first, room}: Extract<Keep, {sta
   const piece = newRecord(prepared, 1);
   let taken = 0;
   const stepFrom = (n: number): void => {
+    poll?.();
     const status = stepper.step(n);
     if (status !== 'completed') throw stepper.error ?? new Error('a step that had succeeded failed when taken again');
     taken++;

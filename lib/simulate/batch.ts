@@ -12,9 +12,11 @@ import {Ensemble} from './ensemble.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
-import {prepare, refill} from './prepare.js';
+import {prepare, refill, savedCount} from './prepare.js';
 import type {Cotangent, Pullback} from './named.js';
 import {namedGradient, packCotangent} from './named.js';
+import {requireSavedMemory} from './memory.js';
+import {seriesOf} from './series.js';
 import type {Values} from './simulate.js';
 import type {Trajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
@@ -138,6 +140,7 @@ function ensembleOf(system: System, given: readonly BatchMember[], {workers, ...
   if (members[0].initial === undefined) throw new OptionError('bad-initial', 'batch: every member is an initial state, or {initial, params}.');
   const own = members.every(({params}) => params !== undefined);
   const base = prepare(system, members[0].initial, own ? {...options, params: members[0].params} : options);
+  requireSavedMemory(savedCount(base.options), seriesOf(base).width, members.length);
   const captured = base.leaves.length;
   return new Ensemble(members.map(({initial, params}, i): Prepared => {
     try {

@@ -7,6 +7,7 @@ import {plainNewton} from '../newton/plain.js';
 import type {StepPrograms} from '../step/context.js';
 import type {PlainStep} from '../step/plain.js';
 import {plainStep, stepNames} from '../step/plain.js';
+import {aborted, throwIfAborted} from './abort.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
 import {run} from './run.js';
@@ -69,6 +70,7 @@ export class Ensemble {
    */
   run(keep: boolean): readonly Done[] {
     const {members: all, task} = this;
+    throwIfAborted(this.signal);
     const threaded = this.canSend && canWait && this.threads > 1;
     for (let i = 0, last = 0; i < all.length; i++) {
       if (threaded && (this.workers !== undefined || this.worthThreads(i, last, keep))) break;
@@ -83,13 +85,13 @@ export class Ensemble {
 
   /** The same without waiting; this thread has other things to do, so that every run is another's where that can be. */
   async runAsync(keep: boolean): Promise<readonly Done[]> {
+    throwIfAborted(this.signal);
     if (!this.canSend) {
       for (let i = 0; i < this.members.length; i++) this.runHere(i, keep);
       return this.all();
     }
     const phase = new PhaseOf(this.running(this.task as Task, keep), false);
-    pool.start(phase);
-    await phase.finished;
+    await this.finished(phase);
     return this.collect(phase.outcomes);
   }
 
@@ -108,6 +110,7 @@ export class Ensemble {
   }
 
   async pullAsync(bars: readonly (Float64Array | undefined)[]): Promise<Gradient[]> {
+    throwIfAborted(this.signal);
     const gradients = this.zeros();
     const asked = members(bars);
     if (!this.canSend || !this.usedThreads) {
@@ -115,9 +118,25 @@ export class Ensemble {
       return gradients;
     }
     const phase = new PhaseOf(this.pulling(this.task as Task, asked, bars), false);
-    pool.start(phase);
-    await phase.finished;
+    await this.finished(phase);
     return fill(gradients, phase.outcomes);
+  }
+
+  private get signal(): AbortSignal | undefined {
+    return this.members[0].options.signal;
+  }
+
+  /** Until a phase is done; the signal ends it at once, in its threads too. */
+  private async finished(phase: PhaseOf<Done> | PhaseOf<Gradient>): Promise<void> {
+    const {signal} = this;
+    const stop = (): void => pool.cancel(phase, aborted(signal?.reason));
+    signal?.addEventListener('abort', stop, {once: true});
+    try {
+      pool.start(phase);
+      await phase.finished;
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
   }
 
   private get canSend(): boolean {
@@ -171,7 +190,7 @@ export class Ensemble {
     return {
       ...this.common(task),
       members: all.flatMap((_, i) => (this.done[i] === undefined ? [i] : [])),
-      request: (i, job, id) => ({request: {kind: 'run', job, task: id, start: startOf(all[i], task), keep}, transfer: []}),
+      request: (i, job, id) => ({request: {kind: 'run', job, member: i, task: id, start: startOf(all[i], task), keep}, transfer: []}),
       read: (i, reply) => {
         if (reply.kind === 'ran') {
           const result = runFromPlain(reply.run);
@@ -179,9 +198,12 @@ export class Ensemble {
         }
         return failure(i, reply);
       },
-      here: i => this.runHere(i, keep),
+      here: i => told(this.runHere(i, keep)),
       fails: done => fails(all[0], done),
-      progress: ({progress}) => all[0].options.onProgress?.(progress),
+      progress: ({progress}) => {
+        all[0].options.onProgress?.(progress);
+        throwIfAborted(this.signal);
+      },
     };
   }
 
@@ -199,7 +221,7 @@ export class Ensemble {
         const path = plainPath(all[i], result.kept === undefined ? run(all[i], 'budget') : result);
         // The memory moves: it is not here until the answer brings it back.
         keepPath(i, undefined);
-        return {request: {kind: 'pull', job, task: id, start: startOf(all[i], task), path, bars: bars[i] as Float64Array}, transfer: memoryOf(path.kept)};
+        return {request: {kind: 'pull', job, member: i, task: id, start: startOf(all[i], task), path, bars: bars[i] as Float64Array}, transfer: memoryOf(path.kept)};
       },
       read: (i, reply) => {
         if (reply.kind !== 'pulled') return failure(i, reply);
@@ -236,6 +258,13 @@ export class Ensemble {
     return this.done as readonly Done[];
   }
 }
+
+/** A run that a thread was to make. */
+function told({run: result, matrix}: Done): Done {
+  return {matrix, run: pool.late ? {...result, warnings: [...result.warnings, late]} : result};
+}
+
+const late = 'A worker thread did not start in time: this run was made in the calling thread.';
 
 const fails = ({options}: Prepared, {run: {error}}: Done): boolean => options.throw && error !== undefined;
 

@@ -24,6 +24,8 @@ export interface EquilibriumOptions {
   /** Default: Newton with backtracking, which a start far from rest needs, and up to 200 iterations. */
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
+  /** Already aborted: an AbortError, and no search. */
+  readonly signal?: AbortSignal;
 }
 
 /** Where the search starts. A velocity is not asked for: at rest it is zero. */
@@ -94,10 +96,10 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
 }
 
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
-  refuseUnknownOptions(options, ['params', 'engine', 'newton'], 'equilibrium', 'unknown-option');
-  const {params, engine, newton: method} = options;
+  refuseUnknownOptions(options, ['params', 'engine', 'newton', 'signal'], 'equilibrium', 'unknown-option');
+  const {params, engine, newton: method, signal} = options;
   return {
-    scheme: equilibriumScheme, params, engine, dt: 1, steps: 1, saveAt: 'end',
+    scheme: equilibriumScheme, params, engine, signal, dt: 1, steps: 1, saveAt: 'end',
     newton: method ?? newton({step: backtracking(), maxIterations: 200}),
   };
 }

@@ -1,6 +1,8 @@
 /** When a run steps and what it saves: its grid of times, and the steps of it that are kept. */
 import {OptionError} from '../errors.js';
 import {shown} from '../given.js';
+import {newNumbers} from '../memory.js';
+import {bytesPerNumber, fewerSaved, requireMemory} from './memory.js';
 import type {GridPlace} from './run-state.js';
 
 export type SaveAt = 'all' | 'end' | {readonly every: number} | readonly number[];
@@ -48,11 +50,13 @@ export function readGrid({dt, steps, t1, origin}: GridOptions, t0: number): Grid
   const time = origin === undefined ? (n: number) => t0 + n * dt : (n: number) => origin.t0 + (origin.step + n) * dt;
   if (steps !== undefined) {
     if (!Number.isInteger(steps) || steps < 0) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
+    if (!Number.isSafeInteger(steps)) throw new OptionError('bad-time', `steps: ${steps} are more than can be counted, 2^53 − 1.`, {steps});
     return {asked: {dt, steps, origin}, t0, dt, steps, time, length: () => dt};
   }
   const end = t1 as number;
   if (!(end >= t0) || !Number.isFinite(end)) throw new OptionError('bad-time', `t1 = ${shown(end)} lies before the start t = ${t0}, or is not finite.`, {t1: end, t: t0});
   const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
+  if (!Number.isSafeInteger(count)) throw new OptionError('bad-time', `From t = ${t0} to t1 = ${end} there are ${count} steps of dt = ${dt}, more than can be counted: take a longer dt.`, {t1: end, t: t0, dt});
   const left = end - time(count - 1);
   const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
   return {asked: {dt, t1, origin}, t0, dt, steps: count, time: n => (n === count ? end : time(n)), length: n => (n === count - 1 && !whole ? left : dt)};
@@ -65,14 +69,20 @@ export function placeOf(grid: Grid, n: number): GridPlace | undefined {
   return grid.time(n) === place.t0 + place.step * dt ? place : undefined;
 }
 
-/** @throws OptionError 'bad-save' */
-export function savedSteps(saveAt: SaveAt, grid: Grid): Int32Array {
+/**
+ * Numbers of steps: doubles, as there may be more steps than 2³².
+ * @throws OptionError 'bad-save'; MemoryError
+ */
+export function savedSteps(saveAt: SaveAt, grid: Grid): Float64Array {
   const {steps} = grid;
-  if (saveAt === 'all') return Int32Array.from({length: steps + 1}, (_, n) => n);
-  if (saveAt === 'end') return steps === 0 ? Int32Array.of(0) : Int32Array.of(0, steps);
+  if (saveAt === 'end') return steps === 0 ? Float64Array.of(0) : Float64Array.of(0, steps);
   if (Array.isArray(saveAt)) return savedTimes(saveAt, grid);
-  const every = readEvery(saveAt);
-  return Int32Array.from({length: Math.floor(steps / every) + 1}, (_, k) => k * every);
+  const every = saveAt === 'all' ? 1 : readEvery(saveAt);
+  const count = Math.floor(steps / every) + 1;
+  requireMemory(count * bytesPerNumber, `the numbers of ${count} saved steps`, fewerSaved);
+  const saved = newNumbers(count, 'the numbers of the saved steps', fewerSaved);
+  for (let k = 0; k < count; k++) saved[k] = k * every;
+  return saved;
 }
 
 /** @throws OptionError 'bad-save' */
@@ -90,8 +100,8 @@ export function gridStep(time: number, grid: Grid): number | undefined {
 }
 
 /** Times that are all of the grid. */
-function savedTimes(times: readonly number[], grid: Grid): Int32Array {
-  const saved = Int32Array.from(times, time => gridStep(time, grid) ?? -1);
+function savedTimes(times: readonly number[], grid: Grid): Float64Array {
+  const saved = Float64Array.from(times, time => gridStep(time, grid) ?? -1);
   saved.forEach((n, i) => {
     if (i > 0 && !(n > saved[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {index: i});
   });

@@ -111,7 +111,7 @@ function courseOf(prepared: Prepared): Differentiated {
   const steps = {...grid, steps: course.count, time: (n: number) => (n < course.count ? course.t[n] : (found.standing?.t ?? NaN)), length: (n: number) => course.h[n]};
   return {
     run: found, saved: found.times.length, saves: {after, within},
-    options: {...options, grid: steps, plan: undefined, saved: new Int32Array(0), onProgress: undefined},
+    options: {...options, grid: steps, plan: undefined, saved: new Float64Array(0), onProgress: undefined},
   };
 }
 

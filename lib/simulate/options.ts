@@ -11,6 +11,7 @@ import type {Holding} from '../step/formulation.js';
 import type {Observe} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
 import type {NumericParams} from '../system/params.js';
+import {readSignal} from './abort.js';
 import type {RunState} from './run-state.js';
 import type {StepControl} from './control.js';
 import {readControl, readEvents, readPlan, readSpan} from './course/plan.js';
@@ -57,6 +58,11 @@ export interface SimulateOptions {
   /** 'auto' (default) takes the fastest that runs here; the results are the same. */
   readonly engine?: 'auto' | 'wasm' | 'interpreter' | 'tensor';
   readonly onProgress?: (progress: Progress) => void;
+  /**
+   * Ends the run with an AbortError once it is aborted. A run in this thread sees that at its start and after
+   * `onProgress`, as nothing else runs meanwhile; worker threads see it before their next step.
+   */
+  readonly signal?: AbortSignal;
   /** Default true. false: a failed run comes back with its status and what was reached. */
   readonly throw?: boolean;
 }
@@ -76,7 +82,7 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
  */
 export function readOptions(options: SimulateOptions, t0: number, from?: RunState, planned = false): RunOptions {
   if (typeof options !== 'object' || options === null) throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
-  refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'control', 'events', 'saveAt', 'newton', 'adjoint', 'observe', 'stabilization', 'consistent', 'engine', 'onProgress', 'throw'], 'simulate', 'unknown-option');
+  refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'control', 'events', 'saveAt', 'newton', 'adjoint', 'observe', 'stabilization', 'consistent', 'engine', 'onProgress', 'signal', 'throw'], 'simulate', 'unknown-option');
   const control = readControl(options.control);
   const events = readEvents(options.events);
   const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined}, t0);
@@ -91,7 +97,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
     params: options.params ?? {},
     grid,
-    saved: plan === undefined ? savedSteps(options.saveAt ?? 'all', grid) : new Int32Array(0),
+    saved: plan === undefined ? savedSteps(options.saveAt ?? 'all', grid) : new Float64Array(0),
     plan,
     events,
     newton: readNewton(options.newton ?? newton()),
@@ -100,6 +106,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     consistent: oneOf('consistent', options.consistent ?? 'check', ['check', 'project']),
     engine: options.engine ?? 'auto',
     onProgress: options.onProgress,
+    signal: readSignal(options.signal),
     throw: options.throw ?? true,
   };
 }

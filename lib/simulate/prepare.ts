@@ -18,14 +18,16 @@ import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
+import {readSignal} from './abort.js';
 import {backsolveOf, checkResumed} from './backsolve.js';
 import {absoluteTolerances} from './control.js';
 import type {Plan} from './course/plan.js';
 import {isTracing} from '../trace/trace.js';
+import {requireSavedMemory} from './memory.js';
 import type {RunOptions, SimulateOptions} from './options.js';
 import {readOptions} from './options.js';
 import type {RunState} from './run-state.js';
-import {isRunState, readRunState} from './run-state.js';
+import {checkRunState, isRunState, readRunState} from './run-state.js';
 import type {Runnable} from './runnable.js';
 
 export type Initial =
@@ -50,6 +52,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   requireSystem(system);
   if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
+  if (from !== undefined) checkRunState(from);
   const asked = readOptions(options, initial.t ?? 0, from, planned);
   const values = readInitial(system, initial);
   const {shape} = values[0];
@@ -61,6 +64,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const begin = performance.now();
   const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
+  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.observed?.node.size ?? 0));
   if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
   const compileBegin = performance.now();
   const compiled = compileStep(traced, engine);
@@ -68,7 +72,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const compileTime = performance.now() - compileBegin;
   compiled.compileTime = 0;
   first.compiled.compileTime = 0;
-  const given = from === undefined ? flatten(values) : readRunState(from, traced.state);
+  const given = from === undefined ? flatten(values) : readRunState(from, traced);
   if (read.adjoint.kind === 'backsolve') checkResumed({system, shape, given});
   return {
     system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
@@ -83,6 +87,14 @@ function withTolerances(plan: Plan | undefined, names: readonly string[], {shape
   return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, names, shape, values.length)} : plan;
 }
 
+/** States that a run will save, as far as that is known before it: adaptive steps are not counted. */
+export function savedCount({plan, saved, grid}: RunOptions): number {
+  if (plan === undefined) return saved.length;
+  const {saving} = plan;
+  if (saving.kind === 'times') return saving.times.length;
+  return saving.kind === 'end' || !Number.isFinite(grid.steps) || plan.control.kind === 'adaptive' ? 2 : Math.floor(grid.steps / saving.every) + 1;
+}
+
 /** What the run asks of its steps beside their updates. */
 function alongOf({plan, events}: RunOptions): Along | undefined {
   if (plan === undefined) return undefined;
@@ -94,13 +106,14 @@ function alongOf({plan, events}: RunOptions): Along | undefined {
  * is traced again.
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
-export function refill(prepared: Prepared, initial: Initial | undefined, params: NumericParams | undefined): Prepared {
+export function refill(prepared: Prepared, initial: Initial | undefined, params: NumericParams | undefined, signal?: AbortSignal): Prepared {
   const {system, shape, traced} = prepared;
   prepared.compiled.compileTime = 0;
   prepared.start.compiled.compileTime = 0;
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
     throw new OptionError('bad-initial', 'A simulation prepared from a saved state starts from saved states, and others do not: prepare another one.');
   }
+  if (initial !== undefined && isRunState(initial)) checkRunState(initial);
   const values = initial === undefined ? prepared.initial : readInitial(system, initial);
   if (!sameShape(values[0].shape, shape)) {
     throw new ShapeError('initial-shape', `This simulation was prepared for shape [${shape.join(', ')}], not [${values[0].shape.join(', ')}]: prepare another one.`);
@@ -114,8 +127,8 @@ export function refill(prepared: Prepared, initial: Initial | undefined, params:
     throw new OptionError('bad-time', `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: prepare another one.`, {t: initial.t});
   }
   return {
-    ...prepared, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
-    parameterValues: readParameters(traced, leaves), given: initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced.state) : flatten(values),
+    ...prepared, options: signal === undefined ? prepared.options : {...prepared.options, signal: readSignal(signal)}, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
+    parameterValues: readParameters(traced, leaves), given: initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
     milliseconds: {trace: 0, compile: 0},
   };
 }
@@ -188,7 +201,7 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
 /** The user's own blocks of a saved state. */
 function ownBlocks(names: readonly string[], {blocks}: RunState): NumericValue[] {
   return names.map(name => {
-    if (!(name in blocks)) throw new OptionError('bad-initial', `The saved state has ${Object.keys(blocks).join(', ')}; this system's has ${names.join(' and ')}.`);
+    if (!Object.hasOwn(blocks, name)) throw new OptionError('bad-initial', `The saved state has ${Object.keys(blocks).join(', ')}; this system's has ${names.join(' and ')}.`);
     const {shape, values} = blocks[name];
     return {shape, values: Float64Array.from(values)};
   });

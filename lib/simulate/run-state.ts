@@ -1,13 +1,24 @@
 /**
- * Where a run stands, as plain values: JSON carries them exactly. A run that starts from them goes on as
+ * Where a run stands, as plain values: JSON carries them exactly. What comes back is checked. A run that starts from them goes on as
  * the one they were taken from would have, bit for bit where no step depends on those before it but
  * through the state (see `RunState`).
  */
 import {OptionError, ShapeError} from '../errors.js';
+import {shown} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
-import type {Layout} from '../step/layout.js';
+import type {TracedStep} from '../step/traced-step.js';
 import type {StepMemory} from './course/step-lengths.js';
+
+/** Of what is written here; a state of another version is refused. */
+const version = 1;
+
+/** Finite numbers as JSON carries them: of a zero it loses the sign, so that negative zeros are told beside. */
+export interface PlainNumbers {
+  readonly values: readonly number[];
+  /** Indices of values that are −0, ascending; absent where there are none. */
+  readonly negativeZeros?: readonly number[];
+}
 
 /**
  * A state with all that the scheme carries: `initial` of another run. It goes on along the same grid where
@@ -15,29 +26,32 @@ import type {StepMemory} from './course/step-lengths.js';
  */
 export interface RunState {
   readonly kind: 'run-state';
+  readonly version: 1;
+  /** The scheme that left it, by name and parameters, which alone goes on with what it carries. */
+  readonly scheme: string;
   readonly t: number;
   /** q and v, or y, and what the scheme carries, flat. */
-  readonly blocks: {readonly [name: string]: {readonly shape: Shape; readonly values: readonly number[]}};
+  readonly blocks: {readonly [name: string]: PlainNumbers & {readonly shape: Shape}};
   /** The grid's own times; absent where the run was left between them. */
   readonly grid?: GridPlace;
   /** Of adaptive steps. */
   readonly pace?: StepMemory;
   /** Of steps that are solved as far as their tolerance asks. */
-  readonly newton?: NewtonMemory;
+  readonly newton?: NewtonMemory<PlainNumbers>;
   /** Events whose function counts as zero at present, and those whose jump made the present state. */
   readonly settled?: readonly number[];
   readonly jumped?: readonly number[];
 }
 
 /** What a step takes over from the one before, where it may (newton/simplified.ts). */
-export interface NewtonMemory {
+export interface NewtonMemory<N = Float64Array> {
   /** The last step, which the next one's guess goes on from. */
-  readonly last?: {readonly t: number; readonly h: number; readonly z: readonly number[]};
-  /** The rate of its iterations, and the length its matrix is for. */
+  readonly last?: {readonly t: number; readonly h: number; readonly z: N};
+  /** The rate of its iterations, and the length its matrix is for; absent before the first step. */
   readonly rate: number;
-  readonly h: number;
+  readonly h?: number;
   /** The matrix that the next step may begin with. */
-  readonly matrix?: readonly number[];
+  readonly matrix?: N;
 }
 
 /** Step `step` of the grid t0 + n·dt. */
@@ -48,37 +62,125 @@ export interface GridPlace {
 }
 
 /** What a run leaves at its end: the whole state, and what its loop remembers. */
-export interface Standing extends Pick<RunState, 'grid' | 'pace' | 'newton' | 'settled' | 'jumped'> {
+export interface Standing extends Pick<RunState, 'grid' | 'pace' | 'settled' | 'jumped'> {
   readonly t: number;
   readonly x: Float64Array;
+  readonly newton?: NewtonMemory;
 }
 
-export function runState(state: Layout, {t, x, grid, pace, newton, settled, jumped}: Standing): RunState {
-  const blocks = Object.fromEntries(state.blocks.map(({name, shape, offset, size}) => [name, {shape: [...shape], values: Array.from(x.subarray(offset, offset + size))}]));
-  return {kind: 'run-state', t, blocks, grid, pace, newton, settled, jumped};
+/** What a run that goes on takes over beside the state. */
+export type Resumption = Pick<Standing, 'grid' | 'pace' | 'newton' | 'settled' | 'jumped'>;
+
+export function runState({name: scheme, state}: Pick<TracedStep, 'name' | 'state'>, {t, x, grid, pace, newton, settled, jumped}: Standing): RunState {
+  const blocks = Object.fromEntries(state.blocks.map(({name, shape, offset, size}) => [name, {shape: [...shape], ...plainNumbers(x.subarray(offset, offset + size))}]));
+  return {kind: 'run-state', version, scheme, t, blocks, grid, pace, newton: newton === undefined ? undefined : plainNewton(newton), settled, jumped};
+}
+
+function plainNewton({last, rate, h, matrix}: NewtonMemory): NewtonMemory<PlainNumbers> {
+  return {
+    last: last === undefined ? undefined : {...last, z: plainNumbers(last.z)}, rate, h: Number.isNaN(h) ? undefined : h,
+    matrix: matrix === undefined ? undefined : plainNumbers(matrix),
+  };
+}
+
+function plainNumbers(numbers: Float64Array): PlainNumbers {
+  const negativeZeros: number[] = [];
+  numbers.forEach((value, i) => {
+    if (Object.is(value, -0)) negativeZeros.push(i);
+  });
+  return negativeZeros.length === 0 ? {values: Array.from(numbers)} : {values: Array.from(numbers), negativeZeros};
+}
+
+/** What was a negative zero and is a zero still. */
+function numbersOf({values, negativeZeros = []}: PlainNumbers): Float64Array {
+  const numbers = Float64Array.from(values);
+  for (const i of negativeZeros) if (numbers[i] === 0) numbers[i] = -0;
+  return numbers;
 }
 
 export function isRunState(given: unknown): given is RunState {
   return typeof given === 'object' && given !== null && (given as {kind?: unknown}).kind === 'run-state';
 }
 
+/** Checks of what may come from a file. */
+type Check = (value: unknown) => boolean;
+const isNumber: Check = value => typeof value === 'number' && Number.isFinite(value);
+const isPositive: Check = value => typeof value === 'number' && value > 0 && value < Infinity;
+const isCount: Check = value => Number.isSafeInteger(value) && (value as number) >= 0;
+const isBoolean: Check = value => typeof value === 'boolean';
+const isText: Check = value => typeof value === 'string';
+const listOf = (check: Check): Check => value => Array.isArray(value) && Array.from<unknown>(value).every(check);
+const optional = (check: Check): Check => value => value === undefined || check(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+/** An object whose properties pass their checks, and that has no others. */
+const record = (checks: Readonly<Record<string, Check>>): Check => value =>
+  isObject(value) && Object.keys(value).every(name => Object.hasOwn(checks, name)) && Object.entries(checks).every(([name, check]) => check(Object.hasOwn(value, name) ? value[name] : undefined));
+const ascending: Check = value => listOf(isCount)(value) && (value as number[]).every((n, i, all) => i === 0 || n > all[i - 1]);
+const numbers = {values: listOf(isNumber), negativeZeros: optional(ascending)};
+
+const parts: Readonly<Record<keyof RunState, Check>> = {
+  kind: isText,
+  version: value => value === version,
+  scheme: isText,
+  t: isNumber,
+  blocks: value => isObject(value) && Object.values(value).every(record({...numbers, shape: listOf(isCount)})),
+  grid: optional(record({t0: isNumber, dt: isPositive, step: isCount})),
+  pace: optional(record({next: isPositive, lastError: optional(isPositive), rejected: isBoolean})),
+  newton: optional(record({
+    last: optional(record({t: isNumber, h: isPositive, z: record(numbers)})), rate: isNumber, h: optional(isPositive), matrix: optional(record(numbers)),
+  })),
+  settled: optional(listOf(isCount)),
+  jumped: optional(listOf(isCount)),
+};
+
+const damaged = (what: string, data: Readonly<Record<string, unknown>> = {}): OptionError =>
+  new OptionError('bad-initial', `The saved state ${what}. Take it whole, as state() gives it: JSON carries it.`, data);
+
+/**
+ * A saved state is what state() gives, whole, and of the grid it says.
+ * @throws OptionError 'bad-initial'
+ */
+export function checkRunState(given: RunState): void {
+  if (given.version !== version) throw damaged(`is of version ${shown(given.version)}, where this program reads version ${version}`, {version: given.version});
+  const unknown = Object.keys(given).find(name => !Object.hasOwn(parts, name));
+  if (unknown !== undefined) throw damaged(`has '${unknown}', which does not belong there`, {part: unknown});
+  for (const [name, check] of Object.entries(parts)) {
+    if (!check(given[name as keyof RunState])) throw damaged(`is damaged: its ${name} is not what a run leaves`, {part: name});
+  }
+  const {grid, t, blocks} = given;
+  for (const [name, {shape, values}] of Object.entries(blocks)) {
+    if (values.length !== sizeOf(shape)) throw damaged(`is damaged: its ${name} has ${values.length} numbers and the shape [${shape.join(', ')}]`, {part: 'blocks'});
+  }
+  if (grid !== undefined && grid.t0 + grid.step * grid.dt !== t) throw damaged(`is damaged: step ${grid.step} of its grid is not at its time, t = ${t}`, {part: 'grid'});
+}
+
+/** What a run takes over of a checked state, beside the state itself. */
+export function resumptionOf({grid, pace, newton, settled, jumped}: RunState): Resumption {
+  if (newton === undefined) return {grid, pace, settled, jumped};
+  const {last, rate, h = NaN, matrix} = newton;
+  return {
+    grid, pace, settled, jumped,
+    newton: {last: last === undefined ? undefined : {...last, z: numbersOf(last.z)}, rate, h, matrix: matrix === undefined ? undefined : numbersOf(matrix)},
+  };
+}
+
 /**
  * The whole state, in the order of the scheme that is to go on.
  * @throws OptionError 'bad-initial' where it was left by another scheme or system; ShapeError
  */
-export function readRunState({blocks}: RunState, state: Layout): Float64Array {
+export function readRunState({blocks, scheme}: RunState, {name: own, state}: Pick<TracedStep, 'name' | 'state'>): Float64Array {
   const names = Object.keys(blocks);
   const expected = state.blocks.map(({name}) => name);
-  if (names.length !== expected.length || expected.some(name => !(name in blocks))) {
-    throw new OptionError('bad-initial', `The saved state has ${names.join(', ')}; this run's scheme carries ${expected.join(', ')}. Go on with the scheme that left it, or start from its q and v, or y, alone.`, {names, expected});
+  const remedy = 'Go on with the scheme that left it, or start from its q and v, or y, alone.';
+  if (names.length !== expected.length || expected.some(name => !Object.hasOwn(blocks, name))) {
+    throw new OptionError('bad-initial', `The saved state has ${names.join(', ')}; this run's scheme carries ${expected.join(', ')}. ${remedy}`, {names, expected});
   }
+  if (scheme !== own) throw new OptionError('bad-initial', `The saved state was left by ${shown(scheme)}, and this run's scheme is ${own}. ${remedy}`, {scheme, own});
   const x = new Float64Array(state.size);
-  for (const {name, shape, offset, size} of state.blocks) {
-    const {values, shape: own} = blocks[name];
-    if (!sameShape(own, shape) || values.length !== size || sizeOf(own) !== size) {
-      throw new ShapeError('initial-shape', `The saved state's ${name} has shape [${own.join(', ')}], this run's has [${shape.join(', ')}].`);
-    }
-    x.set(values, offset);
+  for (const {name, shape, offset} of state.blocks) {
+    const {shape: given} = blocks[name];
+    if (!sameShape(given, shape)) throw new ShapeError('initial-shape', `The saved state's ${name} has shape [${given.join(', ')}], this run's has [${shape.join(', ')}].`);
+    x.set(numbersOf(blocks[name]), offset);
   }
   return x;
 }

@@ -12,12 +12,15 @@ import {TangentsBeside, unitDirections} from '../adjoint/forward.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
 import {SingularMatrixError} from '../errors.js';
+import {newNumbers} from '../memory.js';
 import type {Learned} from '../step/compiled.js';
 import type {Redundancy} from '../step/context.js';
+import {throwIfAborted} from './abort.js';
 import type {Keeper} from './course/keeper.js';
 import type {EventRecord} from './course/records.js';
 import {runCourse} from './course/run.js';
 import {placeOf} from './grid.js';
+import {bytesPerNumber, fewerSaved, requireMemory} from './memory.js';
 import type {Standing} from './run-state.js';
 import type {Runnable, SolverFacts} from './runnable.js';
 import {ContactWatch, backsolveWarning} from './warnings.js';
@@ -83,9 +86,11 @@ const progressInterval = 100;
 /**
  * @param forGradient 'steps': keep every step whatever it takes; 'budget': as the adjoint wants it
  * @param companion goes along, where steps lie on the grid
+ * @throws AbortError
  */
 export function run(prepared: Runnable, forGradient?: 'steps' | 'budget', companion?: Companion): Run {
-  const {compiled, options: {plan, adjoint}} = prepared;
+  const {compiled, options: {plan, adjoint, signal}} = prepared;
+  throwIfAborted(signal);
   const keeping = forGradient === 'budget' ? keepingFor(adjoint) : forGradient === 'steps' ? {memory: Infinity} : undefined;
   const attempt = plan === undefined
     ? (context: Runnable) => loop({...context, narrow: forGradient === 'budget' && keepsNarrow(context, adjoint)}, keeping, companion)
@@ -141,8 +146,6 @@ function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run
   return attempt(again);
 }
 
-const bytesPerNumber = 8;
-
 export function newRecord({traced, compiled, narrow}: Runnable, expected: number): StepRecord {
   if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected);
   return new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, expected);
@@ -153,7 +156,10 @@ function keepWithin(prepared: Runnable, memory: number): Keep {
   const {options, traced, compiled, narrow} = prepared;
   const {steps} = options.grid;
   const everyStep = steps * (2 + (narrow === true ? compiled.kept.size : traced.state.size + traced.unknown.size)) * bytesPerNumber;
-  if (everyStep <= memory || steps <= 2) return {record: newRecord(prepared, steps)};
+  if (everyStep <= memory || steps <= 2) {
+    requireMemory(everyStep, `the record of ${steps} steps, which a derivative keeps`, 'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.');
+    return {record: newRecord(prepared, steps)};
+  }
   const room = Math.min(steps, Math.max(2, Math.floor(memory / (traced.state.size * bytesPerNumber))));
   return {states: new Map(), room};
 }
@@ -162,10 +168,10 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
   const begin = performance.now();
   const kept = typeof keeping === 'object' ? keepWithin(prepared, keeping.memory) : undefined;
   const {options, traced, compiled} = prepared;
-  const {grid, saved, newton, adjoint, onProgress} = options;
+  const {grid, saved, newton, adjoint, onProgress, signal, poll} = options;
   compiled.recall(undefined);
   const size = traced.state.size;
-  const states = new Float64Array(saved.length * size);
+  const states = newNumbers(saved.length * size, 'the saved states', fewerSaved);
   const counters = noCounts();
   const start = startRun(prepared, counters);
   const tangents = keeping === 'tangents' ? new TangentsBeside(prepared, start.record, unitDirections(prepared)) : undefined;
@@ -193,6 +199,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
   };
   keep();
   while (n < grid.steps) {
+    poll?.();
     status = stepper.step(n);
     if (status !== 'completed') break;
     torn = prepared.redundancy.relief > 0 ? contradiction(prepared, stepper.state, prepared.start.traced.still === true ? grid.t0 : grid.time(n + 1)) : undefined;
@@ -207,6 +214,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
     if (onProgress !== undefined && (now - told > progressInterval || n === grid.steps)) {
       told = now;
       onProgress({t: grid.time(n), step: n, steps: grid.steps});
+      throwIfAborted(signal);
     }
   }
   return {

@@ -14,7 +14,7 @@ import type {Grid, Progress} from './grid.js';
 export interface Arithmetic {
   readonly grid: Grid;
   /** Step numbers that are saved, ascending; 0 is the start. */
-  readonly saved: Int32Array;
+  readonly saved: Float64Array;
   /** For runs that are not a grid of steps: adaptive, with events, or saved between steps. Then nothing is in `saved`. */
   readonly plan?: Plan;
   readonly newton: Newton;
@@ -22,6 +22,10 @@ export interface Arithmetic {
   /** A start that breaks its constraints is refused, or was moved. */
   readonly consistent: 'check' | 'project';
   readonly onProgress?: (progress: Progress) => void;
+  /** Looked at where a callback has run. */
+  readonly signal?: AbortSignal;
+  /** Of a worker thread, asked before every step: throws where the run is no longer wanted. */
+  readonly poll?: () => void;
 }
 
 export interface Runnable extends StepContext {

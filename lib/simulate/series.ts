@@ -76,6 +76,7 @@ export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, ha
   const {traced, options, compiled} = prepared;
   compiled.recall(run.history);
   const {kept} = run;
+  options.poll?.();
   const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
     if (prepared.backsolve !== undefined) return prepared.backsolve(prepared, run, states);
     if (kept !== undefined && 'sensitivities' in kept) return contract(prepared, kept.sensitivities, {states, times, happened});
@@ -98,7 +99,7 @@ export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, ha
 export function pullOf(prepared: Runnable, first: Run): (bars: Float64Array, happened?: Float64Array) => Gradient {
   let path = first;
   return (bars, happened) => {
-    if (recordOf(path)?.lost === true) path = run({...prepared, options: {...prepared.options, onProgress: undefined}}, 'budget');
+    if (recordOf(path)?.lost === true) path = run({...prepared, options: {...prepared.options, onProgress: undefined, signal: undefined}}, 'budget');
     const gradient = pullSeries(prepared, path, bars, happened);
     recordOf(path)?.offer();
     return gradient;

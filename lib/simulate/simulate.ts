@@ -1,6 +1,7 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
+import {throwIfAborted} from './abort.js';
 import {finish, raise} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';
@@ -24,7 +25,7 @@ export type {Cotangent, NamedValues, Pullback, Tangent} from './named.js';
  * carries gradients to `initial`, `params` and every captured variable, through every implicit step.
  *
  * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError for a model
- *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`)
+ *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`); AbortError
  */
 export function simulate(system: System, initial: Initial, options: SimulateOptions): Trajectory {
   return runOn(prepare(system, initial, options));
@@ -68,10 +69,10 @@ simulate.hvps = (system: System, initial: Initial, options: SimulateOptions, los
 simulate.prepare = (system: System, initial: Initial, options: SimulateOptions): Simulation => {
   const prepared = prepare(system, initial, options);
   return {
-    run: ({initial: start, params} = {}) => runOn(refill(prepared, start, params)),
-    vjp: ({initial: start, params} = {}) => vjpOn(refill(prepared, start, params)),
-    jvps: (directions, {initial: start, params} = {}) => jvpsOn(refill(prepared, start, params), directions),
-    hvps: (loss, directions, {initial: start, params} = {}) => hvpsOn(refill(prepared, start, params), loss, directions),
+    run: ({initial: start, params, signal} = {}) => runOn(refill(prepared, start, params, signal)),
+    vjp: ({initial: start, params, signal} = {}) => vjpOn(refill(prepared, start, params, signal)),
+    jvps: (directions, {initial: start, params, signal} = {}) => jvpsOn(refill(prepared, start, params, signal), directions),
+    hvps: (loss, directions, {initial: start, params, signal} = {}) => hvpsOn(refill(prepared, start, params, signal), loss, directions),
   };
 };
 
@@ -94,11 +95,16 @@ export interface Values {
   readonly params?: NumericParams;
 }
 
+/** The same of one run, with its own way to end it; absent, the signal it was prepared with. */
+export interface RunValues extends Values {
+  readonly signal?: AbortSignal;
+}
+
 export interface Simulation {
-  run(values?: Values): Trajectory;
-  vjp(values?: Values): Vjp;
-  jvps(directions: readonly Tangent[], values?: Values): Jvps;
-  hvps(loss: SeriesLoss | CotangentLoss, directions: readonly Tangent[], values?: Values): Hvps;
+  run(values?: RunValues): Trajectory;
+  vjp(values?: RunValues): Vjp;
+  jvps(directions: readonly Tangent[], values?: RunValues): Jvps;
+  hvps(loss: SeriesLoss | CotangentLoss, directions: readonly Tangent[], values?: RunValues): Hvps;
 }
 
 function runOn(prepared: Prepared): Trajectory {
@@ -110,9 +116,12 @@ function vjpOn(prepared: Prepared): Vjp {
   const pull = pullOf(prepared, result);
   return {
     trajectory: finish(prepared, result, false),
-    pullback: ({events, ...cotangent}) => namedGradient(prepared, pull(
-      packCotangent(prepared, cotangent, result.times.length), events === undefined ? undefined : eventCotangent(result, events),
-    )),
+    pullback: ({events, ...cotangent}) => {
+      throwIfAborted(prepared.options.signal);
+      return namedGradient(prepared, pull(
+        packCotangent(prepared, cotangent, result.times.length), events === undefined ? undefined : eventCotangent(result, events),
+      ));
+    },
   };
 }
 

@@ -186,8 +186,8 @@ export class Stepper {
     if (turns === undefined || simplified === undefined || repeatable) return undefined;
     const {last, matrixValues} = turns;
     return {
-      last: last?.z === undefined ? undefined : {t: last.t, h: last.h, z: Array.from(last.z)}, rate: simplified.rate, h: lastStep,
-      matrix: simplified.keeps ? Array.from(matrixValues) : undefined,
+      last: last?.z === undefined ? undefined : {t: last.t, h: last.h, z: last.z.slice()}, rate: simplified.rate, h: lastStep,
+      matrix: simplified.keeps ? matrixValues.slice() : undefined,
     };
   }
 
@@ -196,8 +196,8 @@ export class Stepper {
     const {turns, simplified} = this;
     if (memory === undefined || turns === undefined || simplified === undefined || this.repeatable) return;
     const {last, rate, h, matrix} = memory;
-    if (last?.z.length === turns.whole.length) turns.last = {...last, z: Float64Array.from(last.z)};
-    this.lastStep = h;
+    if (last?.z.length === turns.whole.length) turns.last = last;
+    this.lastStep = h ?? NaN;
     simplified.resume(rate, matrix?.length === turns.matrixValues.length ? turns.factorOf(matrix) : undefined);
   }
 

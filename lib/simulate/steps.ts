@@ -1,12 +1,13 @@
 /** A run as an iterator: each saved state when it is there, and nothing kept behind it. */
 import {CompiledStep} from '../step/compiled.js';
 import type {System} from '../step/formulation.js';
+import {throwIfAborted} from './abort.js';
 import {CourseLoop} from './course/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
 import {prepare} from './prepare.js';
-import type {RunState} from './run-state.js';
+import type {RunState, Standing} from './run-state.js';
 import {runState} from './run-state.js';
 import {column, seriesOf} from './series.js';
 import type {Status} from './stepper.js';
@@ -17,18 +18,19 @@ export interface SavedState {
   readonly t: number;
   /** A block of the state, or what `observe` gives for it, flat. */
   values(name: 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed'): Float64Array;
-  /** Where the run stands when this state is handed out: the same state, unless `saveAt` asked for a time within a step. */
+  /** Where the run stood when this state was handed out, asked for then or later: the same state, unless `saveAt` asked for a time within a step. */
   state(): RunState;
 }
 
 /**
  * The states that `saveAt` asks for, one after another, of a run that goes on as they are asked for. The
  * value at the end is the run's status.
- * @throws as `simulate`, when the run comes to what it cannot go on from
+ * @throws as `simulate`, when the run comes to what it cannot go on from, or is to go on after its signal was aborted
  */
 export function* steps(system: System, initial: Initial, options: SimulateOptions): Generator<SavedState, Status, undefined> {
   const shared = prepare(system, initial, options, true);
-  const {plan} = shared.options;
+  const {plan, signal} = shared.options;
+  throwIfAborted(signal);
   if (plan === undefined) throw new Error('a run of steps has a plan');
   // Buffers of its own: between two states the same system may be run elsewhere.
   const alone = ({traced}: Pick<Prepared, 'traced'>): CompiledStep => new CompiledStep(traced, shared.engine);
@@ -36,6 +38,7 @@ export function* steps(system: System, initial: Initial, options: SimulateOption
   const loop = new CourseLoop(prepared, plan, undefined);
   for (let more = true; more;) {
     yield* taken(prepared, loop);
+    throwIfAborted(signal);
     more = loop.advance();
   }
   yield* taken(prepared, loop);
@@ -45,11 +48,14 @@ export function* steps(system: System, initial: Initial, options: SimulateOption
 
 function* taken(prepared: Prepared, loop: CourseLoop): Generator<SavedState, void, undefined> {
   const {states, times} = loop.saver.take();
+  if (times.length === 0) return;
   const {size} = prepared.traced.state;
-  for (let i = 0; i < times.length; i++) yield savedState(prepared, loop, states.slice(i * size, (i + 1) * size), times[i]);
+  // Of now: the run goes on, and what was handed out does not.
+  const {standing} = loop;
+  for (let i = 0; i < times.length; i++) yield savedState(prepared, standing, states.slice(i * size, (i + 1) * size), times[i]);
 }
 
-function savedState(prepared: Prepared, loop: CourseLoop, x: Float64Array, t: number): SavedState {
+function savedState(prepared: Prepared, standing: Standing, x: Float64Array, t: number): SavedState {
   return {
     t,
     values(name) {
@@ -59,6 +65,6 @@ function savedState(prepared: Prepared, loop: CourseLoop, x: Float64Array, t: nu
       if (name === 'observed') return observedValues(prepared, {states: x, times: Float64Array.of(t)});
       return column(x, x.length, block);
     },
-    state: () => runState(prepared.traced.state, loop.standing),
+    state: () => runState(prepared.traced, standing),
   };
 }

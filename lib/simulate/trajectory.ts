@@ -105,7 +105,7 @@ export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array,
     events: run.events ?? [],
     state(): RunState {
       if (run.standing === undefined) throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
-      return runState(prepared.traced.state, run.standing);
+      return runState(prepared.traced, run.standing);
     },
     dispose() {
       t.dispose();

@@ -56,7 +56,7 @@ export class StepTurns implements TurnSystem {
   /** The values last factored. */
   readonly matrixValues: Float64Array;
   /** Factors values given from outside. */
-  readonly factorOf: (values: readonly number[]) => Factor;
+  readonly factorOf: (values: Float64Array) => Factor;
   private readonly buffers: {readonly x: Float64Array; readonly last?: Float64Array; readonly ahead?: Float64Array; readonly ratio?: Float64Array};
   private readonly tolerated: readonly {readonly offset: number; readonly power: number}[];
   private readonly absolute: Float64Array;

@@ -107,8 +107,10 @@ export class CourseLoop {
     if (resume === undefined) return;
     if (resume.pace !== undefined && this.pace instanceof AdaptivePace) this.pace.memory = resume.pace;
     if (resume.newton !== undefined) this.mover.stepper.memory = resume.newton;
-    this.settled = new Set(resume.settled);
-    this.jumped = new Set(resume.jumped);
+    // This run may have fewer events than the one before.
+    const known = (events: readonly number[] = []): Set<number> => new Set(events.filter(event => event < this.events.length));
+    this.settled = known(resume.settled);
+    this.jumped = known(resume.jumped);
   }
 
   /** Where the run stands. */
@@ -116,7 +118,7 @@ export class CourseLoop {
     const {pace, t, mover, settled, jumped} = this;
     return {
       t, x: mover.state.slice(), settled: [...settled], jumped: [...jumped],
-      pace: pace instanceof AdaptivePace ? pace.memory : undefined, newton: mover.stepper.memory, grid: pace instanceof GridPace ? pace.place : undefined,
+      pace: pace instanceof AdaptivePace ? pace.memory : undefined, newton: mover.stepper.memory, grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
     };
   }
 

@@ -49,9 +49,9 @@ export class GridPace implements Pace {
     this.length = grid.dt;
   }
 
-  /** Of the present time, where it is the grid's own. */
-  get place(): GridPlace | undefined {
-    return this.whole ? placeOf(this.grid, this.step) : undefined;
+  /** Of the present time, where it is the grid's own: an event that ends the run may lie between two of them. */
+  placeAt(t: number): GridPlace | undefined {
+    return this.whole && this.grid.time(this.step) === t ? placeOf(this.grid, this.step) : undefined;
   }
 
   done(): boolean {

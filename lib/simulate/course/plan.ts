@@ -4,7 +4,8 @@ import {shown} from '../../given.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
-import type {RunState} from '../run-state.js';
+import type {Resumption, RunState} from '../run-state.js';
+import {resumptionOf} from '../run-state.js';
 import {gridStep, readEvery, readGrid} from '../grid.js';
 
 /** Which steps are saved; or at which times. */
@@ -33,7 +34,7 @@ export interface Plan {
   /** Accepted steps at most. */
   readonly most: number;
   /** Of a run that goes on from a saved state. */
-  readonly resume?: Pick<RunState, 'pace' | 'newton' | 'settled' | 'jumped'>;
+  readonly resume?: Resumption;
 }
 
 export function readControl(given: unknown): StepControl {
@@ -80,7 +81,7 @@ export function readPlan({saveAt = 'all', t1}: {readonly saveAt?: SaveAt; readon
   if (!always && !isAdaptive && events.length === 0 && !(Array.isArray(saveAt) && saveAt.some(time => typeof time !== 'number' || gridStep(time, grid) === undefined))) return undefined;
   const end = isAdaptive ? t1 : grid.time(grid.steps);
   const planned = events.map(({direction, tolerance, then, name}): PlannedEvent => ({direction, tolerance, name, then: typeof then === 'function' ? 'jump' : then}));
-  return {control, events: planned, saving: readSaving(saveAt, grid, end, isAdaptive), end, most: grid.steps, resume: from};
+  return {control, events: planned, saving: readSaving(saveAt, grid, end, isAdaptive), end, most: grid.steps, resume: from === undefined ? undefined : resumptionOf(from)};
 }
 
 function readSaving(saveAt: SaveAt, grid: Grid, end: number | undefined, isAdaptive: boolean): Saving {

@@ -1,4 +1,5 @@
 /** A whole run along a course. */
+import {throwIfAborted} from '../abort.js';
 import type {Keep, Keeping, Run} from '../run.js';
 import type {Runnable} from '../runnable.js';
 import {Follower} from './follower.js';
@@ -11,7 +12,7 @@ const progressInterval = 100;
 /** @param keeping for a gradient; undefined where none is wanted */
 export function runCourse(prepared: Runnable, plan: Plan, keeping: Keeping): Run {
   const begin = performance.now();
-  const {onProgress, grid} = prepared.options;
+  const {onProgress, signal, grid} = prepared.options;
   prepared.compiled.recall(undefined);
   const loop = new CourseLoop(prepared, plan, keeping);
   let told = begin;
@@ -21,6 +22,7 @@ export function runCourse(prepared: Runnable, plan: Plan, keeping: Keeping): Run
     if (now - told <= progressInterval && !loop.pace.done(loop.t)) continue;
     told = now;
     onProgress({t: loop.t, step: loop.boundaries, steps: Number.isFinite(grid.steps) ? grid.steps : undefined});
+    throwIfAborted(signal);
   }
   const {saver, mover, counters, log, contacts, stiff, standing} = loop;
   // Trials of the error and of an event's time are no steps of the run.

@@ -1,5 +1,7 @@
 /** Saved states of a run that is not a grid of steps, at the ends of its steps or between them. */
 import type {Course} from '../../adjoint/course.js';
+import {newNumbers} from '../../memory.js';
+import {fewerSaved} from '../memory.js';
 import type {Mover, Taken} from './mover.js';
 import type {Saving} from './plan.js';
 import {smallestStep} from './pace.js';
@@ -90,7 +92,7 @@ export class Saver {
   private put(t: number, state: Float64Array, theta: number, moment?: number): void {
     const {size, count} = this;
     if ((count + 1) * size > this.rows.length) {
-      const grown = new Float64Array(2 * this.rows.length);
+      const grown = newNumbers(2 * this.rows.length, 'the saved states', fewerSaved);
       grown.set(this.rows);
       this.rows = grown;
     }

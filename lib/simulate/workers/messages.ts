@@ -21,11 +21,13 @@ export interface Task {
   readonly engine: 'wasm' | 'interpreter';
   readonly t0: number;
   readonly grid: GridOptions;
-  readonly saved: Int32Array;
+  readonly saved: Float64Array;
   readonly newton: PlainNewton;
   readonly adjoint: Adjoint;
   readonly consistent: 'check' | 'project';
   readonly progress: boolean;
+  /** Members beyond the number that stands here are no longer wanted (abort.ts); absent where there is no shared memory. */
+  readonly interest?: Int32Array;
   readonly coordinates: number;
   /** Values of the parameters, where a job brings none of its own. */
   readonly parameters: readonly Float64Array[];
@@ -78,10 +80,15 @@ export type Request =
   | {readonly kind: 'drop'; readonly step: number}
   | {readonly kind: 'task'; readonly task: number; readonly plain: Task}
   | {readonly kind: 'end'; readonly task: number}
-  | {readonly kind: 'run'; readonly job: number; readonly task: number; readonly start: Start; readonly keep: boolean}
-  | {readonly kind: 'pull'; readonly job: number; readonly task: number; readonly start: Start; readonly path: PlainPath; readonly bars: Float64Array};
+  | {readonly kind: 'run'; readonly job: number; readonly member: number; readonly task: number; readonly start: Start; readonly keep: boolean}
+  | {readonly kind: 'pull'; readonly job: number; readonly member: number; readonly task: number; readonly start: Start; readonly path: PlainPath; readonly bars: Float64Array};
 
 export type Reply =
+  /** The thread has started. */
+  | {readonly kind: 'ready'}
+  | Answer;
+
+export type Answer =
   /** `matrix` is there where it is not the states themselves. */
   | {readonly kind: 'ran'; readonly job: number; readonly run: PlainRun; readonly matrix?: Float64Array}
   | {readonly kind: 'pulled'; readonly job: number; readonly gradient: PlainGradient; readonly kept?: PlainKeep}

@@ -4,7 +4,8 @@
  * is always that of the first member that has one.
  */
 import type {PlainStep} from '../../step/plain.js';
-import type {Reply, Request, Task} from './messages.js';
+import {Interest} from '../abort.js';
+import type {Answer, Request, Task} from './messages.js';
 
 export interface Assignment {
   readonly request: Request;
@@ -20,12 +21,12 @@ export interface Work<A> {
   readonly members: readonly number[];
   request(member: number, job: number, task: number): Assignment;
   /** What a reply says; undefined where the job has to be done here. */
-  read(member: number, reply: Reply): Outcome<A> | undefined;
+  read(member: number, reply: Answer): Outcome<A> | undefined;
   /** The same job in this thread. May throw. */
   here(member: number): A;
   /** An answer after which later members do not matter. */
   fails(answer: A): boolean;
-  progress?(reply: Extract<Reply, {kind: 'progress'}>): void;
+  progress?(reply: Extract<Answer, {kind: 'progress'}>): void;
 }
 
 let phaseCount = 0;
@@ -40,7 +41,15 @@ export interface Phase {
   /** The next member to give out. */
   next(): number | undefined;
   request(member: number, job: number): Assignment;
-  settle(member: number, reply: Reply): void;
+  settle(member: number, reply: Answer): void;
+  /** Whether the answer for a member is still wanted. */
+  wants(member: number): boolean;
+  /** Threads see by themselves which members are no longer wanted. */
+  readonly interruptible: boolean;
+  /** A member that was given out has to be given out again. */
+  giveBack(member: number): void;
+  /** Rejects, and takes no further answers. */
+  cancel(error: unknown): void;
   doHere(member: number): void;
   /** Does one job in this thread: one that is not given out, else the first without an answer. */
   helpOut(): void;
@@ -60,6 +69,8 @@ export class PhaseOf<A> implements Phase {
   /** Settles when the phase is done: all answers are in, or what threw in a callback. */
   readonly finished: Promise<void>;
   private given = 0;
+  private readonly returned: number[] = [];
+  private readonly interest = new Interest();
   private open: Set<number>;
   private resolve: () => void = () => undefined;
   private reject: (error: unknown) => void = () => undefined;
@@ -67,7 +78,7 @@ export class PhaseOf<A> implements Phase {
   constructor(private readonly work: Work<A>, private readonly waiting: boolean) {
     const {workers, task, step, count, members} = work;
     this.workers = workers;
-    this.task = task;
+    this.task = {...task, interest: this.interest.shared};
     this.step = step;
     this.outcomes = new Array<Outcome<A> | undefined>(count).fill(undefined);
     this.open = new Set(members);
@@ -84,6 +95,7 @@ export class PhaseOf<A> implements Phase {
 
   next(): number | undefined {
     const {members} = this.work;
+    for (let member = this.returned.shift(); member !== undefined; member = this.returned.shift()) if (this.open.has(member)) return member;
     while (this.given < members.length) {
       const member = members[this.given++];
       if (this.open.has(member)) return member;
@@ -95,7 +107,19 @@ export class PhaseOf<A> implements Phase {
     return this.work.request(member, job, this.id);
   }
 
-  settle(member: number, reply: Reply): void {
+  wants(member: number): boolean {
+    return this.open.has(member);
+  }
+
+  get interruptible(): boolean {
+    return this.interest.shared !== undefined;
+  }
+
+  giveBack(member: number): void {
+    this.returned.push(member);
+  }
+
+  settle(member: number, reply: Answer): void {
     if (!this.open.has(member)) return;
     if (reply.kind === 'progress') {
       this.tell(reply);
@@ -121,8 +145,14 @@ export class PhaseOf<A> implements Phase {
     if (member !== undefined) this.doHere(member);
   }
 
+  cancel(error: unknown): void {
+    this.reject(error);
+    this.abandon();
+  }
+
   abandon(): void {
     this.open.clear();
+    this.interest.upTo(-1);
     this.resolve();
   }
 
@@ -131,18 +161,18 @@ export class PhaseOf<A> implements Phase {
     this.open.delete(member);
     if ('error' in outcome || this.work.fails(outcome.answer)) {
       for (const later of this.open) if (later > member) this.open.delete(later);
+      this.interest.upTo(member);
     }
     if (this.done) this.resolve();
   }
 
   /** Who waits gets an error of the user's function from the wait; who does not, from the promise. */
-  private tell(reply: Extract<Reply, {kind: 'progress'}>): void {
+  private tell(reply: Extract<Answer, {kind: 'progress'}>): void {
     try {
       this.work.progress?.(reply);
     } catch (error) {
       if (this.waiting) throw error;
-      this.reject(error);
-      this.abandon();
+      this.cancel(error);
     }
   }
 }

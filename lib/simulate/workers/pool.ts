@@ -7,7 +7,7 @@ import type {CompiledStep} from '../../step/compiled.js';
 import type {PlainStep} from '../../step/plain.js';
 import type {Channel} from './channel.js';
 import {openChannel} from './channel.js';
-import type {Reply, Task} from './messages.js';
+import type {Answer, Reply, Task} from './messages.js';
 import type {Phase} from './phase.js';
 
 /** Jobs a thread has at hand: the one it works on, and the next. */
@@ -22,12 +22,17 @@ const keptSteps = 32;
  */
 const silence = 10_000;
 
+/** Milliseconds in which a thread's message is seen that had come while this thread was busy. */
+const lastCall = 1_000;
+
 interface Ticket {
   readonly phase: Phase;
   readonly index: number;
 }
 
 class Hand {
+  /** It has said that it started. */
+  ready = false;
   readonly jobs = new Map<number, Ticket>();
   readonly tasks = new Set<number>();
   readonly steps = new Set<number>();
@@ -59,6 +64,8 @@ class Pool {
   private answers = 0;
   /** Threads cannot be started here: what is left to do is done by this one. */
   broken = false;
+  /** A thread did not start in time, and its runs were made in this one. */
+  late = false;
 
   /** Threads that run already. */
   get size(): number {
@@ -72,6 +79,12 @@ class Pool {
   start(phase: Phase): void {
     this.grow(phase.workers);
     this.phases.push(phase);
+    this.pump();
+  }
+
+  /** Ends a phase that is not waited for, with its error. */
+  cancel(phase: Phase, error: unknown): void {
+    phase.cancel(error);
     this.pump();
   }
 
@@ -119,6 +132,23 @@ class Pool {
     });
     const hand = new Hand(channel);
     this.hands.push(hand);
+    this.after(silence, () => this.checkStarted(hand, () => this.after(lastCall, () => this.checkStarted(hand, () => {
+      this.late = true;
+      this.lose(hand);
+      void channel.end();
+    }))));
+  }
+
+  /** Later, if the program has not ended by then. */
+  private after(milliseconds: number, work: () => void): void {
+    const timer: unknown = setTimeout(work, milliseconds);
+    (timer as {unref?(): void}).unref?.();
+  }
+
+  private checkStarted(hand: Hand, otherwise: () => void): void {
+    if (hand.ready || !this.hands.includes(hand)) return;
+    this.drain();
+    if (!hand.ready) otherwise();
   }
 
   /** Gives jobs out until every hand has enough. */
@@ -132,7 +162,31 @@ class Pool {
       }
     }
     for (const phase of this.phases.filter(({done}) => done)) this.finish(phase);
-    for (const {channel, jobs} of this.hands) channel.hold([...jobs.values()].some(({phase}) => !phase.done));
+    this.free();
+    this.hold();
+  }
+
+  /** The program goes on as long as a batch is under way. */
+  private hold(): void {
+    const busy = this.phases.some(({done}) => !done);
+    for (const {channel} of this.hands) channel.hold(busy);
+  }
+
+  /** Threads that work on what nobody wants, and cannot see it, are ended, and others take their places. */
+  private free(): void {
+    for (const hand of [...this.hands]) {
+      const jobs = [...hand.jobs.values()];
+      if (!jobs.some(({phase, index}) => !phase.interruptible && !phase.wants(index))) continue;
+      this.hands.splice(this.hands.indexOf(hand), 1);
+      void hand.channel.end();
+      for (const {phase, index} of jobs) if (phase.wants(index)) phase.giveBack(index);
+    }
+    const wanted = Math.max(0, ...this.phases.map(({workers}) => workers));
+    if (this.hands.length >= wanted) return;
+    const before = this.hands.length;
+    this.grow(wanted);
+    if (this.hands.length > before) this.pump();
+    else if (this.hands.length === 0) this.returnJobs(new Map());
   }
 
   private assign(hand: Hand, phase: Phase, index: number): void {
@@ -163,6 +217,14 @@ class Pool {
 
   private take(hand: Hand, reply: Reply): void {
     this.answers++;
+    if (reply.kind === 'ready') {
+      hand.ready = true;
+      return;
+    }
+    this.settle(hand, reply);
+  }
+
+  private settle(hand: Hand, reply: Answer): void {
     const ticket = hand.jobs.get(reply.job);
     if (ticket === undefined) return;
     if (reply.kind !== 'progress') hand.jobs.delete(reply.job);
@@ -173,6 +235,7 @@ class Pool {
     phase.abandon();
     this.phases = this.phases.filter(other => other !== phase);
     for (const {channel, tasks} of this.hands) if (tasks.delete(phase.id)) channel.post({kind: 'end', task: phase.id});
+    this.hold();
   }
 
   private lose(hand: Hand): void {

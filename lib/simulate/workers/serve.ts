@@ -12,6 +12,7 @@ import type {StepPrograms} from '../../step/context.js';
 import {noRedundancy} from '../../step/context.js';
 import type {PlainStep, StepGraph, StepNames} from '../../step/plain.js';
 import {nameStep, stepFromPlain} from '../../step/plain.js';
+import {polling} from '../abort.js';
 import {readGrid} from '../grid.js';
 import type {Progress} from '../grid.js';
 import {run} from '../run.js';
@@ -53,7 +54,7 @@ export function serve(post: Post): (request: Request) => void {
       t0: grid.t0, h0: grid.length(0), linear: newton.linear, options: {grid, saved: plain.saved, newton, adjoint: plain.adjoint, consistent: plain.consistent},
     };
   };
-  const runnableFor = ({job, task, start}: {readonly job: number; readonly task: number; readonly start: Start}): Runnable => {
+  const runnableFor = ({job, member, task, start}: {readonly job: number; readonly member: number; readonly task: number; readonly start: Start}): Runnable => {
     const known = tasks.get(task);
     if (known === undefined) throw new Error(`task ${task} is not here`);
     const {plain, runnable} = known;
@@ -61,7 +62,7 @@ export function serve(post: Post): (request: Request) => void {
     for (const [parameter, values] of start.own) parameterValues[parameter] = values;
     runnable.compiled.compileTime = 0;
     const onProgress = plain.progress ? (progress: Progress): void => post({kind: 'progress', job, progress}, []) : undefined;
-    return {...runnable, given: start.given, parameterValues, options: {...runnable.options, onProgress}};
+    return {...runnable, given: start.given, parameterValues, options: {...runnable.options, onProgress, poll: polling(plain.interest, member)}};
   };
   const answer = (request: Request): void => {
     switch (request.kind) {
@@ -87,6 +88,7 @@ export function serve(post: Post): (request: Request) => void {
       }
     }
   };
+  post({kind: 'ready'}, []);
   return request => {
     try {
       answer(request);

@@ -1,0 +1,48 @@
+/**
+ * How a run is ended from outside. In its own thread an AbortSignal can only change in a callback, so it is looked at
+ * where one has run; a worker thread cannot see it, and polls a number in shared memory before every step.
+ */
+import {AbortError, OptionError} from '../errors.js';
+import {shown} from '../given.js';
+
+/** @throws OptionError 'bad-option' */
+export function readSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  const given: unknown = signal;
+  if (given === undefined || (typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given)) return signal;
+  throw new OptionError('bad-option', `signal must be an AbortSignal, as that of new AbortController(), not ${shown(given)}.`);
+}
+
+export function aborted(reason: unknown): AbortError {
+  const error = new AbortError('aborted', 'The run was ended by its signal before it was done.');
+  error.cause = reason;
+  return error;
+}
+
+/** @throws AbortError where the signal has been aborted */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw aborted(signal.reason);
+}
+
+/** Of members that have all to be run. */
+const none = 2 ** 31 - 1;
+
+/**
+ * Which members of a batch are still of interest: those up to a number, which other threads read. In a page that is not
+ * cross-origin isolated there is no shared memory; `shared` is undefined, and threads have to be ended.
+ */
+export class Interest {
+  readonly shared: Int32Array<SharedArrayBuffer> | undefined = typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4)).fill(none);
+
+  /** No member after this one is of interest any more; −1: none at all. */
+  upTo(member: number): void {
+    const {shared} = this;
+    if (shared !== undefined && member < Atomics.load(shared, 0)) Atomics.store(shared, 0, member);
+  }
+}
+
+/** What a thread looks at before every step of a member's run. @throws AbortError */
+export function polling(shared: Int32Array | undefined, member: number): (() => void) | undefined {
+  return shared === undefined ? undefined : () => {
+    if (Atomics.load(shared, 0) < member) throw aborted(undefined);
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * What a run will keep, estimated before anything is allocated: an operating system ends a program that has taken more
+ * memory than there is without a word, or lets it crawl for minutes first.
+ */
+import {MemoryError} from '../errors.js';
+import {bytesText} from '../memory.js';
+import {nodeOs} from './workers/builtin.js';
+
+export const bytesPerNumber = 8;
+
+/** What to change where what is saved does not fit. */
+export const fewerSaved = 'Save fewer states: saveAt: \'end\', {every: n} or a list of times; or go through them one by one with simulate.steps.';
+
+/** Where the machine does not say what it has: what a page may take in most browsers. */
+const usualMemory = 2 ** 32;
+
+/** So many bytes every machine has; to ask it takes tens of microseconds, as much as a short run. */
+const always = 2 ** 28;
+
+/** Bytes that this program can have: of the machine, or of what its container allows. */
+function availableMemory(): number {
+  const {process, navigator} = globalThis as {readonly process?: {constrainedMemory?(): number}; readonly navigator?: {readonly deviceMemory?: number}};
+  const machine = nodeOs?.totalmem() ?? (navigator?.deviceMemory === undefined ? usualMemory : navigator.deviceMemory * 2 ** 30);
+  // 0 or more than any machine has where there is no limit.
+  const limit = process?.constrainedMemory?.() ?? 0;
+  return limit > 0 ? Math.min(limit, machine) : machine;
+}
+
+/**
+ * @param what needs it, as the sentence names it
+ * @param remedy what to change, as a sentence
+ * @throws MemoryError 'out-of-memory'
+ */
+export function requireMemory(bytes: number, what: string, remedy: string): void {
+  if (bytes <= always) return;
+  const available = availableMemory();
+  if (bytes <= available) return;
+  throw new MemoryError('out-of-memory', `There is no room for ${what}: about ${bytesText(bytes)} are needed, and the machine gives this program ${bytesText(available)}. ${remedy}`, {bytes, available, what});
+}
+
+/** Bytes for a saved number: the state, the series made from it, both in double precision, and its tensor in single. */
+const bytesPerSavedNumber = 2 * bytesPerNumber + 4;
+
+/**
+ * The saved states of so many runs.
+ * @param width numbers in a saved state
+ * @throws MemoryError
+ */
+export function requireSavedMemory(saved: number, width: number, runs = 1): void {
+  const of = runs === 1 ? '' : ` in each of ${runs} runs`;
+  requireMemory(runs * saved * width * bytesPerSavedNumber, `${saved} saved states of ${width} numbers${of}`, fewerSaved);
+}
