@@ -5,6 +5,7 @@
  * style rules, so that one figure serves light and dark pages.
  */
 import { line } from 'd3-shape';
+import { OptionError } from '../../lib/errors.js';
 import { decimate, distinctPixels } from './decimate.js';
 import { numberText } from './number-text.js';
 import { layAxis, type Axis, type LaidAxis } from './plot-axis.js';
@@ -73,8 +74,12 @@ interface Frame {
   readonly bottom: number;
 }
 
-/** One chart as the text of an `<svg>` element. Long records are decimated to what the pixels can show. */
+/**
+ * One chart as the text of an `<svg>` element. Long records are decimated to what the pixels can show.
+ * @throws OptionError 'bad-option' for what would not be such text: a chart may come from JSON that nobody checked
+ */
 export function lineChart(chart: Chart): string {
+  check(chart);
   const { width = 720, height = 300, id = slug(chart.title) } = chart;
   const legend = legendRows(chart, width);
   const [xRange, yRange] = ranges(chart);
@@ -101,6 +106,34 @@ export function lineChart(chart: Chart): string {
   ]
     .filter((part) => part !== '')
     .join('\n');
+}
+
+const styles: readonly string[] = ['line', 'underlay', 'dashed', 'points', 'bars', 'stems'] satisfies readonly SeriesStyle[];
+
+/** In pixels: narrower than its margins a chart has no plot, and no page is wider than the other. */
+const SIDES = [80, 20_000] as const;
+
+/** What goes into attributes is what its type says; all other text is escaped where it is written. */
+function check({ title, description, width = SIDES[1], height = SIDES[1], id = 'id', series, levels = [] }: Chart): void {
+  const refuse = (option: string, must: string): never => {
+    throw new OptionError('bad-option', `lineChart: ${option} must be ${must}.`, { option });
+  };
+  const isText = (value: unknown): boolean => typeof value === 'string';
+  if (!isText(title)) refuse('title', 'text');
+  if (description !== undefined && !isText(description)) refuse('description', 'text');
+  for (const [option, side] of [['width', width], ['height', height]] as const) {
+    if (!Number.isFinite(side) || side < SIDES[0] || side > SIDES[1]) refuse(option, `a number of pixels from ${SIDES[0]} to ${SIDES[1]}`);
+  }
+  if (!isText(id) || !/^[A-Za-z][\w.-]{0,199}$/.test(id)) refuse('id', 'a letter and then letters, digits, _, . or -');
+  if (!Array.isArray(series)) refuse('series', 'a list');
+  series.forEach(({ name, style = 'line', color = 0 }, i) => {
+    if (!isText(name)) refuse(`series[${i}].name`, 'text');
+    if (!styles.includes(style)) refuse(`series[${i}].style`, `one of ${styles.join(', ')}`);
+    if (!Number.isSafeInteger(color) || color < 0) refuse(`series[${i}].color`, 'a whole number from 0');
+  });
+  levels.forEach(({ name = '' }, i) => {
+    if (!isText(name)) refuse(`levels[${i}].name`, 'text');
+  });
 }
 
 /** The horizontal axis with as many labels as fit; the right margin holds what the last one sticks out. */

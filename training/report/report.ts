@@ -4,6 +4,8 @@
  * file only when the new one is whole.
  */
 import { DataError, OptionError } from '../../lib/errors.js';
+import { filesystem, reasonOf } from '../data/filesystem.js';
+import { writeWhole } from '../data/write-whole.js';
 import { errorText, fixedText, measuredText, numberText } from './number-text.js';
 import { escapeXml, lineChart, type Chart, type Series } from './plot.js';
 import { reportStyle } from './report-style.js';
@@ -60,7 +62,7 @@ export function renderReport(report: Report): string {
   check(report);
   const { title, description, fits, history = [], correlation } = report;
   return [
-    `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">`,
+    `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
     `<title>${escapeXml(title)}</title>\n<style>\n${reportStyle}\n</style>\n</head>\n<body>\n<main>`,
     `<header><h1>${escapeXml(title)}</h1>${description === undefined ? '' : `<p class="soft">${escapeXml(description)}</p>`}</header>`,
     warnings(report),
@@ -81,28 +83,24 @@ export function renderReport(report: Report): string {
     .join('\n');
 }
 
-/** Writes the page to `path`, folders included: into a file beside it first, which then takes its name. */
+/**
+ * Writes the page to `path`, folders included: whole or not at all, and after several writers the last one's.
+ * @throws DataError 'report-unwritable'; OptionError as renderReport
+ */
 export async function writeReport(path: string, report: Report): Promise<void> {
   const html = renderReport(report);
-  const [{ mkdir, rename, rm, writeFile }, { dirname }] = await Promise.all([import('node:fs/promises'), import('node:path')]);
-  // A bundle for browsers has empty modules in their place.
-  if (writeFile === undefined) {
-    throw new DataError('report-unwritable', `There is no file system here to write ${path} to: take the page's text from renderReport.`, { file: path });
-  }
-  const partial = `${path}.${process.pid}.partial`;
+  const fs = await filesystem(() => new DataError('report-unwritable', `There is no file system here to write ${path} to: take the page's text from renderReport.`, { file: path }));
+  const { dirname } = await import('node:path');
   try {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(partial, html);
-    await rename(partial, path);
+    await fs.mkdir(dirname(path), { recursive: true });
+    await writeWhole(fs, path, html);
   } catch (cause) {
-    await rm(partial, { force: true }).catch(() => {}); // the first failure is the one to tell
-    throw new DataError(
-      'report-unwritable',
-      `The report cannot be written to ${path}: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      { file: path, cause },
-    );
+    throw new DataError('report-unwritable', `The report cannot be written to ${path}: ${reasonOf(cause)}.`, { file: path, cause });
   }
 }
+
+/** Nothing is loaded and nothing runs: the page has neither scripts nor pictures, only its own style. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 function section(heading: string, content: string): string {
   return `<section>\n<h2>${escapeXml(heading)}</h2>\n${content}\n</section>`;

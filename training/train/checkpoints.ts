@@ -1,34 +1,49 @@
 /**
- * The checkpoints of a run in their directory. Each is written beside its place, forced to the disk, and
- * renamed into place: whatever happens, and whenever, a file with a checkpoint's name is whole (Pillai et
- * al., All File Systems Are Not Created Equal, OSDI 2014: without both fsyncs a crash may keep the name
- * and lose the content).
+ * The checkpoints of a run in their directory, which one run at a time has: it holds a lock. Whatever happens, and
+ * whenever, a file with a checkpoint's name is whole.
  */
 import {CheckpointError} from '../../lib/errors.js';
 import {filesystem, reasonOf} from '../data/filesystem.js';
+import {FolderLock, lockName} from '../data/folder-lock.js';
+import {writeWhole} from '../data/write-whole.js';
 import type {CheckpointContent} from './checkpoint-file.js';
 import {decodeCheckpoint, encodeCheckpoint} from './checkpoint-file.js';
 
 const pattern = /^checkpoint-(\d+)\.sgc$/;
-const partialPattern = /^checkpoint-\d+\.sgc\.\d+\.partial$/;
+const partialPattern = /^(checkpoint-\d+\.sgc|lock\.json)\.[0-9a-f]+\.partial$/;
 /** Twelve digits, so that names sort as steps do. */
 const nameOf = (step: number): string => `checkpoint-${String(step).padStart(12, '0')}.sgc`;
 
 const files = () => filesystem(() => new CheckpointError('checkpoint-no-files', 'There is no file system here to keep checkpoints in: leave the option checkpoint out.'));
 
 export class Checkpoints {
+  private lock?: FolderLock;
+
   /** @param keep how many are kept, the latest ones */
   constructor(readonly directory: string, private readonly keep: number) {}
 
-  /** Makes the directory and removes what a killed run left half written. */
+  /**
+   * Makes the directory, takes its lock, and removes what a killed run left half written.
+   * @throws CheckpointError 'checkpoint-locked' where another run has it; 'checkpoint-unwritable'
+   */
   async open(): Promise<void> {
-    const {mkdir, readdir, rm} = await files();
+    const fs = await files();
+    const {mkdir, readdir, rm} = fs;
     try {
       await mkdir(this.directory, {recursive: true});
+      const lock = await FolderLock.take(fs, this.directory);
+      if (!(lock instanceof FolderLock)) throw locked(this.directory, `process ${lock.pid}${lock.host === '' ? '' : ` on ${lock.host}`}`, {pid: lock.pid, host: lock.host});
+      this.lock = lock;
       for (const name of await readdir(this.directory)) if (partialPattern.test(name)) await rm(this.path(name), {force: true});
     } catch (cause) {
-      throw unusable(this.directory, cause);
+      await this.close();
+      throw cause instanceof CheckpointError ? cause : unusable(this.directory, cause);
     }
+  }
+
+  /** Others may have it. */
+  async close(): Promise<void> {
+    await this.lock?.release();
   }
 
   /** The latest checkpoint, or undefined where there is none. @throws CheckpointError where it is not whole */
@@ -40,10 +55,12 @@ export class Checkpoints {
   }
 
   async write(step: number, content: CheckpointContent): Promise<void> {
-    const {rm} = await files();
+    const fs = await files();
+    const {rm} = fs;
     const bytes = await encodeCheckpoint(content);
+    if ((await this.lock?.isHeld()) !== true) throw locked(this.directory, 'another run, which took it from this one,');
     try {
-      await writeWhole(this.path(nameOf(step)), bytes);
+      await writeWhole(fs, this.path(nameOf(step)), bytes);
       const steps = await this.steps();
       for (const old of steps.slice(0, -this.keep)) await rm(this.path(nameOf(old)), {force: true});
     } catch (cause) {
@@ -78,36 +95,8 @@ export async function readCheckpoint(file: string): Promise<CheckpointContent> {
   return decodeCheckpoint(bytes, file);
 }
 
-/** After this the file has its new content, even if the machine loses its power; before, its old one; never a part. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const {open, rename, rm} = await files();
-  const partial = `${path}.${process.pid}.partial`;
-  try {
-    const file = await open(partial, 'w');
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(partial, path);
-  } catch (error) {
-    await rm(partial, {force: true}).catch(() => {}); // the first failure is the one to tell
-    throw error;
-  }
-  await syncDirectory(path.slice(0, path.lastIndexOf('/')));
-}
-
-/** The new name, too, has to reach the disk. Windows has no such call and needs none. */
-async function syncDirectory(directory: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const {open} = await files();
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+function locked(directory: string, who: string, data: Readonly<Record<string, unknown>> = {}): CheckpointError {
+  return new CheckpointError('checkpoint-locked', `${directory} is in use by ${who}. Wait for it to end, or choose another directory; if it has ended, remove ${directory}/${lockName}.`, {directory, ...data});
 }
 
 function unusable(directory: string, cause: unknown): CheckpointError {

@@ -57,7 +57,7 @@ class MetricsFile implements MetricsSink {
     const {dirname} = await import('node:path');
     try {
       await mkdir(dirname(path), {recursive: true});
-      const file = await open(path, from > 0 ? 'a' : 'w');
+      const file = await open(path, 'a'); // at its end even if somebody else makes it shorter: no gap of zeros
       const {size} = await file.stat();
       const length = Math.min(from, size);
       await file.truncate(length);

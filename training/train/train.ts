@@ -48,14 +48,18 @@ export async function train<T>(problem: TrainingProblem<T>): Promise<TrainingRes
   const state = new TrainingState({variables, optimizer, examples: data.length, batchSize, seed});
   const checkpoints = checkpoint === undefined ? undefined : new Checkpoints(checkpoint.directory, checkpoint.keep ?? 2);
   await checkpoints?.open();
-  const latest = resume ? await checkpoints?.latest() : undefined;
-  if (latest === undefined) await checkpoints?.requireEmpty();
-  const metricsLength = latest === undefined ? 0 : state.restore(latest.content, latest.file);
-  const metrics = await openMetrics(problem.metrics, metricsLength);
   try {
-    return await new Run(problem, state, metrics, checkpoints, latest === undefined ? undefined : state.counters.step).toEnd();
+    const latest = resume ? await checkpoints?.latest() : undefined;
+    if (latest === undefined) await checkpoints?.requireEmpty();
+    const metricsLength = latest === undefined ? 0 : state.restore(latest.content, latest.file);
+    const metrics = await openMetrics(problem.metrics, metricsLength);
+    try {
+      return await new Run(problem, state, metrics, checkpoints, latest === undefined ? undefined : state.counters.step).toEnd();
+    } finally {
+      await metrics.close();
+    }
   } finally {
-    await metrics.close();
+    await checkpoints?.close();
   }
 }
 

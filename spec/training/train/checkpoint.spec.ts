@@ -1,12 +1,15 @@
 /** Checkpoints: resumed runs are the uninterrupted ones to the bit, with every optimizer of tfjs; damaged files are refused. */
-import {mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises';
-import {tmpdir} from 'node:os';
+import {spawnSync} from 'node:child_process';
+import fs from 'node:fs/promises';
+import {mkdir, mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises';
+import {hostname, tmpdir} from 'node:os';
 import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {CheckpointError} from '../../../lib/index.js';
 import type {TrainingProblem, TrainingResult} from '../../../training/index.js';
 import {train} from '../../../training/index.js';
+import {FolderLock} from '../../../training/data/folder-lock.js';
 import {decodeCheckpoint, encodeCheckpoint} from '../../../training/train/checkpoint-file.js';
 
 const optimizers: {readonly [name: string]: () => tf.Optimizer} = {
@@ -137,6 +140,48 @@ describe('checkpoints', () => {
     expect((await failure(run(directory, optimizers.adam, {batchSize: 4}))).code).to.equal('checkpoint-mismatch');
     const error = await failure(run(directory, optimizers.adam, {resume: false}));
     expect([error.code, error.data.directory]).to.deep.equal(['checkpoint-exists', directory]);
+  });
+
+  it('are one run’s at a time: a second one is told who has them, and changes nothing', async () => {
+    const directory = fresh();
+    let second: CheckpointError | undefined;
+    const partial = path.join(directory, 'checkpoint-000000000001.sgc.0123456789abcdef.partial');
+    const first = await run(directory, optimizers.sgd, {
+      data: {length: 11, get: async index => {
+        if (second === undefined) {
+          await writeFile(partial, 'half');
+          second = await failure(run(directory, optimizers.sgd));
+          expect(await readFile(partial, 'utf8')).to.equal('half');
+        }
+        return Math.sin(index);
+      }},
+    });
+    expect(second?.code).to.equal('checkpoint-locked');
+    expect(second?.message).to.include(`process ${process.pid}`).and.to.include('lock.json');
+    expect(first.weights).to.deep.equal((await run(undefined, optimizers.sgd)).weights);
+    expect(await readdir(directory)).not.to.include('lock.json');
+  });
+
+  it('whose run is dead are taken over, by one run', async () => {
+    const dead = spawnSync(process.execPath, ['-e', '']).pid;
+    const owner = JSON.stringify({pid: dead, host: hostname(), started: '', token: 'ended'});
+    // Of a process that had this one's number, and one that was killed before it wrote its name.
+    const before = JSON.stringify({pid: process.pid, host: hostname(), started: 'another boot/1', token: 'other'});
+    for (const text of [owner, ...(process.platform === 'linux' ? [before] : []), '']) {
+      const directory = fresh();
+      await mkdir(directory);
+      await writeFile(path.join(directory, 'lock.json'), text);
+      const locks = await Promise.all(Array.from({length: 20}, () => FolderLock.take(fs, directory)));
+      const holders = locks.filter(lock => lock instanceof FolderLock);
+      expect(holders).to.have.length(1);
+      expect(await holders[0].isHeld()).to.equal(true);
+      await holders[0].release();
+      expect(await readdir(directory)).to.deep.equal([]);
+    }
+    const directory = fresh();
+    await mkdir(directory);
+    await writeFile(path.join(directory, 'lock.json'), JSON.stringify({pid: dead, host: 'elsewhere.example', started: '', token: 'x'}));
+    expect((await failure(run(directory, optimizers.sgd))).message).to.match(/process \d+ on elsewhere\.example/);
   });
 
   it('cannot be kept where a file stands', async () => {
