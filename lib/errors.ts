@@ -32,6 +32,9 @@ export class SingularMatrixError extends StiffgradError {}
 /** An initial state does not satisfy the system's own equations, or is not finite. */
 export class InconsistentStateError extends StiffgradError {}
 
+/** A gradient or a tangent is not finite: `data` has the time, the step and the name of what it began in, where they are known. */
+export class GradientError extends StiffgradError {}
+
 /** A file or table is not what it should be: `data` has file, line and column. */
 export class DataError extends StiffgradError {}
 

@@ -5,7 +5,7 @@
  * ratio (Nielsen, Damping parameter in Marquardt's method, 1999). The tests of convergence are MINPACK's.
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
-import { InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
+import { GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
 import {refuseUnknownOptions} from '../../lib/given.js';
 import { RowQr } from './row-qr.js';
 
@@ -340,7 +340,7 @@ class Evaluator {
 }
 
 function isFailedSimulation(error: unknown): error is Error {
-  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError;
+  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || error instanceof GradientError;
 }
 
 function notFinite({
