@@ -10,6 +10,7 @@ import {addTo} from './add-to.js';
 import {parameterNames, throughDerived, zeroBars} from './derived.js';
 import {implicitPull} from './implicit.js';
 import type {Adjoint} from './index.js';
+import type {Watch} from './not-finite.js';
 import type {StepRecord} from './record.js';
 import {unrolledPull} from './unrolled.js';
 
@@ -71,9 +72,10 @@ export function keepsNarrow({compiled}: StepContext, {kind}: Adjoint): boolean {
 /**
  * The gradient for cotangents of the saved states ([saved, state], row-major).
  * @param start the step that began the run
+ * @param watch looks at every step
  * @throws OptionError where the unrolled adjoint cannot follow the iteration that was run
  */
-export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRecord, backwards: Backwards, cotangents: Float64Array): Gradient {
+export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRecord, backwards: Backwards, cotangents: Float64Array, watch?: Watch): Gradient {
   const unrolled = !keepsNarrow(context, adjoint);
   const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint(context.compiled.sweepSolver(context.linear));
   loadParameters(executable, context);
@@ -94,6 +96,7 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
       addSaved(piece, k);
       pull(piece, k - 1, xBar, isNew);
       isNew = false;
+      watch?.(piece.time(k - 1), xBar, executable);
     }
     addSaved(piece, 0);
   });

@@ -20,6 +20,7 @@ import type {Gradient} from './backward.js';
 import {pullStart} from './backward.js';
 import {CourseBars} from './course-bars.js';
 import type {Course, CourseBackwards, CoursePiece, Restart, Save} from './course.js';
+import type {Watch} from './not-finite.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {ByLength, TimedStep} from './timed-step.js';
@@ -79,7 +80,7 @@ class CourseSweep {
   private readonly eventBar?: Float64Array;
   private restarting: {readonly step: TimedStep; readonly bars: CourseBars} | undefined;
 
-  constructor(private readonly context: StepContext, private readonly course: Course, private readonly restart: Restart, {states, times, happened}: CourseCotangents) {
+  constructor(private readonly context: StepContext, private readonly course: Course, private readonly restart: Restart, {states, times, happened}: CourseCotangents, private readonly watch?: Watch) {
     this.executable = courseAdjoint(context);
     loadParameters(this.executable, context);
     this.bars = new CourseBars(context, this.executable);
@@ -120,6 +121,7 @@ class CourseSweep {
       const jump = this.course.jumps.get(n);
       if (jump === undefined) this.pullStep(record, k, n, saves.length === 0 ? saves : saves.filter(({theta}) => theta !== 1));
       else this.pullJump(record, k, n, jump);
+      this.watch?.(this.course.t[n], this.xBar, this.executable);
     }
   }
 
@@ -220,6 +222,6 @@ class CourseSweep {
 }
 
 /** @param start the step that began the run */
-export function sweepCourseBack(context: StepContext, course: Course, start: StepRecord, restart: Restart, backwards: CourseBackwards, cotangents: CourseCotangents): Gradient {
-  return new CourseSweep(context, course, restart, cotangents).run(start, backwards);
+export function sweepCourseBack(context: StepContext, course: Course, start: StepRecord, restart: Restart, backwards: CourseBackwards, cotangents: CourseCotangents, watch?: Watch): Gradient {
+  return new CourseSweep(context, course, restart, cotangents, watch).run(start, backwards);
 }

@@ -104,6 +104,11 @@ export class StepRecord {
     this.iterations.length = 0;
   }
 
+  /** When step k begins. */
+  time(k: number): number {
+    return this.room.rows[k * this.width];
+  }
+
   /** Sets step k's t, h, x and z in an executable's buffers. */
   load(k: number, {t, h, x, z}: StepBuffers): void {
     const {room: {rows, views}, stateSize, unknownSize} = this;

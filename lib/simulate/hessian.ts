@@ -9,6 +9,7 @@ import type {Save} from '../adjoint/course.js';
 import type {Saves, SecondOrder, TurningBar} from '../adjoint/hessian.js';
 import {sweepBackTurning} from '../adjoint/hessian.js';
 import {implicitAdjoint} from '../adjoint/index.js';
+import {gradientNotFinite, notFinitePart} from '../adjoint/not-finite.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {OptionError} from '../errors.js';
 import {finish} from './finish.js';
@@ -158,10 +159,15 @@ function goBack(base: Prepared, done: Run, keeper: TurningKeeper, saves: Saves, 
   };
   prepared.compiled.recall(done.history);
   const {gradient, products} = sweepBackTurning(prepared, done.start, directions, keeper.backwards(prepared), saves, saved, done.completed);
-  return {
+  const found = {
     gradient: plus(gradient, at.parameters, 0, 1),
     products: products.map((product, d) => plus(product, turns.parameters, d, count)),
   };
+  for (const part of [found.gradient, ...found.products]) {
+    const bad = notFinitePart(prepared, part);
+    if (bad !== undefined) throw gradientNotFinite(part === found.gradient ? bad : {...bad, name: `the Hessian's product by ${bad.name}`});
+  }
+  return found;
 }
 
 /** With what the loss adds to the parameters' gradients by itself: part d of so many. */

@@ -5,6 +5,8 @@
 import type {Gradient} from '../adjoint/backward.js';
 import {sweepBack} from '../adjoint/backward.js';
 import {contract} from '../adjoint/forward.js';
+import type {Watch} from '../adjoint/not-finite.js';
+import {gradientNotFinite, notFinitePart, requireFiniteTangents, watchFor} from '../adjoint/not-finite.js';
 import type {StepRecord} from '../adjoint/record.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {sweepForward} from '../adjoint/tangent.js';
@@ -70,18 +72,26 @@ export function seriesValues(prepared: Runnable, run: Path): Float64Array {
 /**
  * The gradient for a cotangent of the whole matrix.
  * @param happened cotangents of the times of the run's events
+ * @throws GradientError where it is not finite
  */
 export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, happened?: Float64Array): Gradient {
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, options, compiled} = prepared;
-  compiled.recall(run.history);
   const {kept} = run;
   options.poll?.();
-  const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
+  const swept = (states: Float64Array, times?: Float64Array, watch?: Watch): Gradient => {
+    compiled.recall(run.history);
     if (prepared.backsolve !== undefined) return prepared.backsolve(prepared, run, states);
     if (kept !== undefined && 'sensitivities' in kept) return contract(prepared, kept.sensitivities, {states, times, happened});
-    if (kept !== undefined && 'course' in kept) return pullCourse(prepared, run, kept, {states, times, happened});
-    return sweepBack(prepared, options.adjoint, run.start, backwards(prepared, run), states);
+    if (kept !== undefined && 'course' in kept) return pullCourse(prepared, run, kept, {states, times, happened}, watch);
+    return sweepBack(prepared, options.adjoint, run.start, backwards(prepared, run), states, watch);
+  };
+  const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
+    const gradient = swept(states, times);
+    const bad = notFinitePart(prepared, gradient);
+    if (bad === undefined) return gradient;
+    swept(states, times, watchFor(prepared, kept !== undefined && 'course' in kept ? kept.course.count : run.completed));
+    throw gradientNotFinite(bad);
   };
   if (traced.observed === undefined) return sweep(bars);
   const {width} = seriesOf(prepared);
@@ -89,7 +99,10 @@ export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, ha
   const stateBars = column(bars, width, {offset: 0, size});
   const direct = pullObserved(prepared, run, column(bars, width, {offset: size, size: width - size}), stateBars);
   const gradient = sweep(stateBars, direct.times);
-  return {...gradient, parameters: gradient.parameters.map((bar, p) => bar.map((value, i) => value + direct.parameters[p][i]))};
+  const whole = {...gradient, parameters: gradient.parameters.map((bar, p) => bar.map((value, i) => value + direct.parameters[p][i]))};
+  const bad = notFinitePart(prepared, whole);
+  if (bad !== undefined) throw gradientNotFinite(bad);
+  return whole;
 }
 
 /**
@@ -115,7 +128,14 @@ export interface SeriesTangents {
   readonly happened: Float64Array[];
 }
 
+/** @throws GradientError where a tangent is not finite */
 export function pushSeries(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
+  const found = pushed(runnable, run, directions);
+  requireFiniteTangents(runnable, found.matrices, seriesOf(runnable).width, run.times);
+  return found;
+}
+
+function pushed(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
   const {times} = run;
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, compiled} = prepared;

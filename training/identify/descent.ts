@@ -1,5 +1,5 @@
 /** What methods that descend along gradients share: a cost ½‖r‖² with its gradient, and a result like that of least squares. */
-import {InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/errors.js';
+import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/errors.js';
 import {DESCENT_OFFSET, isMinimum, offsetOf} from './convergence.js';
 import type {LeastSquaresIteration, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
 import {boundMessage, isConverged} from './least-squares.js';
@@ -34,7 +34,7 @@ export class Cost {
       if (point === undefined) this.failed++;
       return point;
     } catch (error) {
-      if (!(error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError)) throw error;
+      if (!(error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || error instanceof GradientError)) throw error;
       this.failed++;
       return undefined;
     }

@@ -1,6 +1,6 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
 import type {StiffgradError, System, Trajectory} from '../../lib/index.js';
-import {InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
+import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
 import type {LeastSquaresProblem, Linearization} from './least-squares.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';
@@ -181,7 +181,7 @@ function motionOf(model: RecordModel, values: Values): ReturnType<Whole['guess']
 
 /** The model has an answer, but not at these values. */
 export function isFailedSimulation(error: unknown): error is StiffgradError {
-  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError;
+  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || error instanceof GradientError;
 }
 
 /** The same error, its sentence led by where it happened. */

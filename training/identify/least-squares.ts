@@ -6,7 +6,7 @@
  * small steps count only at a minimum (convergence.ts), for damping makes any step small.
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
-import { InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
+import { GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
 import {refuseUnknownOptions} from '../../lib/given.js';
 import { GAUSS_NEWTON_OFFSET, isMinimum, offsetOf } from './convergence.js';
 import { RowQr } from './row-qr.js';
@@ -352,7 +352,7 @@ class Evaluator {
 }
 
 function isFailedSimulation(error: unknown): error is Error {
-  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError;
+  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || error instanceof GradientError;
 }
 
 function notFinite({

@@ -4,6 +4,7 @@ import type {CourseCotangents} from '../../adjoint/course-backward.js';
 import {sweepCourseBack} from '../../adjoint/course-backward.js';
 import type {CourseTangents} from '../../adjoint/course-tangent.js';
 import {sweepCourseForward} from '../../adjoint/course-tangent.js';
+import type {Watch} from '../../adjoint/not-finite.js';
 import type {Directions} from '../../adjoint/tangent.js';
 import type {Runnable} from '../runnable.js';
 import type {Keep, Path} from '../run.js';
@@ -12,8 +13,8 @@ import {restart} from './mover.js';
 
 type Kept = Extract<Keep, {course: unknown}>;
 
-export function pullCourse(prepared: Runnable, {start}: Path, {course, keeper, end}: Kept, cotangents: CourseCotangents): Gradient {
-  return sweepCourseBack(prepared, course, start, restart(prepared, noCounts()), keeper.backwards(course, end), cotangents);
+export function pullCourse(prepared: Runnable, {start}: Path, {course, keeper, end}: Kept, cotangents: CourseCotangents, watch?: Watch): Gradient {
+  return sweepCourseBack(prepared, course, start, restart(prepared, noCounts()), keeper.backwards(course, end), cotangents, watch);
 }
 
 export function pushCourse(prepared: Runnable, {start}: Path, {course, keeper, end}: Kept, directions: Directions): CourseTangents {

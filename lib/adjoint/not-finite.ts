@@ -1,0 +1,80 @@
+/**
+ * A gradient that is not finite is told, with the place where it began. Whole gradients are looked at when a
+ * sweep has ended; only where one is not finite the sweep is made again and looked at step by step.
+ */
+import type {Executable} from '../engine/engine.js';
+import {GradientError} from '../errors.js';
+import {barName} from '../step/parameter-names.js';
+import type {StepContext} from '../step/context.js';
+import {parameterNames} from './derived.js';
+import type {Gradient} from './backward.js';
+
+/** Looks at what a step of a sweep back has left: the cotangent of the step's beginning, and those of the parameters. */
+export type Watch = (t: number, xBar: Float64Array, executable: Executable) => void;
+
+const notFinite = (values: Float64Array | undefined): number => (values === undefined ? -1 : values.findIndex(value => !Number.isFinite(value)));
+
+const remedy =
+  'A slope is infinite there, as that of √x at 0, or the motion is chaotic or unstable and its gradient grows beyond the range of numbers: ' +
+  'choose another formula there (tf.where leaves out what it does not choose), or shorten the run.';
+
+/** What parameter i is called: 'params.k', or the captured variable's name. */
+function parameterName({traced}: StepContext, i: number): string {
+  const parameter = traced.parameters[i] as (typeof traced.parameters)[number] | undefined;
+  if (parameter === undefined) return 'a value derived from the parameters';
+  const {leaf, tensor} = parameter;
+  if (leaf !== undefined) return `params.${leaf.name}`;
+  return tensor !== undefined && 'name' in tensor ? `the variable ${String(tensor.name)}` : 'a captured tensor';
+}
+
+/** The first part of a gradient that is not finite. */
+export function notFinitePart(context: StepContext, {initial, parameters}: Pick<Gradient, 'initial' | 'parameters'>): {name: string; value: number} | undefined {
+  const row = notFinite(initial);
+  if (row >= 0) return {name: `initial ${context.traced.state.rowName(row)}`, value: initial[row]};
+  for (let i = 0; i < parameters.length; i++) {
+    const at = notFinite(parameters[i]);
+    if (at >= 0) return {name: parameterName(context, i), value: parameters[i][at]};
+  }
+  return undefined;
+}
+
+/** @param steps of the whole run: a sweep begins with the last */
+export function watchFor(context: StepContext, steps: number): Watch {
+  const names = parameterNames(context);
+  let step = steps;
+  return (t, xBar, executable) => {
+    const n = --step;
+    const row = notFinite(xBar);
+    const parameter = row >= 0 ? -1 : names.findIndex(name => notFinite(executable.find(barName(name))) >= 0);
+    if (row < 0 && parameter < 0) return;
+    const [name, value] = row >= 0
+      ? [context.traced.state.rowName(row), xBar[row]]
+      : [parameterName(context, parameter), executable.buffer(barName(names[parameter])).find(entry => !Number.isFinite(entry)) ?? NaN];
+    throw new GradientError(
+      'gradient-not-finite',
+      `The gradient is not finite. Going back, it is first ${value} in step ${n + 1}, from t = ${Number(t.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,
+      {t, step: n, name, value},
+    );
+  };
+}
+
+/** Where no step tells: what the loss gave, the start of the run, or a sweep that has no steps to look at. */
+export function gradientNotFinite({name, value}: {name: string; value: number}): GradientError {
+  return new GradientError('gradient-not-finite', `The gradient is not finite: that of ${name} is ${value}. ${remedy}`, {name, value});
+}
+
+/** @param matrices tangents of the saved series [saved, width], by direction */
+export function requireFiniteTangents(context: StepContext, matrices: readonly Float64Array[], width: number, times: Float64Array): void {
+  matrices.forEach((matrix, direction) => {
+    const at = notFinite(matrix);
+    if (at < 0) return;
+    const [t, row] = [times[Math.floor(at / width)], at % width];
+    const {state} = context.traced;
+    const name = row < state.size ? state.rowName(row) : `observed[${row - state.size}]`;
+    throw new GradientError(
+      'gradient-not-finite',
+      `The tangent along direction ${direction} is not finite: at the saved t = ${Number(t.toPrecision(12))}, and at none before, that of ${name} is ${matrix[at]}. ${remedy}`,
+      {t, name, direction, value: matrix[at]},
+    );
+  });
+}
