@@ -3,7 +3,7 @@
  * error at a tolerance by a PI controller (course/step-lengths.ts).
  */
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {any, finite, nonNegative, positive, positiveOrInfinite, refuseUnknownOptions, shown} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import type {Numeric} from '../system/numeric.js';
@@ -54,7 +54,7 @@ export function constant(): StepControl {
  * @throws OptionError 'bad-control'
  */
 export function adaptive(options: AdaptiveOptions = {}): StepControl {
-  refuseUnknownOptions(options, ['rtol', 'atol', 'first', 'min', 'max', 'safety'], 'adaptive', 'bad-control');
+  refuseUnknownOptions(options, {rtol: finite, atol: any, first: positive, min: nonNegative, max: positiveOrInfinite, safety: positive}, 'adaptive', 'bad-control');
   const {rtol = 1e-6, atol = 1e-9, first, min = 0, max = Infinity, safety = 0.9} = options;
   const check = (name: string, value: number, good: boolean, what: string): void => {
     if (!good) throw new OptionError('bad-control', `adaptive: ${name} must be ${what}, not ${shown(value)}.`, {[name]: value});

@@ -4,7 +4,7 @@
  * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../given.js';
+import {any, finite, object, refuseUnknownOptions} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
@@ -81,6 +81,7 @@ export const equilibriumScheme: Scheme = {
 };
 
 function atRest(start: EquilibriumStart): Parameters<typeof simulate>[1] {
+  refuseUnknownOptions(start, {q: any, y: any, t: finite}, 'equilibrium: the start', 'bad-initial');
   if ('y' in start) return start;
   const {values, shape} = readNumeric(start.q, 'initial.q');
   return {...start, v: nested(new Float64Array(values.length), shape)};
@@ -94,7 +95,7 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
 }
 
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
-  refuseUnknownOptions(options, ['params', 'engine', 'newton'], 'equilibrium', 'unknown-option');
+  refuseUnknownOptions(options, {params: object, engine: any, newton: any}, 'equilibrium');
   const {params, engine, newton: method} = options;
   return {
     scheme: equilibriumScheme, params, engine, dt: 1, steps: 1, saveAt: 'end',

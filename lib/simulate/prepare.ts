@@ -42,6 +42,8 @@ export interface Prepared extends Runnable {
   readonly initial: readonly NumericValue[];
   readonly leaves: readonly Leaf[];
   readonly milliseconds: {trace: number; compile: number};
+  /** Where a parameter was given that no function read; a loss may yet read it (`hvp`). */
+  readonly unread?: OptionError;
 }
 
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
@@ -59,7 +61,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   if (read.adjoint.kind === 'backsolve') checkBacksolve(system, read.scheme, read.events.length);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
-  const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, read, options.observe, alongOf(read));
+  const {start, step: traced, unread} = traceRun(system, read.scheme, shape, leaves, read, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
   if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
   const compileBegin = performance.now();
@@ -74,8 +76,14 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
     system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
     backsolve: read.adjoint.kind === 'backsolve' ? backsolveOf({system, options: read, shape, leaves, traced, engine}) : undefined,
     parameterValues: readParameters(traced, leaves), given, resumed: from !== undefined,
-    coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
+    coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime}, unread,
   };
+}
+
+/** @throws OptionError 'unknown-parameter' */
+export function requireRead<P extends Prepared>(prepared: P): P {
+  if (prepared.unread !== undefined) throw prepared.unread;
+  return prepared;
 }
 
 /** A plan of adaptive steps with its tolerances in the shape of the state. */

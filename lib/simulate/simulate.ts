@@ -1,4 +1,5 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
+import {object, refuseUnknownOptions} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
 import {finish, raise} from './finish.js';
@@ -10,7 +11,7 @@ import {eventCotangent, namedGradient, packCotangent, packDirections} from './na
 import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
-import {prepare, refill} from './prepare.js';
+import {prepare, refill, requireRead} from './prepare.js';
 import {run} from './run.js';
 import {column, pullOf, pushSeries, seriesOf} from './series.js';
 import {steps} from './steps.js';
@@ -67,11 +68,15 @@ simulate.hvps = (system: System, initial: Initial, options: SimulateOptions, los
  */
 simulate.prepare = (system: System, initial: Initial, options: SimulateOptions): Simulation => {
   const prepared = prepare(system, initial, options);
+  const filled = (values: Values = {}): Prepared => {
+    refuseUnknownOptions(values, {initial: object, params: object}, 'a run of a prepared simulation');
+    return refill(prepared, values.initial, values.params);
+  };
   return {
-    run: ({initial: start, params} = {}) => runOn(refill(prepared, start, params)),
-    vjp: ({initial: start, params} = {}) => vjpOn(refill(prepared, start, params)),
-    jvps: (directions, {initial: start, params} = {}) => jvpsOn(refill(prepared, start, params), directions),
-    hvps: (loss, directions, {initial: start, params} = {}) => hvpsOn(refill(prepared, start, params), loss, directions),
+    run: values => runOn(filled(values)),
+    vjp: values => vjpOn(filled(values)),
+    jvps: (directions, values) => jvpsOn(filled(values), directions),
+    hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
   };
 };
 
@@ -102,10 +107,12 @@ export interface Simulation {
 }
 
 function runOn(prepared: Prepared): Trajectory {
+  requireRead(prepared);
   return finish(prepared, run(prepared, taping(prepared) ? 'budget' : undefined), true);
 }
 
 function vjpOn(prepared: Prepared): Vjp {
+  requireRead(prepared);
   const result = run(prepared, 'budget');
   const pull = pullOf(prepared, result);
   return {
@@ -117,6 +124,7 @@ function vjpOn(prepared: Prepared): Vjp {
 }
 
 function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
+  requireRead(prepared);
   const packed = packDirections(prepared, directions);
   const result = run(prepared, 'steps');
   raise(prepared, result);

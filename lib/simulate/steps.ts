@@ -5,7 +5,7 @@ import {CourseLoop} from './course/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
-import {prepare} from './prepare.js';
+import {prepare, requireRead} from './prepare.js';
 import type {RunState} from './run-state.js';
 import {runState} from './run-state.js';
 import {column, seriesOf} from './series.js';
@@ -27,7 +27,7 @@ export interface SavedState {
  * @throws as `simulate`, when the run comes to what it cannot go on from
  */
 export function* steps(system: System, initial: Initial, options: SimulateOptions): Generator<SavedState, Status, undefined> {
-  const shared = prepare(system, initial, options, true);
+  const shared = requireRead(prepare(system, initial, options, true));
   const {plan} = shared.options;
   if (plan === undefined) throw new Error('a run of steps has a plan');
   // Buffers of its own: between two states the same system may be run elsewhere.

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {refuseUnknownOptions} from '../given.js';
+import {any, refuseUnknownOptions} from '../given.js';
 import {sizeOf} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
@@ -40,7 +40,7 @@ export interface MechanicalSystem {
  * @throws OptionError, ShapeError where mass, forces or constraints are not what they should be
  */
 export function mechanics(spec: MechanicsSpec): MechanicalSystem {
-  refuseUnknownOptions(spec, ['mass', 'forces', 'constraints'], 'mechanics', 'bad-system');
+  refuseUnknownOptions(spec, {mass: any, forces: any, constraints: any}, 'mechanics', 'bad-system');
   const forces = typeof spec.forces === 'function' ? [spec.forces] : spec.forces;
   if (!Array.isArray(forces) || forces.some(force => typeof force !== 'function')) {
     throw new OptionError('bad-forces', 'forces must be a function of {q, v, t, params} or an array of such functions.');
