@@ -35,8 +35,13 @@ export const text: Check = {what: 'text', test: value => typeof value === 'strin
 export const callable: Check = {what: 'a function', test: value => typeof value === 'function'};
 export const list: Check = {what: 'a list', test: Array.isArray};
 export const object: Check = {what: 'an object', test: value => typeof value === 'object' && value !== null && !Array.isArray(value)};
-/** Judged by what reads it: numbers of any shape, a scheme, a system. */
-export const any: Check = {what: 'given', test: value => value !== null};
+/** Judged by what reads it: numbers of any shape, a scheme, a system. JSON's null is none of these. */
+export const any: Check = {what: 'given, or left out', test: value => value !== null};
+/** Numbers in some form, or what makes them when it is traced. */
+export const numeric: Check = {
+  what: 'a number, an array of numbers, a tensor or a function',
+  test: value => typeof value === 'function' || (typeof value === 'number' ? Number.isFinite(value) : Array.isArray(value) || ArrayBuffer.isView(value) ? (value as ArrayLike<unknown>).length > 0 : typeof value === 'object' && value !== null && 'dataSync' in value),
+};
 export const oneOf = (...names: readonly string[]): Check => ({what: `one of ${names.map(shown).join(', ')}`, test: value => typeof value === 'string' && names.includes(value)});
 export const listOf = (what: string, each: Check): Check => ({what: `a list of ${what}`, test: value => Array.isArray(value) && value.every(each.test)});
 
@@ -59,7 +64,9 @@ export function refuseUnknownOptions(given: object, known: readonly string[] | C
       const nearest = nearestName(name, names);
       throw new OptionError(code ?? 'unknown-option', `${owner} has no option '${shown(name).slice(1, -1)}'; it has ${names.join(', ')}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`, {option: name});
     }
-    if (value !== undefined && checks !== undefined) requireValue(value, checks[name], `${owner}: ${name}`, code, name);
+    if (value === undefined) continue;
+    if (checks === undefined) requireValue(value, any, `${owner}: ${name}`, code, name);
+    else requireValue(value, checks[name], `${owner}: ${name}`, code, name);
   }
 }
 

@@ -129,7 +129,7 @@ export interface SliderCrankSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy {
-  refuseUnknownOptions(spec, {crank: any, rod: any, mass: any, angle: any, g: any}, 'sliderCrank');
+  refuseUnknownOptions(spec, {crank: any, rod: any, mass: any, angle: finite, g: any}, 'sliderCrank');
   const {crank, rod, mass = 1, angle, g = 0} = spec;
   const [radius, reach] = [coefficient(crank, 'sliderCrank: crank', 'positive'), coefficient(rod, 'sliderCrank: rod', 'positive')];
   const number = (value: tf.Tensor, name: string): tf.Tensor => tf.reshape(fitting(value, [], `sliderCrank: ${name}`, 'a number'), [1]);

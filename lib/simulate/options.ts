@@ -84,6 +84,7 @@ const simulateOptions: Checks = {
 export function readOptions(options: SimulateOptions, t0: number, from?: RunState, planned = false): RunOptions {
   if (typeof options !== 'object' || options === null) throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
   refuseUnknownOptions(options, simulateOptions, 'simulate');
+  if (Array.isArray(options.saveAt) && options.saveAt.length === 0) throw new OptionError('bad-save', "saveAt: the list of times is empty: nothing of the run would be there. Take 'end', or give a time.");
   const control = readControl(options.control);
   const events = readEvents(options.events);
   const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined}, t0);

@@ -4,6 +4,7 @@ import {checkBacksolve} from '../adjoint/backsolve.js';
 import {checkExactMatrix, checkUnrollable} from '../adjoint/unrolled.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
+import {finite, requireValue} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
@@ -52,6 +53,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   requireSystem(system);
   if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
+  if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number') requireValue(initial.t, finite, 'initial.t', 'bad-time');
   const asked = readOptions(options, initial.t ?? 0, from, planned);
   const values = readInitial(system, initial);
   const {shape} = values[0];

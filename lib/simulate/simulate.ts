@@ -1,5 +1,5 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
-import {object, refuseUnknownOptions} from '../given.js';
+import {object, refuseUnknownOptions, requireValue} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
 import {finish, raise} from './finish.js';
@@ -117,9 +117,11 @@ function vjpOn(prepared: Prepared): Vjp {
   const pull = pullOf(prepared, result);
   return {
     trajectory: finish(prepared, result, false),
-    pullback: ({events, ...cotangent}) => namedGradient(prepared, pull(
-      packCotangent(prepared, cotangent, result.times.length), events === undefined ? undefined : eventCotangent(result, events),
-    )),
+    pullback(cotangent) {
+      requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
+      const {events, ...saved} = cotangent;
+      return namedGradient(prepared, pull(packCotangent(prepared, saved, result.times.length), events === undefined ? undefined : eventCotangent(result, events)));
+    },
   };
 }
 

@@ -14,6 +14,7 @@ import {any, callable, count, object, oneOf, positive, refuseUnknownOptions, req
 import type {Model} from './record-model.js';
 import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
+import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
 import {MultipleShooting, shoot, single} from './shooting.js';
 
@@ -94,6 +95,7 @@ function check(problem: IdentificationProblem): void {
   for (const required of ['system', 'data', 'parameters', 'dt'] as const) {
     if (problem[required] === undefined) throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }
+  refuseUnknownOptions(problem.initial ?? {}, startChecks, 'identify: initial', 'bad-initial');
   const method: {readonly iterate?: unknown} | null | undefined = problem.method;
   if (method !== undefined && typeof method?.iterate !== 'function') {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;

@@ -1,7 +1,7 @@
 /** What `train` is asked to do, checked and completed before the first step. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
-import type {Checks} from '../../lib/given.js';
+import type {Check, Checks} from '../../lib/given.js';
 import {any, boolean, callable, count, nonNegative, object, oneOf, refuseUnknownOptions, text} from '../../lib/given.js';
 import type {Clip} from './gradients.js';
 import {checkClip} from './gradients.js';
@@ -80,8 +80,13 @@ export interface TrainingProgress {
   readonly secondsLeft: number;
 }
 
+const examples: Check = {
+  what: 'a list, or {length, get(index)}',
+  test: value => Array.isArray(value) || (object.test(value) && count.test((value as {readonly length?: unknown}).length) && typeof (value as {readonly get?: unknown}).get === 'function'),
+};
+
 const known: Checks = {
-  loss: any, variables: any, optimizer: any, data: any, epochs: count, batchSize: count, seed: any, shuffle: boolean, schedule: callable, clip: object, validation: object, earlyStopping: object,
+  loss: any, variables: any, optimizer: any, data: examples, epochs: count, batchSize: count, seed: any, shuffle: boolean, schedule: callable, clip: object, validation: object, earlyStopping: object,
   onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: boolean, metrics: any, onProgress: callable,
 };
 
@@ -95,7 +100,7 @@ export function checkProblem<T>(problem: TrainingProblem<T>): void {
   if (typeof problem.loss !== 'function') throw new OptionError('bad-option', `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof problem.loss}.`, {option: 'loss'});
   if (typeof (problem.optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function') throw new OptionError('bad-option', `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof problem.optimizer === 'string' ? `'${String(problem.optimizer)}'` : typeof problem.optimizer}.`, {option: 'optimizer'});
   const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, clip = {}, resume} = problem;
-  refuseUnknownOptions(validation ?? {}, {data: any, loss: callable, every: count}, 'train: validation');
+  refuseUnknownOptions(validation ?? {}, {data: examples, loss: callable, every: count}, 'train: validation');
   refuseUnknownOptions(earlyStopping ?? {}, {patience: count, least: nonNegative}, 'train: earlyStopping');
   refuseUnknownOptions(checkpoint ?? {}, {directory: text, every: count, keep: count}, 'train: checkpoint');
   if (!(data.length > 0)) throw new OptionError('no-data', 'train: data is empty.');
