@@ -1,4 +1,4 @@
-/** What users give, in the sentences of errors, and refused where nobody asked for it. */
+/** What users give, in the sentences of errors, and refused where nobody asked for it or it is of another kind. */
 import {OptionError} from './errors.js';
 import {shortened} from './text.js';
 
@@ -9,22 +9,73 @@ const longestText = 80;
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${shortened(value, longestText)}'`;
   if (typeof value === 'function') return 'a function';
+  if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
+/** What the value of an option may be, in a sentence and as a test. */
+export interface Check {
+  readonly what: string;
+  readonly test: (value: unknown) => boolean;
+}
+
+/** By name of the option. */
+export type Checks = Readonly<Record<string, Check>>;
+
+const number = (what: string, test: (value: number) => boolean): Check => ({what, test: value => typeof value === 'number' && test(value)});
+
+export const finite = number('a finite number', Number.isFinite);
+export const positive = number('a positive number', value => value > 0 && value < Infinity);
+/** No limit is a limit, too. */
+export const positiveOrInfinite = number('a positive number', value => value > 0);
+export const nonNegative = number('a number of at least 0', value => value >= 0 && value < Infinity);
+export const count = number('a whole number of at least 1', value => Number.isSafeInteger(value) && value >= 1);
+export const whole = number('a whole number of at least 0', value => Number.isSafeInteger(value) && value >= 0);
+export const boolean: Check = {what: 'true or false', test: value => typeof value === 'boolean'};
+export const text: Check = {what: 'text', test: value => typeof value === 'string'};
+export const callable: Check = {what: 'a function', test: value => typeof value === 'function'};
+export const list: Check = {what: 'a list', test: Array.isArray};
+export const object: Check = {what: 'an object', test: value => typeof value === 'object' && value !== null && !Array.isArray(value)};
+/** Judged by what reads it: numbers of any shape, a scheme, a system. JSON's null is none of these. */
+export const any: Check = {what: 'given, or left out', test: value => value !== null};
+/** Numbers in some form, or what makes them when it is traced. */
+export const numeric: Check = {
+  what: 'a number, an array of numbers, a tensor or a function',
+  test: value => typeof value === 'function' || (typeof value === 'number' ? Number.isFinite(value) : Array.isArray(value) || ArrayBuffer.isView(value) ? (value as ArrayLike<unknown>).length > 0 : typeof value === 'object' && value !== null && 'dataSync' in value),
+};
+export const oneOf = (...names: readonly string[]): Check => ({what: `one of ${names.map(shown).join(', ')}`, test: value => typeof value === 'string' && names.includes(value)});
+export const listOf = (what: string, each: Check): Check => ({what: `a list of ${what}`, test: value => Array.isArray(value) && value.every(each.test)});
+
 /**
- * A misspelt option would otherwise be a default in silence.
+ * Options as a caller without types gives them. A misspelt one would otherwise be a default in silence, and one of
+ * another kind ('1e-3' out of JSON) a number by accident. An option that is undefined is one that is not given.
  * @param owner what the options are given to, as the sentence begins: 'newton'
+ * @param known with what each may be; a list of names where that is for others to say
+ * @param code of the error; default 'unknown-option', or 'bad-option' of a wrong value
  * @throws OptionError
  */
-export function refuseUnknownOptions(given: object, known: readonly string[], owner: string, code = 'unknown-option'): void {
+export function refuseUnknownOptions(given: object, known: readonly string[] | Checks, owner: string, code?: string): void {
+  const checks: Checks | undefined = isNames(known) ? undefined : known;
+  const names = isNames(known) ? known : Object.keys(known);
   if (typeof (given as unknown) !== 'object' || (given as unknown) === null || Array.isArray(given)) {
-    throw new OptionError(code, `${owner} takes an object with ${known.join(', ')}, not ${shown(given)}.`);
+    throw new OptionError(code ?? 'unknown-option', `${owner} takes an object with ${names.join(', ')}, not ${shown(given)}.`);
   }
-  const unknown = Object.keys(given).find(name => !known.includes(name));
-  if (unknown === undefined) return;
-  const nearest = nearestName(unknown, known);
-  throw new OptionError(code, `${owner} has no option '${unknown}'; it has ${known.join(', ')}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`, {option: unknown});
+  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+    if (!names.includes(name)) {
+      const nearest = nearestName(name, names);
+      throw new OptionError(code ?? 'unknown-option', `${owner} has no option '${shown(name).slice(1, -1)}'; it has ${names.join(', ')}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`, {option: name});
+    }
+    if (value === undefined) continue;
+    if (checks === undefined) requireValue(value, any, `${owner}: ${name}`, code, name);
+    else requireValue(value, checks[name], `${owner}: ${name}`, code, name);
+  }
+}
+
+const isNames = (known: readonly string[] | Checks): known is readonly string[] => Array.isArray(known);
+
+/** @throws OptionError where one value, in an option or an argument, is not what it may be */
+export function requireValue(value: unknown, {what, test}: Check, name: string, code = 'bad-option', option = name): void {
+  if (!test(value)) throw new OptionError(code, `${name} must be ${what}, not ${shown(value)}.`, {option, value});
 }
 
 /** @throws OptionError where a name is given that is not one of these */

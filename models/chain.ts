@@ -1,6 +1,6 @@
 /** Masses on a line, joined by springs. */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, object, refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Mass} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -49,7 +49,7 @@ function chainDifferences(ends: 'fixed-free' | 'fixed-fixed' | 'free'): {elongat
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-spring'; ShapeError 'chain-shape', 'coefficient-shape' when traced
  */
 export function chain(spec: ChainSpec): SystemWithEnergy {
-  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'count', 'ends', 'mass', 'damping', 'drag', 'g'], 'chain');
+  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, count: any, ends: any, mass: any, damping: any, drag: any, g: any}, 'chain');
   const {count, ends = 'fixed-free', damping = 0, drag = 0, g = 0} = spec;
   if (!Number.isInteger(count) || count < 1) throw new OptionError('bad-chain', `chain: count must be a whole number of at least 1, not ${count}.`, {count});
   if (!['fixed-free', 'fixed-fixed', 'free'].includes(ends)) throw new OptionError('bad-chain', `chain: ends must be 'fixed-free', 'fixed-fixed' or 'free', not '${String(ends)}'.`, {ends});

@@ -34,6 +34,7 @@ export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'
   if (value instanceof tf.Tensor) return () => value;
   if (value === undefined || value === null) throw new OptionError('bad-coefficient', `${name} is missing: give a number, an array, a tensor, or a function of params.`, {name});
   const {values, shape} = readNumeric(value, name);
+  if (values.length === 0) throw new OptionError('bad-coefficient', `${name} is an empty array: give one number at least.`, {name});
   const bad = values.findIndex(x => !allowed[sign](x));
   if (bad >= 0) throw new OptionError('bad-coefficient', `${name} must be ${demands[sign]}; ${values.length === 1 ? 'it' : `number ${bad}`} is ${values[bad]}.`, {name, index: bad, value: values[bad]});
   return () => constantTensor(values, shape);

@@ -1,6 +1,6 @@
 /** Viscous damping of coordinates, and damping in proportion to mass and stiffness. */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, callable, listOf, numeric, refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Mass} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';
@@ -36,7 +36,7 @@ export interface RayleighSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError when traced
  */
 export function rayleigh(spec: RayleighSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['mass', 'elastic', 'alpha', 'beta'], 'rayleigh');
+  refuseUnknownOptions(spec, {mass: numeric, elastic: listOf('force terms', callable), alpha: any, beta: any}, 'rayleigh');
   const {mass, elastic, alpha = 0, beta = 0} = spec;
   const a = coefficient(alpha, 'rayleigh: alpha', 'non-negative');
   const b = coefficient(beta, 'rayleigh: beta', 'non-negative');

@@ -1,6 +1,6 @@
 /** Loads that are given functions of time. */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -76,7 +76,7 @@ export interface RampSpec {
  * @throws OptionError 'bad-ramp' unless start < end; 'bad-coefficient'
  */
 export function ramp(spec: RampSpec): History {
-  refuseUnknownOptions(spec, ['from', 'to', 'start', 'end'], 'ramp');
+  refuseUnknownOptions(spec, {from: any, to: any, start: any, end: any}, 'ramp');
   const {from = 0, to = 1, start = 0, end} = spec;
   if (!Number.isFinite(start) || !Number.isFinite(end) || !(start < end)) throw new OptionError('bad-ramp', `ramp: start = ${start} must lie before end = ${end}.`, {start, end});
   const low = coefficient(from, 'ramp: from');

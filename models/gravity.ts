@@ -1,6 +1,6 @@
 /** Uniform gravity. */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, numeric, refuseUnknownOptions} from '../lib/given.js';
 import type {Mass, Numeric, Params} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';
@@ -24,7 +24,7 @@ export interface GravitySpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'mass-shape' when traced
  */
 export function gravity(spec: GravitySpec): ConservativeTerm {
-  refuseUnknownOptions(spec, ['mass', 'g', 'direction'], 'gravity');
+  refuseUnknownOptions(spec, {mass: numeric, g: any, direction: any}, 'gravity');
   const {mass, g = standardGravity, direction} = spec;
   const strength = coefficient(g, 'gravity: g');
   const down = coefficient(direction, 'gravity: direction');

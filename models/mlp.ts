@@ -4,7 +4,7 @@
  * numbers to be given as `params` (for simulate.vjp, jvp and identification in double precision).
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, finite, refuseUnknownOptions} from '../lib/given.js';
 import type {NumericParams, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 
@@ -52,7 +52,7 @@ const activations: {readonly [name: string]: (x: tf.Tensor) => tf.Tensor} = {
  * @throws OptionError 'bad-network'
  */
 export function mlp(spec: MlpSpec): Mlp {
-  refuseUnknownOptions(spec, ['sizes', 'activation', 'seed'], 'mlp');
+  refuseUnknownOptions(spec, {sizes: any, activation: any, seed: finite}, 'mlp');
   const {sizes, activation = 'tanh', seed = 0} = spec;
   const given: unknown = sizes;
   if (!Array.isArray(given) || given.length < 2 || given.some(n => !Number.isInteger(n) || n < 1)) {

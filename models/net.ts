@@ -1,5 +1,6 @@
 /** A rectangular net of springs, hung at some of its knots. */
-import {refuseUnknownOptions} from '../lib/given.js';
+import type {Check} from '../lib/given.js';
+import {any, boolean, object, refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import {particleMass} from './chain.js';
@@ -59,7 +60,7 @@ export interface Net extends SystemWithEnergy {
  * @throws OptionError 'bad-net', 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
 export function net(spec: NetSpec): Net {
-  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'rows', 'columns', 'dimension', 'spacing', 'diagonals', 'restLength', 'held', 'mass', 'damping', 'drag', 'g'], 'net');
+  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, rows: any, columns: any, dimension: any, spacing: any, diagonals: boolean, restLength: any, held: heldChoice, mass: any, damping: any, drag: any, g: any}, 'net');
   const {rows, columns, dimension = 3, spacing = 1, damping = 0, drag = 0, g = 0} = spec;
   requireNet(spec);
   const held = heldKnots(spec, dimension);
@@ -82,6 +83,8 @@ export function net(spec: NetSpec): Net {
   if (!isZero(g)) forces.push(gravity({mass, g, direction: down}));
   return {...withEnergy(mass, forces), positions, fixed, edges, particle};
 }
+
+const heldChoice: Check = {what: "'corners' or a list of knots [row, column]", test: value => value === 'corners' || (Array.isArray(value) && value.every(Array.isArray))};
 
 function requireNet({rows, columns, dimension = 3, spacing = 1}: NetSpec): void {
   for (const [name, value] of [['rows', rows], ['columns', columns]] as const) {

@@ -4,7 +4,7 @@
  * inputs are of order 1.
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, boolean, list, refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -47,7 +47,7 @@ type Evaluate = (at: At) => tf.Tensor;
  *   'network-input', 'network-output', 'coefficient-shape'
  */
 export function neuralForce(network: Network, options: NetworkOptions & {readonly scale?: Coefficient} = {}): ForceTerm {
-  refuseUnknownOptions(options, ['inputs', 'shared', 'scale'], 'neuralForce');
+  refuseUnknownOptions(options, {inputs: list, shared: boolean, scale: any}, 'neuralForce');
   const evaluate = evaluator(network, options, ['q', 'v'], 'neuralForce');
   const scale = coefficient(options.scale ?? 1, 'neuralForce: scale');
   return at => {
@@ -62,7 +62,7 @@ export function neuralForce(network: Network, options: NetworkOptions & {readonl
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralPotential(network: Network, options: {readonly shared?: boolean} = {}): ConservativeTerm {
-  refuseUnknownOptions(options, ['shared'], 'neuralPotential');
+  refuseUnknownOptions(options, {shared: boolean}, 'neuralPotential');
   const evaluate = evaluator(network, {...options, inputs: ['q']}, ['q'], 'neuralPotential');
   const energy = (q: tf.Tensor, params: Params): tf.Tensor => {
     // Only q is an input; v and t are there to be ignored.
@@ -82,7 +82,7 @@ export function neuralPotential(network: Network, options: {readonly shared?: bo
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralDissipation(network: Network, options: {readonly inputs?: readonly NetworkInput[]} = {}): ForceTerm {
-  refuseUnknownOptions(options, ['inputs'], 'neuralDissipation');
+  refuseUnknownOptions(options, {inputs: list}, 'neuralDissipation');
   const evaluate = evaluator(network, options, ['q'], 'neuralDissipation');
   return at => {
     const n = at.v.size;

@@ -5,7 +5,7 @@
  * that it is the linear spring of stiffness 1/C.
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, nonNegative, refuseUnknownOptions} from '../lib/given.js';
 import type {Compliance, Constraint, Gap, Params} from '../lib/index.js';
 import {bilateral, compliant, unilateral} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -49,7 +49,7 @@ export interface CablesSpec extends EdgesSpec {
  * @throws as `rods`
  */
 export function cables(spec: CablesSpec): Constraint {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance', 'smoothing'], 'cables');
+  refuseUnknownOptions(spec, {edges: any, fixed: any, length: any, compliance: any, smoothing: nonNegative}, 'cables');
   const edges = readEdges(spec, 'cables');
   const length = lengths(spec.length, edges, 'cables');
   const {compliance, smoothing} = spec;
@@ -72,7 +72,7 @@ export interface ContactsSpec extends EdgesSpec {
  * @throws as `rods`
  */
 export function contacts(spec: ContactsSpec): Constraint {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'distance', 'compliance', 'smoothing'], 'contacts');
+  refuseUnknownOptions(spec, {edges: any, fixed: any, distance: any, compliance: any, smoothing: nonNegative}, 'contacts');
   const edges = readEdges(spec, 'contacts');
   const least = lengths(spec.distance, edges, 'contacts');
   const {compliance, smoothing} = spec;
@@ -98,7 +98,7 @@ export interface PlaneContactSpec {
  * @throws OptionError 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
 export function planeContact(spec: PlaneContactSpec): Constraint {
-  refuseUnknownOptions(spec, ['normal', 'offset', 'radius', 'compliance', 'smoothing'], 'planeContact');
+  refuseUnknownOptions(spec, {normal: any, offset: any, radius: any, compliance: any, smoothing: nonNegative}, 'planeContact');
   const {normal, offset = 0, radius = 0, compliance, smoothing} = spec;
   const direction = coefficient(normal, 'planeContact: normal');
   const height = coefficient(offset, 'planeContact: offset');

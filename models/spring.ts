@@ -1,6 +1,6 @@
 /** Springs of single coordinates, and the law that every spring here follows. */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, object, refuseUnknownOptions} from '../lib/given.js';
 import type {Params} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -78,7 +78,7 @@ function fitted(read: (params: Params) => tf.Tensor, name: string): Fitted {
  * @throws OptionError 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
 export function spring(spec: Elasticity & {readonly rest?: Coefficient}): ConservativeTerm {
-  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'rest'], 'spring');
+  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, rest: any}, 'spring');
   const law = springLaw(spec, 'spring');
   const rest = coefficient(spec.rest ?? 0, 'spring: rest');
   const elongation = (q: tf.Tensor, params: Params): tf.Tensor => tf.sub(q, fitting(rest(params), q.shape, 'spring: rest'));

@@ -1,6 +1,6 @@
 /** Springs and dampers between particles, on a line ([particles]) or in space ([particles, dim]). */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {any, object, refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting, isZero} from './coefficient.js';
@@ -31,7 +31,7 @@ export type SpringsSpec = EdgesSpec & Elasticity & {
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function springs(spec: SpringsSpec): ConservativeTerm {
-  refuseUnknownOptions(spec, ['stiffness', 'cubic', 'law', 'edges', 'fixed', 'restLength'], 'springs');
+  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, edges: any, fixed: any, restLength: any}, 'springs');
   return springsOf(spec);
 }
 

@@ -1,6 +1,5 @@
 /** How a gradient goes back through a run: values, chosen in the options of `simulate`. */
-import {OptionError} from '../errors.js';
-import {refuseUnknownOptions} from '../given.js';
+import {positiveOrInfinite, refuseUnknownOptions} from '../given.js';
 
 export interface Adjoint {
   readonly kind: 'implicit' | 'unrolled' | 'backsolve' | 'forward';
@@ -21,9 +20,8 @@ const defaultMemory = 2 ** 30;
  * steps), and then n steps are taken again some √(2n) times. It keeps Jacobians of one step from serving the next.
  */
 export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoint {
-  refuseUnknownOptions(options, ['memory'], 'implicitAdjoint', 'bad-adjoint');
+  refuseUnknownOptions(options, {memory: positiveOrInfinite}, 'implicitAdjoint', 'bad-adjoint');
   const {memory = defaultMemory} = options;
-  if (!(memory > 0)) throw new OptionError('bad-adjoint', `implicitAdjoint: memory must be a positive number of bytes, not ${memory}.`);
   return {kind: 'implicit', memory};
 }
 
@@ -47,8 +45,9 @@ const defaultDrift = 0.1;
  *   (default 0.1); beyond it the pullback throws an OptionError 'backsolve-drift'. Infinity takes any.
  * @throws OptionError 'bad-adjoint'
  */
-export function backsolveAdjoint({drift = defaultDrift}: {readonly drift?: number} = {}): Adjoint {
-  if (!(drift > 0)) throw new OptionError('bad-adjoint', `backsolveAdjoint: drift must be a positive number, not ${drift}.`);
+export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoint {
+  refuseUnknownOptions(options, {drift: positiveOrInfinite}, 'backsolveAdjoint', 'bad-adjoint');
+  const {drift = defaultDrift} = options;
   return {kind: 'backsolve', drift};
 }
 

@@ -3,8 +3,9 @@
  * (Saad & Schultz 1986). Preconditioned from the right, so that the residual it minimizes is that of
  * the system itself.
  */
-import {OptionError, StiffgradError} from '../errors.js';
+import {StiffgradError} from '../errors.js';
 import {krylovSolver, norm, dot, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
+import {count} from '../given.js';
 import {EPSILON} from './solver.js';
 
 export interface GmresOptions extends KrylovOptions {
@@ -13,9 +14,7 @@ export interface GmresOptions extends KrylovOptions {
 }
 
 export function gmres(options: GmresOptions = {}): KrylovSolver {
-  const {restart = 30} = options;
-  if (!Number.isInteger(restart) || restart < 1) throw new OptionError('bad-linear', `gmres: restart must be a whole number of at least 1, not ${restart}.`, {restart});
-  return krylovSolver('gmres', (n) => new Gmres(n, Math.min(Math.max(1, n), restart)), options, ['restart']);
+  return krylovSolver('gmres', (n) => new Gmres(n, Math.min(Math.max(1, n), options.restart ?? 30)), options, {restart: count});
 }
 
 class Gmres implements KrylovMethod {

@@ -6,7 +6,8 @@
  * has a name and a number.
  */
 import {OptionError, ShapeError, StiffgradError} from '../errors.js';
-import {refuseUnknownOptions} from '../given.js';
+import type {Checks} from '../given.js';
+import {any, count, positive, refuseUnknownOptions} from '../given.js';
 import {CsrOperator, type Coupling, type Operator} from './operator.js';
 import {withRecipe} from './recipe.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
@@ -240,8 +241,8 @@ export class KrylovFactor implements Factor {
 }
 
 /** A solver from a method; every factor gets a workspace of its own. */
-export function krylovSolver(name: string, method: (n: number) => KrylovMethod, options: KrylovOptions, own: readonly string[] = []): KrylovSolver {
-  refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'preconditioner', ...own], name, 'bad-linear');
+export function krylovSolver(name: string, method: (n: number) => KrylovMethod, options: KrylovOptions, own: Checks = {}): KrylovSolver {
+  refuseUnknownOptions(options, {tolerance: positive, maxIterations: count, preconditioner: any, ...own}, name, 'bad-linear');
   const {preconditioner = 'none'} = options;
   if (typeof preconditioner === 'string' && !['none', 'diagonal', 'constraint'].includes(preconditioner)) {
     throw new OptionError('bad-linear', `${name}: preconditioner must be 'none', 'diagonal', 'constraint', a function or a factor, not '${String(preconditioner)}'.`);

@@ -9,7 +9,7 @@
  * in PARDISO: Schenk & Gärtner 2006). Every solve of an indefinite matrix is checked by its residual.
  */
 import {StiffgradError} from '../errors.js';
-import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
+import {refuseUnknownName, refuseUnknownOptions, text} from '../given.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
 import type {OrderingName} from './ordering.js';
 import {CompiledPanels} from './panels-compiled.js';
@@ -57,7 +57,7 @@ const SOUND_PIVOT = EPSILON ** 0.25;
  * after a scaling of its rows (symmetrized.ts), and refused without.
  */
 export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
-  refuseUnknownOptions(options, ['ordering', 'arithmetic'], 'sparseLdlt', 'bad-linear');
+  refuseUnknownOptions(options, {ordering: text, arithmetic: text}, 'sparseLdlt', 'bad-linear');
   refuseUnknownName('sparseLdlt: ordering', options.ordering, ['amd', 'rcm', 'natural']);
   refuseUnknownName('sparseLdlt: arithmetic', options.arithmetic, ['auto', 'plain', 'compiled']);
   return withRecipe({name: 'sparse-ldlt', analyze: (pattern) => analyzeChecked(pattern, options)}, 'sparseLdlt', options);

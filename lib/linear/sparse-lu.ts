@@ -7,7 +7,7 @@
  * that comes again, in a checkpointed sweep or in the next run, takes the plan it had and gives the same
  * bits, whatever came between.
  */
-import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
+import {refuseUnknownName, refuseUnknownOptions, text} from '../given.js';
 import {DirectAnalysis, GeneralFactor, type Learned} from './direct.js';
 import {eliminate} from './elimination.js';
 import {denseLimit, symmetricGraph, type Graph} from './graph.js';
@@ -33,7 +33,7 @@ export interface SparseLuOptions {
 const MAX_PLANS = 4;
 
 export function sparseLu(options: SparseLuOptions = {}): LinearSolver {
-  refuseUnknownOptions(options, ['ordering'], 'sparseLu', 'bad-linear');
+  refuseUnknownOptions(options, {ordering: text}, 'sparseLu', 'bad-linear');
   refuseUnknownName('sparseLu: ordering', options.ordering, ['symmetric', 'column', 'natural']);
   return withRecipe({name: 'sparse-lu', analyze: (pattern) => analyzeLu(pattern, options)}, 'sparseLu', options);
 }

@@ -12,7 +12,7 @@
  * and costs ten to a hundred times as much. It is safe, since every solve is then judged by its own backward error,
  * and one that fails is made by the scalar LU. All this depends on the values alone, on no earlier matrix.
  */
-import {refuseUnknownName, refuseUnknownOptions} from '../given.js';
+import {refuseUnknownName, refuseUnknownOptions, text} from '../given.js';
 import {DirectAnalysis, type Learned, SpecialFactor} from './direct.js';
 import {Equilibration} from './equilibration.js';
 import {FallbackFactor} from './fallback.js';
@@ -71,7 +71,7 @@ const PROBE_STEPS = 3;
  *   matrix needs those pivots and is too large for them.
  */
 export function supernodalLu(options: SupernodalLuOptions = {}): LinearSolver {
-  refuseUnknownOptions(options, ['ordering', 'arithmetic'], 'supernodalLu', 'bad-linear');
+  refuseUnknownOptions(options, {ordering: text, arithmetic: text}, 'supernodalLu', 'bad-linear');
   refuseUnknownName('supernodalLu: ordering', options.ordering, ['amd', 'rcm', 'natural']);
   refuseUnknownName('supernodalLu: arithmetic', options.arithmetic, ['auto', 'plain', 'compiled']);
   return withRecipe({name: 'supernodal-lu', analyze: (pattern) => analyzeSupernodalLu(pattern, options)}, 'supernodalLu', options);

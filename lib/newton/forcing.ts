@@ -4,7 +4,7 @@
  * a worker thread gets them as they are.
  */
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions} from '../given.js';
+import {positive, refuseUnknownOptions} from '../given.js';
 
 export interface Forcing {
   /** η of the first correction: ‖R + JΔ‖ ≤ η‖R‖. */
@@ -23,7 +23,7 @@ export interface Forcing {
  * @throws OptionError 'bad-newton'
  */
 export function eisenstatWalker(options: Partial<Forcing> = {}): Forcing {
-  refuseUnknownOptions(options, ['first', 'gamma', 'alpha', 'most'], 'eisenstatWalker', 'bad-newton');
+  refuseUnknownOptions(options, {first: positive, gamma: positive, alpha: positive, most: positive}, 'eisenstatWalker', 'bad-newton');
   const {first = 0.5, gamma = 0.9, alpha = 2, most = 0.9} = options;
   const share = (name: string, value: number, top: number): void => {
     if (!(value > 0 && value <= top)) throw new OptionError('bad-newton', `eisenstatWalker: ${name} must lie above 0 and be at most ${top}, not ${value}.`, {[name]: value});

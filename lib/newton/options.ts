@@ -1,6 +1,7 @@
 /** What a Newton iteration is asked to do: a plain value, checked when it is made. */
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions} from '../given.js';
+import type {Checks} from '../given.js';
+import {any, count, oneOf, positive, refuseUnknownOptions} from '../given.js';
 import type {LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import type {Forcing} from './forcing.js';
@@ -50,20 +51,9 @@ export interface Newton {
   readonly onFailure: 'throw' | 'halve';
 }
 
-function positive(name: string, value: number): number {
-  if (!(value > 0)) throw new OptionError('bad-newton', `newton: ${name} must be positive, not ${value}.`, {[name]: value});
-  return value;
-}
-
-function count(name: string, value: number): number {
-  if (!Number.isInteger(value) || value < 1) throw new OptionError('bad-newton', `newton: ${name} must be a whole number of at least 1, not ${value}.`, {[name]: value});
-  return value;
-}
-
-function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]): T {
-  if (!allowed.includes(value)) throw new OptionError('bad-newton', `newton: ${name} must be one of ${allowed.join(', ')}, not ${value}.`, {[name]: value});
-  return value;
-}
+const newtonOptions: Checks = {
+  tolerance: any, maxIterations: count, iterations: count, jacobian: oneOf('counted', 'fresh', 'chord', 'auto'), step: any, forcing: any, linear: any, onFailure: oneOf('throw', 'halve'),
+};
 
 function strategy(step: StepLength): StepLength {
   if (typeof (step as StepLength | undefined)?.choose !== 'function') throw new OptionError('bad-newton', 'newton: step must be full(), subSteps(fraction) or backtracking().');
@@ -82,18 +72,18 @@ function solver(linear: LinearSolver): LinearSolver {
 
 /** @throws OptionError 'bad-newton' */
 export function newton(options: NewtonOptions = {}): Newton {
-  refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'iterations', 'jacobian', 'step', 'forcing', 'linear', 'onFailure'], 'newton', 'bad-newton');
+  refuseUnknownOptions(options, newtonOptions, 'newton', 'bad-newton');
   const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'counted', step = full(), forcing, linear = auto(), onFailure = 'throw'} = options;
-  refuseUnknownOptions(tolerance, ['absolute', 'relative'], 'newton: tolerance', 'bad-newton');
+  refuseUnknownOptions(tolerance, {absolute: positive, relative: positive}, 'newton: tolerance', 'bad-newton');
   return {
     given: options.tolerance !== undefined,
-    tolerance: {absolute: tolerance.absolute === undefined ? 0 : positive('tolerance.absolute', tolerance.absolute), relative: positive('tolerance.relative', tolerance.relative ?? 1e-12)},
-    maxIterations: count('maxIterations', maxIterations),
-    iterations: iterations === undefined ? undefined : count('iterations', iterations),
-    jacobian: oneOf('jacobian', jacobian, ['counted', 'fresh', 'chord', 'auto']),
+    tolerance: {absolute: tolerance.absolute ?? 0, relative: tolerance.relative ?? 1e-12},
+    maxIterations,
+    iterations,
+    jacobian,
     step: strategy(step),
     forcing: forcing === undefined ? undefined : readForcing(forcing),
     linear: solver(linear),
-    onFailure: oneOf('onFailure', onFailure, ['throw', 'halve']),
+    onFailure,
   };
 }

@@ -3,7 +3,7 @@
  * function of both damped ones is g = ½‖F‖₂², whose slope along −Δ is −‖F‖₂² for an exact correction.
  */
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions} from '../given.js';
+import {positive, refuseUnknownOptions} from '../given.js';
 import {withRecipe} from '../linear/recipe.js';
 
 /** ½‖F‖² at z − sΔ, Infinity where it is not finite; leaves z and the residual there. */
@@ -72,7 +72,7 @@ export interface BacktrackingOptions {
  * merit, each new step within [0.1, 0.5] of the last.
  */
 export function backtracking(options: BacktrackingOptions = {}): StepLength {
-  refuseUnknownOptions(options, ['decrease', 'longest'], 'backtracking', 'bad-newton');
+  refuseUnknownOptions(options, {decrease: positive, longest: positive}, 'backtracking', 'bad-newton');
   const {decrease = 1e-4, longest = 100} = options;
   if (!(decrease > 0 && decrease < 0.5)) throw new OptionError('bad-newton', `backtracking: decrease must lie between 0 and 0.5, not ${decrease}.`);
   if (!(longest > 0)) throw new OptionError('bad-newton', `backtracking: longest must be positive, not ${longest}.`);

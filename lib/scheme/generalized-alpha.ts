@@ -19,7 +19,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {finite, refuseUnknownOptions, shown} from '../given.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
@@ -126,7 +126,7 @@ function checkRange(name: string, value: number, low: number, high: number): voi
  * @throws OptionError where ρ∞ is out of range
  */
 export function generalizedAlpha(options: {readonly rhoInf?: number} = {}): Scheme {
-  refuseUnknownOptions(options, ['rhoInf'], 'generalizedAlpha', 'bad-scheme');
+  refuseUnknownOptions(options, {rhoInf: finite}, 'generalizedAlpha', 'bad-scheme');
   const {rhoInf = 0.8} = options;
   checkRange('generalizedAlpha: rhoInf', rhoInf, 0, 1);
   return family(`generalizedAlpha(${rhoInf})`, weights((2 * rhoInf - 1) / (rhoInf + 1), rhoInf / (rhoInf + 1)));
@@ -140,7 +140,7 @@ export function generalizedAlpha(options: {readonly rhoInf?: number} = {}): Sche
  * @throws OptionError where α is out of range
  */
 export function hht(options: {readonly alpha?: number} = {}): Scheme {
-  refuseUnknownOptions(options, ['alpha'], 'hht', 'bad-scheme');
+  refuseUnknownOptions(options, {alpha: finite}, 'hht', 'bad-scheme');
   const {alpha = -0.1} = options;
   checkRange('hht: alpha', alpha, -1 / 3, 0);
   return family(`hht(${Number(alpha.toPrecision(6))})`, weights(0, -alpha));

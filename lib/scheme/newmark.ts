@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions} from '../given.js';
+import {finite, refuseUnknownOptions} from '../given.js';
 import {constraintsOf, rowScale} from './constrained.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
@@ -48,7 +48,7 @@ const linearAcceleration = 0.01;
  * @throws OptionError where β or γ is out of range
  */
 export function newmark(options: NewmarkOptions = {}): Scheme {
-  refuseUnknownOptions(options, ['beta', 'gamma'], 'newmark', 'bad-scheme');
+  refuseUnknownOptions(options, {beta: finite, gamma: finite}, 'newmark', 'bad-scheme');
   const {beta = 0.25, gamma = 0.5} = options;
   if (!(beta >= 0 && beta <= 1) || !(gamma >= 0 && gamma <= 1)) {
     throw new OptionError('bad-scheme', `newmark: beta and gamma must lie in [0, 1], not ${beta} and ${gamma}.`);

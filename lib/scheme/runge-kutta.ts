@@ -3,7 +3,7 @@
  * Sources of coefficients stand with them, here and in collocation.ts.
  */
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {finite, refuseUnknownOptions, shown} from '../given.js';
 import {gaussTableau, radauTableau} from './collocation.js';
 import {heldEnd, heldStages, stabilizedStages} from './constrained-runge-kutta.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
@@ -29,7 +29,7 @@ const endHeld = (tableau: Tableau): Pick<Scheme, 'constrained' | 'stabilized' | 
  * @throws OptionError where the number of stages is out of range
  */
 export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme {
-  refuseUnknownOptions(options, ['stages'], 'gaussLegendre', 'bad-scheme');
+  refuseUnknownOptions(options, {stages: finite}, 'gaussLegendre', 'bad-scheme');
   const {stages = 2} = options;
   if (!Number.isInteger(stages) || stages < 1 || stages > 8) throw new OptionError('bad-scheme', `gaussLegendre: stages must be a whole number from 1 to 8, not ${shown(stages)}.`);
   const tableau = gaussTableau(stages);

@@ -9,7 +9,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {any, refuseUnknownOptions, shown, text} from '../given.js';
 import type {Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';
@@ -234,7 +234,7 @@ function blended(scheme: Blend): Scheme {
   };
 }
 
-const thetaOptions = ['form', 'guess'] as const;
+const thetaOptions = {form: text, guess: text};
 
 function checkShare(name: string, value: number): void {
   if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw new OptionError('bad-scheme', `${name} must be a number in [0, 1], not ${shown(value)}.`);
@@ -264,7 +264,7 @@ export function implicitMidpoint(options: ThetaOptions = {}): Scheme {
 
 /** Shares α of f⁺ in the force and β of v⁺ in the kinematics, apart from one another (the Compliant note, §2–3). */
 export function blendedEuler(given: {readonly alpha: number; readonly beta: number} & BlendedOptions): Scheme {
-  refuseUnknownOptions(given, ['alpha', 'beta', ...thetaOptions, 'unknown'], 'blendedEuler', 'bad-scheme');
+  refuseUnknownOptions(given, {alpha: any, beta: any, ...thetaOptions, unknown: text}, 'blendedEuler', 'bad-scheme');
   const {alpha, beta, ...options} = given;
   checkShare('blendedEuler: alpha', alpha);
   checkShare('blendedEuler: beta', beta);
@@ -276,6 +276,6 @@ export function blendedEuler(given: {readonly alpha: number; readonly beta: numb
  * or in the acceleration form a⁺ = (v⁺−v)/h, of which M a⁺ = f⁺; both are the same step.
  */
 export function implicitEuler(options: ThetaOptions & {readonly unknown?: 'velocity' | 'acceleration'} = {}): Scheme {
-  refuseUnknownOptions(options, [...thetaOptions, 'unknown'], 'implicitEuler', 'bad-scheme');
+  refuseUnknownOptions(options, {...thetaOptions, unknown: text}, 'implicitEuler', 'bad-scheme');
   return blended({...options, name: 'implicitEuler', order: 1, alpha: 1, beta: 1});
 }

@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/backward.js';
 import {OptionError} from '../errors.js';
-import {shown} from '../given.js';
+import {list, object, refuseUnknownOptions, requireValue, shown} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {Tree} from '../system/params.js';
 import {toTree} from '../system/params.js';
@@ -12,7 +12,7 @@ import {Ensemble} from './ensemble.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
-import {prepare, refill, savedCount} from './prepare.js';
+import {prepare, refill, requireRead, savedCount} from './prepare.js';
 import type {Cotangent, Pullback} from './named.js';
 import {namedGradient, packCotangent} from './named.js';
 import {requireSavedMemory} from './memory.js';
@@ -127,19 +127,24 @@ function valuesOf(member: BatchMember, at = 0): Values & {readonly initial: Init
   if (typeof (member as unknown) !== 'object' || (member as unknown) === null) {
     throw new OptionError('bad-initial', `batch: member ${at} is ${shown(member)}: every member is an initial state, or {initial, params}.`, {member: at});
   }
-  return 'initial' in member ? member : {initial: member};
+  if (!('initial' in member)) return {initial: member};
+  refuseUnknownOptions(member, {initial: object, params: object}, `batch: member ${at}`);
+  return member;
 }
 
 /** Everything read and checked, before anything runs. Members share the arrays of what they share. */
-function ensembleOf(system: System, given: readonly BatchMember[], {workers, ...options}: BatchOptions): Ensemble {
+function ensembleOf(system: System, given: readonly BatchMember[], all: BatchOptions): Ensemble {
+  if (typeof (all as unknown) !== 'object' || (all as unknown) === null) throw new OptionError('bad-time', `batch takes options as simulate does, and workers, not ${shown(all)}.`);
+  requireValue(given, list, 'batch: members', 'bad-initial');
+  const {workers, ...options} = all;
   if (workers !== undefined && !(Number.isInteger(workers) && workers >= 0)) {
     throw new OptionError('bad-workers', `batch: workers must be a whole number of at least 0, not ${shown(workers)}.`, {workers});
   }
   if (given.length === 0) throw new OptionError('bad-initial', 'batch.vjp: give one member at least.');
-  const members = given.map(valuesOf);
+  const members = given.map((member, i) => valuesOf(member, i));
   if (members[0].initial === undefined) throw new OptionError('bad-initial', 'batch: every member is an initial state, or {initial, params}.');
   const own = members.every(({params}) => params !== undefined);
-  const base = prepare(system, members[0].initial, own ? {...options, params: members[0].params} : options);
+  const base = requireRead(prepare(system, members[0].initial, own ? {...options, params: members[0].params} : options));
   requireSavedMemory(savedCount(base.options), seriesOf(base).width, members.length);
   const captured = base.leaves.length;
   return new Ensemble(members.map(({initial, params}, i): Prepared => {

@@ -3,11 +3,11 @@
  * error at a tolerance by a PI controller (course/step-lengths.ts).
  */
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {any, finite, nonNegative, object, positive, positiveOrInfinite, refuseUnknownOptions, shown} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import type {Numeric} from '../system/numeric.js';
-import {readNumeric} from '../system/numeric.js';
+import {isNumeric, readNumeric} from '../system/numeric.js';
 
 export interface AdaptiveOptions {
   /** Relative error allowed a step, by components; default 1e-6. */
@@ -54,13 +54,16 @@ export function constant(): StepControl {
  * @throws OptionError 'bad-control'
  */
 export function adaptive(options: AdaptiveOptions = {}): StepControl {
-  refuseUnknownOptions(options, ['rtol', 'atol', 'first', 'min', 'max', 'safety'], 'adaptive', 'bad-control');
+  refuseUnknownOptions(options, {rtol: finite, atol: any, first: positive, min: nonNegative, max: positiveOrInfinite, safety: positive}, 'adaptive', 'bad-control');
   const {rtol = 1e-6, atol = 1e-9, first, min = 0, max = Infinity, safety = 0.9} = options;
   const check = (name: string, value: number, good: boolean, what: string): void => {
     if (!good) throw new OptionError('bad-control', `adaptive: ${name} must be ${what}, not ${shown(value)}.`, {[name]: value});
   };
   check('rtol', rtol, rtol >= 0 && rtol < 1, 'a number in [0, 1)');
-  if (typeof atol === 'number') check('atol', atol, atol >= 0, 'a number of at least 0, or such numbers by components');
+  const byBlocks = !isNumeric(atol) && object.test(atol);
+  if (byBlocks) refuseUnknownOptions(atol, ['q', 'v', 'y'], 'adaptive: atol', 'bad-control');
+  const some = byBlocks ? Object.keys(atol).length > 0 : isNumeric(atol) && !(Array.isArray(atol) && atol.length === 0);
+  if (!some || (typeof atol === 'number' && !(atol >= 0))) throw new OptionError('bad-control', `adaptive: atol must be a number of at least 0, or such numbers by components, not ${shown(atol)}.`, {atol});
   if (first !== undefined) check('first', first, first > 0 && Number.isFinite(first), 'a positive number');
   check('min', min, min >= 0, 'a number of at least 0');
   check('max', max, max > 0 && max >= min, 'a positive number, no less than min');

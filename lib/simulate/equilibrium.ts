@@ -4,7 +4,7 @@
  * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../given.js';
+import {any, finite, object, refuseUnknownOptions} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
@@ -83,6 +83,7 @@ export const equilibriumScheme: Scheme = {
 };
 
 function atRest(start: EquilibriumStart): Parameters<typeof simulate>[1] {
+  refuseUnknownOptions(start, {q: any, y: any, t: finite}, 'equilibrium: the start', 'bad-initial');
   if ('y' in start) return start;
   const {values, shape} = readNumeric(start.q, 'initial.q');
   return {...start, v: nested(new Float64Array(values.length), shape)};
@@ -96,7 +97,7 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
 }
 
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
-  refuseUnknownOptions(options, ['params', 'engine', 'newton', 'signal'], 'equilibrium', 'unknown-option');
+  refuseUnknownOptions(options, {params: object, engine: any, newton: any, signal: any}, 'equilibrium');
   const {params, engine, newton: method, signal} = options;
   return {
     scheme: equilibriumScheme, params, engine, signal, dt: 1, steps: 1, saveAt: 'end',

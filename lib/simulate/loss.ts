@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Directions} from '../adjoint/tangent.js';
 import type {Engine, Executable} from '../engine/engine.js';
 import {OptionError, ShapeError} from '../errors.js';
-import {shown} from '../given.js';
+import {callable, refuseUnknownOptions, shown} from '../given.js';
 import {full, input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Key} from '../graph/key.js';
@@ -151,6 +151,10 @@ function scalar(value: tf.Tensor): tf.Tensor {
 
 /** @throws OptionError 'bad-loss' */
 export function requireLoss(loss: unknown): void {
-  if (typeof loss === 'function' || (typeof loss === 'object' && loss !== null && typeof (loss as {cotangent?: unknown}).cotangent === 'function')) return;
+  if (typeof loss === 'function') return;
+  if (typeof loss === 'object' && loss !== null && typeof (loss as {cotangent?: unknown}).cotangent === 'function') {
+    refuseUnknownOptions(loss, {value: callable, cotangent: callable, tangent: callable}, 'hvp: the loss', 'bad-loss');
+    return;
+  }
   throw new OptionError('bad-loss', `hvp: the loss must be a function of the saved series giving a scalar tensor, or {cotangent: trajectory => cotangent, tangent}, not ${shown(loss)}.`);
 }

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/backward.js';
 import type {Directions} from '../adjoint/tangent.js';
 import {OptionError, ShapeError} from '../errors.js';
+import {any, list, object, refuseUnknownOptions, requireValue} from '../given.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import type {NumericParams, Tree} from '../system/params.js';
@@ -51,6 +52,7 @@ export function eventCotangent({events = []}: Run, given: Numeric): Float64Array
 
 /** A cotangent of saved values as a matrix (series.ts). */
 export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
+  requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
   for (const [name, value] of Object.entries(cotangent)) {
@@ -95,7 +97,9 @@ export function packDirections(prepared: Prepared, directions: readonly Tangent[
     if (values.length !== expected) throw new ShapeError('tangent-shape', `tangent.${name} has ${values.length} numbers where ${expected} belong.`, {name});
     target.set(values, at);
   };
+  requireValue(directions, list, 'the directions', 'bad-tangent');
   directions.forEach((direction, k) => {
+    refuseUnknownOptions(direction, {initial: object, params: object, variables: any}, 'a tangent', 'bad-tangent');
     for (const [name, value] of Object.entries(direction.initial ?? {})) {
       const block = started.find(candidate => candidate.name === name);
       if (block === undefined) throw new OptionError('bad-tangent', `tangent.initial has ${name}; the initial state has ${started.map(b => b.name).join(', ')}.`, {name});

@@ -2,7 +2,8 @@
 import type {Adjoint} from '../adjoint/index.js';
 import {implicitAdjoint} from '../adjoint/index.js';
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import type {Checks} from '../given.js';
+import {any, boolean, callable, object, oneOf, refuseUnknownOptions, shown} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
@@ -75,6 +76,12 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly throw: boolean;
 }
 
+/** What has a sentence of its own is `any` here: a scheme that was not called, times that do not fit one another. */
+const simulateOptions: Checks = {
+  scheme: any, params: object, dt: any, steps: any, t1: any, control: any, events: any, saveAt: any, newton: any, adjoint: any, observe: callable, signal: any,
+  stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'), consistent: oneOf('check', 'project'), engine: any, onProgress: callable, throw: boolean,
+};
+
 /**
  * @throws OptionError 'bad-time', 'bad-save' or 'unknown-option'
  * @param from the saved state that the run goes on from
@@ -82,12 +89,11 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
  */
 export function readOptions(options: SimulateOptions, t0: number, from?: RunState, planned = false): RunOptions {
   if (typeof options !== 'object' || options === null) throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
-  refuseUnknownOptions(options, ['scheme', 'params', 'dt', 'steps', 't1', 'control', 'events', 'saveAt', 'newton', 'adjoint', 'observe', 'stabilization', 'consistent', 'engine', 'onProgress', 'signal', 'throw'], 'simulate', 'unknown-option');
+  refuseUnknownOptions(options, simulateOptions, 'simulate');
+  if (Array.isArray(options.saveAt) && options.saveAt.length === 0) throw new OptionError('bad-save', "saveAt: the list of times is empty: nothing of the run would be there. Take 'end', or give a time.");
   const control = readControl(options.control);
   const events = readEvents(options.events);
   const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined}, t0);
-  if (options.onProgress !== undefined && typeof options.onProgress !== 'function') throw new OptionError('bad-option', `onProgress must be a function, not ${shown(options.onProgress)}.`);
-  if (options.throw !== undefined && typeof options.throw !== 'boolean') throw new OptionError('bad-option', `throw must be true or false, not ${shown(options.throw)}.`);
   const plan = readPlan(options, control, events, grid, from, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
   if (plan !== undefined && adjoint.kind === 'unrolled') {
@@ -102,18 +108,13 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     events,
     newton: readNewton(options.newton ?? newton()),
     adjoint,
-    stabilization: options.stabilization === undefined ? undefined : oneOf<NonNullable<Holding['stabilization']>>('stabilization', options.stabilization, ['none', 'projection', 'projection-before', 'ggl']),
-    consistent: oneOf('consistent', options.consistent ?? 'check', ['check', 'project']),
+    stabilization: options.stabilization,
+    consistent: options.consistent ?? 'check',
     engine: options.engine ?? 'auto',
     onProgress: options.onProgress,
     signal: readSignal(options.signal),
     throw: options.throw ?? true,
   };
-}
-
-function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]): T {
-  if (!allowed.includes(value)) throw new OptionError('bad-option', `${name} must be one of ${allowed.map(shown).join(', ')}, not ${shown(value)}.`, {[name]: value});
-  return value;
 }
 
 /** What is given without its brackets, or by name, is a common slip: trapezoid for trapezoid(). */

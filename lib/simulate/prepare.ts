@@ -4,6 +4,7 @@ import {checkBacksolve} from '../adjoint/backsolve.js';
 import {checkExactMatrix, checkUnrollable} from '../adjoint/unrolled.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
+import {finite, requireValue} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
@@ -44,6 +45,8 @@ export interface Prepared extends Runnable {
   readonly initial: readonly NumericValue[];
   readonly leaves: readonly Leaf[];
   readonly milliseconds: {trace: number; compile: number};
+  /** Where a parameter was given that no function read; a loss may yet read it (`hvp`). */
+  readonly unread?: OptionError;
 }
 
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
@@ -53,6 +56,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
   if (from !== undefined) checkRunState(from);
+  if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number') requireValue(initial.t, finite, 'initial.t', 'bad-time');
   const asked = readOptions(options, initial.t ?? 0, from, planned);
   const values = readInitial(system, initial);
   const {shape} = values[0];
@@ -62,7 +66,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   if (read.adjoint.kind === 'backsolve') checkBacksolve(system, read.scheme, read.events.length);
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
-  const {start, step: traced} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
+  const {start, step: traced, unread} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
   if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.observed?.node.size ?? 0));
   if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
@@ -78,8 +82,14 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
     system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
     backsolve: read.adjoint.kind === 'backsolve' ? backsolveOf({system, options: read, shape, leaves, traced, engine}) : undefined,
     parameterValues: readParameters(traced, leaves), given, resumed: from !== undefined,
-    coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime},
+    coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime}, unread,
   };
+}
+
+/** @throws OptionError 'unknown-parameter' */
+export function requireRead<P extends Prepared>(prepared: P): P {
+  if (prepared.unread !== undefined) throw prepared.unread;
+  return prepared;
 }
 
 /** A plan of adaptive steps with its tolerances in the shape of the state. */

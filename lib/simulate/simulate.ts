@@ -1,4 +1,5 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
+import {object, refuseUnknownOptions, requireValue} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
 import {throwIfAborted} from './abort.js';
@@ -11,7 +12,7 @@ import {eventCotangent, namedGradient, packCotangent, packDirections} from './na
 import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
-import {prepare, refill} from './prepare.js';
+import {prepare, refill, requireRead} from './prepare.js';
 import {run} from './run.js';
 import {column, pullOf, pushSeries, seriesOf} from './series.js';
 import {steps} from './steps.js';
@@ -68,11 +69,15 @@ simulate.hvps = (system: System, initial: Initial, options: SimulateOptions, los
  */
 simulate.prepare = (system: System, initial: Initial, options: SimulateOptions): Simulation => {
   const prepared = prepare(system, initial, options);
+  const filled = (values: Values = {}): Prepared => {
+    refuseUnknownOptions(values, {initial: object, params: object, signal: any}, 'a run of a prepared simulation');
+    return refill(prepared, values.initial, values.params, values.signal);
+  };
   return {
-    run: ({initial: start, params, signal} = {}) => runOn(refill(prepared, start, params, signal)),
-    vjp: ({initial: start, params, signal} = {}) => vjpOn(refill(prepared, start, params, signal)),
-    jvps: (directions, {initial: start, params, signal} = {}) => jvpsOn(refill(prepared, start, params, signal), directions),
-    hvps: (loss, directions, {initial: start, params, signal} = {}) => hvpsOn(refill(prepared, start, params, signal), loss, directions),
+    run: values => runOn(filled(values)),
+    vjp: values => vjpOn(filled(values)),
+    jvps: (directions, values) => jvpsOn(filled(values), directions),
+    hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
   };
 };
 
@@ -108,24 +113,27 @@ export interface Simulation {
 }
 
 function runOn(prepared: Prepared): Trajectory {
+  requireRead(prepared);
   return finish(prepared, run(prepared, taping(prepared) ? 'budget' : undefined), true);
 }
 
 function vjpOn(prepared: Prepared): Vjp {
+  requireRead(prepared);
   const result = run(prepared, 'budget');
   const pull = pullOf(prepared, result);
   return {
     trajectory: finish(prepared, result, false),
-    pullback: ({events, ...cotangent}) => {
+    pullback(cotangent) {
+      requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
       throwIfAborted(prepared.options.signal);
-      return namedGradient(prepared, pull(
-        packCotangent(prepared, cotangent, result.times.length), events === undefined ? undefined : eventCotangent(result, events),
-      ));
+      const {events, ...saved} = cotangent;
+      return namedGradient(prepared, pull(packCotangent(prepared, saved, result.times.length), events === undefined ? undefined : eventCotangent(result, events)));
     },
   };
 }
 
 function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
+  requireRead(prepared);
   const packed = packDirections(prepared, directions);
   const result = run(prepared, 'steps');
   raise(prepared, result);

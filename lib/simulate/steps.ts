@@ -6,7 +6,7 @@ import {CourseLoop} from './course/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial, Prepared} from './prepare.js';
-import {prepare} from './prepare.js';
+import {prepare, requireRead} from './prepare.js';
 import type {RunState, Standing} from './run-state.js';
 import {runState} from './run-state.js';
 import {column, seriesOf} from './series.js';
@@ -28,7 +28,7 @@ export interface SavedState {
  * @throws as `simulate`, when the run comes to what it cannot go on from, or is to go on after its signal was aborted
  */
 export function* steps(system: System, initial: Initial, options: SimulateOptions): Generator<SavedState, Status, undefined> {
-  const shared = prepare(system, initial, options, true);
+  const shared = requireRead(prepare(system, initial, options, true));
   const {plan, signal} = shared.options;
   throwIfAborted(signal);
   if (plan === undefined) throw new Error('a run of steps has a plan');

@@ -8,6 +8,7 @@ import type {Blocks} from '../system/equations.js';
 import type {Leaf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import type {Trace, TraceInput} from '../trace/trace.js';
+import {ParameterReads} from './parameter-reads.js';
 import type {Parameter} from './traced-step.js';
 
 /** An output's name in one of the forms that Newton's matrix is made from (graph/newton-matrix.ts). */
@@ -16,6 +17,8 @@ export const nameOf = (output: string, form: Form): string => (form === 'value' 
 /** Traces collect parameters; one captured by two of them is one parameter. */
 export class ParameterList {
   readonly parameters: Parameter[];
+
+  readonly reads = new ParameterReads();
 
   constructor(private readonly leaves: readonly Leaf[]) {
     this.parameters = leaves.map((leaf, i) => ({node: input(`p.${i}`, leaf.shape), leaf}));
@@ -26,7 +29,7 @@ export class ParameterList {
   }
 
   tree(tensors: Blocks): Params {
-    return toTree(this.leaves, this.leaves.map((_, i) => tensors[`p.${i}`]));
+    return this.reads.watched(toTree(this.leaves, this.leaves.map((_, i) => tensors[`p.${i}`])));
   }
 
   /** The outputs of a trace over the shared inputs: those given by name, then the parameters. */

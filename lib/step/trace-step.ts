@@ -62,9 +62,14 @@ interface Subject {
 export function traceRun(system: System, scheme: Scheme, shape: Shape, leaves: readonly Leaf[], holding: Holding = plain, observe?: Observe, along?: Along): TracedRun {
   const formulation = formulationOf(scheme, system, holding);
   const list = new ParameterList(leaves);
-  const subject: Subject = {system, scheme, shape, list, t: input('t', []), h: input('h', []), relief: input('relief', []), sizes: sizesOf(system, shape, list)};
-  const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
-  return {start, step: traceStep(subject, formulation, state, observe, along)};
+  try {
+    const subject: Subject = {system, scheme, shape, list, t: input('t', []), h: input('h', []), relief: input('relief', []), sizes: sizesOf(system, shape, list)};
+    const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
+    const step = traceStep(subject, formulation, state, observe, along);
+    return {start, step, unread: list.reads.unread(leaves)};
+  } catch (error) {
+    throw list.reads.misspelt(leaves, error) ?? error;
+  }
 }
 
 /** The rows of each constraint, from a trace that has no other use. */

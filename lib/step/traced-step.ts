@@ -1,4 +1,5 @@
 /** A step as nodes over shared inputs: what tracing returns and everything else is derived from. */
+import type {OptionError} from '../errors.js';
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
 import type {Leaf} from '../system/params.js';
@@ -50,6 +51,8 @@ export interface TracedStep {
 export interface TracedRun {
   readonly start: TracedStep;
   readonly step: TracedStep;
+  /** Where a parameter was given that no function read. */
+  readonly unread?: OptionError;
 }
 
 export interface TracedObservation {

@@ -12,7 +12,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {nonNegative, numeric, refuseUnknownOptions, shown} from '../given.js';
 import type {Tensors} from '../trace/differentials.js';
 import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
@@ -51,7 +51,7 @@ export function bilateral(phi: Gap): Constraint {
  */
 export function compliant(phi: Gap, spec: {readonly compliance: Compliance}): Constraint {
   requireGap('compliant', phi);
-  refuseUnknownOptions(spec, ['compliance'], 'compliant', 'bad-constraint');
+  refuseUnknownOptions(spec, {compliance: numeric}, 'compliant', 'bad-constraint');
   return {kind: 'compliant', gap: phi, compliance: requireCompliance('compliant', spec.compliance), smoothing: 0};
 }
 
@@ -63,7 +63,7 @@ export function compliant(phi: Gap, spec: {readonly compliance: Compliance}): Co
  */
 export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; readonly smoothing?: number} = {}): Constraint {
   requireGap('unilateral', phi);
-  refuseUnknownOptions(spec, ['compliance', 'smoothing'], 'unilateral', 'bad-constraint');
+  refuseUnknownOptions(spec, {compliance: numeric, smoothing: nonNegative}, 'unilateral', 'bad-constraint');
   const {compliance, smoothing = 0} = spec;
   if (!(smoothing >= 0) || !Number.isFinite(smoothing)) throw new OptionError('bad-constraint', `unilateral: smoothing must be a number of at least 0, not ${shown(smoothing)}.`, {smoothing});
   const soft = compliance === undefined || compliance === 0 ? undefined : requireCompliance('unilateral', compliance);

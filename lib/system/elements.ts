@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {any, object, refuseUnknownOptions, shown, text} from '../given.js';
 import {batch} from '../graph/batch.js';
 import {constant, gather, input, matMul, neg, reshape, scalar, scatter, semidefinite} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
@@ -49,7 +49,7 @@ const hessians: readonly string[] = ['exact', 'projected', 'absolute'];
  *   have one row an element, a node is not in q, or the energy is not a scalar
  */
 export function elements(spec: ElementsSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['nodes', 'energy', 'data', 'hessian'], 'elements', 'bad-elements');
+  refuseUnknownOptions(spec, {nodes: any, energy: any, data: object, hessian: text}, 'elements', 'bad-elements');
   const {nodes, energy, data = {}, hessian = 'exact'} = spec;
   if (typeof energy !== 'function') throw new OptionError('bad-elements', `elements: energy must be a function of {q, data, params} for one element, not ${shown(energy)}.`);
   if (!hessians.includes(hessian)) throw new OptionError('bad-elements', `elements: hessian must be one of ${hessians.join(', ')}, not ${hessian}.`);

@@ -1,7 +1,7 @@
 /** Events: where a function of the state crosses zero, and what happens there (equations.md §7). */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {any, positive, refuseUnknownOptions, shown, text} from '../given.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
 import type {Params} from './params.js';
@@ -48,7 +48,7 @@ export interface Event {
  */
 export function event(spec: EventSpec): Event {
   if (typeof spec !== 'object' || spec === null) throw new OptionError('bad-event', 'event takes {when, then}, with direction, tolerance and name if wanted.');
-  refuseUnknownOptions(spec, ['when', 'direction', 'tolerance', 'then', 'name'], 'event', 'bad-event');
+  refuseUnknownOptions(spec, {when: any, direction: any, tolerance: positive, then: any, name: text}, 'event', 'bad-event');
   const {when, direction = 'both', tolerance, then, name} = spec;
   if (typeof when !== 'function') throw new OptionError('bad-event', `event: when must be a function of {q, v, t, params} giving a scalar tensor, not ${shown(when)}.`);
   if (!['rising', 'falling', 'both'].includes(direction)) throw new OptionError('bad-event', `event: direction must be 'rising', 'falling' or 'both', not ${shown(direction)}.`);

@@ -4,14 +4,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {refuseUnknownOptions} from '../given.js';
+import {any, numeric, refuseUnknownOptions} from '../given.js';
 import {sizeOf} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Constraint} from './constraints.js';
 import type {Equations} from './equations.js';
 import type {Numeric} from './numeric.js';
-import {isNumeric, readNumeric} from './numeric.js';
+import {readNumeric} from './numeric.js';
 import type {Params} from './params.js';
 
 /** A force of the shape of q, in ordinary tfjs operations on one system (no batch axis). */
@@ -40,12 +40,12 @@ export interface MechanicalSystem {
  * @throws OptionError, ShapeError where mass, forces or constraints are not what they should be
  */
 export function mechanics(spec: MechanicsSpec): MechanicalSystem {
-  refuseUnknownOptions(spec, ['mass', 'forces', 'constraints'], 'mechanics', 'bad-system');
+  refuseUnknownOptions(spec, {mass: any, forces: any, constraints: any}, 'mechanics', 'bad-system');
   const forces = typeof spec.forces === 'function' ? [spec.forces] : spec.forces;
   if (!Array.isArray(forces) || forces.some(force => typeof force !== 'function')) {
     throw new OptionError('bad-forces', 'forces must be a function of {q, v, t, params} or an array of such functions.');
   }
-  if (typeof spec.mass !== 'function' && !isNumeric(spec.mass)) {
+  if (!numeric.test(spec.mass)) {
     throw new OptionError('bad-mass', 'mass must be a number, an array, a tensor, or a function of {q, params} giving a tensor.');
   }
   // Read for its errors: a ragged matrix is told of here, not in the first trace.

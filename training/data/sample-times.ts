@@ -1,7 +1,7 @@
 /** The times of a record as a column has them, checked: ascending, without gaps, and in the unit that is meant. */
 import {DataError, OptionError} from '../../lib/errors.js';
 import {numberText} from '../report/number-text.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {any, oneOf, positive, refuseUnknownOptions} from '../../lib/given.js';
 
 /** Seconds in a unit. */
 const units = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600} as const;
@@ -28,7 +28,7 @@ const unitFactor = 20;
  * @throws DataError 'time-order', 'time-gap', 'time-unit', 'not-finite' with the row
  */
 export function sampleTimes(times: Float64Array, column: string, options: SampleTimesOptions = {}): Float64Array {
-  refuseUnknownOptions(options, ['unit', 'interval', 'gaps'], 'sampleTimes');
+  refuseUnknownOptions(options, {unit: any, interval: positive, gaps: oneOf('refuse', 'allow')}, 'sampleTimes');
   const unit = options.unit ?? unitOf(column);
   if (!Object.hasOwn(units, unit)) throw new OptionError('bad-option', `sampleTimes: unit is '${String(unit)}'; it may be ${Object.keys(units).join(', ')}.`, {unit});
   requireAscending(times, column);

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Numeric} from '../../lib/index.js';
 import {constantTensor, DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {oneOf, positiveOrInfinite, refuseUnknownOptions} from '../../lib/given.js';
 
 export type SignalKind = 'linear' | 'hold' | 'cubic';
 
@@ -38,7 +38,7 @@ export interface SignalOptions {
  *   or a gap is longer than allowed, with the sample's index
  */
 export function signal(t: Numeric, values: Numeric, kind: SignalKind = 'linear', options: SignalOptions = {}): Signal {
-  refuseUnknownOptions(options, ['missing', 'longest'], 'signal');
+  refuseUnknownOptions(options, {missing: oneOf('refuse', 'bridge'), longest: positiveOrInfinite}, 'signal');
   const read = {times: readNumeric(t, 'signal: t').values, ...readNumeric(values, 'signal: values')};
   const {times, values: samples, shape: given} = options.missing === 'bridge' ? bridged(read, options) : read;
   const shape = given.slice(1);

@@ -8,7 +8,8 @@
 import type { Options } from 'csv-parse';
 import { DataError, OptionError } from '../../lib/errors.js';
 import { Column, type ReadColumn } from './column.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import type { Checks } from '../../lib/given.js';
+import { any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text } from '../../lib/given.js';
 import { excerpt } from './excerpt.js';
 import { Budget, type ReadLimits } from './limits.js';
 import { arrayColumns, isArrayFile } from './npz.js';
@@ -40,9 +41,11 @@ export interface TableOptions {
   readonly missing?: 'error' | 'nan';
   /** What reading may cost; beyond it there is a DataError 'table-limit' before the memory is taken. */
   readonly limits?: Partial<ReadLimits>;
+  /** false: a text file begins with its first row. Its columns are then named by `columns`, one a column, or c0, c1, … Default true. */
+  readonly header?: boolean;
 }
 
-const tableOptions = ['delimiter', 'comment', 'text', 'columns', 'missing', 'limits'];
+const tableOptions: Checks = { header: boolean, delimiter: text, comment: text, text: listOf('names', text), columns: listOf('names', text), missing: oneOf('error', 'nan'), limits: any };
 
 export interface ChunkOptions extends TableOptions {
   /** Of each chunk; the last one may have fewer. Default 65536: half a MB a column. */
@@ -79,9 +82,8 @@ export async function readTable(path: string, options: TableOptions = {}): Promi
  * file, which has its arrays one behind the other, there is no such way.
  */
 export async function* tableChunks(path: string, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
-  refuseUnknownOptions(options, [...tableOptions, 'rows'], 'tableChunks');
+  refuseUnknownOptions(options, { ...tableOptions, rows: count }, 'tableChunks');
   const { rows = 65536 } = options;
-  if (!Number.isInteger(rows) || rows < 1) throw new OptionError('bad-option', `tableChunks: rows is ${rows}, but must be a whole number of at least 1.`, { rows });
   const budget = new Budget(path, { bytes: Infinity, rows: Infinity, seconds: Infinity, ...options.limits }, 'tableChunks');
   const chunks = fileChunks(path, budget);
   const start = await beginning(path, chunks);
@@ -187,6 +189,8 @@ function lineEnds(record: readonly string[]): number {
   return count;
 }
 
+const isNumber = (cell: string): boolean => cell !== '' && Number.isFinite(Number(cell.replace(',', '.')));
+
 /** Tab before semicolon before comma, in the first line that is neither blank nor a comment, outside quotes. */
 function delimiterOf(text: string, comment: string): string {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/);
@@ -214,7 +218,8 @@ class TableBuilder {
   }
 
   push(record: readonly string[], line: number): void {
-    if (this.headerLine === 0) this.begin(record, line);
+    if (this.headerLine === 0 && this.options.header === false) this.nameColumns(record, line);
+    else if (this.headerLine === 0) this.begin(record, line);
     else this.pushRow(record, line);
   }
 
@@ -243,11 +248,24 @@ class TableBuilder {
     return this.columns.filter((column) => column.kind !== 'ignored' && !(column.name === '' && column.isBlank));
   }
 
+  /** Of a file without a header: all columns have names, and none is left out. */
+  private nameColumns(first: readonly string[], line: number): void {
+    const { columns = first.map((_, i) => `c${i}`) } = this.options;
+    if (columns.length !== first.length) {
+      throw new OptionError('bad-option', `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: without a header every column needs its name.`, { option: 'columns' });
+    }
+    this.begin(columns, line);
+    this.pushRow(first, line);
+  }
+
   private begin(header: readonly string[], line: number): void {
     this.headerLine = line;
     const { file } = this;
     const names = header.map((name) => name.trim());
     this.budget.require('columns', names.length, `the header in line ${line} has`);
+    if (this.options.header === undefined && names.every(isNumber)) {
+      throw new DataError('table-header', `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} where these are the names.`, { file, line });
+    }
     const seen = new Set<string>();
     const twice = names.find((name) => name !== '' && (seen.has(name) || !seen.add(name)));
     if (twice !== undefined) {

@@ -7,7 +7,7 @@ import {OptionError} from '../../lib/errors.js';
 import {Cost, descentIteration, relativeStep} from './descent.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult} from './least-squares.js';
 import {methodOf} from './least-squares.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {any, count, positive, refuseUnknownOptions} from '../../lib/given.js';
 
 export interface AdamOptions {
   /** A coordinate moves by about this much in an iteration; default 0.01. It falls with half a cosine to 0 at the end. */
@@ -22,10 +22,10 @@ export interface AdamOptions {
 }
 
 export function adam(options: AdamOptions = {}): LeastSquaresMethod {
+  refuseUnknownOptions(options, {rate: any, iterations: count, beta1: any, beta2: any, epsilon: any}, 'adam');
   const {rate = 0.01, iterations = 500, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8} = options;
-  refuseUnknownOptions(options, ['rate', 'iterations', 'beta1', 'beta2', 'epsilon'], 'adam');
   const settings = {rate, iterations, beta1, beta2, epsilon};
-  for (const [name, value] of Object.entries(settings)) if (!(value > 0 && Number.isFinite(value))) throw new OptionError('least-squares-option', `adam: ${name} is ${value}, but must be positive.`, {name, value});
+  for (const [name, value] of Object.entries(settings)) if (!positive.test(value)) throw new OptionError('least-squares-option', `adam: ${name} is ${value}, but must be positive.`, {name, value});
   return methodOf('adam', (problem, start) => iterate(problem, Float64Array.from(start), settings));
 }
 

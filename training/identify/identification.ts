@@ -3,7 +3,8 @@ import type {Trajectory} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
-import {nearestName} from '../../lib/given.js';
+import type {Checks} from '../../lib/given.js';
+import {list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/given.js';
 import type {Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
 import type {Report, ReportFit, ReportParameter} from '../report/report.js';
@@ -49,6 +50,10 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
   readonly fits?: {readonly [series: string]: Partial<ReportFit>};
 }
 
+const reportDetails: Checks = {
+  title: text, description: text, parameters: object, referenceName: text, fits: object, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list,
+};
+
 export interface Judged extends Pick<Model, 'scheme' | 'dt'> {
   readonly method?: {readonly name: string};
   readonly shooting?: {readonly segments: number};
@@ -89,7 +94,11 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     message,
     warnings,
     uncertainty: judged,
-    report: async (path, details = {}) => writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details)),
+    report: async (path, details = {}) => {
+      requireValue(path, text, 'report: the path of the file');
+      refuseUnknownOptions(details, reportDetails, 'report');
+      await writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details));
+    },
   };
   return identification;
 }

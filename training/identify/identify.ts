@@ -9,10 +9,12 @@ import type {Identification} from './identification.js';
 import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import type {Checks} from '../../lib/given.js';
+import {any, callable, count, object, oneOf, positive, refuseUnknownOptions, requireValue} from '../../lib/given.js';
 import type {Model} from './record-model.js';
 import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
+import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
 import {MultipleShooting, shoot, single} from './shooting.js';
 
@@ -40,7 +42,10 @@ export interface IdentificationProblem extends Model {
   readonly onProgress?: (progress: IdentificationProgress) => void;
 }
 
-const known = ['system', 'initial', 'data', 'observe', 'inputs', 'parameters', 'scheme', 'dt', 'offGrid', 'newton', 'engine', 'method', 'shooting', 'residuals', 'onProgress'];
+const known: Checks = {
+  system: any, initial: object, data: any, observe: callable, inputs: object, parameters: object, scheme: any, dt: positive, offGrid: oneOf('refuse', 'interpolate'), newton: any, engine: any,
+  method: any, shooting: object, residuals: oneOf('correlated', 'independent'), onProgress: callable,
+};
 
 /**
  * Finds the parameters with which the system, simulated, comes nearest to the records: least Σ (weight ·
@@ -90,15 +95,11 @@ function check(problem: IdentificationProblem): void {
   for (const required of ['system', 'data', 'parameters', 'dt'] as const) {
     if (problem[required] === undefined) throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }
-  if (!['correlated', 'independent', undefined].includes(problem.residuals)) {
-    throw new OptionError('bad-option', `identify: residuals are 'correlated' or 'independent', not '${String(problem.residuals)}'.`, {residuals: problem.residuals});
-  }
-  if (!['refuse', 'interpolate', undefined].includes(problem.offGrid)) {
-    throw new OptionError('bad-option', `identify: offGrid is 'refuse' or 'interpolate', not '${String(problem.offGrid)}'.`, {offGrid: problem.offGrid});
-  }
+  refuseUnknownOptions(problem.initial ?? {}, startChecks, 'identify: initial', 'bad-initial');
   const method: {readonly iterate?: unknown} | null | undefined = problem.method;
   if (method !== undefined && typeof method?.iterate !== 'function') {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;
     throw new OptionError('bad-option', `identify: method is made by levenbergMarquardt(), lbfgs() or adam({...}), and not ${given}.`, {option: 'method'});
   }
+  if (problem.shooting !== undefined) requireValue((problem.shooting as {readonly segments?: unknown}).segments, count, 'identify: shooting is made by single() or multiple({segments}); its segments', 'bad-option', 'shooting');
 }

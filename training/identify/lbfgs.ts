@@ -8,7 +8,7 @@ import type {CostPoint} from './descent.js';
 import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
 import {methodOf} from './least-squares.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/given.js';
 import {wolfeStep} from './wolfe.js';
 
 export interface LbfgsOptions {
@@ -26,11 +26,11 @@ export interface LbfgsOptions {
 
 /** For `identify`, or by itself: many parameters, where a Jacobian would be too much. */
 export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod {
-  refuseUnknownOptions(options, ['memory', 'maxIterations', 'tolerance'], 'lbfgs');
-  refuseUnknownOptions(options.tolerance ?? {}, ['gradient', 'cost'], 'lbfgs: tolerance');
+  refuseUnknownOptions(options, {memory: any, maxIterations: whole, tolerance: object}, 'lbfgs');
+  refuseUnknownOptions(options.tolerance ?? {}, {gradient: any, cost: any}, 'lbfgs: tolerance');
   const settings = {memory: options.memory ?? 10, maxIterations: options.maxIterations ?? 500, gradient: options.tolerance?.gradient ?? 1e-8, cost: options.tolerance?.cost ?? 1e-13};
   for (const [name, value] of Object.entries(settings)) {
-    if (!(value >= 0 && Number.isFinite(value)) || (name === 'memory' && !(Number.isInteger(value) && value > 0))) throw new OptionError('least-squares-option', `lbfgs: ${name} is ${value}, but must be ${name === 'memory' ? 'a whole number of at least 1' : 'finite and not negative'}.`, {name, value});
+    if (!nonNegative.test(value) || (name === 'memory' && !(Number.isInteger(value) && value > 0))) throw new OptionError('least-squares-option', `lbfgs: ${name} is ${value}, but must be ${name === 'memory' ? 'a whole number of at least 1' : 'finite and not negative'}.`, {name, value});
   }
   return methodOf('lbfgs', (problem, start) => iterate(problem, Float64Array.from(start), settings));
 }

@@ -7,7 +7,7 @@
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
 import { GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/given.js';
 import { GAUSS_NEWTON_OFFSET, isMinimum, offsetOf } from './convergence.js';
 import { RowQr } from './row-qr.js';
 
@@ -108,8 +108,8 @@ export interface LeastSquaresMethod {
 
 /** A method for `identify`, or by itself: `levenbergMarquardt().minimize(problem, start)`. */
 export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): LeastSquaresMethod {
-  refuseUnknownOptions(options, ['tolerance', 'maxIterations', 'damping'], 'levenbergMarquardt');
-  refuseUnknownOptions(options.tolerance ?? {}, ['gradient', 'step', 'cost'], 'levenbergMarquardt: tolerance');
+  refuseUnknownOptions(options, { tolerance: object, maxIterations: whole, damping: any }, 'levenbergMarquardt');
+  refuseUnknownOptions(options.tolerance ?? {}, { gradient: any, step: any, cost: any }, 'levenbergMarquardt: tolerance');
   const settings = settingsOf(options);
   return methodOf('levenbergMarquardt', (problem, start) => iterate(problem, start, settings));
 }
@@ -423,7 +423,7 @@ function settingsOf({ tolerance = {}, maxIterations = 200, damping = 1e-3 }: Lev
   };
   for (const [name, value] of Object.entries(settings)) {
     const least = name === 'damping' ? 'positive' : 'not negative';
-    if (!Number.isFinite(value) || value < 0 || (name === 'damping' && value === 0)) {
+    if (!nonNegative.test(value) || (name === 'damping' && value === 0)) {
       throw new OptionError('least-squares-option', `levenbergMarquardt: ${name} is ${value}, but must be finite and ${least}.`, {
         name,
         value,

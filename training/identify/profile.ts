@@ -8,6 +8,7 @@
  * standard error are of one model.
  */
 import {OptionError} from '../../lib/errors.js';
+import {count, positive, refuseUnknownOptions} from '../../lib/given.js';
 import {numberText} from '../report/number-text.js';
 import type {Chart} from '../report/plot.js';
 import type {Identification, IdentificationProblem} from './identify.js';
@@ -46,7 +47,9 @@ const LOWER = 0.01;
  * @param name of a parameter that is one number and not fixed
  * @throws OptionError where there is no such parameter
  */
-export async function likelihoodProfile(problem: IdentificationProblem, identification: Identification, name: string, {points = 6, reach = 3}: ProfileOptions = {}): Promise<LikelihoodProfile> {
+export async function likelihoodProfile(problem: IdentificationProblem, identification: Identification, name: string, options: ProfileOptions = {}): Promise<LikelihoodProfile> {
+  refuseUnknownOptions(options, {points: count, reach: positive}, 'likelihoodProfile');
+  const {points = 6, reach = 3} = options;
   const parameter = problem.parameters[name] as Parameter | undefined;
   if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1) throw new OptionError('bad-profile', `likelihoodProfile: '${name}' is not a single number that was looked for; there are ${Object.entries(problem.parameters).filter(([, {kind, guess}]) => kind !== 'fixed' && guess.length === 1).map(([key]) => key).join(', ')}.`, {name});
   const estimate = identification.estimate[name] as number;

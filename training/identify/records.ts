@@ -1,6 +1,8 @@
 /** Measured records as `identify` takes them: checked once, with what is compared and how it is weighed. */
 import type {Numeric, NumericValue} from '../../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+import type {Checks} from '../../lib/given.js';
+import {any, finite, object, oneOf, refuseUnknownOptions, text} from '../../lib/given.js';
 import type {Parameters} from './parameters.js';
 import type {Signal} from '../data/signal.js';
 
@@ -66,16 +68,17 @@ export interface CheckedRecord {
 }
 
 const seriesNames = ['q', 'v', 'y'] as const;
-const recordKeys = ['t', ...seriesNames, 'weights', 'missing', 'inputs', 'parameters', 'initial', 'name'];
+const recordChecks: Checks = {t: any, q: any, v: any, y: any, weights: any, missing: oneOf('refuse', 'skip'), inputs: object, parameters: object, initial: object, name: text};
 
 /**
  * @param compared the simulated series that q, v and y stand for; absent: the system has none
  * @throws DataError, ShapeError, OptionError naming record, series and sample
  */
 export function checkRecord(record: MeasuredRecord, index: number, compared: {readonly [series in SeriesName]?: Channel['simulated']}): CheckedRecord {
-  const name = record.name ?? `record ${index + 1}`;
-  const unknown = Object.keys(record).find(key => !recordKeys.includes(key));
-  if (unknown !== undefined) throw new OptionError('unknown-option', `${name} has '${unknown}', which no record has; it may have ${recordKeys.join(', ')}.`, {record: name, option: unknown});
+  const name = typeof (record as MeasuredRecord | null)?.name === 'string' && record.name !== undefined ? record.name : `record ${index + 1}`;
+  refuseUnknownOptions(record, recordChecks, name);
+  refuseUnknownOptions(record.initial ?? {}, startChecks, `${name}: initial`, 'bad-initial');
+  if (record.t === undefined) throw new OptionError('missing-option', `${name} needs t, the times of its samples.`, {record: name, option: 't'});
   const t = readTimes(record.t, name);
   const channels = seriesNames.flatMap(series => {
     if (record[series] === undefined) return [];
@@ -87,6 +90,9 @@ export function checkRecord(record: MeasuredRecord, index: number, compared: {re
   for (const [input, one] of Object.entries(record.inputs ?? {})) requireSignal(one, `${name}: inputs.${input}`);
   return {name, t, channels, inputs: record.inputs ?? {}, parameters: record.parameters ?? {}, initial: record.initial};
 }
+
+/** A start by its blocks, of which parameters may give some. */
+export const startChecks: Checks = {q: any, v: any, y: any, t: finite};
 
 /** @throws OptionError where something else than `signal(...)` is given as an input */
 export function requireSignal(value: unknown, name: string): void {
@@ -158,7 +164,6 @@ type BySeries = {readonly [series in SeriesName]?: Numeric};
 
 function isBySeries(weights: MeasuredRecord['weights'], record: string): weights is BySeries {
   if (typeof weights !== 'object' || weights === null || Array.isArray(weights) || ArrayBuffer.isView(weights) || 'dataSync' in weights) return false;
-  const unknown = Object.keys(weights).find(key => !(seriesNames as readonly string[]).includes(key));
-  if (unknown !== undefined) throw new OptionError('unknown-option', `${record}: weights has '${unknown}'; weights by series are for q, v and y.`, {record, option: unknown});
+  refuseUnknownOptions(weights, seriesNames, `${record}: weights`);
   return true;
 }

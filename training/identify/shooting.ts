@@ -9,7 +9,7 @@
  * from there; so the estimate and its errors are those of the plain fit.
  */
 import {OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {any, refuseUnknownOptions} from '../../lib/given.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, Linearization} from './least-squares.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
 import type {Block, End, Model, Values} from './record-model.js';
@@ -26,8 +26,8 @@ export const single = (): Shooting => ({segments: 1});
 
 /** @param spec.segments of each record, at least 2; as many that a segment is shorter than the time in which a wrong guess loses the data */
 export function multiple(spec: {readonly segments: number}): Shooting {
+  refuseUnknownOptions(spec, {segments: any}, 'multiple');
   const {segments} = spec;
-  refuseUnknownOptions(spec, ['segments'], 'multiple');
   if (!Number.isInteger(segments) || segments < 2) throw new OptionError('bad-option', `multiple: segments is ${segments}, but must be a whole number of at least 2.`, {segments});
   return {segments};
 }

@@ -8,6 +8,7 @@
  * model misses lasts for many samples.
  */
 import { OptionError } from '../../lib/errors.js';
+import { list, nonNegative, positive, refuseUnknownOptions, whole } from '../../lib/given.js';
 import type { Linearization } from './least-squares.js';
 import { longRunCovariance } from './long-run-covariance.js';
 import type { RowQr } from './row-qr.js';
@@ -77,6 +78,7 @@ export function uncertainty(
   fit: Linearization & { readonly factor: RowQr; readonly cost: number },
   options: UncertaintyOptions = {},
 ): Uncertainty {
+  refuseUnknownOptions(options, { names: list, observations: whole, series: list, bandwidth: positive, rankTolerance: nonNegative }, 'uncertainty');
   const { rankTolerance = 1e-10, series } = options;
   const { p } = fit.factor;
   const names = options.names ?? Array.from({ length: p }, (_, i) => `x[${i}]`);

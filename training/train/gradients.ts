@@ -1,5 +1,6 @@
 /** One step's loss and gradient on tfjs's tape, checked and clipped. */
 import * as tf from '@tensorflow/tfjs';
+import {positive, refuseUnknownOptions} from '../../lib/given.js';
 import {OptionError, ShapeError} from '../../lib/errors.js';
 
 export interface Clip {
@@ -97,8 +98,5 @@ export function clipped({gradients, norm}: LossAndGradients, {norm: most, value}
 }
 
 export function checkClip(clip: Clip): void {
-  for (const [name, value] of Object.entries(clip)) {
-    if (name !== 'norm' && name !== 'value') throw new OptionError('unknown-option', `train: clip has '${name}'; it has norm and value.`, {option: name});
-    if (value !== undefined && !(value > 0)) throw new OptionError('bad-option', `train: clip.${name} is ${value}, but must be positive.`, {option: name});
-  }
+  refuseUnknownOptions(clip, {norm: positive, value: positive}, 'train: clip');
 }

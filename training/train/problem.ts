@@ -1,7 +1,8 @@
 /** What `train` is asked to do, checked and completed before the first step. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import type {Check, Checks} from '../../lib/given.js';
+import {any, boolean, callable, count, nonNegative, object, oneOf, refuseUnknownOptions, text} from '../../lib/given.js';
 import type {Clip} from './gradients.js';
 import {checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
@@ -79,7 +80,15 @@ export interface TrainingProgress {
   readonly secondsLeft: number;
 }
 
-const known = ['loss', 'variables', 'optimizer', 'data', 'epochs', 'batchSize', 'seed', 'shuffle', 'schedule', 'clip', 'validation', 'earlyStopping', 'onFailure', 'checkpoint', 'resume', 'metrics', 'onProgress'];
+const examples: Check = {
+  what: 'a list, or {length, get(index)}',
+  test: value => Array.isArray(value) || (object.test(value) && count.test((value as {readonly length?: unknown}).length) && typeof (value as {readonly get?: unknown}).get === 'function'),
+};
+
+const known: Checks = {
+  loss: any, variables: any, optimizer: any, data: examples, epochs: count, batchSize: count, seed: any, shuffle: boolean, schedule: callable, clip: object, validation: object, earlyStopping: object,
+  onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: boolean, metrics: any, onProgress: callable,
+};
 
 /** @throws OptionError */
 export function checkProblem<T>(problem: TrainingProblem<T>): void {
@@ -90,15 +99,14 @@ export function checkProblem<T>(problem: TrainingProblem<T>): void {
   requireVariables(problem.variables);
   if (typeof problem.loss !== 'function') throw new OptionError('bad-option', `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof problem.loss}.`, {option: 'loss'});
   if (typeof (problem.optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function') throw new OptionError('bad-option', `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof problem.optimizer === 'string' ? `'${String(problem.optimizer)}'` : typeof problem.optimizer}.`, {option: 'optimizer'});
-  const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, clip = {}, onFailure = 'throw', resume} = problem;
-  refuseUnknownOptions(validation ?? {}, ['data', 'loss', 'every'], 'train: validation');
-  refuseUnknownOptions(earlyStopping ?? {}, ['patience', 'least'], 'train: earlyStopping');
-  refuseUnknownOptions(checkpoint ?? {}, ['directory', 'every', 'keep'], 'train: checkpoint');
+  const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, clip = {}, resume} = problem;
+  refuseUnknownOptions(validation ?? {}, {data: examples, loss: callable, every: count}, 'train: validation');
+  refuseUnknownOptions(earlyStopping ?? {}, {patience: count, least: nonNegative}, 'train: earlyStopping');
+  refuseUnknownOptions(checkpoint ?? {}, {directory: text, every: count, keep: count}, 'train: checkpoint');
   if (!(data.length > 0)) throw new OptionError('no-data', 'train: data is empty.');
   if (validation !== undefined && !(validation.data.length > 0)) throw new OptionError('no-data', 'train: validation.data is empty.');
-  requireWhole({epochs, batchSize, 'validation.every': validation?.every ?? 1, 'earlyStopping.patience': earlyStopping?.patience ?? 1, 'checkpoint.every': checkpoint?.every ?? 1, 'checkpoint.keep': checkpoint?.keep ?? 1});
+  requireWhole({epochs, batchSize, 'earlyStopping.patience': earlyStopping === undefined ? 1 : earlyStopping.patience, 'checkpoint.every': checkpoint === undefined ? 1 : checkpoint.every});
   if (!Number.isSafeInteger(problem.seed ?? 0)) throw new OptionError('bad-option', `train: seed must be a whole number, not ${problem.seed}.`, {option: 'seed'});
-  if (!['throw', 'skip'].includes(onFailure)) throw new OptionError('bad-option', `train: onFailure is 'throw' or 'skip', not '${String(onFailure)}'.`, {option: 'onFailure'});
   if (resume === true && checkpoint === undefined) throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {option: 'checkpoint'});
   checkClip(clip);
 }

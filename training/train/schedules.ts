@@ -1,6 +1,6 @@
 /** Learning rates as functions of the step: pure, so that a run that is resumed goes on where it was. */
 import {OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {any, boolean, nonNegative, positive, refuseUnknownOptions} from '../../lib/given.js';
 
 export interface ScheduleAt {
   /** From 0. */
@@ -14,8 +14,8 @@ export type Schedule = (at: ScheduleAt) => number;
 
 /** rate · factor^(step / every): by `factor` every `every` steps, continuously or, with `stairs`, at once. */
 export function exponentialDecay(spec: {readonly rate: number; readonly factor: number; readonly every: number; readonly stairs?: boolean}): Schedule {
+  refuseUnknownOptions(spec, {rate: any, factor: any, every: any, stairs: boolean}, 'exponentialDecay');
   const {rate, factor, every, stairs = false} = spec;
-  refuseUnknownOptions(spec, ['rate', 'factor', 'every', 'stairs'], 'exponentialDecay');
   requirePositive('exponentialDecay', {rate, factor, every});
   return ({step}) => rate * factor ** (stairs ? Math.floor(step / every) : step / every);
 }
@@ -25,8 +25,8 @@ export function exponentialDecay(spec: {readonly rate: number; readonly factor: 
  * `warmup` steps in which the rate rises from 0 in proportion (Goyal et al., Accurate, Large Minibatch SGD, 2017).
  */
 export function cosineDecay(spec: {readonly rate: number; readonly least?: number; readonly warmup?: number}): Schedule {
+  refuseUnknownOptions(spec, {rate: any, least: nonNegative, warmup: nonNegative}, 'cosineDecay');
   const {rate, least = 0, warmup = 0} = spec;
-  refuseUnknownOptions(spec, ['rate', 'least', 'warmup'], 'cosineDecay');
   requirePositive('cosineDecay', {rate});
   return ({step, steps}) => {
     if (step < warmup) return (rate * (step + 1)) / warmup;
@@ -37,6 +37,6 @@ export function cosineDecay(spec: {readonly rate: number; readonly least?: numbe
 
 function requirePositive(owner: string, numbers: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(numbers)) {
-    if (!(value > 0 && Number.isFinite(value))) throw new OptionError('bad-schedule', `${owner}: ${name} is ${value}, but must be positive.`, {name, value});
+    if (!positive.test(value)) throw new OptionError('bad-schedule', `${owner}: ${name} is ${value}, but must be positive.`, {name, value});
   }
 }

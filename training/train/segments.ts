@@ -1,7 +1,7 @@
 /** A long record cut into short ones: what mini-batches of a trajectory are made of. */
 import type {Numeric} from '../../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {any, refuseUnknownOptions} from '../../lib/given.js';
 
 /** Times, and series of as many samples each. */
 export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: Numeric};
@@ -30,8 +30,8 @@ export interface SegmentOptions {
  */
 export function segments<S extends SegmentedSeries>(series: S, options: SegmentOptions): Segment<Exclude<keyof S & string, 't'>>[] {
   type Name = Exclude<keyof S & string, 't'>;
+  refuseUnknownOptions(options, {length: any, stride: any}, 'segments');
   const {length, stride = length - 1} = options;
-  refuseUnknownOptions(options, ['length', 'stride'], 'segments');
   const {t: times, ...others} = series;
   const t = readNumeric(times, 'segments: t').values;
   if (!Number.isInteger(length) || length < 2 || length > t.length) throw new OptionError('bad-segments', `segments: length is ${length}; it must be a whole number from 2 to the ${t.length} samples there are.`, {length});

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DataError } from '../../../lib/errors.js';
+import { DataError, OptionError } from '../../../lib/errors.js';
 import { readTable, type Table, type TableOptions } from '../../../training/data/table.js';
 
 let folder = '';
@@ -181,6 +181,21 @@ describe('readTable', () => {
     it('data under no name', async () => {
       const error = await failure(made('t,\n0,\n1,5\n'));
       expect(error.message).to.match(/line 3: field 2 \('5'\) has no name/);
+    });
+
+    it('a header of numbers is a row that would be lost: refused, read without a header, or taken at its word', async () => {
+      const error = await failure(made('0,0.5\n0.1,0.4\n'));
+      expect(error.code).to.equal('table-header');
+      expect(error.message).to.match(/line 1: the header is a row of numbers \('0, 0.5'\).*\{header: false\}/);
+      const plain = await made('0,0.5\n0.1,0.4\n', { header: false });
+      expect(plain.columns).to.deep.equal(['c0', 'c1']);
+      expect([...plain.column('c0')]).to.deep.equal([0, 0.1]);
+      expect([...plain.column('c1')]).to.deep.equal([0.5, 0.4]);
+      const named = await made('# a remark\n0;0,5\n1;0,25\n', { header: false, columns: ['t', 'x'], delimiter: ';', text: ['x'] });
+      expect(named.text('x')).to.deep.equal(['0,5', '0,25']);
+      expect([...(await made('1,2\n3,4\n', { header: true })).column('2')]).to.deep.equal([4]);
+      const wrong = await made('1,2\n', { header: false, columns: ['t'] }).then(() => undefined, (reason: unknown) => reason);
+      expect(wrong).to.be.instanceOf(OptionError);
     });
 
     it('a name twice in the header', async () => {

@@ -1,0 +1,51 @@
+/**
+ * Which parameters the traced functions read, and which they look for in vain: a misspelt name in `params` would
+ * otherwise change nothing, without a word. Reading is seen at the property, not in the graph, where a parameter that
+ * is multiplied by zero is gone. A function that takes the tree apart (spreads it, lists its entries) reads all of it.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import {nearestName} from '../given.js';
+import type {Leaf, Params} from '../system/params.js';
+
+export class ParameterReads {
+  private readonly read = new Set<string>();
+  private readonly missing = new Set<string>();
+
+  /** The tree as functions get it. */
+  watched(tree: Params, path = ''): Params {
+    return new Proxy(tree, {
+      get: (target, key): unknown => {
+        const value: unknown = Reflect.get(target, key);
+        if (typeof key !== 'string') return value;
+        const name = `${path}${key}`;
+        if (value instanceof tf.Tensor) this.read.add(name);
+        else if (value === undefined) this.missing.add(name);
+        else if (Object.hasOwn(target, key)) return this.watched(value as Params, `${name}.`);
+        return value;
+      },
+    });
+  }
+
+  /** The first parameter that nothing read; undefined where all were. */
+  unread(leaves: readonly Leaf[]): OptionError | undefined {
+    const leaf = leaves.find(({name}) => !this.read.has(name));
+    if (leaf === undefined) return undefined;
+    const {name} = leaf;
+    const meant = nearestName(name, [...this.missing, ...this.read]);
+    const others = this.read.size === 0 ? 'They read none' : `They read ${[...this.read].sort().join(', ')}`;
+    return new OptionError('unknown-parameter', `params.${name} is read by none of the system's functions, nor by observe or events. ${others}.${meant === undefined ? ' Leave it out.' : ` Did you mean '${meant}'?`}`, {name});
+  }
+
+  /** Where a trace failed, and a parameter that nothing read looks like one that was looked for: that is why. */
+  misspelt(leaves: readonly Leaf[], cause: unknown): OptionError | undefined {
+    for (const {name} of leaves) {
+      const meant = this.read.has(name) ? undefined : nearestName(name, [...this.missing]);
+      if (meant === undefined) continue;
+      const error = new OptionError('unknown-parameter', `The system's functions look for params.${meant}, which is not there; params.${name} is, which nothing reads. Did you mean '${meant}'?`, {name});
+      error.cause = cause;
+      return error;
+    }
+    return undefined;
+  }
+}
