@@ -8,6 +8,12 @@ import {nodeOs} from './workers/builtin.js';
 
 export const bytesPerNumber = 8;
 
+/**
+ * States kept for a gradient at most, whatever the budget: a map of V8 holds 2²⁴, and takes seconds to fill. From 2²⁰
+ * the binomial schedule reaches 5·10¹¹ steps taking each again twice at most (Griewank & Walther, §12.3).
+ */
+export const mostStates = 2 ** 20;
+
 /** What to change where what is saved does not fit. */
 export const fewerSaved = 'Save fewer states: saveAt: \'end\', {every: n} or a list of times; or go through them one by one with simulate.steps.';
 

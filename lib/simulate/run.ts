@@ -20,7 +20,7 @@ import type {Keeper} from './course/keeper.js';
 import type {EventRecord} from './course/records.js';
 import {runCourse} from './course/run.js';
 import {placeOf} from './grid.js';
-import {bytesPerNumber, fewerSaved, requireMemory} from './memory.js';
+import {bytesPerNumber, fewerSaved, mostStates, requireMemory} from './memory.js';
 import type {Standing} from './run-state.js';
 import type {Runnable, SolverFacts} from './runnable.js';
 import {ContactWatch, backsolveWarning} from './warnings.js';
@@ -160,7 +160,7 @@ function keepWithin(prepared: Runnable, memory: number): Keep {
     requireMemory(everyStep, `the record of ${steps} steps, which a derivative keeps`, 'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.');
     return {record: newRecord(prepared, steps)};
   }
-  const room = Math.min(steps, Math.max(2, Math.floor(memory / (traced.state.size * bytesPerNumber))));
+  const room = Math.min(steps, mostStates, Math.max(2, Math.floor(memory / (traced.state.size * bytesPerNumber))));
   return {states: new Map(), room};
 }
 

@@ -11,11 +11,10 @@ import type {StepRecord} from '../adjoint/record.js';
 import {firstPass, revolve} from '../adjoint/schedule.js';
 import type {Directions, Push} from '../adjoint/tangent.js';
 import {startTangent, stepPush} from '../adjoint/tangent.js';
+import {bytesPerNumber, mostStates} from './memory.js';
 import {newRecord} from './run.js';
 import type {Runnable} from './runnable.js';
 import {Stepper} from './stepper.js';
-
-const bytesPerNumber = 8;
 
 interface Pair {
   readonly x: Float64Array;
@@ -47,7 +46,7 @@ export class TurningKeeper implements Beside {
     this.dx = startTangent(prepared, start, directions);
     this.push = stepPush(prepared, directions);
     const everyStep = steps * (2 + (1 + count) * state.size + unknown.size) * bytesPerNumber;
-    this.room = Math.min(Math.max(steps, 1), Math.max(2, Math.floor(memory / ((1 + count) * state.size * bytesPerNumber))));
+    this.room = Math.min(Math.max(steps, 1), mostStates, Math.max(2, Math.floor(memory / ((1 + count) * state.size * bytesPerNumber))));
     const fits = everyStep <= memory || steps <= 2;
     this.record = newRecord(prepared, fits ? steps : 1);
     if (!fits) this.schedule = new Set(firstPass(steps, this.room));

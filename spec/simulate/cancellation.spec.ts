@@ -79,7 +79,7 @@ describe('a signal', () => {
 });
 
 describe('a batch on worker threads', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
   after(() => batch.end());
 
   it('is ended by its signal within its steps, and its threads work on', async () => {

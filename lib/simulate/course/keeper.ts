@@ -7,11 +7,10 @@
 import type {Course, CourseBackwards} from '../../adjoint/course.js';
 import {StepRecord} from '../../adjoint/record.js';
 import {revolve} from '../../adjoint/schedule.js';
+import {bytesPerNumber, mostStates} from '../memory.js';
 import type {Runnable} from '../runnable.js';
 import {noCounts} from '../stepper.js';
 import {Mover} from './mover.js';
-
-const bytesPerNumber = 8;
 
 export class Keeper {
   private record: StepRecord | undefined;
@@ -25,7 +24,7 @@ export class Keeper {
     const {traced, compiled} = prepared;
     const unknown = !compiled.implicit ? 0 : traced.unknown.size;
     this.most = memory / ((2 + traced.state.size + unknown) * bytesPerNumber);
-    this.room = Math.max(4, Math.floor(memory / (traced.state.size * bytesPerNumber)));
+    this.room = Math.max(4, Math.min(mostStates, Math.floor(memory / (traced.state.size * bytesPerNumber))));
     this.record = new StepRecord(traced.state.size, unknown, 16);
   }
 
