@@ -26,6 +26,7 @@ export {readTable, tableChunks, type ChunkOptions, type Table, type TableOptions
 export {uncertainty, type ResidualSeries, type Uncertainty, type UncertaintyOptions, type UnidentifiedDirection} from './identify/uncertainty.js';
 export {readCheckpoint} from './train/checkpoints.js';
 export {modelFiles} from './train/model-files.js';
+export type {Change} from './train/identity.js';
 export type {Metrics, EpochMetrics, StepMetrics} from './train/metrics.js';
 export type {Examples, LossAt, TrainingProblem, TrainingProgress} from './train/problem.js';
 export type {Random} from './train/random.js';

@@ -1,7 +1,7 @@
 /**
  * A checkpoint as bytes: one self-contained file that proves itself whole.
  *
- *     8 bytes    'SGCKPT1\n'
+ *     8 bytes    'SGCKPT2\n': what it is, and the version of what it holds
  *     4 bytes    length of the header, little-endian
  *     header     JSON: facts, and for each array its name, type, shape and place
  *     arrays     one after another, each from a multiple of 8 bytes behind the header, little-endian
@@ -32,7 +32,9 @@ interface Entry {
 }
 
 const types = {float32: Float32Array, float64: Float64Array, int32: Int32Array, uint32: Uint32Array, uint8: Uint8Array} as const;
-const magic = new TextEncoder().encode('SGCKPT1\n');
+const magic = new TextEncoder().encode('SGCKPT2\n');
+/** Of the magic: where the version stands. */
+const versionAt = 6;
 const digestLength = 32;
 const align = (offset: number): number => Math.ceil(offset / 8) * 8;
 
@@ -54,19 +56,43 @@ export async function encodeCheckpoint({facts, arrays}: CheckpointContent): Prom
   return bytes;
 }
 
-/** @throws CheckpointError 'checkpoint-corrupt' for anything that `encodeCheckpoint` did not write, to the bit */
+/**
+ * @throws CheckpointError 'checkpoint-corrupt' for anything that `encodeCheckpoint` did not write, to the bit;
+ *   'checkpoint-version' for a whole file of another version
+ */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<CheckpointContent> {
   const end = bytes.length - digestLength;
-  if (end < magic.length + 4 || magic.some((byte, i) => bytes[i] !== byte)) throw corrupt(file, 'it does not begin as a checkpoint does');
+  if (end < magic.length + 4 || magic.some((byte, i) => i !== versionAt && bytes[i] !== byte)) throw corrupt(file, 'it does not begin as a checkpoint does');
   const stated = bytes.subarray(end);
   const found = await digest(bytes.subarray(0, end));
   if (found.some((byte, i) => byte !== stated[i])) throw corrupt(file, 'its checksum does not fit its content, so it is cut short or changed');
+  if (bytes[versionAt] !== magic[versionAt]) {
+    throw new CheckpointError('checkpoint-version', `${file} is whole, but of version ${String.fromCharCode(bytes[versionAt])} of the format, and this stiffgrad reads version ${String.fromCharCode(magic[versionAt])}. Finish that run with the stiffgrad that began it, or start anew in another directory.`, {file});
+  }
   const whole = bytes.slice(); // from offset 0 of its buffer, as typed arrays want it
   const length = new DataView(whole.buffer).getUint32(magic.length, true);
-  const header = new TextDecoder().decode(whole.subarray(magic.length + 4, magic.length + 4 + length));
-  const {facts, arrays} = JSON.parse(header) as {facts: unknown; arrays: Entry[]};
   const start = align(magic.length + 4 + length);
+  if (start > end) throw corrupt(file, 'its header is longer than the file');
+  const {facts, arrays} = headerOf(whole.subarray(magic.length + 4, magic.length + 4 + length), end - start, file);
   return {facts, arrays: arrays.map(({name, type, shape, from, length: count}) => ({name, shape, values: new types[type](whole.buffer, start + from, count)}))};
+}
+
+/** @param room bytes there are for the arrays */
+function headerOf(text: Uint8Array, room: number, file: string): {facts: unknown; arrays: readonly Entry[]} {
+  const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+  const isEntry = (entry: Partial<Entry> | null): entry is Entry =>
+    typeof entry?.name === 'string' && typeof entry.type === 'string' && Object.hasOwn(types, entry.type) && isCount(entry.from) && entry.from % 8 === 0 && isCount(entry.length)
+    && entry.from + entry.length * types[entry.type].BYTES_PER_ELEMENT <= room
+    && Array.isArray(entry.shape) && entry.shape.every(isCount) && entry.shape.reduce((product: number, n: number) => product * n, 1) === entry.length;
+  let header: {facts?: unknown; arrays?: unknown} | null;
+  try {
+    header = JSON.parse(new TextDecoder().decode(text)) as typeof header;
+  } catch {
+    throw corrupt(file, 'its header is no JSON');
+  }
+  const arrays = header?.arrays;
+  if (!Array.isArray(arrays) || !arrays.every(isEntry)) throw corrupt(file, 'its header does not describe its arrays');
+  return {facts: header?.facts, arrays};
 }
 
 function typeName(values: NumberArray): Entry['type'] {
@@ -77,6 +103,6 @@ async function digest(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
 }
 
-function corrupt(file: string, why: string): CheckpointError {
+export function corrupt(file: string, why: string): CheckpointError {
   return new CheckpointError('checkpoint-corrupt', `${file} is no whole checkpoint: ${why}. Remove it to resume from the one before, or to start anew.`, {file});
 }

@@ -4,6 +4,7 @@ import {OptionError} from '../../lib/errors.js';
 import type {Check, Checks} from '../../lib/given.js';
 import {any, boolean, callable, count, nonNegative, object, oneOf, refuseUnknownOptions, text} from '../../lib/given.js';
 import type {Clip} from './gradients.js';
+import type {Change} from './identity.js';
 import {checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
 import type {Random} from './random.js';
@@ -60,8 +61,12 @@ export interface TrainingProblem<T> {
     /** How many are kept; default 2. */
     readonly keep?: number;
   };
-  /** Go on from the latest checkpoint, where there is one; default false. */
-  readonly resume?: boolean;
+  /**
+   * Go on from the latest checkpoint, where there is one; default false. A checkpoint of a run with other variables,
+   * optimizer, rates, data or loss is refused, but for what `accept` names as changed on purpose, which then
+   * holds from here on: {accept: ['learningRate']}. More epochs, earlyStopping and onFailure are free.
+   */
+  readonly resume?: boolean | {readonly accept: readonly Change[]};
   /** A file that gets one JSON object a line, or a function that gets the objects. */
   readonly metrics?: string | ((line: Metrics) => void);
   readonly onProgress?: (progress: TrainingProgress) => void;
@@ -107,7 +112,7 @@ export function checkProblem<T>(problem: TrainingProblem<T>): void {
   if (validation !== undefined && !(validation.data.length > 0)) throw new OptionError('no-data', 'train: validation.data is empty.');
   requireWhole({epochs, batchSize, 'earlyStopping.patience': earlyStopping === undefined ? 1 : earlyStopping.patience, 'checkpoint.every': checkpoint === undefined ? 1 : checkpoint.every});
   if (!Number.isSafeInteger(problem.seed ?? 0)) throw new OptionError('bad-option', `train: seed must be a whole number, not ${problem.seed}.`, {option: 'seed'});
-  if (resume === true && checkpoint === undefined) throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {option: 'checkpoint'});
+  if (resume !== undefined && resume !== false && checkpoint === undefined) throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {option: 'checkpoint'});
   checkClip(clip);
 }
 

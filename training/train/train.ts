@@ -6,10 +6,11 @@ import * as tf from '@tensorflow/tfjs';
 import {InconsistentStateError, NewtonError, SingularMatrixError, StiffgradError} from '../../lib/errors.js';
 import {Checkpoints} from './checkpoints.js';
 import {clipped, lossAndGradients} from './gradients.js';
+import {acceptedChanges, identityOf, requireSame, type Identity} from './identity.js';
 import type {EpochMetrics, MetricsSink} from './metrics.js';
 import {openMetrics} from './metrics.js';
 import {learningRateOf, setLearningRate} from './optimizer-state.js';
-import type {Examples, TrainingProblem} from './problem.js';
+import type {Examples, LossAt, TrainingProblem} from './problem.js';
 import {checkProblem} from './problem.js';
 import {TrainingState} from './state.js';
 import type {TrainingReportDetails} from './training-report.js';
@@ -45,22 +46,50 @@ export interface TrainingResult {
 export async function train<T>(problem: TrainingProblem<T>): Promise<TrainingResult> {
   checkProblem(problem);
   const {variables, optimizer, data, batchSize = 32, seed = 0, checkpoint, resume = false} = problem;
-  const state = new TrainingState({variables, optimizer, examples: data.length, batchSize, seed});
+  const accepted = acceptedChanges(resume);
+  const state = new TrainingState({variables, optimizer, examples: data.length, seed});
   const checkpoints = checkpoint === undefined ? undefined : new Checkpoints(checkpoint.directory, checkpoint.keep ?? 2);
   await checkpoints?.open();
   try {
-    const latest = resume ? await checkpoints?.latest() : undefined;
+    const latest = resume === false ? undefined : await checkpoints?.latest();
     if (latest === undefined) await checkpoints?.requireEmpty();
-    const metricsLength = latest === undefined ? 0 : state.restore(latest.content, latest.file);
+    const keeping = checkpoints === undefined ? undefined : await keepingOf(problem, checkpoints, batchSize);
+    const metricsLength = latest === undefined || keeping === undefined ? 0 : state.restore(latest.content, latest.file, {
+      accepted, probe: keeping.probe, changes: (saved, file) => requireSame(saved, keeping.identity, problem, accepted, file),
+    });
     const metrics = await openMetrics(problem.metrics, metricsLength);
     try {
-      return await new Run(problem, state, metrics, checkpoints, latest === undefined ? undefined : state.counters.step).toEnd();
+      return await new Run(problem, state, metrics, keeping, latest === undefined ? undefined : state.counters.step).toEnd();
     } finally {
       await metrics.close();
     }
   } finally {
     await checkpoints?.close();
   }
+}
+
+/** What a run that writes checkpoints knows of itself. */
+interface Keeping {
+  readonly checkpoints: Checkpoints;
+  readonly identity: Identity;
+  /** The loss of the data's first batch at the variables as they are: another loss, or variables exchanged, give another. */
+  readonly probe: (at: LossAt) => number | null;
+}
+
+async function keepingOf<T>(problem: TrainingProblem<T>, checkpoints: Checkpoints, size: number): Promise<Keeping> {
+  const {data, loss} = problem;
+  const identity = await identityOf(problem);
+  const batch = await examplesAt(data, Uint32Array.from({length: Math.min(size, data.length)}, (_, i) => i));
+  const probe = (at: LossAt): number | null => {
+    try {
+      const value = scalarValue(() => loss(batch, at));
+      return Number.isFinite(value) ? value : null;
+    } catch (error) {
+      if (isFailure(error)) return null;
+      throw error;
+    }
+  };
+  return {checkpoints, identity, probe};
 }
 
 /** Between yields to the event loop, in ms: a terminal or a page stays alive, and waiting costs nothing that shows. */
@@ -78,7 +107,7 @@ class Run<T> {
 
   constructor(
     private readonly problem: TrainingProblem<T>, private readonly state: TrainingState, private readonly metrics: MetricsSink,
-    private readonly checkpoints: Checkpoints | undefined, private readonly resumedFrom: number | undefined,
+    private readonly keeping: Keeping | undefined, private readonly resumedFrom: number | undefined,
   ) {
     this.firstStep = state.counters.step;
     this.size = problem.batchSize ?? 32;
@@ -201,13 +230,14 @@ class Run<T> {
   }
 
   private async save(): Promise<void> {
-    const {state, checkpoints} = this;
-    const {step, position} = state.counters;
+    const {state, keeping} = this;
+    const {step, epoch, position} = state.counters;
     // An epoch's end is another state than its last step's.
     const mark = 2 * step + (position === 0 ? 1 : 0);
-    if (checkpoints === undefined || mark === this.savedStep) return;
+    if (keeping === undefined || mark === this.savedStep) return;
     this.savedStep = mark;
-    await checkpoints.write(step, state.save(await this.metrics.flush()));
+    const probe = keeping.probe({step, epoch, random: state.random.copy()});
+    await keeping.checkpoints.write(step, state.save(keeping.identity, probe, await this.metrics.flush()));
   }
 
   private async breathe(): Promise<void> {

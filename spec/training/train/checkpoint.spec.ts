@@ -1,15 +1,17 @@
 /** Checkpoints: resumed runs are the uninterrupted ones to the bit, with every optimizer of tfjs; damaged files are refused. */
 import {spawnSync} from 'node:child_process';
+import {createHash} from 'node:crypto';
 import fs from 'node:fs/promises';
 import {mkdir, mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises';
 import {hostname, tmpdir} from 'node:os';
 import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {CheckpointError} from '../../../lib/index.js';
-import type {TrainingProblem, TrainingResult} from '../../../training/index.js';
-import {train} from '../../../training/index.js';
+import {CheckpointError, OptionError} from '../../../lib/index.js';
+import type {Change, TrainingProblem, TrainingResult} from '../../../training/index.js';
+import {cosineDecay, readCheckpoint, train} from '../../../training/index.js';
 import {FolderLock} from '../../../training/data/folder-lock.js';
+import type {CheckpointContent} from '../../../training/train/checkpoint-file.js';
 import {decodeCheckpoint, encodeCheckpoint} from '../../../training/train/checkpoint-file.js';
 
 const optimizers: {readonly [name: string]: () => tf.Optimizer} = {
@@ -140,6 +142,142 @@ describe('checkpoints', () => {
     expect((await failure(run(directory, optimizers.adam, {batchSize: 4}))).code).to.equal('checkpoint-mismatch');
     const error = await failure(run(directory, optimizers.adam, {resume: false}));
     expect([error.code, error.data.directory]).to.deep.equal(['checkpoint-exists', directory]);
+  });
+
+  describe('of a run that differs are refused, and taken where the change is meant:', () => {
+    const values = Array.from({length: 11}, (_, i) => Math.sin(i));
+    const two = (): tf.Variable[] => [tf.variable(tf.scalar(0.5)), tf.variable(tf.scalar(-0.2))];
+    const line = ([a, b]: readonly tf.Variable[], target = 1) => (batch: readonly number[]): tf.Scalar => tf.tidy(() => {
+      const x = tf.tensor1d([...batch]);
+      return tf.mean(tf.squaredDifference(tf.add(tf.mul(a, x), b), tf.mul(target, tf.square(x)))) as tf.Scalar;
+    });
+    type Given = Partial<TrainingProblem<number>> & {until?: number};
+    /** Twelve steps, four an epoch; broken off after the sixth unless it is said when. */
+    async function go(directory: string | undefined, {until = Infinity, ...over}: Given = {}): Promise<number[]> {
+      const variables = over.variables ?? two();
+      await train({
+        loss: line(variables), variables, optimizer: optimizers.adam(), data: values, batchSize: 3, epochs: 3,
+        checkpoint: directory === undefined ? undefined : {directory, every: 1}, resume: directory !== undefined,
+        onProgress: ({step}) => {
+          if (step > until) throw new Killed();
+        },
+        ...over,
+      }).catch((error: unknown) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      return variables.flatMap(variable => [...variable.dataSync()]);
+    }
+    const begun = async (over: Given = {}): Promise<string> => {
+      const directory = fresh();
+      await go(directory, {until: 6, ...over});
+      return directory;
+    };
+
+    const differences: {readonly [change: string]: {readonly over: () => Given; readonly message: RegExp}} = {
+      learningRate: {over: () => ({optimizer: tf.train.adam(0.01)}), message: /the learning rate is 0\.05, here 0\.01/},
+      hyperparameters: {over: () => ({optimizer: tf.train.adam(0.05, 0.8)}), message: /setting beta1 is 0\.9, here 0\.8/},
+      schedule: {over: () => ({schedule: () => 0.05}), message: /there is no schedule, here one/},
+      clip: {over: () => ({clip: {norm: 1}}), message: /clip is \{\}, here \{"norm":1\}/},
+      batchSize: {over: () => ({batchSize: 4}), message: /batchSize is 3, here 4/},
+      shuffle: {over: () => ({shuffle: false}), message: /shuffle is true, here false/},
+      data: {over: () => ({data: values.map((value, i) => (i === 10 ? value + 1e-9 : value))}), message: /the content of the examples differ/},
+      validation: {over: () => ({validation: {data: [1]}}), message: /the validation data differ/},
+      loss: {
+        over: () => {
+          const variables = two();
+          return {variables, loss: line(variables, 1.1)};
+        },
+        message: /the loss of the first 3 examples at its variables is [\d.]+, here [\d.]+/,
+      },
+    };
+    for (const [change, {over, message}] of Object.entries(differences)) {
+      it(change, async () => {
+        const directory = await begun();
+        const given = over();
+        const variables = given.variables ?? two();
+        const problem = {loss: line(variables), ...given, variables};
+        const before = variables.map(variable => variable.dataSync()[0]);
+        const all = change === 'schedule' ? ['learningRate', 'schedule'] : [change];
+        const error = await failure(go(directory, problem));
+        expect(error.code).to.equal('checkpoint-mismatch');
+        expect(error.message).to.match(message).and.to.include(`resume: {accept: [${all.map(name => `'${name}'`).join(', ')}]}`);
+        // Nothing was put into them.
+        expect(variables.map(variable => variable.dataSync()[0])).to.deep.equal(before);
+        await go(directory, {...problem, resume: {accept: all as Change[]}});
+        // From here on the changed run is the run.
+        await go(directory, problem);
+      });
+    }
+
+    it('a lower learning rate, once accepted, is the one that is used', async () => {
+      const directory = await begun();
+      const optimizer = tf.train.adam(0.001);
+      await go(directory, {optimizer, resume: {accept: ['learningRate']}});
+      expect((optimizer as unknown as {learningRate: number}).learningRate).to.equal(0.001);
+    });
+
+    it('two variables of one shape exchanged, with names that tfjs gave and with the user’s', async () => {
+      const exchanged = two().reverse();
+      expect((await failure(go(await begun(), {variables: exchanged, loss: line([exchanged[1], exchanged[0]])}))).message).to.match(/the order of the variables, by their names, is/);
+      const named = (...names: string[]): tf.Variable[] => names.map(name => tf.variable(tf.scalar(0.5), true, `${name}${count}`));
+      const [a, b] = named('stiffness', 'damping');
+      const directory = await begun({variables: [a, b], loss: line([a, b])});
+      expect((await failure(go(directory, {variables: [b, a], loss: line([a, b])}))).data.differs).to.equal('names');
+      // The names agree, and what they mean does not.
+      expect((await failure(go(directory, {variables: [a, b], loss: line([b, a])}))).data.differs).to.equal('loss');
+    });
+
+    it('another schedule of the same kind, but not a longer run under the same', async () => {
+      const directory = await begun({schedule: cosineDecay({rate: 0.05})});
+      expect((await failure(go(directory, {schedule: cosineDecay({rate: 0.04})}))).message).to.match(/the schedule gives 0\.05 in step 0, here 0\.04/);
+      await go(directory, {schedule: cosineDecay({rate: 0.05}), epochs: 4});
+    });
+
+    it('examples that are fetched one by one are compared by some', async () => {
+      const fetched = (shift: number): TrainingProblem<number>['data'] => ({length: 11, get: index => Promise.resolve(values[index] + shift)});
+      const directory = await begun({data: fetched(0)});
+      expect((await failure(go(directory, {data: fetched(1)}))).data.differs).to.equal('data');
+      expect(await go(directory, {data: fetched(0)})).to.deep.equal(await go(undefined));
+    });
+
+    it('content that lacks something is told by its name', async () => {
+      const directory = await begun();
+      const file = path.join(directory, 'checkpoint-000000000006.sgc');
+      const whole = await readCheckpoint(file);
+      const facts = whole.facts as {readonly [name: string]: unknown};
+      const without = (name: string): unknown => Object.fromEntries(Object.entries(facts).filter(([key]) => key !== name));
+      const lacks: {readonly [what: string]: CheckpointContent} = {
+        ...Object.fromEntries(Object.keys(facts).map(name => [name, {...whole, facts: without(name)}])),
+        nothing: {facts: null, arrays: []},
+        variables: {facts: {...facts, arrays: []}, arrays: []},
+        ...Object.fromEntries(whole.arrays.map(({name}) => [name, {facts: {...facts, arrays: (facts.arrays as string[]).filter(other => other !== name)}, arrays: whole.arrays.filter(array => array.name !== name)}])),
+        shape: {facts, arrays: whole.arrays.map(array => (array.name === 'variable/1' ? {...array, shape: [1]} : array))},
+        order: {facts, arrays: whole.arrays.map(array => (array.name === 'order' ? {...array, values: array.values.map(() => 0)} : array))},
+      };
+      for (const [what, content] of Object.entries(lacks)) {
+        await writeFile(file, await encodeCheckpoint(content));
+        const variables = two();
+        const error = await failure(go(directory, {variables, loss: line(variables)}));
+        expect(error.code, what).to.be.oneOf(['checkpoint-corrupt', 'checkpoint-mismatch']);
+        expect(variables.map(variable => variable.dataSync()[0]), what).to.deep.equal([0.5, Math.fround(-0.2)]);
+      }
+    });
+
+    it('a format of another version is told as such', async () => {
+      const bytes = await encodeCheckpoint({facts: {}, arrays: []});
+      bytes[6] = '1'.charCodeAt(0);
+      bytes.set(createHash('sha256').update(bytes.subarray(0, -32)).digest(), bytes.length - 32);
+      const error = await failure(decodeCheckpoint(bytes, 'old.sgc'));
+      expect(error.code).to.equal('checkpoint-version');
+      expect(error.message).to.match(/old\.sgc is whole, but of version 1/);
+    });
+
+    it('an acceptance of what cannot be accepted is refused', async () => {
+      for (const resume of [{accept: ['seed']}, {accept: 'data'}, {}, {accepts: ['data']}]) {
+        const error = await go(fresh(), {resume: resume as {accept: Change[]}}).then(() => undefined, (thrown: unknown) => thrown);
+        expect(error).to.be.instanceOf(OptionError);
+      }
+    });
   });
 
   it('are one run’s at a time: a second one is told who has them, and changes nothing', async () => {

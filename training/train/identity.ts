@@ -1,0 +1,129 @@
+/**
+ * What makes a resumed run the one that was broken off: its variables, optimizer, learning rates, data and loss. A
+ * checkpoint keeps it; a run that differs is refused, unless the difference is named as one that is meant.
+ */
+import {CheckpointError, OptionError} from '../../lib/errors.js';
+import {refuseUnknownOptions, shown} from '../../lib/given.js';
+import {fingerprint} from './fingerprint.js';
+import {hyperparametersOf, kindOf, learningRateOf} from './optimizer-state.js';
+import type {TrainingProblem} from './problem.js';
+
+/** What a resumed run may have changed on purpose. */
+export type Change = 'names' | 'learningRate' | 'hyperparameters' | 'schedule' | 'clip' | 'batchSize' | 'shuffle' | 'data' | 'validation' | 'loss';
+
+const changes: readonly string[] = ['names', 'learningRate', 'hyperparameters', 'schedule', 'clip', 'batchSize', 'shuffle', 'data', 'validation', 'loss'] satisfies readonly Change[];
+
+export interface Identity {
+  readonly optimizer: string;
+  readonly shapes: readonly (readonly number[])[];
+  readonly names: readonly string[];
+  readonly examples: number;
+  readonly batchSize: number;
+  readonly seed: number;
+  readonly shuffle: boolean;
+  /** What the optimizer was made with; null where a schedule sets it. */
+  readonly learningRate: number | null;
+  readonly hyperparameters: {readonly [name: string]: number | boolean};
+  /** Its rates at steps spread over a run of `steps`. */
+  readonly schedule: {readonly steps: number; readonly rates: readonly number[]} | null;
+  readonly clip: {readonly norm?: number; readonly value?: number};
+  readonly data: string;
+  readonly validation: string | null;
+}
+
+const words: {readonly [key in keyof Identity]: string} = {
+  optimizer: 'the optimizer', shapes: 'the shapes of the variables', names: 'the order of the variables, by their names,', examples: 'the number of examples',
+  batchSize: 'batchSize', seed: 'seed', shuffle: 'shuffle', learningRate: 'the learning rate', hyperparameters: 'the optimizer’s setting',
+  schedule: 'the schedule', clip: 'clip', data: 'the content of the examples', validation: 'the validation data',
+};
+
+/** @throws OptionError for a resume that is neither true, false nor {accept} */
+export function acceptedChanges(resume: TrainingProblem<unknown>['resume']): ReadonlySet<string> {
+  if (resume === undefined || typeof resume === 'boolean') return new Set();
+  refuseUnknownOptions(resume, ['accept'], 'train: resume');
+  const {accept} = resume;
+  const unknown = Array.isArray(accept) ? (accept as unknown[]).find(name => !changes.includes(name as string)) : accept;
+  if (!Array.isArray(accept) || unknown !== undefined) throw new OptionError('bad-option', `train: resume.accept is a list of what was changed on purpose, of ${changes.join(', ')}, not ${shown(unknown)}.`, {option: 'resume'});
+  return new Set(accept as string[]);
+}
+
+export async function identityOf<T>(problem: TrainingProblem<T>): Promise<Identity> {
+  const {variables, optimizer, data, batchSize = 32, seed = 0, shuffle = true, schedule, clip = {}, validation} = problem;
+  const steps = problem.epochs * Math.ceil(data.length / batchSize);
+  return asJson({
+    optimizer: kindOf(optimizer), shapes: variables.map(({shape}) => [...shape]), names: variables.map(({name}) => name),
+    examples: data.length, batchSize, seed, shuffle, learningRate: schedule === undefined ? learningRateOf(optimizer) ?? null : null,
+    hyperparameters: hyperparametersOf(optimizer), schedule: schedule === undefined ? null : {steps, rates: ratesOf(problem, steps)},
+    clip: {norm: clip.norm, value: clip.value}, data: await fingerprint(data), validation: validation === undefined ? null : await fingerprint(validation.data),
+  });
+}
+
+/** Steps of a run at which schedules are compared: stairs of more than 1/64 of a run cannot hide between. */
+const PROBES = 65;
+
+function ratesOf<T>({schedule, data, batchSize = 32}: TrainingProblem<T>, steps: number): number[] {
+  const perEpoch = Math.ceil(data.length / batchSize);
+  return Array.from({length: PROBES}, (_, i) => {
+    const step = Math.round((i * (steps - 1)) / (PROBES - 1));
+    return schedule?.({step, steps, epoch: Math.floor(step / perEpoch)}) ?? NaN;
+  });
+}
+
+/** As it comes back from a file. */
+const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
+
+/**
+ * @returns what differs and was meant to
+ * @throws CheckpointError 'checkpoint-mismatch' where anything else differs
+ */
+export function requireSame<T>(saved: Identity, own: Identity, problem: TrainingProblem<T>, accepted: ReadonlySet<string>, file: string): ReadonlySet<string> {
+  // A schedule may depend on the length of the run, and a longer run is no other.
+  const rates = saved.schedule === null || own.schedule === null ? own.schedule : {steps: saved.schedule.steps, rates: asJson(ratesOf(problem, saved.schedule.steps))};
+  const here: Identity = {...own, schedule: rates, names: sameOrder(saved.names, own.names) ? saved.names : own.names};
+  const differ = (Object.keys(words) as (keyof Identity)[]).filter(key => JSON.stringify(saved[key]) !== JSON.stringify(here[key]));
+  const refused = differ.filter(key => !accepted.has(key));
+  if (refused.length > 0) throw mismatch(refused.map(key => difference(key, saved[key], here[key])), refused, file);
+  return new Set(differ);
+}
+
+function difference(key: keyof Identity, saved: unknown, own: unknown): string {
+  if (key === 'data' || key === 'validation') return `${words[key]} differ`;
+  if (key === 'schedule' && saved !== null && own !== null) {
+    const [there, here] = [saved, own] as NonNullable<Identity['schedule']>[];
+    const i = there.rates.findIndex((rate, k) => rate !== here.rates[k]);
+    return `the schedule gives ${there.rates[i]} in step ${Math.round((i * (there.steps - 1)) / (PROBES - 1))}, here ${here.rates[i]}`;
+  }
+  if (key === 'hyperparameters') {
+    const [there, here] = [saved, own] as Identity['hyperparameters'][];
+    const name = [...Object.keys(there), ...Object.keys(here)].find(one => there[one] !== here[one]) ?? '';
+    return `${words[key]} ${name} is ${there[name]}, here ${here[name]}`;
+  }
+  if (key === 'schedule') return `there is ${saved === null ? 'no' : 'a'} schedule, here ${own === null ? 'none' : 'one'}`;
+  return `${words[key]} is ${JSON.stringify(saved)}, here ${JSON.stringify(own)}`;
+}
+
+/** @param sentences each of one difference @param which their names */
+export function mismatch(sentences: readonly string[], which: readonly string[], file: string): CheckpointError {
+  const meant = which.every(name => changes.includes(name)) ? `, or, where the change is meant, go on with resume: {accept: [${which.map(name => `'${name}'`).join(', ')}]}` : '';
+  return new CheckpointError('checkpoint-mismatch', `${file} belongs to another run: there ${sentences.join('; ')}. Choose another directory, make the run the same${meant}.`, {file, differs: which[0], differences: which});
+}
+
+/**
+ * Names that tfjs gives count on with every variable and layer of a process: only their order among those of one kind
+ * can be compared. Names that a user gives are compared as they are, but for the numbers in them.
+ */
+function sameOrder(saved: readonly string[], own: readonly string[]): boolean {
+  return JSON.stringify(ranked(saved)) === JSON.stringify(ranked(own));
+}
+
+/** Each number in a name, replaced by its rank among those in its place of names that are otherwise the same. */
+function ranked(names: readonly string[]): string[] {
+  // 'kernel' and 'kernel_1' are tfjs's first and second of one name.
+  const parts = names.map(name => (/_\d+$|^\d+$/.test(name) ? name : `${name}_0`).split(/(\d+)/));
+  const kind = (part: readonly string[]): string => part.filter((_, i) => i % 2 === 0).join('#');
+  return parts.map(part => part.map((text, i) => {
+    if (i % 2 === 0) return text;
+    const others = new Set(parts.filter(other => kind(other) === kind(part)).map(other => Number(other[i])));
+    return [...others].sort((a, b) => a - b).indexOf(Number(text));
+  }).join('#'));
+}
