@@ -1,5 +1,5 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
-import {object, refuseUnknownOptions, requireValue} from '../given.js';
+import {any, object, refuseUnknownOptions, requireValue} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
 import {throwIfAborted} from './abort.js';
@@ -69,7 +69,7 @@ simulate.hvps = (system: System, initial: Initial, options: SimulateOptions, los
  */
 simulate.prepare = (system: System, initial: Initial, options: SimulateOptions): Simulation => {
   const prepared = prepare(system, initial, options);
-  const filled = (values: Values = {}): Prepared => {
+  const filled = (values: RunValues = {}): Prepared => {
     refuseUnknownOptions(values, {initial: object, params: object, signal: any}, 'a run of a prepared simulation');
     return refill(prepared, values.initial, values.params, values.signal);
   };

@@ -90,9 +90,11 @@ const examples: Check = {
   test: value => Array.isArray(value) || (object.test(value) && count.test((value as {readonly length?: unknown}).length) && typeof (value as {readonly get?: unknown}).get === 'function'),
 };
 
+const resuming: Check = {what: 'true, false, or {accept: [...]}', test: value => boolean.test(value) || object.test(value)};
+
 const known: Checks = {
   loss: any, variables: any, optimizer: any, data: examples, epochs: count, batchSize: count, seed: any, shuffle: boolean, schedule: callable, clip: object, validation: object, earlyStopping: object,
-  onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: boolean, metrics: any, onProgress: callable,
+  onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: resuming, metrics: any, onProgress: callable,
 };
 
 /** @throws OptionError */
