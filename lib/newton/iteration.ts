@@ -187,7 +187,7 @@ export class NewtonIteration {
       if (length === 0 || !this.isFinite()) {
         tolerances.weigh(this.base, this.delta);
         tolerances.withoutScale();
-        if (length === 0 && (truncated || this.atRoundoff(this.delta))) return 'converged';
+        if (length === 0 && (truncated || tolerances.atRoundoff(this.delta))) return 'converged';
         if (this.fresh && !this.choice.failed()) return length === 0 ? 'newton-diverged' : 'not-finite';
         this.retreat();
         continue;
@@ -210,7 +210,9 @@ export class NewtonIteration {
           rate = rateOf(length, left, size);
           if (this.accepts(rate, left, size)) return this.finish(observe);
         }
-        if (this.fresh && rate > stagnation && this.atRoundoff(this.next)) return 'converged';
+        // A search that hardly finds a way down may be among rounding, too.
+        const stalled = length < 1 && this.distance() > stagnation * distance;
+        if (this.fresh && (rate > stagnation || stalled) && tolerances.atRoundoff(this.next)) return 'converged';
         if ((!this.fresh && rate >= 1) || (rate > stagnation && this.choice.failed())) {
           this.retreat();
           continue;
@@ -373,10 +375,6 @@ export class NewtonIteration {
     this.system.evaluateFirstResidual?.();
     this.residualNorm = -1;
     this.counters.residualEvaluations++;
-  }
-
-  private atRoundoff(left: Float64Array): boolean {
-    return this.tolerances.atRoundoff(left, this.distance() / this.norms[0]);
   }
 
   /** ‖R‖₂ */

@@ -30,7 +30,8 @@ export class ResidualNoise {
   readonly rows: Float64Array;
   private measured = 0;
   private readonly squares: Float64Array;
-  private readonly smallest: Float64Array;
+  private readonly largest: Float64Array;
+  private readonly middle: Float64Array;
   private readonly kept: Float64Array;
   private readonly last: Float64Array;
   private readonly first: Float64Array;
@@ -38,7 +39,7 @@ export class ResidualNoise {
 
   constructor(n: number) {
     const vector = (): Float64Array => new Float64Array(n);
-    [this.rows, this.squares, this.smallest, this.kept, this.last, this.first, this.second] = [vector(), vector(), vector(), vector(), vector(), vector(), vector()];
+    [this.rows, this.squares, this.largest, this.middle, this.kept, this.last, this.first, this.second] = Array.from({length: 8}, vector);
   }
 
   /** The residual is another one. */
@@ -63,19 +64,20 @@ export class ResidualNoise {
 
   /**
    * The same where `least` is no longer so short that the residual is known to be smooth along it. What is taken for
-   * noise there is as large over a longer line, and in every third difference: a single jump leaves some of them out.
+   * noise there is as large over a longer line, and in more than one third difference: a jump before the first point is in
+   * one alone.
    */
   measureApart(moving: readonly Moving[], residual: Float64Array, spacing: number, evaluate: () => void): void {
-    const {rows, squares, smallest} = this;
+    const {rows, squares, middle} = this;
     this.follow(moving, residual, farther * spacing, farther, evaluate);
     const far = squares.slice();
     this.follow(moving, residual, spacing, 1, evaluate);
     for (let i = 0; i < rows.length; i++) {
-      if (far[i] <= growth * growth * squares[i]) rows[i] = Math.max(rows[i], Math.sqrt(gamma3) * smallest[i]);
+      if (far[i] <= growth * growth * squares[i]) rows[i] = Math.max(rows[i], Math.sqrt(gamma3) * middle[i]);
     }
   }
 
-  /** Third differences along a line, `stretched` times as long as `least` asks: their squares' sum and the smallest of each row. */
+  /** Third differences along a line, `stretched` times as long as `least` asks: their squares' sum and the middle one of each row. */
   private follow(moving: readonly Moving[], residual: Float64Array, spacing: number, stretched: number, evaluate: () => void): void {
     const {kept, last, first, second} = this;
     const n = residual.length;
@@ -83,7 +85,8 @@ export class ResidualNoise {
     kept.set(residual);
     last.set(residual);
     const squares = this.squares.fill(0);
-    const smallest = this.smallest.fill(Infinity);
+    const largest = this.largest.fill(0);
+    const middle = this.middle.fill(0);
     const stretch = 1 + ((this.measured++ * golden) % 1);
     for (let k = 1; k < points; k++) {
       moving.forEach(({values, least}, m) => {
@@ -100,7 +103,9 @@ export class ResidualNoise {
         const d3 = d2 - second[i];
         if (k >= 3) {
           squares[i] += d3 * d3;
-          smallest[i] = Math.min(smallest[i], Math.abs(d3));
+          const size = Math.abs(d3);
+          middle[i] = Math.max(middle[i], Math.min(size, largest[i]));
+          largest[i] = Math.max(largest[i], size);
         }
         last[i] = residual[i];
         first[i] = d1;

@@ -114,27 +114,35 @@ export class Tolerances {
    * The residual is no larger than the rounding in it. Where z has its digits, z and what the residual is computed from
    * beside it move by √ε of themselves, which rounds every number anew. Where it has none (a state of rest, velocities
    * between positions that a tiny step rounds), or rounding makes plateaus of it, z moves farther, and noise is told
-   * from the shape of a function.
+   * from the shape of a function. That is tried for corrections that are tiny beside what z is computed from, or beside one.
    * @param left the correction that it still asks for
-   * @param gained what is left of the first residual, as a share: the way there has so many digits
    */
-  atRoundoff(left: Float64Array, gained: number): boolean {
-    const {system: {z, residual, data, epsilon}, vectors, evaluate} = this;
+  atRoundoff(left: Float64Array): boolean {
+    const {system: {z, residual, epsilon}, vectors, evaluate} = this;
     const noise = (this.measuredNoise ??= new ResidualNoise(left.length));
     const spacing = Math.sqrt(epsilon);
     const largest = vectors.largest(left);
     // Of the whole: a component that passes through zero has no digits of its own.
-    const resolved = largest <= coarsest * this.extent();
-    if (resolved) {
+    if (largest <= coarsest * this.extent()) {
       noise.measure([{values: z, least: this.explicit}, ...this.data], residual, spacing, evaluate);
       if (this.isNoise(noise.rows)) return true;
     }
-    // The noise of a step is that of its functions, whatever it leaves of z; equations alone are to be solved.
-    if (!(largest < Infinity) || !(resolved || data !== undefined || gained <= coarsest)) return false;
-    noise.measureApart([{values: z, least: left.map(() => beside)}, ...this.data], residual, spacing, evaluate);
-    if (this.isNoise(noise.rows)) return true;
+    if (largest <= beside) {
+      noise.measureApart([{values: z, least: left.map(() => beside)}, ...this.data], residual, spacing, evaluate);
+      if (this.isNoise(noise.rows)) return true;
+    }
+    if (!this.isTiny(left)) return false;
     noise.measureApart([{values: z, least: left.map((x, i) => apart * Math.max(Math.abs(x), coarsest * Math.abs(z[i])))}, ...this.data], residual, spacing, evaluate);
     return this.isNoise(noise.rows);
+  }
+
+  /** √ε of what each unknown is computed from: half of all digits. */
+  private isTiny(left: Float64Array): boolean {
+    const {system, floors} = this;
+    if (!this.floored || floors === undefined) return false;
+    // Of floors, which are some ε of it.
+    const share = 1 / (roundings * Math.sqrt(system.epsilon));
+    return left.every((x, i) => Math.abs(x) <= share * floors[i]);
   }
 
   private isNoise(rows: Float64Array): boolean {

@@ -18,6 +18,9 @@ const levels: {readonly [name: string]: number | undefined} = {
 };
 const levelOf = (name: string): number | undefined => levels[name.replace(/\d+$/, '')];
 
+/** A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in newton/tolerances.ts). */
+const fewRoundings = 1 / 16;
+
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
   readonly residual: Float64Array;
@@ -128,7 +131,7 @@ export class StepSystem implements NonlinearSystem {
     for (const {name, offset, size, labels} of traced.unknown.blocks) {
       const level = levelOf(name);
       let extent = largestOf(z, offset, size);
-      if (level !== undefined) for (const known of sizes) if (known.level !== undefined && known.level <= level) extent = Math.max(extent, known.size === 0 ? 0 : known.size / h ** (level - known.level));
+      if (level !== undefined) for (const known of sizes) if (known.level !== undefined && known.level <= level) extent = Math.max(extent, known.size === 0 ? 0 : (known.level < level ? fewRoundings : 1) * known.size / h ** (level - known.level));
       extents.fill(labels === undefined ? extent : 0, offset, offset + size);
       if (labels !== undefined) for (let i = 0; i < size; i++) multipliers.push(offset + i);
     }
