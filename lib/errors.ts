@@ -50,7 +50,9 @@ export class InconsistentStateError extends StiffgradError {
 }
 
 /** A gradient or a tangent is not finite: `data` has the time, the step and the name of what it began in, where they are known. */
-export class GradientError extends StiffgradError {}
+export class GradientError extends StiffgradError {
+  override readonly name: string = 'GradientError';
+}
 
 /** A file or table is not what it should be: `data` has file, line and column. */
 export class DataError extends StiffgradError {
