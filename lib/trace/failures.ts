@@ -25,6 +25,16 @@ export function valueRead(term: string, producer: string | undefined): TraceErro
   );
 }
 
+export function comparisonUnread(term: string, kernel: string): TraceError {
+  return traceError(
+    'comparison-unread',
+    term,
+    `compares tensors (${kernel}) and nothing reads the result. In a?b:c, if, && and ||, JavaScript takes every tensor for true: choose with tf.where, ` +
+      'combine conditions with tf.logicalAnd and tf.logicalOr, and leave out a comparison that is not needed.',
+    {producer: kernel},
+  );
+}
+
 export function asynchronous(term: string): TraceError {
   return traceError(
     'asynchronous',

@@ -8,7 +8,7 @@ import {TraceError} from '../errors.js';
 import {constant, input} from '../graph/build.js';
 import type {Node} from '../graph/node.js';
 import {internals} from './internals.js';
-import {disposed} from './failures.js';
+import {comparisonUnread, disposed} from './failures.js';
 import {tensorTypeOf, typeOf} from './lowering.js';
 import {isKnown} from './positions.js';
 
@@ -26,7 +26,15 @@ interface Entry {
   /** The kernel that made it, for error messages. */
   readonly kernel: string;
   references: number;
+  /** Of a comparison that nothing has read yet: the part of the model it stands in. */
+  unread?: string;
 }
+
+/**
+ * JavaScript takes every object for true and gives no way to notice, so a tensor in `?:`, `if` or `&&` is known by what
+ * follows: nothing reads it. Reductions (any, all) are left out, since masking layers of tfjs make some for nobody.
+ */
+const comparisons: ReadonlySet<string> = new Set(['Equal', 'Greater', 'GreaterEqual', 'Less', 'LessEqual', 'LogicalAnd', 'LogicalNot', 'LogicalOr', 'NotEqual']);
 
 export class Session {
   readonly captured: Captured[] = [];
@@ -35,6 +43,7 @@ export class Session {
   private readonly entries = new Map<DataId, Entry>();
   private readonly known = new Map<TensorInfo, Node>();
   private readonly terms: string[] = [];
+  private ignored: TraceError | undefined;
 
   constructor(readonly outer: Session | undefined) {}
 
@@ -53,7 +62,7 @@ export class Session {
   /** A new value of a traced tensor. */
   add(node: Node, kernel: string): DataId {
     const dataId = {};
-    this.entries.set(dataId, {node, kernel, references: 1});
+    this.entries.set(dataId, {node, kernel, references: 1, unread: comparisons.has(kernel) ? this.term : undefined});
     return dataId;
   }
 
@@ -65,7 +74,10 @@ export class Session {
   /** The node a tensor stands for; one from outside becomes an input, whole numbers a constant. */
   nodeOf(tensor: TensorInfo): Node {
     const entry = this.entries.get(tensor.dataId);
-    if (entry !== undefined) return entry.node;
+    if (entry !== undefined) {
+      entry.unread = undefined;
+      return entry.node;
+    }
     let node = this.known.get(tensor);
     if (node === undefined) {
       node = this.capture(tensor as tf.Tensor);
@@ -89,8 +101,10 @@ export class Session {
 
   /** The constant that a tensor of this trace, or of one around it, stands for. */
   private constantOf(tensor: TensorInfo): Node | undefined {
-    const node = this.entries.get(tensor.dataId)?.node;
-    if (node === undefined) return this.outer?.constantOf(tensor);
+    const entry = this.entries.get(tensor.dataId);
+    if (entry === undefined) return this.outer?.constantOf(tensor);
+    const {node} = entry;
+    entry.unread = undefined;
     return isKnown(node) ? node : undefined;
   }
 
@@ -112,8 +126,19 @@ export class Session {
     const entry = this.entries.get(dataId);
     if (entry === undefined) return true;
     if (--entry.references > 0 && !force) return false;
+    this.note(entry);
     this.entries.delete(dataId);
     return true;
+  }
+
+  private note({kernel, unread}: Entry): void {
+    if (unread !== undefined) this.ignored ??= comparisonUnread(unread, kernel);
+  }
+
+  /** A comparison that nothing has read, once the function is through. */
+  get unreadComparison(): TraceError | undefined {
+    for (const entry of this.entries.values()) this.note(entry);
+    return this.ignored;
   }
 
   get size(): number {

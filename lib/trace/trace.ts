@@ -51,6 +51,8 @@ export function trace(f: Traced, inputs: readonly TraceInput[]): Trace {
     const declared = inputs.map(({name, shape, dtype}) => input(name, shape, typeOf(dtype ?? 'float32')));
     const outputs = outputsOf(f(tensorsFor(declared)), session);
     if (session.failure !== undefined) throw session.failure;
+    const ignored = session.unreadComparison;
+    if (ignored !== undefined) throw ignored;
     const {captured} = session;
     return {graph: {inputs: [...declared, ...captured.map(({node}) => node)], outputs}, captured};
   } catch (error) {

@@ -53,6 +53,31 @@ describe('trace: errors', () => {
       });
     }
 
+    it('arithmetic and comparisons of JavaScript read the value', () => {
+      const number = (q: tf.Tensor): number => q as unknown as number;
+      for (const f of [(q: tf.Tensor) => number(q) + 1, (q: tf.Tensor) => number(tf.greater(q, 0)) > 0, (q: tf.Tensor) => -number(q), (q: tf.Tensor) => `${String(q)}`]) {
+        expectTraceError('value-read', q => kept(q, f(q)), 'tf\\.where');
+      }
+    });
+
+    it('a comparison as a truth value, which JavaScript takes for true, is known by that nothing reads it', () => {
+      const branches: readonly ((q: tf.Tensor) => tf.Tensor)[] = [
+        q => (tf.greater(q, 0) as unknown as boolean ? q : tf.neg(q)),
+        q => tf.tidy(() => ((tf.less(tf.sum(q), 0) as unknown) ? q : tf.neg(q))),
+        q => (tf.greater(q, 0) && tf.less(q, 1)).toFloat(),
+        q => (tf.logicalNot(tf.equal(q, 0)) as unknown as boolean ? tf.sin(q) : q),
+      ];
+      for (const branch of branches) expectTraceError('comparison-unread', branch, 'tf\\.where', 'Greater|Less|LogicalNot');
+      // Read by what chooses, by an output, or by a trace within: nothing is amiss.
+      const inner = (q: tf.Tensor): tf.Tensor => {
+        const positive = tf.greater(q, 0);
+        return tf.grad((x: tf.Tensor) => tf.sum(tf.where(positive, tf.square(x), x)))(q);
+      };
+      for (const f of [inner, (q: tf.Tensor) => tf.greater(q, 0), (q: tf.Tensor) => tf.mul(q, tf.cast(tf.greater(q, 0), 'float32'))]) {
+        expect(() => trace(({q}) => ({y: f(q)}), [{name: 'q', shape: [3]}])).to.not.throw();
+      }
+    });
+
     it('of a captured variable too: it would be frozen', () => {
       const k = tf.variable(tf.scalar(3));
       expectTraceError('value-read', q => tf.mul(q, k.dataSync()[0]), 'captured');
