@@ -128,6 +128,11 @@ export abstract class SpecialFactor extends DirectFactor {
   /** False, without an error, when the matrix needs a more general method. */
   abstract tryRefactor(values: Float64Array): boolean;
 
+  /** Solves with the present matrix are judged one by one, and may be refused as inaccurate. */
+  get isJudged(): boolean {
+    return false;
+  }
+
   /** After a refusal: throws where the matrix is not to be given to a general method either. */
   refuse(values: Float64Array): void {
     throwIfNotFinite(this.pattern, values);

@@ -133,6 +133,10 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
     return this.iterations;
   }
 
+  override get isJudged(): boolean {
+    return this.refined;
+  }
+
   /** Negative pivots of the last matrix: the number of its negative eigenvalues (Sylvester's law). */
   get negativePivots(): number {
     return this.negative;

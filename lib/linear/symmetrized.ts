@@ -202,6 +202,10 @@ export class SymmetrizedFactor extends SpecialFactor {
     return this.inner.linearIterations;
   }
 
+  override get isJudged(): boolean {
+    return this.inner.isJudged;
+  }
+
   /** For callers who asked for the symmetric method: what is wrong, by name. */
   override refactor(values: Float64Array): void {
     this.usable = false;

@@ -55,7 +55,7 @@ export function narrowed(programs: Programs, step: TracedStep): Kept {
     node, size, programs: own,
     reading(more) {
       const {more: reading} = cutThrough(programs, more, step);
-      const whole = Object.values(reading).some(({inputs}) => inputs.includes(step.x as Node<'input'>) || inputs.includes(step.z as Node<'input'>));
+      const whole = Object.values(reading).some(({inputs}) => inputs.includes(step.x) || inputs.includes(step.z));
       return whole ? undefined : reading;
     },
   };
