@@ -2,7 +2,7 @@
 import type {Adjoint} from '../adjoint/index.js';
 import {implicitAdjoint} from '../adjoint/index.js';
 import {OptionError} from '../errors.js';
-import {refuseUnknownOptions, shown} from '../given.js';
+import {readSignal, refuseUnknownOptions, shown} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
@@ -11,7 +11,6 @@ import type {Holding} from '../step/formulation.js';
 import type {Observe} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
 import type {NumericParams} from '../system/params.js';
-import {readSignal} from './abort.js';
 import type {RunState} from './run-state.js';
 import type {StepControl} from './control.js';
 import {readControl, readEvents, readPlan, readSpan} from './course/plan.js';

@@ -9,7 +9,7 @@ import type {Identification} from './identification.js';
 import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {readSignal, refuseUnknownOptions, throwIfAborted} from '../../lib/given.js';
 import type {Model} from './record-model.js';
 import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -38,9 +38,11 @@ export interface IdentificationProblem extends Model {
   readonly residuals?: 'correlated' | 'independent';
   /** After the start and each step. */
   readonly onProgress?: (progress: IdentificationProgress) => void;
+  /** Ends the fit with an AbortError between two of its steps. */
+  readonly signal?: AbortSignal;
 }
 
-const known = ['system', 'initial', 'data', 'observe', 'inputs', 'parameters', 'scheme', 'dt', 'offGrid', 'newton', 'engine', 'method', 'shooting', 'residuals', 'onProgress'];
+const known = ['system', 'initial', 'data', 'observe', 'inputs', 'parameters', 'scheme', 'dt', 'offGrid', 'newton', 'engine', 'method', 'shooting', 'residuals', 'onProgress', 'signal'];
 
 /**
  * Finds the parameters with which the system, simulated, comes nearest to the records: least Σ (weight ·
@@ -52,6 +54,7 @@ const known = ['system', 'initial', 'data', 'observe', 'inputs', 'parameters', '
  */
 export async function identify(problem: IdentificationProblem): Promise<Identification> {
   check(problem);
+  readSignal(problem.signal);
   const began = performance.now();
   const fit = new Fit(problem, problem.data);
   const method = problem.method ?? levenbergMarquardt();
@@ -59,18 +62,20 @@ export async function identify(problem: IdentificationProblem): Promise<Identifi
   let start = fit.space.start;
   if (segments > 1) {
     const shooting = new MultipleShooting(fit.wholes(start), fit.parameters, segments);
-    start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, problem.onProgress));
+    start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, problem));
   }
-  const found = await watched(method.iterate(fit, start), fit.space, problem.onProgress);
+  const found = await watched(method.iterate(fit, start), fit.space, problem);
   return identificationOf(problem, fit, found, performance.now() - began);
 }
 
 /** An iteration to its end, with a pause after each step, in which the page draws or the terminal prints. */
-async function watched<Result>(iterations: Generator<LeastSquaresIteration, Result, void>, space: ParameterSpace, onProgress: IdentificationProblem['onProgress']): Promise<Result> {
+async function watched<Result>(iterations: Generator<LeastSquaresIteration, Result, void>, space: ParameterSpace, {onProgress, signal}: Pick<IdentificationProblem, 'onProgress' | 'signal'>): Promise<Result> {
+  throwIfAborted(signal);
   let next = first(iterations);
   while (next.done !== true) {
     onProgress?.({...next.value, values: space.values(next.value.x)});
     await new Promise(resolve => setTimeout(resolve, 0));
+    throwIfAborted(signal);
     next = iterations.next();
   }
   return next.value;

@@ -64,6 +64,8 @@ export interface TrainingProblem<T> {
   /** A file that gets one JSON object a line, or a function that gets the objects. */
   readonly metrics?: string | ((line: Metrics) => void);
   readonly onProgress?: (progress: TrainingProgress) => void;
+  /** Ends the training with an AbortError between two of its steps; `resume` goes on from the last checkpoint. */
+  readonly signal?: AbortSignal;
 }
 
 export interface TrainingProgress {
@@ -79,7 +81,7 @@ export interface TrainingProgress {
   readonly secondsLeft: number;
 }
 
-const known = ['loss', 'variables', 'optimizer', 'data', 'epochs', 'batchSize', 'seed', 'shuffle', 'schedule', 'clip', 'validation', 'earlyStopping', 'onFailure', 'checkpoint', 'resume', 'metrics', 'onProgress'];
+const known = ['loss', 'variables', 'optimizer', 'data', 'epochs', 'batchSize', 'seed', 'shuffle', 'schedule', 'clip', 'validation', 'earlyStopping', 'onFailure', 'checkpoint', 'resume', 'metrics', 'onProgress', 'signal'];
 
 /** @throws OptionError */
 export function checkProblem<T>(problem: TrainingProblem<T>): void {
