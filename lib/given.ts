@@ -1,5 +1,5 @@
 /** What users give, in the sentences of errors, and refused where nobody asked for it or it is of another kind. */
-import {OptionError} from './errors.js';
+import {AbortError, OptionError} from './errors.js';
 import {shortened} from './text.js';
 
 /** Letters of a user's own text that a sentence shows: enough to know it again. */
@@ -112,4 +112,22 @@ export function editDistance(a: string, b: string): number {
     [beforeLast, last] = [last, row];
   }
   return last[b.length];
+}
+
+/** @throws OptionError 'bad-option' */
+export function readSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  const given: unknown = signal;
+  if (given === undefined || (typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given)) return signal;
+  throw new OptionError('bad-option', `signal must be an AbortSignal, as that of new AbortController(), not ${shown(given)}.`);
+}
+
+export function aborted(reason: unknown): AbortError {
+  const error = new AbortError('aborted', 'The run was ended by its signal before it was done.');
+  error.cause = reason;
+  return error;
+}
+
+/** @throws AbortError where the signal has been aborted */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw aborted(signal.reason);
 }

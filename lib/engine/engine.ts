@@ -13,7 +13,10 @@ export interface Engine {
   readonly name: 'interpreter' | 'wasm' | 'tensor';
   /** Unit roundoff of its arithmetic: tolerances below it are not asked for. */
   readonly epsilon: number;
+  /** @throws MemoryError 'out-of-memory' where programs do not fit */
   compile(programs: Programs, options?: CompileOptions): Executable;
+  /** The engine that runs what does not fit into this one, to the same bits. */
+  readonly instead?: Engine;
 }
 
 export interface CompileOptions {

@@ -1,5 +1,6 @@
 /** Which engine runs a program here. */
 import {OptionError} from '../errors.js';
+import {automatic} from './automatic.js';
 import type {Engine} from './engine.js';
 import {interpreter} from './interpreter.js';
 import {tensor} from './tensor/index.js';
@@ -9,7 +10,7 @@ export type EngineName = 'auto' | 'wasm' | 'interpreter' | 'tensor';
 
 /** 'auto': compiled code, or the interpreter where WebAssembly is missing or forbidden. */
 const engines: {readonly [N in EngineName]: () => Engine} = {
-  auto: () => (wasmSupported() ? wasm : interpreter),
+  auto: () => (wasmSupported() ? automatic : interpreter),
   wasm: () => {
     if (!wasmSupported()) throw new OptionError('no-wasm', 'WebAssembly is missing or forbidden here (a content security policy may need \'wasm-unsafe-eval\'); use engine \'auto\' or \'interpreter\'.');
     return wasm;

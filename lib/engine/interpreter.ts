@@ -3,6 +3,7 @@
  * the program is compiled. It is what the other engines are checked against, and what runs where
  * WebAssembly is forbidden.
  */
+import {newNumbers} from '../memory.js';
 import type {Graph, Node} from '../graph/node.js';
 import {valuesOf} from '../graph/declarations.js';
 import {topological} from '../graph/node.js';
@@ -24,7 +25,7 @@ export const interpreter: Engine = {
   epsilon: Number.EPSILON,
   compile(programs: Programs, options?: CompileOptions): Executable {
     const buffers = new Map<string, Float64Array>();
-    for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
+    for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, newNumbers(size, `${name} of a step`, 'Take a smaller system.'));
     const programFunctions = new Map(Object.entries(programs).map(([name, graph]) => [name, sequence(compileGraph(valuesOf(graph), buffers))]));
     const program = (name: string): (() => void) => {
       const found = programFunctions.get(name);
@@ -164,7 +165,7 @@ class MemoryPlan {
   }
 
   take(node: Node): Float64Array {
-    const array = this.free.get(node.size)?.pop() ?? new Float64Array(node.size);
+    const array = this.free.get(node.size)?.pop() ?? newNumbers(node.size, 'a value of a step', 'Take a smaller system.');
     this.owned.add(array);
     return array;
   }

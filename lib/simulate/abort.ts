@@ -2,26 +2,7 @@
  * How a run is ended from outside. In its own thread an AbortSignal can only change in a callback, so it is looked at
  * where one has run; a worker thread cannot see it, and polls a number in shared memory before every step.
  */
-import {AbortError, OptionError} from '../errors.js';
-import {shown} from '../given.js';
-
-/** @throws OptionError 'bad-option' */
-export function readSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  const given: unknown = signal;
-  if (given === undefined || (typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given)) return signal;
-  throw new OptionError('bad-option', `signal must be an AbortSignal, as that of new AbortController(), not ${shown(given)}.`);
-}
-
-export function aborted(reason: unknown): AbortError {
-  const error = new AbortError('aborted', 'The run was ended by its signal before it was done.');
-  error.cause = reason;
-  return error;
-}
-
-/** @throws AbortError where the signal has been aborted */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw aborted(signal.reason);
-}
+import {aborted} from '../given.js';
 
 /** Of members that have all to be run. */
 const none = 2 ** 31 - 1;

@@ -2,12 +2,12 @@
  * The runs of a batch, and the way back through them, on worker threads or in this one. Runs do not
  * depend on one another nor on what a thread did before, so where each is done changes no bit of it.
  */
+import {aborted, throwIfAborted} from '../given.js';
 import type {Gradient} from '../adjoint/backward.js';
 import {plainNewton} from '../newton/plain.js';
 import type {StepPrograms} from '../step/context.js';
 import type {PlainStep} from '../step/plain.js';
 import {plainStep, stepNames} from '../step/plain.js';
-import {aborted, throwIfAborted} from './abort.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
 import {run} from './run.js';
@@ -293,7 +293,7 @@ function taskOf({traced, compiled, start, engine, options, coordinates, paramete
   const {grid, saved, adjoint} = options;
   return {
     step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),
-    engine: engine.name, t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
+    engine: engine.instead === undefined ? engine.name : 'auto', t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
     adjoint: {kind: adjoint.kind, memory: adjoint.memory}, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
   };
 }

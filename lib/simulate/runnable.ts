@@ -44,11 +44,12 @@ export interface SolverFacts {
   readonly nonzeros: number;
   /** 'none' for an explicit scheme. */
   readonly linear: string;
+  readonly engine: Engine['name'];
 }
 
 export function solverOf({compiled, options}: Runnable): SolverFacts {
-  if (!compiled.implicit) return {nonzeros: 0, linear: 'none'};
+  if (!compiled.implicit) return {nonzeros: 0, linear: 'none', engine: compiled.engine.name};
   const {linear} = options.newton;
   const {nonzeros = 0, kind = 'none'} = compiled.currentAnalysis ?? {};
-  return {nonzeros, linear: isMatrixFree(linear) ? linear.name : kind};
+  return {engine: compiled.engine.name, nonzeros, linear: isMatrixFree(linear) ? linear.name : kind};
 }

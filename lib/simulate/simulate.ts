@@ -1,8 +1,7 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
-import {any, object, refuseUnknownOptions, requireValue} from '../given.js';
+import {any, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
-import {throwIfAborted} from './abort.js';
 import {finish, raise} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';

@@ -1,7 +1,6 @@
 /** A run as an iterator: each saved state when it is there, and nothing kept behind it. */
 import {CompiledStep} from '../step/compiled.js';
 import type {System} from '../step/formulation.js';
-import {throwIfAborted} from './abort.js';
 import {CourseLoop} from './course/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
@@ -12,6 +11,7 @@ import {runState} from './run-state.js';
 import {column, seriesOf} from './series.js';
 import type {Status} from './stepper.js';
 import {OptionError} from '../errors.js';
+import {throwIfAborted} from '../given.js';
 
 /** A saved state. */
 export interface SavedState {

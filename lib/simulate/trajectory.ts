@@ -59,7 +59,7 @@ export interface Trajectory {
 }
 
 export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}: Run): Stats {
-  const {compiled, engine} = prepared;
+  const {compiled} = prepared;
   const {compileTime, nonzeros, linear} = elsewhere ?? {compileTime: compiled.compileTime, ...solverOf(prepared)};
   const {steps, rejectedSteps, newtonIterations, residualEvaluations, jacobianEvaluations, factorizations, linearIterations} = counters;
   // By name: V8 takes microseconds to spread an object whose map has changed.
@@ -75,7 +75,7 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
     nonzeros,
     linear,
     milliseconds: {trace: prepared.milliseconds.trace, compile: prepared.milliseconds.compile + compileTime, run: milliseconds},
-    engine: engine.name,
+    engine: elsewhere?.engine ?? compiled.engine.name,
     thread: elsewhere === undefined ? 'own' : 'worker',
   };
 }

@@ -3,6 +3,7 @@
  * are kept by the structure of their graphs, so that a system built anew for every loss evaluation
  * is differentiated and compiled once.
  */
+import {MemoryError} from '../errors.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine/engine.js';
 import type {Key} from '../graph/key.js';
 import {KeyedCache, programKey} from '../graph/key.js';
@@ -67,7 +68,7 @@ export class CompiledStep {
   compileTime = 0;
 
   /** @param checked Jacobians that were compared with their tangents where this step comes from */
-  constructor(private readonly traced: TracedStep, readonly engine: Engine, checked: readonly Matrix[] = []) {
+  constructor(private readonly traced: TracedStep, public engine: Engine, checked: readonly Matrix[] = []) {
     this.checked = new Set(checked);
   }
 
@@ -338,9 +339,20 @@ export class CompiledStep {
     const key = groupKey(name, options);
     const known = this.groups.get(key);
     if (known !== undefined) return known;
-    const compiled = this.timed(() => this.engine.compile(this.ahead(build()), options));
+    const compiled = this.timed(() => this.compile(this.ahead(build()), options));
     this.groups.set(key, compiled);
     return compiled;
+  }
+
+  /** By the engine, or by the one that takes what does not fit into it. */
+  private compile(programs: Programs, options: CompileOptions): Executable {
+    try {
+      return this.engine.compile(programs, options);
+    } catch (error) {
+      if (!(error instanceof MemoryError) || this.engine.instead === undefined) throw error;
+      this.engine = this.engine.instead;
+      return this.engine.compile(programs, options);
+    }
   }
 
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
@@ -369,7 +381,7 @@ function stepKey(step: TracedStep, engine: Engine): Key {
   const {guess, unknown} = step;
   const outputs: Output[] = Object.entries({...stepOutputs(step), ...alongOutputs(step.along)}).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
   const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : alongInputs(step.along))];
-  return programKey(JSON.stringify([engine.name, guess?.linearized ?? false, unknown.blocks.map(({size}) => size)]), [{inputs, outputs}]);
+  return programKey(JSON.stringify([engine.name, engine.instead?.name ?? '', guess?.linearized ?? false, unknown.blocks.map(({size}) => size)]), [{inputs, outputs}]);
 }
 
 /** The compiled step of this structure: a kept one, or a new one. */

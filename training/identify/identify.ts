@@ -10,7 +10,7 @@ import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
 import type {Checks} from '../../lib/given.js';
-import {any, callable, count, object, oneOf, positive, refuseUnknownOptions, requireValue} from '../../lib/given.js';
+import {any, callable, count, object, oneOf, positive, readSignal, refuseUnknownOptions, throwIfAborted, requireValue} from '../../lib/given.js';
 import type {Model} from './record-model.js';
 import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -40,11 +40,13 @@ export interface IdentificationProblem extends Model {
   readonly residuals?: 'correlated' | 'independent';
   /** After the start and each step. */
   readonly onProgress?: (progress: IdentificationProgress) => void;
+  /** Ends the fit with an AbortError between two of its steps. */
+  readonly signal?: AbortSignal;
 }
 
 const known: Checks = {
   system: any, initial: object, data: any, observe: callable, inputs: object, parameters: object, scheme: any, dt: positive, offGrid: oneOf('refuse', 'interpolate'), newton: any, engine: any,
-  method: any, shooting: object, residuals: oneOf('correlated', 'independent'), onProgress: callable,
+  method: any, shooting: object, residuals: oneOf('correlated', 'independent'), onProgress: callable, signal: any,
 };
 
 /**
@@ -57,6 +59,7 @@ const known: Checks = {
  */
 export async function identify(problem: IdentificationProblem): Promise<Identification> {
   check(problem);
+  readSignal(problem.signal);
   const began = performance.now();
   const fit = new Fit(problem, problem.data);
   const method = problem.method ?? levenbergMarquardt();
@@ -64,18 +67,20 @@ export async function identify(problem: IdentificationProblem): Promise<Identifi
   let start = fit.space.start;
   if (segments > 1) {
     const shooting = new MultipleShooting(fit.wholes(start), fit.parameters, segments);
-    start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, problem.onProgress));
+    start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, problem));
   }
-  const found = await watched(method.iterate(fit, start), fit.space, problem.onProgress);
+  const found = await watched(method.iterate(fit, start), fit.space, problem);
   return identificationOf(problem, fit, found, performance.now() - began);
 }
 
 /** An iteration to its end, with a pause after each step, in which the page draws or the terminal prints. */
-async function watched<Result>(iterations: Generator<LeastSquaresIteration, Result, void>, space: ParameterSpace, onProgress: IdentificationProblem['onProgress']): Promise<Result> {
+async function watched<Result>(iterations: Generator<LeastSquaresIteration, Result, void>, space: ParameterSpace, {onProgress, signal}: Pick<IdentificationProblem, 'onProgress' | 'signal'>): Promise<Result> {
+  throwIfAborted(signal);
   let next = first(iterations);
   while (next.done !== true) {
     onProgress?.({...next.value, values: space.values(next.value.x)});
     await new Promise(resolve => setTimeout(resolve, 0));
+    throwIfAborted(signal);
     next = iterations.next();
   }
   return next.value;

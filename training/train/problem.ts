@@ -70,6 +70,8 @@ export interface TrainingProblem<T> {
   /** A file that gets one JSON object a line, or a function that gets the objects. */
   readonly metrics?: string | ((line: Metrics) => void);
   readonly onProgress?: (progress: TrainingProgress) => void;
+  /** Ends the training with an AbortError between two of its steps; `resume` goes on from the last checkpoint. */
+  readonly signal?: AbortSignal;
 }
 
 export interface TrainingProgress {
@@ -94,7 +96,7 @@ const resuming: Check = {what: 'true, false, or {accept: [...]}', test: value =>
 
 const known: Checks = {
   loss: any, variables: any, optimizer: any, data: examples, epochs: count, batchSize: count, seed: any, shuffle: boolean, schedule: callable, clip: object, validation: object, earlyStopping: object,
-  onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: resuming, metrics: any, onProgress: callable,
+  onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: resuming, metrics: any, onProgress: callable, signal: any,
 };
 
 /** @throws OptionError */

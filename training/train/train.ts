@@ -4,6 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {InconsistentStateError, NewtonError, SingularMatrixError, StiffgradError} from '../../lib/errors.js';
+import {throwIfAborted} from '../../lib/given.js';
 import {Checkpoints} from './checkpoints.js';
 import {clipped, lossAndGradients} from './gradients.js';
 import {acceptedChanges, identityOf, requireSame, type Identity} from './identity.js';
@@ -119,6 +120,7 @@ class Run<T> {
     while (state.counters.epoch < problem.epochs && !this.exhausted) {
       if (state.counters.position === 0 && problem.shuffle !== false) state.random.shuffle(state.order);
       while (state.counters.position < problem.data.length) {
+        throwIfAborted(problem.signal);
         await this.step();
         if (problem.checkpoint !== undefined && state.counters.step % problem.checkpoint.every === 0) await this.save();
         await this.breathe();

@@ -37,6 +37,8 @@ export interface Linked {
 }
 
 const pageBytes = 65536;
+/** Addresses are 32 bits. */
+const mostBytes = 2 ** 32;
 /** Address 0 holds a pair of zeros: what a missing position reads. */
 const firstAddress = 16;
 
@@ -73,6 +75,7 @@ export class Linker {
   private room(bytes: number): number {
     const address = this.end;
     this.end = address + room(bytes);
+    if (this.end > mostBytes) throw new RangeError(`a memory of WebAssembly holds ${mostBytes} bytes`);
     return address;
   }
 

@@ -18,6 +18,7 @@ import type {FunctionName} from './functions.js';
 import {valueOf} from './functions.js';
 import {bindHostKernel} from './host.js';
 import type {NumericKernels} from './kernels.js';
+import {MemoryError} from '../../errors.js';
 import {numericKernels} from './kernels.js';
 import type {Layout} from './link.js';
 import type {MemoryFactor} from './factors.js';
@@ -109,7 +110,15 @@ export const wasm: WasmEngine = {
   epsilon: Number.EPSILON,
   compile: (programs, {extra, analysis} = {}) => {
     const room = analysis === undefined ? 0 : factorRoom(analysis);
-    return instantiate(compiled(programs, {extra: room > 0 ? {...extra, [factorBuffer]: room} : extra}));
+    try {
+      return instantiate(compiled(programs, {extra: room > 0 ? {...extra, [factorBuffer]: room} : extra}));
+    } catch (error) {
+      // Too much for one memory, or more than the system gives: of data, code or address space.
+      if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
+      const refused = new MemoryError('out-of-memory', `The programs of a step do not fit into a memory of WebAssembly: ${error.message}. Take engine 'auto' or 'interpreter', which needs none, or a smaller system.`);
+      refused.cause = error;
+      throw refused;
+    }
   },
 };
 

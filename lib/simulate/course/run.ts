@@ -1,5 +1,5 @@
 /** A whole run along a course. */
-import {throwIfAborted} from '../abort.js';
+import {throwIfAborted} from '../../given.js';
 import type {Keep, Keeping, Run} from '../run.js';
 import type {Runnable} from '../runnable.js';
 import {Follower} from './follower.js';

@@ -2,6 +2,7 @@
 import type {Adjoint} from '../../adjoint/index.js';
 import type {Sensitivities} from '../../adjoint/forward.js';
 import type {PlainRecord} from '../../adjoint/record.js';
+import type {Engine} from '../../engine/engine.js';
 import type {PlainNewton} from '../../newton/plain.js';
 import type {Learned} from '../../step/compiled.js';
 import type {Redundancy} from '../../step/context.js';
@@ -18,7 +19,7 @@ export interface Task {
   /** The same of the step that begins the run. */
   readonly first: number;
   readonly firstNames: StepNames;
-  readonly engine: 'wasm' | 'interpreter';
+  readonly engine: 'auto' | 'wasm' | 'interpreter';
   readonly t0: number;
   readonly grid: GridOptions;
   readonly saved: Float64Array;
@@ -67,6 +68,7 @@ export interface PlainRun extends PlainPath {
   readonly compileTime: number;
   readonly nonzeros: number;
   readonly linear: string;
+  readonly engine: Engine['name'];
 }
 
 export interface PlainGradient {

@@ -26,9 +26,9 @@ export function plainRun(runnable: Runnable, run: Run): PlainRun {
 }
 
 /** The run, and what a worker tells of it. */
-export function runFromPlain({start, kept, error, compileTime, nonzeros, linear, ...rest}: PlainRun): Run {
+export function runFromPlain({start, kept, error, compileTime, nonzeros, linear, engine, ...rest}: PlainRun): Run {
   const failure: StiffgradError | undefined = error === undefined ? undefined : errorFromPlain(error);
-  return {...rest, start: StepRecord.fromPlain(start), kept: keepFromPlain(kept), error: failure, elsewhere: {compileTime, nonzeros, linear}};
+  return {...rest, start: StepRecord.fromPlain(start), kept: keepFromPlain(kept), error: failure, elsewhere: {compileTime, nonzeros, linear, engine}};
 }
 
 /** States and times are asked for by observations alone. */

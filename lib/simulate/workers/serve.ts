@@ -3,6 +3,7 @@
  * It keeps nothing of a job, so that any worker can do any job.
  */
 import {StepRecord} from '../../adjoint/record.js';
+import {automatic} from '../../engine/automatic.js';
 import type {Engine} from '../../engine/engine.js';
 import {interpreter} from '../../engine/interpreter.js';
 import {wasm} from '../../engine/wasm/wasm.js';
@@ -25,7 +26,7 @@ import {keepFromPlain, plainKeep, plainRun} from './plain-run.js';
 
 type Post = (reply: Reply, transfer: ArrayBuffer[]) => void;
 
-const engines: Readonly<Record<Task['engine'], Engine>> = {wasm, interpreter};
+const engines: Readonly<Record<Task['engine'], Engine>> = {auto: automatic, wasm, interpreter};
 
 interface KnownStep {
   readonly graph: StepGraph;

@@ -1,0 +1,6 @@
+/** Compiled code, and the interpreter for what has no room in one memory of WebAssembly: 4 GiB, or what the system gives. */
+import type {Engine} from './engine.js';
+import {interpreter} from './interpreter.js';
+import {wasm} from './wasm/wasm.js';
+
+export const automatic: Engine = {name: wasm.name, epsilon: wasm.epsilon, compile: wasm.compile, instead: interpreter};
