@@ -80,6 +80,8 @@ export interface Formulation {
    * blocks. With it equations of adaptive steps are solved as far as the step's tolerance asks.
    */
   readonly effects?: {readonly [block: string]: number};
+  /** Positions alone are held though steps change their length, which multipliers do not follow: the run says so. */
+  readonly positionsAlone?: boolean;
   /** `carry` asks for the jerk: 'filtered' where stiffness must not reach what is carried, 'exact' for a scheme that damps nothing. */
   readonly carriesJerk?: 'filtered' | 'exact';
   /**

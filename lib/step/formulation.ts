@@ -71,6 +71,7 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
   if (own === null) {
     throw new OptionError('wrong-scheme', `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`, {scheme: name, stabilization: wanted});
   }
+  if (wanted === 'none' && defaultStabilization(scheme, system, changingSteps) === 'ggl' && changingSteps) return {...constrained, positionsAlone: true};
   if (own === undefined) return stabilizations[wanted](constrained, contacts);
   return contacts ? velocityProjection(own, true) : own;
 }

@@ -147,7 +147,7 @@ function traceFormulation(
     if (node === undefined) throw new Error(`the trace of ${name} gave no ${output}`);
     return node;
   };
-  const common = {name, order: subject.scheme.order, state, unknown, parameters: list.parameters, x, z, t, h, update: required('update'), named: nodes};
+  const common = {name, order: subject.scheme.order, positionsAlone: formulation.positionsAlone, state, unknown, parameters: list.parameters, x, z, t, h, update: required('update'), named: nodes};
   if (!nodes.has('residual')) return common;
   return {
     ...common,

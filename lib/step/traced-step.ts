@@ -18,6 +18,8 @@ export interface Parameter {
 export interface TracedStep {
   readonly name: string;
   readonly order: number;
+  /** See Formulation. */
+  readonly positionsAlone?: boolean;
   readonly state: Layout;
   readonly unknown: Layout;
   readonly parameters: readonly Parameter[];

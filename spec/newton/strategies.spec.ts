@@ -255,8 +255,8 @@ describe('newton: the limits of the arithmetic', () => {
       path.dispose();
       // Noise of 2⁻²³ N over 2e9 N/m.
       expect(path.values('q')[100]).to.be.closeTo(0, 1e-15);
-      // At rest nothing but noise is left of q, and it takes three measurements, 25 evaluations, to be sure of that.
-      expect(path.stats.residualEvaluations).to.be.below(100 * 30);
+      // At rest nothing but noise is left of q: three measurements, 25 evaluations, make sure of that, and line searches look for a way down in it.
+      expect(path.stats.residualEvaluations).to.be.below(100 * 60);
     }
   });
 

@@ -59,8 +59,8 @@ for (const {name: engine} of doubleEngines) {
         expect(lambda[200]).to.be.closeTo(0, 1e-10);
         expect(q[200]).to.be.above(0);
         expect(v[230]).to.be.closeTo(10 / mass * (2.3 - 1.981) ** 2, 0.06);
-        // One iteration a step, where contact does not change, or none.
-        expect(iterations).to.be.below(260);
+        // One iteration a step, where contact does not change, or none, and a second one in some steps of rest, whose velocities are rounding.
+        expect(iterations).to.be.below(270);
       });
     }
 
