@@ -1,6 +1,6 @@
 /** Whole mechanisms in redundant coordinates: chains of rods, the N-four-bar mechanism, the slider-crank. */
 import * as tf from '@tensorflow/tfjs';
-import {any, finite, list, positive, refuseUnknownOptions} from '../lib/given.js';
+import {any, callable, finite, list, refuseUnknownOptions} from '../lib/given.js';
 import type {Compliance, Constraint, Params} from '../lib/index.js';
 import {bilateral, OptionError} from '../lib/index.js';
 import {particleMass} from './chain.js';
@@ -39,7 +39,7 @@ export interface RodChainSpec {
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
 export function rodChain(spec: RodChainSpec): SystemWithEnergy {
-  refuseUnknownOptions(spec, {links: any, length: positive, mass: any, g: any, compliance: any, dimension: any, to: list}, 'rodChain');
+  refuseUnknownOptions(spec, {links: any, length: any, mass: any, g: any, compliance: any, dimension: any, to: list}, 'rodChain');
   const {links, length = 1, g = standardGravity, dimension = 2, to, compliance} = spec;
   if (dimension !== 2 && dimension !== 3) throw new OptionError('bad-chain', `rodChain: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
   const least = to === undefined ? 1 : 2;
@@ -129,7 +129,7 @@ export interface SliderCrankSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy {
-  refuseUnknownOptions(spec, {crank: any, rod: any, mass: any, angle: finite, g: any}, 'sliderCrank');
+  refuseUnknownOptions(spec, {crank: any, rod: any, mass: any, angle: callable, g: any}, 'sliderCrank');
   const {crank, rod, mass = 1, angle, g = 0} = spec;
   const [radius, reach] = [coefficient(crank, 'sliderCrank: crank', 'positive'), coefficient(rod, 'sliderCrank: rod', 'positive')];
   const number = (value: tf.Tensor, name: string): tf.Tensor => tf.reshape(fitting(value, [], `sliderCrank: ${name}`, 'a number'), [1]);

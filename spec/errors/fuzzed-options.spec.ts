@@ -84,7 +84,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
   net: [model.net, {stiffness: 1, rows: 2, columns: 2, dimension: 3, spacing: 1, diagonals: true, restLength: 1, held: [[0, 0]], mass: 1, damping: 1, drag: 1, g: 1}],
   rodChain: [model.rodChain, {links: 2, length: 1, mass: 1, g: 1, dimension: 2}],
   fourBars: [model.fourBars, {windows: 2, length: 1, mass: 1, g: 1, speed: 1}],
-  sliderCrank: [model.sliderCrank, {crank: 1, rod: 2, mass: 1, angle: 1, g: 1}],
+  sliderCrank: [model.sliderCrank, {crank: 1, rod: 2, mass: 1, angle: () => tf.scalar(0), g: 1}],
   rods: [model.rods, {edges: [[0, 1]], length: 1, compliance: 1}],
   cables: [model.cables, {edges: [[0, 1]], length: 1, compliance: 1, smoothing: 0}],
   contacts: [model.contacts, {edges: [[0, 1]], distance: 1, compliance: 1, smoothing: 0}],

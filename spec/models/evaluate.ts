@@ -14,7 +14,8 @@ const still = mechanics({mass: 1, forces: []});
 
 /** Any function of a state, flat. */
 export function valueOf(f: ForceTerm, {q, v, t, params}: State): Float64Array {
-  const trajectory = simulate(still, {q, v, t}, {dt: 1, steps: 0, params, observe: f});
+  // One force of several reads some of the system's parameters; spread, they all count as read.
+  const trajectory = simulate(still, {q, v, t}, {dt: 1, steps: 0, params, observe: at => f({...at, params: {...at.params}})});
   trajectory.dispose();
   return trajectory.values('observed');
 }

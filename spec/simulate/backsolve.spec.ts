@@ -15,7 +15,8 @@ type P = Readonly<Record<string, tf.Tensor>>;
 const kernel = tf.tensor2d([[0.3, -0.5], [0.2, 0.4]]);
 const offset = tf.tensor1d([0.1, -0.2]);
 const derivative = ({y, t, params}: {y: tf.Tensor; t: tf.Tensor; params: unknown}, bias: tf.Tensor): tf.Tensor => {
-  const {rate, drive} = params as {rate: tf.Tensor; drive: P};
+  const {rate, drive, unused} = params as {rate: tf.Tensor; drive: P; unused: tf.Tensor};
+  void unused; // read, and without an effect: what is not read at all is refused
   const inner = tf.add(tf.reshape(tf.matMul(kernel, tf.reshape(y, [2, 1])), [2]), bias);
   return tf.addN([tf.tanh(inner), tf.neg(tf.mul(rate, y)), tf.mul(drive.size, tf.sin(tf.mul(drive.omega, t))), offset]);
 };

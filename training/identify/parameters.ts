@@ -230,6 +230,11 @@ export class ParameterSpace {
     return undefined;
   }
 
+  /** Whether a parameter of this name is looked for. */
+  moves(name: string): boolean {
+    return this.moving.some((slot) => slot.name === name);
+  }
+
   private each(value: (parameter: Parameter, i: number) => number): Float64Array {
     const all = new Float64Array(this.size);
     for (const { parameter, offset, size } of this.moving)

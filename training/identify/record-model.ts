@@ -138,7 +138,7 @@ export class RecordModel {
         });
         offset += outputs;
       }
-      const last = (from: (name: Block) => Float64Array): Float64Array => joined(this.blocks.map(name => from(name).slice(-this.shapeOf(name, values).reduce((product, n) => product * n, 1))));
+      const last = (from: (name: Block) => Float64Array): Float64Array => joined(this.blocks.map(name => from(name).slice(-this.sizeOf(name, values))));
       return {
         state: last(name => trajectory.values(name)),
         derivatives: this.directions.map(({key, index}, d) => ({column: columnOf(key) + index, values: last(name => tangents[d][name])})),
@@ -148,8 +148,11 @@ export class RecordModel {
     }
   }
 
-  /** ½ Σ r² and, by key, its gradient: one sweep back, however many parameters there are. */
-  gradient(values: Values): {readonly cost: number; readonly gradient: Values} {
+  /**
+   * ½ Σ r² and, by key, its gradient: one sweep back, however many parameters there are.
+   * @param atEnd a further cost of the state at the last sample, with its gradient
+   */
+  gradient(values: Values, atEnd?: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array}): {readonly cost: number; readonly gradient: Values} {
     const {trajectory, pullback} = this.simulation(values).vjp({initial: this.initial(values), params: this.params(values)});
     this.checked(trajectory);
     try {
@@ -162,12 +165,30 @@ export class RecordModel {
         cotangent[simulated] = series.map((value, i) => (weights[i] === 0 ? 0 : weights[i] ** 2 * (value - measured[i])));
         series.forEach((value, i) => (cost += weights[i] === 0 ? 0 : (weights[i] * (value - measured[i])) ** 2 / 2));
       }
+      if (atEnd !== undefined) cost += this.addEnd(trajectory, values, atEnd, cotangent);
       const {initial, params} = pullback(cotangent);
       const gradient = Object.fromEntries(this.bindings.map(binding => [binding.key, isInitial(binding) ? initial[blockOf(binding) as Block] as Float64Array : leafOf(params, binding.name)]));
       return {cost, gradient};
     } finally {
       trajectory.dispose();
     }
+  }
+
+  /** Puts the gradient at the end into the cotangents of the state's blocks. @returns the cost there */
+  private addEnd(trajectory: Trajectory, values: Values, atEnd: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array}, cotangent: {[series: string]: Float64Array}): number {
+    const series = this.blocks.map(name => ({name, all: trajectory.values(name), size: this.sizeOf(name, values)}));
+    const {cost, gradient} = atEnd(joined(series.map(({all, size}) => all.slice(-size))));
+    let offset = 0;
+    for (const {name, all, size} of series) {
+      const bar = (cotangent[name] ??= new Float64Array(all.length));
+      for (let k = 0; k < size; k++) bar[bar.length - size + k] += gradient[offset + k];
+      offset += size;
+    }
+    return cost;
+  }
+
+  private sizeOf(name: Block, values: Values): number {
+    return this.shapeOf(name, values).reduce((product, n) => product * n, 1);
   }
 
   /** The blocks of a state, in order. */

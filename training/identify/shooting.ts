@@ -97,6 +97,39 @@ export class MultipleShooting implements LeastSquaresProblem {
     return {residuals, jacobian: space.toCoordinates(jacobian, x)};
   }
 
+  /** The cost and its gradient by one sweep back a segment, into which its gap enters as a cotangent of its last state. */
+  gradient(x: Float64Array): {cost: number; gradient: Float64Array} {
+    const {space, pieces, scales, multipliers, penalty} = this;
+    const values = space.values(x);
+    const gradient = new Float64Array(space.size);
+    const add = (key: string, part: ArrayLike<number>): void => {
+      const column = this.columns.get(key) as number;
+      if (space.moves(key)) for (let i = 0; i < part.length; i++) gradient[column + i] += part[i];
+    };
+    let cost = 0;
+    let gap = 0;
+    pieces.forEach(({model}, i) => {
+      const next = pieces[i + 1] as Piece | undefined;
+      const first = gap;
+      const closing = next?.follows !== true ? undefined : (state: Float64Array): {cost: number; gradient: Float64Array} => {
+        const start = Float64Array.from(next.keys.flatMap(key => [...values[key]]));
+        const off = scales.map((scale, k) => (state[k] - start[k]) / scale + multipliers[first + k] / penalty);
+        const pull = off.map((value, k) => (penalty * value) / scales[k]);
+        let from = 0;
+        for (const key of next.keys) {
+          add(key, pull.slice(from, from + values[key].length).map(value => -value));
+          from += values[key].length;
+        }
+        return {cost: (penalty / 2) * off.reduce((sum, value) => sum + value * value, 0), gradient: pull};
+      };
+      if (closing !== undefined) gap += scales.length;
+      const found = model.gradient(values, closing);
+      cost += found.cost;
+      for (const [key, part] of Object.entries(found.gradient)) add(key, part);
+    });
+    return {cost, gradient: space.toCoordinates(gradient, x)};
+  }
+
   bound(x: Float64Array): string | undefined {
     return this.space.runaway(x);
   }

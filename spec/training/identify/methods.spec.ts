@@ -8,6 +8,7 @@ import type {Identification, IdentificationProblem} from '../../../training/inde
 import {adam, bounded, fixed, free, identify, lbfgs, levenbergMarquardt, likelihoodProfile, multiple, positive, profileChart, single} from '../../../training/index.js';
 import {Fit} from '../../../training/identify/fit.js';
 import type {LeastSquaresProblem} from '../../../training/index.js';
+import {MultipleShooting} from '../../../training/identify/shooting.js';
 import {wolfeStep} from '../../../training/identify/wolfe.js';
 import {gaussian} from '../../../training/data/noise.js';
 
@@ -160,6 +161,24 @@ describe('multiple shooting', () => {
     // Fourth-order steps of 0.1 against the closed form.
     expect(both.estimate.r).to.be.closeTo(1.5, 1e-4);
     expect(both.estimate['late: initial.y']).to.be.closeTo(0.02, 1e-5);
+  });
+
+  it('has the gradient Jᵀr of its residuals, gaps and multipliers with them, by one sweep back a segment', () => {
+    const held = problem({observe: ({q, v}) => tf.add(q, v), data: [
+      {t: times(21, 0.1), q: times(21, 0.1).map(Math.cos), y: times(21, 0.1).map(Math.sin)},
+      {t: times(11, 0.1), q: times(11, 0.1).map(Math.cos), name: 'second', parameters: {c: positive(0.4)}},
+    ]});
+    const fit = new Fit(held, held.data);
+    const shooting = new MultipleShooting(fit.wholes(fit.space.start), fit.parameters, 3);
+    for (let round = 0; round < 2; round++) {
+      const x = shooting.space.start.map((value, i) => value + 0.1 * Math.sin(i + 1));
+      const {residuals, jacobian} = shooting.linearize(x);
+      const {cost, gradient} = shooting.gradient(x);
+      expect(cost).to.be.closeTo(residuals.reduce((sum, r) => sum + (r * r) / 2, 0), 1e-12 * cost);
+      const largest = Math.max(...gradient.map(Math.abs));
+      gradient.forEach((g, j) => expect(g, shooting.space.labels[j]).to.be.closeTo(residuals.reduce((sum, r, i) => sum + r * jacobian[i * x.length + j], 0), 1e-10 * largest));
+      shooting.tighten(x); // multipliers are no longer zero
+    }
   });
 
   it('takes any method, and refuses half segments', async () => {

@@ -71,8 +71,8 @@ describe('records', () => {
     ['a negative weight', {t, q: [1, 2, 3], weights: [1, -1, 1]}, DataError, 'bad-weight', /weight 1 of q is -1/, {series: 'q', index: 1}],
     ['weights of no shape', {t, q: [[1, 2], [3, 4], [5, 6]], weights: [1, 2, 3, 4]}, ShapeError, 'weights-shape', /weights of shape \[4\] for q; give one, 2 \(one an output\), 3 \(one a sample\) or 6/, {series: 'q'}],
     ['weights the wrong way round', {t, q: [[1, 2], [3, 4], [5, 6]], weights: [[1, 2, 3], [4, 5, 6]]}, ShapeError, 'weights-shape', /shape \[2, 3\]/, {series: 'q'}],
-    ['a misspelt option', {t, q: [1, 2, 3], weight: 1} as MeasuredRecord, OptionError, 'unknown-option', /record 2 has 'weight', which no record has/, {option: 'weight'}],
-    ['weights for a series that is none', {t, q: [1, 2, 3], weights: {x: 1} as MeasuredRecord['weights']}, OptionError, 'unknown-option', /weights has 'x'/, {option: 'x'}],
+    ['a misspelt option', {t, q: [1, 2, 3], weight: 1} as MeasuredRecord, OptionError, 'unknown-option', /record 2 has no option 'weight'.*Did you mean 'weights'/, {option: 'weight'}],
+    ['weights for a series that is none', {t, q: [1, 2, 3], weights: {x: 1} as MeasuredRecord['weights']}, OptionError, 'unknown-option', /weights has no option 'x'/, {option: 'x'}],
     ['an input that is no signal', {t, q: [1, 2, 3], inputs: {u: [1, 2, 3] as never}}, OptionError, 'not-a-signal', /record 2: inputs\.u must be made by signal/, {}],
   ];
   for (const [what, record, kind, code, message, data] of cases) {
