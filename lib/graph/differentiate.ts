@@ -5,13 +5,14 @@
  * point alone is shared by every seed and computed once. Both apply to their own results, so any
  * order and mixture of derivatives is available.
  */
-import {addAll, input, zeros} from './build.js';
+import {addAll, input, uniformValue, zeros} from './build.js';
+import {declarationOf, isLinearIn} from './declarations.js';
 import type {Masked} from './masks.js';
 import {either, guarded, transposed} from './masks.js';
 import type {Node} from './node.js';
 import {isOp, topological} from './node.js';
 import {primitiveOf} from './primitives/index.js';
-import {substitute} from './simplify.js';
+import {substitute} from './substitute.js';
 
 /** Tangents of the outputs along the tangents given for some nodes; undefined stands for zero, in the seeds too. */
 export function pushforward(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node | undefined>): (Node | undefined)[] {
@@ -41,9 +42,17 @@ function linearized(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node | un
   for (const node of topological(outputs)) {
     if (tangents.has(node)) continue;
     const incoming = node.operands.map(operand => tangents.get(operand));
-    tangents.set(node, incoming.every(tangent => tangent === undefined) ? undefined : primitiveOf(node).tangent(node, incoming));
+    tangents.set(node, incoming.every(tangent => tangent === undefined) ? undefined : expanded(primitiveOf(node).tangent(node, incoming)));
   }
   return outputs.map(output => tangents.get(output));
+}
+
+/** Of a declared derivative that is linear, the transpose itself: then all that is done to tangents can be done to it. */
+function expanded(tangent: Node | undefined): Node | undefined {
+  if (tangent === undefined || !isOp(tangent, 'declared') || tangent.attributes.as === 'value') return tangent;
+  const {args, cotangent, gradients} = declarationOf(tangent);
+  if (!isLinearIn(gradients, cotangent, dependents(gradients, [cotangent]))) return tangent;
+  return transposeLinear(gradients, [cotangent], args.map(arg => (uniformValue(arg) === 0 ? undefined : arg)))[0];
 }
 
 /** Nodes that depend on any of the given ones, among those the outputs need. */

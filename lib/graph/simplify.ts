@@ -9,6 +9,8 @@ import {ContentsTable} from './contents.js';
 import {numbered, structuralText} from './key.js';
 import {primitiveOf} from './primitives/index.js';
 
+export {substitute} from './substitute.js';
+
 /** A folded constant may be stored only up to this many elements beyond its operands': folding must
  * save work, not trade a small table for a large one. 4096 doubles fit a first-level cache. */
 const foldedSizeLimit = 4096;
@@ -99,17 +101,6 @@ function isKnown(node: Node): boolean {
 function valuesOf(node: Node): Float64Array {
   if (isOp(node, 'constant')) return node.attributes.values;
   return new Float64Array(node.size).fill(uniformValue(node) ?? NaN);
-}
-
-/** Replaces nodes by others of the same shape throughout. */
-export function substitute(outputs: readonly Node[], replacements: ReadonlyMap<Node, Node>): Node[] {
-  const results = new Map<Node, Node>(replacements);
-  for (const node of topological(outputs)) {
-    if (results.has(node)) continue;
-    const operands = node.operands.map(operand => results.get(operand) ?? operand);
-    results.set(node, operands.some((operand, i) => operand !== node.operands[i]) ? rebuild(node, operands) : node);
-  }
-  return outputs.map(output => results.get(output) ?? output);
 }
 
 /** Linear views through which a sign passes unchanged, rounding included. */

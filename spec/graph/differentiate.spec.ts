@@ -1,7 +1,7 @@
 /** Derivatives against closed forms: high orders, intermediate values, ties, matrices. */
 import {expect} from 'chai';
 import {
-  add, binary, cast, cholesky, constant, full, input, lu, matMul, max, mul, neg, reshape, scalar, scale, select, solve, sub, sum, transpose, unary,
+  add, binary, cast, cholesky, constant, declared, full, input, lu, matMul, max, mul, neg, reshape, scalar, scale, select, solve, sub, sum, transpose, unary,
 } from '../../lib/graph/build.js';
 import {orZeros, pullback, pushforward, transposeLinear} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
@@ -82,6 +82,14 @@ describe('graph: derivatives', () => {
     // A chosen branch keeps what it has.
     const chosen = select(binary('greaterEqual', x, scalar(0)), unary('sqrt', x), scalar(0));
     for (const modes of [0, 1]) expect(at(repeated(chosen, 1, modes), 0)).to.equal(Infinity);
+  });
+
+  it('of a factor of a declared value are that value', () => {
+    const p = input('p', []);
+    const y = mul(p, declared(unary('sin', x), [x], c => [scale(c, 7)]));
+    const [byFactor, byArgument] = evaluate([derivative(y, p), derivative(y, x)], [p, x], [Float64Array.of(3), Float64Array.of(0.5)]);
+    expect(byFactor[0]).to.equal(evaluate([unary('sin', x)], [x], [Float64Array.of(0.5)])[0][0]);
+    expect(byArgument[0]).to.equal(21);
   });
 
   it('of a scaled truth value are zero, and of a product with one the factor', () => {
