@@ -13,7 +13,7 @@ import {Region, placeValues} from '../../lib/engine/wasm/memory.js';
 import {bare} from '../../lib/engine/wasm/view.js';
 import {wasm} from '../../lib/engine/wasm/wasm.js';
 import {agree, compare, execute} from './agreement.js';
-import {buildProgram, steps} from './random-programs.js';
+import {graphs} from '../graph/programs.js';
 
 describe('wasm engine: memory plan', () => {
   it('hands out blocks that never overlap and takes them back', () => {
@@ -32,8 +32,7 @@ describe('wasm engine: memory plan', () => {
   });
 
   it('keeps values apart from the step that writes them to the last that reads them', () => {
-    fc.assert(fc.property(steps(20), list => {
-      const graph = buildProgram(list);
+    fc.assert(fc.property(graphs(12), graph => {
       const lowered = lower(graph);
       const {offsets, overwriting} = placeValues(lowered);
       const life = new Map<Node, {from: number; to: number}>();
@@ -84,8 +83,7 @@ describe('wasm engine: memory plan', () => {
   });
 
   it('agrees with the interpreter when outputs are inputs as well', () => {
-    fc.assert(fc.property(steps(12), fc.nat(1000), (list, seed) => {
-      const graph = buildProgram(list);
+    fc.assert(fc.property(graphs(8), fc.nat(1000), (graph, seed) => {
       const taken = new Set<string>();
       const outputs = graph.outputs.map(output => {
         const same = graph.inputs.find(node => node.size === output.node.size && !taken.has(node.attributes.name));

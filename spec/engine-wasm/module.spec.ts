@@ -7,13 +7,13 @@ import type {Graph} from '../../lib/graph/node.js';
 import {generate, wasm, wasmSupported} from '../../lib/engine/wasm/wasm.js';
 import {compare, execute, fill} from './agreement.js';
 import {interpreter} from '../../lib/engine/interpreter.js';
-import {buildProgram, steps} from './random-programs.js';
+import {graphs} from '../graph/programs.js';
 
 describe('wasm engine: modules', () => {
   it('are valid', async () => {
     const toolkit = await wabt();
-    fc.assert(fc.property(steps(12), list => {
-      const {bytes} = generate({main: buildProgram(list)});
+    fc.assert(fc.property(graphs(8), main => {
+      const {bytes} = generate({main});
       const module = toolkit.readWasm(bytes, {readDebugNames: false});
       module.validate();
       module.destroy();

@@ -9,9 +9,9 @@ const reversed = 171;
 
 describe('fuzz: graphs', () => {
   it('agree, compiled and interpreted, in value and derivatives', async () => {
-    const {tried, failures} = await fuzz({count: 100, seed: 1_000_000, log: () => undefined});
+    const {tried, failures} = await fuzz({count: 200, seed: 1_000_000, log: () => undefined});
     expect(failures).to.deep.equal([]);
-    expect(tried).to.equal(100);
+    expect(tried).to.equal(200);
     expect(failureOf(reversed)).to.equal(undefined);
   });
 

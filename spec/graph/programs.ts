@@ -3,13 +3,14 @@
  * first brought to where the primitive is defined and well conditioned, so that values and derivatives of
  * ten steps stay of unit scale.
  */
+import type * as fc from 'fast-check';
 import {
   add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul,
   place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
-import type {BinaryName, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
+import type {BinaryName, Graph, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
-import type {Choices} from './choices.js';
+import {Choices, draws} from './choices.js';
 
 export interface Program {
   readonly inputs: readonly Node<'input'>[];
@@ -245,3 +246,8 @@ export function program(choices: Choices, {steps = 10, largest = 64, ops = allOp
 /** Draws a program may use. */
 export const programDraws = 160;
 
+/** Graphs whose numbers are enough for every way of looping: pairs, several abreast, chains of sums, each with a rest. */
+export const graphs = (steps: number): fc.Arbitrary<Graph> => draws(programDraws).map(list => {
+  const {inputs, outputs} = program(new Choices(list), {steps, largest: 80});
+  return {inputs, outputs: outputs.map((node, k) => ({name: `y${k}`, node}))};
+});
