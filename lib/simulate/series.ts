@@ -51,7 +51,7 @@ export function column(matrix: Float64Array, width: number, {offset, size}: Pick
 }
 
 /** Writes a block into a matrix of the given width. */
-export function setColumn(matrix: Float64Array, width: number, {offset, size}: Pick<Block, 'offset' | 'size'>, values: Float64Array): void {
+export function setColumn(matrix: Float64Array, width: number, {offset, size}: Pick<Block, 'offset' | 'size'>, values: Float64Array | Float32Array): void {
   for (let i = 0; i * size < values.length; i++) matrix.set(values.subarray(i * size, (i + 1) * size), i * width + offset);
 }
 
