@@ -13,6 +13,7 @@ import {openMetrics} from './metrics.js';
 import {learningRateOf, setLearningRate} from './optimizer-state.js';
 import type {Examples, LossAt, TrainingProblem} from './problem.js';
 import {checkProblem} from './problem.js';
+import {Random} from './random.js';
 import {TrainingState} from './state.js';
 import type {TrainingReportDetails} from './training-report.js';
 import {writeTrainingReport} from './training-report.js';
@@ -90,6 +91,8 @@ async function keepingOf<T>(problem: TrainingProblem<T>, checkpoints: Checkpoint
       throw error;
     }
   };
+  // What is made at a loss's first evaluation without a tape is made now, and not between a step and its checkpoint.
+  probe({step: 0, epoch: 0, random: new Random(problem.seed ?? 0)});
   return {checkpoints, identity, probe};
 }
 

@@ -1,6 +1,7 @@
 /** Charts: where data land on the page, what is kept of long records, and that the text is well-formed SVG. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { OptionError } from '../../../lib/errors.js';
 import { decimate, distinctPixels } from '../../../training/report/decimate.js';
 import { lineChart, type Chart } from '../../../training/report/plot.js';
 import { elementsOf } from '../well-formed.js';
@@ -26,6 +27,18 @@ function texts(svg: string, kind: string): string[] {
 }
 
 describe('plots', () => {
+  it('from JSON that nobody checked have no way out of their attributes', () => {
+    const fine: Chart = { title: 'a', x: { label: 'x' }, y: { label: 'y' }, series: [{ name: 's', x: [0, 1], y: [0, 1] }] };
+    const evil = '"><script>alert(1)</script>';
+    const series = (one: object): object => ({ series: [{ ...fine.series[0], ...one }] });
+    const given: readonly object[] = [
+      { id: evil }, { id: '' }, { id: '1' }, { id: 5 }, { width: evil }, { width: '720' }, { width: 0 }, { width: NaN }, { width: 1e9 }, { height: evil }, { height: -1 },
+      { title: 5 }, { description: {} }, { series: 'none' }, series({ style: evil }), series({ style: 'toString' }), series({ color: evil }), series({ color: -1 }), series({ color: 0.5 }), series({ name: null }), { levels: [{ y: 0, name: 3 }] },
+    ];
+    for (const change of given) expect(() => lineChart({ ...fine, ...change } as Chart), JSON.stringify(change)).to.throw(OptionError, /lineChart: /);
+    expect(lineChart({ ...fine, title: evil, description: evil, x: { label: evil }, series: [{ ...fine.series[0], name: evil }], levels: [{ y: 0, name: evil }] })).not.to.include('<script');
+  });
+
   it('are well-formed SVG that names itself to a screen reader', () => {
     const svg = lineChart(plain);
     expect(elementsOf(svg).slice(0, 3)).to.deep.equal(['svg', 'title', 'desc']);

@@ -1,5 +1,5 @@
 /** The report: what it says for given numbers, that it is one whole self-contained page, and how it is written. */
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -40,6 +40,13 @@ function sample(n: number): Report {
 }
 
 describe('report', () => {
+  it('forbids everything but its own style: no scripts, no pictures, no net', () => {
+    const [, policy] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(renderReport(sample(20))) ?? [];
+    expect(policy.split('; ')).to.deep.equal(["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'"]);
+    // Before anything it is to hold for.
+    expect(renderReport(sample(20)).indexOf('Content-Security-Policy')).to.be.below(renderReport(sample(20)).indexOf('<title>'));
+  });
+
   it('is one well-formed page that asks nothing of the net and runs nothing', () => {
     const html = renderReport(sample(3000));
     const elements = elementsOf(html);
@@ -128,6 +135,35 @@ describe('report', () => {
       folder = await mkdtemp(join(tmpdir(), 'report-'));
     });
     after(() => rm(folder, { recursive: true }));
+
+    it('by twenty writers at once is written by each, and is one of theirs', async () => {
+      const path = join(folder, 'many', 'report.html');
+      const pages = Array.from({ length: 20 }, (_, i) => ({ ...sample(20), title: `writer ${i}` }));
+      await Promise.all(pages.map((page) => writeReport(path, page)));
+      expect(pages.map(renderReport)).to.include(await readFile(path, 'utf8'));
+      expect(await readdir(join(folder, 'many'))).to.deep.equal(['report.html']);
+    });
+
+    it('is written to a device, which stays one, and through no link that lies where the part was', async function () {
+      if (process.platform === 'win32') this.skip();
+      await writeReport('/dev/null', sample(20));
+      expect((await stat('/dev/null')).isCharacterDevice()).to.equal(true);
+      // The part's name was the path's with the process's number: a link there was written through.
+      const [path, other] = [join(folder, 'linked.html'), join(folder, 'other')];
+      await writeFile(other, 'precious');
+      await symlink(other, `${path}.${process.pid}.partial`);
+      await writeReport(path, sample(20));
+      expect(await readFile(other, 'utf8')).to.equal('precious');
+      expect((await lstat(path)).isFile()).to.equal(true);
+    });
+
+    it('over a file that only its owner may read stays so', async function () {
+      if (process.platform === 'win32') this.skip();
+      const path = join(folder, 'private.html');
+      await writeFile(path, '', { mode: 0o600 });
+      await writeReport(path, sample(20));
+      expect((await stat(path)).mode & 0o777).to.equal(0o600);
+    });
 
     it('makes its folder, replaces an older report, and leaves nothing beside it', async () => {
       const path = join(folder, 'new', 'report.html');
