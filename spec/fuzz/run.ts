@@ -25,6 +25,7 @@ export interface Fuzz {
 const searches: {readonly [name: string]: () => Promise<Fuzz>} = {
   graphs: () => import('./graphs.js'),
   systems: () => import('./systems.js'),
+  readers: () => import('./readers.js'),
 };
 
 async function main(): Promise<void> {
