@@ -1,7 +1,7 @@
 /** What `train` is asked to do, checked and completed before the first step. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {readSignal, refuseUnknownOptions} from '../../lib/given.js';
 import type {Clip} from './gradients.js';
 import {checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
@@ -86,6 +86,7 @@ const known = ['loss', 'variables', 'optimizer', 'data', 'epochs', 'batchSize', 
 /** @throws OptionError */
 export function checkProblem<T>(problem: TrainingProblem<T>): void {
   refuseUnknownOptions(problem, known, 'train');
+  readSignal(problem.signal);
   for (const required of ['loss', 'variables', 'optimizer', 'data', 'epochs'] as const) {
     if (problem[required] === undefined) throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
   }
