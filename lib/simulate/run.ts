@@ -24,7 +24,7 @@ import {bytesPerNumber, fewerSaved, mostStates, requireMemory} from './memory.js
 import type {Standing} from './run-state.js';
 import type {Runnable, SolverFacts} from './runnable.js';
 import {ContactWatch, backsolveWarning} from './warnings.js';
-import {contradiction, startRun} from './start.js';
+import {contradiction, requireScaledRows, startRun} from './start.js';
 import type {Counters, Status} from './stepper.js';
 import {noCounts, Stepper} from './stepper.js';
 
@@ -132,7 +132,9 @@ function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run
   const redundant = (error: unknown): Runnable | undefined => {
     const singular = error instanceof SingularMatrixError && error.code === 'singular-step' ? error.data.rows as readonly string[] : [];
     const rows = singular.filter(row => /^(lambda|mu|eta|to)/.test(row));
-    return rows.length === 0 ? undefined : {...prepared, redundancy: {relief, rows}};
+    if (rows.length === 0) return undefined;
+    requireScaledRows(prepared);
+    return {...prepared, redundancy: {relief, rows}};
   };
   let again: Runnable | undefined;
   try {

@@ -158,6 +158,41 @@ export function contradiction(prepared: Runnable, x: Float64Array, t: number): I
   );
 }
 
+/**
+ * Below this, products of two derivatives of a gap (G M⁻¹ Gᵀ, with a division by h²) come near the least double, 2e-308,
+ * and a row looks like one that depends on others.
+ */
+const leastSlope = 1e-140;
+
+/**
+ * Tells constraints in units so large that their derivatives are lost from those that are truly redundant. Called where
+ * rows were found to depend on one another: displaced coordinates must change a gap by a number that can be squared, or by 0.
+ * @throws OptionError 'constraint-scale' naming the row
+ */
+export function requireScaledRows(prepared: Runnable): void {
+  const context = startOf(prepared);
+  const {traced, compiled, linear, given, t0, coordinates} = context;
+  if (traced.gaps === undefined) return;
+  const forward = compiled.forward(linear);
+  loadParameters(forward, context);
+  forward.find('t')?.fill(t0);
+  const gapsAt = (share: number): Float64Array => {
+    const extent = Math.max(1, plainVectors.largest(given.subarray(0, coordinates)));
+    // Directions without a symmetry that a gap could be blind to.
+    forward.find('x')?.set(given.map((value, i) => (i < coordinates ? value + share * extent * Math.sin(i + 1) : value)));
+    forward.run('checks');
+    return forward.buffer('positions').slice();
+  };
+  const [here, there] = [gapsAt(0), gapsAt(1e-3)];
+  const row = here.findIndex((gap, i) => gap !== there[i] && Math.abs(there[i] - gap) < leastSlope);
+  if (row < 0) return;
+  throw new OptionError(
+    'constraint-scale',
+    `${constraintName(prepared.traced.state, row)} changes by ${Math.abs(there[row] - here[row]).toExponential(1)} only where the coordinates move: squares of such numbers are 0 in double precision, and the row would be lost. Multiply it by a constant so that it is of the size of the coordinates.`,
+    {row},
+  );
+}
+
 function checkMass({start, coordinates: n}: Runnable, mass: Float64Array | undefined): void {
   const node = start.traced.mass;
   if (mass === undefined || node === undefined) return;
