@@ -46,7 +46,7 @@ describe('forward sensitivities', () => {
     it(`along ${name}, times of events among what is asked`, () => {
       for (const scheme of [trapezoid(), tsit5(), kvaerno3()]) {
         for (const {name: engine} of doubleEngines) {
-          const all = {...options, scheme, engine, params: {k: [3, 5], c: 0.4, ...('observe' in options || 'events' in options ? {e: 0.7} : {})}};
+          const all = {...options, scheme, engine, params: {k: [3, 5], c: 0.4, e: 0.7}};
           const gradient = (adjoint: SimulateOptions['adjoint']): Float64Array => {
             const {trajectory, pullback} = simulate.vjp(swing, {q: [1, 0.7], v: [0.2, -0.1]}, {...all, adjoint});
             const wave = (values: ArrayLike<number>): Float64Array => Float64Array.from(values, (_, i) => Math.sin(2 * i + 1));

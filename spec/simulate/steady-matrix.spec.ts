@@ -85,7 +85,7 @@ describe('a Newton matrix that is the same in all steps', () => {
   });
 
   it('is not one where a coefficient depends on time', () => {
-    const drive = ode(({y, t, params: p}) => tf.mul(tf.neg(tf.add((p as {readonly c: tf.Tensor}).c, tf.sin(t as tf.Tensor))), y));
+    const drive = ode(({y, t, params: p}) => tf.mul(tf.neg(tf.add(({...p} as {readonly c: tf.Tensor}).c, tf.sin(t as tf.Tensor))), y));
     expect(outcome(drive, [3], {scheme: implicitMidpoint(), dt: 0.05, steps: 5}).factorizations).to.equal(5);
   });
 
