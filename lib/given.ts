@@ -36,6 +36,10 @@ export const text: Check = {what: 'text', test: value => typeof value === 'strin
 export const callable: Check = {what: 'a function', test: value => typeof value === 'function'};
 export const list: Check = {what: 'a list', test: Array.isArray};
 export const object: Check = {what: 'an object', test: value => typeof value === 'object' && value !== null && !Array.isArray(value)};
+export const abortSignal: Check = {
+  what: 'an AbortSignal, as that of new AbortController()',
+  test: value => typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
+};
 /** Judged by what reads it: numbers of any shape, a scheme, a system. JSON's null is none of these. */
 export const any: Check = {what: 'given, or left out', test: value => value !== null};
 /** Numbers in some form, or what makes them when it is traced. */
@@ -116,9 +120,8 @@ export function editDistance(a: string, b: string): number {
 
 /** @throws OptionError 'bad-option' */
 export function readSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  const given: unknown = signal;
-  if (given === undefined || (typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given)) return signal;
-  throw new OptionError('bad-option', `signal must be an AbortSignal, as that of new AbortController(), not ${shown(given)}.`);
+  if (signal !== undefined && !abortSignal.test(signal)) throw new OptionError('bad-option', `signal must be ${abortSignal.what}, not ${shown(signal)}.`);
+  return signal;
 }
 
 export function aborted(reason: unknown): AbortError {

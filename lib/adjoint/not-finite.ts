@@ -63,10 +63,16 @@ export function gradientNotFinite({name, value}: {name: string; value: number}):
   return new GradientError('gradient-not-finite', `The gradient is not finite: that of ${name} is ${value}. ${remedy}`, {name, value});
 }
 
-/** @param matrices tangents of the saved series [saved, width], by direction */
-export function requireFiniteTangents(context: StepContext, matrices: readonly Float64Array[], width: number, times: Float64Array): void {
+/**
+ * Where a saved value itself is not finite it has no tangent, and shows that itself.
+ * @param matrices tangents of the saved series [saved, width], by direction
+ * @param values the series
+ */
+export function requireFiniteTangents(context: StepContext, matrices: readonly Float64Array[], width: number, times: Float64Array, values: () => Float64Array): void {
   matrices.forEach((matrix, direction) => {
-    const at = notFinite(matrix);
+    if (notFinite(matrix) < 0) return;
+    const series = values();
+    const at = matrix.findIndex((tangent, i) => !Number.isFinite(tangent) && Number.isFinite(series[i]));
     if (at < 0) return;
     const [t, row] = [times[Math.floor(at / width)], at % width];
     const {state} = context.traced;

@@ -30,6 +30,12 @@ const apart = 8;
  */
 const roundings = 64;
 
+/**
+ * A state that dies out (an implicit Euler step divides a stiff mode by its h²ω²) must not be solved for to the last of the
+ * denormal doubles, which have no relative precision. Residuals of it, times a stiffness of 1e18, are normal numbers still.
+ */
+const leastTolerance = 1e-290;
+
 export class Tolerances {
   /** The row scales are known. */
   scaled = false;
@@ -82,7 +88,7 @@ export class Tolerances {
   /** Every component's tolerance, from its size on either side of a correction; returns that correction in tolerances. */
   weigh(base: Float64Array, delta: Float64Array): number {
     const {vectors, weights, floors, system: {z}, tolerance: {absolute}, relative} = this;
-    const size = vectors.weigh(weights, z, base, delta, absolute, relative);
+    const size = vectors.weigh(weights, z, base, delta, Math.max(absolute, leastTolerance), relative);
     if (!this.floored || floors === undefined) return size;
     for (let i = 0; i < weights.length; i++) weights[i] += floors[i];
     return vectors.largestRatio(delta, weights);

@@ -4,7 +4,7 @@
  * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, finite, object, refuseUnknownOptions} from '../given.js';
+import {abortSignal, any, finite, object, refuseUnknownOptions} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
@@ -97,7 +97,7 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
 }
 
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
-  refuseUnknownOptions(options, {params: object, engine: any, newton: any, signal: any}, 'equilibrium');
+  refuseUnknownOptions(options, {params: object, engine: any, newton: any, signal: abortSignal}, 'equilibrium');
   const {params, engine, newton: method, signal} = options;
   return {
     scheme: equilibriumScheme, params, engine, signal, dt: 1, steps: 1, saveAt: 'end',

@@ -53,13 +53,18 @@ export function readGrid({dt, steps, t1, origin}: GridOptions, t0: number): Grid
     if (!Number.isSafeInteger(steps)) throw new OptionError('bad-time', `steps: ${steps} are more than can be counted, 2^53 − 1.`, {steps});
     return {asked: {dt, steps, origin}, t0, dt, steps, time, length: () => dt};
   }
-  const end = t1 as number;
-  if (!(end >= t0) || !Number.isFinite(end)) throw new OptionError('bad-time', `t1 = ${shown(end)} lies before the start t = ${t0}, or is not finite.`, {t1: end, t: t0});
+  const end = readEnd(t1 as number, t0);
   const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
   if (!Number.isSafeInteger(count)) throw new OptionError('bad-time', `From t = ${t0} to t1 = ${end} there are ${count} steps of dt = ${dt}, more than can be counted: take a longer dt.`, {t1: end, t: t0, dt});
   const left = end - time(count - 1);
   const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
   return {asked: {dt, t1, origin}, t0, dt, steps: count, time: n => (n === count ? end : time(n)), length: n => (n === count - 1 && !whole ? left : dt)};
+}
+
+/** @throws OptionError 'bad-time' */
+export function readEnd(t1: number, t0: number): number {
+  if (!(t1 >= t0) || !Number.isFinite(t1)) throw new OptionError('bad-time', `t1 = ${shown(t1)} lies before the start t = ${t0}, or is not finite.`, {t1, t: t0});
+  return t1;
 }
 
 /** Step n, for a run that goes on from there; a last step that was cut to meet the end leaves the grid. */

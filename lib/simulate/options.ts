@@ -3,7 +3,7 @@ import type {Adjoint} from '../adjoint/index.js';
 import {implicitAdjoint} from '../adjoint/index.js';
 import {OptionError} from '../errors.js';
 import type {Checks} from '../given.js';
-import {any, boolean, callable, object, oneOf, readSignal, refuseUnknownOptions, shown} from '../given.js';
+import {abortSignal, any, boolean, callable, oneOf, readSignal, refuseUnknownOptions, shown} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
@@ -77,7 +77,7 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
 
 /** What has a sentence of its own is `any` here: a scheme that was not called, times that do not fit one another. */
 const simulateOptions: Checks = {
-  scheme: any, params: object, dt: any, steps: any, t1: any, control: any, events: any, saveAt: any, newton: any, adjoint: any, observe: callable, signal: any,
+  scheme: any, params: any, dt: any, steps: any, t1: any, control: any, events: any, saveAt: any, newton: any, adjoint: any, observe: callable, signal: abortSignal,
   stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'), consistent: oneOf('check', 'project'), engine: any, onProgress: callable, throw: boolean,
 };
 

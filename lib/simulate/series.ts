@@ -131,7 +131,7 @@ export interface SeriesTangents {
 /** @throws GradientError where a tangent is not finite */
 export function pushSeries(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
   const found = pushed(runnable, run, directions);
-  requireFiniteTangents(runnable, found.matrices, seriesOf(runnable).width, run.times);
+  requireFiniteTangents(runnable, found.matrices, seriesOf(runnable).width, run.times, () => seriesValues({...runnable, redundancy: run.redundancy}, run));
   return found;
 }
 

@@ -1,5 +1,5 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
-import {any, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../given.js';
+import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
 import {finish, raise} from './finish.js';
@@ -67,9 +67,10 @@ simulate.hvps = (system: System, initial: Initial, options: SimulateOptions, los
  * surroundings are those of the moment of preparation; after changing one, prepare again.
  */
 simulate.prepare = (system: System, initial: Initial, options: SimulateOptions): Simulation => {
-  const prepared = prepare(system, initial, options);
+  // Made once for what a loop brings, it may have parameters that this system leaves alone.
+  const prepared: Prepared = {...prepare(system, initial, options), unread: undefined};
   const filled = (values: RunValues = {}): Prepared => {
-    refuseUnknownOptions(values, {initial: object, params: object, signal: any}, 'a run of a prepared simulation');
+    refuseUnknownOptions(values, {initial: object, params: object, signal: abortSignal}, 'a run of a prepared simulation');
     return refill(prepared, values.initial, values.params, values.signal);
   };
   return {

@@ -11,6 +11,8 @@ import type {Leaf, Params} from '../system/params.js';
 export class ParameterReads {
   private readonly read = new Set<string>();
   private readonly missing = new Set<string>();
+  /** Branches and leaves that were handed on. */
+  private readonly whole: string[] = [];
 
   /** The tree as functions get it. */
   watched(tree: Params, path = ''): Params {
@@ -24,12 +26,17 @@ export class ParameterReads {
         else if (Object.hasOwn(target, key)) return this.watched(value as Params, `${name}.`);
         return value;
       },
+      // As {...params} and Object.entries do: what they hand on is read where nobody sees it.
+      getOwnPropertyDescriptor: (target, key) => {
+        if (typeof key === 'string') this.whole.push(`${path}${key}`);
+        return Reflect.getOwnPropertyDescriptor(target, key);
+      },
     });
   }
 
   /** The first parameter that nothing read; undefined where all were. */
   unread(leaves: readonly Leaf[]): OptionError | undefined {
-    const leaf = leaves.find(({name}) => !this.read.has(name));
+    const leaf = leaves.find(({name}) => !this.read.has(name) && !this.whole.some(branch => name === branch || name.startsWith(`${branch}.`)));
     if (leaf === undefined) return undefined;
     const {name} = leaf;
     const meant = nearestName(name, [...this.missing, ...this.read]);

@@ -93,7 +93,7 @@ describe('errors: shapes', () => {
     expectError(run(spring, 1, {q: [], v: []}), ShapeError, 'initial-shape', /initial\.q is empty/);
     expectError(run(spring, 1, {q: [[1, 2], [3]], v: [0, 0]}), ShapeError, 'ragged-array', /^initial\.q is not a full array: at depth 1 one entry has 2 elements and another 1/);
     expectError(run(spring, 1, wrong({q: [1, 'a'], v: [0, 0]})), OptionError, 'not-numeric', /^initial\.q\[1\] holds 'a' where a number belongs\.$/);
-    expectError(run(spring, 1, wrong({q: [Float64Array.of(1, 2)], v: [[0, 0]]})), OptionError, 'not-numeric', /^initial\.q holds an object .* Typed arrays and tensors do not go inside an array/);
+    expectError(run(spring, 1, wrong({q: [Float64Array.of(1, 2)], v: [[0, 0]]})), OptionError, 'not-numeric', /^initial\.q\[0\] holds an object .* Typed arrays and tensors do not go inside an array/);
     expectError(run(spring, 1, wrong({q: null, v: [0, 0]})), OptionError, 'not-numeric', /^initial\.q must be .* not null/);
   });
 

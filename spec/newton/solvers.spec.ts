@@ -115,7 +115,7 @@ describe('newton: linear solvers', () => {
 
     it('a definite method on an indefinite matrix', () => {
       // A spring of negative stiffness: M − h²K/4 has the pivot 1 − 0.05² · 4000/4 < 0.
-      const buckled = mechanics({mass: 1, forces: ({q}) => tf.mul(4000, q)});
+      const buckled = mechanics({mass: 1, forces: ({q, params}) => tf.mul(4000, tf.add(q, tf.mul(0, params.k as tf.Tensor)))});
       for (const linear of [cholesky(), cg({preconditioner: 'diagonal'})]) {
         const error = failure(buckled, linear);
         expect(error.code).to.equal('newton-diverged');

@@ -58,7 +58,7 @@ describe('times of a run', () => {
     some({every: 20}, [0]);
     some([0.3, 0.7, 1], [3, 7, 10]);
     some([0, 0.1], [0, 1]);
-    some([], []);
+    expect(() => run({steps: 10, saveAt: []})).to.throw(OptionError, /list of times is empty/);
   });
 
   it('halved steps are saved on the grid', () => {

@@ -6,7 +6,8 @@ import type {Numeric, NumericParams} from '../../lib/index.js';
 import {MemoryError, mechanics, ode, OptionError, ShapeError, simulate, StiffgradError} from '../../lib/index.js';
 import {readParams, toTree} from '../../lib/system/params.js';
 
-const decay = ode(({y}) => tf.neg(y));
+// Whatever the names are, they are looked at.
+const decay = ode(({y, params}) => (Object.entries(params).length < 0 ? y : tf.neg(y)));
 const run = (params: unknown): Float64Array => {
   const path = simulate(decay, {y: 1}, {dt: 0.1, steps: 1, params: params as NumericParams});
   path.dispose();

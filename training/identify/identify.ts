@@ -10,7 +10,7 @@ import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
 import type {Checks} from '../../lib/given.js';
-import {any, callable, count, object, oneOf, positive, readSignal, refuseUnknownOptions, throwIfAborted, requireValue} from '../../lib/given.js';
+import {abortSignal, any, callable, count, object, oneOf, positive, readSignal, refuseUnknownOptions, throwIfAborted, requireValue} from '../../lib/given.js';
 import type {Model} from './record-model.js';
 import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -46,7 +46,7 @@ export interface IdentificationProblem extends Model {
 
 const known: Checks = {
   system: any, initial: object, data: any, observe: callable, inputs: object, parameters: object, scheme: any, dt: positive, offGrid: oneOf('refuse', 'interpolate'), newton: any, engine: any,
-  method: any, shooting: object, residuals: oneOf('correlated', 'independent'), onProgress: callable, signal: any,
+  method: any, shooting: object, residuals: oneOf('correlated', 'independent'), onProgress: callable, signal: abortSignal,
 };
 
 /**

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
 import type {Check, Checks} from '../../lib/given.js';
-import {any, boolean, callable, count, nonNegative, object, oneOf, readSignal, refuseUnknownOptions, text} from '../../lib/given.js';
+import {abortSignal, any, boolean, callable, count, nonNegative, object, oneOf, readSignal, refuseUnknownOptions, text} from '../../lib/given.js';
 import type {Clip} from './gradients.js';
 import type {Change} from './identity.js';
 import {checkClip} from './gradients.js';
@@ -96,7 +96,7 @@ const resuming: Check = {what: 'true, false, or {accept: [...]}', test: value =>
 
 const known: Checks = {
   loss: any, variables: any, optimizer: any, data: examples, epochs: count, batchSize: count, seed: any, shuffle: boolean, schedule: callable, clip: object, validation: object, earlyStopping: object,
-  onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: resuming, metrics: any, onProgress: callable, signal: any,
+  onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: resuming, metrics: any, onProgress: callable, signal: abortSignal,
 };
 
 /** @throws OptionError */

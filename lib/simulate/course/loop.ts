@@ -291,7 +291,8 @@ export class CourseLoop {
       if (then === 'stop') {
         log.note(this.t, event, rising(event), before, before);
         this.status = 'event';
-        return;
+        // A run that goes on from here is past it.
+        break;
       }
       const way = rising(event);
       const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));

@@ -6,7 +6,7 @@ import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
 import type {Resumption, RunState} from '../run-state.js';
 import {resumptionOf} from '../run-state.js';
-import {gridStep, readEvery, readGrid} from '../grid.js';
+import {gridStep, readEvery, readEnd, readGrid} from '../grid.js';
 
 /** Which steps are saved; or at which times. */
 export type Saving =
@@ -71,7 +71,9 @@ export function readSpan({dt, steps, t1}: GridOptions, control: StepControl, t0:
   if (steps === undefined && t1 === undefined) throw new OptionError('bad-time', 'Give t1, the end of the run, or steps, the number of accepted steps.');
   if (steps !== undefined && (!Number.isInteger(steps) || steps < 0)) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
   const first = Math.min(control.first ?? dt, control.max);
-  const {dt: length} = readGrid({dt: first, ...(t1 === undefined ? {steps: 1} : {t1})}, t0);
+  // Of steps of the first length there may be more than can be counted: those taken are longer.
+  const {dt: length} = readGrid({dt: first, steps: 1}, t0);
+  if (t1 !== undefined) readEnd(t1, t0);
   return {asked: {dt, steps, t1}, t0, dt: length, steps: steps ?? Infinity, time: () => t0, length: () => length};
 }
 

@@ -418,7 +418,7 @@ describe('identify', () => {
       const logarithm = await errorOf({observe: at => tf.log(at.q), data: {t: when, y: q}});
       expect(logarithm.message).to.match(/^identify: the guess cannot be simulated: The simulated y is NaN at t = 0\.[5-9]/);
       const root = await errorOf({system: mechanics({mass: 1, forces: ({q: x, params}) => tf.mul(x, tf.sqrt(params.k as tf.Tensor))}), parameters: {k: free(0)}});
-      expect(root.message).to.contain('The derivative by k of the simulated q is ');
+      expect(root.message).to.match(/^identify: the guess cannot be simulated: The tangent along direction 0 is not finite: .* that of q/);
     });
   });
 
@@ -491,11 +491,11 @@ describe('identify', () => {
     const cases: readonly [string, Partial<IdentificationProblem>, typeof StiffgradError, string, RegExp][] = [
       ['an option it does not have', {residual: 'independent'} as never, OptionError, 'unknown-option', /no option 'residual'; .* Did you mean 'residuals'\?/],
       ['a missing option', {parameters: undefined}, OptionError, 'missing-option', /needs 'parameters'/],
-      ['an unknown kind of residuals', {residuals: 'white' as never}, OptionError, 'bad-option', /'correlated' or 'independent', not 'white'/],
+      ['an unknown kind of residuals', {residuals: 'white' as never}, OptionError, 'bad-option', /'correlated'.*'independent'.*not 'white'/],
       ['a record without a start', {initial: {q: 1}}, OptionError, 'missing-option', /nothing says where record 1 starts: give initial\.v/],
       ['no data', {data: []}, OptionError, 'no-data', /data is empty/],
       ['times off the grid', {data: {t: times(201, 0.07), q}}, OptionError, 'off-grid', /record 1: t\[1\] = 0\.07 is not on the grid 0 \+ n·0\.05 .* dt = 0\.035 would/],
-      ['a step that is none', {dt: 0}, OptionError, 'bad-time', /dt must be a positive number/],
+      ['a step that is none', {dt: 0}, OptionError, 'bad-option', /dt must be a positive number/],
       ['a shape that is not the state\'s', {data: {t, q: Array.from(q, x => [x, x])}}, ShapeError, 'data-shape', /a sample of q has shape \[2\], but the simulation gives \[\]/],
       ['a series of another kind of system', {system: ode(({y}) => y), initial: {y: 1}}, OptionError, 'no-series', /has q, but the system's state is y/],
       ['y without observe', {data: {t, y: q}}, OptionError, 'no-series', /observe/],
@@ -507,11 +507,11 @@ describe('identify', () => {
       ['an input read by the mass', {system: inputInMass, inputs: {u: input}, parameters: {}}, StiffgradError, 'input-in-mass', /mass reads the input 'u'/],
       ['NaN in the data', {data: {t, q, v: v.map((x, i) => (i === 7 ? NaN : x)), name: 'swing'}}, DataError, 'not-finite', /swing: v is NaN in sample 7/],
       ['a force that reads a value', {system: mechanics({mass: 1, forces: ({q: x}) => tf.mul(x, x.dataSync()[0])})}, TraceError, 'value-read', /forces\[0\]/],
-      ['a way with uneven times that there is not', {offGrid: 'allow' as never}, OptionError, 'bad-option', /offGrid is 'refuse' or 'interpolate', not 'allow'/],
+      ['a way with uneven times that there is not', {offGrid: 'allow' as never}, OptionError, 'bad-option', /offGrid must be one of 'refuse', 'interpolate', not 'allow'/],
       ['times in another unit than dt', {data: {t: times(201, 5e3), q}}, OptionError, 'too-many-steps', /100000 from one sample to the next: are its times in the same unit as dt/],
       ['a method by its name', {method: 'lbfgs' as never}, OptionError, 'bad-option', /method is made by .*, and not 'lbfgs'/],
       ['a number for a parameter', {parameters: {k: 3 as never, c: free(0)}}, OptionError, 'parameter-guess', /Parameter k is 3: give what is known of it, as free\(guess\)/],
-      ['columns side by side for a series', {data: {t, q: [q, v] as never}}, OptionError, 'not-numeric', /record 1: q holds an object .* row by row/],
+      ['columns side by side for a series', {data: {t, q: [q, v] as never}}, OptionError, 'not-numeric', /record 1: q\[0\] holds an object .* row by row/],
       ['a guess outside its bounds', {parameters: {k: bounded(0, 1, 4), c: free(0)}}, OptionError, 'parameter-guess', /k/],
     ];
     for (const [what, over, kind, code, message] of cases) {

@@ -228,8 +228,8 @@ describe('train', () => {
       ['no data', {data: []}, /data is empty/],
       ['half a batch', {batchSize: 0.5}, /batchSize must be a whole number/],
       ['a resumption from nowhere', {resume: true}, /resume needs checkpoint/],
-      ['an unknown clip', {clip: {length: 1} as object}, /clip has 'length'/],
-      ['another answer to failures', {onFailure: 'ignore' as 'skip'}, /onFailure is/],
+      ['an unknown clip', {clip: {length: 1} as object}, /clip has no option 'length'/],
+      ['another answer to failures', {onFailure: 'ignore' as 'skip'}, /onFailure must be one of/],
     ];
     for (const [name, over, message] of refused) {
       it(name, async () => {
