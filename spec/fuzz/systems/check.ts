@@ -52,8 +52,8 @@ const unitless = (sample: Sample, blocks: {readonly [name: string]: ArrayLike<nu
   Float64Array.from(Object.entries(blocks).flatMap(([name, values]) => Array.from(values, value => value / scaleOf(sample, name))));
 
 /** Judges the system of a seed. */
-export function check(seed: number): Verdict {
-  const sample = sampleOf(seed);
+export function check(seed: number, make: (seed: number) => Sample = sampleOf): Verdict {
+  const sample = make(seed);
   const wrong: string[] = [];
   const unjudged: string[] = [];
   const tell = (text: string): void => void wrong.push(`seed ${seed}: ${text} (${sample.description})`);
