@@ -27,8 +27,10 @@ export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoi
     const value = computedBelow(node);
     if (value !== undefined && !boundary.has(value)) boundary.set(value, input(`${prefix}${boundary.size}`, value.shape, value.dtype));
   };
+  // The cotangent of a declared derivative (primitives/declared.ts) is no input of the program: nothing that follows from it is computed before.
+  const own = new Set<Node>(graph.inputs);
   for (const node of topological(outputs)) {
-    if (isOp(node, 'input') ? changing.has(node.attributes.name) : node.operands.some(operand => changes.has(operand))) {
+    if (isOp(node, 'input') ? changing.has(node.attributes.name) || !own.has(node) : node.operands.some(operand => changes.has(operand))) {
       changes.add(node);
       for (const operand of node.operands) if (!changes.has(operand)) pass(operand);
     }
