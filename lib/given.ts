@@ -118,12 +118,6 @@ export function editDistance(a: string, b: string): number {
   return last[b.length];
 }
 
-/** @throws OptionError 'bad-option' */
-export function readSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  if (signal !== undefined && !abortSignal.test(signal)) throw new OptionError('bad-option', `signal must be ${abortSignal.what}, not ${shown(signal)}.`);
-  return signal;
-}
-
 export function aborted(reason: unknown): AbortError {
   const error = new AbortError('aborted', 'The run was ended by its signal before it was done.');
   error.cause = reason;

@@ -3,7 +3,7 @@ import type {Adjoint} from '../adjoint/index.js';
 import {implicitAdjoint} from '../adjoint/index.js';
 import {OptionError} from '../errors.js';
 import type {Checks} from '../given.js';
-import {abortSignal, any, boolean, callable, oneOf, readSignal, refuseUnknownOptions, shown} from '../given.js';
+import {abortSignal, any, boolean, callable, oneOf, refuseUnknownOptions, shown} from '../given.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
@@ -111,7 +111,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     consistent: options.consistent ?? 'check',
     engine: options.engine ?? 'auto',
     onProgress: options.onProgress,
-    signal: readSignal(options.signal),
+    signal: options.signal,
     throw: options.throw ?? true,
   };
 }

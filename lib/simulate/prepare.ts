@@ -4,7 +4,7 @@ import {checkBacksolve} from '../adjoint/backsolve.js';
 import {checkExactMatrix, checkUnrollable} from '../adjoint/unrolled.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
-import {finite, readSignal, requireValue} from '../given.js';
+import {finite, requireValue} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
@@ -136,7 +136,7 @@ export function refill(prepared: Prepared, initial: Initial | undefined, params:
     throw new OptionError('bad-time', `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: prepare another one.`, {t: initial.t});
   }
   return {
-    ...prepared, options: signal === undefined ? prepared.options : {...prepared.options, signal: readSignal(signal)}, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
+    ...prepared, options: signal === undefined ? prepared.options : {...prepared.options, signal}, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
     parameterValues: readParameters(traced, leaves), given: initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
     milliseconds: {trace: 0, compile: 0},
   };

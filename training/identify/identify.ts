@@ -10,7 +10,7 @@ import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
 import type {Checks} from '../../lib/given.js';
-import {abortSignal, any, callable, count, object, oneOf, positive, readSignal, refuseUnknownOptions, throwIfAborted, requireValue} from '../../lib/given.js';
+import {abortSignal, any, callable, count, object, oneOf, positive, refuseUnknownOptions, requireValue, throwIfAborted} from '../../lib/given.js';
 import type {Model} from './record-model.js';
 import type {ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -59,7 +59,6 @@ const known: Checks = {
  */
 export async function identify(problem: IdentificationProblem): Promise<Identification> {
   check(problem);
-  readSignal(problem.signal);
   const began = performance.now();
   const fit = new Fit(problem, problem.data);
   const method = problem.method ?? levenbergMarquardt();

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
 import type {Check, Checks} from '../../lib/given.js';
-import {abortSignal, any, boolean, callable, count, nonNegative, object, oneOf, readSignal, refuseUnknownOptions, text} from '../../lib/given.js';
+import {abortSignal, any, boolean, callable, count, nonNegative, object, oneOf, refuseUnknownOptions, text} from '../../lib/given.js';
 import type {Clip} from './gradients.js';
 import type {Change} from './identity.js';
 import {checkClip} from './gradients.js';
@@ -102,7 +102,6 @@ const known: Checks = {
 /** @throws OptionError */
 export function checkProblem<T>(problem: TrainingProblem<T>): void {
   refuseUnknownOptions(problem, known, 'train');
-  readSignal(problem.signal);
   for (const required of ['loss', 'variables', 'optimizer', 'data', 'epochs'] as const) {
     if (problem[required] === undefined) throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
   }
