@@ -40,6 +40,17 @@ describe('starts off the slow manifold', () => {
     });
   }
 
+  // One that pushes only and damps at once: the force jumps at q = 0, where steps of a given length may have no solution. Exactly the ball stays below.
+  const unilateral = mechanics({mass: 1, forces: ({q, v}) => tf.sub(tf.where(tf.less(q, 0), tf.sub(tf.mul(q, -1e8), tf.mul(v, 2e4)), tf.zerosLike(q)), 9.81)});
+  for (const scheme of damping) {
+    it(`${scheme.name}: on adaptive steps it comes to rest on a damped floor that only pushes`, () => {
+      // First-order schemes take thousands of steps at the default tolerance.
+      const q = series(unilateral, {q: -1e-3, v: 0}, {scheme, dt: 0.01, t1: 5, control: adaptive(scheme.order < 2 ? {rtol: 1e-3} : {})});
+      expect(q[q.length - 1]).to.be.closeTo(-9.81e-8, 1e-8);
+      expect(Math.max(...q), 'on the way').to.be.below(0);
+    });
+  }
+
   for (const scheme of remembering) {
     it(`${scheme.name}: unresolved vibrations do not grow, with and without damping`, () => {
       for (const ratio of [0, 0.01, 1, 100]) {
@@ -82,6 +93,31 @@ describe('starts off the slow manifold', () => {
       expect(path.values('q')[2], scheme.name).to.be.closeTo(Math.cos(5), 0.02);
     }
   });
+});
+
+describe('the first adaptive step of a scheme that makes its past from it', () => {
+  for (const scheme of remembering) {
+    it(`${scheme.name}: is as short as its error asks, whatever is proposed, at the start and after a jump`, () => {
+      const omega = 100;
+      const exact = (t: number): number[] => [0.6 * Math.cos(omega * t) + 0.8 * Math.sin(omega * t), 0.8 * Math.cos(omega * t) - 0.6 * Math.sin(omega * t)];
+      const oscillator = mechanics({mass: 1, forces: ({q}) => tf.mul(q, -(omega ** 2))});
+      const again = event({when: ({t}) => tf.sub(t, 0.01), then: () => ({q: tf.tensor(0.6), v: tf.tensor(80)})});
+      for (const dt of [0.02, 0.005, 0.001]) {
+        for (const events of [[], [again]]) {
+          const path = simulate(oscillator, {q: 0.6, v: 0.8 * omega}, {scheme, dt, t1: 0.04, control: adaptive({rtol: 1e-5}), events, engine: 'interpreter'});
+          path.dispose();
+          const [t, q, v] = [path.values('t'), path.values('q'), path.values('v')];
+          const begin = events.length === 0 ? 0 : t.indexOf(path.events[0].t) + 1;
+          const [x, y] = exact(t[begin] - (events.length === 0 ? 0 : path.events[0].t));
+          const expected = begin === 0 ? exact(t[1]) : [x, y];
+          const k = Math.max(begin, 1);
+          // Ten tolerances of a step: the estimate is that of its leading term.
+          expect(q[k], `dt ${dt}`).to.be.closeTo(expected[0], 1e-4);
+          expect(v[k] / omega, `dt ${dt}`).to.be.closeTo(expected[1], 1e-4);
+        }
+      }
+    });
+  }
 });
 
 describe('smooth starts', () => {

@@ -17,7 +17,8 @@ export class ErrorEstimate {
   private readonly judged?: Uint8Array;
   private readonly order: number;
 
-  constructor(private readonly mover: Mover, {along, order}: TracedStep, private readonly absolute: Float64Array, private readonly rtol: number) {
+  /** @param ahead the start was made from the first step: of the scheme's own estimate, the change since, little is left there */
+  constructor(private readonly mover: Mover, {along, order}: TracedStep, private readonly absolute: Float64Array, private readonly rtol: number, private readonly ahead: boolean) {
     this.judged = along?.judged;
     this.order = order;
     this.power = along?.errorOrder ?? order + 1;
@@ -25,18 +26,19 @@ export class ErrorEstimate {
 
   /**
    * The step, or its two halves, from x.
-   * @param unsure the step before was refused, or there is none
+   * @param first there is no step before: the start, or what follows an event
+   * @param unsure so it is, or the step before was refused
    */
-  attempt(x: Float64Array, t: number, h: number, end: number, unsure: boolean): Status | Estimated {
+  attempt(x: Float64Array, t: number, h: number, end: number, first: boolean, unsure: boolean): Status | Estimated {
     const {mover} = this;
     const status = mover.take(x, t, h);
     if (status !== 'completed') return status;
     const step = mover.taken(x, t, h, end);
     const {estimate} = mover.stepper;
-    if (estimate === undefined) return this.doubled(step);
-    let error = this.share(estimate, 1, x, step.next);
+    if (estimate === undefined || (first && this.ahead)) return this.doubled(step);
+    let error = this.share(estimate, 1, x, step.next, this.judged);
     // Of the first step after a start or a refused one stiffness may have made much of nothing.
-    if (error > 1 && unsure && mover.stepper.estimateAgain(x)) error = this.share(estimate, 1, x, step.next);
+    if (error > 1 && unsure && mover.stepper.estimateAgain(x)) error = this.share(estimate, 1, x, step.next, this.judged);
     return {steps: [step], error};
   }
 
@@ -53,9 +55,9 @@ export class ErrorEstimate {
     return {steps: [first, second], error: this.share(difference, 1 / (2 ** this.order - 1), x, second.next)};
   }
 
-  /** The weighted root mean square of c·error. */
-  private share(error: Float64Array, c: number, x: Float64Array, next: Float64Array): number {
-    const {absolute, rtol, judged} = this;
+  /** The weighted root mean square of c·error; of what is judged, where not everything is. */
+  private share(error: Float64Array, c: number, x: Float64Array, next: Float64Array, judged?: Uint8Array): number {
+    const {absolute, rtol} = this;
     let [sum, count] = [0, 0];
     for (let i = 0; i < absolute.length; i++) {
       if (judged !== undefined && judged[i] === 0) continue;

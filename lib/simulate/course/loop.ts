@@ -91,7 +91,7 @@ export class CourseLoop {
     const implicit = prepared.compiled.implicit;
     let estimate: ErrorEstimate | undefined;
     if (plan.absolute !== undefined) {
-      estimate = new ErrorEstimate(this.mover, traced, plan.absolute, plan.control.rtol);
+      estimate = new ErrorEstimate(this.mover, traced, plan.absolute, plan.control.rtol, prepared.start.traced.ahead === true);
       this.pace = new AdaptivePace(plan.control, estimate.power, implicit, grid.dt, plan.end, plan.most);
     } else {
       this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');

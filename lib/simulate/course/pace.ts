@@ -26,7 +26,7 @@ export interface Pace {
   /** A length that steps about here have. */
   readonly length: number;
   /** There is no step before that the next one would be like: the start, or what follows an event. */
-  readonly unsure: boolean;
+  readonly first: boolean;
 }
 
 /** A difference of two times this close is their rounding. */
@@ -38,7 +38,7 @@ const deepestHalving = 10;
 
 export class GridPace implements Pace {
   readonly length: number;
-  readonly unsure = false;
+  readonly first = false;
   private step = 0;
   /** Ends of halved steps within the grid's, the next one last. */
   private readonly middles: number[] = [];
@@ -102,7 +102,7 @@ export class AdaptivePace implements Pace {
     return this.lengths.next;
   }
 
-  get unsure(): boolean {
+  get first(): boolean {
     return this.lengths.memory.lastError === undefined;
   }
 

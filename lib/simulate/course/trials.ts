@@ -29,7 +29,7 @@ export class Trials {
     const {pace, mover, counters} = this;
     let x = from;
     let refused = false;
-    for (let unsure = pace.unsure; ; unsure = true) {
+    for (let unsure = pace.first; ; unsure = true) {
       const proposal = pace.propose(t);
       if (proposal === undefined) {
         mover.state.set(x);
@@ -38,7 +38,7 @@ export class Trials {
       const {h, end} = proposal;
       if (refused && this.estimate !== undefined) x = this.startAgain(t, h) ?? x;
       refused = true;
-      const attempt = this.attempt(x, t, h, end, unsure);
+      const attempt = this.attempt(x, t, h, end, pace.first, unsure);
       if (typeof attempt !== 'string' && attempt.error <= 1) return {steps: attempt.steps, error: attempt.error, h};
       const cause = typeof attempt === 'string' ? attempt : 'error';
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
@@ -50,8 +50,8 @@ export class Trials {
     }
   }
 
-  private attempt(x: Float64Array, t: number, h: number, end: number, unsure: boolean): Status | Estimated {
-    if (this.estimate !== undefined) return this.estimate.attempt(x, t, h, end, unsure);
+  private attempt(x: Float64Array, t: number, h: number, end: number, first: boolean, unsure: boolean): Status | Estimated {
+    if (this.estimate !== undefined) return this.estimate.attempt(x, t, h, end, first, unsure);
     const status = this.mover.take(x, t, h);
     return status === 'completed' ? {steps: [this.mover.taken(x, t, h, end)], error: 0} : status;
   }
