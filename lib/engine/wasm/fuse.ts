@@ -20,6 +20,10 @@ export interface Loop {
   readonly reads: ReadonlySet<Node>;
   /** Different values computed or read at a point. */
   readonly weight: number;
+  /** How many points there are. */
+  readonly points: number;
+  /** The values that are whole at each point, for others at the same point to use. */
+  readonly offered: ReadonlySet<Node>;
 }
 
 /** Past this many values at a point, registers are long exhausted and a joined loop saves nothing. */
@@ -34,7 +38,10 @@ export function loopOf(nest: Nest, built: Built): Loop {
     weight++;
     if (e.kind === 'load' || e.kind === 'lookup' || e.kind === 'loadAt') reads.add(e.of);
   });
-  return {kind: 'loop', nest, built, writes: [...new Set(nest.roots.map(({node}) => node))], reads, weight: weight / Math.max(1, built.pieces.length)};
+  return {
+    kind: 'loop', nest, built, writes: [...new Set(nest.roots.map(({node}) => node))], reads, weight: weight / Math.max(1, built.pieces.length), points: pointsOf(nest),
+    offered: new Set(nest.roots.filter(root => root.source === root.node).map(root => root.node)),
+  };
 }
 
 export function visitExpressions(built: Built, visit: (e: Expression) => void): void {
@@ -53,25 +60,17 @@ export function visitExpressions(built: Built, visit: (e: Expression) => void): 
   }
 }
 
-function points(nest: Nest): number {
+function pointsOf(nest: Nest): number {
   return nest.axes.reduce((product, {size}) => product * size, 1);
-}
-
-/** The values a loop computes at each point, for others at the same point to use. */
-function offered(loop: Loop): Set<Node> {
-  return new Set(loop.nest.roots.filter(root => root.source === root.node).map(root => root.node));
 }
 
 /** Whether joining can pay and keeps every value before its readers; the loop `later` is not yet placed, all it reads is at or before `earlier`. */
 export function mayJoin(earlier: Loop, later: Loop): boolean {
-  if (!earlier.nest.flat || !later.nest.flat || points(earlier.nest) !== points(later.nest)) return false;
-  if (earlier.weight + later.weight > heaviest) return false;
-  const written = new Set(earlier.writes);
-  const dependencies = [...later.reads].filter(node => written.has(node));
-  const here = offered(earlier);
-  if (dependencies.some(node => !here.has(node))) return false;
+  if (earlier.points !== later.points || earlier.weight + later.weight > heaviest || !earlier.nest.flat || !later.nest.flat) return false;
+  const dependencies = earlier.writes.filter(node => later.reads.has(node));
+  if (dependencies.some(node => !earlier.offered.has(node))) return false;
   if (dependencies.length > 0) return readsInPlace(later, new Set(dependencies));
-  return points(later.nest) <= smallSize || [...later.reads].some(node => node.size > 1 && earlier.reads.has(node));
+  return later.points <= smallSize || [...later.reads].some(node => node.size > 1 && earlier.reads.has(node));
 }
 
 /** Whether the loop reads the given values only at the point it is at. */
@@ -113,7 +112,7 @@ function flatSteps({axes}: Nest): number[] {
 export function join(earlier: Loop, later: Loop, isStored: (node: Node) => boolean, views: Views): Loop | undefined {
   const [first, second] = [copyOf(earlier.nest), copyOf(later.nest)];
   const boundaries = [...new Set([...flatSteps(first), ...flatSteps(second)])].sort((a, b) => a - b);
-  const total = points(first);
+  const total = earlier.points;
   if (boundaries.some((step, i) => (boundaries[i + 1] ?? total) % step !== 0)) return undefined;
   for (const nest of [first, second]) divideAt(nest, boundaries);
   const nest: Nest = {axes: first.axes.map(({size}) => ({size, cuts: []})), roots: [...first.roots, ...second.roots], flat: true};
@@ -122,11 +121,7 @@ export function join(earlier: Loop, later: Loop, isStored: (node: Node) => boole
 }
 
 function copyOf({axes, roots, flat}: Nest): Nest {
-  return {
-    axes: axes.map(({size}) => ({size, cuts: []})),
-    roots: roots.map(root => ({...root, sourceSteps: [...root.sourceSteps], resultSteps: [...root.resultSteps], tableSteps: [...root.tableSteps]})),
-    flat,
-  };
+  return {axes: axes.map(({size}) => ({size, cuts: []})), roots, flat};
 }
 
 /** Divides axes so that each of the given steps, ascending, is one's. */

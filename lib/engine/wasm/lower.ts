@@ -98,18 +98,26 @@ class Steps {
 
   /** Earlier loops whose values this one reads, and none between them, become part of it: two that have nothing in common meet in one that reads both. */
   private gather(i: number): void {
-    const {steps} = this;
-    for (let j = i - 1; j >= 0; j--) {
+    const {steps, readyAt} = this;
+    const latest = (before: number): number => {
+      let j = -1;
+      for (const node of steps[i]?.reads ?? []) {
+        const at = readyAt.get(node) ?? -1;
+        if (at > j && at < before) j = at;
+      }
+      return j;
+    };
+    for (let j = latest(i); j >= 0; j = latest(j)) {
       const [earlier, loop] = [steps[j], steps[i]];
       if (earlier?.kind !== 'loop' || loop?.kind !== 'loop') continue;
       const reads = (step: Step | undefined): boolean => step !== undefined && earlier.writes.some(node => step.reads.has(node));
-      if (!reads(loop) || steps.slice(j + 1, i).some(reads)) continue;
+      if (steps.slice(j + 1, i).some(reads)) continue;
       // Of a value in several parts others may be written in between, which its readers wait for.
       const joined = earlier.nest.roots.every(root => root.source === root.node) ? this.joined(earlier, loop) : undefined;
       if (joined === undefined) continue;
       steps[i] = joined;
       steps[j] = undefined;
-      for (const node of earlier.writes) this.readyAt.set(node, i);
+      for (const node of earlier.writes) readyAt.set(node, i);
     }
   }
 }

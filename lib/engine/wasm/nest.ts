@@ -22,12 +22,12 @@ export interface Root {
   /** The result is zeroed first: its nest does not reach every element. */
   readonly clear: boolean;
   /** Flat position of the point in the source, by axis of the nest. */
-  sourceSteps: number[];
+  readonly sourceSteps: readonly number[];
   /** Flat position in the result; 0 along the axes that are reduced. */
-  resultSteps: number[];
+  readonly resultSteps: readonly number[];
   readonly resultOffset: number;
   /** For a scatter: entry of the table by axis. */
-  tableSteps: number[];
+  readonly tableSteps: readonly number[];
   readonly table: Int32Array | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface Axis {
 
 export interface Nest {
   axes: Axis[];
-  readonly roots: readonly Root[];
+  roots: readonly Root[];
   /** The axes follow the results' and sources' memory in order; such nests may be joined. */
   readonly flat: boolean;
 }
@@ -61,9 +61,8 @@ export function keepsRow({axes}: Nest, root: Root): boolean {
 export function divide(nest: Nest, axis: number, inner: number): void {
   const {size} = nest.axes[axis];
   nest.axes.splice(axis, 1, {size: size / inner, cuts: []}, {size: inner, cuts: []});
-  for (const root of nest.roots) {
-    for (const steps of [root.sourceSteps, root.resultSteps, root.tableSteps]) steps.splice(axis, 1, steps[axis] * inner, steps[axis]);
-  }
+  const divided = (steps: readonly number[]): number[] => [...steps.slice(0, axis), steps[axis] * inner, ...steps.slice(axis)];
+  nest.roots = nest.roots.map(root => ({...root, sourceSteps: divided(root.sourceSteps), resultSteps: divided(root.resultSteps), tableSteps: divided(root.tableSteps)}));
 }
 
 export function cut(nest: Nest, axis: number, at: number): void {

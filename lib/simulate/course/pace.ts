@@ -87,15 +87,23 @@ export class GridPace implements Pace {
   }
 }
 
+/**
+ * At t = 0 rounding of the time bounds nothing. A hundred halvings of the length proposed lead here: a problem that asks for so
+ * much less than its user expects is none that shorter steps solve.
+ */
+const hopeless = Number.EPSILON ** 2;
+
 /** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5), */
 const stretch = 1.01;
 
 export class AdaptivePace implements Pace {
   private readonly lengths: StepLengths;
   private taken = 0;
+  private readonly least: number;
 
-  constructor(private readonly control: StepControl, power: number, implicit: boolean, first: number, private readonly end: number | undefined, private readonly most: number) {
+  constructor(control: StepControl, power: number, implicit: boolean, first: number, private readonly end: number | undefined, private readonly most: number) {
     this.lengths = new StepLengths(control, power, implicit, first);
+    this.least = Math.max(control.min, hopeless * first);
   }
 
   get length(): number {
@@ -127,7 +135,7 @@ export class AdaptivePace implements Pace {
     const {end, lengths: {next}} = this;
     const left = end === undefined ? Infinity : end - t;
     if (end !== undefined && next * stretch >= left) return {h: left, end};
-    if (next < Math.max(this.control.min, smallestStep(t))) return undefined;
+    if (next < Math.max(this.least, smallestStep(t))) return undefined;
     // and two equal ones stand for a long and a tiny one.
     const h = 2 * next > left ? left / 2 : next;
     return {h, end: t + h};
