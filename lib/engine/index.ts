@@ -21,7 +21,7 @@ const engines: {readonly [N in EngineName]: () => Engine} = {
 
 /** @throws OptionError 'bad-engine', 'no-wasm' */
 export function chooseEngine(name: EngineName): Engine {
-  if (!(name in engines)) throw new OptionError('bad-engine', `There is no engine '${String(name)}'; choose one of ${Object.keys(engines).join(', ')}.`, {engine: name});
+  if (!Object.hasOwn(engines, name)) throw new OptionError('bad-engine', `There is no engine '${String(name)}'; choose one of ${Object.keys(engines).join(', ')}.`, {engine: name});
   return engines[name]();
 }
 

@@ -5,6 +5,8 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
+import type {Check} from '../given.js';
+import {boolean, callable, count, listOf, object, oneOf, positive, refuseUnknownOptions, requireValue, text} from '../given.js';
 import type {Constraints} from '../system/constraints.js';
 import type {Blocks, Equations} from '../system/equations.js';
 
@@ -152,15 +154,24 @@ export interface SchemeSpec extends Formulation {
   readonly kind?: 'mechanics' | 'ode' | 'constrained';
 }
 
+const blockNames = listOf('names of blocks', text);
+const specChecks = {
+  name: text, order: positive, kind: oneOf('mechanics', 'ode', 'constrained'), unknown: blockNames, multipliers: blockNames,
+  carry: callable, startsAhead: boolean, inTurn: boolean, predict: callable, extrapolate: callable, effects: object, positionsAlone: boolean, carriesJerk: oneOf('filtered', 'exact'),
+  still: boolean, carriesNormalJerk: boolean, residual: callable, update: {what: 'a function update(z, at) giving the new state', test: callable.test}, turned: callable, guess: callable,
+  error: callable, errorFilter: callable, stiffness: callable, errorOrder: count, dense: callable,
+} satisfies {readonly [option in keyof Required<SchemeSpec>]: Check};
+
 /**
  * A scheme of one's own: `unknown` names the blocks of z, `residual(z, at)` and `update(z, at)` are
  * tensor functions (see `StepPoint` for what `at` offers).
  *
  * @throws OptionError where an implicit scheme lacks its residual, or the order is not positive
  */
-export function defineScheme({name = 'custom', order, kind = 'mechanics', ...formulation}: SchemeSpec): Scheme {
-  if (!(order > 0)) throw new OptionError('bad-scheme', `defineScheme: order must be a positive number, not ${order}.`);
-  if (typeof formulation.update !== 'function') throw new OptionError('bad-scheme', 'defineScheme: update(z, at) must be a function giving the new state.');
+export function defineScheme(spec: SchemeSpec): Scheme {
+  refuseUnknownOptions(spec, specChecks, 'defineScheme', 'bad-scheme');
+  for (const name of ['order', 'unknown', 'update'] as const) requireValue(spec[name], specChecks[name], `defineScheme: ${name}`, 'bad-scheme');
+  const {name = 'custom', order, kind = 'mechanics', ...formulation} = spec;
   if (formulation.unknown.length > 0 && formulation.residual === undefined) {
     throw new OptionError('bad-scheme', `defineScheme: a scheme with unknown ${formulation.unknown.join(', ')} needs residual(z, at).`);
   }

@@ -38,7 +38,11 @@ export function failedStep(failed: FailedStep): StiffgradError {
   return error;
 }
 
-function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
+/** Rows that a sentence names: of a thousand the first say where to look. */
+const mostNamed = 8;
+
+function reason({status, history, worst, cause}: FailedStep, allRows: readonly string[]): string {
+  const causeRows = allRows.length <= mostNamed ? allRows : [...allRows.slice(0, mostNamed), `… (${allRows.length} in all)`];
   const rows = worst.filter(({residual}) => residual !== 0).map(({name, residual}) => `${name} (${residual.toExponential(2)})`).join(', ');
   const notFinite = worst.filter(({residual}) => !Number.isFinite(residual)).map(({name, residual}) => `${name} (${residual})`).join(', ');
   switch (status) {

@@ -231,7 +231,7 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
   } catch (error) {
     if (!(error instanceof SingularMatrixError)) throw error;
     const rows = error.data.rows as number[];
-    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.join(', ')} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
+    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.slice(0, 8).join(', ')}${rows.length > 8 ? `, … (${rows.length} in all)` : ''} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
   }
 }
 

@@ -112,6 +112,17 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
   exponentialDecay: [train.exponentialDecay, {rate: 0.1, factor: 0.5, every: 2, stairs: true}],
   cosineDecay: [train.cosineDecay, {rate: 0.1, least: 0, warmup: 1}],
   train: [options => train.train(options), {...trained(), batchSize: 1, seed: 1, shuffle: false, clip: {norm: 1}, validation: {data: [1]}, earlyStopping: {patience: 1}, onFailure: 'skip', resume: false, onProgress: () => undefined}],
+  defineScheme: [lib.defineScheme, {
+    name: 'mine', order: 1, kind: 'ode', unknown: ['y'], multipliers: ['lambda'], carry: zero, startsAhead: false, inTurn: false, predict: zero, extrapolate: zero, effects: {y: 1}, positionsAlone: false,
+    carriesJerk: 'exact', still: false, carriesNormalJerk: false, residual: zero, update: zero, turned: zero, guess: zero, error: zero, errorFilter: zero, stiffness: zero, errorOrder: 2, dense: zero,
+  }],
+  lineChart: [train.lineChart, {title: 'a', description: 'b', x: {label: 't'}, y: {label: 'q', unit: 'm', scale: 'log', domain: [1, 2], integer: false}, series: [{name: 'q', x: [0, 1], y: [1, 2], style: 'points', color: 0}], levels: [{y: 1, name: 'l'}], legend: true, width: 300, height: 300, id: 'a', bare: true}],
+  'lineChart: an axis': [x => train.lineChart({title: 'a', x, y: {label: 'q'}, series: []}), {label: 't', unit: 's', scale: 'linear', domain: [0, 1], integer: true}],
+  'lineChart: a series': [one => train.lineChart({title: 'a', x: {label: 't'}, y: {label: 'q'}, series: [one]}), {name: 'q', x: [0, 1], y: [1, 2], style: 'line'}],
+  renderReport: [train.renderReport, {title: 'a', description: 'b', parameters: [{name: 'k', estimate: 1}], referenceName: 'truth', fits: [{name: 'q', t: [0], measured: [1], simulated: [1]}], history: [{iteration: 0, cost: 1}], correlation: {labels: ['k'], values: [1]}, statistics: [{name: 'n', value: 1}], charts: [], warnings: ['w'], notes: ['n']}],
+  // Its numbers may be NaN or infinite, and are shown so.
+  'renderReport: a parameter': [one => train.renderReport({title: 'a', parameters: [Object.getPrototypeOf(one ?? []) === Object.prototype ? {estimate: 1, ...one as object} : one], fits: []}), {name: 'k', unit: 'N', description: 'd', interval: [0, 1]}],
+  'renderReport: a fit': [one => train.renderReport({title: 'a', parameters: [], fits: [one]}), {name: 'q', unit: 'm', t: [0, 1], measured: [1, 2], simulated: [1, 2], timeUnit: 's'}],
   readTable: [options => train.readTable('nowhere.csv', options), {delimiter: ',', comment: '#', text: [], columns: [], missing: 'nan', header: true}],
 };
 
@@ -156,6 +167,16 @@ describe('errors: options of every function, fuzzed', () => {
       const error = await outcome(() => call(sound));
       expect(error instanceof Error ? `${name}: ${error.message}` : undefined).to.equal(undefined);
     }
+  });
+
+  it('names of the language itself are no names of ours', () => {
+    for (const engine of ['constructor', 'toString', '__proto__']) expect(() => stiffgrad.simulate(system, start, {...run, engine: engine as 'auto'})).to.throw(StiffgradError, /There is no engine/);
+  });
+
+  it('a tree of parameters that contains itself is refused', () => {
+    const tree: {[name: string]: unknown} = {w: 1};
+    tree.again = {tree};
+    expect(() => training.freeTree('net', tree as never)).to.throw(StiffgradError, /net\.again\.tree contains itself/);
   });
 
   it('a parameter that nothing reads is told with the one that was meant', () => {

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {OdeSystem, SimulateOptions} from '../../lib/index.js';
-import {adaptive, kvaerno5, ode, radauIIA5, simulate} from '../../lib/index.js';
+import {adaptive, kvaerno5, ode, radauIIA5, sdirk2, simulate} from '../../lib/index.js';
 import {carAxis, carAxisStart} from '../scheme/car-axis.js';
 import {hires, rober, robertson, robertsonRates, vanDerPol} from './stiff-problems.js';
 
@@ -100,6 +100,31 @@ describe('gradients of stiff odes along adaptive steps', () => {
     path.dispose();
     [0.5646255480022769e-1, 0.1342484130422339, 0.4139734331099427e-8, 0.5523140207484359e-2].forEach((value, i) => expect(end[i] / value).to.be.closeTo(1, 1e-7));
   });
+});
+
+describe('Robertson\'s reaction to t = 4e10 with an integral beside it', () => {
+  // The row of an integral leaves nothing but 1 on the diagonal of a matrix whose other entries are h times as large.
+  const system = ode(({y, params}) => {
+    const species = tf.slice(y, [0], [3]);
+    return tf.concat([robertson(species, tf.mul(params.k as tf.Tensor, tf.tensor1d([...robertsonRates]))), tf.slice(species, [0], [1])]);
+  });
+  for (const scheme of [kvaerno5(), sdirk2()]) {
+    it(`${scheme.name}: the adjoint goes through where the run does, and is that of forward sensitivities`, () => {
+      const rtol = scheme.order < 3 ? 1e-4 : 1e-6;
+      const options: SimulateOptions = {scheme, dt: 1e-5, t1: 4e10, saveAt: 'end', control: adaptive({rtol, atol: [...rober.atol(rtol), rtol]}), params: {k: [1, 1, 1]}};
+      const start = {y: [...rober.y, 0]};
+      for (const of of [0, 3]) {
+        const {trajectory, pullback} = simulate.vjp(system, start, options);
+        trajectory.dispose();
+        const {params} = pullback({y: Float64Array.from({length: 8}, (_, i) => (i === 4 + of ? 1 : 0))});
+        [0, 1, 2].forEach(j => {
+          const k = [0, 1, 2].map(i => (i === j ? 1 : 0));
+          const forward = (simulate.jvp(system, start, options, {params: {k}}).tangent.y as Float64Array)[4 + of];
+          expect(Math.abs((params.k as Float64Array)[j] / forward - 1), `component ${of}, rate ${j}`).to.be.below(1e-7);
+        });
+      }
+    });
+  }
 });
 
 describe('gradients of the car axis along adaptive steps', () => {

@@ -51,12 +51,20 @@ export interface ParameterTree {
   readonly [name: string]: ParameterValue | ParameterTree;
 }
 
-/** Every leaf of a tree free, under names with dots: `{...freeTree('network', network.params)}` looks for all weights. */
+/**
+ * Every leaf of a tree free, under names with dots: `{...freeTree('network', network.params)}` looks for all weights.
+ * @throws OptionError 'bad-parameter' of a tree that contains itself
+ */
 export function freeTree(name: string, tree: ParameterTree): Parameters {
-  return Object.assign({}, ...Object.entries(tree).map(([key, value]) => {
+  return Object.fromEntries(leavesOf(name, tree, []));
+}
+
+function leavesOf(name: string, tree: ParameterTree, above: readonly ParameterTree[]): [string, Parameter][] {
+  if (above.includes(tree)) throw new OptionError('bad-parameter', `freeTree: ${name} contains itself; a tree of parameters has an end.`);
+  return Object.entries(tree).flatMap(([key, value]): [string, Parameter][] => {
     const at = `${name}.${key}`;
-    return isValue(value) ? { [at]: free(value) } : freeTree(at, value);
-  })) as Parameters;
+    return isValue(value) ? [[at, free(value)]] : leavesOf(at, value, [...above, tree]);
+  });
 }
 
 /** The tree again, with what was found for its leaves: what a simulation takes as `params`. */

@@ -6,6 +6,7 @@
  */
 import { line } from 'd3-shape';
 import { OptionError } from '../../lib/errors.js';
+import { boolean, list, numbers, object, oneOf, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
 import { decimate, distinctPixels } from './decimate.js';
 import { numberText } from './number-text.js';
 import { layAxis, type Axis, type LaidAxis } from './plot-axis.js';
@@ -110,30 +111,37 @@ export function lineChart(chart: Chart): string {
 
 const styles: readonly string[] = ['line', 'underlay', 'dashed', 'points', 'bars', 'stems'] satisfies readonly SeriesStyle[];
 
+const real = { what: 'a number', test: (value: unknown) => typeof value === 'number' };
+const options = {
+  title: text, description: text, x: object, y: object, series: list, levels: list, legend: boolean, width: real, height: real, id: text, bare: boolean,
+} satisfies Checks;
+const axisOptions: Checks = { label: text, unit: text, scale: oneOf('linear', 'log'), domain: numbers, integer: boolean };
+const seriesOptions = { name: text, x: numbers, y: numbers, style: oneOf(...styles), color: real } satisfies Checks;
+const levelOptions: Checks = { y: real, name: text };
+
 /** In pixels: narrower than its margins a chart has no plot, and no page is wider than the other. */
 const SIDES = [80, 20_000] as const;
 
 /** What goes into attributes is what its type says; all other text is escaped where it is written. */
-function check({ title, description, width = SIDES[1], height = SIDES[1], id = 'id', series, levels = [] }: Chart): void {
+function check(chart: Chart): void {
+  refuseUnknownOptions(chart, options, 'lineChart', 'bad-option');
+  for (const name of ['title', 'x', 'y', 'series'] as const) requireValue(chart[name], options[name], `lineChart: ${name}`);
+  const { width = SIDES[1], height = SIDES[1], id = 'id', series, levels = [] } = chart;
   const refuse = (option: string, must: string): never => {
     throw new OptionError('bad-option', `lineChart: ${option} must be ${must}.`, { option });
   };
-  const isText = (value: unknown): boolean => typeof value === 'string';
-  if (!isText(title)) refuse('title', 'text');
-  if (description !== undefined && !isText(description)) refuse('description', 'text');
   for (const [option, side] of [['width', width], ['height', height]] as const) {
     if (!Number.isFinite(side) || side < SIDES[0] || side > SIDES[1]) refuse(option, `a number of pixels from ${SIDES[0]} to ${SIDES[1]}`);
   }
-  if (!isText(id) || !/^[A-Za-z][\w.-]{0,199}$/.test(id)) refuse('id', 'a letter and then letters, digits, _, . or -');
-  if (!Array.isArray(series)) refuse('series', 'a list');
-  series.forEach(({ name, style = 'line', color = 0 }, i) => {
-    if (!isText(name)) refuse(`series[${i}].name`, 'text');
-    if (!styles.includes(style)) refuse(`series[${i}].style`, `one of ${styles.join(', ')}`);
+  if (!/^[A-Za-z][\w.-]{0,199}$/.test(id)) refuse('id', 'a letter and then letters, digits, _, . or -');
+  for (const side of ['x', 'y'] as const) refuseUnknownOptions(chart[side], axisOptions, `lineChart: ${side}`, 'bad-option');
+  series.forEach((one, i) => {
+    refuseUnknownOptions(one, seriesOptions, `lineChart: series[${i}]`, 'bad-option');
+    for (const name of ['name', 'x', 'y'] as const) requireValue(one[name], seriesOptions[name], `lineChart: series[${i}].${name}`);
+    const { color = 0 } = one;
     if (!Number.isSafeInteger(color) || color < 0) refuse(`series[${i}].color`, 'a whole number from 0');
   });
-  levels.forEach(({ name = '' }, i) => {
-    if (!isText(name)) refuse(`levels[${i}].name`, 'text');
-  });
+  levels.forEach((level, i) => refuseUnknownOptions(level, levelOptions, `lineChart: levels[${i}]`, 'bad-option'));
 }
 
 /** The horizontal axis with as many labels as fit; the right margin holds what the last one sticks out. */

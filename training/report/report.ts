@@ -4,6 +4,7 @@
  * file only when the new one is whole.
  */
 import { DataError, OptionError } from '../../lib/errors.js';
+import { finite, list, numbers, object, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
 import { filesystem, reasonOf } from '../data/filesystem.js';
 import { writeWhole } from '../data/write-whole.js';
 import { errorText, fixedText, measuredText, numberText } from './number-text.js';
@@ -75,7 +76,7 @@ export function renderReport(report: Report): string {
     correlation === undefined || correlation.labels.length < 2
       ? ''
       : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
-    list('Notes', report.notes),
+    bulletSection('Notes', report.notes),
     `<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right but for random noise; what the residuals show beside noise is not in them.'}</footer>`,
     '</main>\n</body>\n</html>\n',
   ]
@@ -115,7 +116,7 @@ function ownChart(chart: Chart, index: number): string {
   return section(chart.title, `<figure>${lineChart({ width: WIDTH, height: 280, ...chart, id: `chart${index}`, bare: true })}</figure>`);
 }
 
-function list(heading: string, sentences: readonly string[] = []): string {
+function bulletSection(heading: string, sentences: readonly string[] = []): string {
   return sentences.length === 0 ? '' : section(heading, bullets(sentences));
 }
 
@@ -350,7 +351,33 @@ function unitText(unit: string | undefined): string {
   return unit === undefined || unit === '' ? '' : ` <span class="unit">${escapeXml(unit)}</span>`;
 }
 
-function check({ fits, correlation }: Report): void {
+const real = { what: 'a number', test: (value: unknown) => typeof value === 'number' };
+const options = {
+  title: text, description: text, parameters: list, referenceName: text, fits: list, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list,
+} satisfies Checks;
+const parts: { readonly [part in 'parameters' | 'fits' | 'history' | 'statistics']: Checks } = {
+  parameters: { name: text, unit: text, description: text, estimate: real, standardError: real, interval: numbers, reference: real },
+  fits: { name: text, unit: text, t: numbers, measured: numbers, simulated: numbers, timeUnit: text },
+  history: { iteration: finite, cost: real },
+  statistics: { name: text, value: { what: 'a number or text', test: (value) => typeof value === 'number' || typeof value === 'string' }, unit: text },
+};
+/** What of each part may not be left out. */
+const needed = { parameters: ['name', 'estimate'], fits: ['name', 't', 'measured', 'simulated'], history: ['iteration', 'cost'], statistics: ['name', 'value'] };
+
+function check(report: Report): void {
+  refuseUnknownOptions(report, options, 'renderReport', 'bad-option');
+  for (const name of ['title', 'parameters', 'fits'] as const) requireValue(report[name], options[name], `renderReport: ${name}`);
+  for (const part of ['parameters', 'fits', 'history', 'statistics'] as const) {
+    (report[part] ?? []).forEach((one: object, i) => {
+      // A fit's history has more in it than is drawn.
+      if (part !== 'history') refuseUnknownOptions(one, parts[part], `renderReport: ${part}[${i}]`, 'bad-option');
+      for (const name of needed[part]) requireValue((one as { readonly [name: string]: unknown })[name], parts[part][name], `renderReport: ${part}[${i}].${name}`);
+    });
+  }
+  const { fits, correlation } = report;
+  for (const [name, sentences] of Object.entries({ warnings: report.warnings, notes: report.notes })) {
+    (sentences ?? []).forEach((sentence, i) => requireValue(sentence, text, `renderReport: ${name}[${i}]`));
+  }
   for (const { name, t, measured, simulated } of fits) {
     if (t.length === 0 || t.length !== measured.length || t.length !== simulated.length) {
       throw new OptionError(
@@ -359,6 +386,10 @@ function check({ fits, correlation }: Report): void {
         { fit: name },
       );
     }
+  }
+  if (correlation !== undefined) {
+    refuseUnknownOptions(correlation, { labels: list, values: numbers }, 'renderReport: correlation', 'bad-option');
+    for (const name of ['labels', 'values'] as const) requireValue(correlation[name], name === 'labels' ? list : numbers, `renderReport: correlation.${name}`);
   }
   if (correlation !== undefined && correlation.values.length !== correlation.labels.length ** 2) {
     throw new OptionError(

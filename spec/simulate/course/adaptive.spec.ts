@@ -171,6 +171,14 @@ describe('adaptive steps', () => {
     expect(simulate(pole, {y: 1}, {...options, control: adaptive({min: 1e-3}), throw: false}).values('t').at(-1)).to.be.below(0.999);
   });
 
+  it('a jump at t = 0 that no step takes: it ends after a hundred halvings at most, not at the least number there is', () => {
+    const never = ode(({y, t}) => tf.div(tf.add(tf.zerosLike(y), 1e30), tf.sqrt(tf.add(t, 1e-300))));
+    const path = simulate(never, {y: 0}, {scheme: implicitMidpoint(), dt: 0.1, t1: 1, control: adaptive({rtol: 1e-12, atol: 1e-12}), throw: false});
+    path.dispose();
+    expect(path.status).to.equal('step-too-small');
+    expect(path.stats.rejectedSteps).to.be.below(150);
+  });
+
   it('steps beside t1 are the most that are taken', () => {
     const path = run(rk4(), {}, {steps: 10, throw: false, saveAt: 'all'});
     expect(path.status).to.equal('too-many-steps');
