@@ -13,7 +13,8 @@ import {defineScheme, implicitMidpoint, mechanics, newton, simulate} from '../li
 import type {GuessName} from '../lib/scheme/index.js';
 import {prepare} from '../lib/simulate/prepare.js';
 import {startRun} from '../lib/simulate/start.js';
-import {noCounts, Stepper} from '../lib/simulate/stepper.js';
+import {Stepper} from '../lib/simulate/stepper.js';
+import {noCounts} from '../lib/simulate/counters.js';
 import type {Series} from '../training/report/plot.js';
 import {chartStyle, lineChart} from '../training/report/plot.js';
 

@@ -13,7 +13,8 @@ import type {Chart} from './report/plot.js';
 import {rms, script, shown, type ScriptArguments} from './report/script.js';
 import {exponentialDecay} from './train/schedules.js';
 import {segments, type Segment} from './train/segments.js';
-import {train, type TrainingResult} from './train/train.js';
+import {train} from './train/train.js';
+import {type TrainingResult} from './train/result.js';
 
 const damping = damper({coefficient: 0.05});
 

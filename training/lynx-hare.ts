@@ -18,7 +18,8 @@ import type {Chart, Series} from './report/plot.js';
 import {printTable, rms, script, shown, type ScriptArguments} from './report/script.js';
 import {exponentialDecay} from './train/schedules.js';
 import {segments} from './train/segments.js';
-import {train, type TrainingResult} from './train/train.js';
+import {train} from './train/train.js';
+import {type TrainingResult} from './train/result.js';
 
 /** Two steps a year, in which the populations change by a factor of at most four: their logarithms are off by 4e-5 after twenty (with rk4 and four steps, 1.5e-4). */
 const dt = 0.5;

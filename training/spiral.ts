@@ -11,7 +11,8 @@ import {mlp, type Mlp} from '../models/index.js';
 import type {Chart, Series} from './report/plot.js';
 import {script, shown, type ScriptArguments} from './report/script.js';
 import {Random} from './train/random.js';
-import {train, type TrainingResult} from './train/train.js';
+import {train} from './train/train.js';
+import {type TrainingResult} from './train/result.js';
 
 export interface Spirals {
   /** [spirals][times · 2] */

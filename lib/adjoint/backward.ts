@@ -2,67 +2,19 @@
  * The gradient of a run: cotangents of the saved states go back step by step, each step's cotangent
  * pulled through by the implicit or the unrolled adjoint (equations.md §5).
  */
-import type {Executable} from '../engine/engine.js';
+import type {Gradient} from './gradient.js';
+import {ParameterBars} from './parameter-bars.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
-import {barName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
-import {parameterNames, throughDerived, zeroBars} from './derived.js';
 import {implicitPull} from './implicit.js';
 import type {Adjoint} from './index.js';
 import type {Watch} from './not-finite.js';
 import type {StepRecord} from './record.js';
 import {unrolledPull} from './unrolled.js';
 
-export interface Gradient {
-  /** Cotangents of the user's initial blocks, flat: q and v, or y. */
-  readonly initial: Float64Array;
-  /** One for each parameter of the traced step. */
-  readonly parameters: readonly Float64Array[];
-  /** Steps that were taken again, as the budget of memory did not hold them. */
-  readonly recomputedSteps: number;
-}
-
-/**
- * Replaces the cotangent of the end of a recorded step by that of its beginning, and adds to the parameters'.
- * @param isNew the cotangent is not what the call before has left
- */
-export type StepPull = (record: StepRecord, k: number, xBar: Float64Array, isNew: boolean) => void;
-
 /** Shows the steps of a run from last to first, in pieces of consecutive steps; returns how many had to be taken again. */
 export type Backwards = (visit: (piece: StepRecord) => void) => number;
-
-/** Adds up the cotangents of the parameters, program by program, or lets the programs do it where they can. */
-export class ParameterBars {
-  private readonly totals: Float64Array[];
-  private readonly sources: (Float64Array | undefined)[];
-
-  /** @param byPrograms the executable's programs add to pBar.i themselves */
-  constructor(private readonly context: StepContext, executable: Executable, private readonly byPrograms: boolean) {
-    this.totals = zeroBars(context);
-    this.sources = parameterNames(context).map(name => executable.find(barName(name)));
-    if (byPrograms) for (const source of this.sources) source?.fill(0);
-  }
-
-  add(factor = 1): void {
-    if (!this.byPrograms) this.addAll(factor);
-  }
-
-  /** Those of the parameters, after the last step. */
-  finish(): Float64Array[] {
-    if (this.byPrograms) this.addAll(1);
-    return throughDerived(this.context, this.totals);
-  }
-
-  private addAll(factor: number): void {
-    for (let p = 0; p < this.totals.length; p++) {
-      const source = this.sources[p];
-      if (source === undefined) continue;
-      const total = this.totals[p];
-      for (let i = 0; i < total.length; i++) total[i] += factor * source[i];
-    }
-  }
-}
 
 /** Steps are recorded by what the implicit adjoint needs of them (step/kept.ts); else by state and unknown. */
 export function keepsNarrow({compiled}: StepContext, {kind}: Adjoint): boolean {

@@ -16,7 +16,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {courseAdjointPrograms, coursePrograms} from '../step/course-programs.js';
 import {addTo} from './add-to.js';
-import type {Gradient} from './backward.js';
+import type {Gradient} from './gradient.js';
 import {pullStart} from './backward.js';
 import {CourseBars} from './course-bars.js';
 import type {Course, CourseBackwards, CoursePiece, Restart, Save} from './course.js';

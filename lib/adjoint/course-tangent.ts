@@ -20,7 +20,7 @@ import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {ByLength} from './timed-step.js';
 import {lengthDerivative} from './timed-step.js';
-import type {Directions} from './tangent.js';
+import type {Directions} from './directions.js';
 import {startTangent} from './tangent.js';
 import {TangentLeft} from './tangent-left.js';
 

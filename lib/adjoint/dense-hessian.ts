@@ -7,12 +7,12 @@ import {wholeDense} from '../step/inside.js';
 import {barName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import {parameterNames, setDirections} from './derived.js';
-import type {TurningBar} from './hessian.js';
+import type {TurningBar} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-import type {Directions} from './tangent.js';
+import type {Directions} from './directions.js';
 import {TangentLeft} from './tangent-left.js';
 
 /** A step with both its ends, and the tangents [count, state] of these. */

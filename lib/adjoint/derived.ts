@@ -8,7 +8,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {barName, directionName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
-import type {Directions} from './tangent.js';
+import type {Directions} from './directions.js';
 
 type Context = Pick<StepContext, 'compiled' | 'parameterValues' | 'redundancy'>;
 

@@ -3,10 +3,11 @@
  * depends on, taken beside the steps so that these need not be kept, and contracted with cotangents.
  */
 import type {StepContext} from '../step/context.js';
-import type {Gradient} from './backward.js';
+import type {Gradient} from './gradient.js';
 import type {CourseCotangents} from './course-backward.js';
 import {StepRecord} from './record.js';
-import type {Directions, Push} from './tangent.js';
+import type {Push} from './tangent.js';
+import type {Directions} from './directions.js';
 import {startTangent, stepPush} from './tangent.js';
 
 /** Plain values, for every direction `count`. */

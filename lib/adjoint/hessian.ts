@@ -3,26 +3,21 @@
  * Hessian with several directions. One Jacobian and one factor a step serve the solve of the tangent and
  * both transposed ones; what the discrete scheme does is differentiated, not the motion.
  */
+import type {TurningBar} from './directions.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
 import {barName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
-import type {Gradient} from './backward.js';
+import type {Gradient} from './gradient.js';
 import type {Save} from './course.js';
 import {DenseTurning} from './dense-hessian.js';
 import {parameterNames, setDirections, throughDerived, turnThroughDerived, zeroBars} from './derived.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-import type {Directions} from './tangent.js';
+import type {Directions} from './directions.js';
 import {TangentLeft} from './tangent-left.js';
-
-/** A cotangent of the state, and how it changes along every direction [count, state]. */
-export interface TurningBar {
-  readonly bar: Float64Array;
-  readonly turn: Float64Array;
-}
 
 /** A step of the grid as it was taken: rows from..to−1 of a record, and the tangents [count, state] of the state before each. */
 export interface TurningStep {

@@ -7,7 +7,7 @@ import {GradientError} from '../errors.js';
 import {barName} from '../step/parameter-names.js';
 import type {StepContext} from '../step/context.js';
 import {parameterNames} from './derived.js';
-import type {Gradient} from './backward.js';
+import type {Gradient} from './gradient.js';
 
 /** Looks at what a step of a sweep back has left: the cotangent of the step's beginning, and those of the parameters. */
 export type Watch = (t: number, xBar: Float64Array, executable: Executable) => void;

@@ -6,7 +6,7 @@ import {setDirections} from './derived.js';
 import type {Left} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-import type {Directions} from './tangent.js';
+import type {Directions} from './directions.js';
 
 export class TangentLeft {
   private executable: Executable | undefined;

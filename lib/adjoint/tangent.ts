@@ -5,17 +5,11 @@
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {setDirections} from './derived.js';
+import type {Directions} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import {TangentLeft} from './tangent-left.js';
-
-/** Directions in the space of initial state and parameters; each array holds `count` of them, one after another. */
-export interface Directions {
-  readonly count: number;
-  readonly initial: Float64Array;
-  readonly parameters: readonly Float64Array[];
-}
 
 /** One step for all directions: dx [count, state] becomes that of the step's end. */
 export type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64Array;

@@ -2,30 +2,40 @@
  * The way back by the continuous adjoint: from each saved state to the one before it the ode of state and
  * adjoint (adjoint/backsolve.ts) runs backwards in time with the run's own scheme and lengths of steps.
  */
-import type {Gradient} from '../adjoint/backward.js';
+import type {Gradient} from '../adjoint/gradient.js';
 import type {AdjointSystem} from '../adjoint/backsolve.js';
 import {adjointSystem} from '../adjoint/backsolve.js';
 import {implicitAdjoint} from '../adjoint/index.js';
+import type {Engine} from '../engine/engine.js';
 import {OptionError} from '../errors.js';
+import type {Shape} from '../graph/node.js';
 import {auto} from '../linear/index.js';
 import {compileStep} from '../step/compiled.js';
 import {noRedundancy} from '../step/context.js';
+import type {System} from '../step/formulation.js';
 import {stateBlocks} from '../step/formulation.js';
+import type {TracedStep} from '../step/traced-step.js';
 import {traceRun} from '../step/trace-step.js';
+import type {Leaf} from '../system/params.js';
 import type {Plan} from './course/plan.js';
 import {readSpan} from './course/plan.js';
 import type {Grid} from './grid.js';
 import {readGrid} from './grid.js';
-import type {Prepared} from './prepare.js';
+import type {RunOptions} from './options.js';
 import type {Standing} from './run-state.js';
-import type {Path, Run} from './run.js';
+import type {Run} from './path.js';
 import {run} from './run.js';
-import type {Runnable} from './runnable.js';
+import type {Backsolve, Runnable, SavedStates} from './runnable.js';
 
-/** The gradient for cotangents of the saved states. */
-export type Backsolve = (runnable: Runnable, path: Path, bars: Float64Array) => Gradient;
-
-type Asked = Pick<Prepared, 'system' | 'options' | 'shape' | 'leaves' | 'traced' | 'engine'>;
+/** A run as it was prepared. */
+interface Asked {
+  readonly system: System;
+  readonly options: RunOptions;
+  readonly shape: Shape;
+  readonly leaves: readonly Leaf[];
+  readonly traced: TracedStep;
+  readonly engine: Engine;
+}
 
 /** State and adjoint, ready to run but for their values and times. */
 interface Augmented extends AdjointSystem {
@@ -67,7 +77,7 @@ class WayBack {
   private pace: Standing['pace'];
   private readonly sizes: readonly {readonly offset: number; readonly size: number; readonly scale: number}[];
 
-  constructor(private readonly augmented: Augmented, private readonly runnable: Runnable, private readonly path: Path, private readonly drift: number) {
+  constructor(private readonly augmented: Augmented, private readonly runnable: Runnable, private readonly path: SavedStates, private readonly drift: number) {
     this.now = new Float64Array(augmented.size);
     const {size} = runnable.traced.state;
     this.sizes = runnable.traced.state.blocks.filter(({offset}) => offset < augmented.states).map(({offset, size: width}) => {
@@ -170,9 +180,8 @@ class WayBack {
 
   /** In place of what an earlier pullback told. */
   private tell(): void {
-    const {path: {kept}, farthest: {share, t}} = this;
-    if (kept === undefined || !('warnings' in kept)) return;
-    const {warnings} = kept;
+    const {path: {warnings}, farthest: {share, t}} = this;
+    if (warnings === undefined) return;
     const before = warnings.findIndex(warning => warning.startsWith(told));
     const sentence = `${told} ${share === 0 ? 'exactly where they had been' : `${share.toExponential(1)} of their size away from where they had been, at t = ${text(t)}`}.`;
     warnings.splice(before < 0 ? warnings.length : before, before < 0 ? 0 : 1, sentence);
@@ -188,7 +197,7 @@ function reversed(grid: Grid, from: number, to: number): Grid {
 }
 
 /** A run that goes on from a saved state has a gradient for all of it, and the continuous adjoint knows the motion's part alone. */
-export function checkResumed({system, shape, given}: {readonly given: Float64Array} & Pick<Prepared, 'system' | 'shape'>): void {
+export function checkResumed({system, shape, given}: {readonly given: Float64Array; readonly system: System; readonly shape: Shape}): void {
   const own = stateBlocks(system).length * shape.reduce((size, n) => size * n, 1);
   if (given.length > own) throw new OptionError('bad-adjoint', 'backsolveAdjoint: the saved state has more than the state of the motion, which alone goes back: start from its q and v, or y, alone; or use implicitAdjoint().');
 }

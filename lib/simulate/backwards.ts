@@ -3,7 +3,7 @@ import type {Backwards} from '../adjoint/backward.js';
 import {keepsNarrow} from '../adjoint/backward.js';
 import {revolve} from '../adjoint/schedule.js';
 import type {Runnable} from './runnable.js';
-import type {Keep, Path} from './run.js';
+import type {Keep, Path} from './path.js';
 import {newRecord} from './run.js';
 import {Stepper} from './stepper.js';
 

@@ -3,7 +3,7 @@
  * can be computed on several threads. What members share gets the sum in double precision, in the members' order.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Gradient} from '../adjoint/backward.js';
+import type {Gradient} from '../adjoint/gradient.js';
 import type {Done} from './ensemble.js';
 import {named, operation, packBars, seriesTensors, sources} from './operation.js';
 import type {Prepared} from './prepare.js';

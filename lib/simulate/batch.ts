@@ -1,6 +1,6 @@
 /** Many runs of one system: traced once, each with its own Newton iterations, on several threads where that is faster. */
 import type * as tf from '@tensorflow/tfjs';
-import type {Gradient} from '../adjoint/backward.js';
+import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
 import {list, object, refuseUnknownOptions, requireValue, shown} from '../given.js';
 import type {System} from '../step/formulation.js';

@@ -3,13 +3,13 @@
  * depend on one another nor on what a thread did before, so where each is done changes no bit of it.
  */
 import {aborted, throwIfAborted} from '../given.js';
-import type {Gradient} from '../adjoint/backward.js';
+import type {Gradient} from '../adjoint/gradient.js';
 import {plainNewton} from '../newton/plain.js';
 import type {StepPrograms} from '../step/context.js';
 import type {PlainStep} from '../step/plain.js';
 import {plainStep, stepNames} from '../step/plain.js';
 import type {Prepared} from './prepare.js';
-import type {Run} from './run.js';
+import type {Run} from './path.js';
 import {run} from './run.js';
 import {pullSeries, seriesValues} from './series.js';
 import {canStart, canWait, parallelism} from './workers/channel.js';

@@ -3,7 +3,7 @@ import type {StiffgradError} from '../errors.js';
 import {NewtonError, SingularMatrixError} from '../errors.js';
 import type {Newton} from '../newton/index.js';
 import type {Runnable} from './runnable.js';
-import type {Counters} from './stepper.js';
+import type {Counters} from './counters.js';
 
 export interface FailedStep {
   readonly status: 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';

@@ -4,13 +4,14 @@
  * precision.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {Gradient} from '../adjoint/backward.js';
+import type {Gradient} from '../adjoint/gradient.js';
 import type {Save} from '../adjoint/course.js';
-import type {Saves, SecondOrder, TurningBar} from '../adjoint/hessian.js';
+import type {Saves, SecondOrder} from '../adjoint/hessian.js';
+import type {TurningBar} from '../adjoint/directions.js';
 import {sweepBackTurning} from '../adjoint/hessian.js';
 import {implicitAdjoint} from '../adjoint/index.js';
 import {gradientNotFinite, notFinitePart} from '../adjoint/not-finite.js';
-import type {Directions} from '../adjoint/tangent.js';
+import type {Directions} from '../adjoint/directions.js';
 import {OptionError} from '../errors.js';
 import {finish} from './finish.js';
 import type {LossAt, SeriesLoss} from './loss.js';
@@ -18,7 +19,7 @@ import {requireLoss, TracedLoss} from './loss.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './named.js';
 import {namedGradient, packCotangent, packDirections} from './named.js';
 import type {Prepared} from './prepare.js';
-import type {Run} from './run.js';
+import type {Run} from './path.js';
 import {run} from './run.js';
 import {column, seriesOf} from './series.js';
 import type {Trajectory} from './trajectory.js';

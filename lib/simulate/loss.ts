@@ -3,7 +3,7 @@
  * gradient and second derivative come in double precision; or functions that give cotangents.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Directions} from '../adjoint/tangent.js';
+import type {Directions} from '../adjoint/directions.js';
 import type {Engine, Executable} from '../engine/engine.js';
 import {OptionError, ShapeError} from '../errors.js';
 import {callable, refuseUnknownOptions, shown} from '../given.js';

@@ -1,7 +1,7 @@
 /** What the user gives and gets by name, and the flat arrays it stands for: cotangents, tangents, gradients. */
 import * as tf from '@tensorflow/tfjs';
-import type {Gradient} from '../adjoint/backward.js';
-import type {Directions} from '../adjoint/tangent.js';
+import type {Gradient} from '../adjoint/gradient.js';
+import type {Directions} from '../adjoint/directions.js';
 import {OptionError, ShapeError} from '../errors.js';
 import {any, list, object, refuseUnknownOptions, requireValue} from '../given.js';
 import type {Numeric} from '../system/numeric.js';
@@ -9,7 +9,7 @@ import {readNumeric} from '../system/numeric.js';
 import type {NumericParams, Tree} from '../system/params.js';
 import {readParams, toTree} from '../system/params.js';
 import type {Prepared} from './prepare.js';
-import type {Run} from './run.js';
+import type {Run} from './path.js';
 import {seriesOf, setColumn} from './series.js';
 
 /** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */

@@ -2,7 +2,7 @@
 import {loadParameters} from '../step/context.js';
 import type {StepContext} from '../step/context.js';
 import type {Executable} from '../engine/engine.js';
-import type {Path} from './run.js';
+import type {Path} from './path.js';
 
 type Saved = Pick<Path, 'states' | 'times'>;
 

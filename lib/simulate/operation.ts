@@ -3,10 +3,10 @@
  * gradient is the adjoint sweep, with respect to every tensor it was given and every one captured.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Gradient} from '../adjoint/backward.js';
+import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
-import type {Run} from './run.js';
+import type {Run} from './path.js';
 import {column, pullOf, seriesOf, setColumn} from './series.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */

@@ -6,79 +6,26 @@
 import type {Adjoint} from '../adjoint/index.js';
 import {keepsNarrow} from '../adjoint/backward.js';
 import {StepRecord} from '../adjoint/record.js';
-import type {Course} from '../adjoint/course.js';
-import type {Beside, Sensitivities} from '../adjoint/forward.js';
+import type {Beside} from '../adjoint/forward.js';
 import {TangentsBeside, unitDirections} from '../adjoint/forward.js';
 import {firstPass} from '../adjoint/schedule.js';
 import type {StiffgradError} from '../errors.js';
 import {throwIfAborted} from '../given.js';
 import {SingularMatrixError} from '../errors.js';
 import {newNumbers} from '../memory.js';
-import type {Learned} from '../step/compiled.js';
-import type {Redundancy} from '../step/context.js';
-import type {Keeper} from './course/keeper.js';
-import type {EventRecord} from './course/records.js';
 import {runCourse} from './course/run.js';
 import {placeOf} from './grid.js';
 import {bytesPerNumber, fewerSaved, mostStates, requireMemory} from './memory.js';
-import type {Standing} from './run-state.js';
-import type {Runnable, SolverFacts} from './runnable.js';
+import type {Keep, Keeping, Run} from './path.js';
+import type {Runnable} from './runnable.js';
 import {ContactWatch, backsolveWarning} from './warnings.js';
 import {contradiction, requireScaledRows, startRun} from './start.js';
-import type {Counters, Status} from './stepper.js';
-import {noCounts, Stepper} from './stepper.js';
-
-export type {Counters, Status} from './stepper.js';
-
-/** What a run keeps for its gradient. */
-export type Keep =
-  /** Every step. */
-  | {readonly record: StepRecord}
-  /** States at some steps, from which the others are reached again; `room` of them at most. */
-  | {readonly states: Map<number, Float64Array>; readonly room: number}
-  /** The course of a run that is not a grid of steps, and the state at its end. */
-  | {readonly course: Course; readonly keeper: Keeper; readonly end: Float64Array}
-  /** The tangents of what was saved (forwardSensitivity). */
-  | {readonly sensitivities: Sensitivities}
-  /** Nothing but the saved states (backsolveAdjoint). What the way back finds is told in the run's warnings. */
-  | {readonly warnings: string[]};
-
-/** What a run is to keep: steps, within so many bytes; or the tangents of what is saved. */
-export type Keeping = {readonly memory: number} | 'tangents' | undefined;
+import type {Status} from './counters.js';
+import {Stepper} from './stepper.js';
+import {noCounts} from './counters.js';
 
 /** Made when a run begins, with the step that begins it; made again where the run is. */
 export type Companion = (prepared: Runnable, start: StepRecord) => Beside;
-
-/** What the way back needs of a run. */
-export interface Path {
-  /** Saved states, one after another. */
-  readonly states: Float64Array;
-  /** Times of the saved states. */
-  readonly times: Float64Array;
-  /** Steps of the grid that were completed. */
-  readonly completed: number;
-  /** The step that began the run. */
-  readonly start: StepRecord;
-  /** Where it ended. */
-  readonly standing?: Standing;
-  readonly redundancy: Redundancy;
-  readonly events?: readonly EventRecord[];
-  /** There where a gradient was asked for. */
-  readonly kept?: Keep;
-  /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
-  readonly history?: Learned;
-}
-
-export interface Run extends Path {
-  readonly status: Status;
-  readonly error?: StiffgradError;
-  /** See `Trajectory.warnings`. */
-  readonly warnings: readonly string[];
-  readonly counters: Counters;
-  readonly milliseconds: number;
-  /** There where a worker thread ran it. */
-  readonly elsewhere?: SolverFacts & {readonly compileTime: number};
-}
 
 /** Progress is told at most this often, in milliseconds: faster is not seen, and costs. */
 const progressInterval = 100;

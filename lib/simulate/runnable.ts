@@ -2,12 +2,12 @@
  * A run as far as the arithmetic knows it: a compiled step, numbers, and options that are plain values.
  * Nothing here is a tensor, so a worker thread runs it without tfjs (workers/).
  */
+import type {Gradient} from '../adjoint/gradient.js';
 import type {Adjoint} from '../adjoint/index.js';
 import type {Engine} from '../engine/engine.js';
 import type {Newton} from '../newton/index.js';
 import type {StepContext} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
-import type {Backsolve} from './backsolve.js';
 import type {Plan} from './course/plan.js';
 import type {Grid, Progress} from './grid.js';
 
@@ -38,6 +38,16 @@ export interface Runnable extends StepContext {
   /** Of backsolveAdjoint, in the thread that traced the run. */
   readonly backsolve?: Backsolve;
 }
+
+/** What the continuous adjoint goes back along: the saved states one after another, and their times; what it finds is told in `warnings`. */
+export interface SavedStates {
+  readonly states: Float64Array;
+  readonly times: Float64Array;
+  readonly warnings?: string[];
+}
+
+/** The gradient for cotangents of the saved states. */
+export type Backsolve = (runnable: Runnable, saved: SavedStates, cotangents: Float64Array) => Gradient;
 
 /** How linear systems are solved, for the statistics. */
 export interface SolverFacts {

@@ -2,13 +2,13 @@
  * What a run shows, as one matrix [saved, width]: the state's blocks and the observations beside
  * them. Values, cotangents and tangents all pass in this form; names and shapes are given here once.
  */
-import type {Gradient} from '../adjoint/backward.js';
+import type {Gradient} from '../adjoint/gradient.js';
 import {sweepBack} from '../adjoint/backward.js';
 import {contract} from '../adjoint/forward.js';
 import type {Watch} from '../adjoint/not-finite.js';
 import {gradientNotFinite, notFinitePart, requireFiniteTangents, watchFor} from '../adjoint/not-finite.js';
 import type {StepRecord} from '../adjoint/record.js';
-import type {Directions} from '../adjoint/tangent.js';
+import type {Directions} from '../adjoint/directions.js';
 import {sweepForward} from '../adjoint/tangent.js';
 import type {Block} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
@@ -16,7 +16,7 @@ import {observedValues, pullObserved, pushObserved} from './observed.js';
 import {backwards} from './backwards.js';
 import {pullCourse, pushCourse} from './course/derivatives.js';
 import type {Runnable} from './runnable.js';
-import type {Path, Run} from './run.js';
+import type {Path, Run} from './path.js';
 import {run} from './run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
@@ -81,7 +81,7 @@ export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, ha
   options.poll?.();
   const swept = (states: Float64Array, times?: Float64Array, watch?: Watch): Gradient => {
     compiled.recall(run.history);
-    if (prepared.backsolve !== undefined) return prepared.backsolve(prepared, run, states);
+    if (prepared.backsolve !== undefined) return prepared.backsolve(prepared, {...run, warnings: kept !== undefined && 'warnings' in kept ? kept.warnings : undefined}, states);
     if (kept !== undefined && 'sensitivities' in kept) return contract(prepared, kept.sensitivities, {states, times, happened});
     if (kept !== undefined && 'course' in kept) return pullCourse(prepared, run, kept, {states, times, happened}, watch);
     return sweepBack(prepared, options.adjoint, run.start, backwards(prepared, run), states, watch);

@@ -14,7 +14,7 @@ import {firstNotFinite, indexText} from '../system/places.js';
 import {failedStep} from './failure.js';
 import type {Runnable} from './runnable.js';
 import {StepSystem} from './step-system.js';
-import type {Counters} from './stepper.js';
+import type {Counters} from './counters.js';
 
 /**
  * How far a given state may be from its constraints, in units of the largest coordinate, or of 1: ten

@@ -5,9 +5,11 @@
 import type {IterationRecord, StepRecord} from '../adjoint/record.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
-import type {NewtonCounters, NewtonStatus} from '../newton/index.js';
+import type {NewtonStatus} from '../newton/index.js';
 import {fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
+import type {Counters, Failure, Status} from './counters.js';
+import {noCounts} from './counters.js';
 import {failedStep} from './failure.js';
 import type {NewtonMemory} from './run-state.js';
 import type {Runnable} from './runnable.js';
@@ -15,21 +17,6 @@ import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
 import type {LastStep} from './turn-system.js';
 import {solvesToTolerance, StepTurns} from './turn-system.js';
-
-export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
-
-/** How a step fails. */
-export type Failure = Exclude<Status, 'completed' | 'event' | 'too-many-steps'>;
-
-export interface Counters extends NewtonCounters {
-  steps: number;
-  rejectedSteps: number;
-  failures: Record<string, number>;
-}
-
-export const noCounts = (): Counters => ({
-  steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
-});
 
 const nothing = new Float64Array(0);
 

@@ -9,7 +9,7 @@ import {prepare, requireRead} from './prepare.js';
 import type {RunState, Standing} from './run-state.js';
 import {runState} from './run-state.js';
 import {column, seriesOf} from './series.js';
-import type {Status} from './stepper.js';
+import type {Status} from './counters.js';
 import {OptionError} from '../errors.js';
 import {throwIfAborted} from '../given.js';
 

@@ -5,7 +5,8 @@ import type {EventRecord} from './course/records.js';
 import type {Prepared} from './prepare.js';
 import type {RunState} from './run-state.js';
 import {runState} from './run-state.js';
-import type {Run, Status} from './run.js';
+import type {Run} from './path.js';
+import type {Status} from './counters.js';
 import {solverOf} from './runnable.js';
 import {column, seriesOf} from './series.js';
 

@@ -13,18 +13,13 @@ import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {substitute} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
+import type {DerivedValue} from './parameter-program.js';
 import {isGiven, leastOperations, leastShare} from './parameter-program.js';
 import {barName, directionName, turnName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
 import {alongOutputs} from './traced-along.js';
 import type {TracedStep} from './traced-step.js';
 import {stepOutputs} from './traced-step.js';
-
-/** A value of the parameters alone, and the input that stands for it. */
-export interface DerivedValue {
-  readonly node: Node<'input'>;
-  readonly value: Node;
-}
 
 export interface Derived {
   /** The step as a function of its parameters and of the values; those with derivatives are among its parameters. */

@@ -9,7 +9,12 @@ import type {Graph, Node, Output} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {simplify, substitute} from '../graph/simplify.js';
 import {countWork, workOf} from '../graph/work.js';
-import type {DerivedValue} from './derived.js';
+
+/** A value of the parameters alone, and the input that stands for it. */
+export interface DerivedValue {
+  readonly node: Node<'input'>;
+  readonly value: Node;
+}
 
 /** Run by `loadParameters` where it is there. */
 export const parameterProgram = 'parameters';

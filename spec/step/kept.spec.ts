@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {ParameterBars} from '../../lib/adjoint/backward.js';
+import {ParameterBars} from '../../lib/adjoint/parameter-bars.js';
 import {implicitPull} from '../../lib/adjoint/implicit.js';
 import {StepRecord} from '../../lib/adjoint/record.js';
 import type {SimulateOptions} from '../../lib/index.js';

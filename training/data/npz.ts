@@ -8,7 +8,7 @@ import type { ReadColumn } from './column.js';
 import { excerpt } from './excerpt.js';
 import { Budget, type ReadLimits } from './limits.js';
 import { missingColumn } from './table-errors.js';
-import type { TableOptions } from './table.js';
+import type {TableOptions} from './table-options.js';
 import { isArchive, openArchive } from './zip.js';
 
 export interface NumpyArray {

@@ -10,7 +10,7 @@ import { excerpt } from './excerpt.js';
 import type { Budget } from './limits.js';
 import { readParquet } from './parquet-thread.js';
 import { missingColumn } from './table-errors.js';
-import type { TableOptions } from './table.js';
+import type {TableOptions} from './table-options.js';
 
 const magic = [0x50, 0x41, 0x52, 0x31];
 

@@ -5,13 +5,14 @@
  * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. Node's file
  * system and the parser are loaded at the call, so that the module can be imported in a browser.
  */
+import type { TableOptions } from './table-options.js';
 import type { Options } from 'csv-parse';
 import { DataError, OptionError } from '../../lib/errors.js';
 import { Column, type ReadColumn } from './column.js';
 import type { Checks } from '../../lib/given.js';
 import { any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text } from '../../lib/given.js';
 import { excerpt } from './excerpt.js';
-import { Budget, type ReadLimits } from './limits.js';
+import {Budget} from './limits.js';
 import { arrayColumns, isArrayFile } from './npz.js';
 import { isParquet, parquetColumns } from './parquet.js';
 import { malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength } from './table-errors.js';
@@ -26,23 +27,6 @@ export interface Table {
   /** A column as text, [rows]; numbers in their shortest form. */
   text(name: string): string[];
   has(name: string): boolean;
-}
-
-export interface TableOptions {
-  /** What stands between fields. Default: by the header line, tab before semicolon before comma. */
-  readonly delimiter?: string;
-  /** A line that begins so is a remark; default '#'. */
-  readonly comment?: string;
-  /** Columns that are text though they may look like numbers, such as codes. */
-  readonly text?: readonly string[];
-  /** Only these are read; what stands in others is neither kept nor looked at. Default all. */
-  readonly columns?: readonly string[];
-  /** A cell without a number in a column of numbers (blank, NaN, NA, null, …): an error (default), or NaN. */
-  readonly missing?: 'error' | 'nan';
-  /** What reading may cost; beyond it there is a DataError 'table-limit' before the memory is taken. */
-  readonly limits?: Partial<ReadLimits>;
-  /** false: a text file begins with its first row. Its columns are then named by `columns`, one a column, or c0, c1, … Default true. */
-  readonly header?: boolean;
 }
 
 const tableOptions: Checks = { header: boolean, delimiter: text, comment: text, text: listOf('names', text), columns: listOf('names', text), missing: oneOf('error', 'nan'), limits: any };

@@ -3,7 +3,7 @@
  * that a resumed run can tell that its data are the same. Functions count by being there; trained variables too.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Examples} from './problem.js';
+import type {Examples} from './examples.js';
 
 /** Of examples that are fetched one by one, so many are looked at, evenly spaced: fetching may be slow. */
 const FETCHED = 16;

@@ -2,6 +2,7 @@
  * What makes a resumed run the one that was broken off: its variables, optimizer, learning rates, data and loss. A
  * checkpoint keeps it; a run that differs is refused, unless the difference is named as one that is meant.
  */
+import type {Change} from './examples.js';
 import {CheckpointError, OptionError} from '../../lib/errors.js';
 import {refuseUnknownOptions, shown} from '../../lib/given.js';
 import {fingerprint} from './fingerprint.js';
@@ -9,7 +10,6 @@ import {hyperparametersOf, kindOf, learningRateOf} from './optimizer-state.js';
 import type {TrainingProblem} from './problem.js';
 
 /** What a resumed run may have changed on purpose. */
-export type Change = 'names' | 'learningRate' | 'hyperparameters' | 'schedule' | 'clip' | 'batchSize' | 'shuffle' | 'data' | 'validation' | 'loss';
 
 const changes: readonly string[] = ['names', 'learningRate', 'hyperparameters', 'schedule', 'clip', 'batchSize', 'shuffle', 'data', 'validation', 'loss'] satisfies readonly Change[];
 

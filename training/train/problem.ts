@@ -1,17 +1,16 @@
 /** What `train` is asked to do, checked and completed before the first step. */
+import type {Examples} from './examples.js';
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
 import type {Check, Checks} from '../../lib/given.js';
 import {abortSignal, any, boolean, callable, count, nonNegative, object, oneOf, refuseUnknownOptions, text} from '../../lib/given.js';
 import type {Clip} from './gradients.js';
-import type {Change} from './identity.js';
+import type {Change} from './examples.js';
 import {checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
 import type {Random} from './random.js';
 import type {Schedule} from './schedules.js';
 
-/** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */
-export type Examples<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
 
 export interface LossAt {
   /** Of the run, from 0. */

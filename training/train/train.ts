@@ -2,6 +2,7 @@
  * The training loop: mini-batches in a seeded order, one optimizer step a batch, validation and early stopping
  * an epoch, and checkpoints from which a killed run goes on to the very weights it would have had.
  */
+import type {TrainingResult} from './result.js';
 import * as tf from '@tensorflow/tfjs';
 import {InconsistentStateError, NewtonError, SingularMatrixError, StiffgradError} from '../../lib/errors.js';
 import {throwIfAborted} from '../../lib/given.js';
@@ -11,32 +12,12 @@ import {acceptedChanges, identityOf, requireSame, type Identity} from './identit
 import type {EpochMetrics, MetricsSink} from './metrics.js';
 import {openMetrics} from './metrics.js';
 import {learningRateOf, setLearningRate} from './optimizer-state.js';
-import type {Examples, LossAt, TrainingProblem} from './problem.js';
+import type {LossAt, TrainingProblem} from './problem.js';
+import type {Examples} from './examples.js';
 import {checkProblem} from './problem.js';
 import {Random} from './random.js';
 import {TrainingState} from './state.js';
-import type {TrainingReportDetails} from './training-report.js';
 import {writeTrainingReport} from './training-report.js';
-
-export interface TrainingResult {
-  /** Of the whole run, what came before a resumption included. */
-  readonly epochs: number;
-  readonly steps: number;
-  readonly history: readonly EpochMetrics[];
-  /** The evaluation with the lowest loss; with earlyStopping the variables have its values. */
-  readonly best?: {readonly epoch: number; readonly loss: number};
-  readonly stopped: 'epochs' | 'early';
-  /** The step of the checkpoint this process began from. */
-  readonly resumedFrom?: number;
-  /** Batches left out because they could not be evaluated. */
-  readonly skipped: number;
-  /** Of this process. */
-  readonly seconds: number;
-  /** Variables that no loss of this process depended on: they are as they were. */
-  readonly warnings: readonly string[];
-  /** Writes a self-contained HTML page. */
-  report(path: string, details?: TrainingReportDetails): Promise<void>;
-}
 
 /**
  * Trains variables on examples with one of tfjs's optimizers. With the same seed it gives the same weights

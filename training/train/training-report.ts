@@ -1,11 +1,10 @@
 /** How a training went, as a page: losses, learning rate, gradient, by epoch. */
+import type {TrainingReportDetails} from './result.js';
 import type {Chart, Series} from '../report/plot.js';
 import type {Report} from '../report/report.js';
 import {writeReport} from '../report/report.js';
-import type {TrainingResult} from './train.js';
+import type {TrainingResult} from './result.js';
 
-/** What a page says beside what the training knows: title and description take the place of the usual ones, the rest follows. */
-export type TrainingReportDetails = Partial<Pick<Report, 'title' | 'description' | 'charts' | 'statistics' | 'warnings' | 'notes' | 'fits' | 'parameters' | 'referenceName'>>;
 
 export async function writeTrainingReport(path: string, result: TrainingResult, details: TrainingReportDetails = {}): Promise<void> {
   await writeReport(path, trainingReport(result, details));

@@ -11,6 +11,7 @@ import {visitExpressions} from './fuse.js';
 import type {HostKernel} from './host.js';
 import {hostOps, withoutGraph} from './host.js';
 import type {KernelStep, Lowered} from './lower.js';
+import type {ModuleSurroundings} from './program.js';
 import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
@@ -46,7 +47,7 @@ export function link(programs: ReadonlyMap<string, Lowered>, bufferSizes: Readon
   return new Linker(programs, bufferSizes, memory).link();
 }
 
-export class Linker {
+class Linker implements ModuleSurroundings {
   private readonly builder = new ModuleBuilder();
   private readonly buffers = new Map<string, {address: number; size: number}>();
   private readonly constants = new Map<Float64Array, number>();

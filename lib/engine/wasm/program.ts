@@ -5,11 +5,11 @@ import {isOp} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
 import {emitProduct} from './contraction.js';
 import type {FunctionName} from './functions.js';
-import type {Linker} from './link.js';
+import type {HostKernel} from './host.js';
 import type {LoopSurroundings} from './loops.js';
 import {emitNest} from './loops.js';
 import type {KernelStep, Lowered} from './lower.js';
-import type {Placement} from './memory.js';
+import type {MemoryUse, Placement} from './memory.js';
 import type {Operand} from './operands.js';
 import {bare} from './view.js';
 import type {Place} from './point.js';
@@ -19,11 +19,28 @@ import type {KernelOp} from './storage.js';
 /** Writes the code of a kernel that works on whole arrays at these addresses. */
 type Write<O extends Op> = (node: Node<O>, arrays: {readonly from: readonly number[]; readonly to: number}) => void;
 
+/** What a program asks of the module that it is part of: addresses, other functions, and code that all programs share. */
+export interface ModuleSurroundings {
+  readonly memory: MemoryUse;
+  bufferAddress(name: string): number;
+  sharedAddress(offset: number): number;
+  constantAddress(values: Float64Array): number;
+  tableAddress(table: Int32Array): number;
+  /** Room that is nobody's between two steps. */
+  scratch(bytes: number): number;
+  callIndex(fn: FunctionName | BinaryName): number;
+  /** Index of the import that computes this step in JavaScript. */
+  hostIndex(step: KernelStep, operands: HostKernel['operands'], address: number): number;
+  emitZero(body: Body, address: number, count: number): void;
+  emitPoison(body: Body, address: number, bytes: number): void;
+  emitCopy(body: Body, from: number, to: number, count: number): void;
+}
+
 export class ProgramEmitter implements LoopSurroundings {
   private readonly locals = new Map<Node, Local>();
 
   constructor(
-    private readonly linker: Linker, private readonly body: Body, private readonly lowered: Lowered, private readonly placement: Placement,
+    private readonly linker: ModuleSurroundings, private readonly body: Body, private readonly lowered: Lowered, private readonly placement: Placement,
   ) {}
 
   emit(): void {

@@ -3,7 +3,7 @@
  * between the step and two of half its length, which for order p is 2ᵖ − 1 times the error of the two.
  */
 import type {TracedStep} from '../../step/traced-step.js';
-import type {Status} from '../stepper.js';
+import type {Status} from '../counters.js';
 import type {Mover, Taken} from './mover.js';
 
 export interface Estimated {

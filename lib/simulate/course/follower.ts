@@ -5,7 +5,7 @@ import type {Sensitivities} from '../../adjoint/forward.js';
 import {unitDirections} from '../../adjoint/forward.js';
 import {StepRecord} from '../../adjoint/record.js';
 import type {Runnable} from '../runnable.js';
-import {noCounts} from '../stepper.js';
+import {noCounts} from '../counters.js';
 import {restart} from './mover.js';
 
 export class Follower {

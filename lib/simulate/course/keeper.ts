@@ -9,7 +9,7 @@ import {StepRecord} from '../../adjoint/record.js';
 import {revolve} from '../../adjoint/schedule.js';
 import {bytesPerNumber, mostStates} from '../memory.js';
 import type {Runnable} from '../runnable.js';
-import {noCounts} from '../stepper.js';
+import {noCounts} from '../counters.js';
 import {Mover} from './mover.js';
 
 export class Keeper {

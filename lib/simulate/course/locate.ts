@@ -3,7 +3,7 @@
  * scheme, starting at the place that the dense output gave, so that the state there is the scheme's own
  * and the event's time an exact function of what came before it.
  */
-import type {Failure} from '../stepper.js';
+import type {Failure} from '../counters.js';
 import type {Mover, Taken} from './mover.js';
 import type {Crossing} from './watch.js';
 

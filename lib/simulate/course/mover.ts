@@ -9,7 +9,7 @@ import type {Executable} from '../../engine/engine.js';
 import {loadParameters} from '../../step/context.js';
 import type {Runnable} from '../runnable.js';
 import {startRun} from '../start.js';
-import type {Counters, Status} from '../stepper.js';
+import type {Counters, Status} from '../counters.js';
 import {Stepper} from '../stepper.js';
 
 /** A step that was taken: its ends, and the unknown that made it. */

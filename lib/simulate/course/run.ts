@@ -1,6 +1,6 @@
 /** A whole run along a course. */
 import {throwIfAborted} from '../../given.js';
-import type {Keep, Keeping, Run} from '../run.js';
+import type {Keep, Keeping, Run} from '../path.js';
 import type {Runnable} from '../runnable.js';
 import {Follower} from './follower.js';
 import {CourseLoop} from './loop.js';

@@ -1,5 +1,5 @@
 /** Steps tried until one is good enough; those that are not are counted by their cause. */
-import type {Counters, Failure, Status} from '../stepper.js';
+import type {Counters, Failure, Status} from '../counters.js';
 import type {ErrorEstimate, Estimated} from './error-estimate.js';
 import type {Mover} from './mover.js';
 import type {Pace} from './pace.js';

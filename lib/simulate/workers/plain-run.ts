@@ -1,7 +1,7 @@
 /** Runs as plain values: what a worker thread sends back of one, and what it needs to go back through one. */
 import {StepRecord} from '../../adjoint/record.js';
 import type {StiffgradError} from '../../errors.js';
-import type {Keep, Run} from '../run.js';
+import type {Keep, Run} from '../path.js';
 import type {Runnable} from '../runnable.js';
 import {solverOf} from '../runnable.js';
 import type {PlainKeep, PlainPath, PlainRun} from './messages.js';

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { DataError, OptionError } from '../../../lib/errors.js';
-import { readTable, type Table, type TableOptions } from '../../../training/data/table.js';
+import {readTable, type Table} from '../../../training/data/table.js';
+import {type TableOptions} from '../../../training/data/table-options.js';
 
 let folder = '';
 

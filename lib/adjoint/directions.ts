@@ -1,0 +1,14 @@
+/** Directions in the space of initial state and parameters, which tangents go along. */
+
+/** Each array holds `count` of them, one after another. */
+export interface Directions {
+  readonly count: number;
+  readonly initial: Float64Array;
+  readonly parameters: readonly Float64Array[];
+}
+
+/** A cotangent of the state, and how it changes along every direction [count, state]. */
+export interface TurningBar {
+  readonly bar: Float64Array;
+  readonly turn: Float64Array;
+}

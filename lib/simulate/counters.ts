@@ -1,0 +1,17 @@
+/** How runs and steps end, and what is counted on the way. */
+import type {NewtonCounters} from '../newton/index.js';
+
+export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
+
+/** How a step fails. */
+export type Failure = Exclude<Status, 'completed' | 'event' | 'too-many-steps'>;
+
+export interface Counters extends NewtonCounters {
+  steps: number;
+  rejectedSteps: number;
+  failures: Record<string, number>;
+}
+
+export const noCounts = (): Counters => ({
+  steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
+});

@@ -1,0 +1,26 @@
+/** What a training leaves. */
+import type {Report} from '../report/report.js';
+import type {EpochMetrics} from './metrics.js';
+
+export interface TrainingResult {
+  /** Of the whole run, what came before a resumption included. */
+  readonly epochs: number;
+  readonly steps: number;
+  readonly history: readonly EpochMetrics[];
+  /** The evaluation with the lowest loss; with earlyStopping the variables have its values. */
+  readonly best?: {readonly epoch: number; readonly loss: number};
+  readonly stopped: 'epochs' | 'early';
+  /** The step of the checkpoint this process began from. */
+  readonly resumedFrom?: number;
+  /** Batches left out because they could not be evaluated. */
+  readonly skipped: number;
+  /** Of this process. */
+  readonly seconds: number;
+  /** Variables that no loss of this process depended on: they are as they were. */
+  readonly warnings: readonly string[];
+  /** Writes a self-contained HTML page. */
+  report(path: string, details?: TrainingReportDetails): Promise<void>;
+}
+
+/** What a page says beside what the training knows: title and description take the place of the usual ones, the rest follows. */
+export type TrainingReportDetails = Partial<Pick<Report, 'title' | 'description' | 'charts' | 'statistics' | 'warnings' | 'notes' | 'fits' | 'parameters' | 'referenceName'>>;
