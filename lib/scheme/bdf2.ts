@@ -38,7 +38,7 @@ function weight(at: StepPoint): tf.Tensor {
 
 const slope = ({h}: StepPoint, x: tf.Tensor, next: tf.Tensor): tf.Tensor => tf.div(tf.sub(next, x), h);
 
-const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.settle(moved(at, at.x.q, at.x.slope, v));
+const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.settle(moved(at, at.x.q, at.x.meanVelocity, v));
 
 /** (x − x⁻)/h where the second difference of x⁻, x and x⁺ is h²x''. */
 const past = (h: tf.Tensor, x: tf.Tensor, next: tf.Tensor, second: tf.Tensor): tf.Tensor => tf.sub(tf.div(tf.sub(next, x), h), tf.mul(h, second));
@@ -59,23 +59,23 @@ function estimate(at: StepPoint, x: tf.Tensor, d: tf.Tensor, rate: tf.Tensor, ne
  */
 function started({x, h}: StepPoint, v: tf.Tensor, jerk: tf.Tensor): Blocks {
   const slope = tf.addN([tf.mul(x.v, 1.5), tf.mul(v, -0.5), tf.mul(tf.square(h), tf.mul(jerk, 5 / 12))]);
-  return {slope, gain: past(h, x.v, v, jerk), lastStep: h};
+  return {meanVelocity: slope, meanAcceleration: past(h, x.v, v, jerk), lastStep: h};
 }
 
 const mechanics: Formulation = {
   unknown: ['v'],
   errorOrder: 3,
-  error: ({v}, at) => ({q: estimate(at, at.x.q, at.x.slope, at.x.v, position(at, v))}),
+  error: ({v}, at) => ({q: estimate(at, at.x.q, at.x.meanVelocity, at.x.v, position(at, v))}),
   startsAhead: true,
   carriesJerk: 'filtered',
   carry: (at, {first, jerk}) => started(at, first.v, jerk),
   residual: ({v}, at) => {
     const q = position(at, v);
-    return {v: tf.sub(at.mass(q, gain(at, at.x.v, at.x.gain, v)), tf.mul(weight(at), at.force(q, v, tf.add(at.t, at.h))))};
+    return {v: tf.sub(at.mass(q, gain(at, at.x.v, at.x.meanAcceleration, v)), tf.mul(weight(at), at.force(q, v, tf.add(at.t, at.h))))};
   },
   update: ({v}, at) => {
     const q = position(at, v);
-    return {q, v, slope: slope(at, at.x.q, q), gain: slope(at, at.x.v, v), lastStep: at.h};
+    return {q, v, meanVelocity: slope(at, at.x.q, q), meanAcceleration: slope(at, at.x.v, v), lastStep: at.h};
   },
 };
 
@@ -101,23 +101,23 @@ const constrained: Formulation = {
     const constraints = constraintsOf(at);
     const push = tf.add(at.force(place.q, v, place.t), constraints.reaction(place, lambda));
     return {
-      v: tf.sub(at.mass(place.q, gain(at, start, at.x.gain, v)), tf.mul(weight(at), push)),
+      v: tf.sub(at.mass(place.q, gain(at, start, at.x.meanAcceleration, v)), tf.mul(weight(at), push)),
       lambda: constraints.rows(place, lambda, rowScale(at, weight(at), 1)),
     };
   },
-  update: (z, at) => ({...mechanics.update(z, at), gain: slope(at, settledVelocity(at), z.v), lambda: z.lambda, offset: tf.zerosLike(z.v)}),
+  update: (z, at) => ({...mechanics.update(z, at), meanAcceleration: slope(at, settledVelocity(at), z.v), lambda: z.lambda, offset: tf.zerosLike(z.v)}),
 };
 
 /** The same for y' = f(y, t). */
 const firstOrder: Formulation = {
   unknown: ['y'],
   errorOrder: 3,
-  error: ({y}, at) => ({y: estimate(at, at.x.y, at.x.slope, at.rate({y: at.x.y}, at.t).y, y)}),
+  error: ({y}, at) => ({y: estimate(at, at.x.y, at.x.meanRate, at.rate({y: at.x.y}, at.t).y, y)}),
   startsAhead: true,
   carriesJerk: 'filtered',
-  carry: ({x, h}, {first, jerk}) => ({slope: past(h, x.y, first.y, jerk), lastStep: h}),
-  residual: ({y}, at) => ({y: tf.sub(gain(at, at.x.y, at.x.slope, y), tf.mul(weight(at), at.rate({y}, tf.add(at.t, at.h)).y))}),
-  update: ({y}, at) => ({y, slope: slope(at, at.x.y, y), lastStep: at.h}),
+  carry: ({x, h}, {first, jerk}) => ({meanRate: past(h, x.y, first.y, jerk), lastStep: h}),
+  residual: ({y}, at) => ({y: tf.sub(gain(at, at.x.y, at.x.meanRate, y), tf.mul(weight(at), at.rate({y}, tf.add(at.t, at.h)).y))}),
+  update: ({y}, at) => ({y, meanRate: slope(at, at.x.y, y), lastStep: at.h}),
 };
 
 /**

@@ -12,9 +12,9 @@ import {SteadyFactor} from '../step/steady-factor.js';
 import {linearization} from '../step/step-start.js';
 import type {Runnable} from './runnable.js';
 
-/** The time derivative of q, or y, that blocks of states and unknowns are, stage by stage alike; undefined of names that say nothing. */
+/** The time derivative of q, or y, that blocks of states and unknowns are, stage by stage alike; undefined of names that say nothing (`gain` is a stage's increment of y). */
 const levels: {readonly [name: string]: number | undefined} = {
-  y: 0, gain: 0, q: 0, v: 1, velocity: 1, increment: 1, shift: 1, w: 1, a: 2, acceleration: 2, turn: 2, normal: 3, jerk: 3,
+  y: 0, gain: 0, q: 0, v: 1, velocity: 1, increment: 1, shift: 1, w: 1, meanVelocity: 1, meanRate: 1, a: 2, acceleration: 2, algorithmic: 2, meanAcceleration: 2, turn: 2, normal: 3, jerk: 3,
 };
 const levelOf = (name: string): number | undefined => levels[name.replace(/\d+$/, '')];
 

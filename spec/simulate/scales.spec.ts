@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import * as fc from 'fast-check';
 import type {Scheme} from '../../lib/index.js';
-import {bdf2, bilateral, generalizedAlpha, implicitEuler, implicitMidpoint, mechanics, newmark, ode, radauIIA5, sdirk2, simulate, trapezoid} from '../../lib/index.js';
+import {bdf2, bilateral, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, radauIIA5, sdirk2, simulate, trapezoid} from '../../lib/index.js';
 
 const exponent = fc.integer({min: -60, max: 60});
 
@@ -83,6 +83,31 @@ describe('constant steps without a unit', () => {
     expect(path.status).to.equal('completed');
     path.values('q').slice(-2).forEach(q => expect(Math.abs(q)).to.be.below(1e-14));
   });
+});
+
+describe('the default tolerance, whatever the scheme carries and however short the step', () => {
+  // Accelerations of 1e8 beside positions of size one: what is carried of them is not to be taken for a position.
+  const steep = mechanics({mass: 1, forces: ({q, v}) => tf.mul(1e8, tf.sub(tf.neg(tf.sinh(q)), tf.mul(1e-6, tf.mul(v, tf.abs(v)))))});
+  const steepOde = ode(({y}) => tf.mul(1e8, tf.sub(1, tf.square(y))));
+  const schemes = [
+    implicitEuler(), implicitMidpoint(), trapezoid(), newmark(), newmark({beta: 0.3025, gamma: 0.6}), generalizedAlpha(), hht(), bdf2(), sdirk2(), kvaerno3(), kvaerno5(), gaussLegendre({stages: 2}), radauIIA5(),
+  ];
+  for (const scheme of schemes) {
+    it(`${scheme.name}: gives what a tolerance of the last digit gives`, () => {
+      for (const h of [1e-5, 1e-7]) {
+        const exact = newton({tolerance: {relative: 4 * Number.EPSILON, absolute: 1e-300}, maxIterations: 100, jacobian: 'fresh'});
+        const ends = [undefined, exact].map(strategy => {
+          const path = simulate(steep, {q: 1, v: 0.5}, {scheme, dt: h, steps: 6, throw: false, ...(strategy === undefined ? {} : {newton: strategy})});
+          return path.values('v').slice(-4);
+        });
+        // Velocities are sums of what was gained since they were 0.5: relative to that gain.
+        ends[0].forEach((v, i) => expect(Math.abs(v - ends[1][i]) / Math.abs(ends[1][i] - 0.5), `${h}`).to.be.below(1e-11));
+        if (scheme.ode === undefined) continue;
+        const states = [undefined, exact].map(strategy => simulate(steepOde, {y: 0}, {scheme, dt: h / 1000, steps: 6, throw: false, ...(strategy === undefined ? {} : {newton: strategy})}).values('y').slice(-4));
+        states[0].forEach((y, i) => expect(Math.abs(y / states[1][i] - 1), `ode ${h}`).to.be.below(1e-11));
+      }
+    });
+  }
 });
 
 describe('index 3 at steps as short as they come', () => {
