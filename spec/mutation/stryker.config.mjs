@@ -12,17 +12,17 @@ const ROOMS = {
   graph: {
     files: ['simplify', 'scales', 'masks', 'hoist', 'coloring', 'sparsity', 'differentiate', 'key'],
     specs: [...specs('graph', 'ahead bicoloring differentiate functions narrowest-cut star-coloring contents masks scales edges programs'),
-      ...specs('linear', 'singularity'), ...specs('simulate', 'scales cancellation rounding')],
+      ...specs('linear', 'singularity'), ...specs('engine-wasm', 'hoist'), ...specs('simulate', 'scales cancellation rounding custom-gradients')],
   },
   newton: {
     files: ['tolerances', 'noise', 'iteration', 'step-length'],
-    specs: [...specs('newton', 'simplified step-length descent iteration strategies solvers forms unsymmetric-mesh'),
+    specs: [...specs('newton', 'noise simplified step-length descent iteration strategies solvers forms unsymmetric-mesh'),
       ...specs('simulate', 'cancellation rounding')],
   },
   adjoint: {
     files: ['schedule', 'implicit', 'jacobian-factor', 'not-finite', 'within-step'],
-    specs: [...specs('adjoint', 'carried schedule stiff-free'),
-      ...specs('simulate', 'gradient-not-finite adjoint custom-gradients stiff-gradients hessian steady-matrix course/gradients')],
+    specs: [...specs('adjoint', 'schedule'),
+      ...specs('simulate', 'gradient-not-finite steady-matrix')],
   },
   linear: {
     files: ['refinement', 'lost-digits', 'sparse-ldlt', 'amd', 'pivots', 'equilibration', 'null-space'],

@@ -312,6 +312,19 @@ describe('newton: the iteration', () => {
       expect(Math.abs(z[0])).to.be.below(epsilon);
     });
 
+    it('and residuals that grow: a correction by the Jacobian there tells nothing of them', () => {
+      // From 0 the slope 1 leads to 1, where 1000 e^(100(z − 1)) asks for 0.01 again and again, a tenth of the tolerance.
+      const f = (z: number): number => (z < 0.5 ? z - 1 : 1e3 * Math.exp(100 * (z - 1)));
+      const equation = scalar(f, z => (z < 0.5 ? 1 : 1e5 * Math.exp(100 * (z - 1))));
+      const {status, z, counters} = solve(equation, [0], {tolerance: {absolute: 0.05, relative: 0.05}}, {matrixFree: true});
+      expect(status).to.equal('converged');
+      // The first correction, 1, took away a residual of 1, so the tolerance's share, 0.05 (1 + 1), is what may be left: 1000 e⁻ᵏ ≤ 0.1.
+      const k = Math.ceil(Math.log(1e4));
+      expect(counters.newtonIterations).to.equal(1 + k);
+      // And the last correction.
+      expect(z[0]).to.be.closeTo(1 - 0.01 * (k + 1), 1e-12);
+    });
+
     it('of a damped step are held as far below the tolerance as all others', () => {
       // A first step of ¼ towards 1 leaves a correction that is within the tolerance, and so taken whole; but not within its margin.
       const {counters, z} = solve(scalar(x => x - 1, () => 1), [0], {step: backtracking({longest: 0.25}), tolerance: {absolute: 0.8, relative: 0.01}});
