@@ -21,7 +21,6 @@ function repetitionsFor(steps: number, states: number): number {
 
 /** Steps taken again by the best schedule, beyond the first pass. */
 export function leastRecomputation(steps: number, states: number): number {
-  if (steps <= 1) return 0;
   const r = repetitionsFor(steps, states);
   return r * steps - reach(states + 1, r - 1);
 }

@@ -73,8 +73,9 @@ export class KeyedCache<T> {
 
   get(key: Key): T | undefined {
     const entries = this.byText.get(key.text);
-    const at = entries?.findIndex(entry => sameKey(entry.key, key)) ?? -1;
-    if (entries === undefined || at < 0) return undefined;
+    if (entries === undefined) return undefined;
+    const at = entries.findIndex(entry => sameKey(entry.key, key));
+    if (at < 0) return undefined;
     const [entry] = entries.splice(at, 1);
     entries.push(entry);
     this.byText.delete(key.text);
@@ -88,14 +89,14 @@ export class KeyedCache<T> {
     entries.push({key, value});
     this.byText.delete(key.text);
     this.byText.set(key.text, entries);
-    if (++this.count > this.limit) this.giveUpOldest();
+    if (this.count < this.limit) this.count++;
+    else this.giveUpOldest();
   }
 
   private giveUpOldest(): void {
     for (const [text, entries] of this.byText) {
       entries.shift();
       if (entries.length === 0) this.byText.delete(text);
-      this.count--;
       return;
     }
   }

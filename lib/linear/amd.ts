@@ -44,7 +44,6 @@ class QuotientGraph {
   private readonly bucket: Int32Array;
   private readonly hash: Int32Array;
   private lowest = 0;
-  private readonly last: number[] = [];
 
   constructor({n, pointers, adjacent}: Graph) {
     this.n = n;
@@ -71,7 +70,6 @@ class QuotientGraph {
       if (this.degree[i] > dense) {
         this.weight[i] = 0;
         this.elements[i] = ABSORBED;
-        this.last.push(i);
         this.remaining--;
       }
     }
@@ -304,17 +302,18 @@ class QuotientGraph {
     this.free = free;
   }
 
-  /** Postorder of the absorption tree: elements before the unknowns merged into the same parent. */
+  /**
+   * Postorder of the absorption tree: elements before the unknowns merged into the same parent. Dense rows are in no tree;
+   * as the first on the stack they come last.
+   */
   order(): Int32Array {
-    const {n, parent, weight, last} = this;
+    const {n, parent, weight} = this;
     const firstChild = new Int32Array(n).fill(-1);
     const sibling = new Int32Array(n).fill(-1);
-    const isLast = new Uint8Array(n);
-    for (const i of last) isLast[i] = 1;
     const roots: number[] = [];
     for (const wantElements of [false, true]) {
       for (let i = n - 1; i >= 0; i--) {
-        if (weight[i] > 0 !== wantElements || isLast[i] === 1) continue;
+        if (weight[i] > 0 !== wantElements) continue;
         if (parent[i] < 0) {
           roots.push(i);
         } else {
@@ -337,7 +336,6 @@ class QuotientGraph {
         stack.pop();
       }
     }
-    for (const i of last) order[count++] = i;
     return order;
   }
 }

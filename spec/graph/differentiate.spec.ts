@@ -92,6 +92,15 @@ describe('graph: derivatives', () => {
     expect(byArgument[0]).to.equal(21);
   });
 
+  it('of a declared value along one argument leave out what was declared of the others', () => {
+    const [p, q] = [input('p', []), input('q', [])];
+    // c/q is not finite at q = 0, and nothing along p.
+    const y = declared(mul(p, q), [p, q], c => [scale(c, 7), binary('div', c, q)]);
+    const [alongP, alongQ] = evaluate([derivative(y, p), derivative(y, q)], [p, q], [Float64Array.of(3), Float64Array.of(0)]);
+    expect(alongP[0]).to.equal(7);
+    expect(alongQ[0]).to.equal(Infinity);
+  });
+
   it('of a scaled truth value are zero, and of a product with one the factor', () => {
     const step = cast(binary('greater', x, scalar(0)), 'float');
     expect(at(derivative(scale(step, 3)), 1)).to.equal(0);

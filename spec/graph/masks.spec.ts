@@ -5,7 +5,7 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {
-  add, binary, broadcastTo, cast, concat, div, gather, input, matMul, mul, reshape, scalar, scale, scatter, select, slice, solve, sub, sum, transpose, unary, zeros,
+  add, binary, broadcastTo, cast, concat, constant, div, gather, input, matMul, mul, reshape, scalar, scale, scatter, select, slice, solve, sub, sum, transpose, unary, zeros,
 } from '../../lib/graph/build.js';
 import {orZeros, pullback, pushforward} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
@@ -21,6 +21,8 @@ const w = input('w', [n]);
 const at = Float64Array.of(0, -1.5, 0.8, 2.1);
 const positive = binary('greater', x, scalar(0));
 const nothing = zeros([n]);
+/** The same choice, known beforehand. */
+const table = constant(Float64Array.of(0, 0, 1, 1), [n], 'bool');
 const keep = (value: Node): Node => select(positive, value, nothing);
 
 /** Not finite, or with derivatives that are not, for arguments at or below zero. */
@@ -48,6 +50,10 @@ const choosers: Readonly<Record<string, (f: (y: Node) => Node) => Node>> = {
   'where around a solution': f => keep(reshape(solve(diagonal(scale(x, 2)), reshape(f(x), [n, 1, 1])), [n])),
   'where around a product': f => keep(reshape(matMul(reshape(add(x, scalar(3)), [n, 1, 1]), reshape(f(x), [n, 1, 1])), [n])),
   'where around a product by columns': f => reshape(select(reshape(positive, [1, 1, n]), matMul(broadcastTo(scalar(0.3), [1, 1, 2]), broadcastTo(reshape(f(x), [1, 1, n]), [1, 2, n])), zeros([1, 1, n])), [n]),
+  'where by a table': f => select(table, f(x), nothing),
+  'where by a table around rows': f => select(table, reshape(sum(broadcastTo(reshape(f(x), [1, n]), [3, n]), [0]), [n]), nothing),
+  'where by a table around a product by columns': f => reshape(select(reshape(table, [1, 1, n]), matMul(broadcastTo(scalar(0.3), [1, 1, 2]), broadcastTo(reshape(f(x), [1, 1, n]), [1, 2, n])), zeros([1, 1, n])), [n]),
+  'where by a table around a gather': f => select(table, gather(gather(f(x), Int32Array.of(3, 2, 1, 0), [n]), Int32Array.of(3, 2, 1, 0), [n]), nothing),
   'what is not read': f => scatter(slice(f(x), [2], [2]), Int32Array.of(2, 3), [n]),
   'what is put back': f => concat([zeros([2]), gather(f(x), Int32Array.of(2, 3), [2])], 0),
 };

@@ -5,7 +5,7 @@ import {add, broadcastTo, concat, div, input, matMul, mul, neg, place, reshape, 
 import {withoutDeclarations} from '../../lib/graph/declarations.js';
 import {pullback} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
-import {topological} from '../../lib/graph/node.js';
+import {isOp, topological} from '../../lib/graph/node.js';
 import {lateScales, withLateScales} from '../../lib/graph/scales.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
 import {countWork} from '../../lib/graph/work.js';
@@ -102,6 +102,31 @@ describe('graph: late scales', () => {
     const [found] = lateScales(simplifyNodes([bar as Node]));
     // (y·p)·(1 + 1.5x²) with y·p + 1.5·(y·p)·x²: one product more than factored.
     expect(countWork([found])).to.equal(5 * n);
+  });
+
+  it('leave a product of matrices where that makes fewer numbers, and stay with the operand where it makes more', () => {
+    const scaled = (name: string, shape: readonly number[]): {matrix: Node; scaled: Node} => {
+      const matrix = input(name, shape);
+      return {matrix, scaled: mul(matrix, broadcastTo(h, shape))};
+    };
+    const products = ([found]: readonly Node[]): (readonly number[])[] => topological([found]).filter(node => isOp(node, 'binary') && node.attributes.fn === 'mul').map(({shape}) => shape);
+    // Fewer than either operand, as many as either, and more: the outer product of a column and a row.
+    for (const [rows, inner, columns, expected] of [[2, 5, 3, [[], [2, 3]]], [3, 3, 3, [[], [3, 3]]], [4, 1, 4, [[4, 1], [1, 4]]]] as const) {
+      const [a, b] = [scaled('a', [1, rows, inner]), scaled('b', [1, inner, columns])];
+      expect(products(lateScales([matMul(a.scaled, b.scaled)])), `${rows} ${inner} ${columns}`).to.deep.equal(expected.map(shape => (shape.length === 0 ? [] : [1, ...shape])));
+    }
+  });
+
+  it('leave parts that are put together where all have the same, zeros aside', () => {
+    const [two, three] = [scale(x, 3), scale(y, 3)];
+    const scales = (parts: readonly Node[]): number => topological(lateScales(simplifyNodes([concat(parts, 0)], [x, y]), [x, y])).filter(({op}) => op === 'binary').length;
+    expect(scales([two, three])).to.equal(1);
+    expect(scales([two, zeros([2]), three])).to.equal(1);
+    expect(scales([two, scale(y, 4)])).to.equal(2);
+    const [found] = lateScales([concat([zeros([n]), neg(zeros([2]))], 0)]);
+    expect([...evaluate([found], [], [])[0]].every(value => value === 0)).to.equal(true);
+    const values = [2, 5].map(value => new Float64Array(n).fill(value));
+    expect([...evaluate(lateScales([concat([two, zeros([1]), three], 0)]), [x, y], values)[0]].filter((_, i) => i === 0 || i === n || i === 2 * n)).to.deep.equal([6, 0, 15]);
   });
 
   it('keep a sign of its own only where nothing takes it', () => {

@@ -100,7 +100,8 @@ describe('linear: orderings', () => {
     for (const [k, mmd] of [[10, 630], [20, 3672], [30, 10098], [50, 35943]] as const) {
       const graph = graphOf(grid(k));
       const entries = eliminate(graph, amd(graph)).below + k * k;
-      expect(entries / mmd).to.be.within(0.85, 1.1);
+      // Its bounds of degrees cost three per cent at most; where overlaps of elements are not counted out they cost six.
+      expect(entries / mmd).to.be.within(0.85, 1.035);
     }
   });
 

@@ -53,12 +53,14 @@ export interface Setting {
   readonly linear?: LinearSolver;
   /** A model of the Jacobian, row-major; `only` where the Jacobian itself cannot be solved with. */
   readonly model?: {readonly matrix: (z: Float64Array, out: Float64Array) => void; readonly only: boolean};
+  /** As with a Krylov method: each correction by the Jacobian where it begins, and no matrix to scale rows by. */
+  readonly matrixFree?: boolean;
   /** Solve so many times from the same start, without dropping the factor. */
   readonly times?: number;
 }
 
 /** Solves from `start` and tells what it took. */
-export function solve(equations: Equations, start: readonly number[], options: NewtonOptions = {}, {epsilon = Number.EPSILON, linear = lu(), times = 1, model}: Setting = {}): Solved {
+export function solve(equations: Equations, start: readonly number[], options: NewtonOptions = {}, {epsilon = Number.EPSILON, linear = lu(), times = 1, model, matrixFree = false}: Setting = {}): Solved {
   const {n} = equations;
   const analysis = linear.analyze(densePattern(n));
   const values = new Float64Array(n * n);
@@ -68,7 +70,7 @@ export function solve(equations: Equations, start: readonly number[], options: N
     z: new Float64Array(n),
     residual: new Float64Array(n),
     epsilon,
-    matrixFree: model?.only === true,
+    matrixFree: matrixFree || model?.only === true,
     evaluateResidual: () => equations.f(system.z, system.residual),
     factor: (_, byModel): Factor => {
       if (model !== undefined && byModel) model.matrix(system.z, values);
@@ -76,6 +78,7 @@ export function solve(equations: Equations, start: readonly number[], options: N
       return analysis.factor(values);
     },
     scaleRows: (weights, scale) => {
+      if (matrixFree) return false;
       for (let i = 0; i < n; i++) {
         scale[i] = 0;
         for (let j = 0; j < n; j++) scale[i] += Math.abs(values[i * n + j]) * weights[j];

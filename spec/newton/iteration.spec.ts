@@ -270,6 +270,69 @@ describe('newton: the iteration', () => {
     });
   });
 
+  describe('corrections that hardly shrink', () => {
+    /** |z|^0.6 with its sign: full steps multiply z by 1 − 1/0.6 = −2/3, and with the factor at hand the residual by (2/3)^0.6 = 0.78. */
+    const power = (z: number): number => Math.sign(z) * Math.abs(z) ** 0.6;
+    const slope = (z: number): number => 0.6 * Math.abs(z) ** -0.4;
+    // Not so small beside the size of z, absolute/relative, that rounding is thought of, which jumps so near the root resemble.
+    const tolerance = {absolute: 0.1, relative: 0.01};
+    const weight = (z: number): number => tolerance.absolute + tolerance.relative * z;
+    /** Iterations from `start` until z has what `enough` asks of it and of the z before. */
+    const until = (start: number, enough: (z: number, before: number) => boolean): number => {
+      let k = 1;
+      while (!enough(start * (2 / 3) ** k, start * (2 / 3) ** (k - 1))) k++;
+      return k;
+    };
+    const isBelow = (z: number, before: number): boolean => power(z) / slope(before) <= weight(before);
+
+    it('end where the residual is what a correction of the tolerance leaves under the first Jacobian', () => {
+      const {status, z, counters} = solve(scalar(power, slope), [1], {tolerance});
+      // From 1 the first slope is the smallest: the residual has the last word, after the corrections.
+      const expected = until(1, after => power(after) <= slope(1) * weight(1));
+      expect([until(1, isBelow), expected]).to.deep.equal([8, 12]);
+      expect(status).to.equal('converged');
+      expect(counters.newtonIterations).to.equal(expected);
+      // The last correction, with the factor at hand, is applied.
+      const [last, before] = [(-2 / 3) ** expected, (2 / 3) ** (expected - 1)];
+      expect(z[0]).to.be.closeTo(last - power(last) / slope(before), 1e-14);
+    });
+
+    it('end where they are below the tolerance, not where the residual is small beside a steep first Jacobian', () => {
+      // Beyond 1 the slope is 20: the first step goes from 1.05, where the function is 2, to 0.95.
+      const {status, counters} = solve(scalar(z => (z > 1 ? 1 + 20 * (z - 1) : power(z)), z => (z > 1 ? 20 : slope(z))), [1.05], {tolerance});
+      expect(status).to.equal('converged');
+      expect(counters.newtonIterations).to.equal(1 + until(0.95, isBelow));
+    });
+
+    it('are not believed of an old Jacobian', () => {
+      // Slope 1 down to 1, then 0.4: the factor of the start leaves 0.6 of every error, and then a new one nothing.
+      const bent = (z: number): number => (z > 1 ? z - 0.6 : 0.4 * z);
+      const {status, z} = solve(scalar(bent, x => (x > 1 ? 1 : 0.4)), [2], {jacobian: 'chord', tolerance: {absolute: 0.2, relative: 0.01}});
+      expect(status).to.equal('converged');
+      expect(Math.abs(z[0])).to.be.below(epsilon);
+    });
+
+    it('and residuals that grow: a correction by the Jacobian there tells nothing of them', () => {
+      // From 0 the slope 1 leads to 1, where 1000 e^(100(z − 1)) asks for 0.01 again and again, a tenth of the tolerance.
+      const f = (z: number): number => (z < 0.5 ? z - 1 : 1e3 * Math.exp(100 * (z - 1)));
+      const equation = scalar(f, z => (z < 0.5 ? 1 : 1e5 * Math.exp(100 * (z - 1))));
+      const {status, z, counters} = solve(equation, [0], {tolerance: {absolute: 0.05, relative: 0.05}}, {matrixFree: true});
+      expect(status).to.equal('converged');
+      // The first correction, 1, took away a residual of 1, so the tolerance's share, 0.05 (1 + 1), is what may be left: 1000 e⁻ᵏ ≤ 0.1.
+      const k = Math.ceil(Math.log(1e4));
+      expect(counters.newtonIterations).to.equal(1 + k);
+      // And the last correction.
+      expect(z[0]).to.be.closeTo(1 - 0.01 * (k + 1), 1e-12);
+    });
+
+    it('of a damped step are held as far below the tolerance as all others', () => {
+      // A first step of ¼ towards 1 leaves a correction that is within the tolerance, and so taken whole; but not within its margin.
+      const {counters, z} = solve(scalar(x => x - 1, () => 1), [0], {step: backtracking({longest: 0.25}), tolerance: {absolute: 0.8, relative: 0.01}});
+      expect(z[0]).to.equal(1);
+      expect(counters.newtonIterations).to.equal(2);
+    });
+  });
+
   describe('rounding', () => {
     it('huge forces that cancel: the root is found to the noise, without an endless iteration', () => {
       for (const size of [1e6, 1e8, 1e10]) {

@@ -37,6 +37,12 @@ describe('newton: step length', () => {
       expect(length).to.equal(0.4);
     });
 
+    it('refuses a fraction that is none', () => {
+      for (const fraction of [0, -0.5, 1, 1.5, NaN]) {
+        expect(() => subSteps(fraction)).to.throw(OptionError, `between 0 and 1, not ${fraction}`);
+      }
+    });
+
     it('takes at most ⌈1/fraction⌉ of them, the whole correction in all', () => {
       for (const fraction of [0.05, 0.3, 0.5, 0.7, 0.99]) {
         const {length, tried} = choose(subSteps(fraction), s => 2 - s);

@@ -1,0 +1,78 @@
+/**
+ * Mutation testing by Stryker, on a sample (docs/testing.md says how to run it and what came out). The pool are the
+ * files of one room where a mutant that no test notices could mean a wrong number. They are cut into blocks of
+ * twelve lines, and a seeded generator takes one block in so many: ROOM=graph SEED=1 npx stryker run spec/mutation/...
+ */
+import {readFileSync} from 'node:fs';
+
+const specs = (folder, names) => names.split(' ').map((name) => `spec/${folder}/${name}.spec.ts`);
+
+/** Each room's pool, and the specs that ought to notice, the fast ones first: those that go through it and take seconds. */
+const ROOMS = {
+  graph: {
+    files: ['simplify', 'scales', 'masks', 'hoist', 'coloring', 'sparsity', 'differentiate', 'key'],
+    specs: [...specs('graph', 'ahead bicoloring differentiate functions narrowest-cut star-coloring contents masks scales edges programs'),
+      ...specs('linear', 'singularity'), ...specs('engine-wasm', 'hoist'), ...specs('simulate', 'scales cancellation rounding custom-gradients')],
+  },
+  newton: {
+    files: ['tolerances', 'noise', 'iteration', 'step-length'],
+    specs: [...specs('newton', 'noise simplified step-length descent iteration strategies solvers forms unsymmetric-mesh'),
+      ...specs('simulate', 'cancellation rounding')],
+  },
+  adjoint: {
+    files: ['schedule', 'implicit', 'jacobian-factor', 'not-finite', 'within-step'],
+    specs: [...specs('adjoint', 'schedule'),
+      ...specs('simulate', 'gradient-not-finite steady-matrix')],
+  },
+  linear: {
+    files: ['refinement', 'lost-digits', 'sparse-ldlt', 'amd', 'pivots', 'equilibration', 'null-space'],
+    specs: specs('linear', 'ordering dense krylov kkt singularity sparse supernodal refusal handed-on'),
+  },
+};
+
+const room = process.env.ROOM ?? 'graph';
+const seed = Number(process.env.SEED ?? 1);
+/** One block in this many. */
+const ONE_IN = Number(process.env.ONE_IN ?? 8);
+const LINES = 12;
+
+/** Mulberry32: 32 bits of state, the same numbers everywhere. */
+function generator(state) {
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** The blocks taken of the files of a room, as Stryker's `mutate` names them: file:first-last. */
+function sample(room) {
+  const random = generator(seed);
+  return ROOMS[room].files.flatMap((name) => {
+    const file = `lib/${room}/${name}.ts`;
+    const lines = readFileSync(file, 'utf8').split('\n').length;
+    const blocks = Array.from({length: Math.ceil(lines / LINES)}, (_, k) => `${file}:${k * LINES + 1}-${(k + 1) * LINES}`);
+    return blocks.filter(() => random() * ONE_IN < 1);
+  });
+}
+
+export default {
+  mutate: sample(room),
+  // Texts are tested in spec/errors, by pattern: a changed word there is not a wrong number.
+  mutator: {excludedMutations: ['StringLiteral']},
+  testRunner: 'mocha',
+  testRunnerNodeArgs: ['--import', 'tsx'],
+  mochaOptions: {spec: ROOMS[room].specs},
+  coverageAnalysis: 'perTest',
+  ignoreStatic: true,
+  symlinkNodeModules: true,
+  disableTypeChecks: '{lib,models,training,spec}/**/*.ts',
+  concurrency: 1,
+  timeoutMS: 8000,
+  reporters: ['clear-text', 'json', 'progress-append-only'],
+  jsonReporter: {fileName: `reports/mutation/${room}-${seed}.json`},
+  clearTextReporter: {logTests: false, reportTests: false, allowColor: false},
+  ignorePatterns: ['.stryker-tmp-*', 'reports', 'dist'],
+  tempDirName: `.stryker-tmp-${room}`,
+};
