@@ -157,18 +157,9 @@ export function nodeOf(tensor: tf.Tensor): Node {
   return requireSession().nodeOf(tensor);
 }
 
-const exact = new WeakMap<tf.Tensor, Float64Array>();
-
-/** The numbers a tensor was made from outside a trace, before float32 rounded them. */
-export function exactValues(tensor: tf.Tensor): Float64Array | undefined {
-  return exact.get(tensor);
-}
-
-/** A constant in double precision: exact in a trace, an ordinary tensor (which remembers its numbers) outside. */
+/** A constant in double precision: exact in a trace, an ordinary tensor outside. */
 export function constantTensor(values: Float64Array | readonly number[] | number, shape: Shape, dtype: TensorType = 'float32'): tf.Tensor {
   const numbers = typeof values === 'number' ? new Float64Array(sizeOf(shape)).fill(values) : Float64Array.from(values);
   if (isTracing()) return tensorOf(constant(numbers, shape, typeOf(dtype)));
-  const tensor = tf.tensor(Array.from(numbers), [...shape], dtype);
-  exact.set(tensor, numbers);
-  return tensor;
+  return tf.tensor(Array.from(numbers), [...shape], dtype);
 }

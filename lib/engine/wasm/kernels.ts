@@ -6,15 +6,13 @@
  */
 import type {ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
-import {bandFactor, bandSolve, bandSolveTransposed} from './kernels/band.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
 import {tridiagonalSolveTransposedOnce} from './kernels/tridiagonal-once.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
-import {advance, axpy, copy, depart, dot, largest, largestRatio, rowSums, sumOfSquares, weigh} from './kernels/vectors.js';
+import {advance, copy, depart, largest, largestRatio, sumOfSquares, weigh} from './kernels/vectors.js';
 import {Writer} from '../../wasm/writer.js';
 
 export interface NumericKernels {
-  dot(x: number, y: number, n: number): number;
   sumOfSquares(x: number, n: number): number;
   /** max |xᵢ|, NaN where one is. */
   largest(x: number, n: number): number;
@@ -27,10 +25,6 @@ export interface NumericKernels {
   /** z = base − s·delta; base may be z. */
   advance(z: number, base: number, delta: number, n: number, s: number): void;
   copy(to: number, from: number, n: number): void;
-  /** y += a·x */
-  axpy(y: number, x: number, n: number, a: number): void;
-  /** Σ_j |v_ij| w_j of a matrix by compressed rows. */
-  rowSums(sums: number, values: number, rowPointers: number, columns: number, weights: number, n: number): void;
 
   /** scale_i = 1/max_j |a_ij|, 0 for a row of zeros. */
   denseScales(a: number, n: number, scale: number): void;
@@ -38,11 +32,6 @@ export interface NumericKernels {
   denseFactor(a: number, n: number, pivots: number, scale: number): number;
   denseSolve(a: number, n: number, pivots: number, x: number): void;
   denseSolveTransposed(a: number, n: number, pivots: number, x: number): void;
-
-  /** Factors a (row i: columns i − lower … i + upper + lower) in place; `scale` is used up. The smallest pivot, as above. */
-  bandFactor(a: number, n: number, lower: number, upper: number, pivots: number, ends: number, scale: number): number;
-  bandSolve(a: number, n: number, lower: number, upper: number, pivots: number, ends: number, y: number): void;
-  bandSolveTransposed(a: number, n: number, lower: number, upper: number, pivots: number, ends: number, y: number): void;
 
   /** See kernels/tridiagonal.ts for the bits it returns. */
   tridiagonalFactor(values: number, lower: number, reciprocals: number, upper: number, n: number): number;
@@ -62,7 +51,6 @@ interface Kernel {
 const integers = (count: number): ValueType[] => new Array<ValueType>(count).fill('i32');
 
 const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
-  dot: {parameters: integers(3), result: 'f64', write: dot},
   sumOfSquares: {parameters: integers(2), result: 'f64', write: sumOfSquares},
   largest: {parameters: integers(2), result: 'f64', write: largest},
   largestRatio: {parameters: integers(3), result: 'f64', write: largestRatio},
@@ -70,15 +58,10 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   depart: {parameters: integers(4), write: depart},
   advance: {parameters: [...integers(4), 'f64'], write: advance},
   copy: {parameters: integers(3), write: copy},
-  axpy: {parameters: [...integers(3), 'f64'], write: axpy},
-  rowSums: {parameters: integers(6), write: rowSums},
   denseScales: {parameters: integers(3), write: denseScales},
   denseFactor: {parameters: integers(4), result: 'f64', write: denseFactor},
   denseSolve: {parameters: integers(4), write: denseSolve},
   denseSolveTransposed: {parameters: integers(4), write: denseSolveTransposed},
-  bandFactor: {parameters: integers(7), result: 'f64', write: bandFactor},
-  bandSolve: {parameters: integers(7), write: bandSolve},
-  bandSolveTransposed: {parameters: integers(7), write: bandSolveTransposed},
   tridiagonalFactor: {parameters: integers(5), result: 'i32', write: tridiagonalFactor},
   tridiagonalSolve: {parameters: integers(6), write: tridiagonalSolve},
   tridiagonalSolveTransposed: {parameters: integers(6), write: tridiagonalSolveTransposed},

@@ -80,12 +80,6 @@ const at = (w: Writer, pointer: Local, offset: number, paired: boolean): Push =>
 const times = (w: Writer, paired: boolean, a: Push, b: Push): Push => w.op(paired ? 'f64x2.mul' : 'f64.mul', a, b);
 const size = (w: Writer, paired: boolean, a: Push): Push => w.op(paired ? 'f64x2.abs' : 'f64.abs', a);
 
-/** dot(x, y, n) */
-export function dot(w: Writer): void {
-  const [x, y, n] = [0, 1, 2].map(i => w.parameter(i));
-  w.get(reduce(w, [x, y], n, 'add', (offset, paired) => times(w, paired, at(w, x, offset, paired), at(w, y, offset, paired))))();
-}
-
 /** sumOfSquares(x, n) */
 export function sumOfSquares(w: Writer): void {
   const [x, n] = [0, 1].map(i => w.parameter(i));
@@ -183,37 +177,4 @@ export function copy(w: Writer): void {
   const [to, from, n] = [0, 1, 2].map(i => w.parameter(i));
   const end = endOf(w, to, n);
   w.pairs([to, from], w.get(end), () => w.storePair(w.get(to), w.loadPair(w.get(from))), () => w.store(w.get(to), w.load(w.get(from))));
-}
-
-/** axpy(y, x, n, a): y += a·x */
-export function axpy(w: Writer): void {
-  const [y, x, n, a] = [0, 1, 2, 3].map(i => w.parameter(i));
-  const end = endOf(w, y, n);
-  const factor = w.keep('v128', w.splat(w.get(a)));
-  w.pairs([y, x], w.get(end), () => {
-    w.storePair(w.get(y), w.op('f64x2.add', w.loadPair(w.get(y)), w.op('f64x2.mul', w.get(factor), w.loadPair(w.get(x)))));
-  }, () => {
-    w.store(w.get(y), w.op('f64.add', w.load(w.get(y)), w.op('f64.mul', w.get(a), w.load(w.get(x)))));
-  });
-}
-
-/** rowSums(sums, values, rowPointers, columns, weights, n): Σ_j |v_ij| w_j of a matrix by compressed rows (32-bit indices). */
-export function rowSums(w: Writer): void {
-  const [sums, values, rowPointers, columns, weights, n] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
-  const end = endOf(w, sums, n);
-  const left = w.local('i32');
-  const sum = w.local('f64');
-  w.while(w.op('i32.lt_s', w.get(sums), w.get(end)), () => {
-    w.set(left, w.op('i32.sub', w.loadInt(w.get(rowPointers), 4), w.loadInt(w.get(rowPointers))));
-    w.set(sum, w.number(0));
-    w.while(w.op('i32.gt_s', w.get(left), w.int(0)), () => {
-      w.set(sum, w.op('f64.add', w.get(sum), w.op('f64.mul', w.op('f64.abs', w.load(w.get(values))), w.load(w.element(w.get(weights), w.loadInt(w.get(columns)))))));
-      w.set(values, w.plus(w.get(values), w.int(8)));
-      w.set(columns, w.plus(w.get(columns), w.int(4)));
-      w.set(left, w.op('i32.sub', w.get(left), w.int(1)));
-    });
-    w.store(w.get(sums), w.get(sum));
-    w.set(sums, w.plus(w.get(sums), w.int(8)));
-    w.set(rowPointers, w.plus(w.get(rowPointers), w.int(4)));
-  });
 }
