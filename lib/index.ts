@@ -34,3 +34,12 @@ export type {Observe} from './step/trace-step.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type OdeSystem} from './system/ode.js';
 export type {NumericParams, Params} from './system/params.js';
+// What docs/extending.md invites to: a scheme's view of a step,
+export type {Ahead} from './scheme/scheme.js';
+export type {Constraints, Place, RowScale} from './system/constraints.js';
+export type {Blocks, Equations} from './system/equations.js';
+// a linear solver and a preconditioner,
+export type {
+  Analysis, Coupling, Factor, GmresOptions, KrylovFactor, KrylovOptions, KrylovSolver, LdltOptions, Operator, Pattern, Preconditioner, SparseLuOptions, SupernodalLuOptions,
+} from './linear/index.js';
+export type {CompiledMethod} from './linear/solver.js';
