@@ -38,6 +38,12 @@ export type {NumericParams, Params} from './system/params.js';
 export type {Ahead} from './scheme/scheme.js';
 export type {Constraints, Place, RowScale} from './system/constraints.js';
 export type {Blocks, Equations} from './system/equations.js';
+// an engine,
+export {bufferSizes, byFactor, chooseEngine, factorizationOf, plainVectors, type CompileOptions, type Engine, type EngineName, type Executable, type Programs, type TransposedSolve, type Vectors} from './engine/index.js';
+export {valuesOf} from './graph/declarations.js';
+export {topological, type Attributes, type BinaryName, type DType, type Empty, type Graph, type Node, type Op, type Output, type Shape, type UnaryName} from './graph/node.js';
+export {primitiveOf} from './graph/primitives/index.js';
+export type {Kernel, Primitive, Relation, Rows} from './graph/primitives/primitive.js';
 // a linear solver and a preconditioner,
 export type {
   Analysis, Coupling, Factor, GmresOptions, KrylovFactor, KrylovOptions, KrylovSolver, LdltOptions, Operator, Pattern, Preconditioner, SparseLuOptions, SupernodalLuOptions,

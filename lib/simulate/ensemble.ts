@@ -2,6 +2,7 @@
  * The runs of a batch, and the way back through them, on worker threads or in this one. Runs do not
  * depend on one another nor on what a thread did before, so where each is done changes no bit of it.
  */
+import {threadEngine} from '../engine/index.js';
 import {aborted, throwIfAborted} from '../given.js';
 import type {Gradient} from '../adjoint/backward.js';
 import {plainNewton} from '../newton/plain.js';
@@ -289,11 +290,12 @@ function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | und
 function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues, resumed}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
   // Events, dense output and the continuous adjoint are not in the messages: such runs are this thread's.
-  if (newton === undefined || engine.name === 'tensor' || options.plan !== undefined || resumed === true || options.adjoint.kind === 'backsolve') return undefined;
+  const there = threadEngine(engine);
+  if (newton === undefined || there === undefined || options.plan !== undefined || resumed === true || options.adjoint.kind === 'backsolve') return undefined;
   const {grid, saved, adjoint} = options;
   return {
     step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),
-    engine: engine.instead === undefined ? engine.name : 'auto', t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
+    engine: there, t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
     adjoint: {kind: adjoint.kind, memory: adjoint.memory}, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
   };
 }

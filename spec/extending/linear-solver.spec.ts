@@ -151,7 +151,7 @@ describe('a linear solver from outside: QR', () => {
           const q = trajectory.values('q');
           const {params, initial} = pullback({q: Float64Array.from(q, Math.cos)});
           trajectory.dispose();
-          return {q, gradient: [...params.g, ...(initial.q as Float64Array)], factorizations: trajectory.stats.factorizations, linear: trajectory.stats.linear};
+          return {q, gradient: [...(params.g as Float64Array), ...(initial.q as Float64Array)], factorizations: trajectory.stats.factorizations, linear: trajectory.stats.linear};
         });
         expect(mine.linear).to.equal('dense');
         expect(mine.factorizations).to.be.greaterThan(0);

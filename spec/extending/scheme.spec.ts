@@ -116,7 +116,7 @@ describe('a scheme from outside: TR-BDF2', () => {
       // Central differences of fourth order at h = 1e-3: truncation and rounding are both near 1e-11.
       const h = 1e-3;
       const difference = (8 * (value(k + h) - value(k - h)) - (value(k + 2 * h) - value(k - 2 * h))) / (12 * h);
-      expect(pullback({[block]: [1, 1, 1, 1]}).params.k[0]).to.be.closeTo(difference, 1e-9 * Math.max(1, Math.abs(difference)));
+      expect((pullback({[block]: [1, 1, 1, 1]}).params.k as Float64Array)[0]).to.be.closeTo(difference, 1e-9 * Math.max(1, Math.abs(difference)));
     });
   }
 
