@@ -23,7 +23,7 @@ export type {Initial} from './simulate/prepare.js';
 export type {Stats, Trajectory} from './simulate/trajectory.js';
 export {
   bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Gap, type VelocityGap,
-} from './system/constraints.js';
+} from './system/constraint-kinds.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {mechanics, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
@@ -36,6 +36,7 @@ export {ode, type Derivative, type OdeSystem} from './system/ode.js';
 export type {NumericParams, Params} from './system/params.js';
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
+export {defineConstraint, type GapAndMultiplier} from './system/constraint-kinds.js';
 export type {Constraints, Place, RowScale} from './system/constraints.js';
 export type {Blocks, Equations} from './system/equations.js';
 // an engine,
