@@ -50,3 +50,7 @@ export type {
   Analysis, Coupling, Factor, GmresOptions, KrylovFactor, KrylovOptions, KrylovSolver, LdltOptions, Operator, Pattern, Preconditioner, SparseLuOptions, SupernodalLuOptions,
 } from './linear/index.js';
 export type {CompiledMethod} from './linear/solver.js';
+// a primitive,
+export {definePrimitive, type PrimitiveDerivative, type PrimitiveSpec} from './trace/define-primitive.js';
+// and a kernel of tfjs.
+export {traceKernel, type KernelMeaning} from './trace/trace-kernel.js';

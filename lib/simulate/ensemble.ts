@@ -8,7 +8,9 @@ import type {Gradient} from '../adjoint/backward.js';
 import {plainNewton} from '../newton/plain.js';
 import type {StepPrograms} from '../step/context.js';
 import type {PlainStep} from '../step/plain.js';
-import {plainStep, stepNames} from '../step/plain.js';
+import {isPlain, plainStep, stepNames} from '../step/plain.js';
+import type {CompiledStep} from '../step/compiled.js';
+import type {TracedStep} from '../step/traced-step.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './run.js';
 import {run} from './run.js';
@@ -286,12 +288,22 @@ function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | und
   return gradients;
 }
 
+const sendable = new WeakMap<CompiledStep, boolean>();
+
+/** Of each step asked once. */
+function isSent(compiled: CompiledStep, traced: TracedStep): boolean {
+  let sent = sendable.get(compiled);
+  if (sent === undefined) sendable.set(compiled, (sent = isPlain(traced)));
+  return sent;
+}
+
 /** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
 function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues, resumed}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
   // Events, dense output and the continuous adjoint are not in the messages: such runs are this thread's.
   const there = threadEngine(engine);
   if (newton === undefined || there === undefined || options.plan !== undefined || resumed === true || options.adjoint.kind === 'backsolve') return undefined;
+  if (!isSent(compiled, traced)) return undefined;
   const {grid, saved, adjoint} = options;
   return {
     step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),
