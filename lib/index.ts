@@ -45,10 +45,12 @@ export {valuesOf} from './graph/declarations.js';
 export {topological, type Attributes, type BinaryName, type DType, type Empty, type Graph, type Node, type Op, type Output, type Shape, type UnaryName} from './graph/node.js';
 export {primitiveOf} from './graph/primitives/index.js';
 export type {Kernel, Primitive, Relation, Rows} from './graph/primitives/primitive.js';
-// a linear solver and a preconditioner,
+// a linear solver, a preconditioner, and the length of Newton's steps,
 export type {
-  Analysis, Coupling, Factor, GmresOptions, KrylovFactor, KrylovOptions, KrylovSolver, LdltOptions, Operator, Pattern, Preconditioner, SparseLuOptions, SupernodalLuOptions,
+  Analysis, Coupling, Factor, GmresOptions, KrylovFactor, KrylovMethod, KrylovOptions, KrylovSolver, LdltOptions, Operator, OrderingName, Pattern, Preconditioner, SparseLuOptions, SupernodalLuOptions,
 } from './linear/index.js';
+export type {ArithmeticName} from './linear/sparse-ldlt.js';
+export type {BacktrackingOptions, Trial} from './newton/step-length.js';
 export type {CompiledMethod} from './linear/solver.js';
 // a primitive,
 export {definePrimitive, type PrimitiveDerivative, type PrimitiveSpec} from './trace/define-primitive.js';

@@ -75,7 +75,7 @@ describe('a tfjs kernel from outside: Conv2D', () => {
     for (const [strides, pad, dilation] of [[1, 'same', 1], [2, 'same', 1], [1, 'valid', 2], [[2, 1], 1, 1]] as const) {
       it(`gives tfjs's own numbers: strides ${String(strides)}, pad ${pad}, dilation ${dilation}`, () => {
         const [x, filter] = [tf.randomNormal([2, 7, 6, 3], 0, 1, 'float32', 1) as tf.Tensor4D, tf.randomNormal([3, 2, 3, 4], 0, 1, 'float32', 2) as tf.Tensor4D];
-        const convolve = (shift: tf.Tensor): tf.Tensor => tf.conv2d(tf.add(x, shift), filter, strides as number, pad, 'NHWC', dilation);
+        const convolve = (shift: tf.Tensor): tf.Tensor => tf.conv2d(tf.add<tf.Tensor4D>(x, shift), filter, strides as number, pad, 'NHWC', dilation);
         const expected = tf.tidy(() => convolve(tf.scalar(0)).dataSync());
         // Observed at rest, q = 0.
         const path = simulate(mechanics({mass: 1, forces: []}), {q: 0, v: 0}, {dt: 1, steps: 1, saveAt: 'end', observe: ({q}) => convolve(q as tf.Tensor)});

@@ -32,6 +32,11 @@ export const mappedPrimitive: Primitive<'mapped'> = {
         for (let i = 0; i < out.length; i++) out[i] = value(x[i]);
       };
     }
+    if (node.operands.length === 2) {
+      return ([x, y], out) => {
+        for (let i = 0; i < out.length; i++) out[i] = value(x[i], y[i]);
+      };
+    }
     const arguments_ = node.operands.map(() => 0);
     return (operands, out) => {
       for (let i = 0; i < out.length; i++) {
