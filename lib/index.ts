@@ -23,7 +23,7 @@ export type {Initial} from './simulate/prepare.js';
 export type {Stats, Trajectory} from './simulate/trajectory.js';
 export {
   bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Gap, type VelocityGap,
-} from './system/constraints.js';
+} from './system/constraint-kinds.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {mechanics, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
@@ -34,3 +34,25 @@ export type {Observe} from './step/trace-step.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type OdeSystem} from './system/ode.js';
 export type {NumericParams, Params} from './system/params.js';
+// What docs/extending.md invites to: a scheme's view of a step,
+export type {Ahead} from './scheme/scheme.js';
+export {defineConstraint, type GapAndMultiplier} from './system/constraint-kinds.js';
+export type {Constraints, Place, RowScale} from './system/constraints.js';
+export type {Blocks, Equations} from './system/equations.js';
+// an engine,
+export {bufferSizes, byFactor, chooseEngine, factorizationOf, plainVectors, type CompileOptions, type Engine, type EngineName, type Executable, type Programs, type TransposedSolve, type Vectors} from './engine/index.js';
+export {valuesOf} from './graph/declarations.js';
+export {topological, type Attributes, type BinaryName, type DType, type Empty, type Graph, type Node, type Op, type Output, type Shape, type UnaryName} from './graph/node.js';
+export {primitiveOf} from './graph/primitives/index.js';
+export type {Kernel, Primitive, Relation, Rows} from './graph/primitives/primitive.js';
+// a linear solver, a preconditioner, and the length of Newton's steps,
+export type {
+  Analysis, Coupling, Factor, GmresOptions, KrylovFactor, KrylovMethod, KrylovOptions, KrylovSolver, LdltOptions, Operator, OrderingName, Pattern, Preconditioner, SparseLuOptions, SupernodalLuOptions,
+} from './linear/index.js';
+export type {ArithmeticName} from './linear/sparse-ldlt.js';
+export type {BacktrackingOptions, Trial} from './newton/step-length.js';
+export type {CompiledMethod} from './linear/solver.js';
+// a primitive,
+export {definePrimitive, type PrimitiveDerivative, type PrimitiveSpec} from './trace/define-primitive.js';
+// and a kernel of tfjs.
+export {traceKernel, type KernelMeaning} from './trace/trace-kernel.js';

@@ -5,7 +5,7 @@
  * double precision), a tensor or tf.Variable (trained by tfjs), or a function of `params` (identified).
  */
 export {chain, type ChainSpec} from './chain.js';
-export type {Coefficient} from './coefficient.js';
+export {coefficient, type Coefficient, type Sign} from './coefficient.js';
 export {damper, rayleigh, type RayleighSpec} from './damper.js';
 export {drivenBy, harmonic, ramp, type Drive, type HarmonicSpec, type History, type RampSpec} from './drive.js';
 export {edgeLengths, type Edge, type EdgesSpec} from './edges.js';

@@ -10,13 +10,26 @@ import type {Analysis, Factor} from '../linear/index.js';
 import type {Vectors} from './vectors.js';
 
 export interface Engine {
-  readonly name: 'interpreter' | 'wasm' | 'tensor';
+  /** 'interpreter', 'wasm', 'tensor', or another one's own. */
+  readonly name: string;
   /** Unit roundoff of its arithmetic: tolerances below it are not asked for. */
   readonly epsilon: number;
   /** @throws MemoryError 'out-of-memory' where programs do not fit */
   compile(programs: Programs, options?: CompileOptions): Executable;
   /** The engine that runs what does not fit into this one, to the same bits. */
   readonly instead?: Engine;
+  /** Numbers that one program hands to another go to a device and back: what a run or a step computes once is then not set apart. */
+  readonly distant?: boolean;
+}
+
+let engineCount = 0;
+const engineKeys = new WeakMap<Engine, string>();
+
+/** A name that tells engines apart, for what is compiled and kept: two may be called the same. */
+export function engineKey(engine: Engine): string {
+  let key = engineKeys.get(engine);
+  if (key === undefined) engineKeys.set(engine, (key = `${engine.name}#${engineCount++}`));
+  return key;
 }
 
 export interface CompileOptions {

@@ -19,11 +19,29 @@ const engines: {readonly [N in EngineName]: () => Engine} = {
   tensor: () => tensor,
 };
 
-/** @throws OptionError 'bad-engine', 'no-wasm' */
-export function chooseEngine(name: EngineName): Engine {
-  if (!Object.hasOwn(engines, name)) throw new OptionError('bad-engine', `There is no engine '${String(name)}'; choose one of ${Object.keys(engines).join(', ')}.`, {engine: name});
-  return engines[name]();
+/**
+ * The engine of a name, or the one given.
+ * @throws OptionError 'bad-engine', 'no-wasm'
+ */
+export function chooseEngine(engine: EngineName | Engine): Engine {
+  if (isEngine(engine)) return engine;
+  if (typeof engine === 'string' && Object.hasOwn(engines, engine)) return engines[engine]();
+  const names = Object.keys(engines).join(', ');
+  throw new OptionError('bad-engine', typeof engine === 'string'
+    ? `There is no engine '${String(engine)}'; choose one of ${names}.`
+    : `engine must be one of ${names}, or an object with a name, the unit roundoff epsilon of its arithmetic, and compile(programs, options).`, {engine});
 }
 
-export type {Engine, Executable, Programs} from './engine.js';
+function isEngine(given: EngineName | Engine): given is Engine {
+  const {name, epsilon, compile} = (given as Engine | null) ?? ({} as Partial<Engine>);
+  return typeof given === 'object' && typeof name === 'string' && typeof compile === 'function' && typeof epsilon === 'number' && epsilon > 0;
+}
+
+/** The name by which a worker thread has the same engine; undefined where it has not. */
+export function threadEngine(engine: Engine): 'auto' | 'wasm' | 'interpreter' | undefined {
+  return engine === automatic ? 'auto' : engine === wasm ? 'wasm' : engine === interpreter ? 'interpreter' : undefined;
+}
+
+export {bufferSizes, byFactor, engineKey, factorizationOf, type CompileOptions, type Engine, type Executable, type Programs, type TransposedSolve} from './engine.js';
+export {plainVectors, type Vectors} from './vectors.js';
 export {interpreter, tensor, wasm};

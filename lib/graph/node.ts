@@ -86,6 +86,9 @@ export interface Attributes {
 
   /** Operands: a value, its arguments x, a cotangent c, a gradient for each argument as a function of c: the value, whose derivative along dx is declared to be the transpose of c → gradients; as a tangent, that transpose applied to arguments dx. */
   declared: {readonly as: 'value' | 'tangent'};
+
+  /** A function of numbers that a user defined, element by element (operands of one shape): the one of this number. */
+  mapped: {readonly fn: number};
 }
 
 export type Empty = Readonly<Record<string, never>>;

@@ -8,7 +8,7 @@ export {ordering, type OrderingName} from './ordering.js';
 export {checkPattern, csrPattern, densePattern, patternFromEntries, structurallySymmetric, transpose, type Transpose} from './pattern.js';
 export {cg} from './cg.js';
 export {gmres, type GmresOptions} from './gmres.js';
-export type {KrylovFactor, KrylovOptions, KrylovSolver, Preconditioner} from './krylov.js';
+export type {KrylovFactor, KrylovMethod, KrylovOptions, KrylovSolver, Preconditioner} from './krylov.js';
 export {dot} from './krylov.js';
 export {minres} from './minres.js';
 export {constraintCoupling} from './coupling.js';

@@ -9,7 +9,7 @@
  * this is one system of equations, and so differentiable.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Place} from '../system/constraints.js';
+import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
 import {endPlace, stageName, stageNames, stagePlace} from './implicit-runge-kutta.js';
@@ -71,7 +71,7 @@ export function stabilizedStages(tableau: Tableau): Formulation {
     const [a, w, lambda, mu] = ['a', 'w', 'lambda', 'mu'].map(block => z[stageName(block, i)]);
     return {
       ...held(at, here, a, lambda),
-      w: tf.sub(w, tf.add(here.v, constraints.reaction(here, mu, ['bilateral']))),
+      w: tf.sub(w, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions))),
       mu: tf.add(constraints.velocities(here, mu, false), tf.mul(at.relief, mu)),
     };
   };

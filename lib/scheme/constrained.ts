@@ -4,7 +4,7 @@
  * scheme that passes its q⁺ through `settle` has them for nothing.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Constraints, Place, RowScale} from '../system/constraints.js';
+import {forces, type Constraints, type Place, type RowScale} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, StepPoint} from './scheme.js';
 
@@ -34,8 +34,8 @@ export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
   const unit = tf.div(give, tf.square(h));
   const soft = tf.mul(relief, unit);
   return {
-    q: tf.sub(mass(from.q, tf.sub(z.q, from.q)), constraints.reaction(here, z.toPosition, ['bilateral', 'unilateral'])),
-    v: tf.sub(mass(z.q, tf.sub(z.v, from.v)), constraints.reaction(here, z.toVelocity, ['bilateral', 'nonholonomic'])),
+    q: tf.sub(mass(from.q, tf.sub(z.q, from.q)), constraints.reaction(here, z.toPosition, forces.rigidPositions)),
+    v: tf.sub(mass(z.q, tf.sub(z.v, from.v)), constraints.reaction(here, z.toVelocity, forces.held)),
     toPosition: tf.add(constraints.positions(here, z.toPosition, unit), tf.mul(soft, z.toPosition)),
     toVelocity: tf.add(constraints.velocities(here, z.toVelocity, true), tf.mul(soft, z.toVelocity)),
   };
@@ -57,7 +57,7 @@ export function instantBalance(at: StepPoint, {q, v, t}: Place, a: tf.Tensor, la
 export function gearGuptaLeimkuhler(base: Formulation): Formulation {
   const settled = (z: Blocks, at: StepPoint): StepPoint => ({
     ...at,
-    settle: q => tf.add(q, tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, ['bilateral']))),
+    settle: q => tf.add(q, tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, forces.heldPositions))),
   });
   return {
     ...base,
@@ -112,7 +112,6 @@ function projectionMoves(base: Formulation, contacts: boolean): {
   readonly blocks: Formulation; rows(z: Blocks, at: StepPoint, state: Blocks, t: tf.Tensor): Blocks; moved(z: Blocks, at: StepPoint, state: Blocks): Blocks;
 } {
   const turned = contacts && base.unknown.includes('a');
-  const held = ['bilateral', 'unilateral'] as const;
   return {
     blocks: {
       ...base,
@@ -127,13 +126,13 @@ function projectionMoves(base: Formulation, contacts: boolean): {
       const soft = tf.mul(at.relief, tf.div(scale.give, tf.square(at.h)));
       const closed = contacts ? constraints.closed({q, v, t}, lambda, scale) : undefined;
       const rows = {
-        shift: tf.sub(at.mass(q, z.shift), constraints.reaction(end, z.eta, held)),
+        shift: tf.sub(at.mass(q, z.shift), constraints.reaction(end, z.eta, forces.rigidPositions)),
         eta: tf.add(constraints.velocities(end, z.eta, false, closed), tf.mul(soft, z.eta)),
       };
       if (!turned || closed === undefined) return rows;
       return {
         ...rows,
-        turn: tf.sub(at.mass(q, z.turn), constraints.reaction(end, z.zeta, held)),
+        turn: tf.sub(at.mass(q, z.turn), constraints.reaction(end, z.zeta, forces.rigidPositions)),
         zeta: tf.add(constraints.accelerations(end, tf.add(a, z.turn), z.zeta, closed), tf.mul(soft, z.zeta)),
       };
     },

@@ -15,7 +15,7 @@ import * as tf from '@tensorflow/tfjs';
 import {derivativeAlong} from '../trace/differentials.js';
 import type {Tensors} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
-import type {Place} from '../system/constraints.js';
+import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
 import type {Ahead, Formulation, StepPoint} from './scheme.js';
@@ -134,7 +134,7 @@ function normalPart(at: StepPoint, {normal, jerk, toNormal}: Blocks): Blocks {
   const {give} = rowScale(at, at.h, 1);
   const soft = tf.mul(tf.mul(at.relief, tf.div(give, tf.square(at.h))), toNormal);
   return {
-    normal: tf.sub(at.mass(q, normal), constraints.reaction({q, v: normal, t}, toNormal, ['bilateral'])),
+    normal: tf.sub(at.mass(q, normal), constraints.reaction({q, v: normal, t}, toNormal, forces.heldPositions)),
     toNormal: tf.addN([rate(normal, toNormal), tf.neg(rate(jerk, tf.zerosLike(toNormal))), soft]),
   };
 }

@@ -10,7 +10,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {any, refuseUnknownOptions, shown, text} from '../given.js';
-import type {Place} from '../system/constraints.js';
+import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from './scheme.js';
@@ -96,9 +96,9 @@ function reaction(scheme: Blend, at: StepPoint, end: Place, middleOfStep: () => 
     q: blend(scheme.beta, () => x.q, () => end.q), v: blend(scheme.beta, () => x.v, () => end.v), t: tf.add(t, tf.mul(h, scheme.beta)),
   };
   const springs = scheme.midpoint === true
-    ? constraints.reaction(middleOfStep(), lambda, ['compliant'])
-    : blend(scheme.alpha, () => constraints.reaction(start, constraints.springs(start), ['compliant']), () => constraints.reaction(end, lambda, ['compliant']));
-  return tf.add(springs, constraints.reaction(where, lambda, ['bilateral', 'unilateral', 'nonholonomic']));
+    ? constraints.reaction(middleOfStep(), lambda, forces.springs)
+    : blend(scheme.alpha, () => constraints.reaction(start, constraints.springs(start), forces.springs), () => constraints.reaction(end, lambda, forces.springs));
+  return tf.add(springs, constraints.reaction(where, lambda, forces.rigid));
 }
 
 /** φ⁺ + Cλ⁺ = 0 and the like, in units of velocity. */

@@ -2,12 +2,15 @@
  * The runs of a batch, and the way back through them, on worker threads or in this one. Runs do not
  * depend on one another nor on what a thread did before, so where each is done changes no bit of it.
  */
+import {threadEngine} from '../engine/index.js';
 import {aborted, throwIfAborted} from '../given.js';
 import type {Gradient} from '../adjoint/gradient.js';
 import {plainNewton} from '../newton/plain.js';
 import type {StepPrograms} from '../step/context.js';
 import type {PlainStep} from '../step/plain.js';
-import {plainStep, stepNames} from '../step/plain.js';
+import {isPlain, plainStep, stepNames} from '../step/plain.js';
+import type {CompiledStep} from '../step/compiled.js';
+import type {TracedStep} from '../step/traced-step.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './path.js';
 import {run} from './run.js';
@@ -285,15 +288,26 @@ function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | und
   return gradients;
 }
 
+const sendable = new WeakMap<CompiledStep, boolean>();
+
+/** Of each step asked once. */
+function isSent(compiled: CompiledStep, traced: TracedStep): boolean {
+  let sent = sendable.get(compiled);
+  if (sent === undefined) sendable.set(compiled, (sent = isPlain(traced)));
+  return sent;
+}
+
 /** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
 function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues, resumed}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
   // Events, dense output and the continuous adjoint are not in the messages: such runs are this thread's.
-  if (newton === undefined || engine.name === 'tensor' || options.plan !== undefined || resumed === true || options.adjoint.kind === 'backsolve') return undefined;
+  const there = threadEngine(engine);
+  if (newton === undefined || there === undefined || options.plan !== undefined || resumed === true || options.adjoint.kind === 'backsolve') return undefined;
+  if (!isSent(compiled, traced)) return undefined;
   const {grid, saved, adjoint} = options;
   return {
     step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),
-    engine: engine.instead === undefined ? engine.name : 'auto', t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
+    engine: there, t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
     adjoint: {kind: adjoint.kind, memory: adjoint.memory}, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
   };
 }

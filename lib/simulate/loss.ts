@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Directions} from '../adjoint/directions.js';
-import type {Engine, Executable} from '../engine/engine.js';
+import {engineKey, type Engine, type Executable} from '../engine/engine.js';
 import {OptionError, ShapeError} from '../errors.js';
 import {callable, refuseUnknownOptions, shown} from '../given.js';
 import {full, input} from '../graph/build.js';
@@ -79,7 +79,7 @@ export class TracedLoss {
     this.parameters = [...traced.parameters, ...own.map(({tensor}, i) => ({tensor, node: input(`p.${traced.parameters.length + i}`, tensor.shape)}))];
     [this.value] = settled([graph.outputs[0].node], 'value');
     this.places = [...leaves.map((_, i) => i), ...captured.map(({tensor}) => this.parameters.findIndex(parameter => parameter.tensor === tensor))];
-    this.key = programKey(engine.name, [{inputs: graph.inputs, outputs: [{name: 'value', node: this.value}]}]);
+    this.key = programKey(engineKey(engine), [{inputs: graph.inputs, outputs: [{name: 'value', node: this.value}]}]);
     this.blocks = blocks;
     this.width = width;
     this.engine = engine;

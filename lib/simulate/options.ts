@@ -1,6 +1,7 @@
 /** What a run is asked to do: checked and completed before anything is computed. */
 import type {Adjoint} from '../adjoint/index.js';
 import {implicitAdjoint} from '../adjoint/index.js';
+import type {Engine, EngineName} from '../engine/index.js';
 import {OptionError} from '../errors.js';
 import type {Checks} from '../given.js';
 import {abortSignal, any, boolean, callable, oneOf, refuseUnknownOptions, shown} from '../given.js';
@@ -55,8 +56,8 @@ export interface SimulateOptions {
   readonly stabilization?: Holding['stabilization'];
   /** A start that breaks its constraints is an error ('check', default), or is moved to the nearest state that does not ('project'). */
   readonly consistent?: Holding['consistent'];
-  /** 'auto' (default) takes the fastest that runs here; the results are the same. */
-  readonly engine?: 'auto' | 'wasm' | 'interpreter' | 'tensor';
+  /** 'auto' (default) takes the fastest that runs here; the results are the same. Or an engine of your own. */
+  readonly engine?: EngineName | Engine;
   readonly onProgress?: (progress: Progress) => void;
   /**
    * Ends the run with an AbortError once it is aborted. A run in this thread sees that at its start and after
@@ -71,7 +72,7 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly scheme: Scheme;
   readonly params: NumericParams;
   readonly events: readonly Event[];
-  readonly engine: 'auto' | 'wasm' | 'interpreter' | 'tensor';
+  readonly engine: EngineName | Engine;
   readonly throw: boolean;
 }
 

@@ -25,7 +25,8 @@ export interface Stats {
   /** Failed attempts at a step, by cause. */
   readonly failures: {readonly [cause: string]: number};
   readonly milliseconds: {readonly trace: number; readonly compile: number; readonly run: number};
-  readonly engine: 'wasm' | 'interpreter' | 'tensor';
+  /** 'wasm', 'interpreter', 'tensor', or the name of an engine of your own. */
+  readonly engine: string;
   /** How the linear systems were solved: 'dense', 'band', 'sparse', 'supernodal-lu' (a mesh without symmetry), …; 'none' for an explicit scheme. */
   readonly linear: string;
   /** 'worker' where a worker thread of `batch` ran it; the numbers are the same. */

@@ -4,7 +4,7 @@
  * is differentiated and compiled once.
  */
 import {MemoryError} from '../errors.js';
-import type {CompileOptions, Engine, Executable, Programs} from '../engine/engine.js';
+import {engineKey, type CompileOptions, type Engine, type Executable, type Programs} from '../engine/engine.js';
 import type {Key} from '../graph/key.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import {countWork} from '../graph/work.js';
@@ -357,7 +357,7 @@ export class CompiledStep {
 
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
   private ahead(programs: Programs): Programs {
-    if (this.engine.name === 'tensor') return withParameterProgram(programs, this.derived.values);
+    if (this.engine.distant === true) return withParameterProgram(programs, this.derived.values);
     return withLinearization(withStepStart(withParameterProgram(latePrograms(programs), this.derived.values)));
   }
 
@@ -381,7 +381,7 @@ function stepKey(step: TracedStep, engine: Engine): Key {
   const {guess, unknown} = step;
   const outputs: Output[] = Object.entries({...stepOutputs(step), ...alongOutputs(step.along)}).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
   const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : alongInputs(step.along))];
-  return programKey(JSON.stringify([engine.name, engine.instead?.name ?? '', guess?.linearized ?? false, unknown.blocks.map(({size}) => size)]), [{inputs, outputs}]);
+  return programKey(JSON.stringify([engineKey(engine), guess?.linearized ?? false, unknown.blocks.map(({size}) => size)]), [{inputs, outputs}]);
 }
 
 /** The compiled step of this structure: a kept one, or a new one. */

@@ -2,7 +2,7 @@
 import {OptionError} from '../errors.js';
 import {gearGuptaLeimkuhler, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
 import type {Formulation, Scheme} from '../scheme/scheme.js';
-import {isHardContact} from '../system/constraints.js';
+import {holdsPosition, isHardContact} from '../system/constraint-kinds.js';
 import type {Equations} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {mechanicalEquations} from '../system/mechanics.js';
@@ -48,7 +48,7 @@ const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (b
  */
 function defaultStabilization({stabilized, weaklyUnstable}: Scheme, {constraints}: MechanicalSystem, changing: boolean): NonNullable<Holding['stabilization']> {
   const contacts = constraints.some(isHardContact);
-  const able = stabilized?.ggl !== null && constraints.some(({kind}) => kind === 'bilateral');
+  const able = stabilized?.ggl !== null && constraints.some(({kind}) => holdsPosition(kind));
   return able && (changing || weaklyUnstable === true) ? 'ggl' : contacts ? 'projection' : 'none';
 }
 
@@ -57,7 +57,7 @@ const hasHardContacts = (system: System): boolean => system.kind === 'mechanics'
 /** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
 function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changingSteps = false}: Holding): Formulation {
   const {name, constrained, stabilized, contacts: able} = scheme;
-  const index = able === undefined ? -1 : system.constraints.findIndex(constraint => constraint.kind === 'unilateral' && (able === 'none' || isHardContact(constraint)));
+  const index = able === undefined ? -1 : system.constraints.findIndex(constraint => constraint.kind.oneSided === true && (able === 'none' || isHardContact(constraint)));
   if (index >= 0) {
     const remedy = able === 'none' ? '' : ' Or give it compliance or smoothing.';
     throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold the contact constraints[${index}]: choose one that stops what lands, as generalizedAlpha(), newmark() or implicitEuler().${remedy}`, {scheme: name, constraint: index});

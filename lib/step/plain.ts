@@ -1,5 +1,6 @@
 /** A traced step as plain values that a message carries to another thread: its graph, and what its rows are called. */
 import type {Node, Shape} from '../graph/node.js';
+import {topological} from '../graph/node.js';
 import type {PlainNodes} from '../graph/plain.js';
 import {nodesFromPlain, plainNodes} from '../graph/plain.js';
 import type {Part} from './layout.js';
@@ -31,6 +32,11 @@ export function plainStep(step: TracedStep): PlainStep {
   parameters.forEach(({node}, i) => (all[`p.${i}`] = node));
   const present = Object.entries(all).filter((entry): entry is [string, Node] => entry[1] !== undefined);
   return {graph: plainNodes(present.map(([, node]) => node)), names: present.map(([name]) => name), linearized: guess?.linearized};
+}
+
+/** Functions of users' own, which another thread has not, are no part of it. */
+export function isPlain(step: TracedStep): boolean {
+  return !topological(Object.values(stepOutputs(step)).filter(node => node !== undefined)).some(({op}) => op === 'mapped');
 }
 
 export function stepNames({name, order, state, unknown, observed}: TracedStep): StepNames {

@@ -102,9 +102,12 @@ function refuse(kernel: string): KernelFunc {
   };
 }
 
-for (const [kernelName, lowering] of Object.entries(lowerings)) {
+/** What a kernel is in a trace. */
+export function registerLowering(kernelName: string, lowering: Lowering): void {
   tf.registerKernel({kernelName, backendName, kernelFunc: kernelOf(kernelName, lowering)});
 }
+
+for (const [kernelName, lowering] of Object.entries(lowerings)) registerLowering(kernelName, lowering);
 for (const {kernel} of refusals) tf.registerKernel({kernelName: kernel, backendName, kernelFunc: refuse(kernel)});
 
 /** A tensor that stands for a node in the current trace. */

@@ -6,12 +6,13 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import {expect} from 'chai';
 import wabt from 'wabt';
 import {
-  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul, place, reshape,
+  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, mapped, matMul, max, min, mul, place, reshape,
   scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sub, sum, svd, transpose, triangularSolve, unary, zeros,
 } from '../../lib/graph/build.js';
 import type {Graph, Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {primitives} from '../../lib/graph/primitives/index.js';
+import {xExpXy} from '../graph/mapped.js';
 import {generate} from '../../lib/engine/wasm/wasm.js';
 
 const x = input('x', [5]);
@@ -56,6 +57,7 @@ const families: Readonly<Record<string, Graph>> = {
   'product-in-parts': graph([m, r], matMul(transpose(reshape(m, [1, 3, 4]), [0, 2, 1]), r)),
   'factorization': graph([s, r], solve(s, r), cholesky(s), triangularSolve(s, r, true), lu(s), luPermutation(s), semidefinite(s, 'zero')),
   'declared': graph([x], declared(unary('abs', x), [x], c => [c])),
+  'users-function': graph([x, y], mapped(xExpXy, [x, y])),
   'spectrum': graph([s, r], eigen(s), svd(s, false), leastSquares(s, r)),
   'computed-once': graph([x], mul(x, cumsum(constant(Float64Array.of(1, 2, 3, 4, 5), [5]), 0, false, false))),
 };

@@ -1,11 +1,12 @@
 /** Every primitive on random shapes and attributes against the interpreter; special values of every function. */
 import * as fc from 'fast-check';
 import {
-  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul, place, reshape,
+  add, argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, mapped, matMul, max, min, mul, place, reshape,
   scalar, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {Graph, Node, Op, Shape} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
+import {xExpXy} from '../graph/mapped.js';
 import {agree} from './agreement.js';
 
 const graphOf = (inputs: readonly Node[], ...outputs: readonly Node[]): Graph => ({
@@ -97,6 +98,7 @@ const cases: {readonly [O in Op]: fc.Arbitrary<Graph>} = {
   svd: matrixCase.map(({batch, n, m, adjoint}) => graphOf([x([batch, n, m])], svd(x([batch, n, m]), adjoint))),
   leastSquares: matrixCase.map(({batch, n, m}) => graphOf([x([batch, n, m]), y([batch, n, 2])], leastSquares(x([batch, n, m]), y([batch, n, 2])))),
   declared: shapes(2).map(shape => graphOf([x(shape)], declared(unary('sin', x(shape)), [x(shape)], c => [c]))),
+  mapped: shapes(2).map(shape => graphOf([x(shape), y(shape)], mapped(xExpXy, [x(shape), y(shape)]))),
   luPermutation: matrixCase.map(({batch, n}) => graphOf([x([batch, n, n])], luPermutation(x([batch, n, n])))),
 };
 

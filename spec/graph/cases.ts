@@ -3,12 +3,13 @@
  * is defined and, away from isolated kinks, differentiable.
  */
 import {
-  argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, place, reshape,
+  argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, mapped, matMul, max, min, place, reshape,
   scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, DType, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
 import {declarationOf} from '../../lib/graph/declarations.js';
+import {xExpXy} from './mapped.js';
 import type {Choices} from './choices.js';
 
 export interface CaseInput {
@@ -306,6 +307,10 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
     const [x, y] = [operand(0, shape, wide), operand(1, shape, other)];
     const node = declared(sum(binary('mul', x.node, y.node), [0]), [x.node, y.node], c => [binary('mul', broadcastTo(c, shape), y.node), binary('mul', broadcastTo(c, shape), x.node)]);
     return {inputs: [x, y, {node: declarationOf(node).cotangent, draw: operand(2, node.shape, wide).draw}], node};
+  },
+  mapped(choices) {
+    const shape = choices.shape(0, 3);
+    return application([operand(0, shape, between(-1, 1)), operand(1, shape, between(-2, 2))], (x, y) => mapped(xExpXy, [x, y]));
   },
   leastSquares(choices) {
     const {batch, n, columns} = matrices(choices);

@@ -289,6 +289,7 @@ export const definitions: {readonly [O in Op]: Definition<O>} = {
       expectClose(Float64Array.from(flatten(product(turned(given), y))), flatten(x));
     }
   },
+  mapped: (_, [x, y], result) => expectClose(result, Array.from(x, (a, i) => a * Math.exp(a * y[i]))),
   declared: (_, [value], result) => expectSame(result, Array.from(value)),
   luPermutation(node, _, result) {
     const n = node.shape[1];

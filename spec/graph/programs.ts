@@ -5,12 +5,13 @@
  */
 import type * as fc from 'fast-check';
 import {
-  add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, matMul, max, min, mul,
+  add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, mapped, matMul, max, min, mul,
   place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, Graph, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
 import {Choices, draws} from './choices.js';
+import {xExpXy} from './mapped.js';
 
 export interface Program {
   readonly inputs: readonly Node<'input'>[];
@@ -190,6 +191,7 @@ const recipes: {readonly [O in Op]: Recipe} = {
     return svd(spaced(x, b, m, n), choices.flag() && Math.abs(m - n) < 2);
   }),
   leastSquares: (x, y, choices) => ofMatrix(choices, (b, n) => leastSquares(spaced(x, b, n, choices.integer(1, 3)), reshaped(y, [b, n, 2]))),
+  mapped: (x, y) => mapped(xExpXy, [sin(x), sin(reshaped(y, x.shape))]),
   declared: (x, y, choices) => {
     // x sin y with the derivatives it has.
     const z = reshaped(y, x.shape);

@@ -432,8 +432,8 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   _FusedMatMul: layered,
 };
 
-/** Their numbers are checked where they are defined, in spec/linalg, and against the primitives below. */
-const ownKernels = ['LinalgCholesky', 'LinalgEigh', 'LinalgLeastSquares', 'LinalgLu', 'LinalgSolve', 'LinalgSvd', 'LinalgTriangularSolve'];
+/** Their numbers are checked where they are defined, in spec/linalg and spec/extending, and against the primitives below. */
+const ownKernels = ['LinalgCholesky', 'LinalgEigh', 'LinalgLeastSquares', 'LinalgLu', 'LinalgSolve', 'LinalgSvd', 'LinalgTriangularSolve', 'StiffgradMapped'];
 
 describe('trace: kernels against tfjs', () => {
   before(() => tf.setBackend('cpu'));

@@ -16,6 +16,7 @@ import {held, replay} from './replay.js';
 
 export const tensor: Engine = {
   name: 'tensor',
+  distant: true,
   /** Of float32; of half precision where the graphics processor has no more. */
   get epsilon(): number {
     return tf.backend().floatPrecision() === 16 ? 2 ** -10 : 2 ** -23;

@@ -1,5 +1,5 @@
 /**
- * Kernels that run in JavaScript on views of the module's memory: the factorizations. They are the
+ * Kernels that run in JavaScript on views of the module's memory: the factorizations, and users' own functions. They are the
  * interpreter's own, so both engines agree to the bit; one call costs some tens of nanoseconds
  * beside a factorization's thousands of operations.
  */
@@ -7,7 +7,7 @@ import type {Node, Op} from '../../graph/node.js';
 import {input} from '../../graph/build.js';
 import {primitiveOf} from '../../graph/primitives/index.js';
 
-export const hostOps: ReadonlySet<Op> = new Set<Op>(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite', 'eigen', 'svd', 'leastSquares', 'declared']);
+export const hostOps: ReadonlySet<Op> = new Set<Op>(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite', 'eigen', 'svd', 'leastSquares', 'declared', 'mapped']);
 
 export interface HostKernel {
   /** The node with inputs of the same shapes for operands: the rest of its graph is not kept alive. */

@@ -123,6 +123,7 @@ export class ProgramEmitter implements LoopSurroundings {
       svd: onHost,
       leastSquares: onHost,
       declared: onHost,
+      mapped: onHost,
     };
     // Each row takes the nodes of its own name, which the table guarantees and the type cannot say.
     (writers[node.op as KernelOp] as Write<Op>)(node, arrays);

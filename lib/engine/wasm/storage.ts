@@ -54,6 +54,7 @@ const table = {
   svd: 'kernel',
   leastSquares: 'kernel',
   declared: 'kernel',
+  mapped: 'kernel',
 } as const satisfies {readonly [O in Op]: Kind};
 
 export const kinds: {readonly [O in Op]: Kind} = table;

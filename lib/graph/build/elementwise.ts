@@ -31,6 +31,11 @@ export function unary(fn: UnaryName, x: Node): Node {
   return make('unary', [x], {fn}, x.shape, resultType(fn, x));
 }
 
+/** A user's function of operands of one shape, see primitives/mapped.ts. */
+export function mapped(fn: number, operands: readonly Node[]): Node<'mapped'> {
+  return make('mapped', operands, {fn}, operands[0].shape, 'float');
+}
+
 /** Elementwise, with the usual broadcasting of shapes. */
 export function binary(fn: BinaryName, a: Node, b: Node): Node {
   const shape = sameShape(a.shape, b.shape) ? a.shape : broadcastShape(a, b);

@@ -6,6 +6,7 @@ import {binaryPrimitive, selectPrimitive, unaryPrimitive} from './elementwise.js
 import {choleskyPrimitive, luPermutationPrimitive, luPrimitive, solvePrimitive, triangularSolvePrimitive} from './factorization.js';
 import {gatherAtPrimitive, gatherPrimitive, scatterAtPrimitive, scatterPrimitive} from './indexing.js';
 import {broadcastPrimitive, concatPrimitive, placePrimitive, reshapePrimitive, slicePrimitive, transposePrimitive} from './layout.js';
+import {mappedPrimitive} from './mapped.js';
 import type {Primitive} from './primitive.js';
 import {argMaxPrimitive, argMinPrimitive, cumsumPrimitive, maxPrimitive, minPrimitive, sumPrimitive} from './reduction.js';
 import {searchSortedPrimitive} from './search.js';
@@ -59,6 +60,7 @@ export const primitives: {readonly [O in Op]: Primitive<O>} = {
   svd: svdPrimitive,
   leastSquares: leastSquaresPrimitive,
   declared: declaredPrimitive,
+  mapped: mappedPrimitive,
 };
 
 /** The rules of a node's primitive: each row takes the nodes of its own name, as the table guarantees. */

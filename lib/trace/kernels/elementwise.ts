@@ -3,7 +3,7 @@
  * keeps them so; of exp, sin and their like the result is real here, where tfjs cuts it off to int32.
  */
 import type * as tf from '@tensorflow/tfjs';
-import {addAll, binary, cast, full, mul, reshape, scalar, select, sub, unary} from '../../graph/build.js';
+import {addAll, binary, cast, full, mapped as usersFunction, mul, reshape, scalar, select, sub, unary} from '../../graph/build.js';
 import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
 import type {Binary, Lowering, Lowerings, Unary} from '../lowering.js';
 import {lower, lowerList, typeOf} from '../lowering.js';
@@ -58,6 +58,8 @@ export const elementwise: Lowerings = {
     const positive = unary('positive', x);
     return alpha === 0 ? positive : select(positive, full(1, x.shape), full(alpha, x.shape));
   }),
+  // A user's function, see define-primitive.ts.
+  StiffgradMapped: (operands, attributes) => usersFunction((attributes as {fn: number}).fn, Object.values(operands as Readonly<Record<string, Node>>)),
   ZerosLike: lower<Unary>(({x}) => full(0, x.shape, x.dtype)),
   // The linear part of elu's derivative, in terms of elu's result.
   EluGrad: lower<{dy: Node; y: Node}>(({dy, y}) => select(binary('greaterEqual', y, scalar(0)), dy, mul(dy, binary('add', y, scalar(1))))),

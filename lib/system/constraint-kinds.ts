@@ -1,0 +1,186 @@
+/**
+ * Constraints as the user writes them: a gap, and a kind that says what gap and multiplier have to do with each
+ * other (equations.md §1 and §4). All that a run asks of a kind stands in `ConstraintKind`; the four that ship are
+ * made like any other.
+ *
+ * | kind       | condition              |
+ * |------------|------------------------|
+ * | bilateral  | φ(q, t) = 0            |
+ * | compliant  | φ + Cλ = 0             |
+ * | unilateral | 0 ≤ λ ⟂ φ + Cλ ≥ 0     |
+ * | nonholonomic | ψ(q, v, t) = 0       |
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import type {Check} from '../given.js';
+import {boolean, callable, nonNegative, numeric, oneOf, refuseUnknownOptions, requireValue, shown, text} from '../given.js';
+import type {Numeric} from './numeric.js';
+import {isNumeric, readNumeric} from './numeric.js';
+import type {Params} from './params.js';
+
+/** The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. */
+export type Gap = (at: {q: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+/** What a constraint on velocities keeps at zero: [m] or a scalar. */
+export type VelocityGap = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+/** Displacement for a unit multiplier, C ≥ 0: one number, or one a row; a function of params where it is to be found or differentiated. */
+export type Compliance = Numeric | ((params: Params) => tf.Tensor);
+
+/** One constraint's rows at one place, as a kind sees them. */
+export interface GapAndMultiplier {
+  /** [m]: φ, or ψ. */
+  readonly gap: tf.Tensor;
+  /** [m]: λ. */
+  readonly lambda: tf.Tensor;
+  /** The constraint's own, [m] or []; zero where it was given none. */
+  readonly compliance: tf.Tensor;
+  /** []: compliance that a rigid row gains so that redundant multipliers are told apart; 0 unless there are such. Add it to the constraint's own. */
+  readonly softness: tf.Tensor;
+  /** []: what a unit multiplier moves a typical mass in the step, in the unit of the gap: with it gap and multiplier can be compared. */
+  readonly give: tf.Tensor;
+}
+
+/** What gap and multiplier have to do with each other, and what that means for a run. */
+export interface ConstraintKind {
+  readonly name: string;
+  /** What its gap is a function of: its force is (∂gap/∂q)ᵀλ, or (∂gap/∂v)ᵀλ. */
+  readonly of: 'positions' | 'velocities';
+  /**
+   * What it lets a run begin with, and stabilization hold. 'always': the gap is zero, and so are its derivatives.
+   * 'contact' (of positions): it is not negative, and what reaches zero stops there at once. 'never': it yields, so that every
+   * state may be.
+   */
+  readonly holds: 'always' | 'contact' | 'never';
+  /** [m], in the unit of the gap: zero where the constraint is met. */
+  condition(at: GapAndMultiplier): tf.Tensor;
+  /** Of a spring, whose multiplier follows from its gap: λ with `condition` zero. Schemes weigh it as they weigh forces. */
+  readonly law?: (gap: tf.Tensor, compliance: tf.Tensor) => tf.Tensor;
+  /** The multiplier may be zero while the gap is not: at one instant the condition looks a step ahead, and schemes without contacts refuse it. */
+  readonly oneSided?: boolean;
+  /** The derivative of `condition` jumps where gap and multiplier are both zero: a run warns where it passes there. */
+  readonly kinked?: boolean;
+}
+
+export interface Constraint {
+  readonly kind: ConstraintKind;
+  readonly gap: VelocityGap;
+  readonly compliance?: Compliance;
+}
+
+const kindChecks = {
+  name: text, of: oneOf('positions', 'velocities'), holds: oneOf('always', 'contact', 'never'), condition: callable, law: callable, oneSided: boolean, kinked: boolean,
+} satisfies {readonly [option in keyof Required<ConstraintKind>]: Check};
+
+/**
+ * A kind of constraint of one's own, as the function that makes constraints of it: from a gap, and the compliance
+ * that `condition` is given.
+ * @throws OptionError 'bad-constraint'
+ */
+export function defineConstraint(kind: ConstraintKind): (gap: VelocityGap, spec?: {readonly compliance?: Compliance}) => Constraint {
+  refuseUnknownOptions(kind, kindChecks, 'defineConstraint', 'bad-constraint');
+  for (const name of ['name', 'of', 'holds', 'condition'] as const) requireValue(kind[name], kindChecks[name], `defineConstraint: ${name}`, 'bad-constraint');
+  if (kind.holds === 'contact' && kind.of === 'velocities') throw new OptionError('bad-constraint', `defineConstraint: ${kind.name} is of velocities, which cannot land: it holds 'always' or 'never'.`);
+  return (gap, spec = {}) => {
+    refuseUnknownOptions(spec, {compliance: numeric}, kind.name, 'bad-constraint');
+    requireGap(kind, gap);
+    return {kind, gap, compliance: spec.compliance === undefined ? undefined : requireCompliance(kind.name, spec.compliance)};
+  };
+}
+
+/** gap + softness·λ: zero, but for what redundant rows need. */
+const rigid = ({gap, lambda, softness}: GapAndMultiplier): tf.Tensor => tf.add(gap, tf.mul(softness, lambda));
+
+const bilaterals = defineConstraint({name: 'bilateral', of: 'positions', holds: 'always', condition: rigid});
+
+/**
+ * φ(q, t) = 0, held by the force Gᵀλ with G = ∂φ/∂q.
+ * @throws OptionError 'bad-constraint'
+ */
+export function bilateral(phi: Gap): Constraint {
+  return bilaterals(phi);
+}
+
+const compliants = defineConstraint({
+  name: 'compliant', of: 'positions', holds: 'never',
+  condition: ({gap, lambda, compliance}) => tf.add(gap, tf.mul(compliance, lambda)),
+  law: (gap, compliance) => tf.neg(tf.div(gap, compliance)),
+});
+
+/**
+ * φ + Cλ = 0: a spring of stiffness 1/C written as a constraint, which stays well conditioned as C → 0.
+ * @throws OptionError 'bad-constraint'
+ */
+export function compliant(phi: Gap, spec: {readonly compliance: Compliance}): Constraint {
+  refuseUnknownOptions(spec, {compliance: numeric}, 'compliant', 'bad-constraint');
+  return compliants(phi, {compliance: requireCompliance('compliant', spec.compliance)});
+}
+
+/** @param soft with compliance */
+const unilaterals = (smoothing: number, soft: boolean): ReturnType<typeof defineConstraint> => defineConstraint({
+  name: 'unilateral', of: 'positions', holds: soft || smoothing > 0 ? 'never' : 'contact', oneSided: true, kinked: smoothing === 0,
+  condition: ({gap, lambda, compliance, softness, give}) =>
+    complementarity(tf.add(gap, tf.mul(soft ? tf.add(compliance, softness) : softness, lambda)), lambda, give, smoothing),
+  law: soft ? (gap, compliance) => pushingSpring(gap, compliance, smoothing) : undefined,
+});
+
+/**
+ * 0 ≤ λ ⟂ φ + Cλ ≥ 0: contact, an end stop, a cable that goes slack. λ pushes along ∂φ/∂q and never
+ * pulls; a row is released when it would. Solved with the Fischer–Burmeister function, exact by default;
+ * with `smoothing` ε > 0 gap·λ = ε² in place of 0, differentiable across a change of contact.
+ * @throws OptionError 'bad-constraint'
+ */
+export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; readonly smoothing?: number} = {}): Constraint {
+  refuseUnknownOptions(spec, {compliance: numeric, smoothing: nonNegative}, 'unilateral', 'bad-constraint');
+  const {compliance, smoothing = 0} = spec;
+  const soft = compliance !== undefined && compliance !== 0;
+  return unilaterals(smoothing, soft)(phi, soft ? {compliance} : {});
+}
+
+/**
+ * ψ(q, v, t) = 0: rolling, a driven velocity. Held by the force (∂ψ/∂v)ᵀλ.
+ * @throws OptionError 'bad-constraint'
+ */
+export const nonholonomic: (psi: VelocityGap) => Constraint = defineConstraint({name: 'nonholonomic', of: 'velocities', holds: 'always', condition: rigid});
+
+/** What lands on it stops at once, and a velocity that points into it cannot be. */
+export const isHardContact = ({kind}: Constraint): boolean => kind.holds === 'contact';
+
+/** Its position is held without giving way. */
+export const holdsPosition = ({of, holds}: ConstraintKind): boolean => of === 'positions' && holds === 'always';
+
+function requireGap({name, of}: ConstraintKind, gap: VelocityGap): void {
+  if (typeof gap !== 'function') throw new OptionError('bad-constraint', `${name} takes a function of {q, ${of === 'velocities' ? 'v, ' : ''}t, params} giving a tensor, not ${shown(gap)}.`);
+}
+
+function requireCompliance(name: string, compliance: Compliance): Compliance {
+  if (typeof compliance === 'function') return compliance;
+  if (!isNumeric(compliance)) throw new OptionError('bad-constraint', `${name}: compliance must be a number, an array, a tensor or a function of params, not ${shown(compliance)}.`);
+  const {values} = readNumeric(compliance, `${name}: compliance`);
+  const bad = values.findIndex(c => !(c >= 0) || !Number.isFinite(c));
+  if (bad >= 0) throw new OptionError('bad-constraint', `${name}: compliance must be finite and at least 0, not ${values[bad]}.`, {index: bad});
+  return compliance;
+}
+
+/** λ ≥ 0 with (φ + Cλ)λ = ε². */
+function pushingSpring(gap: tf.Tensor, compliance: tf.Tensor, smoothing: number): tf.Tensor {
+  if (smoothing === 0) return tf.div(tf.relu(tf.neg(gap)), compliance);
+  return tf.div(tf.sub(tf.sqrt(tf.add(tf.square(gap), tf.mul(compliance, 4 * smoothing ** 2))), gap), tf.mul(2, compliance));
+}
+
+/**
+ * Below this (the least that float32 holds with all its digits, and a share of 1e-18 of anything that
+ * matters) a² + b² counts as zero under the root, whose derivative there is infinite: with a row at
+ * rest exactly between contact and none, the derivative taken is (1, 1), one of the generalized ones.
+ */
+const grazing = 1e-36;
+
+/**
+ * Fischer–Burmeister: a + b − √(a² + b² + 2ε²) with a = gap/√give and b = λ√give, which share the unit
+ * √(gap·λ), so that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap.
+ */
+export function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tensor, smoothing: number): tf.Tensor {
+  const root = tf.sqrt(give);
+  const a = tf.div(gap, root);
+  const b = tf.mul(lambda, root);
+  const squares = tf.addN([tf.square(a), tf.square(b), tf.mul(tf.onesLike(a), 2 * smoothing ** 2)]);
+  return tf.mul(root, tf.sub(tf.add(a, b), tf.sqrt(tf.maximum(squares, grazing))));
+}

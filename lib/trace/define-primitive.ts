@@ -1,0 +1,100 @@
+/**
+ * Functions of one's own in traced functions, element by element: a value in double precision that is plain JavaScript, and
+ * derivatives in tfjs operations, so that derivatives of any order follow. Outside a trace they are tfjs operations like
+ * others, on every backend that can be read at once.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError, TraceError} from '../errors.js';
+import {callable, list, refuseUnknownOptions, requireValue, text} from '../given.js';
+import type {Node} from '../graph/node.js';
+import {addMapped} from '../graph/primitives/mapped.js';
+import {substitute} from '../graph/substitute.js';
+import type {TraceInput} from './trace.js';
+import {immediate, trace, within} from './trace.js';
+
+/** ∂y/∂xᵢ of arguments and value, all of one shape, in tfjs operations: of that shape, or a scalar. */
+export type PrimitiveDerivative = (x: readonly tf.Tensor[], y: tf.Tensor) => tf.Tensor;
+
+export interface PrimitiveSpec {
+  readonly name: string;
+  /** y of the arguments, in double precision; a pure function. */
+  readonly value: (...x: number[]) => number;
+  /** One for each argument; undefined where it is zero. They may use the primitive itself, and others. */
+  readonly derivatives: readonly (PrimitiveDerivative | undefined)[];
+}
+
+const kernelName = 'StiffgradMapped';
+const definitions: PrimitiveSpec[] = [];
+
+/**
+ * A function of numbers as an operation on tensors, with the usual broadcasting: in a trace in double precision, on every
+ * engine. Define it once, where a module begins: every definition is kept.
+ * @throws OptionError 'bad-primitive'; TraceError where a derivative captures a tensor; ShapeError where it has another shape
+ */
+export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number)[]) => tf.Tensor {
+  refuseUnknownOptions(spec, {name: text, value: callable, derivatives: list}, 'definePrimitive', 'bad-primitive');
+  const {name, value, derivatives} = spec;
+  for (const [option, check] of [['name', text], ['value', callable], ['derivatives', list]] as const) requireValue(spec[option], check, `definePrimitive: ${option}`, 'bad-primitive');
+  if (derivatives.length === 0 || !derivatives.every(derivative => derivative === undefined || typeof derivative === 'function')) {
+    throw new OptionError('bad-primitive', `definePrimitive: derivatives of ${name} must be a list of functions, one for each argument; undefined stands for zero.`);
+  }
+  const fn = addMapped({name, value, derivatives: derivatives.map((derivative, k) => (derivative === undefined ? undefined : (x, y) => traced(name, k, derivative, x, y)))});
+  definitions[fn] = spec;
+  return (...x) => {
+    if (x.length !== derivatives.length) throw new OptionError('bad-primitive', `${name} takes ${derivatives.length} arguments, not ${x.length}.`);
+    register();
+    const shape = x.reduce<number[]>((common, each) => (each instanceof tf.Tensor ? tf.broadcast_util.assertAndGetBroadcastShape(common, each.shape) : common), []);
+    const operands = x.map(each => tf.broadcastTo(each instanceof tf.Tensor ? tf.cast(each, 'float32') : tf.scalar(each), shape));
+    return tf.engine().runKernel(kernelName, operands as unknown as tf.NamedTensorMap, {fn});
+  };
+}
+
+/** The derivative as nodes, of the nodes x and y. */
+function traced(name: string, argument: number, derivative: PrimitiveDerivative, x: readonly Node[], y: Node): Node {
+  const inputs: TraceInput[] = [...x, y].map((node, i) => ({name: `x${i}`, shape: node.shape}));
+  const {graph, captured} = trace(at => {
+    const tensors = inputs.map(input => at[input.name]);
+    return {derivative: within(`the derivative of ${name}`, () => immediate(derivative(tensors.slice(0, -1), tensors[x.length])))};
+  }, inputs);
+  if (captured.length > 0) throw new TraceError('captured', `The derivative of ${name} by argument ${argument} uses a tensor from outside: make it an argument.`, {primitive: name, argument});
+  const [found] = substitute([graph.outputs[0].node], new Map(graph.inputs.map((input, i) => [input, [...x, y][i]])));
+  if (found.size !== 1 && found.size !== y.size) throw new ShapeError('primitive-shape', `The derivative of ${name} by argument ${argument} has shape [${found.shape.join(', ')}], its value [${y.shape.join(', ')}].`, {primitive: name, argument});
+  return found;
+}
+
+let known = false;
+
+/** The kernel for the backend that is active, and once its gradient. A trace has it already (kernels/elementwise.ts). */
+function register(): void {
+  if (!known) {
+    known = true;
+    tf.registerGradient({
+      kernelName,
+      saveAllInputs: true,
+      outputsToSave: [true],
+      gradFunc: (dy, saved, attrs) => {
+        const x = saved.slice(0, -1);
+        const y = saved[x.length];
+        const {derivatives} = definitions[attrs['fn'] as number];
+        return Object.fromEntries(x.map((each, k) => [k, () => {
+          const slope = derivatives[k]?.(x, y);
+          return slope === undefined ? tf.zerosLike(each) : tf.mul(dy as tf.Tensor, slope);
+        }]));
+      },
+    });
+  }
+  const backend = tf.getBackend();
+  if (tf.getKernel(kernelName, backend) !== undefined) return;
+  tf.registerKernel({
+    kernelName,
+    backendName: backend,
+    kernelFunc: ({inputs, attrs, backend: device}) => {
+      const {value} = definitions[attrs?.['fn'] as number];
+      const operands = Object.values(inputs).filter(operand => operand !== undefined);
+      const on = device as tf.KernelBackend;
+      const numbers = operands.map(({dataId}) => on.readSync(dataId) as Float32Array);
+      const [{shape}] = operands;
+      return {dataId: on.write(numbers[0].map((_, i) => value(...numbers.map(each => each[i]))), shape, 'float32'), shape, dtype: 'float32'};
+    },
+  });
+}
