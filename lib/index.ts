@@ -8,29 +8,35 @@ export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, super
 export {tensorflow} from './linear/tensorflow.js';
 export {backtracking, eisenstatWalker, full, newton, subSteps, type Forcing, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
 export * from './scheme/index.js';
-export {batch, batchAsync, type BatchMember, type BatchOptions, type BatchPullback, type BatchVjp, type BatchVjpAsync} from './simulate/batch.js';
-export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart} from './simulate/equilibrium.js';
-export type {CotangentLoss, Hvp, Hvps} from './simulate/hessian.js';
+export {batch, batchAsync, type Batch, type BatchAsync, type BatchGradient, type BatchMember, type BatchOptions, type BatchPullback, type BatchThreads, type BatchVjp, type BatchVjpAsync, type RunsAndPullback} from './simulate/batch.js';
+export {
+  equilibrium, type AnyEquilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart, type EquilibriumVjp, type FindEquilibrium, type RestAndPullback, type MechanicalEquilibrium,
+  type OdeEquilibrium, type RestCotangent, type RestOfMechanics, type RestOfOde,
+} from './simulate/equilibrium.js';
+export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
-export {simulate, type Cotangent, type Jvps, type Pullback, type RunValues, type Simulation, type Tangent, type Values, type Vjp} from './simulate/simulate.js';
-export {adaptive, constant, type AdaptiveOptions, type StepControl} from './simulate/control.js';
+export type {
+  AnyCotangent, AnySavedTangent, AnySystem, ByKind, Cotangent, Initial, MechanicalCotangent, MechanicalInitial, MechanicalSavedTangent, NamedValues, OdeCotangent,
+  OdeInitial, OdeSavedTangent, ParamsOf, Pullback, PullbackTo, SavedTangent, StateOf, Tangent, TangentFrom,
+} from './simulate/kinds.js';
+export {simulate, type Jvp, type Jvps, type RunAndPullback, type RunAndTangent, type RunAndTangents, type RunValues, type StartAndParams, type Simulate, type Simulation, type Values, type Vjp} from './simulate/simulate.js';
+export {adaptive, constant, type AdaptiveControl, type AdaptiveOptions, type ConstantControl, type ControlSettings, type StepControl} from './simulate/control.js';
 export type {RunState} from './simulate/run-state.js';
 export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './simulate/course/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
-export type {SimulateOptions, SaveAt, Progress} from './simulate/options.js';
-export type {Initial} from './simulate/prepare.js';
-export type {Stats, Trajectory} from './simulate/trajectory.js';
+export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
+export type {AnyTrajectory, MechanicalTrajectory, OdeTrajectory, SeriesName, Stats, Trajectory} from './simulate/trajectory.js';
 export {
   bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Gap, type VelocityGap,
 } from './system/constraints.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
-export {mechanics, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
+export {mechanics, type ForceAt, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
 export type {Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
-export type {Observe} from './step/trace-step.js';
+export type {ObservedAt, Observe} from './step/trace-step.js';
 export {constantTensor} from './trace/trace.js';
-export {ode, type Derivative, type OdeSystem} from './system/ode.js';
-export type {NumericParams, Params} from './system/params.js';
+export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';
+export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';

@@ -2,9 +2,9 @@
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
-export type {ReportDetails} from './identify/identification.js';
+export type {Found, ReportDetails} from './identify/identification.js';
 export {adam, type AdamOptions} from './identify/adam.js';
-export {identify, type Identification, type IdentificationProblem, type IdentificationProgress} from './identify/identify.js';
+export {identify, type Identification, type IdentificationProblem, type IdentificationProgress, type Named} from './identify/identify.js';
 export {
   levenbergMarquardt, type LeastSquaresIteration, type LeastSquaresMethod, type LeastSquaresProblem, type LeastSquaresResult,
   type LeastSquaresStatus, type LevenbergMarquardtOptions, type Linearization,
@@ -12,7 +12,7 @@ export {
 export {lbfgs, type LbfgsOptions} from './identify/lbfgs.js';
 export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
-export {bounded, estimatedTree, fixed, free, freeTree, positive, type Parameter, type ParameterKind, type Parameters, type ParameterValue} from './identify/parameters.js';
+export {bounded, estimatedTree, fixed, free, freeTree, positive, type Errors, type Estimates, type Fixed, type Parameter, type ParameterKind, type Parameters, type ParameterTree, type ParameterValue, type ShapeOf} from './identify/parameters.js';
 export {errorText, measuredText, numberText} from './report/number-text.js';
 export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle} from './report/plot.js';
 export type {MeasuredRecord, Start} from './identify/records.js';

@@ -51,7 +51,7 @@ export interface Analysis {
   /** Floating-point operations of one factorization, counted (not timed). */
   readonly work: number;
   /** Where its factors are those of one such method, as far as a matrix allows. */
-  readonly method?: CompiledMethod;
+  readonly method?: CompiledMethod | undefined;
   /**
    * Factors in place and returns the analysis' own factor, the same object at every call.
    * @throws SingularMatrixError 'singular-matrix' with `data.rows`, and 'not-finite'.

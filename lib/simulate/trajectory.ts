@@ -2,6 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {EventRecord} from './course/records.js';
+import type {MechanicalSystem} from '../system/mechanics.js';
+import type {AnySystem, ByKind} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import type {RunState} from './run-state.js';
 import {runState} from './run-state.js';
@@ -9,8 +11,10 @@ import type {Run, Status} from './run.js';
 import {solverOf} from './runnable.js';
 import {column, seriesOf} from './series.js';
 
+/** Saved series: times, positions, velocities, accelerations, multipliers, an ode's state, what `observe` gives. */
 export type SeriesName = 't' | 'q' | 'v' | 'a' | 'lambda' | 'y' | 'observed';
 
+/** What a run cost, counted. */
 export interface Stats {
   readonly steps: number;
   readonly rejectedSteps: number;
@@ -31,12 +35,14 @@ export interface Stats {
   readonly thread: 'own' | 'worker';
 }
 
-export interface Trajectory {
+/** What a run of any system gives; see Trajectory. */
+export interface AnyTrajectory {
   /** [saved] */
   readonly t: tf.Tensor;
-  /** [saved, ...shape], the start first; of an ode these are absent and y is there. */
-  readonly q: tf.Tensor;
-  readonly v: tf.Tensor;
+  /** [saved, ...shape], the start first; of a mechanical system. */
+  readonly q?: tf.Tensor;
+  readonly v?: tf.Tensor;
+  /** [saved, ...shape], the start first; of an ode. */
   readonly y?: tf.Tensor;
   /** Accelerations, where the scheme carries them. */
   readonly a?: tf.Tensor;
@@ -44,7 +50,10 @@ export interface Trajectory {
   readonly lambda?: tf.Tensor;
   /** [saved, ...shape of `observe`], where that was given. */
   readonly observed?: tf.Tensor;
-  /** The same in double precision, row-major. */
+  /**
+   * A saved series in double precision, row-major.
+   * @throws OptionError 'no-series' where this run has none of this name
+   */
   values(name: SeriesName): Float64Array;
   readonly status: Status;
   readonly stats: Stats;
@@ -57,6 +66,32 @@ export interface Trajectory {
   /** Frees the tensors; `values` stay. */
   dispose(): void;
 }
+
+/** What a run of a mechanical system gives. */
+export interface MechanicalTrajectory extends Omit<AnyTrajectory, 'y' | 'values'> {
+  /** [saved, ...shape], the start first. */
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  /**
+   * A saved series in double precision, row-major.
+   * @throws OptionError 'no-series' where this run has none of this name
+   */
+  values(name: Exclude<SeriesName, 'y'>): Float64Array;
+}
+
+/** What a run of an ode gives. */
+export interface OdeTrajectory extends Omit<AnyTrajectory, 'q' | 'v' | 'a' | 'lambda' | 'values'> {
+  /** [saved, ...shape], the start first. */
+  readonly y: tf.Tensor;
+  /**
+   * A saved series in double precision, row-major.
+   * @throws OptionError 'no-series' where this run has none of this name
+   */
+  values(name: 't' | 'y' | 'observed'): Float64Array;
+}
+
+/** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. q and v of a mechanical system, y of an ode. */
+export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<S, MechanicalTrajectory, OdeTrajectory, AnyTrajectory>;
 
 export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}: Run): Stats {
   const {compiled} = prepared;
@@ -84,7 +119,7 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
  * @param matrix the saved series, see series.ts
  * @param tensors the same as tensors [saved, ...shape], by name
  */
-export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}): Trajectory {
+export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}): AnyTrajectory {
   const t = tf.tensor1d(new Float32Array(run.times));
   const absent = (name: string) => (): never => {
     throw new OptionError('no-series', `A run of ${prepared.system.kind === 'ode' ? 'an ode has y' : 'a mechanical system has q and v'}, not ${name}.`);
@@ -115,5 +150,5 @@ export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array,
   for (const name of ['q', 'v']) {
     if (!(name in tensors)) Object.defineProperty(trajectory, name, {get: absent(name), enumerable: false});
   }
-  return trajectory as unknown as Trajectory;
+  return trajectory;
 }

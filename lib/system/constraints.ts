@@ -18,21 +18,23 @@ import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
-import type {Params} from './params.js';
+import type {Lenient, Params, ParamsLike} from './params.js';
 
 /** The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. */
-export type Gap = (at: {q: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+export type Gap<P = Params> = (at: {q: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
 /** What a constraint on velocities keeps at zero: [m] or a scalar. */
-export type VelocityGap = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+export type VelocityGap<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
 /** Displacement for a unit multiplier, C ≥ 0: one number, or one a row; a function of params where it is to be found or differentiated. */
-export type Compliance = Numeric | ((params: Params) => tf.Tensor);
+export type Compliance<P = Params> = Numeric | Lenient<P, tf.Tensor>;
 
+/** What a constraint demands of its rows, see the table above. */
 export type ConstraintKind = 'bilateral' | 'compliant' | 'unilateral' | 'nonholonomic';
 
-export interface Constraint {
+/** Made by `bilateral`, `compliant`, `unilateral` and `nonholonomic`. P is what its functions read of the parameters. */
+export interface Constraint<P = Params> {
   readonly kind: ConstraintKind;
-  readonly gap: VelocityGap;
-  readonly compliance?: Compliance;
+  readonly gap: Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
+  readonly compliance?: Compliance<P> | undefined;
   /** ε of the smoothed complementarity: gap·λ = ε² where they meet; 0 is exact. */
   readonly smoothing: number;
 }
@@ -41,7 +43,7 @@ export interface Constraint {
  * φ(q, t) = 0, held by the force Gᵀλ with G = ∂φ/∂q.
  * @throws OptionError 'bad-constraint'
  */
-export function bilateral(phi: Gap): Constraint {
+export function bilateral<P extends ParamsLike<P> = Params>(phi: Gap<P>): Constraint<P> {
   return {kind: 'bilateral', gap: requireGap('bilateral', phi), smoothing: 0};
 }
 
@@ -49,7 +51,7 @@ export function bilateral(phi: Gap): Constraint {
  * φ + Cλ = 0: a spring of stiffness 1/C written as a constraint, which stays well conditioned as C → 0.
  * @throws OptionError 'bad-constraint'
  */
-export function compliant(phi: Gap, spec: {readonly compliance: Compliance}): Constraint {
+export function compliant<P extends ParamsLike<P> = Params>(phi: Gap<P>, spec: {readonly compliance: Compliance<P>}): Constraint<P> {
   requireGap('compliant', phi);
   refuseUnknownOptions(spec, {compliance: numeric}, 'compliant', 'bad-constraint');
   return {kind: 'compliant', gap: phi, compliance: requireCompliance('compliant', spec.compliance), smoothing: 0};
@@ -61,7 +63,7 @@ export function compliant(phi: Gap, spec: {readonly compliance: Compliance}): Co
  * with `smoothing` ε > 0 gap·λ = ε² in place of 0, differentiable across a change of contact.
  * @throws OptionError 'bad-constraint'
  */
-export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; readonly smoothing?: number} = {}): Constraint {
+export function unilateral<P extends ParamsLike<P> = Params>(phi: Gap<P>, spec: {readonly compliance?: Compliance<P>; readonly smoothing?: number} = {}): Constraint<P> {
   requireGap('unilateral', phi);
   refuseUnknownOptions(spec, {compliance: numeric, smoothing: nonNegative}, 'unilateral', 'bad-constraint');
   const {compliance, smoothing = 0} = spec;
@@ -74,7 +76,7 @@ export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; re
  * ψ(q, v, t) = 0: rolling, a driven velocity. Held by the force (∂ψ/∂v)ᵀλ.
  * @throws OptionError 'bad-constraint'
  */
-export function nonholonomic(psi: VelocityGap): Constraint {
+export function nonholonomic<P extends ParamsLike<P> = Params>(psi: VelocityGap<P>): Constraint<P> {
   return {kind: 'nonholonomic', gap: requireGap('nonholonomic', psi), smoothing: 0};
 }
 
@@ -88,7 +90,7 @@ function requireGap<T>(name: string, gap: T): T {
   return gap;
 }
 
-function requireCompliance(name: string, compliance: Compliance): Compliance {
+function requireCompliance<P>(name: string, compliance: Compliance<P>): Compliance<P> {
   if (typeof compliance === 'function') return compliance;
   if (!isNumeric(compliance)) throw new OptionError('bad-constraint', `${name}: compliance must be a number, an array, a tensor or a function of params, not ${shown(compliance)}.`);
   const {values} = readNumeric(compliance, `${name}: compliance`);

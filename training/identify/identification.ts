@@ -1,11 +1,11 @@
 /** What an identification found: the estimates with their uncertainty, how good the fit is, and the report of both. */
-import type {Trajectory} from '../../lib/index.js';
+import type {AnySystem, System, Trajectory} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
 import type {Checks} from '../../lib/given.js';
 import {list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/given.js';
-import type {Parameter, Parameters} from './parameters.js';
+import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
 import type {Report, ReportFit, ReportParameter} from '../report/report.js';
 import {writeReport} from '../report/report.js';
@@ -13,11 +13,15 @@ import {goodnessOfFit} from '../report/residual-statistics.js';
 import type {Uncertainty} from './uncertainty.js';
 import {uncertainty} from './uncertainty.js';
 
-export interface Identification {
+/** What `identify` found for the parameters T of the system S. */
+export type Identification<T = Parameters, S extends AnySystem = System> = Found<Estimates<T>, Errors<T>, Trajectory<S>>;
+
+/** What `identify` found: estimates E and their standard errors D by name, and trajectories R. */
+export interface Found<E, D, R> {
   /** Numbers for scalars, arrays (row-major) otherwise; fixed parameters too. A single record's own are 'record 1: name'. */
-  readonly estimate: {readonly [name: string]: number | Float64Array};
+  readonly estimate: E;
   /** Like the estimate, without the fixed ones; infinite where the data cannot tell. */
-  readonly standardError: {readonly [name: string]: number | Float64Array};
+  readonly standardError: D;
   /** Of the parameters that move: labels, and their matrix, row-major. */
   readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
   /** Root mean square of measured − simulated, unweighted, by series: 'q', 'y', or 'q[1]' where a sample has several numbers, 'record 1: q' of several records. */
@@ -26,9 +30,9 @@ export interface Identification {
   readonly r2: {readonly [series: string]: number};
   readonly history: readonly LeastSquaresIteration[];
   /** Of the first record, at the estimate; states at the measured times. */
-  readonly trajectory: Trajectory;
+  readonly trajectory: R;
   /** Of every record. */
-  readonly trajectories: readonly Trajectory[];
+  readonly trajectories: readonly R[];
   /** At a minimum: no small step of any parameter lowers the cost by what matters beside the standard errors. */
   readonly converged: boolean;
   /** How the iteration ended; 'gradient', 'step', 'cost' and 'zero-residual' are convergence. */
