@@ -5,8 +5,19 @@ export * from './errors.js';
 export {backsolveAdjoint, forwardSensitivity, implicitAdjoint, unrolledAdjoint, type Adjoint} from './adjoint/index.js';
 export {linalg} from './linalg/index.js';
 export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu, type LinearSolver} from './linear/index.js';
+export type {GmresOptions} from './linear/gmres.js';
+export type {KrylovFactor, KrylovOptions, KrylovSolver, Preconditioner} from './linear/krylov.js';
+export type {Analysis, CompiledMethod, Factor, Pattern} from './linear/solver.js';
+export type {Coupling} from './linear/operator.js';
+export type {Operator} from './linear/operator.js';
+export type {OrderingName} from './linear/ordering.js';
+export type {ArithmeticName, LdltOptions} from './linear/sparse-ldlt.js';
+export type {SparseLuOptions} from './linear/sparse-lu.js';
+export type {SupernodalLuOptions} from './linear/supernodal-lu.js';
 export {tensorflow} from './linear/tensorflow.js';
 export {backtracking, eisenstatWalker, full, newton, subSteps, type Forcing, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
+export type {JacobianUse} from './newton/options.js';
+export type {BacktrackingOptions, Trial} from './newton/step-length.js';
 export * from './scheme/index.js';
 export {batch, batchAsync, type Batch, type BatchAsync, type BatchGradient, type BatchMember, type BatchOptions, type BatchPullback, type BatchThreads, type BatchVjp, type BatchVjpAsync, type RunsAndPullback} from './simulate/batch.js';
 export {
@@ -21,22 +32,27 @@ export type {
 } from './simulate/kinds.js';
 export {simulate, type Jvp, type Jvps, type RunAndPullback, type RunAndTangent, type RunAndTangents, type RunValues, type StartAndParams, type Simulate, type Simulation, type Values, type Vjp} from './simulate/simulate.js';
 export {adaptive, constant, type AdaptiveControl, type AdaptiveOptions, type ConstantControl, type ControlSettings, type StepControl} from './simulate/control.js';
-export type {RunState} from './simulate/run-state.js';
+export type {GridPlace, NewtonMemory, PlainNumbers, RunState} from './simulate/run-state.js';
+export type {StepMemory} from './simulate/course/step-lengths.js';
+export type {Status} from './simulate/stepper.js';
 export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './simulate/course/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
 export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
 export type {AnyTrajectory, MechanicalTrajectory, OdeTrajectory, SeriesName, Stats, Trajectory} from './simulate/trajectory.js';
 export {
-  bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Gap, type VelocityGap,
+  bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Constraints, type Place, type RowScale, type Gap, type VelocityGap,
 } from './system/constraints.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {mechanics, type ForceAt, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
-export type {Numeric} from './system/numeric.js';
+export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
 export type {ObservedAt, Observe} from './step/trace-step.js';
+export type {Shape} from './graph/node.js';
+export type {Blocks, Equations} from './system/equations.js';
+export type {TensorType} from './trace/lowering.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';
 export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';

@@ -29,6 +29,7 @@ export interface Pattern {
   readonly dense: boolean;
 }
 
+/** How linear systems are solved: a method by its name and its analysis of a pattern. */
 export interface LinearSolver {
   readonly name: string;
   /** Everything that depends on the pattern alone. Costs allocations; done once for a system. */
@@ -42,6 +43,7 @@ export type CompiledMethod =
   /** dense-lu.ts, of a pattern with all entries. */
   | {readonly name: 'dense'};
 
+/** What a solver knows of a pattern, and the factors it makes for it. */
 export interface Analysis {
   /** 'dense', 'band', 'tridiagonal', 'sparse', … : what was chosen. */
   readonly kind: string;
@@ -67,6 +69,7 @@ export interface Analysis {
   history?: unknown;
 }
 
+/** A factored matrix. */
 export interface Factor {
   readonly n: number;
   /** What the factor is now: 'lu', 'cholesky', … (`auto` may change it from one matrix to the next). */

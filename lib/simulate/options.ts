@@ -76,9 +76,9 @@ export interface RunSettings<P = Params> {
    * Default 'none'; 'projection' where there are unilateral rows without compliance and smoothing, whose
    * impacts are then inelastic in every scheme.
    */
-  readonly stabilization?: Holding['stabilization'];
+  readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
   /** A start that breaks its constraints is an error ('check', default), or is moved to the nearest state that does not ('project'). */
-  readonly consistent?: Holding['consistent'];
+  readonly consistent?: 'check' | 'project';
   /** 'auto' (default) takes the fastest that runs here; the results are the same. */
   readonly engine?: 'auto' | 'wasm' | 'interpreter' | 'tensor';
   /** Called now and then while the run goes on. */

@@ -16,6 +16,7 @@ import {StepSystem} from './step-system.js';
 import type {LastStep} from './turn-system.js';
 import {solvesToTolerance, StepTurns} from './turn-system.js';
 
+/** How a run ended: at its end, at an event, or for one of the causes of failure. */
 export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
 
 /** How a step fails. */

@@ -22,6 +22,7 @@ import {MultipleShooting, shoot, single} from './shooting.js';
 
 export type {Identification} from './identification.js';
 
+/** Where an identification stands after one of its steps. */
 export interface IdentificationProgress extends LeastSquaresIteration {
   /** Where the iteration stands, by name, row-major; the fixed parameters too. */
   readonly values: {readonly [name: string]: Float64Array};

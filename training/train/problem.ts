@@ -13,6 +13,7 @@ import type {Schedule} from './schedules.js';
 /** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */
 export type Examples<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
 
+/** Where in the training a loss is asked for. */
 export interface LossAt {
   /** Of the run, from 0. */
   readonly step: number;
@@ -21,6 +22,7 @@ export interface LossAt {
   readonly random: Random;
 }
 
+/** What `train` is asked to do. */
 export interface TrainingProblem<T> {
   /** The mean over the batch of what is to be small, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it carry gradients. */
   readonly loss: (batch: readonly T[], at: LossAt) => tf.Scalar;
@@ -74,6 +76,7 @@ export interface TrainingProblem<T> {
   readonly signal?: AbortSignal;
 }
 
+/** Where a training stands. */
 export interface TrainingProgress {
   readonly step: number;
   readonly steps: number;

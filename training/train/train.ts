@@ -18,6 +18,7 @@ import {TrainingState} from './state.js';
 import type {TrainingReportDetails} from './training-report.js';
 import {writeTrainingReport} from './training-report.js';
 
+/** What `train` gives. */
 export interface TrainingResult {
   /** Of the whole run, what came before a resumption included. */
   readonly epochs: number;
