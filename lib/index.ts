@@ -24,6 +24,7 @@ export {
   equilibrium, type AnyEquilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart, type EquilibriumVjp, type FindEquilibrium, type RestAndPullback, type MechanicalEquilibrium,
   type OdeEquilibrium, type RestCotangent, type RestOfMechanics, type RestOfOde,
 } from './simulate/equilibrium.js';
+export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
 export type {
@@ -39,7 +40,7 @@ export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './simulate/course/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
 export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
-export type {AnyTrajectory, MechanicalTrajectory, OdeTrajectory, SeriesName, Stats, Trajectory} from './simulate/trajectory.js';
+export type {AnyTrajectory, MechanicalTrajectory, OdeTrajectory, SeriesName, Stats, Trajectory, TrajectorySummary} from './simulate/trajectory.js';
 export {
   bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Constraints, type Place, type RowScale, type Gap, type VelocityGap,
 } from './system/constraints.js';

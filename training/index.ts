@@ -2,7 +2,7 @@
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
-export type {Found, ReportDetails} from './identify/identification.js';
+export type {Found, IdentificationSummary, ReportDetails} from './identify/identification.js';
 export {adam, type AdamOptions} from './identify/adam.js';
 export {identify, type Identification, type IdentificationProblem, type IdentificationProgress, type Named} from './identify/identify.js';
 export {

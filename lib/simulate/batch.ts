@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/backward.js';
 import {OptionError} from '../errors.js';
-import {list, object, refuseUnknownOptions, requireValue, shown} from '../given.js';
+import {callable, list, object, refuseUnknownOptions, requireValue, shown} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {GradientOf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
@@ -20,6 +20,8 @@ import {seriesOf} from './series.js';
 import type {Values} from './simulate.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
+import type {PageThread} from './workers/channel.js';
+import {startThreadsBy} from './workers/channel.js';
 import {inMember} from './workers/plain-error.js';
 import {pool} from './workers/pool.js';
 
@@ -94,6 +96,11 @@ export const batch: Batch = /* @__PURE__ */ Object.assign(
       };
     },
     end: (): Promise<void> => pool.end(),
+    useWorker(make: () => PageThread): void {
+      requireValue(make, callable, 'batch.useWorker: the function that makes a Worker', 'bad-workers');
+      startThreadsBy(make);
+      pool.broken = false;
+    },
   },
 ) as Batch;
 
@@ -119,6 +126,12 @@ export interface Batch {
    * batch starts new ones. Batches under way finish in this thread.
    */
   end(): Promise<void>;
+  /**
+   * How a page starts worker threads, for bundlers that do not follow `new URL(…, import.meta.url)` into a package:
+   * `batch.useWorker(() => new Worker(url))`, where the script at `url` is made of the package's entry 'stiffgrad/worker'.
+   * On Node it has no effect.
+   */
+  useWorker(make: () => PageThread): void;
 }
 
 /**

@@ -65,6 +65,10 @@ export interface AnyTrajectory {
   state(): RunState;
   /** Frees the tensors; `values` stay. */
   dispose(): void;
+  /** What it is, without its numbers; they are had by `values`. */
+  toJSON(): TrajectorySummary;
+  /** The same in a line. */
+  toString(): string;
 }
 
 /** What a run of a mechanical system gives. */
@@ -116,39 +120,115 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
 }
 
 /**
+ * A trajectory. Its functions are its prototype's, so that it can be copied (structuredClone) and printed; they come
+ * bound, so that they can be taken from it.
+ */
+class SavedRun implements AnyTrajectory {
+  readonly t: tf.Tensor;
+  readonly status: Status;
+  readonly stats: Stats;
+  readonly warnings: readonly string[];
+  readonly events: readonly EventRecord[];
+  readonly #prepared: Prepared;
+  readonly #run: Run;
+  readonly #matrix: Float64Array;
+  readonly #tensors: {readonly [name: string]: tf.Tensor};
+
+  constructor(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}) {
+    this.t = tf.tensor1d(new Float32Array(run.times));
+    Object.assign(this, tensors);
+    this.status = run.status;
+    this.stats = statsOf(prepared, run);
+    this.warnings = run.warnings;
+    this.events = run.events ?? [];
+    this.#prepared = prepared;
+    this.#run = run;
+    this.#matrix = matrix;
+    this.#tensors = tensors;
+  }
+
+  get values(): (name: SeriesName) => Float64Array {
+    return name => {
+      if (name === 't') return this.#run.times.slice();
+      const {blocks, width} = seriesOf(this.#prepared);
+      const block = blocks.find(candidate => candidate.name === name);
+      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${['t', ...blocks.map(b => b.name)].join(', ')}.`, {name});
+      return column(this.#matrix, width, block);
+    };
+  }
+
+  get state(): () => RunState {
+    return () => {
+      if (this.#run.standing === undefined) throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
+      return runState(this.#prepared.traced, this.#run.standing);
+    };
+  }
+
+  get dispose(): () => void {
+    return () => {
+      this.t.dispose();
+      for (const tensor of Object.values(this.#tensors)) tensor.dispose();
+    };
+  }
+
+  /** What it is, without its numbers: for JSON. */
+  toJSON(): TrajectorySummary {
+    const {times} = this.#run;
+    return {
+      status: this.status, saved: times.length, from: times[0], to: times[times.length - 1],
+      shapes: Object.fromEntries(Object.entries(this.#tensors).map(([name, {shape}]) => [name, [...shape]])),
+      events: this.events.length, warnings: this.warnings, stats: this.stats,
+    };
+  }
+
+  /** The same in a line. */
+  toString(): string {
+    const {status, saved, from, to, shapes, events, warnings, stats: {steps}} = this.toJSON();
+    const some = (count: number, what: string): string => (count === 0 ? '' : `, ${count} ${what}${count === 1 ? '' : 's'}`);
+    const series = Object.entries(shapes).map(([name, shape]) => `, ${name} [${shape.join(', ')}]`).join('');
+    return `Trajectory: ${status} after ${steps} steps, ${saved} saved from t = ${from} to ${to}${series}${some(events, 'event')}${some(warnings.length, 'warning')}`;
+  }
+
+  /** What console.log shows on Node, Deno and Bun. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return String(this);
+  }
+}
+
+/** A trajectory without its numbers, as JSON has it. */
+export interface TrajectorySummary {
+  readonly status: Status;
+  /** How many states were saved, and the first and the last of their times. */
+  readonly saved: number;
+  readonly from: number;
+  readonly to: number;
+  /** [saved, ...shape] of each series. */
+  readonly shapes: {readonly [name: string]: readonly number[]};
+  /** How many events happened. */
+  readonly events: number;
+  readonly warnings: readonly string[];
+  readonly stats: Stats;
+}
+
+/** Of an ode: asking for q is an error that says so, where `undefined` would come up much later. */
+class SavedOdeRun extends SavedRun {
+  get q(): never {
+    return absent('q');
+  }
+
+  get v(): never {
+    return absent('v');
+  }
+}
+
+function absent(name: string): never {
+  throw new OptionError('no-series', `A run of an ode has y, not ${name}.`);
+}
+
+/**
  * @param matrix the saved series, see series.ts
  * @param tensors the same as tensors [saved, ...shape], by name
  */
 export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}): AnyTrajectory {
-  const t = tf.tensor1d(new Float32Array(run.times));
-  const absent = (name: string) => (): never => {
-    throw new OptionError('no-series', `A run of ${prepared.system.kind === 'ode' ? 'an ode has y' : 'a mechanical system has q and v'}, not ${name}.`);
-  };
-  const trajectory = {
-    t,
-    ...tensors,
-    values(name: SeriesName): Float64Array {
-      if (name === 't') return run.times.slice();
-      const {blocks, width} = seriesOf(prepared);
-      const block = blocks.find(candidate => candidate.name === name);
-      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${['t', ...blocks.map(b => b.name)].join(', ')}.`, {name});
-      return column(matrix, width, block);
-    },
-    status: run.status,
-    stats: statsOf(prepared, run),
-    warnings: run.warnings,
-    events: run.events ?? [],
-    state(): RunState {
-      if (run.standing === undefined) throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
-      return runState(prepared.traced, run.standing);
-    },
-    dispose() {
-      t.dispose();
-      for (const tensor of Object.values(tensors)) tensor.dispose();
-    },
-  };
-  for (const name of ['q', 'v']) {
-    if (!(name in tensors)) Object.defineProperty(trajectory, name, {get: absent(name), enumerable: false});
-  }
-  return trajectory;
+  return prepared.system.kind === 'ode' ? new SavedOdeRun(prepared, run, matrix, tensors) : new SavedRun(prepared, run, matrix, tensors);
 }
