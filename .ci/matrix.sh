@@ -122,11 +122,10 @@ try_jest() {
   works out.txt
 }
 
-# spec/types and the program of pack-test.ts, as strictly as the compiler can be; errors of tfjs's own types are not ours.
+# spec/types, as strictly as the compiler can be; errors of tfjs's own types are not ours.
 with_types() { # name, package, compiler, further options
   app "$1" "$2" || return
   cp "$project"/spec/types/*.ts .
-  cp "$project/.ci/pack-test.ts" pack-test.ts
   cat > tsconfig.json << JSON
 {"compilerOptions": {"strict": true, "skipLibCheck": $4, "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": $5, "verbatimModuleSyntax": true, "isolatedModules": true, "noEmit": true,
   "target": "es2022", "lib": ["es2022", "dom"], "module": "nodenext", "moduleDetection": "force", "jsx": "react-jsx", "types": []}, "include": ["*.ts"]}
