@@ -34,6 +34,16 @@ app() {
 }
 works() { grep -q 'works: 0.9512195121951219 wasm' "$1"; }
 runs() { "$@" > out.txt 2>&1; works out.txt; }
+# A bundle for pages, with as much of a page as its loading asks for.
+cat > "$place/page.mjs" << 'JS'
+globalThis.window = globalThis;
+globalThis.document = {
+  baseURI: 'http://localhost/', currentScript: {tagName: 'SCRIPT', src: 'http://localhost/main.js'}, addEventListener() {}, querySelectorAll: () => [],
+  getElementsByTagName: () => [], createElement: () => ({relList: {supports: () => true}, addEventListener() {}, getContext: () => null}),
+};
+globalThis.process = undefined;
+JS
+in_page() { runs node --import "$place/page.mjs" "$1"; }
 
 try_npm() { app npm && runs node app.js; }
 with_manager() { # name, version, command...
@@ -48,11 +58,11 @@ try_yarn() { with_manager yarn 1; }
 
 try_webpack() {
   app webpack webpack@5 webpack-cli@6 || return
-  npx webpack --mode production --entry ./app.js --output-path "$PWD/dist" > build.txt 2>&1 && ! grep -q ERROR build.txt && runs node dist/main.js
+  npx webpack --mode production --entry ./app.js --output-path "$PWD/dist" > build.txt 2>&1 && ! grep -q ERROR build.txt && in_page dist/main.js
 }
 try_vite_build() {
   app vite_build vite@7 || return
-  npx vite build --outDir dist > build.txt 2>&1 && runs node "$(ls dist/assets/index*.js)"
+  npx vite build --outDir dist > build.txt 2>&1 && in_page "$(ls dist/assets/index*.js)"
 }
 # The development server's files as a page would ask for them: the program itself and, bundled by it, the package.
 try_vite_dev() {
@@ -73,7 +83,7 @@ JS
 }
 try_esbuild() {
   app esbuild esbuild || return
-  npx esbuild app.js --bundle --format=esm --minify --outfile=dist/app.mjs --log-level=error && runs node dist/app.mjs
+  npx esbuild app.js --bundle --format=esm --minify --outfile=dist/app.mjs --log-level=error && in_page dist/app.mjs
 }
 try_rollup() {
   app rollup rollup@4 @rollup/plugin-node-resolve @rollup/plugin-commonjs || return
@@ -82,7 +92,7 @@ import commonjs from '@rollup/plugin-commonjs';
 import resolve from '@rollup/plugin-node-resolve';
 export default {input: 'app.js', output: {dir: 'dist', format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs'}, plugins: [resolve({browser: true}), commonjs()], onwarn: () => undefined};
 JS
-  npx rollup -c > build.txt 2>&1 && runs node dist/app.mjs
+  npx rollup -c > build.txt 2>&1 && in_page dist/app.mjs
 }
 with_next() { # name, option
   app "$1" next@15 react@19 react-dom@19 || return
