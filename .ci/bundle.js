@@ -1,8 +1,10 @@
 /**
- * The package's JavaScript: its three entries and the threads' two, and what they share in a few files beside them. Node
- * takes the better part of a millisecond to find, read and link a module, and lib has hundreds.
+ * The package's JavaScript, twice. Its three entries and the threads' two, with what they share in a few files beside
+ * them: Node takes the better part of a millisecond to find, read and link a module, and lib has hundreds. And module
+ * by module below modules/, for bundlers, which then leave out what is not used.
  */
-import {readFile} from 'node:fs/promises';
+import {readdir, readFile} from 'node:fs/promises';
+import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
 
@@ -13,10 +15,10 @@ const entries = ['lib/index.ts', 'lib/simulate/workers/node-worker.ts', 'lib/sim
 const workersFromLib = {
   name: 'workers',
   setup({onLoad}) {
-    onLoad({filter: /[\\/]workers[\\/]channel\.ts$/}, async ({path}) => {
-      const source = await readFile(path, 'utf8');
+    onLoad({filter: /[\\/]workers[\\/]channel\.ts$/}, async ({path: file}) => {
+      const source = await readFile(file, 'utf8');
       const contents = source.replaceAll(/new URL\('\.\/((?:node|page)-worker\.js)'/g, "new URL('./simulate/workers/$1'");
-      if (contents.split('simulate/workers/').length !== 3) throw new Error(`${path} names its threads' files in another way than the build expects`);
+      if (contents.split('simulate/workers/').length !== 3) throw new Error(`${file} names its threads' files in another way than the build expects`);
       return {contents, loader: 'ts'};
     });
   },
@@ -34,4 +36,21 @@ export async function bundle(folder, more = []) {
   });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle(process.argv[2] ?? 'dist');
+/**
+ * Every source as a module of its own; training's scripts are no part of the package.
+ * @param {string} folder
+ */
+async function modules(folder) {
+  const sources = await Promise.all(['lib', 'models', 'training'].map(async room =>
+    (await readdir(path.join(root, room), {recursive: true})).filter(file => file.endsWith('.ts')).map(file => path.join(room, file))));
+  const isScript = file => path.dirname(file) === 'training' && file !== entries.find(entry => entry.startsWith('training/'));
+  await build({
+    absWorkingDir: root, entryPoints: sources.flat().filter(file => !isScript(file)), outbase: '.', outdir: folder,
+    format: 'esm', platform: 'neutral', target: 'es2022', legalComments: 'none', logLevel: 'warning',
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = process.argv[2] ?? 'dist';
+  await Promise.all([bundle(folder), modules(path.join(folder, 'modules'))]);
+}

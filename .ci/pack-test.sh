@@ -12,7 +12,7 @@ tarball=$place/$(tail -n 1 "$place/name")
 mkdir "$place/app"
 cd "$place/app"
 printf '{"name": "app", "private": true, "type": "module"}\n' > package.json
-npm install --no-audit --no-fund --loglevel=error --omit=dev --omit=optional "$tarball"
+npm install --no-audit --no-fund --loglevel=error "$tarball" @tensorflow/tfjs@4.22.0
 
 cp "$project/.ci/pack-test.ts" app.ts
 cat > tsconfig.json <<'JSON'

@@ -33,7 +33,7 @@ const timed: LinearSolver = {
   },
 };
 
-const prepared = simulate.prepare(system, initial, {...options, steps, newton: newton({linear: timed})});
+const prepared = simulate.prepare(system, initial, {...options, t1: undefined, steps, newton: newton({linear: timed})});
 const {params} = options;
 
 function gradient(): {forward: number; total: number; iterations: number} {

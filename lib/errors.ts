@@ -10,6 +10,7 @@ const longestMessage = 4000;
 /** Of those, at the end, where a sentence says what to change. */
 const messageEnd = 1000;
 
+/** What every error of this package is: a stable code, a sentence that says what to change, and data. */
 export class StiffgradError extends Error {
   override readonly name: string = 'StiffgradError';
   /** Stable, machine-readable: never reworded, unlike the message. */

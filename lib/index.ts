@@ -5,35 +5,56 @@ export * from './errors.js';
 export {backsolveAdjoint, forwardSensitivity, implicitAdjoint, unrolledAdjoint, type Adjoint} from './adjoint/index.js';
 export {linalg} from './linalg/index.js';
 export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu, type LinearSolver} from './linear/index.js';
+export type {GmresOptions} from './linear/gmres.js';
+export type {KrylovFactor, KrylovOptions, KrylovSolver, Preconditioner} from './linear/krylov.js';
+export type {Analysis, CompiledMethod, Factor, Pattern} from './linear/solver.js';
+export type {Coupling} from './linear/operator.js';
+export type {Operator} from './linear/operator.js';
+export type {OrderingName} from './linear/ordering.js';
+export type {ArithmeticName, LdltOptions} from './linear/sparse-ldlt.js';
+export type {SparseLuOptions} from './linear/sparse-lu.js';
+export type {SupernodalLuOptions} from './linear/supernodal-lu.js';
 export {tensorflow} from './linear/tensorflow.js';
 export {backtracking, eisenstatWalker, full, newton, subSteps, type Forcing, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
+export type {JacobianUse} from './newton/options.js';
+export type {BacktrackingOptions, Trial} from './newton/step-length.js';
 export * from './scheme/index.js';
-export {batch, batchAsync, type BatchMember, type BatchOptions, type BatchPullback, type BatchVjp, type BatchVjpAsync} from './simulate/batch.js';
-export {equilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart} from './simulate/equilibrium.js';
-export type {CotangentLoss, Hvp, Hvps} from './simulate/hessian.js';
+export {batch, batchAsync, type Batch, type BatchAsync, type BatchGradient, type BatchMember, type BatchOptions, type BatchPullback, type BatchThreads, type BatchVjp, type BatchVjpAsync, type RunsAndPullback} from './simulate/batch.js';
+export {
+  equilibrium, type AnyEquilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart, type EquilibriumVjp, type FindEquilibrium, type RestAndPullback, type MechanicalEquilibrium,
+  type OdeEquilibrium, type RestCotangent, type RestOfMechanics, type RestOfOde,
+} from './simulate/equilibrium.js';
+export type {PageThread} from './simulate/workers/channel.js';
+export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
-export {simulate, type Cotangent, type Jvps, type Pullback, type RunValues, type Simulation, type Tangent, type Values, type Vjp} from './simulate/simulate.js';
-export {adaptive, constant, type AdaptiveOptions, type StepControl} from './simulate/control.js';
-export type {RunState} from './simulate/run-state.js';
+export type {
+  AnyCotangent, AnySavedTangent, AnySystem, ByKind, Cotangent, Initial, MechanicalCotangent, MechanicalInitial, MechanicalSavedTangent, NamedValues, OdeCotangent,
+  OdeInitial, OdeSavedTangent, ParamsOf, Pullback, PullbackTo, SavedTangent, StateOf, Tangent, TangentFrom,
+} from './simulate/kinds.js';
+export {simulate, type Jvp, type Jvps, type RunAndPullback, type RunAndTangent, type RunAndTangents, type RunValues, type StartAndParams, type Simulate, type Simulation, type Values, type Vjp} from './simulate/simulate.js';
+export {adaptive, constant, type AdaptiveControl, type AdaptiveOptions, type ConstantControl, type ControlSettings, type StepControl} from './simulate/control.js';
+export type {GridPlace, NewtonMemory, PlainNumbers, RunState} from './simulate/run-state.js';
+export type {StepMemory} from './simulate/course/step-lengths.js';
+export type {Status} from './simulate/counters.js';
 export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './simulate/course/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
-export type {SimulateOptions, SaveAt, Progress} from './simulate/options.js';
-export type {Initial} from './simulate/prepare.js';
-export type {Stats, Trajectory} from './simulate/trajectory.js';
+export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
+export type {AnyTrajectory, MechanicalTrajectory, OdeTrajectory, SeriesName, Stats, Trajectory, TrajectorySummary} from './simulate/trajectory.js';
 export {
   bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Gap, type VelocityGap,
 } from './system/constraint-kinds.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
-export {mechanics, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
-export type {Numeric} from './system/numeric.js';
+export {mechanics, type ForceAt, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
+export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
-export type {Observe} from './step/trace-step.js';
+export type {ObservedAt, Observe} from './step/trace-step.js';
+export type {TensorType} from './trace/lowering.js';
 export {constantTensor} from './trace/trace.js';
-export {ode, type Derivative, type OdeSystem} from './system/ode.js';
-export type {NumericParams, Params} from './system/params.js';
+export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';
+export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier} from './system/constraint-kinds.js';
@@ -45,13 +66,8 @@ export {valuesOf} from './graph/declarations.js';
 export {topological, type Attributes, type BinaryName, type DType, type Empty, type Graph, type Node, type Op, type Output, type Shape, type UnaryName} from './graph/node.js';
 export {primitiveOf} from './graph/primitives/index.js';
 export type {Kernel, Primitive, Relation, Rows} from './graph/primitives/primitive.js';
-// a linear solver, a preconditioner, and the length of Newton's steps,
-export type {
-  Analysis, Coupling, Factor, GmresOptions, KrylovFactor, KrylovMethod, KrylovOptions, KrylovSolver, LdltOptions, Operator, OrderingName, Pattern, Preconditioner, SparseLuOptions, SupernodalLuOptions,
-} from './linear/index.js';
-export type {ArithmeticName} from './linear/sparse-ldlt.js';
-export type {BacktrackingOptions, Trial} from './newton/step-length.js';
-export type {CompiledMethod} from './linear/solver.js';
+// a linear solver,
+export type {KrylovMethod} from './linear/index.js';
 // a primitive,
 export {definePrimitive, type PrimitiveDerivative, type PrimitiveSpec} from './trace/define-primitive.js';
 // and a kernel of tfjs.

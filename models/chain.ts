@@ -12,6 +12,7 @@ import {gravity} from './gravity.js';
 import type {Elasticity} from './spring.js';
 import {springLaw} from './spring.js';
 
+/** What `chain` makes a system of. */
 export type ChainSpec = Elasticity & {
   /** Number of masses, at least 1. */
   readonly count: number;

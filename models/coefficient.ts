@@ -4,10 +4,11 @@
  * identified). Read once when a model is built; its shape meets that of q when the model is traced.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Numeric, Params} from '../lib/index.js';
+import type {Lenient, Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
-export type Coefficient = Numeric | ((params: Params) => tf.Tensor);
+/** Numbers, a tensor or variable, or a function of `params`, which may say what it reads: `({k}: {k: tf.Tensor}) => k`. */
+export type Coefficient = Numeric | Lenient<Params, tf.Tensor>;
 
 /** What the numbers of a coefficient may be. Tensors and functions are not looked into: their values change. */
 export type Sign = 'any' | 'non-negative' | 'positive';

@@ -18,6 +18,7 @@ export function damper(spec: {readonly coefficient: Coefficient}): ForceTerm {
   return ({v, params}) => tf.neg(tf.mul(fitting(c(params), v.shape, 'damper: coefficient'), v));
 }
 
+/** What `rayleigh` makes a force of. */
 export interface RayleighSpec {
   /** As given to `mechanics`. */
   readonly mass: Mass;

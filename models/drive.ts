@@ -35,6 +35,7 @@ function historyOf(drive: Drive): History {
   throw new OptionError('bad-drive', 'drivenBy takes a function of time, t => tensor, or an object with one, {at(t)}, such as a signal.');
 }
 
+/** What `harmonic` makes a history of. */
 export interface HarmonicSpec {
   /** Default 1. */
   readonly amplitude?: Coefficient;
@@ -59,6 +60,7 @@ export function harmonic(spec: HarmonicSpec): History {
   };
 }
 
+/** What `ramp` makes a history of. */
 export interface RampSpec {
   /** Value until `start`; default 0. */
   readonly from?: Coefficient;

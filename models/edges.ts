@@ -15,6 +15,7 @@ import {coefficient} from './coefficient.js';
  */
 export type Edge = readonly [number, number];
 
+/** Points joined in pairs, the free ones being the rows of q. */
 export interface EdgesSpec {
   readonly edges: readonly Edge[];
   /** Points that do not move, [m] or [m, dim] as q is [particles] or [particles, dim]. Default none. */

@@ -12,6 +12,7 @@ import type {ForceTerm} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';
 
+/** What `coulomb` makes a force of. */
 export interface CoulombSpec {
   /** F_c [force], not negative. */
   readonly force: Coefficient;
@@ -35,6 +36,7 @@ export function coulomb(spec: CoulombSpec): ForceTerm {
   };
 }
 
+/** What `stribeck` makes a force of. */
 export interface StribeckSpec {
   /** F_c [force]: friction at speed, not negative. */
   readonly coulomb: Coefficient;

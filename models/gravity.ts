@@ -10,6 +10,7 @@ import {conservative, massTimes} from './energy.js';
 /** m/s², the conventional standard value (3rd CGPM, 1901). */
 export const standardGravity = 9.80665;
 
+/** What `gravity` makes a force of. */
 export interface GravitySpec {
   /** As given to `mechanics`; it may depend on params, not on q. */
   readonly mass: Mass;

@@ -14,6 +14,7 @@ import type {BodyPoint, Pin} from './planar-bodies.js';
 import {pins, planarGravity, planarMass} from './planar-bodies.js';
 import {rods} from './rods.js';
 
+/** What `rodChain` makes a system of. */
 export interface RodChainSpec {
   /** Number of rods. */
   readonly links: number;
@@ -54,6 +55,7 @@ export function rodChain(spec: RodChainSpec): SystemWithEnergy {
   return withEnergy(mass, forces, [rods({edges, fixed: to === undefined ? [origin] : [origin, [...to]], length, compliance})]);
 }
 
+/** What `fourBars` makes a system of. */
 export interface FourBarsSpec {
   /** N, the number of parallelograms side by side. */
   readonly windows: number;
@@ -67,6 +69,7 @@ export interface FourBarsSpec {
   readonly speed?: number;
 }
 
+/** Made by `fourBars`. */
 export interface FourBars extends SystemWithEnergy {
   /** Standing bars upright, moving in +x. */
   readonly initial: {readonly q: number[][]; readonly v: number[][]};
@@ -109,6 +112,7 @@ export function fourBars(spec: FourBarsSpec): FourBars {
   };
 }
 
+/** What `sliderCrank` makes a system of. */
 export interface SliderCrankSpec {
   /** Of the crank [length]. */
   readonly crank: Coefficient;

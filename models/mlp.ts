@@ -8,8 +8,10 @@ import {any, finite, refuseUnknownOptions} from '../lib/given.js';
 import type {NumericParams, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 
+/** What a hidden layer does to its sums: by name, or an elementwise function. */
 export type Activation = 'tanh' | 'sigmoid' | 'softplus' | 'elu' | 'relu' | 'linear' | ((x: tf.Tensor) => tf.Tensor);
 
+/** What `mlp` makes a network of. */
 export interface MlpSpec {
   /** Widths from input to output, at least two: [2, 16, 1] has one hidden layer. */
   readonly sizes: readonly number[];
@@ -19,6 +21,7 @@ export interface MlpSpec {
   readonly seed?: number;
 }
 
+/** A network of dense layers, made by `mlp`. */
 export interface Mlp {
   readonly sizes: readonly number[];
   readonly activation: Activation;

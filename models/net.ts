@@ -15,8 +15,10 @@ import {gravity} from './gravity.js';
 import type {Elasticity} from './spring.js';
 import {dampers, springsOf} from './springs.js';
 
+/** A place in a net, from 0. */
 export type Knot = readonly [row: number, column: number];
 
+/** What `net` makes a system of. */
 export type NetSpec = Elasticity & {
   /** Knots in y direction, at least 1. */
   readonly rows: number;
@@ -42,6 +44,7 @@ export type NetSpec = Elasticity & {
   readonly g?: Coefficient;
 };
 
+/** Made by `net`. */
 export interface Net extends SystemWithEnergy {
   /** Where the moving knots are drawn, [particles][dim]: x = column · spacing, y = −row · spacing. A start for q. */
   readonly positions: number[][];

@@ -21,8 +21,10 @@ import type {Mlp} from './mlp.js';
  */
 export type Network = tf.LayersModel | Mlp | ((x: tf.Tensor2D, params: Params) => tf.Tensor);
 
+/** What a network may see of a state. */
 export type NetworkInput = 'q' | 'v' | 't';
 
+/** What a network sees of a state, and what of q it acts on. */
 export interface NetworkOptions {
   /** What the network sees, in this order, flattened and joined. */
   readonly inputs?: readonly NetworkInput[];

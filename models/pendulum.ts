@@ -10,6 +10,7 @@ import type {SystemWithEnergy} from './energy.js';
 import {conservative, withEnergy} from './energy.js';
 import {standardGravity} from './gravity.js';
 
+/** What `pendulum` makes a system of. */
 export interface PendulumSpec {
   /** [length] */
   readonly length: Coefficient;
@@ -49,6 +50,7 @@ const versine = (q: tf.Tensor): tf.Tensor => tf.mul(2, tf.square(tf.sin(tf.mul(0
 
 const hinge = (damping: Coefficient | undefined): ForceTerm[] => (damping === undefined || damping === 0 ? [] : [damper({coefficient: damping})]);
 
+/** What `doublePendulum` makes a system of. */
 export interface DoublePendulumSpec {
   /** [2], the upper rod first. */
   readonly lengths: Coefficient;

@@ -12,6 +12,7 @@ import {coefficient, fitting} from './coefficient.js';
 import type {ConservativeTerm} from './energy.js';
 import {gravity, standardGravity} from './gravity.js';
 
+/** Bodies in the plane: their masses and moments of inertia. */
 export interface PlanarBodiesSpec {
   /** [mass], one number or [bodies]. */
   readonly mass: Coefficient;

@@ -13,6 +13,7 @@ import {coefficient, fitting} from './coefficient.js';
 import type {Edges, EdgesSpec} from './edges.js';
 import {readEdges} from './edges.js';
 
+/** What `rods` makes constraints of. */
 export interface RodsSpec extends EdgesSpec {
   /** [length], one number for all edges or [edges]. */
   readonly length: Coefficient;
@@ -35,6 +36,7 @@ export function rods(spec: RodsSpec): Constraint {
   return compliance === undefined ? bilateral(gap) : compliant(gap, {compliance});
 }
 
+/** What `cables` makes constraints of. */
 export interface CablesSpec extends EdgesSpec {
   /** At which the cable is taut [length], one number for all edges or [edges]. */
   readonly length: Coefficient;
@@ -57,6 +59,7 @@ export function cables(spec: CablesSpec): Constraint {
   return unilateral(at => tf.neg(gap(at)), {compliance, smoothing});
 }
 
+/** What `contacts` makes constraints of. */
 export interface ContactsSpec extends EdgesSpec {
   /** Between the centres of two balls that touch [length]: the sum of their radii; one number or [edges]. */
   readonly distance: Coefficient;
@@ -79,6 +82,7 @@ export function contacts(spec: ContactsSpec): Constraint {
   return unilateral(excess(edges, least, compliance), {compliance, smoothing});
 }
 
+/** What `planeContact` makes constraints of. */
 export interface PlaneContactSpec {
   /** Unit vector [dim] out of the plane, to the side where the points are. */
   readonly normal: Coefficient;

@@ -20,6 +20,7 @@ export interface SpringLaw {
   energy(elongation: tf.Tensor, params: Params): tf.Tensor;
 }
 
+/** A linear spring, or one with a cubic part. */
 export interface CubicElasticity {
   /** k [force / length]; negative is a spring that buckles (Duffing's double well, with `cubic` < 0). */
   readonly stiffness: Coefficient;

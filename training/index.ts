@@ -2,9 +2,9 @@
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
-export type {ReportDetails} from './identify/identification.js';
+export type {Found, IdentificationSummary, ReportDetails} from './identify/identification.js';
 export {adam, type AdamOptions} from './identify/adam.js';
-export {identify, type Identification, type IdentificationProblem, type IdentificationProgress} from './identify/identify.js';
+export {identify, type Identification, type IdentificationProblem, type IdentificationProgress, type Named} from './identify/identify.js';
 export {
   levenbergMarquardt, type LeastSquaresIteration, type LeastSquaresMethod, type LeastSquaresProblem, type LeastSquaresResult,
   type LeastSquaresStatus, type LevenbergMarquardtOptions, type Linearization,
@@ -12,9 +12,13 @@ export {
 export {lbfgs, type LbfgsOptions} from './identify/lbfgs.js';
 export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
-export {bounded, estimatedTree, fixed, free, freeTree, positive, type Parameter, type ParameterKind, type Parameters, type ParameterValue} from './identify/parameters.js';
+export {bounded, estimatedTree, fixed, free, freeTree, positive, type Errors, type Estimates, type Fixed, type Parameter, type ParameterKind, type Parameters, type ParameterTree, type ParameterValue, type ShapeOf} from './identify/parameters.js';
 export {errorText, measuredText, numberText} from './report/number-text.js';
 export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle} from './report/plot.js';
+export type {Inputs} from './identify/inputs.js';
+export type {OffGrid} from './identify/sampling.js';
+export type {Model} from './identify/record-model.js';
+export type {RowQr} from './identify/row-qr.js';
 export type {MeasuredRecord, Start} from './identify/records.js';
 export {renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report/report.js';
 export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './report/residual-statistics.js';
@@ -25,7 +29,9 @@ export {signal, type Signal, type SignalKind, type SignalOptions} from './data/s
 export {readTable, tableChunks, type ChunkOptions, type Table} from './data/table.js';
 export {type TableOptions} from './data/table-options.js';
 export {uncertainty, type ResidualSeries, type Uncertainty, type UncertaintyOptions, type UnidentifiedDirection} from './identify/uncertainty.js';
+export type {CheckpointContent, NamedArray, NumberArray} from './train/checkpoint-file.js';
 export {readCheckpoint} from './train/checkpoints.js';
+export type {Clip} from './train/gradients.js';
 export {modelFiles} from './train/model-files.js';
 export type {Change} from './train/examples.js';
 export type {Metrics, EpochMetrics, StepMetrics} from './train/metrics.js';
@@ -33,7 +39,6 @@ export type {LossAt, TrainingProblem, TrainingProgress} from './train/problem.js
 export type {Examples} from './train/examples.js';
 export type {Random} from './train/random.js';
 export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';
-export {segments, type Segment, type SegmentOptions} from './train/segments.js';
+export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
-export {type TrainingResult} from './train/result.js';
-export type {TrainingReportDetails} from './train/result.js';
+export type {TrainingReportDetails, TrainingResult} from './train/result.js';

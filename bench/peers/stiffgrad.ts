@@ -1,5 +1,5 @@
 /** This project: prepared once, as the peers are compiled once ('prepared'), or traced at every call as a loss function does ('plain'). */
-import type {Pullback, Trajectory, Vjp} from '../../lib/index.js';
+import type {Pullback, AnyTrajectory, Vjp} from '../../lib/index.js';
 import {simulate} from '../../lib/index.js';
 import type {Answer, Workload} from '../workloads.js';
 import {workload} from '../workloads.js';
@@ -32,7 +32,7 @@ function gradient({trajectory, pullback}: Vjp, size: number): Answer {
   return {loss: square(q, size) + square(v, size), gradientNorm: Math.sqrt(leaves.reduce((sum, leaf) => sum + square(leaf), 0))};
 }
 
-function runners({system, initial, options}: Workload): {run: () => Trajectory; vjp: () => Vjp} {
+function runners({system, initial, options}: Workload): {run: () => AnyTrajectory; vjp: () => Vjp} {
   if (plain) return {run: () => simulate(system, initial, options), vjp: () => simulate.vjp(system, initial, options)};
   const prepared = simulate.prepare(system, initial, options);
   const {params} = options;

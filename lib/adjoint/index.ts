@@ -1,6 +1,7 @@
 /** How a gradient goes back through a run: values, chosen in the options of `simulate`. */
 import {positiveOrInfinite, refuseUnknownOptions} from '../given.js';
 
+/** How gradients are taken: made by `implicitAdjoint`, `unrolledAdjoint`, `backsolveAdjoint` or `forwardSensitivity`. */
 export interface Adjoint {
   readonly kind: 'implicit' | 'unrolled' | 'backsolve' | 'forward';
   /** Bytes of states kept for the sweep back. */

@@ -16,6 +16,7 @@ import type {Factor, LinearSolver, Pattern} from './solver.js';
 import {specialFor} from './symmetrized.js';
 import {factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed, type TridiagonalNumbers, type TridiagonalPlaces} from './tridiagonal.js';
 
+/** LU factorization within the matrix's band, with row pivoting. */
 export function band(): LinearSolver {
   return withRecipe({name: 'band', analyze: (pattern) => analyzeBand(pattern)}, 'band');
 }

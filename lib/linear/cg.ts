@@ -4,6 +4,7 @@
  */
 import {dot, krylovSolver, norm, throwIndefinite, throwNotFinite, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
 
+/** Conjugate gradients, for symmetric positive definite matrices (Hestenes & Stiefel 1952). */
 export function cg(options: KrylovOptions = {}): KrylovSolver {
   return krylovSolver('cg', (n) => new ConjugateGradients(n), options);
 }

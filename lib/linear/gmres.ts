@@ -8,11 +8,13 @@ import {krylovSolver, norm, dot, type Cycle, type KrylovMethod, type KrylovOptio
 import {count} from '../given.js';
 import {EPSILON} from './solver.js';
 
+/** What `gmres` may be told. */
 export interface GmresOptions extends KrylovOptions {
   /** Vectors kept before a restart. Default 30, the usual compromise of memory against convergence. */
   readonly restart?: number;
 }
 
+/** GMRES with restarts, for any matrix (Saad & Schultz 1986). */
 export function gmres(options: GmresOptions = {}): KrylovSolver {
   return krylovSolver('gmres', (n) => new Gmres(n, Math.min(Math.max(1, n), options.restart ?? 30)), options, {restart: count});
 }

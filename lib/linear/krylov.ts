@@ -24,6 +24,7 @@ export type Preconditioner =
   | ((r: Float64Array, z: Float64Array) => void)
   | Pick<Factor, 'solve' | 'solveTransposed'>;
 
+/** What `cg` and `minres` may be told. */
 export interface KrylovOptions {
   /** ‖b − A x‖₂ ≤ tolerance · ‖b‖₂. Default 1e-10: a Newton step that exact costs no iteration more. */
   readonly tolerance?: number;
@@ -115,6 +116,7 @@ export class PreconditionedSystem {
  */
 const reach = 64;
 
+/** An iteration that stands for a factor. */
 export class KrylovFactor implements Factor {
   readonly n: number;
   readonly kind: string;

@@ -6,6 +6,7 @@
  */
 import {dot, krylovSolver, norm, throwIndefinite, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
 
+/** MINRES, for symmetric matrices that may be indefinite (Paige & Saunders 1975). */
 export function minres(options: KrylovOptions = {}): KrylovSolver {
   return krylovSolver('minres', (n) => new Minres(n), options);
 }

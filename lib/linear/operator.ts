@@ -4,6 +4,7 @@
  */
 import type {Pattern} from './solver.js';
 
+/** A matrix by its products. */
 export interface Operator {
   readonly n: number;
   /** y ← A x. `x` and `y` are different arrays of n numbers; `x` must stay as it is. */

@@ -29,6 +29,7 @@ export interface Pattern {
   readonly dense: boolean;
 }
 
+/** How linear systems are solved: a method by its name and its analysis of a pattern. */
 export interface LinearSolver {
   readonly name: string;
   /** Everything that depends on the pattern alone. Costs allocations; done once for a system. */
@@ -42,6 +43,7 @@ export type CompiledMethod =
   /** dense-lu.ts, of a pattern with all entries. */
   | {readonly name: 'dense'};
 
+/** What a solver knows of a pattern, and the factors it makes for it. */
 export interface Analysis {
   /** 'dense', 'band', 'tridiagonal', 'sparse', … : what was chosen. */
   readonly kind: string;
@@ -51,7 +53,7 @@ export interface Analysis {
   /** Floating-point operations of one factorization, counted (not timed). */
   readonly work: number;
   /** Where its factors are those of one such method, as far as a matrix allows. */
-  readonly method?: CompiledMethod;
+  readonly method?: CompiledMethod | undefined;
   /**
    * Factors in place and returns the analysis' own factor, the same object at every call.
    * @throws SingularMatrixError 'singular-matrix' with `data.rows`, and 'not-finite'.
@@ -67,6 +69,7 @@ export interface Analysis {
   history?: unknown;
 }
 
+/** A factored matrix. */
 export interface Factor {
   readonly n: number;
   /** What the factor is now: 'lu', 'cholesky', … (`auto` may change it from one matrix to the next). */

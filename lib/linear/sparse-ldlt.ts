@@ -28,6 +28,7 @@ import {Supernodal} from './supernodal.js';
 import type {Supernodes} from './supernodes.js';
 import {specialFor} from './symmetrized.js';
 
+/** What `sparseLdlt` may be told. */
 export interface LdltOptions {
   /** Default 'amd'. */
   readonly ordering?: OrderingName;
@@ -38,6 +39,7 @@ export interface LdltOptions {
   readonly arithmetic?: ArithmeticName;
 }
 
+/** In which form the factor is worked on. */
 export type ArithmeticName = 'auto' | 'plain' | 'compiled';
 
 /** Floating-point operations from which WebAssembly is the faster one: nets of 6² to 8² masses in space, measured. */

@@ -20,6 +20,7 @@ import {rowScales} from './row-scales.js';
 import {throwIfNotFinite} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
 
+/** What `sparseLu` may be told. */
 export interface SparseLuOptions {
   /**
    * 'symmetric': least fill for A + Aᵀ with pivots on the diagonal, right where the pattern is nearly
@@ -32,6 +33,7 @@ export interface SparseLuOptions {
 /** Plans kept: after a few changes of regime, what comes is likely to be new again. */
 const MAX_PLANS = 4;
 
+/** Sparse LU factorization with partial pivoting, column by column (Gilbert & Peierls 1988). */
 export function sparseLu(options: SparseLuOptions = {}): LinearSolver {
   refuseUnknownOptions(options, {ordering: text}, 'sparseLu', 'bad-linear');
   refuseUnknownName('sparseLu: ordering', options.ordering, ['symmetric', 'column', 'natural']);

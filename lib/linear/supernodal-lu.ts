@@ -36,6 +36,7 @@ import type {Supernodes} from './supernodes.js';
 /** What analyses and factors of this kind call themselves. */
 export const SUPERNODAL = 'supernodal-lu';
 
+/** What `supernodalLu` may be told. */
 export interface SupernodalLuOptions {
   /** Default 'amd'. */
   readonly ordering?: OrderingName;

@@ -14,6 +14,7 @@ import {EPSILON} from './solver.js';
 /** Rounds of refinement: a matrix that float32 can factor gains at least a digit a round, 16 at most. */
 const mostRounds = 30;
 
+/** Dense solves by tfjs's own `linalg`, in float32. */
 export function tensorflow(): LinearSolver {
   return {name: 'tensorflow', analyze: pattern => new TensorAnalysis(pattern)};
 }

@@ -6,6 +6,7 @@
 import {OptionError} from '../errors.js';
 import {positive, refuseUnknownOptions} from '../given.js';
 
+/** How exactly corrections are solved for; made by `eisenstatWalker`. */
 export interface Forcing {
   /** η of the first correction: ‖R + JΔ‖ ≤ η‖R‖. */
   readonly first: number;

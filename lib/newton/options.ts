@@ -8,8 +8,10 @@ import type {Forcing} from './forcing.js';
 import type {StepLength} from './step-length.js';
 import {full} from './step-length.js';
 
+/** When Newton's matrix is taken anew. */
 export type JacobianUse = 'counted' | 'fresh' | 'chord' | 'auto';
 
+/** What `newton` may be told. */
 export interface NewtonOptions {
   /**
    * The error left in z, by components: absolute + relative·|z|. Defaults 0 and 1e-12: no unit is preferred, and
@@ -38,6 +40,7 @@ export interface NewtonOptions {
   readonly onFailure?: 'throw' | 'halve';
 }
 
+/** How the equations of a step are solved; made by `newton`. */
 export interface Newton {
   /** The caller chose the tolerance. */
   readonly given: boolean;
@@ -70,7 +73,10 @@ function solver(linear: LinearSolver): LinearSolver {
   return linear;
 }
 
-/** @throws OptionError 'bad-newton' */
+/**
+ * Newton's method for the equations of a step.
+ * @throws OptionError 'bad-newton'
+ */
 export function newton(options: NewtonOptions = {}): Newton {
   refuseUnknownOptions(options, newtonOptions, 'newton', 'bad-newton');
   const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'counted', step = full(), forcing, linear = auto(), onFailure = 'throw'} = options;

@@ -9,6 +9,7 @@ import {withRecipe} from '../linear/recipe.js';
 /** ½‖F‖² at z − sΔ, Infinity where it is not finite; leaves z and the residual there. */
 export type Trial = (s: number) => number;
 
+/** How much of a correction is taken; made by `full`, `subSteps` or `backtracking`. */
 export interface StepLength {
   readonly name: string;
   /**
@@ -60,6 +61,7 @@ export function subSteps(fraction: number): StepLength {
   }, 'subSteps', {fraction});
 }
 
+/** What `backtracking` may be told. */
 export interface BacktrackingOptions {
   /** Least share of the predicted decrease that is accepted; default 1e-4 (Dennis & Schnabel 1983, §6.3). */
   readonly decrease?: number;

@@ -9,6 +9,7 @@ import {constraintsOf, rowScale} from './constrained.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
 
+/** What `newmark` may be told. */
 export interface NewmarkOptions {
   /** Share of a⁺ in the position; default ¼. */
   readonly beta?: number;

@@ -128,6 +128,7 @@ export interface Formulation {
   readonly dense?: (theta: tf.Tensor, z: Blocks, at: StepPoint, next: Blocks) => Blocks;
 }
 
+/** How a step is formed, for systems of either kind; made by `trapezoid`, `defineScheme` and their like. */
 export interface Scheme {
   readonly name: string;
   /** Order of consistency, as a scheme for smooth problems. */
@@ -147,6 +148,7 @@ export interface Scheme {
   readonly contacts?: 'none' | 'soft';
 }
 
+/** What `defineScheme` makes a scheme of. */
 export interface SchemeSpec extends Formulation {
   readonly name?: string;
   readonly order: number;

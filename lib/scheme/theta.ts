@@ -15,9 +15,12 @@ import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from './scheme.js';
 
+/** First guesses of a step's unknown by name: see docs/initial-guesses.md. */
 export type GuessName = 'rest' | 'current' | 'consistent' | 'linearized' | 'extrapolated';
+/** What a step is solved for: the new velocity, its increment, or the acceleration. */
 export type VelocityUnknown = 'velocity' | 'increment' | 'acceleration';
 
+/** What θ-like schemes may be told. */
 export interface ThetaOptions {
   /** Eliminate q⁺ (default), or keep it as an unknown with its own row. */
   readonly form?: 'condensed' | 'coupled';
@@ -25,6 +28,7 @@ export interface ThetaOptions {
   readonly guess?: GuessName;
 }
 
+/** What `blendedEuler` may be told beside alpha and beta. */
 export interface BlendedOptions extends ThetaOptions {
   /** What z is: v⁺ (default), v⁺ − v, or (v⁺ − v)/h. Condensed form only. */
   readonly unknown?: VelocityUnknown;

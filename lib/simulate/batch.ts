@@ -2,31 +2,37 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
-import {list, object, refuseUnknownOptions, requireValue, shown} from '../given.js';
+import {callable, list, object, refuseUnknownOptions, requireValue, shown} from '../given.js';
 import type {System} from '../step/formulation.js';
-import type {Tree} from '../system/params.js';
+import type {GradientOf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import {batchOnTape} from './batch-operation.js';
 import type {Done} from './ensemble.js';
 import {Ensemble} from './ensemble.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
-import type {Initial, Prepared} from './prepare.js';
+import type {AnySystem, Cotangent, Initial, ParamsOf, Pullback} from './kinds.js';
+import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead, savedCount} from './prepare.js';
-import type {Cotangent, Pullback} from './named.js';
 import {namedGradient, packCotangent} from './named.js';
 import {requireSavedMemory} from './memory.js';
 import {seriesOf} from './series.js';
 import type {Values} from './simulate.js';
-import type {Trajectory} from './trajectory.js';
+import type {AnyTrajectory, Trajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
+import type {PageThread} from './workers/channel.js';
+import {startThreadsBy} from './workers/channel.js';
 import {inMember} from './workers/plain-error.js';
 import {pool} from './workers/pool.js';
 
 /** A start, or a start with parameters of its own (in place of those of the options). */
-export type BatchMember = Initial | (Values & {readonly initial: Initial});
+export type BatchMember<S extends AnySystem = System> = Initial<S> | (Values<S> & {readonly initial: Initial<S>});
 
-export interface BatchOptions extends SimulateOptions {
+/** What a batch is asked to do: as one run, and by how many threads. */
+export type BatchOptions<P = Params> = SimulateOptions<P> & BatchThreads;
+
+/** The threads of a batch. */
+export interface BatchThreads {
   /**
    * Worker threads. Default: as many as the machine runs at once, where the first runs show that they gain
    * more than they cost; 0 or 1: none, all in this thread. The results do not depend on it, to the last bit.
@@ -35,25 +41,30 @@ export interface BatchOptions extends SimulateOptions {
 }
 
 /** Gradients of a batch, in double precision. */
-export interface BatchPullback {
+export type BatchPullback<S extends AnySystem = System> = BatchGradient<Pullback<S>, GradientOf<ParamsOf<S>>>;
+
+/** Gradients G of a batch's members, and their sums, with parameters of the form Tree. */
+export interface BatchGradient<G, Tree> {
   /** One for each member, as `simulate.vjp` gives it. */
-  readonly members: readonly Pullback[];
+  readonly members: readonly G[];
   /** A tree like `options.params`: the sum over the members without parameters of their own. */
-  readonly params: Tree<Float64Array>;
+  readonly params: Tree;
   /** Sums over all members. */
   readonly variables: Map<tf.Variable, Float64Array>;
   readonly tensors: Map<tf.Tensor, Float64Array>;
 }
 
-export interface BatchVjp {
-  readonly trajectories: Trajectory[];
-  /** @param cotangents one for each member; undefined where the loss does not look at it */
-  pullback(cotangents: readonly (Cotangent | undefined)[]): BatchPullback;
-}
+/** The runs, and the way back through them. */
+export type BatchVjp<S extends AnySystem = System> = RunsAndPullback<Trajectory<S>, Cotangent<S>, BatchPullback<S>>;
 
-export interface BatchVjpAsync {
-  readonly trajectories: Trajectory[];
-  pullback(cotangents: readonly (Cotangent | undefined)[]): Promise<BatchPullback>;
+/** As BatchVjp, without waiting. */
+export type BatchVjpAsync<S extends AnySystem = System> = RunsAndPullback<Trajectory<S>, Cotangent<S>, Promise<BatchPullback<S>>>;
+
+/** Runs with trajectories T, and the map from their cotangents C to gradients G. */
+export interface RunsAndPullback<T, C, G> {
+  readonly trajectories: T[];
+  /** @param cotangents one for each member; undefined where the loss does not look at it */
+  pullback(cotangents: readonly (C | undefined)[]): G;
 }
 
 /**
@@ -65,63 +76,106 @@ export interface BatchVjpAsync {
  * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
  *   every member has its own status. OptionError 'bad-workers'
  */
-export function batch(system: System, members: readonly BatchMember[], options: BatchOptions): Trajectory[] {
-  if (members.length === 0) return [];
-  const ensemble = ensembleOf(system, members, options);
-  const onTape = ensemble.members.some(taping);
-  const done = ensemble.run(onTape);
-  if (!onTape) return trajectories(ensemble, done);
-  const tensors = batchOnTape(ensemble.members, done, bars => ensemble.pull(bars));
-  return done.map(({run, matrix}, i) => trajectoryOf(ensemble.members[i], run, matrix, tensors[i]));
+export const batch: Batch = /* @__PURE__ */ Object.assign(
+  (system: System, members: readonly BatchMember[], options: BatchOptions): AnyTrajectory[] => {
+    if (members.length === 0) return [];
+    const ensemble = ensembleOf(system, members, options);
+    const onTape = ensemble.members.some(taping);
+    const done = ensemble.run(onTape);
+    if (!onTape) return trajectories(ensemble, done);
+    const tensors = batchOnTape(ensemble.members, done, bars => ensemble.pull(bars));
+    return done.map(({run, matrix}, i) => trajectoryOf(ensemble.members[i], run, matrix, tensors[i]));
+  },
+  {
+    vjp(system: System, members: readonly BatchMember[], options: BatchOptions): BatchVjp {
+      const ensemble = ensembleOf(system, members, options);
+      const done = ensemble.run(true);
+      return {
+        trajectories: trajectories(ensemble, done),
+        pullback: cotangents => gathered(ensemble, members, ensemble.pull(packed(ensemble, done, cotangents))),
+      };
+    },
+    end: (): Promise<void> => pool.end(),
+    useWorker(make: () => PageThread): void {
+      requireValue(make, callable, 'batch.useWorker: the function that makes a Worker', 'bad-workers');
+      startThreadsBy(make);
+      pool.broken = false;
+    },
+  },
+) as Batch;
+
+/** The type of `batch`. */
+export interface Batch {
+  /**
+   * Runs the system from every start; the results do not depend on one another, and each is what `simulate`
+   * gives. Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
+   * which this call waits; they know neither tfjs nor your functions, only the traced step. All runs are this
+   * thread's (`stats.thread` tells) in a page, which may not wait (see `batchAsync`), with engine 'tensor', and
+   * with a linear solver or step length of your own or a preconditioner that is a function.
+   * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
+   *   every member has its own status. OptionError 'bad-workers'
+   */
+  <S extends AnySystem>(system: S, members: readonly BatchMember<S>[], options: BatchOptions<ParamsOf<S>>): Trajectory<S>[];
+  /**
+   * The runs, and the map from cotangents of their saved values to everything they depend on, in double
+   * precision: what training on many records wants. Threads as for `batch`, for the way back too.
+   */
+  vjp<S extends AnySystem>(system: S, members: readonly BatchMember<S>[], options: BatchOptions<ParamsOf<S>>): BatchVjp<S>;
+  /**
+   * Ends the worker threads. There is seldom a reason to: they do not keep a program from ending, and the next
+   * batch starts new ones. Batches under way finish in this thread.
+   */
+  end(): Promise<void>;
+  /**
+   * How a page starts worker threads, for bundlers that do not follow `new URL(…, import.meta.url)` into a package:
+   * `batch.useWorker(() => new Worker(url))`, where the script at `url` is made of the package's entry 'stiffgrad/worker'.
+   * On Node it has no effect.
+   */
+  useWorker(make: () => PageThread): void;
 }
-
-/**
- * The runs, and the map from cotangents of their saved values to everything they depend on, in double
- * precision: what training on many records wants. Threads as for `batch`, for the way back too.
- */
-batch.vjp = (system: System, members: readonly BatchMember[], options: BatchOptions): BatchVjp => {
-  const ensemble = ensembleOf(system, members, options);
-  const done = ensemble.run(true);
-  return {
-    trajectories: trajectories(ensemble, done),
-    pullback: cotangents => gathered(ensemble, members, ensemble.pull(packed(ensemble, done, cotangents))),
-  };
-};
-
-/**
- * Ends the worker threads. There is seldom a reason to: they do not keep a program from ending, and the next
- * batch starts new ones. Batches under way finish in this thread.
- */
-batch.end = (): Promise<void> => pool.end();
 
 /**
  * The same without waiting, in Node and in a page: every run is a worker thread's, and this one stays free.
  * Not on tfjs's tape, which ends before the result is there.
  * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
  */
-export async function batchAsync(system: System, members: readonly BatchMember[], options: BatchOptions): Promise<Trajectory[]> {
-  if (members.length === 0) return [];
-  const ensemble = ensembleOf(system, members, options);
-  requireNoTape(ensemble);
-  return trajectories(ensemble, await ensemble.runAsync(false));
-}
-
-/** As `batch.vjp`, without waiting for either way. */
-batchAsync.vjp = async (system: System, members: readonly BatchMember[], options: BatchOptions): Promise<BatchVjpAsync> => {
-  const ensemble = ensembleOf(system, members, options);
-  const done = await ensemble.runAsync(true);
-  // One at a time: the way back takes along what the next one needs.
-  let last: Promise<unknown> = Promise.resolve();
-  return {
-    trajectories: trajectories(ensemble, done),
-    pullback(cotangents) {
-      const bars = packed(ensemble, done, cotangents);
-      const pulled = last.then(() => ensemble.pullAsync(bars)).then(gradients => gathered(ensemble, members, gradients));
-      last = pulled.catch(() => undefined);
-      return pulled;
+export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
+  async (system: System, members: readonly BatchMember[], options: BatchOptions): Promise<AnyTrajectory[]> => {
+    if (members.length === 0) return [];
+    const ensemble = ensembleOf(system, members, options);
+    requireNoTape(ensemble);
+    return trajectories(ensemble, await ensemble.runAsync(false));
+  },
+  {
+    async vjp(system: System, members: readonly BatchMember[], options: BatchOptions): Promise<BatchVjpAsync> {
+      const ensemble = ensembleOf(system, members, options);
+      const done = await ensemble.runAsync(true);
+      // One at a time: the way back takes along what the next one needs.
+      let last: Promise<unknown> = Promise.resolve();
+      return {
+        trajectories: trajectories(ensemble, done),
+        pullback(cotangents) {
+          const bars = packed(ensemble, done, cotangents);
+          const pulled = last.then(() => ensemble.pullAsync(bars)).then(gradients => gathered(ensemble, members, gradients));
+          last = pulled.catch(() => undefined);
+          return pulled;
+        },
+      };
     },
-  };
-};
+  },
+) as BatchAsync;
+
+/** The type of `batchAsync`. */
+export interface BatchAsync {
+  /**
+   * The same without waiting, in Node and in a page: every run is a worker thread's, and this one stays free.
+   * Not on tfjs's tape, which ends before the result is there.
+   * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
+   */
+  <S extends AnySystem>(system: S, members: readonly BatchMember<S>[], options: BatchOptions<ParamsOf<S>>): Promise<Trajectory<S>[]>;
+  /** As `batch.vjp`, without waiting for either way. */
+  vjp<S extends AnySystem>(system: S, members: readonly BatchMember<S>[], options: BatchOptions<ParamsOf<S>>): Promise<BatchVjpAsync<S>>;
+}
 
 function valuesOf(member: BatchMember, at = 0): Values & {readonly initial: Initial} {
   if (typeof (member as unknown) !== 'object' || (member as unknown) === null) {
@@ -162,7 +216,7 @@ function requireNoTape({members}: Ensemble): void {
 }
 
 /** Off the tape. */
-function trajectories({members}: Ensemble, done: readonly Done[]): Trajectory[] {
+function trajectories({members}: Ensemble, done: readonly Done[]): AnyTrajectory[] {
   return done.map(({run, matrix}, i) => trajectoryOf(members[i], run, matrix, asTensors(members[i], {...run, kept: undefined}, matrix)));
 }
 

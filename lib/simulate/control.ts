@@ -9,6 +9,7 @@ import {sameShape} from '../graph/node.js';
 import type {Numeric} from '../system/numeric.js';
 import {isNumeric, readNumeric} from '../system/numeric.js';
 
+/** What `adaptive` may be told. */
 export interface AdaptiveOptions {
   /** Relative error allowed a step, by components; default 1e-6. */
   readonly rtol?: number;
@@ -27,8 +28,21 @@ export interface AdaptiveOptions {
   readonly safety?: number;
 }
 
-export interface StepControl {
-  readonly kind: 'constant' | 'adaptive';
+/** Made by `constant` or `adaptive`. */
+export type StepControl = ConstantControl | AdaptiveControl;
+
+/** Steps of dt. */
+export interface ConstantControl extends ControlSettings {
+  readonly kind: 'constant';
+}
+
+/** Steps as long as their error allows. */
+export interface AdaptiveControl extends ControlSettings {
+  readonly kind: 'adaptive';
+}
+
+/** What `adaptive` was told, completed. */
+export interface ControlSettings {
   readonly rtol: number;
   readonly atol: NonNullable<AdaptiveOptions['atol']>;
   readonly first?: number;
@@ -38,7 +52,7 @@ export interface StepControl {
 }
 
 /** Steps of dt (the default). */
-export function constant(): StepControl {
+export function constant(): ConstantControl {
   return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, safety: 1};
 }
 
@@ -53,7 +67,7 @@ export function constant(): StepControl {
  * which is a matter of the size of the tolerance, is left out.
  * @throws OptionError 'bad-control'
  */
-export function adaptive(options: AdaptiveOptions = {}): StepControl {
+export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
   refuseUnknownOptions(options, {rtol: finite, atol: any, first: positive, min: nonNegative, max: positiveOrInfinite, safety: positive}, 'adaptive', 'bad-control');
   const {rtol = 1e-6, atol = 1e-9, first, min = 0, max = Infinity, safety = 0.9} = options;
   const check = (name: string, value: number, good: boolean, what: string): void => {

@@ -74,6 +74,7 @@ export class Ensemble {
   run(keep: boolean): readonly Done[] {
     const {members: all, task} = this;
     throwIfAborted(this.signal);
+    if (!canStart && (this.workers ?? 0) > 1) pool.giveUp('there are none here');
     const threaded = this.canSend && canWait && this.threads > 1;
     for (let i = 0, last = 0; i < all.length; i++) {
       if (threaded && (this.workers !== undefined || this.worthThreads(i, last, keep))) break;
@@ -89,6 +90,7 @@ export class Ensemble {
   /** The same without waiting; this thread has other things to do, so that every run is another's where that can be. */
   async runAsync(keep: boolean): Promise<readonly Done[]> {
     throwIfAborted(this.signal);
+    if (!canStart && this.threads > 0) pool.giveUp('there are none here');
     if (!this.canSend) {
       for (let i = 0; i < this.members.length; i++) this.runHere(i, keep);
       return this.all();

@@ -11,16 +11,19 @@ import {constraintsOf, rowScale} from '../scheme/constrained.js';
 import type {Scheme} from '../scheme/index.js';
 import type {StepPoint} from '../scheme/scheme.js';
 import type {System} from '../step/formulation.js';
+import type {MechanicalSystem} from '../system/mechanics.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
-import type {NumericParams} from '../system/params.js';
+import type {NumericParamsOf, Params} from '../system/params.js';
 import type {SimulateOptions} from './options.js';
-import type {Pullback} from './simulate.js';
+import type {AnySystem, ByKind, Initial, ParamsOf, Pullback} from './kinds.js';
 import {simulate} from './simulate.js';
-import type {Stats, Trajectory} from './trajectory.js';
+import type {AnyTrajectory, Stats} from './trajectory.js';
 
-export interface EquilibriumOptions {
-  readonly params?: NumericParams;
+/** What `equilibrium` may be told. */
+export interface EquilibriumOptions<P = Params> {
+  /** What the system's functions get as `params`, under the same names. */
+  readonly params?: NumericParamsOf<P>;
   /** Default: Newton with backtracking, which a start far from rest needs, and up to 200 iterations. */
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
@@ -29,19 +32,59 @@ export interface EquilibriumOptions {
 }
 
 /** Where the search starts. A velocity is not asked for: at rest it is zero. */
-export type EquilibriumStart = {readonly q: Numeric; readonly t?: number} | {readonly y: Numeric; readonly t?: number};
+export type EquilibriumStart<S extends AnySystem = System> = ByKind<S, RestOfMechanics, RestOfOde, RestOfMechanics | RestOfOde>;
+/** A guess of the position at rest, and the time (default 0). */
+export type RestOfMechanics = {readonly q: Numeric; readonly t?: number};
+/** A guess of the state at rest, and the time (default 0). */
+export type RestOfOde = {readonly y: Numeric; readonly t?: number};
 
-export interface Equilibrium {
-  /** The shape of the start; of an ode it is y that is there. */
-  readonly q: tf.Tensor;
+/** A state of rest of any system; see Equilibrium. */
+export interface AnyEquilibrium {
+  /** The shape of the start; of a mechanical system. */
+  readonly q?: tf.Tensor;
+  /** The shape of the start; of an ode. */
   readonly y?: tf.Tensor;
   /** Multipliers, one a row, where the system has constraints. */
   readonly lambda?: tf.Tensor;
   /** The same in double precision, row-major. */
   values(name: RestName): Float64Array;
   readonly stats: Stats;
+  /** Frees the tensors; `values` stay. */
   dispose(): void;
 }
+
+/** A state of rest of a mechanical system. */
+export interface MechanicalEquilibrium extends Omit<AnyEquilibrium, 'y' | 'values'> {
+  /** The shape of the start. */
+  readonly q: tf.Tensor;
+  /** In double precision, row-major. */
+  values(name: 'q' | 'lambda'): Float64Array;
+}
+
+/** A state of rest of an ode. */
+export interface OdeEquilibrium extends Omit<AnyEquilibrium, 'q' | 'lambda' | 'values'> {
+  /** The shape of the start. */
+  readonly y: tf.Tensor;
+  /** In double precision, row-major. */
+  values(name: 'y'): Float64Array;
+}
+
+/** A state of rest: q of a mechanical system, y of an ode, as tensors (float32) and as numbers (double). */
+export type Equilibrium<S extends AnySystem = MechanicalSystem> = ByKind<S, MechanicalEquilibrium, OdeEquilibrium, AnyEquilibrium>;
+
+/** A state of rest, and the way back from it. */
+export type EquilibriumVjp<S extends AnySystem = System> = RestAndPullback<Equilibrium<S>, RestCotangent<S>, Pick<Pullback<S>, 'params' | 'variables' | 'tensors'>>;
+
+/** A state of rest E, and the map from its cotangents C to gradients G. */
+export interface RestAndPullback<E, C, G> {
+  readonly equilibrium: E;
+  /** The gradient of Σ cotangent · state at rest with respect to params and captured variables. */
+  pullback(cotangent: C): G;
+}
+
+/** Cotangents of a state of rest, of its shapes. */
+export type RestCotangent<S extends AnySystem = System> =
+  ByKind<S, {readonly q?: Numeric; readonly lambda?: Numeric}, {readonly y?: Numeric}, {readonly q?: Numeric; readonly y?: Numeric; readonly lambda?: Numeric}>;
 
 /**
  * What gaps weigh beside forces where a line search adds up their squares: a gap of one unit of length
@@ -82,7 +125,7 @@ export const equilibriumScheme: Scheme = {
   },
 };
 
-function atRest(start: EquilibriumStart): Parameters<typeof simulate>[1] {
+function atRest(start: EquilibriumStart): Initial {
   refuseUnknownOptions(start, {q: any, y: any, t: finite}, 'equilibrium: the start', 'bad-initial');
   if ('y' in start) return start;
   const {values, shape} = readNumeric(start.q, 'initial.q');
@@ -105,7 +148,7 @@ function optionsOf(options: EquilibriumOptions): SimulateOptions {
   };
 }
 
-function lastOf(trajectory: Trajectory): Equilibrium {
+function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
   const names = trajectory.y === undefined ? ['q', ...(trajectory.lambda === undefined ? [] : ['lambda'])] : ['y'];
   const last = (name: string): tf.Tensor => tf.tidy(() => {
     const series = trajectory[name as RestName] as tf.Tensor;
@@ -124,7 +167,7 @@ function lastOf(trajectory: Trajectory): Equilibrium {
   };
   // On a tape the intermediate tensors belong to it and go with its scope.
   if (tf.engine().state.gradientDepth === 0) trajectory.dispose();
-  return result as unknown as Equilibrium;
+  return result;
 }
 
 /**
@@ -136,25 +179,41 @@ function lastOf(trajectory: Trajectory): Equilibrium {
  * @throws NewtonError where the search does not converge; SingularMatrixError where the equilibrium is
  *   not isolated (a free motion: `data.rows`)
  */
-export function equilibrium(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): Equilibrium {
-  return lastOf(simulate(system, atRest(start), optionsOf(options)));
-}
-
-/** The equilibrium, and the map from a cotangent of it to those of params and variables, in double precision. */
-equilibrium.vjp = (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): {equilibrium: Equilibrium; pullback(cotangent: {q?: Numeric; y?: Numeric; lambda?: Numeric}): Pick<Pullback, 'params' | 'variables' | 'tensors'>} => {
-  const {trajectory, pullback} = simulate.vjp(system, atRest(start), optionsOf(options));
-  return {
-    equilibrium: lastOf(trajectory),
-    pullback(cotangent) {
-      const padded = Object.fromEntries(Object.entries(cotangent).flatMap(([name, value]) => {
-        if (value === undefined) return [];
-        const {values} = readNumeric(value, `cotangent.${name}`);
-        const both = new Float64Array(2 * values.length);
-        both.set(values, values.length);
-        return [[name, both]];
-      }));
-      const {params, variables, tensors} = pullback(padded);
-      return {params, variables, tensors};
+export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
+  (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): AnyEquilibrium => lastOf(simulate(system, atRest(start), optionsOf(options))),
+  {
+    vjp(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): EquilibriumVjp {
+      const {trajectory, pullback} = simulate.vjp(system, atRest(start), optionsOf(options));
+      return {
+        equilibrium: lastOf(trajectory),
+        pullback(cotangent) {
+          const padded = Object.fromEntries(Object.entries(cotangent).flatMap(([name, value]) => {
+            if (value === undefined) return [];
+            const {values} = readNumeric(value, `cotangent.${name}`);
+            const both = new Float64Array(2 * values.length);
+            both.set(values, values.length);
+            return [[name, both]];
+          }));
+          const {params, variables, tensors} = pullback(padded);
+          return {params, variables, tensors};
+        },
+      };
     },
-  };
-};
+  },
+) as FindEquilibrium;
+
+/** The type of `equilibrium`. */
+export interface FindEquilibrium {
+  /**
+   * The state of rest near a start. `force` is taken at v = 0 and at the start's time. With constraints
+   * f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the start need not obey them. A
+   * nonholonomic row is met by the displacement from the start, ψ(q, q − q₀, t) = ψ(q, 0, t): what rolls
+   * comes to rest where it can roll to, and drives stand still. Differentiable inside tfjs's tape with
+   * respect to params and captured variables, by the implicit function; the start has no gradient.
+   * @throws NewtonError where the search does not converge; SingularMatrixError where the equilibrium is
+   *   not isolated (a free motion: `data.rows`)
+   */
+  <S extends AnySystem>(system: S, start: EquilibriumStart<S>, options?: EquilibriumOptions<ParamsOf<S>>): Equilibrium<S>;
+  /** The equilibrium, and the map from a cotangent of it to those of params and variables, in double precision. */
+  vjp<S extends AnySystem>(system: S, start: EquilibriumStart<S>, options?: EquilibriumOptions<ParamsOf<S>>): EquilibriumVjp<S>;
+}

@@ -3,7 +3,7 @@ import {asTensors} from './operation.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './path.js';
 import {seriesValues} from './series.js';
-import type {Trajectory} from './trajectory.js';
+import type {AnyTrajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
 
 export function raise({options}: Prepared, {error}: Run): void {
@@ -11,7 +11,7 @@ export function raise({options}: Prepared, {error}: Run): void {
 }
 
 /** The trajectory of a run, or its error. */
-export function finish(prepared: Prepared, result: Run, onTape: boolean): Trajectory {
+export function finish(prepared: Prepared, result: Run, onTape: boolean): AnyTrajectory {
   raise(prepared, result);
   const matrix = seriesValues(prepared, result);
   return trajectoryOf(prepared, result, matrix, asTensors(prepared, onTape ? result : {...result, kept: undefined}, matrix));

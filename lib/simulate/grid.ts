@@ -5,8 +5,10 @@ import {newNumbers} from '../memory.js';
 import {bytesPerNumber, fewerSaved, requireMemory} from './memory.js';
 import type {GridPlace} from './run-state.js';
 
+/** Which states a run saves: all, the last, every n-th step, or those at given times. */
 export type SaveAt = 'all' | 'end' | {readonly every: number} | readonly number[];
 
+/** Where a run stands. */
 export interface Progress {
   readonly t: number;
   readonly step: number;

@@ -16,36 +16,49 @@ import {OptionError} from '../errors.js';
 import {finish} from './finish.js';
 import type {LossAt, SeriesLoss} from './loss.js';
 import {requireLoss, TracedLoss} from './loss.js';
-import type {Cotangent, NamedValues, Pullback, Tangent} from './named.js';
+import type {AnySystem, Cotangent, NamedValues, Pullback, SavedTangent, Tangent} from './kinds.js';
 import {namedGradient, packCotangent, packDirections} from './named.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './path.js';
 import {run} from './run.js';
 import {column, seriesOf} from './series.js';
-import type {Trajectory} from './trajectory.js';
+import type {AnyTrajectory, Trajectory} from './trajectory.js';
 import {TurningKeeper} from './turning.js';
+import type {System} from '../step/formulation.js';
 
 /** A loss by functions of one's own. */
-export interface CotangentLoss {
+export type CotangentLoss<S extends AnySystem = System> = LossByCotangents<Trajectory<S>, Cotangent<S>, SavedTangent<S>>;
+
+/** A loss of a trajectory T by its cotangent C, and how that changes along a tangent D of the saved values. */
+export interface LossByCotangents<T, C, D> {
   /** Absent, the result's value is NaN. */
-  value?(trajectory: Trajectory): number;
+  value?(trajectory: T): number;
   /** The gradient of the loss with respect to the saved values. */
-  cotangent(trajectory: Trajectory): Cotangent;
+  cotangent(trajectory: T): C;
   /** How that changes along a tangent of the saved values: the loss's own Hessian times it. Absent where the loss is linear in them. */
-  tangent?(tangent: NamedValues, trajectory: Trajectory): Cotangent;
+  tangent?(tangent: D, trajectory: T): C;
 }
 
-export interface Hvps {
-  readonly trajectory: Trajectory;
+/** A loss at a run, its gradient, and the product of its Hessian with each of several directions. */
+export type Hvps<S extends AnySystem = System> = LossAndProducts<Trajectory<S>, Pullback<S>>;
+
+/** A loss at a run with the trajectory T, its gradient G, and such products. */
+export interface LossAndProducts<T, G> {
+  readonly trajectory: T;
+  /** The loss; NaN where it does not say. */
   readonly value: number;
-  readonly gradient: Pullback;
+  readonly gradient: G;
   /** The Hessian times each direction. */
-  readonly products: readonly Pullback[];
+  readonly products: readonly G[];
 }
 
-export interface Hvp extends Omit<Hvps, 'products'> {
+/** The same with one direction. */
+export type Hvp<S extends AnySystem = System> = LossAndProduct<Trajectory<S>, Pullback<S>>;
+
+/** A loss at a run with the trajectory T, its gradient G, and such a product. */
+export interface LossAndProduct<T, G> extends Omit<LossAndProducts<T, G>, 'products'> {
   /** The Hessian times the direction. */
-  readonly product: Pullback;
+  readonly product: G;
 }
 
 /** @throws OptionError 'bad-adjoint' or 'bad-loss' where this run has no product with a Hessian */
@@ -124,7 +137,7 @@ function withParameters(prepared: Prepared, {parameters}: TracedLoss): Prepared 
   return {...prepared, traced: {...prepared.traced, parameters}, parameterValues: values};
 }
 
-function lossBy(loss: CotangentLoss, prepared: Prepared, trajectory: Trajectory, {times}: Run): LossAt {
+function lossBy(loss: CotangentLoss, prepared: Prepared, trajectory: AnyTrajectory, {times}: Run): LossAt {
   const {blocks, width} = seriesOf(prepared);
   const none = prepared.parameterValues.map(() => undefined);
   const named = (matrix: Float64Array): NamedValues => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)]));

@@ -15,25 +15,25 @@ import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
 import {graphOf, pushMany} from '../step/programs.js';
 import type {Parameter} from '../step/traced-step.js';
-import type {Params} from '../system/params.js';
+import type {Lenient, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import {immediate, trace, within} from '../trace/trace.js';
 import type {Prepared} from './prepare.js';
 import {column, seriesOf, setColumn} from './series.js';
 
 /** The saved series [saved, ...shape], those that the run has; t is [saved]. */
-export interface SavedSeries {
+export interface SavedSeries<P = Params> {
   readonly t: tf.Tensor;
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   readonly y: tf.Tensor;
   readonly a: tf.Tensor;
   readonly lambda: tf.Tensor;
-  readonly params: Params;
+  readonly params: P;
 }
 
 /** A scalar of the saved series; it is traced, and may use params and captured variables. */
-export type SeriesLoss = (at: SavedSeries) => tf.Tensor;
+export type SeriesLoss<P = Params> = Lenient<SavedSeries<P>, tf.Tensor>;
 
 /** A loss at a run, and what it gives beside the run's own derivatives. */
 export interface LossAt {

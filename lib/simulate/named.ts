@@ -6,43 +6,11 @@ import {OptionError, ShapeError} from '../errors.js';
 import {any, list, object, refuseUnknownOptions, requireValue} from '../given.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
-import type {NumericParams, Tree} from '../system/params.js';
 import {readParams, toTree} from '../system/params.js';
+import type {Cotangent, Pullback, Tangent} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from './path.js';
 import {seriesOf, setColumn} from './series.js';
-
-/** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
-export interface Cotangent {
-  readonly q?: Numeric;
-  readonly v?: Numeric;
-  readonly y?: Numeric;
-  readonly a?: Numeric;
-  readonly lambda?: Numeric;
-  readonly observed?: Numeric;
-  /** Of the times of the trajectory's events, one for each. */
-  readonly events?: Numeric;
-}
-
-export interface Pullback {
-  readonly initial: {readonly q?: Float64Array; readonly v?: Float64Array; readonly y?: Float64Array};
-  /** A tree like `options.params`. */
-  readonly params: Tree<Float64Array>;
-  readonly variables: Map<tf.Variable, Float64Array>;
-  /** Captured tensors that are not variables. */
-  readonly tensors: Map<tf.Tensor, Float64Array>;
-  /** Steps taken again because implicitAdjoint({memory}) did not hold them; those that backsolveAdjoint took backwards. */
-  readonly recomputedSteps: number;
-}
-
-export interface Tangent {
-  readonly initial?: {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
-  readonly params?: NumericParams;
-  /** Directions of captured variables. */
-  readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
-}
-
-export type NamedValues = {[name: string]: Float64Array};
 
 export function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
   const {values} = readNumeric(given, 'cotangent.events');

@@ -1,4 +1,5 @@
 /** What a run is asked to do: checked and completed before anything is computed. */
+import type * as tf from '@tensorflow/tfjs';
 import type {Adjoint} from '../adjoint/index.js';
 import {implicitAdjoint} from '../adjoint/index.js';
 import type {Engine, EngineName} from '../engine/index.js';
@@ -10,11 +11,11 @@ import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
 import {implicitMidpoint} from '../scheme/index.js';
 import type {Holding} from '../step/formulation.js';
-import type {Observe} from '../step/trace-step.js';
+import type {ObservedAt} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
-import type {NumericParams} from '../system/params.js';
+import type {Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {RunState} from './run-state.js';
-import type {StepControl} from './control.js';
+import type {AdaptiveControl, StepControl} from './control.js';
 import {readControl, readEvents, readPlan, readSpan} from './course/plan.js';
 import type {Progress, SaveAt} from './grid.js';
 import {readGrid, savedSteps} from './grid.js';
@@ -22,29 +23,52 @@ import type {Arithmetic} from './runnable.js';
 
 export type {Progress, SaveAt} from './grid.js';
 
-export interface SimulateOptions {
+/** How far a run goes: a number of steps or an end, one of them; both where steps are adaptive. */
+export type Span =
+  | {
+    /** Number of steps; or give t1. With adaptive steps the number of accepted ones. */
+    readonly steps: number;
+    readonly t1?: undefined;
+  }
+  | {
+    /** End of the run; the last step is shortened to meet it. */
+    readonly t1: number;
+    readonly steps?: undefined;
+  }
+  | {
+    /** End of the run. */
+    readonly t1: number;
+    /** The most steps that are taken. */
+    readonly steps: number;
+    readonly control: AdaptiveControl;
+  };
+
+/** What a run is asked to do. P is what the system reads of the parameters: `params` has its names. */
+export type SimulateOptions<P = Params> = RunSettings<P> & Span;
+
+/** The options of a run but for its span. */
+export interface RunSettings<P = Params> {
   /** Default implicitMidpoint(): second order, symplectic, no damping, any stiffness. */
   readonly scheme?: Scheme;
-  readonly params?: NumericParams;
+  /** What the system's functions get as `params`, under the same names. */
+  readonly params?: NumericParamsOf<P>;
   /** Step length, in the system's unit of time. */
   readonly dt: number;
-  /** Number of steps; or give t1. With adaptive steps, beside t1, the most that are taken. */
-  readonly steps?: number;
-  /** End of the run; the last step is shortened to meet it. */
-  readonly t1?: number;
   /** How long steps are: constant() (default), or adaptive({rtol, atol}), with `dt` as the first one. */
   readonly control?: StepControl;
   /** Zero crossings that end the run, are noted, or change the state: event({when, then}). */
-  readonly events?: readonly Event[];
+  readonly events?: readonly Event<P>[];
   /**
    * 'all' (default): the start and every step; 'end': the start and the last; every n-th step; or times,
    * in ascending order. A time within a step is interpolated by the scheme's dense output, gradients with it.
    */
   readonly saveAt?: SaveAt;
+  /** How the equations of a step are solved; default newton(). */
   readonly newton?: Newton;
+  /** How gradients are taken; default implicitAdjoint(). */
   readonly adjoint?: Adjoint;
   /** A function of the state, traced like a force; its values are saved beside the state as `observed`. */
-  readonly observe?: Observe;
+  readonly observe?: Lenient<ObservedAt<P>, tf.Tensor>;
   /**
    * What keeps the velocity on the constraints: 'none' (positions alone are held), 'projection' (a
    * velocity projection after every step, of contacts that closed too), 'projection-before'
@@ -53,11 +77,12 @@ export interface SimulateOptions {
    * Default 'none'; 'projection' where there are unilateral rows without compliance and smoothing, whose
    * impacts are then inelastic in every scheme.
    */
-  readonly stabilization?: Holding['stabilization'];
+  readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
   /** A start that breaks its constraints is an error ('check', default), or is moved to the nearest state that does not ('project'). */
-  readonly consistent?: Holding['consistent'];
+  readonly consistent?: 'check' | 'project';
   /** 'auto' (default) takes the fastest that runs here; the results are the same. Or an engine of your own. */
   readonly engine?: EngineName | Engine;
+  /** Called now and then while the run goes on. */
   readonly onProgress?: (progress: Progress) => void;
   /**
    * Ends the run with an AbortError once it is aborted. A run in this thread sees that at its start and after

@@ -24,16 +24,12 @@ import {absoluteTolerances} from './control.js';
 import type {Plan} from './course/plan.js';
 import {isTracing} from '../trace/trace.js';
 import {requireSavedMemory} from './memory.js';
+import type {Initial} from './kinds.js';
 import type {RunOptions, SimulateOptions} from './options.js';
 import {readOptions} from './options.js';
 import type {RunState} from './run-state.js';
 import {checkRunState, isRunState, readRunState} from './run-state.js';
 import type {Runnable} from './runnable.js';
-
-export type Initial =
-  | {readonly q: Numeric; readonly v: Numeric; readonly t?: number}
-  | {readonly y: Numeric; readonly t?: number}
-  | RunState;
 
 /** A run with all that its results are shown by. */
 export interface Prepared extends Runnable {
@@ -186,7 +182,7 @@ const stateText = ({kind}: System): string => (kind === 'ode' ? '{y} for an ode,
 function readInitial(system: System, initial: Initial): NumericValue[] {
   const names = stateBlocks(system);
   if (isRunState(initial)) return ownBlocks(names, initial);
-  const given = initial as {readonly [name: string]: Numeric | undefined};
+  const given: {readonly [name: string]: unknown} = {...initial};
   const unexpected = Object.keys(initial).find(name => name !== 't' && !names.includes(name));
   if (unexpected !== undefined) {
     throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}; '${unexpected}' does not belong there.`, {name: unexpected});
@@ -194,7 +190,7 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
   const values = names.map(name => {
     const value = given[name];
     if (value === undefined) throw new OptionError('bad-initial', `The initial state lacks ${name}: it must be ${stateText(system)}.`, {name});
-    return readNumeric(value, `initial.${name}`);
+    return readNumeric(value as Numeric, `initial.${name}`);
   });
   const [first, ...others] = values;
   others.forEach((value, i) => {

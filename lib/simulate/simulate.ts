@@ -1,23 +1,23 @@
 /** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
 import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../given.js';
 import type {System} from '../step/formulation.js';
-import type {NumericParams} from '../system/params.js';
+import type {NumericParamsOf} from '../system/params.js';
 import {finish, raise} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';
 import type {SeriesLoss} from './loss.js';
-import type {Cotangent, NamedValues, Pullback, Tangent} from './named.js';
+import type {AnySystem, Cotangent, Initial, NamedValues, ParamsOf, Pullback, SavedTangent, Tangent} from './kinds.js';
 import {eventCotangent, namedGradient, packCotangent, packDirections} from './named.js';
 import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
-import type {Initial, Prepared} from './prepare.js';
+import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {run} from './run.js';
 import {column, pullOf, pushSeries, seriesOf} from './series.js';
+import type {SavedState} from './steps.js';
 import {steps} from './steps.js';
-import type {Trajectory} from './trajectory.js';
-
-export type {Cotangent, NamedValues, Pullback, Tangent} from './named.js';
+import type {Status} from './counters.js';
+import type {AnyTrajectory, Trajectory} from './trajectory.js';
 
 /**
  * Runs a system from its initial state. States q and v (or y) have any one shape; `dt` and times are
@@ -27,92 +27,142 @@ export type {Cotangent, NamedValues, Pullback, Tangent} from './named.js';
  * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError for a model
  *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`); AbortError
  */
-export function simulate(system: System, initial: Initial, options: SimulateOptions): Trajectory {
-  return runOn(prepare(system, initial, options));
+export const simulate: Simulate = /* @__PURE__ */ Object.assign(
+  (system: System, initial: Initial, options: SimulateOptions): AnyTrajectory => runOn(prepare(system, initial, options)),
+  {
+    vjp: (system: System, initial: Initial, options: SimulateOptions): Vjp => vjpOn(prepare(system, initial, options)),
+    jvp(system: System, initial: Initial, options: SimulateOptions, tangent: Tangent): Jvp {
+      const {trajectory, tangents} = jvpsOn(prepare(system, initial, options), [tangent]);
+      return {trajectory, tangent: tangents[0]};
+    },
+    jvps: (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): Jvps => jvpsOn(prepare(system, initial, options), directions),
+    hvp(system: System, initial: Initial, options: SimulateOptions, loss: SeriesLoss | CotangentLoss, direction: Tangent): Hvp {
+      const {products, ...rest} = hvpsOn(prepare(system, initial, options), loss, [direction]);
+      return {...rest, product: products[0]};
+    },
+    hvps: (system: System, initial: Initial, options: SimulateOptions, loss: SeriesLoss | CotangentLoss, directions: readonly Tangent[]): Hvps =>
+      hvpsOn(prepare(system, initial, options), loss, directions),
+    prepare(system: System, initial: Initial, options: SimulateOptions): Simulation {
+      // Made once for what a loop brings, it may have parameters that this system leaves alone.
+      const prepared: Prepared = {...prepare(system, initial, options), unread: undefined};
+      const filled = (values: RunValues = {}): Prepared => {
+        refuseUnknownOptions(values, {initial: object, params: object, signal: abortSignal}, 'a run of a prepared simulation');
+        return refill(prepared, values.initial, values.params, values.signal);
+      };
+      return {
+        run: values => runOn(filled(values)),
+        vjp: values => vjpOn(filled(values)),
+        jvps: (directions, values) => jvpsOn(filled(values), directions),
+        hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
+      };
+    },
+    steps,
+  },
+) as Simulate;
+
+/** The type of `simulate`. */
+export interface Simulate {
+  /**
+   * Runs a system from its initial state. States q and v (or y) have any one shape; `dt` and times are
+   * in the system's unit of time. Inside tf.grad, tf.variableGrads or optimizer.minimize the result
+   * carries gradients to `initial`, `params` and every captured variable, through every implicit step.
+   *
+   * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError for a model
+   *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`); AbortError
+   */
+  <S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Trajectory<S>;
+  /** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
+  vjp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Vjp<S>;
+  /** The run, and the tangents of its saved values along one direction, in double precision. */
+  jvp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>, tangent: Tangent<S>): Jvp<S>;
+  /** As `jvp`, along several directions in one sweep. */
+  jvps<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>, directions: readonly Tangent<S>[]): Jvps<S>;
+  /**
+   * A loss of the saved values, its gradient, and the product of its Hessian with one direction, all in double
+   * precision: forward over reverse, exact for the discrete scheme. The loss is a tensor function of the saved
+   * series that gives a scalar; it is traced, and may use params and captured variables. Or it is functions
+   * that give cotangents and how they change. Gradient and product are as a pullback's, with respect to the
+   * initial state, params and variables. Costs about three gradients, and keeps within
+   * implicitAdjoint({memory}) by taking steps again; the numbers do not depend on it.
+   * @throws as `simulate`, of a failed run also where `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss', 'bad-tangent'
+   */
+  hvp<S extends AnySystem>(
+    system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>, loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>, direction: Tangent<S>,
+  ): Hvp<S>;
+  /** As `hvp`, along several directions in one sweep: unit directions give the Hessian's columns. */
+  hvps<S extends AnySystem>(
+    system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>, loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>, directions: readonly Tangent<S>[],
+  ): Hvps<S>;
+  /**
+   * The same simulation for many initial states and parameters, traced once: what a loop over data wants.
+   * Captured variables are read anew at every call. Numbers that the system's functions take from their
+   * surroundings are those of the moment of preparation; after changing one, prepare again.
+   */
+  prepare<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Simulation<S>;
+  /**
+   * The states that `saveAt` asks for, one after another, of a run that goes on as they are asked for. The
+   * value at the end is the run's status.
+   * @throws as `simulate`, when the run comes to what it cannot go on from, or is to go on after its signal was aborted
+   */
+  steps<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Generator<SavedState, Status, undefined>;
 }
 
-/** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
-simulate.vjp = (system: System, initial: Initial, options: SimulateOptions): Vjp => vjpOn(prepare(system, initial, options));
+/** A run, and the way back through it. */
+export type Vjp<S extends AnySystem = System> = RunAndPullback<Trajectory<S>, Cotangent<S>, Pullback<S>>;
 
-/** The run, and the tangents of its saved values along one direction, in double precision. */
-simulate.jvp = (system: System, initial: Initial, options: SimulateOptions, tangent: Tangent): {trajectory: Trajectory; tangent: NamedValues} => {
-  const {trajectory, tangents} = jvpsOn(prepare(system, initial, options), [tangent]);
-  return {trajectory, tangent: tangents[0]};
-};
-
-/** As `jvp`, along several directions in one sweep. */
-simulate.jvps = (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): Jvps => jvpsOn(prepare(system, initial, options), directions);
-
-/**
- * A loss of the saved values, its gradient, and the product of its Hessian with one direction, all in double
- * precision: forward over reverse, exact for the discrete scheme. The loss is a tensor function of the saved
- * series that gives a scalar; it is traced, and may use params and captured variables. Or it is functions
- * that give cotangents and how they change. Gradient and product are as a pullback's, with respect to the
- * initial state, params and variables. Costs about three gradients, and keeps within
- * implicitAdjoint({memory}) by taking steps again; the numbers do not depend on it.
- * @throws as `simulate`, of a failed run also where `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss', 'bad-tangent'
- */
-simulate.hvp = (system: System, initial: Initial, options: SimulateOptions, loss: SeriesLoss | CotangentLoss, direction: Tangent): Hvp => {
-  const {products, ...rest} = hvpsOn(prepare(system, initial, options), loss, [direction]);
-  return {...rest, product: products[0]};
-};
-
-/** As `hvp`, along several directions in one sweep: unit directions give the Hessian's columns. */
-simulate.hvps = (system: System, initial: Initial, options: SimulateOptions, loss: SeriesLoss | CotangentLoss, directions: readonly Tangent[]): Hvps =>
-  hvpsOn(prepare(system, initial, options), loss, directions);
-
-/**
- * The same simulation for many initial states and parameters, traced once: what a loop over data wants.
- * Captured variables are read anew at every call. Numbers that the system's functions take from their
- * surroundings are those of the moment of preparation; after changing one, prepare again.
- */
-simulate.prepare = (system: System, initial: Initial, options: SimulateOptions): Simulation => {
-  // Made once for what a loop brings, it may have parameters that this system leaves alone.
-  const prepared: Prepared = {...prepare(system, initial, options), unread: undefined};
-  const filled = (values: RunValues = {}): Prepared => {
-    refuseUnknownOptions(values, {initial: object, params: object, signal: abortSignal}, 'a run of a prepared simulation');
-    return refill(prepared, values.initial, values.params, values.signal);
-  };
-  return {
-    run: values => runOn(filled(values)),
-    vjp: values => vjpOn(filled(values)),
-    jvps: (directions, values) => jvpsOn(filled(values), directions),
-    hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
-  };
-};
-
-/** The saved states of a run one after another, as they are reached: see steps.ts. */
-simulate.steps = steps;
-
-export interface Vjp {
-  readonly trajectory: Trajectory;
-  pullback(cotangent: Cotangent): Pullback;
+/** A run with the trajectory T, and the map from its cotangents C to gradients G. */
+export interface RunAndPullback<T, C, G> {
+  readonly trajectory: T;
+  /**
+   * The gradient of Σ cotangent · saved value, with respect to everything the run depends on. It may be called again.
+   * @throws OptionError 'bad-cotangent'; ShapeError
+   */
+  pullback(cotangent: C): G;
 }
 
-export interface Jvps {
-  readonly trajectory: Trajectory;
-  readonly tangents: NamedValues[];
+/** A run, and how its saved values move along one direction. */
+export type Jvp<S extends AnySystem = System> = RunAndTangent<Trajectory<S>, SavedTangent<S>>;
+
+/** A run with the trajectory T, and the tangent D of its saved values. */
+export interface RunAndTangent<T, D> {
+  readonly trajectory: T;
+  readonly tangent: D;
+}
+
+/** A run, and how its saved values move along each of several directions. */
+export type Jvps<S extends AnySystem = System> = RunAndTangents<Trajectory<S>, SavedTangent<S>>;
+
+/** A run with the trajectory T, and the tangents D of its saved values, one for each direction. */
+export interface RunAndTangents<T, D> {
+  readonly trajectory: T;
+  readonly tangents: D[];
 }
 
 /** What may differ from one run of a prepared simulation to the next; absent, the values it was prepared with. */
-export interface Values {
-  readonly initial?: Initial;
-  readonly params?: NumericParams;
+export type Values<S extends AnySystem = System> = StartAndParams<Initial<S>, NumericParamsOf<ParamsOf<S>>>;
+
+/** A start I and parameters P. */
+export interface StartAndParams<I, P> {
+  readonly initial?: I;
+  readonly params?: P;
 }
 
 /** The same of one run, with its own way to end it; absent, the signal it was prepared with. */
-export interface RunValues extends Values {
-  readonly signal?: AbortSignal;
+export type RunValues<S extends AnySystem = System> = Values<S> & {readonly signal?: AbortSignal};
+
+/** A traced simulation, made by `simulate.prepare`. */
+export interface Simulation<S extends AnySystem = System> {
+  /** As `simulate`. */
+  run(values?: RunValues<S>): Trajectory<S>;
+  /** As `simulate.vjp`. */
+  vjp(values?: RunValues<S>): Vjp<S>;
+  /** As `simulate.jvps`. */
+  jvps(directions: readonly Tangent<S>[], values?: RunValues<S>): Jvps<S>;
+  /** As `simulate.hvps`. */
+  hvps(loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>, directions: readonly Tangent<S>[], values?: RunValues<S>): Hvps<S>;
 }
 
-export interface Simulation {
-  run(values?: RunValues): Trajectory;
-  vjp(values?: RunValues): Vjp;
-  jvps(directions: readonly Tangent[], values?: RunValues): Jvps;
-  hvps(loss: SeriesLoss | CotangentLoss, directions: readonly Tangent[], values?: RunValues): Hvps;
-}
-
-function runOn(prepared: Prepared): Trajectory {
+function runOn(prepared: Prepared): AnyTrajectory {
   requireRead(prepared);
   return finish(prepared, run(prepared, taping(prepared) ? 'budget' : undefined), true);
 }

@@ -2,6 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {EventRecord} from './course/records.js';
+import type {MechanicalSystem} from '../system/mechanics.js';
+import type {AnySystem, ByKind} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import type {RunState} from './run-state.js';
 import {runState} from './run-state.js';
@@ -10,8 +12,10 @@ import type {Status} from './counters.js';
 import {solverOf} from './runnable.js';
 import {column, seriesOf} from './series.js';
 
+/** Saved series: times, positions, velocities, accelerations, multipliers, an ode's state, what `observe` gives. */
 export type SeriesName = 't' | 'q' | 'v' | 'a' | 'lambda' | 'y' | 'observed';
 
+/** What a run cost, counted. */
 export interface Stats {
   readonly steps: number;
   readonly rejectedSteps: number;
@@ -33,12 +37,14 @@ export interface Stats {
   readonly thread: 'own' | 'worker';
 }
 
-export interface Trajectory {
+/** What a run of any system gives; see Trajectory. */
+export interface AnyTrajectory {
   /** [saved] */
   readonly t: tf.Tensor;
-  /** [saved, ...shape], the start first; of an ode these are absent and y is there. */
-  readonly q: tf.Tensor;
-  readonly v: tf.Tensor;
+  /** [saved, ...shape], the start first; of a mechanical system. */
+  readonly q?: tf.Tensor;
+  readonly v?: tf.Tensor;
+  /** [saved, ...shape], the start first; of an ode. */
   readonly y?: tf.Tensor;
   /** Accelerations, where the scheme carries them. */
   readonly a?: tf.Tensor;
@@ -46,7 +52,10 @@ export interface Trajectory {
   readonly lambda?: tf.Tensor;
   /** [saved, ...shape of `observe`], where that was given. */
   readonly observed?: tf.Tensor;
-  /** The same in double precision, row-major. */
+  /**
+   * A saved series in double precision, row-major.
+   * @throws OptionError 'no-series' where this run has none of this name
+   */
   values(name: SeriesName): Float64Array;
   readonly status: Status;
   readonly stats: Stats;
@@ -58,7 +67,37 @@ export interface Trajectory {
   state(): RunState;
   /** Frees the tensors; `values` stay. */
   dispose(): void;
+  /** What it is, without its numbers; they are had by `values`. */
+  toJSON(): TrajectorySummary;
+  /** The same in a line. */
+  toString(): string;
 }
+
+/** What a run of a mechanical system gives. */
+export interface MechanicalTrajectory extends Omit<AnyTrajectory, 'y' | 'values'> {
+  /** [saved, ...shape], the start first. */
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  /**
+   * A saved series in double precision, row-major.
+   * @throws OptionError 'no-series' where this run has none of this name
+   */
+  values(name: Exclude<SeriesName, 'y'>): Float64Array;
+}
+
+/** What a run of an ode gives. */
+export interface OdeTrajectory extends Omit<AnyTrajectory, 'q' | 'v' | 'a' | 'lambda' | 'values'> {
+  /** [saved, ...shape], the start first. */
+  readonly y: tf.Tensor;
+  /**
+   * A saved series in double precision, row-major.
+   * @throws OptionError 'no-series' where this run has none of this name
+   */
+  values(name: 't' | 'y' | 'observed'): Float64Array;
+}
+
+/** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. q and v of a mechanical system, y of an ode. */
+export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<S, MechanicalTrajectory, OdeTrajectory, AnyTrajectory>;
 
 export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}: Run): Stats {
   const {compiled} = prepared;
@@ -83,39 +122,115 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
 }
 
 /**
+ * A trajectory. Its functions are its prototype's, so that it can be copied (structuredClone) and printed; they come
+ * bound, so that they can be taken from it.
+ */
+class SavedRun implements AnyTrajectory {
+  readonly t: tf.Tensor;
+  readonly status: Status;
+  readonly stats: Stats;
+  readonly warnings: readonly string[];
+  readonly events: readonly EventRecord[];
+  readonly #prepared: Prepared;
+  readonly #run: Run;
+  readonly #matrix: Float64Array;
+  readonly #tensors: {readonly [name: string]: tf.Tensor};
+
+  constructor(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}) {
+    this.t = tf.tensor1d(new Float32Array(run.times));
+    Object.assign(this, tensors);
+    this.status = run.status;
+    this.stats = statsOf(prepared, run);
+    this.warnings = run.warnings;
+    this.events = run.events ?? [];
+    this.#prepared = prepared;
+    this.#run = run;
+    this.#matrix = matrix;
+    this.#tensors = tensors;
+  }
+
+  get values(): (name: SeriesName) => Float64Array {
+    return name => {
+      if (name === 't') return this.#run.times.slice();
+      const {blocks, width} = seriesOf(this.#prepared);
+      const block = blocks.find(candidate => candidate.name === name);
+      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${['t', ...blocks.map(b => b.name)].join(', ')}.`, {name});
+      return column(this.#matrix, width, block);
+    };
+  }
+
+  get state(): () => RunState {
+    return () => {
+      if (this.#run.standing === undefined) throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
+      return runState(this.#prepared.traced, this.#run.standing);
+    };
+  }
+
+  get dispose(): () => void {
+    return () => {
+      this.t.dispose();
+      for (const tensor of Object.values(this.#tensors)) tensor.dispose();
+    };
+  }
+
+  /** What it is, without its numbers: for JSON. */
+  toJSON(): TrajectorySummary {
+    const {times} = this.#run;
+    return {
+      status: this.status, saved: times.length, from: times[0], to: times[times.length - 1],
+      shapes: Object.fromEntries(Object.entries(this.#tensors).map(([name, {shape}]) => [name, [...shape]])),
+      events: this.events.length, warnings: this.warnings, stats: this.stats,
+    };
+  }
+
+  /** The same in a line. */
+  toString(): string {
+    const {status, saved, from, to, shapes, events, warnings, stats: {steps}} = this.toJSON();
+    const some = (count: number, what: string): string => (count === 0 ? '' : `, ${count} ${what}${count === 1 ? '' : 's'}`);
+    const series = Object.entries(shapes).map(([name, shape]) => `, ${name} [${shape.join(', ')}]`).join('');
+    return `Trajectory: ${status} after ${steps} steps, ${saved} saved from t = ${from} to ${to}${series}${some(events, 'event')}${some(warnings.length, 'warning')}`;
+  }
+
+  /** What console.log shows on Node, Deno and Bun. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return String(this);
+  }
+}
+
+/** A trajectory without its numbers, as JSON has it. */
+export interface TrajectorySummary {
+  readonly status: Status;
+  /** How many states were saved, and the first and the last of their times. */
+  readonly saved: number;
+  readonly from: number;
+  readonly to: number;
+  /** [saved, ...shape] of each series. */
+  readonly shapes: {readonly [name: string]: readonly number[]};
+  /** How many events happened. */
+  readonly events: number;
+  readonly warnings: readonly string[];
+  readonly stats: Stats;
+}
+
+/** Of an ode: asking for q is an error that says so, where `undefined` would come up much later. */
+class SavedOdeRun extends SavedRun {
+  get q(): never {
+    return absent('q');
+  }
+
+  get v(): never {
+    return absent('v');
+  }
+}
+
+function absent(name: string): never {
+  throw new OptionError('no-series', `A run of an ode has y, not ${name}.`);
+}
+
+/**
  * @param matrix the saved series, see series.ts
  * @param tensors the same as tensors [saved, ...shape], by name
  */
-export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}): Trajectory {
-  const t = tf.tensor1d(new Float32Array(run.times));
-  const absent = (name: string) => (): never => {
-    throw new OptionError('no-series', `A run of ${prepared.system.kind === 'ode' ? 'an ode has y' : 'a mechanical system has q and v'}, not ${name}.`);
-  };
-  const trajectory = {
-    t,
-    ...tensors,
-    values(name: SeriesName): Float64Array {
-      if (name === 't') return run.times.slice();
-      const {blocks, width} = seriesOf(prepared);
-      const block = blocks.find(candidate => candidate.name === name);
-      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${['t', ...blocks.map(b => b.name)].join(', ')}.`, {name});
-      return column(matrix, width, block);
-    },
-    status: run.status,
-    stats: statsOf(prepared, run),
-    warnings: run.warnings,
-    events: run.events ?? [],
-    state(): RunState {
-      if (run.standing === undefined) throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
-      return runState(prepared.traced, run.standing);
-    },
-    dispose() {
-      t.dispose();
-      for (const tensor of Object.values(tensors)) tensor.dispose();
-    },
-  };
-  for (const name of ['q', 'v']) {
-    if (!(name in tensors)) Object.defineProperty(trajectory, name, {get: absent(name), enumerable: false});
-  }
-  return trajectory as unknown as Trajectory;
+export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}): AnyTrajectory {
+  return prepared.system.kind === 'ode' ? new SavedOdeRun(prepared, run, matrix, tensors) : new SavedRun(prepared, run, matrix, tensors);
 }

@@ -10,7 +10,8 @@ import type {OdeSystem} from '../system/ode.js';
 import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
 
-export type System = MechanicalSystem | OdeSystem;
+/** What is simulated: made by `mechanics` or `ode`. P is what its functions read of the parameters. */
+export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
 export function equationsOf(system: System, params: Params): Equations {
   return system.kind === 'mechanics' ? mechanicalEquations(system, params) : odeEquations(system, params);

@@ -26,7 +26,15 @@ import {nameOf, ParameterList} from './parameter-list.js';
 import type {TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved beside it. */
-export type Observe = (at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly y: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
+export type Observe<P = Params> = (at: ObservedAt<P>) => tf.Tensor;
+/** A state at its time: q and v of a mechanical system, y of an ode. */
+export interface ObservedAt<P = Params> {
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly y: tf.Tensor;
+  readonly t: tf.Tensor;
+  readonly params: P;
+}
 
 /** The same step point with every force that of the start. */
 function frozen(at: StepPoint): StepPoint {

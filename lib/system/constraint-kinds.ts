@@ -16,14 +16,14 @@ import type {Check} from '../given.js';
 import {boolean, callable, nonNegative, numeric, oneOf, refuseUnknownOptions, requireValue, shown, text} from '../given.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
-import type {Params} from './params.js';
+import type {Lenient, Params, ParamsLike} from './params.js';
 
 /** The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. */
-export type Gap = (at: {q: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+export type Gap<P = Params> = (at: {q: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
 /** What a constraint on velocities keeps at zero: [m] or a scalar. */
-export type VelocityGap = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+export type VelocityGap<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
 /** Displacement for a unit multiplier, C ≥ 0: one number, or one a row; a function of params where it is to be found or differentiated. */
-export type Compliance = Numeric | ((params: Params) => tf.Tensor);
+export type Compliance<P = Params> = Numeric | Lenient<P, tf.Tensor>;
 
 /** One constraint's rows at one place, as a kind sees them. */
 export interface GapAndMultiplier {
@@ -60,11 +60,15 @@ export interface ConstraintKind {
   readonly kinked?: boolean;
 }
 
-export interface Constraint {
+/** Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, and by what `defineConstraint` gives. P is what its functions read of the parameters. */
+export interface Constraint<P = Params> {
   readonly kind: ConstraintKind;
-  readonly gap: VelocityGap;
-  readonly compliance?: Compliance;
+  readonly gap: Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
+  readonly compliance?: Compliance<P> | undefined;
 }
+
+/** Makes constraints of one kind. */
+export type MakesConstraints = <P extends ParamsLike<P> = Params>(gap: VelocityGap<P>, spec?: {readonly compliance?: Compliance<P>}) => Constraint<P>;
 
 const kindChecks = {
   name: text, of: oneOf('positions', 'velocities'), holds: oneOf('always', 'contact', 'never'), condition: callable, law: callable, oneSided: boolean, kinked: boolean,
@@ -75,11 +79,11 @@ const kindChecks = {
  * that `condition` is given.
  * @throws OptionError 'bad-constraint'
  */
-export function defineConstraint(kind: ConstraintKind): (gap: VelocityGap, spec?: {readonly compliance?: Compliance}) => Constraint {
+export function defineConstraint(kind: ConstraintKind): MakesConstraints {
   refuseUnknownOptions(kind, kindChecks, 'defineConstraint', 'bad-constraint');
   for (const name of ['name', 'of', 'holds', 'condition'] as const) requireValue(kind[name], kindChecks[name], `defineConstraint: ${name}`, 'bad-constraint');
   if (kind.holds === 'contact' && kind.of === 'velocities') throw new OptionError('bad-constraint', `defineConstraint: ${kind.name} is of velocities, which cannot land: it holds 'always' or 'never'.`);
-  return (gap, spec = {}) => {
+  return <P extends ParamsLike<P> = Params>(gap: VelocityGap<P>, spec: {readonly compliance?: Compliance<P>} = {}): Constraint<P> => {
     refuseUnknownOptions(spec, {compliance: numeric}, kind.name, 'bad-constraint');
     requireGap(kind, gap);
     return {kind, gap, compliance: spec.compliance === undefined ? undefined : requireCompliance(kind.name, spec.compliance)};
@@ -95,7 +99,7 @@ const bilaterals = defineConstraint({name: 'bilateral', of: 'positions', holds: 
  * φ(q, t) = 0, held by the force Gᵀλ with G = ∂φ/∂q.
  * @throws OptionError 'bad-constraint'
  */
-export function bilateral(phi: Gap): Constraint {
+export function bilateral<P extends ParamsLike<P> = Params>(phi: Gap<P>): Constraint<P> {
   return bilaterals(phi);
 }
 
@@ -109,13 +113,13 @@ const compliants = defineConstraint({
  * φ + Cλ = 0: a spring of stiffness 1/C written as a constraint, which stays well conditioned as C → 0.
  * @throws OptionError 'bad-constraint'
  */
-export function compliant(phi: Gap, spec: {readonly compliance: Compliance}): Constraint {
+export function compliant<P extends ParamsLike<P> = Params>(phi: Gap<P>, spec: {readonly compliance: Compliance<P>}): Constraint<P> {
   refuseUnknownOptions(spec, {compliance: numeric}, 'compliant', 'bad-constraint');
   return compliants(phi, {compliance: requireCompliance('compliant', spec.compliance)});
 }
 
 /** @param soft with compliance */
-const unilaterals = (smoothing: number, soft: boolean): ReturnType<typeof defineConstraint> => defineConstraint({
+const unilaterals = (smoothing: number, soft: boolean): MakesConstraints => defineConstraint({
   name: 'unilateral', of: 'positions', holds: soft || smoothing > 0 ? 'never' : 'contact', oneSided: true, kinked: smoothing === 0,
   condition: ({gap, lambda, compliance, softness, give}) =>
     complementarity(tf.add(gap, tf.mul(soft ? tf.add(compliance, softness) : softness, lambda)), lambda, give, smoothing),
@@ -128,7 +132,7 @@ const unilaterals = (smoothing: number, soft: boolean): ReturnType<typeof define
  * with `smoothing` ε > 0 gap·λ = ε² in place of 0, differentiable across a change of contact.
  * @throws OptionError 'bad-constraint'
  */
-export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; readonly smoothing?: number} = {}): Constraint {
+export function unilateral<P extends ParamsLike<P> = Params>(phi: Gap<P>, spec: {readonly compliance?: Compliance<P>; readonly smoothing?: number} = {}): Constraint<P> {
   refuseUnknownOptions(spec, {compliance: numeric, smoothing: nonNegative}, 'unilateral', 'bad-constraint');
   const {compliance, smoothing = 0} = spec;
   const soft = compliance !== undefined && compliance !== 0;
@@ -139,19 +143,23 @@ export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; re
  * ψ(q, v, t) = 0: rolling, a driven velocity. Held by the force (∂ψ/∂v)ᵀλ.
  * @throws OptionError 'bad-constraint'
  */
-export const nonholonomic: (psi: VelocityGap) => Constraint = defineConstraint({name: 'nonholonomic', of: 'velocities', holds: 'always', condition: rigid});
+export function nonholonomic<P extends ParamsLike<P> = Params>(psi: VelocityGap<P>): Constraint<P> {
+  return nonholonomics(psi);
+}
+
+const nonholonomics = defineConstraint({name: 'nonholonomic', of: 'velocities', holds: 'always', condition: rigid});
 
 /** What lands on it stops at once, and a velocity that points into it cannot be. */
-export const isHardContact = ({kind}: Constraint): boolean => kind.holds === 'contact';
+export const isHardContact = ({kind}: Pick<Constraint, 'kind'>): boolean => kind.holds === 'contact';
 
 /** Its position is held without giving way. */
 export const holdsPosition = ({of, holds}: ConstraintKind): boolean => of === 'positions' && holds === 'always';
 
-function requireGap({name, of}: ConstraintKind, gap: VelocityGap): void {
+function requireGap({name, of}: ConstraintKind, gap: unknown): void {
   if (typeof gap !== 'function') throw new OptionError('bad-constraint', `${name} takes a function of {q, ${of === 'velocities' ? 'v, ' : ''}t, params} giving a tensor, not ${shown(gap)}.`);
 }
 
-function requireCompliance(name: string, compliance: Compliance): Compliance {
+function requireCompliance<P>(name: string, compliance: Compliance<P>): Compliance<P> {
   if (typeof compliance === 'function') return compliance;
   if (!isNumeric(compliance)) throw new OptionError('bad-constraint', `${name}: compliance must be a number, an array, a tensor or a function of params, not ${shown(compliance)}.`);
   const {values} = readNumeric(compliance, `${name}: compliance`);

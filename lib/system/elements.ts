@@ -18,15 +18,16 @@ import {nodeOf, tensorOf, trace, within} from '../trace/trace.js';
 import type {ForceTerm} from './mechanics.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
-import type {Params} from './params.js';
+import type {Params, ParamsLike} from './params.js';
 
 /** The energy of one element, a scalar, from the positions of its nodes [nodes of an element, ...axes of q beyond the first] and its own data. */
-export type ElementEnergy = (at: {readonly x: tf.Tensor; readonly data: {readonly [name: string]: tf.Tensor}; readonly params: Params}) => tf.Tensor;
+export type ElementEnergy<P = Params> = (at: {readonly x: tf.Tensor; readonly data: {readonly [name: string]: tf.Tensor}; readonly params: P}) => tf.Tensor;
 
-export interface ElementsSpec {
+/** What `elements` sums an energy over. */
+export interface ElementsSpec<P = Params> {
   /** Which nodes (rows of q) each element has: [elements, nodes of an element]. */
   readonly nodes: readonly (readonly number[])[];
-  readonly energy: ElementEnergy;
+  readonly energy: ElementEnergy<P>;
   /** What differs from element to element (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy sees one element's. */
   readonly data?: {readonly [name: string]: Numeric};
   /**
@@ -48,7 +49,7 @@ const hessians: readonly string[] = ['exact', 'projected', 'absolute'];
  * @throws OptionError where nodes are not a full table of whole numbers; ShapeError where data does not
  *   have one row an element, a node is not in q, or the energy is not a scalar
  */
-export function elements(spec: ElementsSpec): ForceTerm {
+export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>): ForceTerm<P> {
   refuseUnknownOptions(spec, {nodes: any, energy: any, data: object, hessian: text}, 'elements', 'bad-elements');
   const {nodes, energy, data = {}, hessian = 'exact'} = spec;
   if (typeof energy !== 'function') throw new OptionError('bad-elements', `elements: energy must be a function of {q, data, params} for one element, not ${shown(energy)}.`);
@@ -117,7 +118,7 @@ interface ElementGradient {
   readonly data: readonly Node[];
 }
 
-function elementGradient(energy: ElementEnergy, shape: Shape, rows: readonly ({readonly name: string} & DataRows)[], params: Params): ElementGradient {
+function elementGradient<P>(energy: ElementEnergy<P>, shape: Shape, rows: readonly ({readonly name: string} & DataRows)[], params: P): ElementGradient {
   const {graph, captured} = trace(inputs => {
     const data = Object.fromEntries(rows.map(({name}) => [name, inputs[`data.${name}`]]));
     const value: tf.Tensor = energy({x: inputs.x, data, params});

@@ -6,6 +6,7 @@ export interface Blocks {
   readonly [name: string]: tf.Tensor;
 }
 
+/** A system as tensor functions: what a scheme is written in. */
 export interface Equations {
   readonly kind: 'mechanics' | 'ode';
   /** The applied force f(q, v, t). Mechanics only. */

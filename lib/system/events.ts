@@ -4,39 +4,41 @@ import {OptionError, ShapeError} from '../errors.js';
 import {any, positive, refuseUnknownOptions, shown, text} from '../given.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
-import type {Params} from './params.js';
+import type {Lenient, Params, ParamsLike} from './params.js';
 
 /** A state at its time: q and v of a mechanical system, y of an ode. */
-export interface EventPlace {
+export interface EventPlace<P = Params> {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   readonly y: tf.Tensor;
   /** [] */
   readonly t: tf.Tensor;
-  readonly params: Params;
+  readonly params: P;
 }
 
 /** The state after an event: {q, v}, or {y}; what is left out does not jump. */
-export type Jump = (at: EventPlace) => {readonly q?: tf.Tensor; readonly v?: tf.Tensor; readonly y?: tf.Tensor};
+export type Jump<P = Params> = (at: EventPlace<P>) => {readonly q?: tf.Tensor; readonly v?: tf.Tensor; readonly y?: tf.Tensor};
 
-export interface EventSpec {
+/** What `event` makes an event of. */
+export interface EventSpec<P = Params> {
   /** A scalar function of the state, traced like a force; the event is where it crosses zero. */
-  readonly when: (at: EventPlace) => tf.Tensor;
+  readonly when: (at: EventPlace<P>) => tf.Tensor;
   /** Which crossings count: from below, from above, or both (default). */
   readonly direction?: 'rising' | 'falling' | 'both';
   /** Error allowed in the event's time, in the system's unit of time; default the rounding of the time itself. */
   readonly tolerance?: number;
   /** End the run, note it and go on, or change the state: the state after the event, a differentiable function. */
-  readonly then: 'stop' | 'record' | Jump;
+  readonly then: 'stop' | 'record' | Jump<P>;
   /** What the trajectory's `events` call it. */
   readonly name?: string;
 }
 
-export interface Event {
-  readonly when: EventSpec['when'];
+/** Made by `event`. P is what its functions read of the parameters. */
+export interface Event<P = Params> {
+  readonly when: Lenient<EventPlace<P>, tf.Tensor>;
   readonly direction: 'rising' | 'falling' | 'both';
   readonly tolerance?: number;
-  readonly then: 'stop' | 'record' | Jump;
+  readonly then: 'stop' | 'record' | Lenient<EventPlace<P>, ReturnType<Jump>>;
   readonly name?: string;
 }
 
@@ -46,7 +48,7 @@ export interface Event {
  * state. An event function that is zero at the start of the run has not crossed zero.
  * @throws OptionError 'bad-event'
  */
-export function event(spec: EventSpec): Event {
+export function event<P extends ParamsLike<P> = Params>(spec: EventSpec<P>): Event<P> {
   if (typeof spec !== 'object' || spec === null) throw new OptionError('bad-event', 'event takes {when, then}, with direction, tolerance and name if wanted.');
   refuseUnknownOptions(spec, {when: any, direction: any, tolerance: positive, then: any, name: text}, 'event', 'bad-event');
   const {when, direction = 'both', tolerance, then, name} = spec;

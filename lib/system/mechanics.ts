@@ -12,34 +12,41 @@ import type {Constraint} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
-import type {Params} from './params.js';
+import type {Lenient, Params, ParamsLike} from './params.js';
 
+/** Where a force is asked for: position and velocity of one shape, the time [], and the parameters. */
+export type ForceAt<P = Params> = {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P};
 /** A force of the shape of q, in ordinary tfjs operations on one system (no batch axis). */
-export type ForceTerm = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+export type ForceTerm<P = Params> = (at: ForceAt<P>) => tf.Tensor;
 
-export type Mass = Numeric | ((at: {q: tf.Tensor; params: Params}) => tf.Tensor);
+/** Numbers or a tensor, or a function of position and parameters: a scalar, one of the shape of q, or [n, n] with n the size of q. */
+export type Mass<P = Params> = Numeric | ((at: {q: tf.Tensor; params: P}) => tf.Tensor);
 
-export interface MechanicsSpec {
+/** What `mechanics` makes a system of. */
+export interface MechanicsSpec<P = Params> {
   /** Scalar, lumped (the shape of q) or consistent matrix [n, n] with n the size of q; or a function of q giving one of these. */
-  readonly mass: Mass;
+  readonly mass: Mass<P>;
   /** Summed; may be empty. */
-  readonly forces: ForceTerm | readonly ForceTerm[];
+  readonly forces: ForceTerm<P> | readonly ForceTerm<P>[];
   /** Held by multipliers λ, in this order: bilateral, compliant, unilateral, nonholonomic, in any mixture. */
-  readonly constraints?: readonly Constraint[];
+  readonly constraints?: readonly Constraint<P>[];
 }
 
-export interface MechanicalSystem {
+/** Made by `mechanics`. P is what its functions read of the parameters. */
+export interface MechanicalSystem<P = Params> {
   readonly kind: 'mechanics';
-  readonly mass: Mass;
-  readonly forces: readonly ForceTerm[];
-  readonly constraints: readonly Constraint[];
+  readonly mass: Numeric | Lenient<{q: tf.Tensor; params: P}, tf.Tensor>;
+  readonly forces: readonly Lenient<ForceAt<P>, tf.Tensor>[];
+  readonly constraints: readonly Constraint<P>[];
 }
 
 /**
- * A mechanical system of unit-consistent terms.
+ * A mechanical system of unit-consistent terms. Which parameters they read is said once, for all of them,
+ * `mechanics<{k: tf.Tensor}>({...})`, or where a function takes them, `({q, params}: ForceAt<{k: tf.Tensor}>) => ...`;
+ * then the compiler knows their names in every run.
  * @throws OptionError, ShapeError where mass, forces or constraints are not what they should be
  */
-export function mechanics(spec: MechanicsSpec): MechanicalSystem {
+export function mechanics<P extends ParamsLike<P> = Params>(spec: MechanicsSpec<P>): MechanicalSystem<P> {
   refuseUnknownOptions(spec, {mass: any, forces: any, constraints: any}, 'mechanics', 'bad-system');
   const forces = typeof spec.forces === 'function' ? [spec.forces] : spec.forces;
   if (!Array.isArray(forces) || forces.some(force => typeof force !== 'function')) {
@@ -51,7 +58,7 @@ export function mechanics(spec: MechanicsSpec): MechanicalSystem {
   // Read for its errors: a ragged matrix is told of here, not in the first trace.
   if (typeof spec.mass !== 'function' && !(spec.mass instanceof tf.Tensor)) readNumeric(spec.mass, 'mass');
   const {constraints = []} = spec;
-  if (!Array.isArray(constraints) || constraints.some(constraint => typeof (constraint as Constraint | undefined)?.gap !== 'function' || typeof constraint.kind?.condition !== 'function')) {
+  if (!Array.isArray(constraints) || constraints.some(constraint => typeof (constraint as Constraint<P> | undefined)?.gap !== 'function' || typeof constraint.kind?.condition !== 'function')) {
     throw new OptionError('bad-constraint', 'constraints must be an array of bilateral(…), compliant(…), unilateral(…), nonholonomic(…) and what defineConstraint(…) makes.');
   }
   return {kind: 'mechanics', mass: spec.mass, forces, constraints};
@@ -86,7 +93,7 @@ function massTensor(mass: Mass, q: tf.Tensor, params: Params): tf.Tensor {
 }
 
 /** A force term's result, checked to have the shape of q (a scalar or smaller shape is refused: it is usually a forgotten axis). */
-function forceTensor(term: ForceTerm, index: number, at: Parameters<ForceTerm>[0]): tf.Tensor {
+function forceTensor(term: ForceTerm, index: number, at: ForceAt): tf.Tensor {
   return within(`forces[${index}]`, () => {
     const force = immediate(term(at));
     if (!(force instanceof tf.Tensor)) {

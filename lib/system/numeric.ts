@@ -12,9 +12,12 @@ import {sizeOf} from '../graph/node.js';
 import {newNumbers} from '../memory.js';
 import {indexText} from './places.js';
 
+/** Arrays of numbers of any depth, all of one length at each. */
 export type NestedNumbers = readonly (number | NestedNumbers)[];
+/** Numbers of any shape: plain ones keep double precision, a tensor carries float32 and gets a gradient. */
 export type Numeric = number | NestedNumbers | Float64Array | tf.Tensor;
 
+/** Numbers as read: flat, with their shape. */
 export interface NumericValue {
   readonly values: Float64Array;
   readonly shape: Shape;
@@ -31,6 +34,7 @@ const isTyped = (x: unknown): x is ArrayLike<number> & ArrayBufferView =>
   ArrayBuffer.isView(x) && !(x instanceof DataView) && !(x instanceof BigInt64Array) && !(x instanceof BigUint64Array);
 
 /**
+ * Numbers as given by a user, flat and with their shape.
  * @param name what the value is, for the error
  * @throws ShapeError 'ragged-array' where nested arrays differ in length; OptionError 'not-numeric'; MemoryError
  */

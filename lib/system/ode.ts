@@ -3,17 +3,25 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Equations} from './equations.js';
-import type {Params} from './params.js';
+import type {Lenient, Params, ParamsLike} from './params.js';
 
-export type Derivative = (at: {y: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+/** Where a derivative is asked for: the state, the time [], and the parameters. */
+export type DerivativeAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
+/** y' of the shape of y, in ordinary tfjs operations on one system (no batch axis). */
+export type Derivative<P = Params> = (at: DerivativeAt<P>) => tf.Tensor;
 
-export interface OdeSystem {
+/** Made by `ode`. P is what its derivative reads of the parameters. */
+export interface OdeSystem<P = Params> {
   readonly kind: 'ode';
-  readonly derivative: Derivative;
+  readonly derivative: Lenient<DerivativeAt<P>, tf.Tensor>;
 }
 
-/** @throws OptionError where the derivative is not a function */
-export function ode(derivative: Derivative): OdeSystem {
+/**
+ * A first-order system y' = f(y, t; params). Its parameters are named by `ode<{k: tf.Tensor}>(...)`, or where the
+ * derivative takes them, `({y, params}: DerivativeAt<{k: tf.Tensor}>) => ...`.
+ * @throws OptionError where the derivative is not a function
+ */
+export function ode<P extends ParamsLike<P> = Params>(derivative: Derivative<P>): OdeSystem<P> {
   if (typeof derivative !== 'function') throw new OptionError('bad-derivative', 'ode(derivative) takes a function of {y, t, params} giving a tensor of the shape of y.');
   return {kind: 'ode', derivative};
 }

@@ -5,13 +5,32 @@ import {shown} from '../given.js';
 import type {Numeric, NumericValue} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 
+/** What forces and other functions of a system get as `params`: tensors by name, in a tree. */
 export interface Params {
   readonly [name: string]: tf.Tensor | Params;
 }
 
+/** The same as a run's options give it: numbers, arrays or tensors by name, in a tree. */
 export interface NumericParams {
   readonly [name: string]: Numeric | NumericParams;
 }
+
+/** What P must be to say which parameters a system reads: tensors by name, as {k: tf.Tensor}, or trees of such. */
+export type ParamsLike<P> = {readonly [K in keyof P]: P[K] extends object ? tf.Tensor | ParamsLike<P[K]> : tf.Tensor};
+
+/**
+ * A function from A to R that is taken where it asks for more of A than is promised: systems that say which parameters
+ * they read pass as systems that do not. (TypeScript compares methods' arguments both ways.)
+ */
+export type Lenient<A, R> = {call(at: A): R}['call'];
+
+/** The numbers for parameters P: its names, spelt as P spells them. Any names where the system does not say what it reads. */
+export type NumericParamsOf<P> = [P] extends [never] ? NumericParams : NumericOf<P>;
+type NumericOf<P> = P extends tf.Tensor ? Numeric : Params extends P ? NumericParams : {readonly [K in keyof P]?: NumericOf<P[K]>};
+
+/** Derivatives by parameters P, under the same names: flat arrays, row-major. */
+export type GradientOf<P> = [P] extends [never] ? Tree<Float64Array> : LeavesOf<P>;
+type LeavesOf<P> = P extends tf.Tensor ? Float64Array : Params extends P ? Tree<Float64Array> : {readonly [K in keyof P]: LeavesOf<P[K]>};
 
 /** One parameter: its path in the tree, and its value. */
 export interface Leaf extends NumericValue {

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {ForceTerm, Initial, Mass, Scheme, SimulateOptions} from '../../lib/index.js';
+import type {ForceTerm, Initial, Mass, Scheme, Derivative, MechanicalSystem, MechanicsSpec, RunSettings} from '../../lib/index.js';
 import {
   backtracking, blendedEuler, defineScheme, equilibrium, explicitEuler, implicitEuler, implicitMidpoint, InconsistentStateError, mechanics, newmark, NewtonError, newton, ode,
   OptionError, rk4, ShapeError, simulate, SingularMatrixError, StiffgradError, subSteps, theta, TraceError, trapezoid, verlet,
@@ -19,7 +19,7 @@ const wrong = <T>(value: unknown): T => value as T;
 
 const spring: ForceTerm = ({q}) => tf.mul(q, -10);
 const start: Initial = {q: [1, 2], v: [0, 0]};
-const run = (forces: ForceTerm | readonly ForceTerm[], mass: Mass = 1, initial: Initial = start, options: Partial<SimulateOptions> = {}) => (): void =>
+const run = (forces: ForceTerm | readonly ForceTerm[], mass: Mass = 1, initial: Initial = start, options: Partial<RunSettings> = {}) => (): void =>
   simulate(mechanics({mass, forces}), initial, {dt: 0.1, steps: 3, ...options}).dispose();
 const given = (options: {readonly [name: string]: unknown}): (() => void) => run(spring, 1, start, wrong(options));
 
@@ -100,8 +100,8 @@ describe('errors: shapes', () => {
   it('the derivative of an ode', () => {
     const ofTwo = ode(({y}) => tf.concat([y, y]));
     expectError(() => simulate(ofTwo, {y: [1]}, {dt: 0.1, steps: 1}), ShapeError, 'derivative-shape', /^The derivative returned a tensor of shape \[2\], but y has shape \[1\]/);
-    expectError(() => simulate(ode(wrong(() => 1)), {y: [1]}, {dt: 0.1, steps: 1}), ShapeError, 'derivative-shape', /number/);
-    expectError(() => simulate(ode(wrong(() => [1])), {y: [1]}, {dt: 0.1, steps: 1}), ShapeError, 'derivative-shape', /returned an array \(tf\.stack/);
+    expectError(() => simulate(ode(wrong<Derivative>(() => 1)), {y: [1]}, {dt: 0.1, steps: 1}), ShapeError, 'derivative-shape', /number/);
+    expectError(() => simulate(ode(wrong<Derivative>(() => [1])), {y: [1]}, {dt: 0.1, steps: 1}), ShapeError, 'derivative-shape', /returned an array \(tf\.stack/);
   });
 
   it('blocks of a scheme of one\'s own', () => {
@@ -163,7 +163,7 @@ describe('errors: traces', () => {
     expectError(run(wrong(async ({q}: {q: tf.Tensor}) => Promise.resolve(q))), TraceError, 'asynchronous', /^forces\[0\] is asynchronous: it returned a promise/);
     expectError(run([spring, wrong(async ({q}: {q: tf.Tensor}) => tf.mul(q, (await q.data())[0]))]), TraceError, 'asynchronous', /^forces\[1\]/);
     expectError(run(spring, wrong(async () => Promise.resolve(tf.scalar(1)))), TraceError, 'asynchronous', /^mass/);
-    expectError(() => simulate(ode(wrong(async ({y}: {y: tf.Tensor}) => Promise.resolve(y))), {y: [1]}, {dt: 0.1, steps: 1}), TraceError, 'asynchronous', /^derivative/);
+    expectError(() => simulate(ode(wrong<Derivative>(async ({y}: {y: tf.Tensor}) => Promise.resolve(y))), {y: [1]}, {dt: 0.1, steps: 1}), TraceError, 'asynchronous', /^derivative/);
   });
 
   it('an unsupported kernel, named with its term and reason', () => {
@@ -208,7 +208,7 @@ describe('errors: steps that fail', () => {
     ({v}) => tf.mul(-5, tf.tanh(tf.mul(1000, v))),
     ({t}) => tf.mul([50, 0], tf.sin(tf.mul(3, t))),
   ];
-  const sticking = (options: Partial<SimulateOptions> = {}) => simulate(mechanics({mass: 1, forces: stickSlip}), {q: [0.1, 0], v: [0, 0]}, {scheme: implicitEuler(), dt: 0.01, steps: 100, ...options});
+  const sticking = (options: Partial<RunSettings> & {steps?: number} = {}) => simulate(mechanics({mass: 1, forces: stickSlip}), {q: [0.1, 0], v: [0, 0]}, {scheme: implicitEuler(), dt: 0.01, steps: 100, ...options});
 
   it('a diverging step: its number, time, history and worst rows', () => {
     const {data, message} = expectError(sticking, NewtonError, 'newton-diverged', /^Step 5 of implicitEuler, from t = 0\.05 with h = 0\.01: Newton did not converge in 50 iterations \(residual /);
@@ -252,7 +252,7 @@ describe('errors: steps that fail', () => {
   it('without throwing, the gradient of what was reached', () => {
     const system = mechanics({mass: 1, forces: stickSlip});
     const initial = {q: [0.1, 0], v: [0, 0]};
-    const gradient = (options: Partial<SimulateOptions>): Float64Array | undefined => {
+    const gradient = (options: Partial<RunSettings> & {steps?: number}): Float64Array | undefined => {
       const {trajectory, pullback} = simulate.vjp(system, initial, {scheme: implicitEuler(), dt: 0.01, steps: 5, ...options});
       const last = trajectory.values('q').map((_, i) => (i >= 10 ? 1 : 0));
       trajectory.dispose();
@@ -275,7 +275,7 @@ describe('errors: steps that fail', () => {
   });
 
   it('a force or a derivative that is not finite along the way', () => {
-    expectError(run(({q}) => tf.neg(tf.sqrt(tf.sub(q, [0.99, 0]))), 1, start, {steps: 100}), NewtonError, 'not-finite', /^Step \d of implicitMidpoint, .*: the residual became infinite or NaN in iteration \d, in velocity\[0\] \(NaN\)\. Check the model/);
+    expectError(run(({q}) => tf.neg(tf.sqrt(tf.sub(q, [0.99, 0]))), 1, start, wrong({steps: 100})), NewtonError, 'not-finite', /^Step \d of implicitMidpoint, .*: the residual became infinite or NaN in iteration \d, in velocity\[0\] \(NaN\)\. Check the model/);
     const root = ode(({y}) => tf.sub(tf.sqrt(y), 1));
     expectError(() => simulate(root, {y: [0]}, {dt: 0.1, steps: 2, scheme: implicitEuler()}), NewtonError, 'not-finite', /a derivative of the model is infinite or NaN, in the Newton matrix's rows y\[0\]/);
   });
@@ -339,14 +339,14 @@ describe('errors: options', () => {
   });
 
   it('systems, states and schemes that do not belong together', () => {
-    expectError(() => simulate(wrong({}), start, {dt: 1, steps: 1}), OptionError, 'bad-system', /mechanics\(\{mass, forces\}\) or ode\(derivative\)/);
+    expectError(() => simulate(wrong<MechanicalSystem>({}), start, {dt: 1, steps: 1}), OptionError, 'bad-system', /mechanics\(\{mass, forces\}\) or ode\(derivative\)/);
     expectError(run(spring, 1, wrong(null)), OptionError, 'bad-initial', /^The initial state must be \{q, v\}/);
     expectError(run(spring, 1, wrong({v: [1]})), OptionError, 'bad-initial', /^The initial state lacks q/);
     expectError(run(spring, 1, {y: [1]}), OptionError, 'bad-initial', /^The initial state must be \{q, v\} for a mechanical system.*'y' does not belong there/);
     expectError(() => simulate(ode(({y}) => y), {y: [1]}, {dt: 1, steps: 1, scheme: verlet()}), OptionError, 'wrong-scheme', /^Scheme verlet integrates mechanics/);
-    expectError(() => mechanics({mass: 1, forces: wrong('spring')}), OptionError, 'bad-forces', /^forces must be a function/);
-    expectError(() => mechanics(wrong({forces: spring})), OptionError, 'bad-mass', /^mass must be a number/);
-    expectError(() => ode(wrong(3)), OptionError, 'bad-derivative', /function of \{y, t, params\}/);
+    expectError(() => mechanics({mass: 1, forces: wrong<ForceTerm>('spring')}), OptionError, 'bad-forces', /^forces must be a function/);
+    expectError(() => mechanics(wrong<MechanicsSpec>({forces: spring})), OptionError, 'bad-mass', /^mass must be a number/);
+    expectError(() => ode(wrong<Derivative>(3)), OptionError, 'bad-derivative', /function of \{y, t, params\}/);
   });
 
   it('schemes out of range', () => {
@@ -370,9 +370,9 @@ describe('errors: options', () => {
     const {trajectory, pullback} = simulate.vjp(system, start, {dt: 0.1, steps: 3});
     expectError(() => trajectory.values('a'), OptionError, 'no-series', /^This run has no a; it has t, q, v/);
     expectError(() => pullback({q: [1]}), ShapeError, 'cotangent-shape', /^cotangent\.q has 1 numbers; the saved q has shape \[4, 2\], 8 numbers/);
-    expectError(() => pullback({y: [1]}), OptionError, 'no-series', /no y/);
+    expectError(() => pullback(wrong({y: [1]})), OptionError, 'no-series', /no y/);
     trajectory.dispose();
-    expectError(() => simulate.jvp(system, start, {dt: 0.1, steps: 1}, {initial: {y: [1]}}), OptionError, 'bad-tangent', /tangent\.initial has y; the initial state has q, v/);
+    expectError(() => simulate.jvp(system, start, {dt: 0.1, steps: 1}, wrong({initial: {y: [1]}})), OptionError, 'bad-tangent', /tangent\.initial has y; the initial state has q, v/);
     expectError(() => simulate.jvp(system, start, {dt: 0.1, steps: 1}, {params: {k: 1}}), OptionError, 'bad-tangent', /tangent\.params\.k: the run has no such parameter/);
   });
 });

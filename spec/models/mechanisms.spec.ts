@@ -1,7 +1,7 @@
 /** Mechanisms in redundant coordinates against elliptic functions, exact reductions and kinematics in closed form. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {SimulateOptions} from '../../lib/index.js';
+import type {RunSettings, SimulateOptions} from '../../lib/index.js';
 import {generalizedAlpha, implicitMidpoint, newmark, newton, OptionError, ShapeError, simulate} from '../../lib/index.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
@@ -77,7 +77,7 @@ describe('rod chain', () => {
 
 /** IFToMM benchmark A02. N parallelograms are one degree of freedom: θ'' ((N+1)/3 + N) = −((N+1)/2 + N) g cos θ. */
 describe('N-four-bar', () => {
-  const run = (windows: number, options: Pick<SimulateOptions, 'scheme' | 'stabilization' | 'dt' | 'steps' | 'newton'>): {place: Float64Array; energyError: number} => {
+  const run = (windows: number, options: Pick<RunSettings, 'scheme' | 'stabilization' | 'dt' | 'newton'> & {steps: number}): {place: Float64Array; energyError: number} => {
     const mechanism = fourBars({windows, g});
     const joint = bodyPoints([mechanism.joint(0)]);
     const observe: SimulateOptions['observe'] = at => tf.concat([tf.reshape(mechanism.energy(at), [1]), tf.reshape(joint(at.q), [2])]);

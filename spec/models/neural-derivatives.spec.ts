@@ -39,7 +39,7 @@ function differences(f: (x: Float64Array) => Float64Array, x: Float64Array): num
 function jacobian(term: ForceTerm): Float64Array[] {
   const {trajectory, tangents} = simulate.jvps(still, {q, v}, {dt: 1, steps: 0, observe: term}, Array.from({length: n}, (_, i) => ({initial: {q: Float64Array.from({length: n}, (_, j) => (i === j ? 1 : 0))}})));
   trajectory.dispose();
-  return tangents.map(({observed}) => observed);
+  return tangents.map(({observed}) => observed as Float64Array);
 }
 
 function near(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number, what: string): void {

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Newton, Scheme, SimulateOptions, StepLength} from '../../lib/index.js';
+import type {Newton, Scheme, RunSettings, StepLength} from '../../lib/index.js';
 import {backtracking, full, implicitEuler, implicitMidpoint, mechanics, NewtonError, newton, ode, simulate, subSteps, theta, trapezoid} from '../../lib/index.js';
 import {relative, slope} from '../simulate/numbers.js';
 import {bisect} from './equations.js';
@@ -21,7 +21,7 @@ const stickSlip = mechanics({
 const dt = 0.01;
 const steps = 300;
 
-function stick(scheme: Scheme, how: Newton, options: Partial<SimulateOptions> = {}): ReturnType<typeof simulate> {
+function stick(scheme: Scheme, how: Newton, options: Partial<RunSettings> & {steps?: number} = {}): ReturnType<typeof simulate> {
   return simulate(stickSlip, {q: [0.1], v: [0]}, {scheme, dt, steps, params: {k: 100}, newton: how, ...options});
 }
 

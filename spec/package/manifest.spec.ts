@@ -7,15 +7,17 @@ import {entries, filesBelow, importsOf, parse, reachable, readText, root} from '
 
 interface Manifest {
   readonly name: string;
-  readonly exports: Readonly<Record<string, {readonly types: string; readonly default: string} | string>>;
+  readonly exports: Readonly<Record<string, Readonly<Record<string, string>> | string>>;
+  readonly typesVersions: {readonly '*': Readonly<Record<string, readonly string[]>>};
   readonly sideEffects: readonly string[];
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
-  readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, {readonly optional: boolean}>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 interface Lock {
-  readonly packages: Readonly<Record<string, {readonly resolved?: string; readonly optional?: boolean; readonly integrity?: string}>>;
+  readonly packages: Readonly<Record<string, {readonly resolved?: string; readonly version?: string; readonly integrity?: string}>>;
 }
 const manifest = JSON.parse(readText('package.json')) as Manifest;
 const lock = JSON.parse(readText('package-lock.json')) as Lock;
@@ -26,12 +28,15 @@ function completes({expression}: ts.ExpressionStatement): boolean {
   return ts.isBinaryExpression(expression) && expression.operatorToken.kind === ts.SyntaxKind.EqualsToken && ts.isPropertyAccessExpression(expression.left);
 }
 
-/** A module that does something when it is loaded, beside defining what it exports. */
+/**
+ * A module that does something when it is loaded, beside defining what it exports. What a module imports for its effects
+ * is wanted where the module is used; an entry's is wanted always.
+ */
 function acts(file: string): boolean {
   return parse(file).statements.some(statement =>
     (ts.isExpressionStatement(statement) && !completes(statement)) || ts.isForOfStatement(statement) || ts.isForStatement(statement) || ts.isForInStatement(statement)
     || ts.isIfStatement(statement) || ts.isBlock(statement) || ts.isTryStatement(statement)
-    || (ts.isImportDeclaration(statement) && statement.importClause === undefined));
+    || (ts.isImportDeclaration(statement) && statement.importClause === undefined && Object.values(entries).includes(file)));
 }
 
 // '**/lib/index.*' and the like: a path's end, whatever its extension.
@@ -45,7 +50,11 @@ describe('the package', () => {
     for (const [name, source] of Object.entries(entries)) {
       const built = source.replace(/\.ts$/, '');
       const key = name.replace('stiffgrad', '.');
-      expect(manifest.exports[key], name).to.deep.equal({types: `./dist/${built}.d.ts`, default: `./dist/${built}.js`});
+      expect(manifest.exports[key], name).to.deep.equal({
+        types: `./dist/${built}.d.ts`, node: `./dist/${built}.js`, development: `./dist/${built}.js`, default: `./dist/modules/${built}.js`,
+      });
+      // For resolvers that know no exports.
+      if (key !== '.') expect(manifest.typesVersions['*'][key.slice(2)], name).to.deep.equal([`./dist/${built}.d.ts`]);
       expect(existsSync(path.join(root, source)), source).to.equal(true);
     }
   });
@@ -53,8 +62,8 @@ describe('the package', () => {
   it('names the modules that act when they are loaded, and only those', () => {
     expect(published.filter(acts).filter(file => !listed(file)), 'act and are not named').to.deep.equal([]);
     expect(published.filter(listed).filter(file => !acts(file)), 'are named and do not act').to.deep.equal([]);
-    // And the files that the build makes of what its entries share (.ci/bundle.js).
-    expect(published.filter(listed)).to.have.length(manifest.sideEffects.filter(pattern => !pattern.includes('/chunk-')).length);
+    // And the files that the build makes of what its entries share (.ci/bundle.js), and the threads' two.
+    expect(published.filter(listed)).to.have.length(manifest.sideEffects.filter(pattern => !/\/(chunk-|workers\/)/.test(pattern)).length);
   });
 
   it('depends on what its sources import, and on nothing else', () => {
@@ -64,7 +73,7 @@ describe('the package', () => {
       for (const {to, local} of importsOf(file)) if (!local) used.add(packageOf(to));
       for (const [, specifier] of readText(file).matchAll(/import\('([^']+)'\)/g)) if (!specifier.startsWith('node:')) used.add(packageOf(specifier));
     }
-    expect([...used].sort()).to.deep.equal(Object.keys(manifest.dependencies).sort());
+    expect([...used].sort()).to.deep.equal([...Object.keys(manifest.dependencies), '@tensorflow/tfjs'].sort());
   });
 
   it('imports nothing of Node when it is loaded', () => {
@@ -72,9 +81,13 @@ describe('the package', () => {
     expect(node).to.deep.equal([]);
   });
 
-  it('takes tfjs-node where its install succeeds, and goes on where it fails', () => {
-    expect(manifest.optionalDependencies).to.have.property('@tensorflow/tfjs-node');
-    expect(lock.packages['node_modules/@tensorflow/tfjs-node'].optional).to.equal(true);
+  it("shares the user's tfjs, and asks for tfjs-node of nobody", () => {
+    expect(manifest.peerDependencies).to.have.all.keys('@tensorflow/tfjs', '@tensorflow/tfjs-node');
+    expect(manifest.peerDependenciesMeta).to.deep.equal({'@tensorflow/tfjs-node': {optional: true}});
+    // What the tests run with is the oldest that is promised: repairs and traced kernels are those of this version.
+    expect(manifest.peerDependencies['@tensorflow/tfjs']).to.equal(`^${manifest.devDependencies['@tensorflow/tfjs']}`);
+    expect(lock.packages['node_modules/@tensorflow/tfjs'].version).to.equal(manifest.devDependencies['@tensorflow/tfjs']);
+    expect(lock.packages).to.not.have.property('node_modules/@tensorflow/tfjs-node');
   });
 
   it('is locked to the public registry, by checksums', () => {

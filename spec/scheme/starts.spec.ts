@@ -1,7 +1,7 @@
 /** Starts off the slow manifold: what stiffness takes out in a step may not come in magnified, and smooth starts keep their order. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Initial, MechanicalSystem, OdeSystem, Scheme, SimulateOptions} from '../../lib/index.js';
+import type {Initial, MechanicalSystem, OdeSystem, Scheme, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {
   adaptive, bdf2, bilateral, blendedEuler, event, generalizedAlpha, hht, implicitEuler, kvaerno3, kvaerno5, mechanics, newmark, ode, radauIIA5, sdirk2, simulate, theta,
 } from '../../lib/index.js';
@@ -149,7 +149,7 @@ describe('gradients through the start', () => {
   });
   const reaction = ode(({y, t, params}) => tf.add(tf.mul(tf.neg(params.k as tf.Tensor), tf.mul(y, tf.add(1, tf.square(y)))), tf.cos(tf.add(t, [0, 1]))));
   const bounce = event({when: ({q}) => tf.slice(q, [0], [1]), direction: 'falling', then: ({v}) => ({v: tf.mul(v, [-0.5, 1])})});
-  const cases: readonly (readonly [string, MechanicalSystem | OdeSystem, Initial, number, readonly Scheme[], Partial<SimulateOptions>])[] = [
+  const cases: readonly (readonly [string, MechanicalSystem | OdeSystem, Initial, number, readonly Scheme[], Partial<RunSettings>])[] = [
     ['springs', spring, {q: [1, -0.5], v: [0, 0.3]}, 400, remembering, {}],
     ['an ode', reaction, {y: [1, -0.5]}, 60, [bdf2()], {}],
     ['a constraint', rod, {q: [0.6, -0.8], v: [0.4, 0.3]}, 50, [generalizedAlpha({rhoInf: 0.5}), hht(), bdf2(), newmark({beta: 0.3025, gamma: 0.6})], {}],

@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Newton, SimulateOptions} from '../../lib/index.js';
+import type {Newton, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {backtracking, gmres, implicitMidpoint, lu, mechanics, newton, simulate, subSteps, trapezoid, unrolledAdjoint} from '../../lib/index.js';
 import {doubleEngines} from './engines.js';
 import {difference, dot, moved, norm, order, relative, slope} from './numbers.js';
@@ -151,7 +151,7 @@ describe('derivatives of a run', () => {
         return tf.addN([tf.sub(tf.concat([tf.slice(pull, [1], [n - 1]), tf.zeros([1])]), pull), tf.mul(v, -0.1), tf.onesLike(q)]);
       },
     });
-    const gradientBy = (more: Partial<SimulateOptions>): Float64Array => {
+    const gradientBy = (more: Partial<RunSettings>): Float64Array => {
       const {trajectory, pullback} = simulate.vjp(chain, {q: new Float64Array(n), v: new Float64Array(n)}, {
         dt: 0.02, steps: 100, params: {k: new Float64Array(n).fill(100)}, saveAt: 'end', ...more,
       });

@@ -1,7 +1,7 @@
 /** The continuous adjoint: its order, what it reaches, how it fails, and what it refuses. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Pullback, Scheme, SimulateOptions} from '../../lib/index.js';
+import type {Pullback, Scheme, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {
   adaptive, backsolveAdjoint, batch, bdf2, bilateral, cg, event, explicitEuler, gaussLegendre, generalizedAlpha, implicitAdjoint, implicitEuler, kvaerno3, kvaerno5, mechanics,
   newmark, newton, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, symplecticEuler, trapezoid, tsit5,
@@ -65,7 +65,7 @@ describe('the continuous adjoint', () => {
 
   it('begins anew at every saved state, on the grid, beside it, and where steps are not equal', () => {
     const exact = (options: SimulateOptions): Float64Array => gradient({...options, scheme: gaussLegendre({stages: 2}), adjoint: implicitAdjoint()});
-    const cases: readonly Omit<SimulateOptions, 'scheme'>[] = [
+    const cases: readonly SimulateOptions[] = [
       {dt: 0.05, steps: 30, saveAt: 'all'}, {dt: 0.05, t1: 1.77, saveAt: {every: 7}}, {dt: 0.05, t1: 1.77, saveAt: 'end'}, {dt: 0.05, t1: 1.77, saveAt: [0.45, 1.2, 1.77]},
       {dt: 0.05, t1: 1.77, saveAt: [0.3, 0.456, 1.11, 1.5]}, {dt: 0.05, t1: 1.77, saveAt: [0.9]},
     ];
@@ -129,7 +129,7 @@ describe('the continuous adjoint', () => {
   it('on tfjs\'s tape, with a warning in the trajectory, and none of it where there is no gradient', () => {
     const options = {params, scheme: trapezoid(), dt: 0.05, steps: 20, adjoint: backsolveAdjoint()} as const;
     let told: readonly string[] = [];
-    const slope = (more: Partial<SimulateOptions>): Float32Array => {
+    const slope = (more: Partial<RunSettings>): Float32Array => {
       const {value, grads} = tf.variableGrads(() => {
         const trajectory = simulate(system, initial, {...options, ...more});
         told = trajectory.warnings;
@@ -173,7 +173,7 @@ describe('the continuous adjoint', () => {
       const sin = (Math.sin(t) - Math.cos(t) + Math.exp(-t)) / 2;
       return (l * l * cos + l * sin + (Math.exp(-t) - Math.exp(-l * t)) / (l - 1)) / (l * l + 1);
     })(50, 2);
-    const slope = (more: Partial<SimulateOptions>): number => {
+    const slope = (more: Partial<RunSettings>): number => {
       const {trajectory, pullback} = simulate.vjp(relaxing, {y: [1, 0]}, {...options, ...more});
       trajectory.dispose();
       return (pullback({y: [0, 0, 0, 1]}).params.p as Float64Array)[0];

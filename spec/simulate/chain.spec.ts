@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {ForceTerm, SimulateOptions} from '../../lib/index.js';
+import type {ForceTerm, RunSettings} from '../../lib/index.js';
 import {implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js';
 import {engines} from './engines.js';
 import {draw, moved, norm, relative, slope, stream} from './numbers.js';
@@ -22,7 +22,7 @@ interface Chain {
   gradient(): Float64Array;
 }
 
-function chain(n: number, k: Float64Array, options: Partial<SimulateOptions> = {}): Chain {
+function chain(n: number, k: Float64Array, options: Partial<RunSettings> = {}): Chain {
   const system = mechanics({mass: 1, forces: chainForce(n)});
   const {trajectory, pullback} = simulate.vjp(system, {q: new Float64Array(n), v: new Float64Array(n)}, {
     scheme: implicitMidpoint(), dt: 0.01, steps: 200, saveAt: 'end', params: {k}, ...options,

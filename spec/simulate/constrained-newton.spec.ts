@@ -1,7 +1,7 @@
 /** How constrained steps are solved: Newton–Krylov, step lengths on the coupled residual, blended Euler's choices, failures by name. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Initial, MechanicalSystem, SimulateOptions} from '../../lib/index.js';
+import type {Initial, MechanicalSystem, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {
   backtracking, batch, bilateral, blendedEuler, compliant, eisenstatWalker, full, gmres, implicitAdjoint, implicitEuler, implicitMidpoint, mechanics,
   newmark, newton, NewtonError, nonholonomic, OptionError, simulate, SingularMatrixError, subSteps, unilateral,
@@ -34,7 +34,7 @@ for (const {name: engine} of doubleEngines) {
   describe(`Newton–Krylov with the constraint preconditioner (${engine})`, () => {
     const krylov = newton({linear: gmres({preconditioner: 'constraint'})});
     const inexact = newton({linear: gmres({preconditioner: 'constraint'}), forcing: eisenstatWalker()});
-    const cases: readonly (readonly [string, Partial<SimulateOptions>])[] = [
+    const cases: readonly (readonly [string, Partial<RunSettings>])[] = [
       ['implicit Euler', {scheme: implicitEuler()}],
       ['midpoint, coupled', {scheme: implicitMidpoint({form: 'coupled'})}],
       ['Newmark, GGL', {scheme: newmark(), stabilization: 'ggl'}],

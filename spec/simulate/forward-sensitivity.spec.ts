@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Pullback, SimulateOptions} from '../../lib/index.js';
+import type {Pullback, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {
   adaptive, batch, bilateral, forwardSensitivity, generalizedAlpha, implicitAdjoint, kvaerno3, mechanics, newton, radauIIA5, simulate, trapezoid, tsit5,
 } from '../../lib/index.js';
@@ -107,8 +107,8 @@ describe('forward sensitivities', () => {
   });
 
   it('keep as many numbers for a long run as for a short one', () => {
-    const kept = (more: Partial<SimulateOptions>): number => {
-      const options: SimulateOptions = {scheme: trapezoid(), dt: 0.01, saveAt: 'end', params: {k: [3, 5], c: 0, e: 0}, adjoint: forwardSensitivity(), ...more};
+    const kept = (more: Partial<RunSettings> & {steps?: number; t1?: number}): number => {
+      const options = {scheme: trapezoid(), dt: 0.01, saveAt: 'end', params: {k: [3, 5], c: 0, e: 0}, adjoint: forwardSensitivity(), ...more} as SimulateOptions;
       const {kept: keep} = run(prepare(swing, {q: [1, 0.7], v: [0, 0]}, options), 'budget');
       if (keep === undefined || !('sensitivities' in keep)) throw new Error('no sensitivities');
       expect(Object.keys(keep)).to.deep.equal(['sensitivities']);

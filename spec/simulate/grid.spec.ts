@@ -1,15 +1,15 @@
 /** Times of a run: the grid of steps, what is saved of it, and what is refused. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {SaveAt, SimulateOptions, Trajectory} from '../../lib/index.js';
+import type {SaveAt, RunSettings, SimulateOptions, Trajectory} from '../../lib/index.js';
 import {mechanics, newton, OptionError, simulate, trapezoid} from '../../lib/index.js';
 import {largest} from './numbers.js';
 
 const spring = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
 
-function run(options: Partial<SimulateOptions> & {t?: number}): {t: number[]; q: number[]; steps: number} {
+function run(options: Partial<RunSettings> & {steps?: number; t1?: number} & {t?: number}): {t: number[]; q: number[]; steps: number} {
   const {t, ...rest} = options;
-  const path = simulate(spring, {q: 1, v: 0, t}, {scheme: trapezoid(), dt: 0.1, ...rest});
+  const path = simulate(spring, {q: 1, v: 0, t}, {scheme: trapezoid(), dt: 0.1, ...rest} as SimulateOptions);
   path.dispose();
   return {t: [...path.values('t')], q: [...path.values('q')], steps: path.stats.steps};
 }
@@ -74,7 +74,7 @@ describe('times of a run', () => {
     expect(largest(path.values('q'))).to.be.below(1.5);
   });
 
-  const refused: readonly (readonly [string, Partial<SimulateOptions>, string])[] = [
+  const refused: readonly (readonly [string, Partial<RunSettings> & {steps?: number; t1?: number}, string])[] = [
     ['neither steps nor t1', {}, 'bad-time'],
     ['both', {steps: 1, t1: 1}, 'bad-time'],
     ['half a step', {steps: 0.5}, 'bad-time'],

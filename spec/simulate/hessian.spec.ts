@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Hvps, MechanicalSystem, Pullback, SeriesLoss, SimulateOptions, Tangent} from '../../lib/index.js';
+import type {Hvps, MechanicalSystem, Pullback, SeriesLoss, RunSettings, SimulateOptions, Tangent} from '../../lib/index.js';
 import {
   adaptive, backsolveAdjoint, bilateral, compliant, constantTensor, elements, event, forwardSensitivity, gaussLegendre, generalizedAlpha, implicitAdjoint, implicitEuler, implicitMidpoint,
   dopri5, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, OptionError, radauIIA5, rk4, ShapeError, simulate, TraceError, trapezoid, tsit5, unrolledAdjoint, verlet,
@@ -74,7 +74,7 @@ describe('products with the Hessian', () => {
     });
   };
   const hanging = {initial: {q: [1, 0, 1, -1], v: [0, 0, 0.5, 0]}, params: {m: 1.5, g: 9.81, l: [1, 1]}};
-  const held: Readonly<Record<string, {soft: boolean; options: Partial<SimulateOptions>}>> = {
+  const held: Readonly<Record<string, {soft: boolean; options: Partial<RunSettings>}>> = {
     'generalizedAlpha': {soft: false, options: {scheme: generalizedAlpha()}},
     'ggl': {soft: false, options: {scheme: generalizedAlpha(), stabilization: 'ggl'}},
     'projection': {soft: false, options: {scheme: implicitEuler(), stabilization: 'projection'}},
@@ -247,7 +247,7 @@ describe('products with the Hessian', () => {
 
   describe('are refused', () => {
     const options: SimulateOptions = {scheme: trapezoid(), dt: 0.05, steps: 4, params: {k: [3, 5]}};
-    const hvp = (more: Partial<SimulateOptions>, loss: unknown = quadratic, direction: Tangent = two[0]): unknown => simulate.hvp(stiff, start, {...options, ...more}, loss as SeriesLoss, direction);
+    const hvp = (more: Partial<RunSettings> & {steps?: number}, loss: unknown = quadratic, direction: Tangent = two[0]): unknown => simulate.hvp(stiff, start, {...options, ...more} as SimulateOptions, loss as SeriesLoss, direction);
     const refused = (f: () => unknown, code: string, message: RegExp, kind: new (...args: never[]) => Error = OptionError): void => {
       const before = tf.memory().numTensors;
       expect(f).to.throw(kind, message).with.property('code', code);

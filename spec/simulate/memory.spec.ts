@@ -1,7 +1,7 @@
 /** What a run would keep is estimated before it is allocated, and counted beyond 2³²; what has no room in WebAssembly runs elsewhere. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {BatchOptions, SimulateOptions} from '../../lib/index.js';
+import type {BatchOptions, Span, SimulateOptions} from '../../lib/index.js';
 import {adaptive, batch, MemoryError, mechanics, ode, OptionError, rk4, simulate} from '../../lib/index.js';
 import {readGrid, savedSteps} from '../../lib/simulate/grid.js';
 
@@ -38,7 +38,7 @@ describe('memory of a run', () => {
       expect([...savedSteps('end', readGrid({dt: 1e-9, steps}, 0))]).to.deep.equal([0, steps]);
       expect([...savedSteps({every: steps}, readGrid({dt: 1e-9, steps}, 0))]).to.deep.equal([0, steps]);
     }
-    for (const options of [{steps: 2 ** 53}, {t1: 1e30}] as Partial<SimulateOptions>[]) {
+    for (const options of [{steps: 2 ** 53}, {t1: 1e30}] as Span[]) {
       expect(() => simulate(spring, start, {dt: 1e-3, saveAt: 'end', ...options})).to.throw(OptionError, /more than can be counted/);
     }
   });

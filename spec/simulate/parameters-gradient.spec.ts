@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {MechanicalSystem, NumericParams, Pullback, SimulateOptions} from '../../lib/index.js';
+import type {MechanicalSystem, NumericParams, Pullback, RunSettings, Span} from '../../lib/index.js';
 import {
   adaptive, backsolveAdjoint, event, forwardSensitivity, implicitAdjoint, implicitMidpoint, kvaerno3, linalg, mechanics, newmark, newton, rk4, simulate, trapezoid, tsit5, unrolledAdjoint,
 } from '../../lib/index.js';
@@ -36,7 +36,7 @@ const moved = (s: number): Matrices => {
 const alongDirection = (bars: {readonly [name: string]: unknown}): number =>
   (['l', 'c'] as const).reduce((sum, name) => sum + (bars[name] as Float64Array).reduce((part, bar, i) => part + bar * direction[name].flat()[i], 0), 0);
 
-type Options = Omit<SimulateOptions, 'params'>;
+type Options = Omit<RunSettings, 'params'> & Span;
 
 /** Σ w q over all that is saved: its value, and its gradient. */
 const weight = (i: number): number => Math.cos(1 + i);
@@ -133,7 +133,7 @@ describe('gradients through what depends on parameters alone', () => {
     // Kernels are counted from where they are compiled on: a structure of its own.
     const fresh = systemOf(2.5);
     const runs: readonly (readonly [string, (steps: number) => void])[] = [
-      ...cases.filter(([, {steps}]) => steps !== undefined).map(([name, options]) => [name, (steps: number) => void gradient({...options, steps, saveAt: 'end', engine: 'interpreter'}, params, fresh)] as const),
+      ...cases.filter(([, {steps}]) => steps !== undefined).map(([name, options]) => [name, (steps: number) => void gradient({...options, t1: undefined, steps, saveAt: 'end', engine: 'interpreter'}, params, fresh)] as const),
       ['a tangent', steps => void tangent({...grid, steps, scheme: implicitMidpoint(), engine: 'interpreter'}, fresh)],
       ['of the second order', steps => {
         const options = {...grid, steps, scheme: implicitMidpoint(), engine: 'interpreter', saveAt: 'end', params} as const;

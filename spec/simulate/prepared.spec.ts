@@ -85,7 +85,7 @@ describe('observe', () => {
     expect((params.k as Float64Array)[0]).to.be.closeTo((sumOf(10 + h, 1) - sumOf(10 - h, 1)) / (2 * h), 1e-5);
     expect((initial.q as Float64Array)[0]).to.be.closeTo((sumOf(10, 1 + h) - sumOf(10, 1 - h)) / (2 * h), 1e-5);
     const {tangent, trajectory: other} = simulate.jvp(oscillator, {q: [1], v: [0.5]}, {...options, observe}, {params: {k: 1}});
-    const forward = tangent.observed.reduce((total, value, i) => total + value * bar[i], 0);
+    const forward = (tangent.observed as Float64Array).reduce((total, value, i) => total + value * bar[i], 0);
     // Dot-product identity, to rounding of a hundred terms of size 10².
     expect(forward).to.be.closeTo((params.k as Float64Array)[0], 1e-9);
     trajectory.dispose();

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import fc from 'fast-check';
-import type {ForceTerm, GuessName, Initial, Mass, MechanicalSystem, Newton, Numeric, OdeSystem, Params, Pullback, SaveAt, Scheme, SeriesLoss, SimulateOptions, Tangent} from '../../lib/index.js';
+import type {ForceTerm, GuessName, Initial, Mass, MechanicalSystem, Newton, Numeric, OdeSystem, Params, Pullback, SaveAt, Scheme, SeriesLoss, RunSettings, SimulateOptions, Tangent} from '../../lib/index.js';
 import {
   backtracking, blendedEuler, explicitEuler, gmres, implicitEuler, implicitMidpoint, mechanics, newmark, newton, ode, rk4, simulate, subSteps,
   symplecticEuler, theta, trapezoid, verlet,
@@ -29,7 +29,7 @@ export interface Part {
 /** A random system, with values for all its parts. */
 export interface Sample {
   readonly parts: readonly Part[];
-  readonly options: Pick<SimulateOptions, 'scheme' | 'dt' | 'steps' | 'saveAt' | 'engine' | 'newton'>;
+  readonly options: Pick<RunSettings, 'scheme' | 'dt' | 'saveAt' | 'engine' | 'newton'> & {steps: number};
   system(captured: ReadonlyMap<string, tf.Tensor>): MechanicalSystem | OdeSystem;
 }
 
@@ -269,7 +269,7 @@ function tree(parts: readonly Part[], values: ReadonlyMap<string, Float64Array>)
 }
 
 /** The sample as a run at a point. Captured variables and tensors are made for it, and hold the point's values. */
-export function place(sample: Sample, point: Float64Array, more: Partial<SimulateOptions> = {}): Placed {
+export function place(sample: Sample, point: Float64Array, more: Partial<RunSettings> = {}): Placed {
   const values = split(sample, point);
   const captured = new Map<string, tf.Tensor>();
   const of = (kind: Part['kind']): Part[] => sample.parts.filter(part => part.kind === kind);
@@ -290,7 +290,7 @@ const blocks = (initial: Initial): readonly string[] => ('y' in initial ? ['y'] 
 type Evaluated = {readonly [name: string]: Float64Array};
 
 /** The saved series at a point. */
-export function evaluate(sample: Sample, point: Float64Array, more?: Partial<SimulateOptions>): Evaluated {
+export function evaluate(sample: Sample, point: Float64Array, more?: Partial<RunSettings>): Evaluated {
   const placed = place(sample, point, more);
   const trajectory = simulate(placed.system, placed.initial, placed.options);
   trajectory.dispose();
@@ -325,7 +325,7 @@ function partsOf(sample: Sample, {captured}: Placed, {initial, params, variables
 }
 
 /** The gradient with respect to all parts, of a loss whose cotangent is given by the series. */
-export function gradientOf(sample: Sample, point: Float64Array, cotangent: (series: Evaluated) => Evaluated, more?: Partial<SimulateOptions>): Float64Array {
+export function gradientOf(sample: Sample, point: Float64Array, cotangent: (series: Evaluated) => Evaluated, more?: Partial<RunSettings>): Float64Array {
   const placed = place(sample, point, more);
   const {trajectory, pullback} = simulate.vjp(placed.system, placed.initial, placed.options);
   trajectory.dispose();
@@ -346,7 +346,7 @@ function tangentFrom(sample: Sample, {captured}: Placed, direction: Float64Array
 }
 
 /** Value and gradient of a loss of the saved series, and the products of its Hessian with directions of all parts. */
-export function hessianOf(sample: Sample, point: Float64Array, loss: SeriesLoss, directions: readonly Float64Array[], more?: Partial<SimulateOptions>): {value: number; gradient: Float64Array; products: Float64Array[]} {
+export function hessianOf(sample: Sample, point: Float64Array, loss: SeriesLoss, directions: readonly Float64Array[], more?: Partial<RunSettings>): {value: number; gradient: Float64Array; products: Float64Array[]} {
   const placed = place(sample, point, more);
   const {value, gradient, products, trajectory} = simulate.hvps(placed.system, placed.initial, placed.options, loss, directions.map(direction => tangentFrom(sample, placed, direction)));
   trajectory.dispose();
@@ -356,7 +356,7 @@ export function hessianOf(sample: Sample, point: Float64Array, loss: SeriesLoss,
 }
 
 /** The tangent of the saved series along a direction of all parts. */
-export function tangentOf(sample: Sample, point: Float64Array, direction: Float64Array, more?: Partial<SimulateOptions>): Evaluated {
+export function tangentOf(sample: Sample, point: Float64Array, direction: Float64Array, more?: Partial<RunSettings>): Evaluated {
   const placed = place(sample, point, more);
   const tangent = tangentFrom(sample, placed, direction);
   const result = simulate.jvp(placed.system, placed.initial, placed.options, tangent);

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {explicitEuler, implicitEuler, ode, simulate, unrolledAdjoint} from '../../lib/index.js';
-import type {SimulateOptions} from '../../lib/index.js';
+import type {RunSettings} from '../../lib/index.js';
 
 const [p, h] = [0.4, 0.3];
 const y0 = [-0.85, -0.51, 0.4, 0.7, -0.2];
@@ -12,7 +12,7 @@ const n = y0.length;
 type Rate = (a: tf.Tensor) => tf.Tensor;
 
 /** The gradient of w·y₁ by y₀, for y' = p·a + g(a) with a = y². */
-function gradient(g: Rate, options: Partial<SimulateOptions>): Float64Array {
+function gradient(g: Rate, options: Partial<RunSettings>): Float64Array {
   const system = ode(({y, params}) => {
     const a = tf.square(y);
     return tf.add(tf.mul(params.p as tf.Tensor, a), g(a));
@@ -38,7 +38,7 @@ describe('gradients through values in reverse order', () => {
     'cumprod in reverse, exclusive': a => tf.tanh(tf.cumprod(a, 0, true, true)),
     'cumsum in reverse': a => tf.tanh(tf.cumsum(a, 0, false, true)),
   };
-  const ways: {readonly [name: string]: Partial<SimulateOptions>} = {
+  const ways: {readonly [name: string]: Partial<RunSettings>} = {
     'an explicit step': {scheme: explicitEuler()}, 'the default step': {}, 'an unrolled step': {scheme: implicitEuler(), adjoint: unrolledAdjoint()},
   };
   for (const [name, g] of Object.entries(rates)) {

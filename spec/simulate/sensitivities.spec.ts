@@ -92,7 +92,7 @@ const byTangents: Sensitivities = (problem, times, ...how) => {
   const directions = problem.wrt.map((what): Tangent => {
     if (what in problem.params) return {params: {[what]: 1}};
     const {block, at} = place(what);
-    const size = readNumeric((problem.initial as {[name: string]: Numeric})[block], block).values.length;
+    const size = readNumeric((problem.initial as unknown as {[name: string]: Numeric})[block], block).values.length;
     return {initial: {[block]: Float64Array.from({length: size}, (_, i) => (i === at ? 1 : 0))}};
   });
   const {trajectory, tangents} = simulate.jvps(problem.system, problem.initial, options(problem, times, ...how), directions);

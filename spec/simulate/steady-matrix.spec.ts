@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {OdeSystem, SimulateOptions} from '../../lib/index.js';
+import type {OdeSystem, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {gaussLegendre, implicitAdjoint, implicitMidpoint, mechanics, newton, ode, simulate, trapezoid, unrolledAdjoint} from '../../lib/index.js';
 import {jacobianFactor} from '../../lib/adjoint/jacobian-factor.js';
 import {StepRecord} from '../../lib/adjoint/record.js';
@@ -91,7 +91,7 @@ describe('a Newton matrix that is the same in all steps', () => {
 
   it('leaves gradients the same for every budget of memory, and by Newton’s own iterations', () => {
     for (const [name, slope, shape] of cases) {
-      const of = (adjoint: SimulateOptions['adjoint'], more: Partial<SimulateOptions> = {}): ReturnType<typeof outcome> =>
+      const of = (adjoint: SimulateOptions['adjoint'], more: Partial<RunSettings> = {}): ReturnType<typeof outcome> =>
         outcome(systemOf(slope, true), shape, {scheme: implicitMidpoint(), dt: 0.05, steps: 9, ...more, adjoint});
       const whole = of(implicitAdjoint());
       const scarce = of(implicitAdjoint({memory: 3 * 8 * shape.reduce((a, b) => a * b)}));

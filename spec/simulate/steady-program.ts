@@ -30,7 +30,7 @@ const {system, initial, options} = chainWorkload(8);
 
 /** Bytes that a run of so many steps puts on the heap. */
 function allocatedBy(steps: number): number {
-  const prepared = simulate.prepare(system, initial, {...options, steps, engine: 'wasm'});
+  const prepared = simulate.prepare(system, initial, {...options, t1: undefined, steps, engine: 'wasm'});
   collect();
   const before = used();
   const trajectory = prepared.run();

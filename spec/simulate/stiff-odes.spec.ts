@@ -1,13 +1,13 @@
 /** Stiff problems with published solutions, at a tolerance of 1e-8; and sensitivities of one of them. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Scheme, SimulateOptions} from '../../lib/index.js';
+import type {Scheme, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {adaptive, kvaerno3, kvaerno5, newton, ode, radauIIA5, sdirk2, simulate} from '../../lib/index.js';
 import type {StiffProblem} from './stiff-problems.js';
 import {hires, rober, robertson, robertsonRates, stiffProblems, vanDerPol} from './stiff-problems.js';
 import {doubleEngines} from './engines.js';
 
-function end(problem: StiffProblem, scheme: Scheme, rtol: number, more: Partial<SimulateOptions> = {}): {y: Float64Array; error: number; stats: ReturnType<typeof simulate>['stats']} {
+function end(problem: StiffProblem, scheme: Scheme, rtol: number, more: Partial<RunSettings> = {}): {y: Float64Array; error: number; stats: ReturnType<typeof simulate>['stats']} {
   const path = simulate(problem.system, {y: [...problem.y]}, {scheme, dt: problem.first, t1: problem.t1, saveAt: 'end', control: adaptive({rtol, atol: problem.atol(rtol)}), ...more});
   path.dispose();
   const y = path.values('y').slice(-problem.y.length);

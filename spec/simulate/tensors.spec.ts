@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Initial, SimulateOptions} from '../../lib/index.js';
+import type {Initial, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {implicitEuler, implicitMidpoint, mechanics, newmark, newton, NewtonError, ode, OptionError, rk4, ShapeError, simulate, TraceError, trapezoid, unrolledAdjoint} from '../../lib/index.js';
 import {relative} from './numbers.js';
 
@@ -37,7 +37,7 @@ function leavingNothing<T>(f: () => T): T {
 const twice = (series: Float64Array): Float64Array => series.map(x => 2 * x);
 
 /** Gradients by vjp of Σ q² + Σ v². */
-function reference(initial: Initial, params: {[name: string]: tf.Tensor | number | number[]}, more: Partial<SimulateOptions> = {}) {
+function reference(initial: Initial, params: {[name: string]: tf.Tensor | number | number[]}, more: Partial<RunSettings> = {}) {
   const {trajectory, pullback} = simulate.vjp(duffing, initial, {...options, params, ...more});
   trajectory.dispose();
   return pullback({q: twice(trajectory.values('q')), v: twice(trajectory.values('v'))});

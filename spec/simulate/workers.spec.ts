@@ -3,7 +3,7 @@ import {spawnSync} from 'node:child_process';
 import {readFileSync} from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {BatchMember, BatchOptions, Cotangent, System, Trajectory} from '../../lib/index.js';
+import type {BatchMember, BatchOptions, Cotangent, System, AnyTrajectory} from '../../lib/index.js';
 import {
   auto, backtracking, batch, batchAsync, gmres, implicitAdjoint, implicitEuler, implicitMidpoint, mechanics, newton, NewtonError, ode, simulate, SingularMatrixError, sparseLu, unrolledAdjoint,
 } from '../../lib/index.js';
@@ -109,7 +109,7 @@ describe('batch on worker threads', function () {
       const k = tf.scalar(3);
       const loss = (x: tf.Tensor): tf.Scalar => {
         const paths = batch(spring, starts.slice(0, 4), {...options, params: {k: x, c: 0.1}, saveAt: 'end', workers});
-        return tf.addN([paths[0], paths[1], paths[3]].map(path => tf.sum(tf.square(path.q)))) as tf.Scalar;
+        return tf.addN([paths[0], paths[1], paths[3]].map(path => tf.sum(tf.square(path.q as tf.Tensor)))) as tf.Scalar;
       };
       const slope = tf.grad(loss)(k);
       const found = Array.from(slope.dataSync());
@@ -153,7 +153,7 @@ describe('batch on worker threads', function () {
 
   it('runs in this thread what cannot be sent', () => {
     const own = {...auto(), name: 'mine'};
-    const paths = (workers: number): Trajectory[] => batch(spring, starts, {...options, newton: newton({linear: own}), workers});
+    const paths = (workers: number): AnyTrajectory[] => batch(spring, starts, {...options, newton: newton({linear: own}), workers});
     const [here, asked] = [paths(0), paths(2)];
     expect(asked.map(({stats}) => stats.thread)).to.deep.equal(starts.map(() => 'own'));
     asked.forEach((path, i) => expect(path.values('q')).to.deep.equal(here[i].values('q')));

@@ -5,6 +5,7 @@
 import {DataError, OptionError} from '../../lib/errors.js';
 import {refuseUnknownOptions} from '../../lib/given.js';
 
+/** What a file may ask for before it is refused. */
 export interface ReadLimits {
   /** Of the file. Default 2 GiB: what may be held in memory at once. `tableChunks`, which does not hold it, has none. */
   readonly bytes: number;

@@ -11,6 +11,7 @@ import { missingColumn } from './table-errors.js';
 import type {TableOptions} from './table-options.js';
 import { isArchive, openArchive } from './zip.js';
 
+/** An array of a NumPy file. */
 export interface NumpyArray {
   readonly name: string;
   readonly shape: readonly number[];
@@ -18,6 +19,7 @@ export interface NumpyArray {
   readonly values: Float64Array;
 }
 
+/** What `arraysOf` may be told. */
 export interface ArrayOptions {
   /** The arrays to read; the others are not unpacked. Default all. */
   readonly names?: readonly string[];

@@ -5,8 +5,10 @@ import {any, oneOf, positive, refuseUnknownOptions} from '../../lib/given.js';
 
 /** Seconds in a unit. */
 const units = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600} as const;
-export type TimeUnit = keyof typeof units;
+/** Units of time that a column's name may end in. */
+export type TimeUnit = 'ns' | 'us' | 'ms' | 's' | 'min' | 'h';
 
+/** What `sampleTimes` may be told. */
 export interface SampleTimesOptions {
   /** Of the column; the times returned are seconds. Default: what the column's name ends with ('time_ms', 't [us]', 'time (s)'), else seconds. */
   readonly unit?: TimeUnit;
@@ -23,6 +25,7 @@ const gap = 1.5;
 const unitFactor = 20;
 
 /**
+ * Times of a column in seconds, checked for their unit and for gaps.
  * @param times [samples]; `column` is their name, for the unit and for errors
  * @returns seconds, [samples]
  * @throws DataError 'time-order', 'time-gap', 'time-unit', 'not-finite' with the row

@@ -8,8 +8,10 @@ import type {Numeric} from '../../lib/index.js';
 import {constantTensor, DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import {oneOf, positiveOrInfinite, refuseUnknownOptions} from '../../lib/given.js';
 
+/** What a signal is between its samples. */
 export type SignalKind = 'linear' | 'hold' | 'cubic';
 
+/** A measured input, which has a value at any time; made by `signal`. */
 export interface Signal {
   readonly kind: SignalKind;
   /** [samples], ascending. */
@@ -22,6 +24,7 @@ export interface Signal {
   at(t: tf.Tensor): tf.Tensor;
 }
 
+/** What `signal` may be told. */
 export interface SignalOptions {
   /** A sample that is NaN: 'refuse' (default) is an error, 'bridge' leaves it out, so that its neighbours are joined as the kind joins them. */
   readonly missing?: 'refuse' | 'bridge';

@@ -1,6 +1,7 @@
 /** What a reader of tables may be told. */
 import type { ReadLimits } from './limits.js';
 
+/** What `readTable` may be told. */
 export interface TableOptions {
   /** What stands between fields. Default: by the header line, tab before semicolon before comma. */
   readonly delimiter?: string;

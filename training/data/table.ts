@@ -17,6 +17,7 @@ import { arrayColumns, isArrayFile } from './npz.js';
 import { isParquet, parquetColumns } from './parquet.js';
 import { malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength } from './table-errors.js';
 
+/** Columns of numbers by name; made by `readTable`. */
 export interface Table {
   /** The header, trimmed, in the file's order. */
   readonly columns: readonly string[];
@@ -31,6 +32,7 @@ export interface Table {
 
 const tableOptions: Checks = { header: boolean, delimiter: text, comment: text, text: listOf('names', text), columns: listOf('names', text), missing: oneOf('error', 'nan'), limits: any };
 
+/** What `tableChunks` may be told. */
 export interface ChunkOptions extends TableOptions {
   /** Of each chunk; the last one may have fewer. Default 65536: half a MB a column. */
   readonly rows?: number;

@@ -9,6 +9,7 @@ import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, Lea
 import {methodOf} from './least-squares.js';
 import {any, count, positive, refuseUnknownOptions} from '../../lib/given.js';
 
+/** What `adam` may be told. */
 export interface AdamOptions {
   /** A coordinate moves by about this much in an iteration; default 0.01. It falls with half a cosine to 0 at the end. */
   readonly rate?: number;
@@ -21,6 +22,7 @@ export interface AdamOptions {
   readonly epsilon?: number;
 }
 
+/** Adam (Kingma & Ba 2015) on the gradient of the cost, for fits of many parameters. */
 export function adam(options: AdamOptions = {}): LeastSquaresMethod {
   refuseUnknownOptions(options, {rate: any, iterations: count, beta1: any, beta2: any, epsilon: any}, 'adam');
   const {rate = 0.01, iterations = 500, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8} = options;

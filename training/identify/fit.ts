@@ -1,5 +1,5 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
-import type {StiffgradError, System, Trajectory} from '../../lib/index.js';
+import type {StiffgradError, System, AnyTrajectory} from '../../lib/index.js';
 import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
 import type {LeastSquaresProblem, Linearization} from './least-squares.js';
 import type {Parameters} from './parameters.js';
@@ -115,9 +115,9 @@ export class Fit implements LeastSquaresProblem {
   }
 
   /** Every record simulated; the caller disposes. */
-  trajectories(x: Float64Array): Trajectory[] {
+  trajectories(x: Float64Array): AnyTrajectory[] {
     const values: Values = this.space.values(x);
-    const trajectories: Trajectory[] = [];
+    const trajectories: AnyTrajectory[] = [];
     try {
       for (const model of this.models) trajectories.push(this.inRecord(model, () => model.simulate(values)));
       return trajectories;
@@ -138,7 +138,7 @@ export class Fit implements LeastSquaresProblem {
   }
 
   /** Measured and simulated, each output apart. */
-  fittedSeries(trajectories: readonly Trajectory[]): FittedSeries[] {
+  fittedSeries(trajectories: readonly AnyTrajectory[]): FittedSeries[] {
     return this.models.flatMap(({record}, r) => record.channels.flatMap(channel => {
       const values = trajectories[r].values(channel.simulated);
       return Array.from({length: channel.outputs}, (_, k) => ({

@@ -1,23 +1,28 @@
 /** What an identification found: the estimates with their uncertainty, how good the fit is, and the report of both. */
-import type {Trajectory} from '../../lib/index.js';
+import type {AnySystem, System, Trajectory} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
 import type {Checks} from '../../lib/given.js';
 import {list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/given.js';
-import type {Parameter, Parameters} from './parameters.js';
+import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
 import type {Report, ReportFit, ReportParameter} from '../report/report.js';
 import {writeReport} from '../report/report.js';
+import {errorText, measuredText, numberText} from '../report/number-text.js';
 import {goodnessOfFit} from '../report/residual-statistics.js';
 import type {Uncertainty} from './uncertainty.js';
 import {uncertainty} from './uncertainty.js';
 
-export interface Identification {
+/** What `identify` found for the parameters T of the system S. */
+export type Identification<T = Parameters, S extends AnySystem = System> = Found<Estimates<T>, Errors<T>, Trajectory<S>>;
+
+/** What `identify` found: estimates E and their standard errors D by name, and trajectories R. */
+export interface Found<E, D, R> {
   /** Numbers for scalars, arrays (row-major) otherwise; fixed parameters too. A single record's own are 'record 1: name'. */
-  readonly estimate: {readonly [name: string]: number | Float64Array};
+  readonly estimate: E;
   /** Like the estimate, without the fixed ones; infinite where the data cannot tell. */
-  readonly standardError: {readonly [name: string]: number | Float64Array};
+  readonly standardError: D;
   /** Of the parameters that move: labels, and their matrix, row-major. */
   readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
   /** Root mean square of measured − simulated, unweighted, by series: 'q', 'y', or 'q[1]' where a sample has several numbers, 'record 1: q' of several records. */
@@ -26,9 +31,9 @@ export interface Identification {
   readonly r2: {readonly [series: string]: number};
   readonly history: readonly LeastSquaresIteration[];
   /** Of the first record, at the estimate; states at the measured times. */
-  readonly trajectory: Trajectory;
+  readonly trajectory: R;
   /** Of every record. */
-  readonly trajectories: readonly Trajectory[];
+  readonly trajectories: readonly R[];
   /** At a minimum: no small step of any parameter lowers the cost by what matters beside the standard errors. */
   readonly converged: boolean;
   /** How the iteration ended; 'gradient', 'step', 'cost' and 'zero-residual' are convergence. */
@@ -40,6 +45,10 @@ export interface Identification {
   readonly uncertainty: Uncertainty;
   /** Writes a self-contained HTML page. */
   report(path: string, details?: ReportDetails): Promise<void>;
+  /** What was found, without its series. */
+  toJSON(): IdentificationSummary;
+  /** A line for each parameter, with its standard error. */
+  toString(): string;
 }
 
 /** What a report says beside what the fit knows: titles take the place of the usual ones, notes, statistics and warnings follow them. */
@@ -58,6 +67,65 @@ export interface Judged extends Pick<Model, 'scheme' | 'dt'> {
   readonly method?: {readonly name: string};
   readonly shooting?: {readonly segments: number};
   readonly residuals?: 'correlated' | 'independent';
+}
+
+/** Numbers of one parameter that are shown; of more, as of a network's weights, their count. */
+const SHOWN = 12;
+
+/** A fit without its series, as JSON has it. */
+export interface IdentificationSummary {
+  /** By name: a number, or as many as can be looked at, or how many there are. */
+  readonly estimate: {readonly [name: string]: number | readonly number[] | string};
+  readonly standardError: {readonly [name: string]: number | readonly number[] | string};
+  readonly rmse: {readonly [series: string]: number};
+  readonly r2: {readonly [series: string]: number};
+  readonly converged: boolean;
+  readonly status: LeastSquaresStatus;
+  readonly message: string;
+  readonly warnings: readonly string[];
+}
+
+/** What a fit can do, as its prototype: what was found can then be copied (structuredClone) and printed. */
+class Identified {
+  readonly #found: Omit<Identification, 'report' | 'toJSON'>;
+  readonly #report: Identification['report'];
+
+  constructor(found: Omit<Identification, 'report' | 'toJSON'>, report: Identification['report']) {
+    this.#found = found;
+    this.#report = report;
+  }
+
+  get report(): Identification['report'] {
+    return this.#report;
+  }
+
+  toJSON(): IdentificationSummary {
+    const {estimate, standardError, rmse, r2, converged, status, message, warnings} = this.#found;
+    return {estimate: shown(estimate), standardError: shown(standardError), rmse, r2, converged, status, message, warnings};
+  }
+
+  /** A line for each parameter, with its standard error. */
+  toString(): string {
+    const {estimate, standardError, rmse, message, warnings} = this.#found;
+    const errors = shown(standardError);
+    const lines = Object.entries(shown(estimate)).map(([name, value]) => {
+      const error = errors[name];
+      if (typeof value === 'number' && typeof error === 'number') return `${name} = ${measuredText(value, error)} ± ${errorText(error)}`;
+      return `${name} = ${typeof value === 'number' ? `${numberText(value, 6)} (fixed)` : typeof value === 'string' ? value : value.map(one => numberText(one, 6)).join(', ')}`;
+    });
+    return [`Identification: ${message}`, ...lines, ...Object.entries(rmse).map(([name, value]) => `rmse of ${name}: ${numberText(value)}`), ...warnings.map(warning => `warning: ${warning}`)].join('\n  ');
+  }
+
+  /** What console.log shows on Node, Deno and Bun. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return String(this);
+  }
+}
+
+function shown(values: {readonly [name: string]: number | Float64Array}): {[name: string]: number | readonly number[] | string} {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [
+    name, typeof value === 'number' ? value : value.length <= SHOWN ? Array.from(value) : `${value.length} numbers`,
+  ]));
 }
 
 /** The result of a fit; simulates every record once more, for their trajectories. */
@@ -80,7 +148,7 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     ...(lost.length === 0 ? [] : [`${lostWarning(lost.map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`))}${found.converged ? shorter : ''}`]),
     ...judged.warnings, ...space.boundWarnings(found.x, judged.standardError), ...fit.warnings,
   ];
-  const identification: Identification = {
+  const results = {
     estimate: Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, plain(values[name], parameter)])),
     standardError: byName(space.naturalErrors(judged.standardError, found.x), parameters),
     correlation: {labels: space.labels, values: judged.correlation},
@@ -94,12 +162,12 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     message,
     warnings,
     uncertainty: judged,
-    report: async (path, details = {}) => {
-      requireValue(path, text, 'report: the path of the file');
-      refuseUnknownOptions(details, reportDetails, 'report');
-      await writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details));
-    },
   };
+  const identification: Identification = Object.assign(new Identified(results, async (path, details = {}) => {
+    requireValue(path, text, 'report: the path of the file');
+    refuseUnknownOptions(details, reportDetails, 'report');
+    await writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details));
+  }), results);
   return identification;
 }
 

@@ -3,6 +3,8 @@
  * iteration simulates every record once, with the tangents of all parameters (equations.md §5), and
  * Levenberg–Marquardt does the rest. The result carries its uncertainty and can write a report.
  */
+import type * as tf from '@tensorflow/tfjs';
+import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import {Fit, isFailedSimulation, prefixed} from './fit.js';
 import type {Identification} from './identification.js';
@@ -12,7 +14,7 @@ import {levenbergMarquardt} from './least-squares.js';
 import type {Checks} from '../../lib/given.js';
 import {abortSignal, any, callable, count, object, oneOf, positive, refuseUnknownOptions, requireValue, throwIfAborted} from '../../lib/given.js';
 import type {Model} from './record-model.js';
-import type {ParameterSpace} from './parameters.js';
+import type {Parameter, Parameters, ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
@@ -20,12 +22,20 @@ import {MultipleShooting, shoot, single} from './shooting.js';
 
 export type {Identification} from './identification.js';
 
+/** Where an identification stands after one of its steps. */
 export interface IdentificationProgress extends LeastSquaresIteration {
   /** Where the iteration stands, by name, row-major; the fixed parameters too. */
   readonly values: {readonly [name: string]: Float64Array};
 }
 
-export interface IdentificationProblem extends Model {
+/** What is to be found, in which model, from which records. T is what is known of its parameters, S the system, Q what `observe` reads of them. */
+export interface IdentificationProblem<T extends Parameters = Parameters, S extends AnySystem = System, Q = ParamsOf<S>> extends Omit<Model, 'system' | 'parameters' | 'observe'> {
+  /** What moves: made by `mechanics` or `ode`. */
+  readonly system: S;
+  /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
+  readonly parameters: T & Named<T, ParamsOf<S> & Q>;
+  /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
+  readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
@@ -44,6 +54,11 @@ export interface IdentificationProblem extends Model {
   readonly signal?: AbortSignal;
 }
 
+/** Where system and `observe` say that they read P, a parameter of another name is refused by the compiler. */
+export type Named<T, P> = [P] extends [never] ? unknown : Params extends P ? unknown
+  : {readonly [K in keyof T]: K extends NameIn<P> ? Parameter : `'${K & string}' is no parameter that the system reads`};
+type NameIn<P> = string extends keyof P ? string : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${'q' | 'v' | 'y'}`;
+
 const known: Checks = {
   system: any, initial: object, data: any, observe: callable, inputs: object, parameters: object, scheme: any, dt: positive, offGrid: oneOf('refuse', 'interpolate'), newton: any, engine: any,
   method: any, shooting: object, residuals: oneOf('correlated', 'independent'), onProgress: callable, signal: abortSignal,
@@ -57,6 +72,7 @@ const known: Checks = {
  *   cannot be traced; NewtonError, SingularMatrixError or InconsistentStateError where the guess itself cannot
  *   be simulated
  */
+export async function identify<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(problem: IdentificationProblem<T, S, Q>): Promise<Identification<T, S>>;
 export async function identify(problem: IdentificationProblem): Promise<Identification> {
   check(problem);
   const began = performance.now();

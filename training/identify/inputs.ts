@@ -4,6 +4,7 @@ import type {Mass, Observe, Params, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Signal} from '../data/signal.js';
 
+/** Measured inputs by name. */
 export type Inputs = {readonly [name: string]: Signal};
 
 /** A tree with one more leaf; `path` is written with dots: 'wind.speed'. */

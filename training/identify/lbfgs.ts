@@ -11,6 +11,7 @@ import {methodOf} from './least-squares.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/given.js';
 import {wolfeStep} from './wolfe.js';
 
+/** What `lbfgs` may be told. */
 export interface LbfgsOptions {
   /** Steps remembered; default 10 (Nocedal & Wright: 3 to 20). */
   readonly memory?: number;

@@ -11,6 +11,7 @@ import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/g
 import { GAUSS_NEWTON_OFFSET, isMinimum, offsetOf } from './convergence.js';
 import { RowQr } from './row-qr.js';
 
+/** Residuals and their derivatives at one place. */
 export interface Linearization {
   /** r, [m]. */
   readonly residuals: Float64Array;
@@ -44,6 +45,7 @@ export type LeastSquaresStatus = 'gradient' | 'step' | 'cost' | 'zero-residual' 
 /** The statuses that are convergence. */
 export const isConverged = (status: LeastSquaresStatus): boolean => status !== 'no-progress' && status !== 'bound' && status !== 'max-iterations';
 
+/** Where an iteration stands after one of its steps. */
 export interface LeastSquaresIteration {
   /** 0 is the start; rejected steps count. */
   readonly iteration: number;
@@ -63,6 +65,7 @@ export interface LeastSquaresIteration {
   readonly failure?: string;
 }
 
+/** Where an iteration ended, and how. */
 export interface LeastSquaresResult extends Linearization {
   readonly x: Float64Array;
   readonly cost: number;
@@ -76,6 +79,7 @@ export interface LeastSquaresResult extends Linearization {
   readonly evaluations: { readonly residuals: number; readonly jacobians: number; readonly failed: number };
 }
 
+/** What `levenbergMarquardt` may be told. */
 export interface LevenbergMarquardtOptions {
   readonly tolerance?: {
     /**
@@ -94,6 +98,7 @@ export interface LevenbergMarquardtOptions {
   readonly damping?: number;
 }
 
+/** Made by `levenbergMarquardt`, `lbfgs` or `adam`. */
 export interface LeastSquaresMethod {
   readonly name: string;
   /** The iteration step by step, for callers that report, wait or break off between steps; returns the result. */

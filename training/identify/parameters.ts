@@ -12,38 +12,42 @@ import { nestedNumbers } from './nested.js';
 export type ParameterValue =
   number | Float64Array | readonly ParameterValue[] | { readonly shape: readonly number[]; dataSync(): ArrayLike<number> };
 
+/** What is known of a parameter before the fit. */
 export type ParameterKind = 'free' | 'positive' | 'bounded' | 'fixed';
 
-/** Made by `free`, `positive`, `bounded` and `fixed`; plain data. */
-export interface Parameter {
+/** Made by `free`, `positive`, `bounded` and `fixed`; plain data. Its shape is [] for a number. */
+export interface Parameter<Shape extends readonly number[] = readonly number[]> {
   readonly kind: ParameterKind;
   /** The guess, or the fixed value, [size] row-major. */
   readonly guess: Float64Array;
   /** [] for a number. */
-  readonly shape: readonly number[];
+  readonly shape: Shape;
   /** −∞ and ∞ where there are none. */
   readonly low: number;
   readonly high: number;
 }
 
+/** The shape of a value as far as its type tells: that of a number is []. */
+export type ShapeOf<V extends ParameterValue> = V extends number ? readonly [] : V extends Float64Array | readonly ParameterValue[] ? readonly [number, ...number[]] : readonly number[];
+
 /** Any real number. */
-export function free(guess: ParameterValue): Parameter {
+export function free<V extends ParameterValue>(guess: V): Parameter<ShapeOf<V>> {
   return parameter('free', guess, -Infinity, Infinity);
 }
 
 /** Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess wrong by a factor does no harm. */
-export function positive(guess: ParameterValue): Parameter {
+export function positive<V extends ParameterValue>(guess: V): Parameter<ShapeOf<V>> {
   return parameter('positive', guess, 0, Infinity);
 }
 
 /** Strictly between two finite numbers. */
-export function bounded(low: number, high: number, guess: ParameterValue): Parameter {
+export function bounded<V extends ParameterValue>(low: number, high: number, guess: V): Parameter<ShapeOf<V>> {
   return parameter('bounded', guess, low, high);
 }
 
 /** Known: takes part in the model, not in the fit. */
-export function fixed(value: ParameterValue): Parameter {
-  return parameter('fixed', value, -Infinity, Infinity);
+export function fixed<V extends ParameterValue>(value: V): Fixed<ShapeOf<V>> {
+  return parameter('fixed', value, -Infinity, Infinity) as Fixed<ShapeOf<V>>;
 }
 
 /** Arrays by name, to any depth: a network's weights, as `params` has them. */
@@ -82,8 +86,8 @@ function shaped(values: number | Float64Array, shape: readonly number[]): Numeri
 const isValue = (value: ParameterValue | ParameterTree): value is ParameterValue =>
   typeof value === 'number' || Array.isArray(value) || ArrayBuffer.isView(value) || 'dataSync' in value;
 
-function parameter(kind: ParameterKind, value: ParameterValue, low: number, high: number): Parameter {
-  return { kind, low, high, ...flatten(value) };
+function parameter<V extends ParameterValue>(kind: ParameterKind, value: V, low: number, high: number): Parameter<ShapeOf<V>> {
+  return { kind, low, high, ...flatten(value) } as Parameter<ShapeOf<V>>;
 }
 
 function flatten(value: ParameterValue): { guess: Float64Array; shape: readonly number[] } {
@@ -114,8 +118,21 @@ function isArray(value: ParameterValue): value is readonly ParameterValue[] {
   return Array.isArray(value);
 }
 
+/** A parameter that is known. */
+export type Fixed<Shape extends readonly number[] = readonly number[]> = Parameter<Shape> & { readonly kind: 'fixed' };
+
 /** The parameters of a problem by name. */
 export type Parameters = { readonly [name: string]: Parameter };
+
+/** Values of the parameters T, under their names: numbers for scalars, arrays (row-major) otherwise. A record's own are 'record 1: name'. */
+export type Estimates<T> = { readonly [K in keyof T]: T[K] extends Parameter<infer Shape> ? EstimateOf<Shape> : never } & {
+  readonly [own: `${string}: ${string}`]: number | Float64Array;
+};
+/** Standard errors of the parameters T: as their estimates, without those that are fixed. */
+export type Errors<T> = { readonly [K in keyof T as T[K] extends Fixed ? never : K]: T[K] extends Parameter<infer Shape> ? EstimateOf<Shape> : never } & {
+  readonly [own: `${string}: ${string}`]: number | Float64Array;
+};
+type EstimateOf<Shape extends readonly number[]> = Shape extends readonly [] ? number : Shape extends readonly [number, ...number[]] ? Float64Array : number | Float64Array;
 
 /** Where one name's numbers lie: in the values (all of them) and, unless it is fixed, in the coordinates. */
 interface Slot {

@@ -17,6 +17,7 @@ import {isFailedSimulation} from './fit.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {fixed} from './parameters.js';
 
+/** What `likelihoodProfile` may be told. */
 export interface ProfileOptions {
   /** To each side of the estimate; default 6. */
   readonly points?: number;
@@ -24,6 +25,7 @@ export interface ProfileOptions {
   readonly reach?: number;
 }
 
+/** The least cost with one parameter held at each of several values. */
 export interface LikelihoodProfile {
   readonly name: string;
   /** Ascending, the estimate among them. Values at which the model cannot be simulated are left out. */
@@ -43,6 +45,8 @@ const CHI = 3.841458820694124;
 const LOWER = 0.01;
 
 /**
+ * The least cost over all other parameters with one of them held at values about its estimate: what its standard error
+ * approximates by a parabola (Bates & Watts 1988, ch. 6).
  * @param problem the same that was identified
  * @param name of a parameter that is one number and not fixed
  * @throws OptionError where there is no such parameter

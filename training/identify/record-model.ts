@@ -1,5 +1,5 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
-import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, Trajectory} from '../../lib/index.js';
+import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, AnyTrajectory} from '../../lib/index.js';
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
 import type {Inputs} from './inputs.js';
 import {driven, observedWith, withLeaf} from './inputs.js';
@@ -110,7 +110,7 @@ export class RecordModel {
     ];
   }
 
-  simulate(values: Values): Trajectory {
+  simulate(values: Values): AnyTrajectory {
     return this.checked(this.simulation(values).run({initial: this.initial(values), params: this.params(values)}));
   }
 
@@ -175,7 +175,7 @@ export class RecordModel {
   }
 
   /** Puts the gradient at the end into the cotangents of the state's blocks. @returns the cost there */
-  private addEnd(trajectory: Trajectory, values: Values, atEnd: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array}, cotangent: {[series: string]: Float64Array}): number {
+  private addEnd(trajectory: AnyTrajectory, values: Values, atEnd: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array}, cotangent: {[series: string]: Float64Array}): number {
     const series = this.blocks.map(name => ({name, all: trajectory.values(name), size: this.sizeOf(name, values)}));
     const {cost, gradient} = atEnd(joined(series.map(({all, size}) => all.slice(-size))));
     let offset = 0;
@@ -248,7 +248,7 @@ export class RecordModel {
   }
 
   /** The trajectory, once the measured series have its shapes. */
-  private checked(trajectory: Trajectory): Trajectory {
+  private checked(trajectory: AnyTrajectory): AnyTrajectory {
     try {
       for (const channel of this.record.channels) this.requireShape(trajectory, channel);
       return trajectory;
@@ -258,7 +258,7 @@ export class RecordModel {
     }
   }
 
-  private requireShape(trajectory: Trajectory, {name, simulated, shape, outputs}: Channel): void {
+  private requireShape(trajectory: AnyTrajectory, {name, simulated, shape, outputs}: Channel): void {
     const own = trajectory[simulated]?.shape.slice(1) ?? [];
     const flat = shape.length <= 1;
     if (flat ? own.reduce((product, n) => product * n, 1) === outputs : own.join() === shape.join()) return;

@@ -15,6 +15,7 @@ export interface Start {
   readonly t?: number;
 }
 
+/** What was measured in one experiment. */
 export interface MeasuredRecord {
   /** [samples], ascending: times of the measurements, on the grid of dt from the start on. */
   readonly t: Numeric;

@@ -11,6 +11,7 @@
 /** Rows folded in at once: 256 rows of 8 columns are 16 KiB, which stays in the first-level cache. */
 const BLOCK = 256;
 
+/** The triangular factor of a tall matrix, taken in row by row. */
 export class RowQr {
   /** R, [p, p] row-major, upper triangular. */
   readonly r: Float64Array;

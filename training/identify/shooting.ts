@@ -16,6 +16,7 @@ import type {Block, End, Model, Values} from './record-model.js';
 import {ownKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
 
+/** Into how many segments records are cut at first; made by `single` or `multiple`. */
 export interface Shooting {
   /** Of each record. 1 is single shooting. */
   readonly segments: number;
@@ -24,7 +25,10 @@ export interface Shooting {
 /** The whole record from its start: the default. */
 export const single = (): Shooting => ({segments: 1});
 
-/** @param spec.segments of each record, at least 2; as many that a segment is shorter than the time in which a wrong guess loses the data */
+/**
+ * Records in segments at first, each with a start of its own; then whole.
+ * @param spec.segments of each record, at least 2; as many that a segment is shorter than the time in which a wrong guess loses the data
+ */
 export function multiple(spec: {readonly segments: number}): Shooting {
   refuseUnknownOptions(spec, {segments: any}, 'multiple');
   const {segments} = spec;

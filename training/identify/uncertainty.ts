@@ -21,6 +21,7 @@ export interface ResidualSeries {
   readonly outputs: number;
 }
 
+/** What `uncertainty` may be told. */
 export interface UncertaintyOptions {
   /** Names for the warnings; default x[0], x[1], ... */
   readonly names?: readonly string[];
@@ -45,6 +46,7 @@ export interface UnidentifiedDirection {
   readonly direction: Float64Array;
 }
 
+/** How far estimates can be believed. */
 export interface Uncertainty {
   /** Estimated variance of a residual, 2·cost / (m − rank); NaN without degrees of freedom. */
   readonly variance: number;

@@ -3,6 +3,7 @@ import { scaleLinear, scaleLog } from 'd3-scale';
 import { numberText, powerOfTen } from './number-text.js';
 import { readableUnit } from './units.js';
 
+/** An axis of a chart. */
 export interface Axis {
   readonly label: string;
   /** 'm', 'N·s/m', ...; none for a pure number. */

@@ -16,6 +16,7 @@ export type { Axis } from './plot-axis.js';
 /** 'underlay' is a broad pale line for another to lie on; 'stems' are lines from zero; 'bars' touch each other. */
 export type SeriesStyle = 'line' | 'underlay' | 'dashed' | 'points' | 'bars' | 'stems';
 
+/** One line or set of points of a chart. */
 export interface Series {
   readonly name: string;
   readonly x: ArrayLike<number>;
@@ -31,6 +32,7 @@ export interface Level {
   readonly name?: string;
 }
 
+/** What `lineChart` draws. */
 export interface Chart {
   readonly title: string;
   /** What a reader who cannot see it should know; default: ranges of the axes and series. */

@@ -13,6 +13,7 @@ import { reportStyle } from './report-style.js';
 import { autocorrelation, goodnessOfFit, histogram } from './residual-statistics.js';
 import { quantityText } from './units.js';
 
+/** A row of the report's table of parameters. */
 export interface ReportParameter {
   readonly name: string;
   readonly unit?: string;
@@ -26,6 +27,7 @@ export interface ReportParameter {
   readonly reference?: number;
 }
 
+/** A measured series and what was simulated for it. */
 export interface ReportFit {
   readonly name: string;
   readonly unit?: string;
@@ -36,6 +38,7 @@ export interface ReportFit {
   readonly timeUnit?: string;
 }
 
+/** What a report shows. */
 export interface Report {
   readonly title: string;
   readonly description?: string;

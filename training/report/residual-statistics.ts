@@ -11,6 +11,7 @@ export interface GoodnessOfFit {
   readonly r2: number;
 }
 
+/** How far simulated values are from measured ones: root mean square and R². */
 export function goodnessOfFit(measured: ArrayLike<number>, simulated: ArrayLike<number>): GoodnessOfFit {
   const samples = measured.length;
   let mean = 0;
@@ -25,6 +26,7 @@ export function goodnessOfFit(measured: ArrayLike<number>, simulated: ArrayLike<
   return { samples, rmse: Math.sqrt(squares / samples), worst, worstAt, r2: spread > 0 ? 1 - squares / spread : NaN };
 }
 
+/** Counts in bins of one width. */
 export interface Histogram {
   /** Middle of each bin. */
   readonly centers: Float64Array;
@@ -51,6 +53,7 @@ export function histogram(values: ArrayLike<number>): Histogram {
   return { centers: Float64Array.from({ length: bins }, (_, i) => low + (i + 0.5) * width), share, width };
 }
 
+/** How residuals are related to those some samples later; 1 at lag 0. */
 export interface Autocorrelation {
   readonly lags: Float64Array;
   readonly values: Float64Array;

@@ -9,14 +9,17 @@
  */
 import {CheckpointError} from '../../lib/errors.js';
 
+/** Typed arrays that a checkpoint may hold. */
 export type NumberArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
 
+/** An array of a checkpoint. */
 export interface NamedArray {
   readonly name: string;
   readonly shape: readonly number[];
   readonly values: NumberArray;
 }
 
+/** What a checkpoint holds. */
 export interface CheckpointContent {
   /** Anything JSON can hold; numbers come back to the bit. */
   readonly facts: unknown;

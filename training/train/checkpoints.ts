@@ -86,7 +86,10 @@ export class Checkpoints {
   }
 }
 
-/** @throws CheckpointError 'checkpoint-unreadable', 'checkpoint-corrupt' */
+/**
+ * What a checkpoint holds.
+ * @throws CheckpointError 'checkpoint-unreadable', 'checkpoint-corrupt'
+ */
 export async function readCheckpoint(file: string): Promise<CheckpointContent> {
   const {readFile} = await files();
   const bytes = await readFile(file).catch((cause: unknown) => {

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {positive, refuseUnknownOptions} from '../../lib/given.js';
 import {OptionError, ShapeError} from '../../lib/errors.js';
 
+/** How large gradients may become. */
 export interface Clip {
   /** Greatest Euclidean norm of all gradients together: longer ones are shortened, their direction kept (Pascanu, Mikolov & Bengio, ICML 2013). */
   readonly norm?: number;

@@ -6,6 +6,7 @@ import {DataError} from '../../lib/errors.js';
 import type {FileHandle} from '../data/filesystem.js';
 import {filesystem, reasonOf} from '../data/filesystem.js';
 
+/** What is noted after a step. */
 export interface StepMetrics {
   readonly kind: 'step';
   /** From 1: how many were taken. */
@@ -20,6 +21,7 @@ export interface StepMetrics {
   readonly seconds: number;
 }
 
+/** What is noted after an epoch. */
 export interface EpochMetrics {
   readonly kind: 'epoch';
   /** From 1: how many are done. */
@@ -32,6 +34,7 @@ export interface EpochMetrics {
   readonly skipped: number;
 }
 
+/** What is noted after a step or an epoch. */
 export type Metrics = StepMetrics | EpochMetrics;
 
 export interface MetricsSink {

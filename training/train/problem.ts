@@ -12,6 +12,7 @@ import type {Random} from './random.js';
 import type {Schedule} from './schedules.js';
 
 
+/** Where in the training a loss is asked for. */
 export interface LossAt {
   /** Of the run, from 0. */
   readonly step: number;
@@ -20,6 +21,7 @@ export interface LossAt {
   readonly random: Random;
 }
 
+/** What `train` is asked to do. */
 export interface TrainingProblem<T> {
   /** The mean over the batch of what is to be small, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it carry gradients. */
   readonly loss: (batch: readonly T[], at: LossAt) => tf.Scalar;
@@ -73,6 +75,7 @@ export interface TrainingProblem<T> {
   readonly signal?: AbortSignal;
 }
 
+/** Where a training stands. */
 export interface TrainingProgress {
   readonly step: number;
   readonly steps: number;

@@ -6,6 +6,7 @@ import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {uniformInt} from 'pure-rand/distribution/uniformInt';
 import {xoroshiro128plus, xoroshiro128plusFromState} from 'pure-rand/generator/xoroshiro128plus';
 
+/** Random numbers from a seed, whose state a checkpoint holds. */
 export class Random {
   private generator;
 

@@ -2,6 +2,7 @@
 import type {Report} from '../report/report.js';
 import type {EpochMetrics} from './metrics.js';
 
+/** What `train` gives. */
 export interface TrainingResult {
   /** Of the whole run, what came before a resumption included. */
   readonly epochs: number;

@@ -2,6 +2,7 @@
 import {OptionError} from '../../lib/errors.js';
 import {any, boolean, nonNegative, positive, refuseUnknownOptions} from '../../lib/given.js';
 
+/** Where in the training a rate is asked for. */
 export interface ScheduleAt {
   /** From 0. */
   readonly step: number;
@@ -10,6 +11,7 @@ export interface ScheduleAt {
   readonly epoch: number;
 }
 
+/** The learning rate of a step. */
 export type Schedule = (at: ScheduleAt) => number;
 
 /** rate · factor^(step / every): by `factor` every `every` steps, continuously or, with `stairs`, at once. */

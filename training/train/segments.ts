@@ -6,6 +6,7 @@ import {any, refuseUnknownOptions} from '../../lib/given.js';
 /** Times, and series of as many samples each. */
 export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: Numeric};
 
+/** A short stretch of a record. */
 export interface Segment<Name extends string> {
   /** [length], from 0: a segment has a clock of its own, so that one prepared simulation serves them all. */
   readonly t: Float64Array;
@@ -17,6 +18,7 @@ export interface Segment<Name extends string> {
   readonly first: {readonly [name in Name]: Float64Array};
 }
 
+/** What `segments` may be told. */
 export interface SegmentOptions {
   /** Samples of a segment, at least 2. */
   readonly length: number;

@@ -3,6 +3,7 @@ import {EventError} from '../../errors.js';
 import type {Block} from '../../step/layout.js';
 import type {PlannedEvent} from './plan.js';
 
+/** An event that happened in a run. */
 export interface EventRecord {
   readonly t: number;
   /** Number of the event in `options.events`. */

@@ -72,6 +72,7 @@ export class StepLengths {
   }
 }
 
+/** What the choice of the next step's length knows of the steps before. */
 export interface StepMemory {
   readonly next: number;
   /** None at a start, and after an event. */

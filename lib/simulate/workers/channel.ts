@@ -3,6 +3,7 @@
  * function: `Atomics.wait` on a number that every answer counts up, then `receiveMessageOnPort`. A page
  * may not wait, so there answers come by events alone.
  */
+import type {Lenient} from '../../system/params.js';
 import type {Threads} from './builtin.js';
 import {nodeFs, nodeOs, nodeThreads as threads} from './builtin.js';
 import type {Reply, Request} from './messages.js';
@@ -24,6 +25,20 @@ export interface Listener {
 }
 
 const {Worker: PageWorker} = globalThis as {readonly Worker?: typeof Worker};
+
+/** A page's thread, as far as it is used: a Worker. */
+export interface PageThread {
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void;
+  addEventListener(type: string, listener: Lenient<object, void>): void;
+  terminate(): void;
+}
+
+let makeThread = (): PageThread => new Worker(new URL('./page-worker.js', import.meta.url), {type: 'module'});
+
+/** How a page starts a thread from now on: see `batch.useWorker`. */
+export function startThreadsBy(make: () => PageThread): void {
+  makeThread = make;
+}
 
 /** Threads can be started here, and their answers be waited for. */
 export const canStart = threads !== undefined || (PageWorker !== undefined && (globalThis as {readonly document?: unknown}).document !== undefined);
@@ -84,12 +99,12 @@ function fromSources(file: string): string {
 }
 
 function pageChannel(listener: Listener): Channel {
-  const worker = new Worker(new URL('./page-worker.js', import.meta.url), {type: 'module'});
-  worker.onmessage = ({data}: MessageEvent<Reply>) => listener.reply(data);
-  worker.onerror = event => {
+  const worker = makeThread();
+  worker.addEventListener('message', ({data}: MessageEvent<Reply>) => listener.reply(data));
+  worker.addEventListener('error', (event: Event) => {
     event.preventDefault();
     listener.lost();
-  };
+  });
   return {
     post: (request, transfer = []) => worker.postMessage(request, transfer),
     receive: () => undefined,

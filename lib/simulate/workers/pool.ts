@@ -104,11 +104,12 @@ class Pool {
     } finally {
       this.finish(phase);
     }
-    if (patience === 0 && this.answers === 0) this.broken = true;
+    if (patience === 0 && this.answers === 0) this.giveUp('they did not answer');
   }
 
   /** Ends all threads; the next batch starts new ones. */
   async end(): Promise<void> {
+    this.broken = false;
     const ended = this.hands.splice(0);
     for (const {jobs} of ended) this.returnJobs(jobs);
     await Promise.all(ended.map(({channel}) => channel.end()));
@@ -117,9 +118,15 @@ class Pool {
   private grow(workers: number): void {
     try {
       while (!this.broken && this.hands.length < workers) this.hire();
-    } catch {
-      this.broken = true;
+    } catch (error) {
+      this.giveUp(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** No thread starts here: this one does the work, and the user hears of it once. */
+  giveUp(why: string): void {
+    if (!this.broken) warnOnce(why);
+    this.broken = true;
   }
 
   private hire(): void {
@@ -242,7 +249,7 @@ class Pool {
     const at = this.hands.indexOf(hand);
     if (at < 0) return;
     this.hands.splice(at, 1);
-    if (this.answers === 0) this.broken = true;
+    if (this.answers === 0) this.giveUp('their script did not start, as where a bundler left it behind');
     this.returnJobs(hand.jobs);
   }
 
@@ -252,6 +259,16 @@ class Pool {
     if (this.hands.length === 0) for (const phase of [...this.phases]) while (!phase.done) phase.helpOut();
     this.pump();
   }
+}
+
+let warned = false;
+
+/** Where a program may run on for hours in one thread, and only its slowness would show it. */
+function warnOnce(why: string): void {
+  if (warned) return;
+  warned = true;
+  // eslint-disable-next-line no-console -- there is no result to carry it: the first batch may be under way elsewhere
+  console.warn(`stiffgrad: no worker threads could be started (${why}), so batches run in the calling thread. The results are the same. In a page, batch.useWorker says how to start them; workers: 0 asks for none.`);
 }
 
 export const pool = new Pool();

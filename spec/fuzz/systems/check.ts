@@ -4,7 +4,7 @@
  * where another way finds it; and what fails, fails with an error of the library's own.
  */
 import {simulate, StiffgradError} from '../../../lib/index.js';
-import type {SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {AnyTrajectory, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {dot, largest, stream} from '../../simulate/numbers.js';
 import type {State, Vector} from './evaluator.js';
 import {bdf2Residual, distance, newmarkResidual, reference, rungeKutta, scalesOf, thetaResidual} from './evaluator.js';
@@ -38,9 +38,9 @@ interface Run {
   readonly status: Trajectory['status'];
 }
 
-function run(sample: Sample, point: Point, more: Partial<SimulateOptions> = {}): Run {
+function run(sample: Sample, point: Point, more: Partial<RunSettings> & {steps?: number; t1?: number} = {}): Run {
   const {initial, params} = given(sample, point);
-  const trajectory = simulate(sample.system, initial, {...sample.options, params, ...more});
+  const trajectory = simulate(sample.system, initial, {...sample.options, params, ...more} as SimulateOptions);
   const blocks = Object.fromEntries(Object.keys(point.initial).map(name => [name, trajectory.values(name as 'q')]));
   const a = sample.rule.kind === 'newmark' ? trajectory.values('a') : undefined;
   trajectory.dispose();
@@ -208,7 +208,7 @@ function checkDerivatives(sample: Sample, seed: number, first: Run, tell: (text:
     for (const name of names) direction.initial[name].fill(0);
   }
   const {initial, params} = given(sample, sample.start);
-  const options = {...sample.options, params};
+  const options = {...sample.options, params} as SimulateOptions;
   const {trajectory, pullback} = simulate.vjp(sample.system, initial, options);
   trajectory.dispose();
   // Adaptive runs that are recorded iterate to exact roots: their steps may differ from a plain run's, by the tolerance.
@@ -233,7 +233,7 @@ function checkDerivatives(sample: Sample, seed: number, first: Run, tell: (text:
   const value = (s: number): number | undefined => {
     const moved = (from: {readonly [name: string]: Float64Array}, by: {readonly [name: string]: Float64Array}): {[name: string]: Float64Array} =>
       Object.fromEntries(Object.entries(from).map(([name, values]) => [name, values.map((x, i) => x + s * by[name][i])]));
-    let series: Trajectory;
+    let series: AnyTrajectory;
     try {
       series = prepared.run(given(sample, {initial: moved(sample.start.initial, direction.initial), params: moved(sample.start.params, direction.params)}));
     } catch (error) {

@@ -1,7 +1,7 @@
 /** Steps as long as their error allows: errors in proportion to the tolerance, ends met, rejections counted, failures said. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {AdaptiveOptions, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {AdaptiveOptions, Scheme, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
   adaptive, bdf2, constant, defineScheme, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, NewtonError, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, trapezoid, unrolledAdjoint, verlet,
 } from '../../../lib/index.js';
@@ -12,8 +12,8 @@ const oscillator = mechanics({mass: [1, 4], forces: ({q}) => tf.neg(tf.mul(q, [1
 const start = {q: [1, 0.5], v: [0, -1]};
 /** Frequencies 1 and 3. */
 const exact = (t: number): number[] => [Math.cos(t), 0.5 * Math.cos(3 * t) - Math.sin(3 * t) / 3];
-const run = (scheme: Scheme, options: AdaptiveOptions, more: Partial<SimulateOptions> = {}): Trajectory => {
-  const path = simulate(oscillator, start, {scheme, dt: 1e-3, t1: 5, saveAt: 'end', control: adaptive(options), ...more});
+const run = (scheme: Scheme, options: AdaptiveOptions, more: Partial<RunSettings> & {steps?: number; t1?: number} = {}): Trajectory => {
+  const path = simulate(oscillator, start, {scheme, dt: 1e-3, t1: 5, saveAt: 'end', control: adaptive(options), ...more} as SimulateOptions);
   path.dispose();
   return path;
 };
@@ -94,7 +94,7 @@ describe('adaptive steps', () => {
   });
 
   it('first, max, steps and progress', () => {
-    const lengths = (options: AdaptiveOptions, more: Partial<SimulateOptions> = {}): number[] => {
+    const lengths = (options: AdaptiveOptions, more: Partial<RunSettings> & {steps?: number; t1?: number} = {}): number[] => {
       const t = run(rk4(), options, {saveAt: 'all', ...more}).values('t');
       return [...t.slice(1).map((value, i) => value - t[i])];
     };
@@ -211,7 +211,7 @@ describe('adaptive steps', () => {
     ['min above max', () => adaptive({min: 1, max: 0.5}), 'bad-control'],
     ['a misspelt option', () => adaptive({['tol' as 'rtol']: 1}), 'bad-control'],
     ['a control without brackets', () => simulate(oscillator, start, {dt: 0.1, t1: 1, control: adaptive as unknown as SimulateOptions['control']}), 'bad-control'],
-    ['no end', () => simulate(oscillator, start, {dt: 0.1, control: adaptive()}), 'bad-time'],
+    ['no end', () => simulate(oscillator, start, {dt: 0.1, control: adaptive()} as SimulateOptions), 'bad-time'],
     ['times without an end', () => simulate(oscillator, start, {dt: 0.1, steps: 3, control: adaptive(), saveAt: [0.1]}), 'bad-save'],
     ['the unrolled adjoint', () => simulate(oscillator, start, {dt: 0.1, t1: 1, control: adaptive(), adjoint: unrolledAdjoint()}), 'bad-adjoint'],
   ];

@@ -1,7 +1,7 @@
 /** Which zeros of an event's function are events: several in a step, touches, values that are not finite, the ends of steps. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {EventSpec, SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {EventSpec, RunSettings, Trajectory} from '../../../lib/index.js';
 import {adaptive, event, EventError, mechanics, rk4, simulate, trapezoid} from '../../../lib/index.js';
 
 type When = EventSpec['when'];
@@ -10,7 +10,7 @@ const oscillator = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
 const free = mechanics({mass: 1, forces: ({q}) => tf.zerosLike(q)});
 const thrown = mechanics({mass: 1, forces: ({q}) => tf.add(tf.zerosLike(q), -8)});
 
-function run(when: When, {then = 'record', direction, ...options}: Partial<EventSpec> & Partial<SimulateOptions> = {}): Trajectory {
+function run(when: When, {then = 'record', direction, ...options}: Partial<EventSpec> & Partial<RunSettings> & {t1?: number} = {}): Trajectory {
   const path = simulate(oscillator, {q: 1, v: 0}, {scheme: rk4(), dt: 0.25, t1: 6, saveAt: 'end', ...options, events: [event({when, then, direction})]});
   path.dispose();
   return path;

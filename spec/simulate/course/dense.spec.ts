@@ -1,7 +1,7 @@
 /** States between steps: their order, their values at the ends, and what the tables of times are allowed to be. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Scheme, SimulateOptions} from '../../../lib/index.js';
+import type {Scheme, RunSettings} from '../../../lib/index.js';
 import {
   defineScheme, dopri5, gaussLegendre, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, trapezoid, tsit5, verlet,
 } from '../../../lib/index.js';
@@ -150,7 +150,7 @@ describe('states between steps', () => {
     });
   }
 
-  const refused: readonly (readonly [string, Partial<SimulateOptions>, string])[] = [
+  const refused: readonly (readonly [string, Partial<RunSettings>, string])[] = [
     ['a time after the end', {saveAt: [0.5, 1.01]}, 'bad-save'],
     ['a time before the start', {saveAt: [-0.01]}, 'bad-save'],
     ['times that do not ascend', {saveAt: [0.55, 0.45]}, 'bad-save'],

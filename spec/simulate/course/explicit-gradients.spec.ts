@@ -1,7 +1,7 @@
 /** Gradients through the explicit pairs, which carry the derivative at the end of a step to the next: closed forms, differences, Taylor remainders, on both engines. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {SimulateOptions} from '../../../lib/index.js';
+import type {RunSettings, SimulateOptions} from '../../../lib/index.js';
 import {adaptive, dopri5, event, implicitAdjoint, mechanics, ode, simulate, tsit5} from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {dot, slope} from '../numbers.js';
@@ -23,7 +23,7 @@ const tight = {dt: 1e-2, control: adaptive({rtol: 1e-11, atol: 1e-11})};
 describe('gradients through explicit pairs', () => {
   for (const scheme of [dopri5(), tsit5()]) {
     for (const {name: engine} of doubleEngines) {
-      const lengths: readonly (readonly [string, Partial<SimulateOptions> & {dt: number}, number])[] = [['fixed', {dt: 0.01}, 1e-10], ['adaptive', tight, 1e-9]];
+      const lengths: readonly (readonly [string, Partial<RunSettings> & {dt: number}, number])[] = [['fixed', {dt: 0.01}, 1e-10], ['adaptive', tight, 1e-9]];
       for (const [how, own, tolerance] of lengths) {
         it(`${scheme.name}, ${engine}, ${how} steps: closed forms, at the end and between steps`, () => {
           const options: SimulateOptions = {scheme, engine, t1: T, saveAt: times, params: {k: 1.3}, ...own};

@@ -1,7 +1,7 @@
 /** Runs that stop and go on, and runs one state at a time. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {RunState, SavedState, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
+import type {RunState, SavedState, Scheme, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
   adaptive, bilateral, dopri5, event, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, NewtonError, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, theta, trapezoid, tsit5,
 } from '../../../lib/index.js';
@@ -19,7 +19,7 @@ describe('a run that stops and goes on', () => {
   for (const {name: engine} of doubleEngines) {
     for (const scheme of schemes) {
       it(`is the run that did not stop, bit for bit: ${scheme.name}, ${engine}`, () => {
-        const options: SimulateOptions = {scheme, dt: 0.07, engine, newton: newton({jacobian: 'fresh'})};
+        const options: RunSettings = {scheme, dt: 0.07, engine, newton: newton({jacobian: 'fresh'})};
         const whole = simulate(driven, start, {...options, steps: 40});
         const first = simulate(driven, start, {...options, steps: 17});
         const second = simulate(driven, sent(first.state()), {...options, steps: 23});
@@ -36,7 +36,7 @@ describe('a run that stops and goes on', () => {
     const ball = mechanics({mass: 1, forces: ({q, v}) => tf.sub(tf.mul(v, -0.05), tf.add(tf.zerosLike(q), 8))});
     const bounce = event({when: ({q}) => q, direction: 'falling', then: ({v}) => ({v: tf.mul(v, -0.9)})});
     for (const scheme of [newmark(), rk4(), trapezoid(), dopri5(), tsit5()]) {
-      const options: SimulateOptions = {scheme, dt: 1e-2, control: adaptive({rtol: 1e-5, max: 0.04}), events: [bounce], newton: newton({jacobian: 'fresh'})};
+      const options: RunSettings = {scheme, dt: 1e-2, control: adaptive({rtol: 1e-5, max: 0.04}), events: [bounce], newton: newton({jacobian: 'fresh'})};
       const whole = simulate(ball, {q: 0.5, v: 0}, {...options, steps: 60});
       expect(whole.events).to.have.length.above(2);
       for (const at of [1, 13, 25, 26, 27, 40]) {
@@ -54,7 +54,7 @@ describe('a run that stops and goes on', () => {
       return tf.concat([b, tf.sub(tf.mul(tf.mul(tf.sub(1, tf.square(a)), b), 20), a)]);
     });
     for (const scheme of [kvaerno5(), kvaerno3(), sdirk2(), radauIIA5()]) {
-      const options: SimulateOptions = {scheme, dt: 1e-3, control: adaptive({rtol: 1e-6, atol: 1e-8})};
+      const options: RunSettings = {scheme, dt: 1e-3, control: adaptive({rtol: 1e-6, atol: 1e-8})};
       const whole = simulate(oscillator, {y: [2, 0]}, {...options, steps: 60});
       const moving = simulate(driven, start, {...options, steps: 30});
       for (const at of [0, 1, 7, 33, 34, 35, 50]) {
@@ -69,7 +69,7 @@ describe('a run that stops and goes on', () => {
 
   it('with constraints', () => {
     const rod = mechanics({mass: 1, forces: ({q}) => tf.mul(tf.onesLike(q), [0, -9.81]), constraints: [bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 1))]});
-    const options: SimulateOptions = {scheme: implicitMidpoint(), dt: 0.01, newton: newton({jacobian: 'fresh'})};
+    const options: RunSettings = {scheme: implicitMidpoint(), dt: 0.01, newton: newton({jacobian: 'fresh'})};
     const whole = simulate(rod, {q: [1, 0], v: [0, 0]}, {...options, steps: 30});
     const first = simulate(rod, {q: [1, 0], v: [0, 0]}, {...options, steps: 12});
     expect(last(simulate(rod, sent(first.state()), {...options, steps: 18}))).to.deep.equal(last(whole));
@@ -151,7 +151,7 @@ describe('a run one state at a time', () => {
 
   it('ends with the status, or throws where the run fails', () => {
     const pole = ode(({y}) => tf.square(y));
-    const run = (more: Partial<SimulateOptions>): {count: number; status: string} => {
+    const run = (more: Partial<RunSettings> & {t1?: number}): {count: number; status: string} => {
       const iterator = simulate.steps(pole, {y: 1}, {scheme: rk4(), dt: 0.01, t1: 2, control: adaptive(), ...more});
       for (let count = 0; ; count++) {
         const next = iterator.next();

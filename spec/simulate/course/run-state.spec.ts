@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Initial, RunState, SimulateOptions} from '../../../lib/index.js';
+import type {Initial, RunState, MechanicalSystem, RunSettings, SimulateOptions} from '../../../lib/index.js';
 import {adaptive, event, implicitMidpoint, kvaerno5, mechanics, newmark, newton, ode, OptionError, rk4, simulate, StiffgradError, trapezoid} from '../../../lib/index.js';
 
 const driven = mechanics({mass: 1, forces: ({q, v, t}) => tf.addN([tf.neg(tf.sinh(q)), tf.mul(v, -0.1), tf.mul(tf.cos(tf.mul(t, 3)), [0.3, 0.2])])});
@@ -11,7 +11,7 @@ const oscillator = ode(({y}) => {
   const [a, b] = [tf.slice(y, [0], [1]), tf.slice(y, [1], [1])];
   return tf.concat([b, tf.sub(tf.mul(tf.mul(tf.sub(1, tf.square(a)), b), 20), a)]);
 });
-const stiff: SimulateOptions = {scheme: kvaerno5(), dt: 1e-3, control: adaptive({rtol: 1e-6, atol: 1e-8})};
+const stiff: RunSettings = {scheme: kvaerno5(), dt: 1e-3, control: adaptive({rtol: 1e-6, atol: 1e-8})};
 const sent = (state: RunState): RunState => JSON.parse(JSON.stringify(state)) as RunState;
 const fresh = newton({jacobian: 'fresh'});
 
@@ -44,7 +44,7 @@ describe('the state of a step', () => {
 describe('the state where an event ended a run on a grid', () => {
   it('is between the grid\'s times, and the run that goes on steps on from it', () => {
     const falling = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.onesLike(q))});
-    const options: SimulateOptions = {scheme: trapezoid(), dt: 0.1, events: [event({when: ({q}) => q, then: 'stop'})]};
+    const options: RunSettings = {scheme: trapezoid(), dt: 0.1, events: [event({when: ({q}) => q, then: 'stop'})]};
     const state = simulate(falling, {q: 1, v: 0}, {...options, steps: 99}).state();
     expect(state.t).to.be.closeTo(Math.SQRT2, 1e-14);
     expect(state.grid).to.equal(undefined);
@@ -107,7 +107,7 @@ describe('a saved state that is damaged or another\'s', () => {
     const left = simulate(driven, start, {scheme: trapezoid(), dt: 0.1, steps: 1}).state();
     refused(left, /left by 'trapezoid', and this run's scheme is implicitMidpoint/, () => simulate(driven, left, {scheme: implicitMidpoint(), dt: 0.1, steps: 1}));
     const prepared = simulate.prepare(driven, onGrid, grid);
-    refused(undefined, /its t is not/, () => prepared.run({initial: {...onGrid, t: 'now'} as unknown as Initial}));
+    refused(undefined, /its t is not/, () => prepared.run({initial: {...onGrid, t: 'now'} as unknown as Initial<MechanicalSystem>}));
     prepared.run({initial: onGrid}).dispose();
   });
 

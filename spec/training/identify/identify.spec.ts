@@ -451,7 +451,7 @@ describe('identify', () => {
     const {trajectory, trajectories} = identification;
     expect(trajectory).to.equal(trajectories[0]);
     expect([...trajectory.values('t')]).to.deep.equal([...some]);
-    expect(trajectory.q.shape).to.deep.equal([21]);
+    expect((trajectory.q as tf.Tensor).shape).to.deep.equal([21]);
     near(trajectory.values('q'), [...motion(truth, 201, 0.05).q].filter((_, i) => i % 10 === 0), 1e-10);
     trajectory.dispose();
   });

@@ -1,0 +1,117 @@
+/**
+ * What differs between a run of a mechanical system and one of an ode, for the compiler: the one has q and v, the
+ * other y. Each type asks the system for its kind; without one it is that of any system, with everything optional.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import type {System} from '../step/formulation.js';
+import type {Numeric} from '../system/numeric.js';
+import type {GradientOf, NumericParamsOf, Params} from '../system/params.js';
+import type {RunState} from './run-state.js';
+
+/** Any system, whatever parameters its functions read. */
+export type AnySystem = System<never>;
+
+/** What the functions of a system read of the parameters. */
+export type ParamsOf<S> = S extends System<infer P> ? P : Params;
+
+/** `Any` where the kind of S is open, else `Mechanical` or `Ode`. */
+export type ByKind<S extends AnySystem, Mechanical, Ode, Any> = [System['kind']] extends [S['kind']] ? Any : S['kind'] extends 'ode' ? Ode : Mechanical;
+
+/** A state by its blocks: {q, v} of a mechanical system, {y} of an ode. */
+export type StateOf<S extends AnySystem, T> = ByKind<S, {readonly q: T; readonly v: T}, {readonly y: T}, {readonly q?: T; readonly v?: T; readonly y?: T}>;
+
+/** Where a run starts: {q, v} of one shape, or {y}, at the time t (default 0); or where another run stood. */
+export type Initial<S extends AnySystem = System> =
+  | ByKind<S, MechanicalInitial, OdeInitial, MechanicalInitial | OdeInitial>
+  | RunState;
+
+/** The start of a mechanical system: position and velocity of one shape, and the time (default 0). */
+export interface MechanicalInitial {
+  readonly q: Numeric;
+  readonly v: Numeric;
+  readonly t?: number;
+}
+
+/** The start of an ode: its state, of any shape, and the time (default 0). */
+export interface OdeInitial {
+  readonly y: Numeric;
+  readonly t?: number;
+}
+
+/** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
+export type Cotangent<S extends AnySystem = System> = ByKind<S, MechanicalCotangent, OdeCotangent, MechanicalCotangent & OdeCotangent>;
+
+/** Cotangents of a mechanical system's saved values. */
+export interface MechanicalCotangent extends AnyCotangent {
+  readonly q?: Numeric;
+  readonly v?: Numeric;
+  readonly a?: Numeric;
+  readonly lambda?: Numeric;
+}
+
+/** Cotangents of an ode's saved values. */
+export interface OdeCotangent extends AnyCotangent {
+  readonly y?: Numeric;
+}
+
+/** Cotangents of what any run saves. */
+export interface AnyCotangent {
+  readonly observed?: Numeric;
+  /** Of the times of the trajectory's events, one for each. */
+  readonly events?: Numeric;
+}
+
+/** A gradient in double precision: with respect to the start, the parameters, and what the system's functions capture. */
+export type Pullback<S extends AnySystem = System> = PullbackTo<StateOf<S, Float64Array>, GradientOf<ParamsOf<S>>>;
+
+/** A gradient with respect to a start of the form State and parameters of the form Tree. */
+export interface PullbackTo<State, Tree> {
+  /** Of the shape of the start, row-major. */
+  readonly initial: State;
+  /** A tree like `options.params`. */
+  readonly params: Tree;
+  readonly variables: Map<tf.Variable, Float64Array>;
+  /** Captured tensors that are not variables. */
+  readonly tensors: Map<tf.Tensor, Float64Array>;
+  /** Steps taken again because implicitAdjoint({memory}) did not hold them; those that backsolveAdjoint took backwards. */
+  readonly recomputedSteps: number;
+}
+
+/** A direction in all that a run depends on; what is left out does not move. */
+export type Tangent<S extends AnySystem = System> = TangentFrom<Partial<StateOf<S, Numeric>>, NumericParamsOf<ParamsOf<S>>>;
+
+/** A direction in a start of the form State and parameters of the form Tree. */
+export interface TangentFrom<State, Tree> {
+  /** Of the shape of the start. */
+  readonly initial?: State;
+  /** Numbers like those of `options.params`. */
+  readonly params?: Tree;
+  /** Directions of captured variables. */
+  readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
+}
+
+/** How the saved values move along a direction: each [saved, ...shape], row-major. */
+export type SavedTangent<S extends AnySystem = System> = ByKind<S, MechanicalSavedTangent, OdeSavedTangent, NamedValues>;
+
+/** How a mechanical system's saved values move. */
+export interface MechanicalSavedTangent extends AnySavedTangent {
+  readonly q: Float64Array;
+  readonly v: Float64Array;
+  readonly a?: Float64Array;
+  readonly lambda?: Float64Array;
+}
+
+/** How an ode's saved values move. */
+export interface OdeSavedTangent extends AnySavedTangent {
+  readonly y: Float64Array;
+}
+
+/** How what any run saves moves. */
+export interface AnySavedTangent {
+  readonly observed?: Float64Array;
+  /** How the times of the trajectory's events move. */
+  readonly events?: Float64Array;
+}
+
+/** Saved series by name. */
+export type NamedValues = {[name: string]: Float64Array};

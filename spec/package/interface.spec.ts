@@ -1,0 +1,90 @@
+/**
+ * The interface as the compiler sees it: every type that an exported signature names can be imported under its name, and
+ * everything exported is documented. What is asked for spec/types/ is compiled with the rest of the sources.
+ */
+import path from 'node:path';
+import {expect} from 'chai';
+import ts from 'typescript';
+import {entries, root} from './sources.js';
+
+const sources = Object.values(entries).map(entry => path.join(root, entry));
+let program: ts.Program;
+let checker: ts.TypeChecker;
+const aliased = (symbol: ts.Symbol): ts.Symbol => ((symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol));
+const exportsOf = (file: string): ts.Symbol[] => checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)!)!);
+const ours = (node: ts.Node): boolean => !/node_modules|\.d\.ts$/.test(node.getSourceFile().fileName);
+
+/** Parts of a declaration that its users see: not its body, nor what is private. */
+function visible(node: ts.Node, see: (node: ts.Node) => void): void {
+  if (ts.isBlock(node) || ts.isPrivateIdentifier(node)) return;
+  if (ts.canHaveModifiers(node) && ts.getModifiers(node)?.some(({kind}) => kind === ts.SyntaxKind.PrivateKeyword) === true) return;
+  if (ts.isVariableDeclaration(node) || ts.isPropertyDeclaration(node) || ts.isParameter(node)) {
+    if (node.type !== undefined) visible(node.type, see);
+    return;
+  }
+  see(node);
+  ts.forEachChild(node, child => visible(child, see));
+}
+
+/** Types named in what an exported symbol declares, with the place that names them. */
+function named(symbol: ts.Symbol): Map<ts.Symbol, string> {
+  const found = new Map<ts.Symbol, string>();
+  for (const declaration of symbol.declarations ?? []) {
+    if (!ours(declaration)) continue;
+    visible(declaration, node => {
+      const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isExpressionWithTypeArguments(node) ? node.expression : ts.isTypeQueryNode(node) ? node.exprName : undefined;
+      const to = name === undefined ? undefined : checker.getSymbolAtLocation(name);
+      if (to !== undefined && (to.flags & ts.SymbolFlags.TypeParameter) === 0) found.set(aliased(to), `${symbol.name} names ${name?.getText()}`);
+    });
+  }
+  return found;
+}
+
+/** Local parts of a type, which its own file does not export either: the reader meets them where the type is written. */
+const isLocal = (symbol: ts.Symbol): boolean => (symbol.declarations ?? []).every(declaration =>
+  (ts.getCombinedModifierFlags(declaration as ts.Declaration) & ts.ModifierFlags.Export) === 0 && ts.isTypeAliasDeclaration(declaration));
+
+describe('the interface', function () {
+  this.timeout(60_000);
+
+  before(() => {
+    const config = ts.parseJsonConfigFileContent({}, ts.sys, root);
+    program = ts.createProgram(sources, {...config.options, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, strict: true, skipLibCheck: true, types: []});
+    checker = program.getTypeChecker();
+  });
+
+  it('exports every type that an exported signature names', () => {
+    // What one entry exports may be named by another; a local alias is taken apart like the type that names it.
+    const all = new Set(sources.flatMap(exportsOf).map(aliased));
+    const missing = new Set<string>();
+    const seen = new Set<ts.Symbol>();
+    const look = (symbol: ts.Symbol): void => {
+      if (seen.has(symbol)) return;
+      seen.add(symbol);
+      for (const [to, text] of named(symbol)) {
+        if (all.has(to) || !(to.declarations ?? []).some(ours)) continue;
+        if (isLocal(to)) look(to);
+        else missing.add(`${text} (${path.relative(root, to.declarations![0].getSourceFile().fileName)})`);
+      }
+    };
+    all.forEach(look);
+    expect([...missing].sort()).to.deep.equal([]);
+  });
+
+  it('documents everything it exports', () => {
+    const bare = sources.flatMap(source => exportsOf(source).map(aliased)
+      .filter(symbol => (symbol.declarations ?? []).some(ours) && ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim() === '')
+      .map(symbol => `${symbol.name} (${path.relative(root, symbol.declarations![0].getSourceFile().fileName)})`));
+    expect([...new Set(bare)].sort()).to.deep.equal([]);
+  });
+
+  it('documents the members of simulate, batch, batchAsync and equilibrium', () => {
+    const face = exportsOf(sources[0]).map(aliased);
+    for (const name of ['simulate', 'batch', 'batchAsync', 'equilibrium']) {
+      const symbol = face.find(one => one.name === name)!;
+      const type = checker.getTypeOfSymbol(symbol);
+      expect(type.getProperties().length, name).to.be.above(0);
+      for (const member of type.getProperties()) expect(ts.displayPartsToString(member.getDocumentationComment(checker)), `${name}.${member.name}`).to.not.equal('');
+    }
+  });
+});
