@@ -123,7 +123,7 @@ try_bun() {
 try_vitest() {
   app vitest vitest@3 || return
   printf 'import {expect, it} from "vitest";\nimport "./app.js";\nit("runs", () => expect(globalThis.answer).toBeCloseTo(0.9512195121951219, 14));\n' > app.test.js
-  runs npx vitest run
+  npx vitest run > out.txt 2>&1
 }
 try_jest() {
   app jest jest@30 jest-environment-jsdom@30 || return
