@@ -12,9 +12,9 @@ import type {ForceTerm, MechanicalSystem, Newton, Scheme, StepPoint} from '../li
 import {defineScheme, implicitMidpoint, mechanics, newton, simulate} from '../lib/index.js';
 import type {GuessName} from '../lib/scheme/index.js';
 import {prepare} from '../lib/simulate/prepare.js';
-import {startRun} from '../lib/simulate/start.js';
-import {Stepper} from '../lib/simulate/stepper.js';
-import {noCounts} from '../lib/simulate/counters.js';
+import {startRun} from '../lib/integrate/start.js';
+import {Stepper} from '../lib/integrate/stepper.js';
+import {noCounts} from '../lib/integrate/counters.js';
 import type {Series} from '../training/report/plot.js';
 import {chartStyle, lineChart} from '../training/report/plot.js';
 

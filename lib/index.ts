@@ -32,12 +32,12 @@ export type {
   OdeInitial, OdeSavedTangent, ParamsOf, Pullback, PullbackTo, SavedTangent, StateOf, Tangent, TangentFrom,
 } from './simulate/kinds.js';
 export {simulate, type Jvp, type Jvps, type RunAndPullback, type RunAndTangent, type RunAndTangents, type RunValues, type StartAndParams, type Simulate, type Simulation, type Values, type Vjp} from './simulate/simulate.js';
-export {adaptive, constant, type AdaptiveControl, type AdaptiveOptions, type ConstantControl, type ControlSettings, type StepControl} from './simulate/control.js';
-export type {GridPlace, NewtonMemory, PlainNumbers, RunState} from './simulate/run-state.js';
-export type {StepMemory} from './simulate/course/step-lengths.js';
-export type {Status} from './simulate/counters.js';
+export {adaptive, constant, type AdaptiveControl, type AdaptiveOptions, type ConstantControl, type ControlSettings, type StepControl} from './integrate/control.js';
+export type {GridPlace, NewtonMemory, PlainNumbers, RunState} from './integrate/run-state.js';
+export type {StepMemory} from './integrate/history/step-lengths.js';
+export type {Status} from './integrate/counters.js';
 export type {SavedState} from './simulate/steps.js';
-export type {EventRecord} from './simulate/course/records.js';
+export type {EventRecord} from './integrate/history/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
 export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
 export type {AnyTrajectory, MechanicalTrajectory, OdeTrajectory, SeriesName, Stats, Trajectory, TrajectorySummary} from './simulate/trajectory.js';

@@ -3,7 +3,7 @@
  * pulled through by the implicit or the unrolled adjoint (equations.md §5).
  */
 import type {Gradient} from './gradient.js';
-import {ParameterBars} from './parameter-bars.js';
+import {ParameterBars} from './parameter-cotangents.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {addTo} from './add-to.js';

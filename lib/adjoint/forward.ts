@@ -4,7 +4,7 @@
  */
 import type {StepContext} from '../step/context.js';
 import type {Gradient} from './gradient.js';
-import type {CourseCotangents} from './course-backward.js';
+import type {CourseCotangents} from './history-backward.js';
 import {StepRecord} from './record.js';
 import type {Push} from './tangent.js';
 import type {Directions} from './directions.js';

@@ -10,7 +10,7 @@ import {hessianPrograms} from '../step/hessian-programs.js';
 import {barName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './gradient.js';
-import type {Save} from './course.js';
+import type {Save} from './step-history.js';
 import {DenseTurning} from './dense-hessian.js';
 import {parameterNames, setDirections, throughDerived, turnThroughDerived, zeroBars} from './derived.js';
 import {jacobianFactor} from './jacobian-factor.js';

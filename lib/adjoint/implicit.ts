@@ -5,7 +5,7 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {ParameterBars} from './parameter-bars.js';
+import type {ParameterBars} from './parameter-cotangents.js';
 import type {StepPull} from './gradient.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {stepBuffers} from './record.js';

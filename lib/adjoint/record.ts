@@ -1,8 +1,8 @@
 /** What a run leaves behind for its gradient: every step taken, in one growing array. */
 import type {Executable} from '../engine/engine.js';
 import {newNumbers} from '../memory.js';
-import type {Room} from './room.js';
-import {offerRoom, takeRoom} from './room.js';
+import type {Room} from './workspace.js';
+import {offerRoom, takeRoom} from './workspace.js';
 
 export interface IterationRecord {
   /** z before the correction. */

@@ -6,7 +6,7 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {CourseBars} from './course-bars.js';
+import type {CourseBars} from './history-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';

@@ -10,7 +10,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
 import type {TracedStep} from '../step/traced-step.js';
-import type {ParameterBars} from './parameter-bars.js';
+import type {ParameterBars} from './parameter-cotangents.js';
 import type {StepPull} from './gradient.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {IterationRecord, StepRecord} from './record.js';

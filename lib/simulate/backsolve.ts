@@ -17,15 +17,15 @@ import {stateBlocks} from '../step/formulation.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {traceRun} from '../step/trace-step.js';
 import type {Leaf} from '../system/params.js';
-import type {Plan} from './course/plan.js';
-import {readSpan} from './course/plan.js';
-import type {Grid} from './grid.js';
-import {readGrid} from './grid.js';
+import type {Plan} from '../integrate/history/plan.js';
+import {readSpan} from '../integrate/history/plan.js';
+import type {Grid} from '../integrate/grid.js';
+import {readGrid} from '../integrate/grid.js';
 import type {RunOptions} from './options.js';
-import type {Standing} from './run-state.js';
-import type {Run} from './path.js';
-import {run} from './run.js';
-import type {Backsolve, Runnable, SavedStates} from './runnable.js';
+import type {Standing} from '../integrate/run-state.js';
+import type {Run} from '../integrate/path.js';
+import {run} from '../integrate/run.js';
+import type {Backsolve, Runnable, SavedStates} from '../integrate/runnable.js';
 
 /** A run as it was prepared. */
 interface Asked {

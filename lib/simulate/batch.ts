@@ -15,7 +15,7 @@ import type {AnySystem, Cotangent, Initial, ParamsOf, Pullback} from './kinds.js
 import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead, savedCount} from './prepare.js';
 import {namedGradient, packCotangent} from './named.js';
-import {requireSavedMemory} from './memory.js';
+import {requireSavedMemory} from '../integrate/memory.js';
 import {seriesOf} from './series.js';
 import type {Values} from './simulate.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';

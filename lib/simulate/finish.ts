@@ -1,7 +1,7 @@
 /** The end of a run that the user asked for: its trajectory, or its error. */
 import {asTensors} from './operation.js';
 import type {Prepared} from './prepare.js';
-import type {Run} from './path.js';
+import type {Run} from '../integrate/path.js';
 import {seriesValues} from './series.js';
 import type {AnyTrajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';

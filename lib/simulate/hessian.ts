@@ -5,7 +5,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
-import type {Save} from '../adjoint/course.js';
+import type {Save} from '../adjoint/step-history.js';
 import type {Saves, SecondOrder} from '../adjoint/hessian.js';
 import type {TurningBar} from '../adjoint/directions.js';
 import {sweepBackTurning} from '../adjoint/hessian.js';
@@ -19,11 +19,11 @@ import {requireLoss, TracedLoss} from './loss.js';
 import type {AnySystem, Cotangent, NamedValues, Pullback, SavedTangent, Tangent} from './kinds.js';
 import {namedGradient, packCotangent, packDirections} from './named.js';
 import type {Prepared} from './prepare.js';
-import type {Run} from './path.js';
-import {run} from './run.js';
+import type {Run} from '../integrate/path.js';
+import {run} from '../integrate/run.js';
 import {column, seriesOf} from './series.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
-import {TurningKeeper} from './turning.js';
+import {TurningKeeper} from './second-order.js';
 import type {System} from '../step/formulation.js';
 
 /** A loss by functions of one's own. */

@@ -6,7 +6,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type {System} from '../step/formulation.js';
 import type {Numeric} from '../system/numeric.js';
 import type {GradientOf, NumericParamsOf, Params} from '../system/params.js';
-import type {RunState} from './run-state.js';
+import type {RunState} from '../integrate/run-state.js';
 
 /** Any system, whatever parameters its functions read. */
 export type AnySystem = System<never>;

@@ -9,7 +9,7 @@ import {readNumeric} from '../system/numeric.js';
 import {readParams, toTree} from '../system/params.js';
 import type {Cotangent, Pullback, Tangent} from './kinds.js';
 import type {Prepared} from './prepare.js';
-import type {Run} from './path.js';
+import type {Run} from '../integrate/path.js';
 import {seriesOf, setColumn} from './series.js';
 
 export function eventCotangent({events = []}: Run, given: Numeric): Float64Array {

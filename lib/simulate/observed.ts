@@ -2,7 +2,7 @@
 import {loadParameters} from '../step/context.js';
 import type {StepContext} from '../step/context.js';
 import type {Executable} from '../engine/engine.js';
-import type {Path} from './path.js';
+import type {Path} from '../integrate/path.js';
 
 type Saved = Pick<Path, 'states' | 'times'>;
 

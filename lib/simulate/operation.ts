@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
-import type {Run} from './path.js';
+import type {Run} from '../integrate/path.js';
 import {column, pullOf, seriesOf, setColumn} from './series.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */

@@ -14,14 +14,14 @@ import type {Holding} from '../step/formulation.js';
 import type {ObservedAt} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
 import type {Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
-import type {RunState} from './run-state.js';
-import type {AdaptiveControl, StepControl} from './control.js';
-import {readControl, readEvents, readPlan, readSpan} from './course/plan.js';
-import type {Progress, SaveAt} from './grid.js';
-import {readGrid, savedSteps} from './grid.js';
-import type {Arithmetic} from './runnable.js';
+import type {RunState} from '../integrate/run-state.js';
+import type {AdaptiveControl, StepControl} from '../integrate/control.js';
+import {readControl, readEvents, readPlan, readSpan} from '../integrate/history/plan.js';
+import type {Progress, SaveAt} from '../integrate/grid.js';
+import {readGrid, savedSteps} from '../integrate/grid.js';
+import type {Arithmetic} from '../integrate/runnable.js';
 
-export type {Progress, SaveAt} from './grid.js';
+export type {Progress, SaveAt} from '../integrate/grid.js';
 
 /** How far a run goes: a number of steps or an end, one of them; both where steps are adaptive. */
 export type Span =

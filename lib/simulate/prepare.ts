@@ -20,16 +20,16 @@ import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import {backsolveOf, checkResumed} from './backsolve.js';
-import {absoluteTolerances} from './control.js';
-import type {Plan} from './course/plan.js';
+import {absoluteTolerances} from '../integrate/control.js';
+import type {Plan} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
-import {requireSavedMemory} from './memory.js';
+import {requireSavedMemory} from '../integrate/memory.js';
 import type {Initial} from './kinds.js';
 import type {RunOptions, SimulateOptions} from './options.js';
 import {readOptions} from './options.js';
-import type {RunState} from './run-state.js';
-import {checkRunState, isRunState, readRunState} from './run-state.js';
-import type {Runnable} from './runnable.js';
+import type {RunState} from '../integrate/run-state.js';
+import {checkRunState, isRunState, readRunState} from '../integrate/run-state.js';
+import type {Runnable} from '../integrate/runnable.js';
 
 /** A run with all that its results are shown by. */
 export interface Prepared extends Runnable {

@@ -13,11 +13,11 @@ import {sweepForward} from '../adjoint/tangent.js';
 import type {Block} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
-import {backwards} from './backwards.js';
-import {pullCourse, pushCourse} from './course/derivatives.js';
-import type {Runnable} from './runnable.js';
-import type {Path, Run} from './path.js';
-import {run} from './run.js';
+import {backwards} from '../integrate/backwards.js';
+import {pullCourse, pushCourse} from '../integrate/history/derivatives.js';
+import type {Runnable} from '../integrate/runnable.js';
+import type {Path, Run} from '../integrate/path.js';
+import {run} from '../integrate/run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];

@@ -12,11 +12,11 @@ import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
-import {run} from './run.js';
+import {run} from '../integrate/run.js';
 import {column, pullOf, pushSeries, seriesOf} from './series.js';
 import type {SavedState} from './steps.js';
 import {steps} from './steps.js';
-import type {Status} from './counters.js';
+import type {Status} from '../integrate/counters.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
 
 /**

@@ -1,16 +1,16 @@
 /** A run as an iterator: each saved state when it is there, and nothing kept behind it. */
 import {CompiledStep} from '../step/compiled.js';
 import type {System} from '../step/formulation.js';
-import {CourseLoop} from './course/loop.js';
+import {CourseLoop} from '../integrate/history/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import {prepare, requireRead} from './prepare.js';
-import type {RunState, Standing} from './run-state.js';
-import {runState} from './run-state.js';
+import type {RunState, Standing} from '../integrate/run-state.js';
+import {runState} from '../integrate/run-state.js';
 import {column, seriesOf} from './series.js';
-import type {Status} from './counters.js';
+import type {Status} from '../integrate/counters.js';
 import {OptionError} from '../errors.js';
 import {throwIfAborted} from '../given.js';
 

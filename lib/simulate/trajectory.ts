@@ -1,15 +1,15 @@
 /** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import type {EventRecord} from './course/records.js';
+import type {EventRecord} from '../integrate/history/records.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import type {AnySystem, ByKind} from './kinds.js';
 import type {Prepared} from './prepare.js';
-import type {RunState} from './run-state.js';
-import {runState} from './run-state.js';
-import type {Run} from './path.js';
-import type {Status} from './counters.js';
-import {solverOf} from './runnable.js';
+import type {RunState} from '../integrate/run-state.js';
+import {runState} from '../integrate/run-state.js';
+import type {Run} from '../integrate/path.js';
+import type {Status} from '../integrate/counters.js';
+import {solverOf} from '../integrate/runnable.js';
 import {column, seriesOf} from './series.js';
 
 /** Saved series: times, positions, velocities, accelerations, multipliers, an ode's state, what `observe` gives. */

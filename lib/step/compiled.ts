@@ -30,8 +30,8 @@ import {
 import {directSolver, solverKey} from './solvers.js';
 import type {TracedStep} from './traced-step.js';
 import {stepOutputs} from './traced-step.js';
-import type {Turns} from './turn-programs.js';
-import {turnsOf} from './turn-programs.js';
+import type {Turns} from './sequential-programs.js';
+import {turnsOf} from './sequential-programs.js';
 
 /** What is factored: ∂R/∂z, what Newton's iteration solves with, the matrix of the error estimate, or that of one block of an unknown found in turn. */
 export type Matrix = 'jacobian' | 'matrix' | 'filter' | 'turn';

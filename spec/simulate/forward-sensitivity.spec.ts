@@ -7,7 +7,7 @@ import {
   adaptive, batch, bilateral, forwardSensitivity, generalizedAlpha, implicitAdjoint, kvaerno3, mechanics, newton, radauIIA5, simulate, trapezoid, tsit5,
 } from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
-import {run} from '../../lib/simulate/run.js';
+import {run} from '../../lib/integrate/run.js';
 import type {P} from './course/swing.js';
 import {hit, pass, swing, times} from './course/swing.js';
 import {doubleEngines} from './engines.js';

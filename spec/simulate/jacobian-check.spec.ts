@@ -4,7 +4,7 @@ import {expect} from 'chai';
 import {implicitEuler, mechanics, newton, ode, simulate, sparseLu, StiffgradError} from '../../lib/index.js';
 import {gather} from '../../lib/graph/build.js';
 import {prepare} from '../../lib/simulate/prepare.js';
-import {run} from '../../lib/simulate/run.js';
+import {run} from '../../lib/integrate/run.js';
 import type {JacobianProgram} from '../../lib/step/jacobian-program.js';
 import {errorFromPlain, plainError} from '../../lib/simulate/workers/plain-error.js';
 

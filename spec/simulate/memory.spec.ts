@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {BatchOptions, Span, SimulateOptions} from '../../lib/index.js';
 import {adaptive, batch, MemoryError, mechanics, ode, OptionError, rk4, simulate} from '../../lib/index.js';
-import {readGrid, savedSteps} from '../../lib/simulate/grid.js';
+import {readGrid, savedSteps} from '../../lib/integrate/grid.js';
 
 const spring = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
 const start = {q: 1, v: 0};

@@ -1,12 +1,12 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {ParameterBars} from '../../lib/adjoint/parameter-bars.js';
+import {ParameterBars} from '../../lib/adjoint/parameter-cotangents.js';
 import {implicitPull} from '../../lib/adjoint/implicit.js';
 import {StepRecord} from '../../lib/adjoint/record.js';
 import type {SimulateOptions} from '../../lib/index.js';
 import {explicitEuler, implicitAdjoint, implicitMidpoint, kvaerno3, mechanics, newmark, ode, simulate} from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
-import {Stepper} from '../../lib/simulate/stepper.js';
+import {Stepper} from '../../lib/integrate/stepper.js';
 import {loadParameters} from '../../lib/step/context.js';
 import {directSolver} from '../../lib/step/solvers.js';
 import {net} from '../../models/index.js';

@@ -4,8 +4,8 @@
  * may not wait, so there answers come by events alone.
  */
 import type {Lenient} from '../../system/params.js';
-import type {Threads} from './builtin.js';
-import {nodeFs, nodeOs, nodeThreads as threads} from './builtin.js';
+import type {Threads} from '../../builtin.js';
+import {nodeFs, nodeOs, nodeThreads as threads} from '../../builtin.js';
 import type {Reply, Request} from './messages.js';
 
 export interface Channel {

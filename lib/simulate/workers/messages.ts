@@ -7,8 +7,8 @@ import type {PlainNewton} from '../../newton/plain.js';
 import type {Learned} from '../../step/compiled.js';
 import type {Redundancy} from '../../step/context.js';
 import type {PlainStep, StepNames} from '../../step/plain.js';
-import type {GridOptions, Progress} from '../grid.js';
-import type {Counters, Status} from '../counters.js';
+import type {GridOptions, Progress} from '../../integrate/grid.js';
+import type {Counters, Status} from '../../integrate/counters.js';
 import type {PlainError} from './plain-error.js';
 
 /** What the jobs of one batch have in common. */

@@ -1,5 +1,5 @@
 /** What a worker thread of Node runs. Started by channel.ts, imported by nothing. */
-import {nodeThreads} from './builtin.js';
+import {nodeThreads} from '../../builtin.js';
 import type {Reply, Request} from './messages.js';
 import {serve} from './serve.js';
 

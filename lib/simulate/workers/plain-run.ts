@@ -1,9 +1,9 @@
 /** Runs as plain values: what a worker thread sends back of one, and what it needs to go back through one. */
 import {StepRecord} from '../../adjoint/record.js';
 import type {StiffgradError} from '../../errors.js';
-import type {Keep, Run} from '../path.js';
-import type {Runnable} from '../runnable.js';
-import {solverOf} from '../runnable.js';
+import type {Keep, Run} from '../../integrate/path.js';
+import type {Runnable} from '../../integrate/runnable.js';
+import {solverOf} from '../../integrate/runnable.js';
 import type {PlainKeep, PlainPath, PlainRun} from './messages.js';
 import {errorFromPlain, plainError} from './plain-error.js';
 

@@ -1,7 +1,7 @@
 /** The cotangents of the parameters along a course, added up: by the programs of its steps where they may, else after each of them. */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
-import {parameterBar} from '../step/course-programs.js';
+import {parameterBar} from '../step/history-programs.js';
 import {parameterNames, throughDerived, zeroBars} from './derived.js';
 
 /** Programs that share one cotangent where they add to it themselves. */

@@ -4,7 +4,7 @@
  */
 import type {TracedStep} from '../../step/traced-step.js';
 import type {Status} from '../counters.js';
-import type {Mover, Taken} from './mover.js';
+import type {Mover, Taken} from './integrator.js';
 
 export interface Estimated {
   readonly steps: readonly Taken[];

@@ -4,13 +4,13 @@
  * as half the budget holds. The number of steps need not be known. The other half serves the way back
  * (backwards.ts), which takes the transitions between two kept states again, with the lengths they had.
  */
-import type {Course, CourseBackwards} from '../../adjoint/course.js';
+import type {Course, CourseBackwards} from '../../adjoint/step-history.js';
 import {StepRecord} from '../../adjoint/record.js';
 import {revolve} from '../../adjoint/schedule.js';
 import {bytesPerNumber, mostStates} from '../memory.js';
 import type {Runnable} from '../runnable.js';
 import {noCounts} from '../counters.js';
-import {Mover} from './mover.js';
+import {Mover} from './integrator.js';
 
 export class Keeper {
   private record: StepRecord | undefined;

@@ -1,8 +1,8 @@
 /** Saved states of a run that is not a grid of steps, at the ends of its steps or between them. */
-import type {Course} from '../../adjoint/course.js';
+import type {Course} from '../../adjoint/step-history.js';
 import {newNumbers} from '../../memory.js';
 import {fewerSaved} from '../memory.js';
-import type {Mover, Taken} from './mover.js';
+import type {Mover, Taken} from './integrator.js';
 import type {Saving} from './plan.js';
 import {smallestStep} from './pace.js';
 

@@ -3,7 +3,7 @@ import {expect} from 'chai';
 import {filesBelow, importsOf, parse, type Import} from './sources.js';
 
 /** From the ground up: a room may import from those before it. */
-const order = ['text', 'errors', 'given', 'memory', 'tfjs', 'graph', 'linalg', 'wasm', 'linear', 'trace', 'engine', 'system', 'scheme', 'newton', 'step', 'adjoint', 'simulate', 'index'];
+const order = ['text', 'builtin', 'errors', 'given', 'memory', 'tfjs', 'graph', 'linalg', 'wasm', 'linear', 'trace', 'engine', 'system', 'scheme', 'newton', 'step', 'adjoint', 'integrate', 'simulate', 'index'];
 
 const files = ['lib', 'models', 'training'].flatMap(folder => filesBelow(folder, '.ts'));
 const imports = files.flatMap(importsOf);

@@ -1,15 +1,15 @@
 /** The derivatives of a run along its course. */
 import type {Gradient} from '../../adjoint/gradient.js';
-import type {CourseCotangents} from '../../adjoint/course-backward.js';
-import {sweepCourseBack} from '../../adjoint/course-backward.js';
-import type {CourseTangents} from '../../adjoint/course-tangent.js';
-import {sweepCourseForward} from '../../adjoint/course-tangent.js';
+import type {CourseCotangents} from '../../adjoint/history-backward.js';
+import {sweepCourseBack} from '../../adjoint/history-backward.js';
+import type {CourseTangents} from '../../adjoint/history-tangent.js';
+import {sweepCourseForward} from '../../adjoint/history-tangent.js';
 import type {Watch} from '../../adjoint/not-finite.js';
 import type {Directions} from '../../adjoint/directions.js';
 import type {Runnable} from '../runnable.js';
 import type {Keep, Path} from '../path.js';
 import {noCounts} from '../counters.js';
-import {restart} from './mover.js';
+import {restart} from './integrator.js';
 
 type Kept = Extract<Keep, {course: unknown}>;
 

@@ -1,13 +1,13 @@
 /** What a run leaves: its saved states, how it ended, and what it kept for the way back. */
-import type {Course} from '../adjoint/course.js';
+import type {Course} from '../adjoint/step-history.js';
 import type {Sensitivities} from '../adjoint/forward.js';
 import type {StepRecord} from '../adjoint/record.js';
 import type {StiffgradError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
 import type {Redundancy} from '../step/context.js';
 import type {Counters, Status} from './counters.js';
-import type {Keeper} from './course/keeper.js';
-import type {EventRecord} from './course/records.js';
+import type {Keeper} from './history/checkpointer.js';
+import type {EventRecord} from './history/records.js';
 import type {Standing} from './run-state.js';
 import type {SolverFacts} from './runnable.js';
 

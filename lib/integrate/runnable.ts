@@ -8,7 +8,7 @@ import type {Engine} from '../engine/engine.js';
 import type {Newton} from '../newton/index.js';
 import type {StepContext} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
-import type {Plan} from './course/plan.js';
+import type {Plan} from './history/plan.js';
 import type {Grid, Progress} from './grid.js';
 
 export interface Arithmetic {

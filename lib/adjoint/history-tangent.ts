@@ -9,9 +9,9 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
-import {courseTangentPrograms} from '../step/course-programs.js';
-import type {Course, CoursePiece, Noted, Restart} from './course.js';
-import {courseAdjoint, courseForward, crossingRate, lookInside} from './course-backward.js';
+import {courseTangentPrograms} from '../step/history-programs.js';
+import type {Course, CoursePiece, Noted, Restart} from './step-history.js';
+import {courseAdjoint, courseForward, crossingRate, lookInside} from './history-backward.js';
 import {setDirections} from './derived.js';
 import type {Sensitivities} from './forward.js';
 import {jacobianFactor} from './jacobian-factor.js';

@@ -4,7 +4,7 @@
  */
 import {MemoryError} from '../errors.js';
 import {bytesText} from '../memory.js';
-import {nodeOs} from './workers/builtin.js';
+import {nodeOs} from '../builtin.js';
 
 export const bytesPerNumber = 8;
 

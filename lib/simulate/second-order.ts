@@ -12,10 +12,10 @@ import {firstPass, revolve} from '../adjoint/schedule.js';
 import type {Push} from '../adjoint/tangent.js';
 import type {Directions} from '../adjoint/directions.js';
 import {startTangent, stepPush} from '../adjoint/tangent.js';
-import {bytesPerNumber, mostStates} from './memory.js';
-import {newRecord} from './run.js';
-import type {Runnable} from './runnable.js';
-import {Stepper} from './stepper.js';
+import {bytesPerNumber, mostStates} from '../integrate/memory.js';
+import {newRecord} from '../integrate/run.js';
+import type {Runnable} from '../integrate/runnable.js';
+import {Stepper} from '../integrate/stepper.js';
 
 interface Pair {
   readonly x: Float64Array;

@@ -8,7 +8,7 @@ import {shown} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import type {TracedStep} from '../step/traced-step.js';
-import type {StepMemory} from './course/step-lengths.js';
+import type {StepMemory} from './history/step-lengths.js';
 
 /** Of what is written here; a state of another version is refused. */
 const version = 1;

@@ -4,7 +4,7 @@
  * and the event's time an exact function of what came before it.
  */
 import type {Failure} from '../counters.js';
-import type {Mover, Taken} from './mover.js';
+import type {Mover, Taken} from './integrator.js';
 import type {Crossing} from './watch.js';
 
 /** The dense output's place is good to the scheme's order, and a few secants follow; where the function is flat bisection goes on to the rounding, in 60. */

@@ -1,7 +1,7 @@
 /** Steps tried until one is good enough; those that are not are counted by their cause. */
 import type {Counters, Failure, Status} from '../counters.js';
 import type {ErrorEstimate, Estimated} from './error-estimate.js';
-import type {Mover} from './mover.js';
+import type {Mover} from './integrator.js';
 import type {Pace} from './pace.js';
 
 /** A step as one or two that were taken, of length h together. */

@@ -1,12 +1,12 @@
 /** In place of a keeper (keeper.ts), for forward sensitivities: tangents go along with the course, which keeps nothing but its last transition. */
-import type {Course} from '../../adjoint/course.js';
-import {CoursePush} from '../../adjoint/course-tangent.js';
+import type {Course} from '../../adjoint/step-history.js';
+import {CoursePush} from '../../adjoint/history-tangent.js';
 import type {Sensitivities} from '../../adjoint/forward.js';
 import {unitDirections} from '../../adjoint/forward.js';
 import {StepRecord} from '../../adjoint/record.js';
 import type {Runnable} from '../runnable.js';
 import {noCounts} from '../counters.js';
-import {restart} from './mover.js';
+import {restart} from './integrator.js';
 
 export class Follower {
   private readonly push: CoursePush;

@@ -13,7 +13,7 @@ import type {StiffgradError} from '../errors.js';
 import {throwIfAborted} from '../given.js';
 import {SingularMatrixError} from '../errors.js';
 import {newNumbers} from '../memory.js';
-import {runCourse} from './course/run.js';
+import {runCourse} from './history/run.js';
 import {placeOf} from './grid.js';
 import {bytesPerNumber, fewerSaved, mostStates, requireMemory} from './memory.js';
 import type {Keep, Keeping, Run} from './path.js';

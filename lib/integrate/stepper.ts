@@ -15,8 +15,8 @@ import type {NewtonMemory} from './run-state.js';
 import type {Runnable} from './runnable.js';
 import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
-import type {LastStep} from './turn-system.js';
-import {solvesToTolerance, StepTurns} from './turn-system.js';
+import type {LastStep} from './sequential-stages.js';
+import {solvesToTolerance, StepTurns} from './sequential-stages.js';
 
 const nothing = new Float64Array(0);
 

@@ -2,8 +2,8 @@
  * What moves the state of a run that is not a grid of steps: steps, jumps, and the values between steps.
  * The loop drives it forwards, and a checkpointed gradient takes transitions again with it.
  */
-import type {Course} from '../../adjoint/course.js';
-import {courseForward} from '../../adjoint/course-backward.js';
+import type {Course} from '../../adjoint/step-history.js';
+import {courseForward} from '../../adjoint/history-backward.js';
 import type {StepRecord} from '../../adjoint/record.js';
 import type {Executable} from '../../engine/engine.js';
 import {loadParameters} from '../../step/context.js';

@@ -7,7 +7,7 @@
  * change of sign is none. Where g is not a finite number no zero is looked for.
  */
 import type {PlannedEvent} from './plan.js';
-import type {Mover, Taken} from './mover.js';
+import type {Mover, Taken} from './integrator.js';
 import {root} from './root.js';
 
 export interface Crossing {

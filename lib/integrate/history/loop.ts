@@ -3,7 +3,7 @@
  * event ends the run or changes the state, and states saved between their ends by dense output. What
  * happened is one sequence of transitions (adjoint/course.ts), which gradients go back along.
  */
-import {Course} from '../../adjoint/course.js';
+import {Course} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
 import type {PlannedEvent} from './plan.js';
 import {courseFailure} from '../failure.js';
@@ -16,10 +16,10 @@ import type {Counters, Failure, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {ErrorEstimate} from './error-estimate.js';
 import {Follower} from './follower.js';
-import {Keeper} from './keeper.js';
+import {Keeper} from './checkpointer.js';
 import {locate} from './locate.js';
-import type {Taken} from './mover.js';
-import {Mover} from './mover.js';
+import type {Taken} from './integrator.js';
+import {Mover} from './integrator.js';
 import type {Pace} from './pace.js';
 import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
