@@ -141,6 +141,12 @@ export function unilateral(phi: Gap, spec: {readonly compliance?: Compliance; re
  */
 export const nonholonomic: (psi: VelocityGap) => Constraint = defineConstraint({name: 'nonholonomic', of: 'velocities', holds: 'always', condition: rigid});
 
+/** Made by one of these functions. */
+export function isConstraint(given: unknown): given is Constraint {
+  const {gap, kind} = (given as Partial<Constraint> | null | undefined) ?? {};
+  return typeof gap === 'function' && typeof kind?.condition === 'function';
+}
+
 /** What lands on it stops at once, and a velocity that points into it cannot be. */
 export const isHardContact = ({kind}: Constraint): boolean => kind.holds === 'contact';
 
