@@ -49,6 +49,7 @@ export type {Kernel, Primitive, Relation, Rows} from './graph/primitives/primiti
 export type {
   Analysis, Coupling, Factor, GmresOptions, KrylovFactor, KrylovMethod, KrylovOptions, KrylovSolver, LdltOptions, Operator, OrderingName, Pattern, Preconditioner, SparseLuOptions, SupernodalLuOptions,
 } from './linear/index.js';
+export type {Cycle as KrylovCycle} from './linear/krylov.js';
 export type {ArithmeticName} from './linear/sparse-ldlt.js';
 export type {BacktrackingOptions, Trial} from './newton/step-length.js';
 export type {CompiledMethod} from './linear/solver.js';

@@ -29,6 +29,11 @@ describe('the rooms', () => {
     expect(past.map(arrow)).to.deep.equal([]);
   });
 
+  it('what is made from outside in spec/extending knows what users know', () => {
+    const inside = filesBelow('spec/extending', '.ts').flatMap(importsOf).filter(({to}) => !['lib/index.ts', 'models/index.ts', '@tensorflow/tfjs', 'chai'].includes(to));
+    expect(inside.map(arrow)).to.deep.equal([]);
+  });
+
   it('no file imports itself through others', () => {
     const next = (file: string): string[] => imports.filter(({from, local, types}) => from === file && local && !types).map(({to}) => to);
     const done = new Set<string>();
