@@ -1,6 +1,6 @@
 /**
  * What the compiler does not see. Style is left to the hand; three things are rules: no type is given up, no
- * promise is forgotten, and imports run downwards through the rooms (spec/package/rooms.spec.ts checks lib's own).
+ * promise is forgotten, and imports run downwards through the layers (spec/package/layers.spec.ts checks lib's own).
  */
 import tseslint from 'typescript-eslint';
 
@@ -52,11 +52,11 @@ export default tseslint.config(
   },
   {
     files: ['models/**'],
-    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$|given\\.js$)', message: "models knows lib's face only."}]}]},
+    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$|given\\.js$)', message: "models knows lib's public API only."}]}]},
   },
   {
     files: ['training/**'],
-    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$|given\\.js$)', message: "training knows lib's face only."}]}]},
+    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$|given\\.js$)', message: "training knows lib's public API only."}]}]},
   },
   {
     // Scripts speak to a terminal and run on Node.

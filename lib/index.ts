@@ -68,6 +68,7 @@ export {primitiveOf} from './graph/primitives/index.js';
 export type {Kernel, Primitive, Relation, Rows} from './graph/primitives/primitive.js';
 // a linear solver,
 export type {KrylovMethod} from './linear/index.js';
+export type {Cycle as KrylovCycle} from './linear/krylov.js';
 // a primitive,
 export {definePrimitive, type PrimitiveDerivative, type PrimitiveSpec} from './trace/define-primitive.js';
 // and a kernel of tfjs.

@@ -149,6 +149,12 @@ export function nonholonomic<P extends ParamsLike<P> = Params>(psi: VelocityGap<
 
 const nonholonomics = defineConstraint({name: 'nonholonomic', of: 'velocities', holds: 'always', condition: rigid});
 
+/** Made by one of these functions. */
+export function isConstraint(given: unknown): given is Constraint {
+  const {gap, kind} = (given as {readonly gap?: unknown; readonly kind?: {readonly condition?: unknown}} | null | undefined) ?? {};
+  return typeof gap === 'function' && typeof kind?.condition === 'function';
+}
+
 /** What lands on it stops at once, and a velocity that points into it cannot be. */
 export const isHardContact = ({kind}: Pick<Constraint, 'kind'>): boolean => kind.holds === 'contact';
 

@@ -8,7 +8,7 @@ import {any, numeric, refuseUnknownOptions} from '../given.js';
 import {sizeOf} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
-import type {Constraint} from './constraint-kinds.js';
+import {isConstraint, type Constraint} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
@@ -58,7 +58,7 @@ export function mechanics<P extends ParamsLike<P> = Params>(spec: MechanicsSpec<
   // Read for its errors: a ragged matrix is told of here, not in the first trace.
   if (typeof spec.mass !== 'function' && !(spec.mass instanceof tf.Tensor)) readNumeric(spec.mass, 'mass');
   const {constraints = []} = spec;
-  if (!Array.isArray(constraints) || constraints.some(constraint => typeof (constraint as Constraint<P> | undefined)?.gap !== 'function' || typeof constraint.kind?.condition !== 'function')) {
+  if (!Array.isArray(constraints) || !constraints.every(constraint => isConstraint(constraint))) {
     throw new OptionError('bad-constraint', 'constraints must be an array of bilateral(…), compliant(…), unilateral(…), nonholonomic(…) and what defineConstraint(…) makes.');
   }
   return {kind: 'mechanics', mass: spec.mass, forces, constraints};

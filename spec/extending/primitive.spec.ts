@@ -95,6 +95,25 @@ describe('a primitive from outside', () => {
     expect((second.product.params.k as Float64Array)[0]).to.be.closeTo((a.gradient - 8 * b.gradient + 8 * c.gradient - d.gradient) / (12 * h), 1e-7 * Math.abs(gradient));
   });
 
+  it('takes any number of arguments, of which some have no derivative, and is left out where it is not chosen', () => {
+    // −k(q − c)|q − c|^(p−1) with p fixed: √ has an infinite slope where q = c.
+    const power = definePrimitive({
+      name: 'power', value: (k, x, p) => -k * x ** p,
+      derivatives: [([k], y) => tf.div(y, k), ([k, x, p]) => tf.neg(tf.mul(tf.mul(k, p), tf.pow(x, tf.sub(p, 1)))), undefined],
+    });
+    const rubber = mechanics({mass: 1, forces: ({q, params}) => tf.where(tf.greater(q, 0), power(params.k as tf.Tensor, tf.relu(q), 0.5), tf.zerosLike(q))});
+    const plain = mechanics({mass: 1, forces: ({q, params}) => tf.where(tf.greater(q, 0), tf.neg(tf.mul(params.k as tf.Tensor, tf.sqrt(tf.relu(q)))), tf.zerosLike(q))});
+    const [mine, theirs] = [rubber, plain].map(system => {
+      const {trajectory, pullback} = simulate.vjp(system, {q: [0.5, -1, 0], v: [0, 0.1, 0]}, {...options, engine: 'wasm'});
+      const gradient = pullback({q: Float64Array.from(trajectory.values('q'), Math.cos)});
+      trajectory.dispose();
+      return [...trajectory.values('q'), ...(gradient.params.k as Float64Array), ...(gradient.initial.q as Float64Array)];
+    });
+    expect(mine.every(Number.isFinite)).to.equal(true);
+    // Pow is not the square root to the last bit.
+    mine.forEach((x, i) => expect(x).to.be.closeTo(theirs[i], 1e-11));
+  });
+
   it('runs in this thread, where the function is', () => {
     const starts = Array.from({length: 8}, (_, i) => ({q: [0.1 * i], v: [1]}));
     const paths = batch(field, starts, options);

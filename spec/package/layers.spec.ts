@@ -1,8 +1,8 @@
-/** The cuts between the rooms: imports run downwards, models and training know only lib's face, and nothing goes in circles. */
+/** Layers: imports run downwards, models and training know only lib's public API, and nothing goes in circles. */
 import {expect} from 'chai';
 import {filesBelow, importsOf, parse, type Import} from './sources.js';
 
-/** From the ground up: a room may import from those before it. */
+/** From the ground up: a layer may import from those before it. */
 const order = ['text', 'builtin', 'errors', 'given', 'memory', 'tfjs', 'graph', 'linalg', 'wasm', 'linear', 'trace', 'engine', 'system', 'scheme', 'newton', 'step', 'adjoint', 'integrate', 'simulate', 'index'];
 
 const files = ['lib', 'models', 'training'].flatMap(folder => filesBelow(folder, '.ts'));
@@ -10,8 +10,8 @@ const imports = files.flatMap(importsOf);
 const floor = (file: string): number => order.indexOf(file.split('/')[1].replace(/\.ts$/, ''));
 const arrow = ({from, to}: Import): string => `${from} → ${to}`;
 
-describe('the rooms', () => {
-  it('every file of lib lies in a room that has its place', () => {
+describe('the layers', () => {
+  it('every file of lib lies in a layer that has its place', () => {
     expect(files.filter(file => file.startsWith('lib/') && floor(file) < 0)).to.deep.equal([]);
   });
 
@@ -23,10 +23,15 @@ describe('the rooms', () => {
   // The scripts, training/silverbox.ts and its like, are programs over all of it.
   const isScript = (file: string): boolean => /^training\/[\w-]+\.ts$/.test(file) && file !== 'training/index.ts';
 
-  it("models and training know lib's face, its errors and how options are refused, and not each other", () => {
+  it("models and training know lib's public API, its errors and how options are refused, and not each other", () => {
     const past = imports.filter(({from, to, local}) => local && !from.startsWith('lib/')
       && to.split('/')[0] !== from.split('/')[0] && !(isScript(from) && to === 'models/index.ts') && !['lib/index.ts', 'lib/errors.ts', 'lib/given.ts'].includes(to));
     expect(past.map(arrow)).to.deep.equal([]);
+  });
+
+  it('what is made from outside in spec/extending knows what users know', () => {
+    const inside = filesBelow('spec/extending', '.ts').flatMap(importsOf).filter(({to}) => !['lib/index.ts', 'models/index.ts', '@tensorflow/tfjs', 'chai'].includes(to));
+    expect(inside.map(arrow)).to.deep.equal([]);
   });
 
   it('no file imports itself through others, types too', () => {
