@@ -57,18 +57,18 @@ export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/
 export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
-export {defineConstraint, type GapAndMultiplier} from './system/constraint-kinds.js';
+export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
 export type {Constraints, Place, RowScale} from './system/constraints.js';
 export type {Blocks, Equations} from './system/equations.js';
 // an engine,
 export {bufferSizes, byFactor, chooseEngine, factorizationOf, plainVectors, type CompileOptions, type Engine, type EngineName, type Executable, type Programs, type TransposedSolve, type Vectors} from './engine/index.js';
 export {valuesOf} from './graph/declarations.js';
-export {topological, type Attributes, type BinaryName, type DType, type Empty, type Graph, type Node, type Op, type Output, type Shape, type UnaryName} from './graph/node.js';
+export {binaryNames, topological, unaryNames, type Attributes, type BinaryName, type DType, type Empty, type Graph, type Node, type Op, type Output, type Shape, type UnaryName} from './graph/node.js';
 export {primitiveOf} from './graph/primitives/index.js';
 export type {Kernel, Primitive, Relation, Rows} from './graph/primitives/primitive.js';
 // a linear solver,
 export type {KrylovMethod} from './linear/index.js';
-export type {Cycle as KrylovCycle} from './linear/krylov.js';
+export type {Cycle as KrylovCycle, PreconditionedSystem} from './linear/krylov.js';
 // a primitive,
 export {definePrimitive, type PrimitiveDerivative, type PrimitiveSpec} from './trace/define-primitive.js';
 // and a kernel of tfjs.

@@ -9,6 +9,7 @@ import type {Graph} from '../graph/node.js';
 import type {Analysis, Factor} from '../linear/index.js';
 import type {Vectors} from './vectors.js';
 
+/** Makes programs run: graphs in, functions of typed arrays out. */
 export interface Engine {
   /** 'interpreter', 'wasm', 'tensor', or another one's own. */
   readonly name: string;
@@ -32,6 +33,7 @@ export function engineKey(engine: Engine): string {
   return key;
 }
 
+/** What an engine is told beside the programs. */
 export interface CompileOptions {
   /** Further buffers beside the programs' own, by name: how many numbers each holds. */
   readonly extra?: Readonly<Record<string, number>>;
@@ -39,10 +41,12 @@ export interface CompileOptions {
   readonly analysis?: Analysis;
 }
 
+/** Graphs by the names of the programs that they are. */
 export interface Programs {
   readonly [name: string]: Graph;
 }
 
+/** Compiled programs: named buffers, and functions that read and write them. */
 export interface Executable {
   /** The buffer of an input or output, row-major; the same array for the executable's whole life. */
   buffer(name: string): Float64Array;
@@ -65,6 +69,7 @@ export interface Executable {
   transposedSolve(analysis: Analysis): TransposedSolve;
 }
 
+/** x = A⁻ᵀb for the matrix with these values, which is solved with once. */
 export type TransposedSolve = (values: Float64Array, b: Float64Array, x: Float64Array) => void;
 
 /** By a factor. */

@@ -6,6 +6,7 @@ import {interpreter} from './interpreter.js';
 import {tensor} from './tensor/index.js';
 import {wasm, wasmSupported} from './wasm/wasm.js';
 
+/** The engines that ship, and `auto` for the fastest that runs here. */
 export type EngineName = 'auto' | 'wasm' | 'interpreter' | 'tensor';
 
 /** 'auto': compiled code, or the interpreter where WebAssembly is missing or forbidden. */

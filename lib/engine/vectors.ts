@@ -19,6 +19,7 @@ export interface Vectors {
   copy(to: Float64Array, from: Float64Array): void;
 }
 
+/** The operations on vectors in plain loops. */
 export const plainVectors: Vectors = {
   sumOfSquares(x) {
     let sum = 0;

@@ -91,23 +91,30 @@ export interface Attributes {
   mapped: {readonly fn: number};
 }
 
+/** No attributes. */
 export type Empty = Readonly<Record<string, never>>;
+/** The name of a primitive. */
 export type Op = keyof Attributes;
 
+/** Elementwise functions of one argument. */
 export const unaryNames = [
   'neg', 'abs', 'sign', 'square', 'sqrt', 'rsqrt', 'reciprocal', 'exp', 'expm1', 'log', 'log1p',
   'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh',
   'sigmoid', 'softplus', 'erf', 'relu', 'positive',
   'floor', 'ceil', 'round', 'truncate', 'isNaN', 'isInf', 'isFinite', 'not', 'nonzero',
 ] as const;
+/** One of `unaryNames`. */
 export type UnaryName = (typeof unaryNames)[number];
 
+/** Elementwise functions of two arguments, broadcast. */
 export const binaryNames = [
   'add', 'sub', 'mul', 'div', 'pow', 'maximum', 'minimum', 'mod', 'floorDiv', 'atan2',
   'equal', 'notEqual', 'less', 'lessEqual', 'greater', 'greaterEqual', 'and', 'or', 'bitwiseAnd',
 ] as const;
+/** One of `binaryNames`. */
 export type BinaryName = (typeof binaryNames)[number];
 
+/** One primitive applied to operands: a value of a fixed shape and type in a graph. */
 export interface Node<O extends Op = Op> {
   readonly op: O;
   readonly operands: readonly Node[];
@@ -124,6 +131,7 @@ export interface Graph {
   readonly outputs: readonly Output[];
 }
 
+/** A node that a program gives, and the name of the buffer that it goes to. */
 export interface Output {
   readonly name: string;
   readonly node: Node;

@@ -49,6 +49,7 @@ export interface Cycle {
   readonly correction: Float64Array;
 }
 
+/** An iterative method on Krylov spaces, one cycle after another. */
 export interface KrylovMethod {
   readonly name: string;
   /** Doubles of workspace. */

@@ -32,6 +32,7 @@ export class ResidualNoise {
   private readonly squares: Float64Array;
   private readonly largest: Float64Array;
   private readonly middle: Float64Array;
+  private readonly change: Float64Array;
   private readonly kept: Float64Array;
   private readonly last: Float64Array;
   private readonly first: Float64Array;
@@ -39,7 +40,7 @@ export class ResidualNoise {
 
   constructor(n: number) {
     const vector = (): Float64Array => new Float64Array(n);
-    [this.rows, this.squares, this.largest, this.middle, this.kept, this.last, this.first, this.second] = Array.from({length: 8}, vector);
+    [this.rows, this.squares, this.largest, this.middle, this.change, this.kept, this.last, this.first, this.second] = Array.from({length: 9}, vector);
   }
 
   /** The residual is another one. */
@@ -66,18 +67,20 @@ export class ResidualNoise {
    * The same where `least` is no longer so short that the residual is known to be smooth along it. What is taken for
    * noise there is as large over a longer line, and in more than one third difference: a jump before the first point is in
    * one alone.
+   * @param most noise is no larger a share of what the residual changes by from point to point
    */
-  measureApart(moving: readonly Moving[], residual: Float64Array, spacing: number, evaluate: () => void): void {
-    const {rows, squares, middle} = this;
+  measureApart(moving: readonly Moving[], residual: Float64Array, spacing: number, evaluate: () => void, most = Infinity): void {
+    const {rows, squares, middle, change} = this;
     this.follow(moving, residual, farther * spacing, farther, evaluate);
     const far = squares.slice();
     this.follow(moving, residual, spacing, 1, evaluate);
     for (let i = 0; i < rows.length; i++) {
-      if (far[i] <= growth * growth * squares[i]) rows[i] = Math.max(rows[i], Math.sqrt(gamma3) * middle[i]);
+      const noise = Math.sqrt(gamma3) * middle[i];
+      if (far[i] <= growth * growth * squares[i] && noise <= most * change[i]) rows[i] = Math.max(rows[i], noise);
     }
   }
 
-  /** Third differences along a line, `stretched` times as long as `least` asks: their squares' sum and the middle one of each row. */
+  /** Third differences along a line, `stretched` times as long as `least` asks: their squares' sum and the middle one of each row, and the largest first difference. */
   private follow(moving: readonly Moving[], residual: Float64Array, spacing: number, stretched: number, evaluate: () => void): void {
     const {kept, last, first, second} = this;
     const n = residual.length;
@@ -87,6 +90,7 @@ export class ResidualNoise {
     const squares = this.squares.fill(0);
     const largest = this.largest.fill(0);
     const middle = this.middle.fill(0);
+    const change = this.change.fill(0);
     const stretch = 1 + ((this.measured++ * golden) % 1);
     for (let k = 1; k < points; k++) {
       moving.forEach(({values, least}, m) => {
@@ -99,6 +103,7 @@ export class ResidualNoise {
       evaluate();
       for (let i = 0; i < n; i++) {
         const d1 = residual[i] - last[i];
+        change[i] = Math.max(change[i], Math.abs(d1));
         const d2 = d1 - first[i];
         const d3 = d2 - second[i];
         if (k >= 3) {

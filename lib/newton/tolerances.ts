@@ -21,6 +21,12 @@ const coarsest = 1e-3;
 /** Arguments of exponentials, and constants that something is added to, are of size one: z moves by so much beside them, thousands of roundings. */
 const beside = 1e-12;
 
+/**
+ * Rounding of numbers of size one is 1e-4 of what a move by `beside` makes of them. Where z is smaller still because its unit is large,
+ * that move leads far away, and third differences of the function are as large as its change: no noise.
+ */
+const shareOfNoise = 1 / 64;
+
 /** Corrections that z moves by for that look: a jump of the residual that the iteration goes to and fro across lies before the first point. */
 const apart = 8;
 
@@ -134,7 +140,7 @@ export class Tolerances {
       if (this.isNoise(noise.rows)) return true;
     }
     if (largest <= beside) {
-      noise.measureApart([{values: z, least: left.map(() => beside)}, ...this.data], residual, spacing, evaluate);
+      noise.measureApart([{values: z, least: left.map(() => beside)}, ...this.data], residual, spacing, evaluate, shareOfNoise);
       if (this.isNoise(noise.rows)) return true;
     }
     if (!this.isTiny(left)) return false;

@@ -181,20 +181,15 @@ function pushingSpring(gap: tf.Tensor, compliance: tf.Tensor, smoothing: number)
 }
 
 /**
- * Below this (the least that float32 holds with all its digits, and a share of 1e-18 of anything that
- * matters) a² + b² counts as zero under the root, whose derivative there is infinite: with a row at
- * rest exactly between contact and none, the derivative taken is (1, 1), one of the generalized ones.
- */
-const grazing = 1e-36;
-
-/**
  * Fischer–Burmeister: a + b − √(a² + b² + 2ε²) with a = gap/√give and b = λ√give, which share the unit
- * √(gap·λ), so that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap.
+ * √(gap·λ), so that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap. With a row at rest exactly
+ * between contact and none the root is zero and has no derivative: the one taken is (1, 1), one of the generalized ones.
  */
 export function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tensor, smoothing: number): tf.Tensor {
   const root = tf.sqrt(give);
   const a = tf.div(gap, root);
   const b = tf.mul(lambda, root);
   const squares = tf.addN([tf.square(a), tf.square(b), tf.mul(tf.onesLike(a), 2 * smoothing ** 2)]);
-  return tf.mul(root, tf.sub(tf.add(a, b), tf.sqrt(tf.maximum(squares, grazing))));
+  const length = tf.where(tf.greater(squares, 0), tf.sqrt(squares), tf.zerosLike(squares));
+  return tf.mul(root, tf.sub(tf.add(a, b), length));
 }

@@ -15,6 +15,7 @@ import {immediate, trace, within} from './trace.js';
 /** ∂y/∂xᵢ of arguments and value, all of one shape, in tfjs operations: of that shape, or a scalar. */
 export type PrimitiveDerivative = (x: readonly tf.Tensor[], y: tf.Tensor) => tf.Tensor;
 
+/** A function of numbers, and its partial derivatives in operations of tfjs. */
 export interface PrimitiveSpec {
   readonly name: string;
   /** y of the arguments, in double precision; a pure function. */

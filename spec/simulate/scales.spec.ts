@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import * as fc from 'fast-check';
 import type {Scheme} from '../../lib/index.js';
-import {bdf2, bilateral, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, radauIIA5, sdirk2, simulate, trapezoid} from '../../lib/index.js';
+import {bdf2, bilateral, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, radauIIA5, sdirk2, simulate, trapezoid, unilateral} from '../../lib/index.js';
 
 const exponent = fc.integer({min: -60, max: 60});
 
@@ -83,6 +83,24 @@ describe('constant steps without a unit', () => {
     expect(path.status).to.equal('completed');
     path.values('q').slice(-2).forEach(q => expect(Math.abs(q)).to.be.below(1e-14));
   });
+});
+
+describe('contacts without a unit', () => {
+  for (const scheme of [generalizedAlpha(), hht(), newmark(), implicitEuler(), implicitMidpoint(), trapezoid()]) {
+    it(`${scheme.name}: a floor far away, and one that is reached, in units of time from 2⁻²⁴ to 2⁴⁰: states and tangents`, () => {
+      for (const [q0, v0] of [[1.1, -0.2], [0.01, -1]]) {
+        const at = (T: number): number[] => {
+          const drag = (v: tf.Tensor): tf.Tensor => tf.mul(tf.mul(v, T), tf.abs(tf.mul(v, T)));
+          const system = mechanics({mass: 1, forces: ({q, v}) => tf.mul(1 / T / T, tf.sub(tf.mul(q, -4), tf.mul(0.3, drag(v)))), constraints: [unilateral(({q}) => q)]});
+          const {trajectory, tangent} = simulate.jvp(system, {q: [q0, 0.5], v: [v0 / T, 0.3 / T]}, {scheme, dt: T / 64, steps: 4}, {initial: {v: [1 / T, 1 / T]}});
+          trajectory.dispose();
+          return [...trajectory.values('v'), ...tangent.v as Float64Array].map(x => x * T);
+        };
+        const unit = at(1);
+        for (const T of [2 ** 10, 2 ** 24, 2 ** 40, 2 ** -24]) at(T).forEach((x, i) => expect(x, `${T}`).to.be.closeTo(unit[i], 1e-11));
+      }
+    });
+  }
 });
 
 describe('the default tolerance, whatever the scheme carries and however short the step', () => {

@@ -14,11 +14,13 @@ export type Kernel = (operands: readonly Float64Array[], out: Float64Array) => v
  */
 export type Relation = 'none' | 'same' | Rows;
 
+/** Entries of a relation by rows, as compressed lists. */
 export interface Rows {
   readonly pointers: Int32Array;
   readonly indices: Int32Array;
 }
 
+/** All that the graph, its derivatives and the engines ask of a primitive. */
 export interface Primitive<O extends Op> {
   /** The kernel for this node; what it needs beside operands and result it keeps from here. */
   evaluate(node: Node<O>): Kernel;
