@@ -85,7 +85,7 @@ export async function trainNeuralOde(populations: Populations, epochs: number, o
   const model = simulate.prepare(system, {y: y[0]}, {scheme: tsit5(), dt, t1: years, saveAt: {every: 2}});
   const training = await train({
     loss: batch => tf.tidy(() => tf.div(tf.addN(batch.map(({first, values}) =>
-      tf.mean(tf.squaredDifference(model.run({initial: {y: first.y}}).y as tf.Tensor, tf.tensor2d(Float32Array.from(values.y), [years + 1, 2]))))), batch.length)),
+      tf.mean(tf.squaredDifference(model.run({initial: {y: first.y}}).y, tf.tensor2d(Float32Array.from(values.y), [years + 1, 2]))))), batch.length)),
     variables: network.variables, optimizer: tf.train.adam(0.02), schedule: exponentialDecay({rate: 0.02, factor: 0.3, every: 300}),
     clip: {norm: 1}, data: pieces, batchSize: 4, epochs, onProgress,
   });

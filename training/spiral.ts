@@ -57,7 +57,7 @@ export async function stage(network: Mlp, {paths, dt}: Spirals, times: number, e
   return train({
     loss: batch => tf.tidy(() => {
       const {y} = model.run({initial: {y: batch.map(path => [path[0], path[1]])}});
-      return tf.mean(tf.squaredDifference(y as tf.Tensor, stacked(batch, times)));
+      return tf.mean(tf.squaredDifference(y, stacked(batch, times)));
     }),
     variables: network.variables, optimizer: tf.train.adam(3e-3), data: paths, batchSize, epochs, seed: 5678, clip: {norm: 1}, onProgress,
   });
