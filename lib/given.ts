@@ -48,6 +48,8 @@ export const numeric: Check = {
   test: value => typeof value === 'function' || (typeof value === 'number' ? Number.isFinite(value) : Array.isArray(value) || ArrayBuffer.isView(value) ? (value as ArrayLike<unknown>).length > 0 : typeof value === 'object' && value !== null && 'dataSync' in value),
 };
 export const oneOf = (...names: readonly string[]): Check => ({what: `one of ${names.map(shown).join(', ')}`, test: value => typeof value === 'string' && names.includes(value)});
+/** NaN and the infinite too, as what is only shown may be. */
+export const real = number('a number', () => true);
 /** Numbers in a row, of any kind of array: at least as many entries as none. */
 export const numbers: Check = {
   what: 'an array of numbers',

@@ -1,7 +1,26 @@
-/** Texts of bounded length: what a user gave stands in errors, and a cell of a table or a name may hold megabytes. */
+/** Texts for sentences and keys: of bounded length, as what a user gave stands in errors, and a cell of a table or a name may hold megabytes. */
 
 /** A text of about so many letters at most: its beginning, and so many of its end. */
 export function shortened(text: string, most: number, end = 0): string {
   if (text.length <= most) return text;
   return `${text.slice(0, most - end)} … (${text.length - most} letters left out)${end === 0 ? '' : ` … ${text.slice(-end)}`}`;
+}
+
+/** Entries that a sentence lists: of a thousand the first say where to look. */
+const mostListed = 8;
+
+/** The entries of a list in a sentence, of a long one the first and how many there are. */
+export function listed(entries: readonly unknown[]): string {
+  return entries.length <= mostListed ? entries.join(', ') : `${entries.slice(0, mostListed).join(', ')}, … (${entries.length} in all)`;
+}
+
+/** Keys that tell objects apart which may have one name, for what is kept by them. */
+export function identityKeys<T extends object & {readonly name: string}>(): (object: T) => string {
+  const keys = new WeakMap<T, string>();
+  let count = 0;
+  return object => {
+    let key = keys.get(object);
+    if (key === undefined) keys.set(object, (key = `${object.name}#${count++}`));
+    return key;
+  };
 }

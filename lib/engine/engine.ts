@@ -7,6 +7,7 @@
  */
 import type {Graph} from '../graph/node.js';
 import type {Analysis, Factor} from '../linear/index.js';
+import {identityKeys} from '../text.js';
 import type {Vectors} from './vectors.js';
 
 /** Makes programs run: graphs in, functions of typed arrays out. */
@@ -23,15 +24,8 @@ export interface Engine {
   readonly distant?: boolean;
 }
 
-let engineCount = 0;
-const engineKeys = new WeakMap<Engine, string>();
-
 /** A name that tells engines apart, for what is compiled and kept: two may be called the same. */
-export function engineKey(engine: Engine): string {
-  let key = engineKeys.get(engine);
-  if (key === undefined) engineKeys.set(engine, (key = `${engine.name}#${engineCount++}`));
-  return key;
-}
+export const engineKey = identityKeys<Engine>();
 
 /** What an engine is told beside the programs. */
 export interface CompileOptions {

@@ -2,6 +2,7 @@
 import type {StiffgradError} from '../errors.js';
 import {NewtonError, SingularMatrixError} from '../errors.js';
 import type {Newton} from '../newton/index.js';
+import {listed} from '../text.js';
 import type {Runnable} from './runnable.js';
 import type {Counters} from './counters.js';
 
@@ -38,18 +39,14 @@ export function failedStep(failed: FailedStep): StiffgradError {
   return error;
 }
 
-/** Rows that a sentence names: of a thousand the first say where to look. */
-const mostNamed = 8;
-
-function reason({status, history, worst, cause}: FailedStep, allRows: readonly string[]): string {
-  const causeRows = allRows.length <= mostNamed ? allRows : [...allRows.slice(0, mostNamed), `… (${allRows.length} in all)`];
+function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
   const rows = worst.filter(({residual}) => residual !== 0).map(({name, residual}) => `${name} (${residual.toExponential(2)})`).join(', ');
   const notFinite = worst.filter(({residual}) => !Number.isFinite(residual)).map(({name, residual}) => `${name} (${residual})`).join(', ');
   switch (status) {
     case 'singular':
-      return `the Newton matrix is singular; ${causeRows.length === 0 ? 'its rows' : causeRows.join(', ')} ${causeRows.length === 1 ? 'carries no information of its own' : 'depend on one another'}.`;
+      return `the Newton matrix is singular; ${causeRows.length === 0 ? 'its rows' : listed(causeRows)} ${causeRows.length === 1 ? 'carries no information of its own' : 'depend on one another'}.`;
     case 'not-finite':
-      if (causeRows.length > 0) return `a derivative of the model is infinite or NaN, in the Newton matrix's rows ${causeRows.join(', ')}.`;
+      if (causeRows.length > 0) return `a derivative of the model is infinite or NaN, in the Newton matrix's rows ${listed(causeRows)}.`;
       return history.length === 0
         ? `the new state is infinite or NaN in ${notFinite}.`
         : `the residual became infinite or NaN in iteration ${history.length}, in ${notFinite}.`;

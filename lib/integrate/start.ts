@@ -11,6 +11,7 @@ import {NewtonIteration} from '../newton/index.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {Layout} from '../step/layout.js';
 import {firstNotFinite, indexText} from '../system/places.js';
+import {listed} from '../text.js';
 import {failedStep} from './failure.js';
 import type {Runnable} from './runnable.js';
 import {StepSystem} from './step-system.js';
@@ -231,7 +232,7 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
   } catch (error) {
     if (!(error instanceof SingularMatrixError)) throw error;
     const rows = error.data.rows as number[];
-    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${rows.slice(0, 8).join(', ')}${rows.length > 8 ? `, … (${rows.length} in all)` : ''} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
+    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${listed(rows)} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
   }
 }
 

@@ -9,6 +9,7 @@
  * (null-space.ts), of the one that inverse iteration finds beyond.
  */
 import {SingularMatrixError, StiffgradError} from '../errors.js';
+import {listed} from '../text.js';
 import {DENSE_LIMIT, NULL_VECTOR_SHARE, nullSpaceSupports, randomize} from './null-space.js';
 import {EPSILON, type Pattern} from './solver.js';
 
@@ -86,8 +87,7 @@ function sentence(n: number, rows: number[], columns: number[], emptyRow: boolea
 }
 
 function named(noun: string, indices: number[]): string {
-  const shown = indices.slice(0, 8).join(', ') + (indices.length > 8 ? `, … (${indices.length} in all)` : '');
-  return `${noun}${indices.length > 1 ? 's' : ''} ${shown}`;
+  return `${noun}${indices.length > 1 ? 's' : ''} ${listed(indices)}`;
 }
 
 /** @throws SingularMatrixError 'not-finite' naming the first bad entry and all rows that have one. */

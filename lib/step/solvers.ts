@@ -1,6 +1,7 @@
 /** What a step asks of a linear solver beside the common contract. */
 import type {Factor, LinearSolver, Operator} from '../linear/index.js';
 import {auto} from '../linear/index.js';
+import {identityKeys} from '../text.js';
 
 /** A solver that can work from products with vectors alone. */
 export interface MatrixFreeSolver extends LinearSolver {
@@ -11,15 +12,8 @@ export function isMatrixFree(solver: LinearSolver): solver is MatrixFreeSolver {
   return 'bind' in solver;
 }
 
-let solverCount = 0;
-const solverKeys = new WeakMap<LinearSolver, string>();
-
 /** A name that tells solver values apart: two gmres() may have different options. */
-export function solverKey(solver: LinearSolver): string {
-  let key = solverKeys.get(solver);
-  if (key === undefined) solverKeys.set(solver, (key = `${solver.name}#${solverCount++}`));
-  return key;
-}
+export const solverKey = identityKeys<LinearSolver>();
 
 /** A solver for sweeps whose own works without a matrix: the adjoint has the matrix. */
 export function directSolver(solver: LinearSolver): LinearSolver {

@@ -6,7 +6,7 @@
  */
 import { line } from 'd3-shape';
 import { OptionError } from '../../lib/errors.js';
-import { boolean, list, numbers, object, oneOf, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
+import { boolean, list, numbers, object, oneOf, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
 import { decimate, distinctPixels } from './decimate.js';
 import { numberText } from './number-text.js';
 import { layAxis, type Axis, type LaidAxis } from './plot-axis.js';
@@ -113,7 +113,6 @@ export function lineChart(chart: Chart): string {
 
 const styles: readonly string[] = ['line', 'underlay', 'dashed', 'points', 'bars', 'stems'] satisfies readonly SeriesStyle[];
 
-const real = { what: 'a number', test: (value: unknown) => typeof value === 'number' };
 const options = {
   title: text, description: text, x: object, y: object, series: list, levels: list, legend: boolean, width: real, height: real, id: text, bare: boolean,
 } satisfies Checks;

@@ -4,7 +4,7 @@
  * file only when the new one is whole.
  */
 import { DataError, OptionError } from '../../lib/errors.js';
-import { finite, list, numbers, object, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
+import { finite, list, numbers, object, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
 import { filesystem, reasonOf } from '../data/filesystem.js';
 import { writeWhole } from '../data/write-whole.js';
 import { errorText, fixedText, measuredText, numberText } from './number-text.js';
@@ -354,7 +354,6 @@ function unitText(unit: string | undefined): string {
   return unit === undefined || unit === '' ? '' : ` <span class="unit">${escapeXml(unit)}</span>`;
 }
 
-const real = { what: 'a number', test: (value: unknown) => typeof value === 'number' };
 const options = {
   title: text, description: text, parameters: list, referenceName: text, fits: list, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list,
 } satisfies Checks;
