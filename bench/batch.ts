@@ -26,7 +26,7 @@ function gradient(workers: number): {readonly milliseconds: number; readonly nor
   const {members: each} = pullback(trajectories.map(path => ({q: doubled(path.values('q')), v: doubled(path.values('v'))})));
   const milliseconds = performance.now() - begin;
   for (const trajectory of trajectories) trajectory.dispose();
-  return {milliseconds, norm: Math.sqrt(each.reduce((sum, {params}) => sum + (params.k as Float64Array).reduce((total, bar) => total + bar * bar, 0), 0))};
+  return {milliseconds, norm: Math.sqrt(each.reduce((sum, {params}) => sum + (params.k as Float64Array).reduce((total, cotangent) => total + cotangent * cotangent, 0), 0))};
 }
 
 const kinds = [1, 2];

@@ -136,14 +136,14 @@ function hybridPass(p: Weights, target: tf.Tensor2D, withGradient: boolean): {lo
   const error = tf.sub(tf.stack(path), target);
   const loss = tf.mean(tf.square(error)).dataSync()[0];
   if (!withGradient) return {loss, gradients: []};
-  const bars = tf.unstack(tf.mul(error, 2 / error.size)) as tf.Tensor1D[];
-  let [toQ, toV] = [bars[steps], tf.zeros([masses]) as tf.Tensor1D];
+  const cotangents = tf.unstack(tf.mul(error, 2 / error.size)) as tf.Tensor1D[];
+  let [toQ, toV] = [cotangents[steps], tf.zeros([masses]) as tf.Tensor1D];
   let gradients = p.map(x => tf.zerosLike(x));
   for (let n = steps - 1; n >= 0; n--) {
     const [q0, v0, z] = record[n];
     const w = solve(tf.transpose(jacobian(z, q0, v0, p)), tf.add(toV, tf.mul(toQ, h / 2)));
     const [byQ, byV, ...byP] = tf.grads((a, b, ...rest) => residual(z, a as tf.Tensor1D, b as tf.Tensor1D, rest as unknown as Weights))([q0, v0, ...p], tf.neg(w));
-    [toQ, toV] = [tf.addN([toQ, byQ, bars[n]]) as tf.Tensor1D, tf.add(tf.mul(toQ, h / 2), byV) as tf.Tensor1D];
+    [toQ, toV] = [tf.addN([toQ, byQ, cotangents[n]]) as tf.Tensor1D, tf.add(tf.mul(toQ, h / 2), byV) as tf.Tensor1D];
     gradients = gradients.map((sum, i) => tf.add(sum, byP[i]));
   }
   return {loss, gradients};

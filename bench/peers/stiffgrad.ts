@@ -23,9 +23,9 @@ function square(x: Float64Array, size = x.length): number {
 function gradient({trajectory, pullback}: Vjp, size: number): Answer {
   const [q, v] = [trajectory.values('q'), trajectory.values('v')];
   const doubled = (x: Float64Array): Float64Array => {
-    const bar = new Float64Array(x.length);
-    for (let i = x.length - size; i < x.length; i++) bar[i] = 2 * x[i];
-    return bar;
+    const cotangent = new Float64Array(x.length);
+    for (let i = x.length - size; i < x.length; i++) cotangent[i] = 2 * x[i];
+    return cotangent;
   };
   const leaves = numbers(pullback({q: doubled(q), v: doubled(v)}).params);
   trajectory.dispose();

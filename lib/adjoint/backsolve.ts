@@ -50,11 +50,11 @@ export function adjointSystem(system: System, shape: Shape, leaves: readonly Lea
   }, [{name: 'x', shape: [own.size]}, {name: 't', shape: []}, ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape}))]);
   const [rate] = settled([graph.outputs[0].node], 'value');
   const [x, t, ...sources] = graph.inputs;
-  const bar = input('bar', [own.size]);
-  const [xBar, ...bars] = pullback([rate], [x, ...sources], [bar]);
+  const cotangent = input('cotangent', [own.size]);
+  const [xCotangent, ...cotangents] = pullback([rate], [x, ...sources], [cotangent]);
   const tensors = [...leaves.map(() => undefined), ...captured.map(({tensor}) => tensor)];
   let size = 2 * own.size;
-  const present = bars.flatMap((node, i) => {
+  const present = cotangents.flatMap((node, i) => {
     const index = i < leaves.length ? i : parameters.findIndex(({tensor}) => tensor === tensors[i]);
     if (node === undefined || index < 0) return [];
     const offset = size - 2 * own.size;
@@ -62,11 +62,11 @@ export function adjointSystem(system: System, shape: Shape, leaves: readonly Lea
     return [{index, offset, size: node.size, node}];
   });
   const flat = (node: Node): Node => reshape(node, [node.size]);
-  const derivative = concat([neg(rate), flat(orZeros(xBar, x)), ...present.map(({node}) => flat(node))], 0);
+  const derivative = concat([neg(rate), flat(orZeros(xCotangent, x)), ...present.map(({node}) => flat(node))], 0);
   const at = ({y, t: s, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor => {
     const whole = nodeOf(y);
     const part = (from: number): Node => slice(whole, [from], [own.size]);
-    const place = new Map<Node, Node>([[x, part(0)], [bar, part(own.size)], [t, neg(nodeOf(s))]]);
+    const place = new Map<Node, Node>([[x, part(0)], [cotangent, part(own.size)], [t, neg(nodeOf(s))]]);
     leaves.forEach((leaf, i) => place.set(sources[i], nodeOf(leafOf(params, leaf))));
     captured.forEach(({node, tensor}) => place.set(node, nodeOf(tensor)));
     return tensorOf(substitute([derivative], place)[0]);

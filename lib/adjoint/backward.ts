@@ -3,7 +3,7 @@
  * pulled through by the implicit or the unrolled adjoint (equations.md §5).
  */
 import type {Gradient} from './gradient.js';
-import {ParameterBars} from './parameter-cotangents.js';
+import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {addTo} from './add-to.js';
@@ -31,38 +31,38 @@ export function sweepBack(context: StepContext, adjoint: Adjoint, start: StepRec
   const unrolled = !keepsNarrow(context, adjoint);
   const executable = unrolled ? context.compiled.unrolled : context.compiled.adjoint(context.compiled.sweepSolver(context.linear));
   loadParameters(executable, context);
-  const bars = new ParameterBars(context, executable, !unrolled && context.compiled.addsUp);
-  const pull = (unrolled ? unrolledPull : implicitPull)(context, executable, bars);
+  const ofParameters = new ParameterCotangents(context, executable, !unrolled && context.compiled.addsUp);
+  const pull = (unrolled ? unrolledPull : implicitPull)(context, executable, ofParameters);
   const {size} = context.traced.state;
   // In the programs' own memory, where they read it.
-  const xBar = executable.find('nextBar')?.fill(0) ?? new Float64Array(size);
+  const xCotangent = executable.find('nextCotangent')?.fill(0) ?? new Float64Array(size);
   let isNew = true;
   const addSaved = (record: StepRecord, k: number): void => {
     const saved = record.savedAfter.get(k);
     if (saved === undefined) return;
-    addTo(xBar, cotangents, 1, saved * size);
+    addTo(xCotangent, cotangents, 1, saved * size);
     isNew = true;
   };
   const recomputedSteps = backwards(piece => {
     for (let k = piece.count; k > 0; k--) {
       addSaved(piece, k);
-      pull(piece, k - 1, xBar, isNew);
+      pull(piece, k - 1, xCotangent, isNew);
       isNew = false;
-      watch?.(piece.time(k - 1), xBar, executable);
+      watch?.(piece.time(k - 1), xCotangent, executable);
     }
     addSaved(piece, 0);
   });
-  const parameters = bars.finish();
-  return {initial: pullStart(startOf(context), start, xBar, parameters), parameters, recomputedSteps};
+  const parameters = ofParameters.finish();
+  return {initial: pullStart(startOf(context), start, xCotangent, parameters), parameters, recomputedSteps};
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
-export function pullStart(context: StepContext, record: StepRecord, xBar: Float64Array, totals: readonly Float64Array[]): Float64Array {
-  if (context.resumed === true) return xBar.slice();
+export function pullStart(context: StepContext, record: StepRecord, xCotangent: Float64Array, totals: readonly Float64Array[]): Float64Array {
+  if (context.resumed === true) return xCotangent.slice();
   const adjoint = context.compiled.wholeAdjoint(context.linear);
   loadParameters(adjoint, context);
-  const bars = new ParameterBars(context, adjoint, context.compiled.addsUp);
-  implicitPull(context, adjoint, bars)(record, 0, xBar, true);
-  bars.finish().forEach((bar, i) => addTo(totals[i], bar));
-  return xBar.slice(0, context.given.length);
+  const ofParameters = new ParameterCotangents(context, adjoint, context.compiled.addsUp);
+  implicitPull(context, adjoint, ofParameters)(record, 0, xCotangent, true);
+  ofParameters.finish().forEach((cotangent, i) => addTo(totals[i], cotangent));
+  return xCotangent.slice(0, context.given.length);
 }

@@ -4,10 +4,10 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
-import {barName, turnName} from '../step/parameter-names.js';
+import {cotangentName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import {parameterNames, setDirections} from './derived.js';
-import type {TurningBar} from './directions.js';
+import type {SecondOrderCotangent} from './directions.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
@@ -25,13 +25,13 @@ export interface SteppedPair {
 }
 
 /** What a cotangent of a state within a step asks of the step's end, of its unknown, and of its beginning. */
-export interface WithinBars {
-  readonly next: TurningBar;
-  readonly z: TurningBar;
-  readonly x: TurningBar;
+export interface WithinCotangents {
+  readonly next: SecondOrderCotangent;
+  readonly z: SecondOrderCotangent;
+  readonly x: SecondOrderCotangent;
 }
 
-export class DenseTurning {
+export class SecondOrderDense {
   private readonly executable: Executable;
   private readonly jacobian: JacobianFactor | undefined;
   private readonly remainder: TangentLeft;
@@ -74,17 +74,17 @@ export class DenseTurning {
     return this.executable.buffer('dD');
   }
 
-  /** Its cotangents, the parameters' added to `bars` and `turns`; the executable's own buffers. */
-  pull(theta: number, {bar, turn}: TurningBar, bars: readonly Float64Array[], turns: readonly Float64Array[]): WithinBars {
+  /** Its cotangents, the parameters' added to `cotangents` and `turns`; the executable's own buffers. */
+  pull(theta: number, {cotangent, turn}: SecondOrderCotangent, cotangents: readonly Float64Array[], turns: readonly Float64Array[]): WithinCotangents {
     const {executable, names} = this;
     executable.find('theta')?.fill(theta);
-    executable.find('denseBar')?.set(bar);
-    executable.find('dDenseBar')?.set(turn);
+    executable.find('denseCotangent')?.set(cotangent);
+    executable.find('dDenseCotangent')?.set(turn);
     executable.run('pullDense');
     executable.run('turnDense');
-    const of = (barName: string, turnName: string): TurningBar => ({bar: executable.buffer(barName), turn: executable.buffer(turnName)});
-    bars.forEach((total, i) => addTo(total, executable.find(barName(names[i]))));
+    const of = (cotangentName: string, turnName: string): SecondOrderCotangent => ({cotangent: executable.buffer(cotangentName), turn: executable.buffer(turnName)});
+    cotangents.forEach((total, i) => addTo(total, executable.find(cotangentName(names[i]))));
     turns.forEach((total, i) => addTo(total, executable.find(turnName(names[i]))));
-    return {next: of('nextBar', 'dNextBar'), z: of('zBar', 'dZBar'), x: of('xBar', 'dXBar')};
+    return {next: of('nextCotangent', 'dNextCotangent'), z: of('zCotangent', 'dZCotangent'), x: of('xCotangent', 'dXCotangent')};
   }
 }

@@ -6,7 +6,7 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
-import {barName, directionName, turnName} from '../step/parameter-names.js';
+import {cotangentName, directionName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Directions} from './directions.js';
 
@@ -18,32 +18,32 @@ export function parameterNames({compiled, parameterValues}: Context): string[] {
 }
 
 /** Room for the cotangents of all these, `count` of each. */
-export function zeroBars({compiled, parameterValues}: Context, count = 1): Float64Array[] {
+export function zeroCotangents({compiled, parameterValues}: Context, count = 1): Float64Array[] {
   return [...parameterValues.map(({length}) => length), ...compiled.derived.parameters.map(({node}) => node.size)].map(size => new Float64Array(count * size));
 }
 
 /**
  * The cotangents of the parameters alone, from those of all: what comes through the derived values is added.
- * @param bars of a sweep that is over
+ * @param cotangents of a sweep that is over
  */
-export function throughDerived(context: Context, bars: readonly Float64Array[]): Float64Array[] {
-  const own = bars.slice(0, context.parameterValues.length);
+export function throughDerived(context: Context, cotangents: readonly Float64Array[]): Float64Array[] {
+  const own = cotangents.slice(0, context.parameterValues.length);
   const executable = context.compiled.pullDerived;
   if (executable === undefined) return own;
   loadParameters(executable, context);
-  setBars(context, executable, bars, barName);
+  setCotangents(context, executable, cotangents, cotangentName);
   executable.run('pullDerived');
-  own.forEach((bar, i) => addTo(bar, executable.find(barName(`p.${i}`))));
+  own.forEach((cotangent, i) => addTo(cotangent, executable.find(cotangentName(`p.${i}`))));
   return own;
 }
 
 /** The same for their changes along directions; the cotangents' own are as the sweep left them. */
-export function turnThroughDerived(context: Context, directions: Directions, bars: readonly Float64Array[], turns: readonly Float64Array[]): Float64Array[] {
+export function turnThroughDerived(context: Context, directions: Directions, cotangents: readonly Float64Array[], turns: readonly Float64Array[]): Float64Array[] {
   const own = turns.slice(0, context.parameterValues.length);
   const executable = loadTurns(context, directions);
   if (executable === undefined) return own;
-  setBars(context, executable, bars, barName);
-  setBars(context, executable, turns, turnName);
+  setCotangents(context, executable, cotangents, cotangentName);
+  setCotangents(context, executable, turns, turnName);
   executable.run('turnDerived');
   own.forEach((turn, i) => addTo(turn, executable.find(turnName(`p.${i}`))));
   return own;
@@ -66,7 +66,7 @@ function loadTurns(context: Context, {count, parameters}: Directions): Executabl
   return executable;
 }
 
-function setBars(context: Context, executable: Executable, bars: readonly Float64Array[], name: (of: string) => string): void {
+function setCotangents(context: Context, executable: Executable, cotangents: readonly Float64Array[], name: (of: string) => string): void {
   const first = context.parameterValues.length;
-  parameterNames(context).slice(first).forEach((of, j) => executable.find(name(of))?.set(bars[first + j]));
+  parameterNames(context).slice(first).forEach((of, j) => executable.find(name(of))?.set(cotangents[first + j]));
 }

@@ -8,7 +8,7 @@ export interface Directions {
 }
 
 /** A cotangent of the state, and how it changes along every direction [count, state]. */
-export interface TurningBar {
-  readonly bar: Float64Array;
+export interface SecondOrderCotangent {
+  readonly cotangent: Float64Array;
   readonly turn: Float64Array;
 }

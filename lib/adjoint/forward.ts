@@ -4,7 +4,7 @@
  */
 import type {StepContext} from '../step/context.js';
 import type {Gradient} from './gradient.js';
-import type {CourseCotangents} from './history-backward.js';
+import type {HistoryCotangents} from './history-backward.js';
 import {StepRecord} from './record.js';
 import type {Push} from './tangent.js';
 import type {Directions} from './directions.js';
@@ -79,13 +79,13 @@ const dot = (a: Float64Array, at: number, b: Float64Array, from: number, count: 
 };
 
 /** The gradient for cotangents of the saved states, from the tangents along `unitDirections`. */
-export function contract({given, parameterValues, traced}: StepContext, {count, states, times, happened}: Sensitivities, bars: CourseCotangents): Gradient {
+export function contract({given, parameterValues, traced}: StepContext, {count, states, times, happened}: Sensitivities, cotangents: HistoryCotangents): Gradient {
   const {size} = traced.state;
   const flat = new Float64Array(count);
   for (let d = 0; d < count; d++) {
-    states.forEach((tangents, saved) => (flat[d] += dot(tangents, d * size, bars.states, saved * size, size)));
-    if (bars.times !== undefined) times?.forEach((tangents, saved) => (flat[d] += tangents[d] * (bars.times as Float64Array)[saved]));
-    if (bars.happened !== undefined) happened?.forEach((tangents, event) => (flat[d] += tangents[d] * (bars.happened as Float64Array)[event]));
+    states.forEach((tangents, saved) => (flat[d] += dot(tangents, d * size, cotangents.states, saved * size, size)));
+    if (cotangents.times !== undefined) times?.forEach((tangents, saved) => (flat[d] += tangents[d] * (cotangents.times as Float64Array)[saved]));
+    if (cotangents.happened !== undefined) happened?.forEach((tangents, event) => (flat[d] += tangents[d] * (cotangents.happened as Float64Array)[event]));
   }
   let at = given.length;
   return {

@@ -14,4 +14,4 @@ export interface Gradient {
  * Replaces the cotangent of the end of a recorded step by that of its beginning, and adds to the parameters'.
  * @param isNew the cotangent is not what the call before has left
  */
-export type StepPull = (record: StepRecord, k: number, xBar: Float64Array, isNew: boolean) => void;
+export type StepPull = (record: StepRecord, k: number, xCotangent: Float64Array, isNew: boolean) => void;

@@ -3,16 +3,16 @@
  * Hessian with several directions. One Jacobian and one factor a step serve the solve of the tangent and
  * both transposed ones; what the discrete scheme does is differentiated, not the motion.
  */
-import type {TurningBar} from './directions.js';
+import type {SecondOrderCotangent} from './directions.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
-import {barName, turnName} from '../step/parameter-names.js';
+import {cotangentName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './gradient.js';
 import type {Save} from './step-history.js';
-import {DenseTurning} from './dense-hessian.js';
-import {parameterNames, setDirections, throughDerived, turnThroughDerived, zeroBars} from './derived.js';
+import {SecondOrderDense} from './dense-hessian.js';
+import {parameterNames, setDirections, throughDerived, turnThroughDerived, zeroCotangents} from './derived.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -20,7 +20,7 @@ import type {Directions} from './directions.js';
 import {TangentLeft} from './tangent-left.js';
 
 /** A step of the grid as it was taken: rows from..to−1 of a record, and the tangents [count, state] of the state before each. */
-export interface TurningStep {
+export interface SecondOrderStep {
   readonly n: number;
   readonly record: StepRecord;
   readonly from: number;
@@ -38,7 +38,7 @@ export interface Saves {
 }
 
 /** Shows all steps from last to first; returns how many had to be taken again. */
-export type TurningBackwards = (visit: (step: TurningStep) => void) => number;
+export type SecondOrderBackwards = (visit: (step: SecondOrderStep) => void) => number;
 
 export interface SecondOrder {
   readonly gradient: Gradient;
@@ -47,12 +47,12 @@ export interface SecondOrder {
 }
 
 /** The step's adjoint with its tangent, loaded for a run. */
-export class TurningPull {
+export class SecondOrderPull {
   /** By parameter, and by value derived from them. */
-  readonly bars: readonly Float64Array[];
+  readonly cotangents: readonly Float64Array[];
   /** The same, [count, size]. */
   readonly turns: readonly Float64Array[];
-  private readonly pullRow: (record: StepRecord, k: number, dx: Float64Array, x: TurningBar, z: TurningBar | undefined) => TurningBar;
+  private readonly pullRow: (record: StepRecord, k: number, dx: Float64Array, x: SecondOrderCotangent, z: SecondOrderCotangent | undefined) => SecondOrderCotangent;
 
   constructor(private readonly context: StepContext, private readonly directions: Directions) {
     const {compiled} = context;
@@ -60,43 +60,43 @@ export class TurningPull {
     const executable = compiled.group(`hessian.${count}`, () => hessianPrograms(compiled.derived.step, compiled.jacobian, count), {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')});
     loadParameters(executable, context);
     setDirections(context, executable, directions);
-    this.bars = zeroBars(context);
-    this.turns = zeroBars(context, count);
+    this.cotangents = zeroCotangents(context);
+    this.turns = zeroCotangents(context, count);
     const jacobian = jacobianFactor(context, executable);
     const buffers = stepBuffers(executable);
     const find = (name: string): Float64Array | undefined => executable.find(name);
-    const [nextBar, dNextBar, dxIn, dz, zBar, w, dw] = ['nextBar', 'dNextBar', 'dx', 'dz', 'zBar', 'w', 'dw'].map(find);
-    const [xBar, dXBar] = ['xBar', 'dXBar'].map(name => executable.buffer(name));
-    const [rhs, dZBar] = ['rhs', 'dZBar'].map(find);
-    const sources = parameterNames(context).map(name => ({bar: find(barName(name)), turn: find(turnName(name))}));
+    const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = ['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'].map(find);
+    const [xCotangent, dXCotangent] = ['xCotangent', 'dXCotangent'].map(name => executable.buffer(name));
+    const [rhs, dZCotangent] = ['rhs', 'dZCotangent'].map(find);
+    const sources = parameterNames(context).map(name => ({cotangent: find(cotangentName(name)), turn: find(turnName(name))}));
     const bound = (name: string): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
     const [pushResidual, pullUnknown, turnUnknown] = ['pushResidual', 'pullUnknown', 'turnUnknown'].map(bound);
     const [pullStep, turnStep] = ['pullStep', 'turnStep'].map(name => executable.program(name));
     const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
-    this.pullRow = (record, k, dx, {bar, turn}, z) => {
+    this.pullRow = (record, k, dx, {cotangent, turn}, z) => {
       record.load(k, buffers);
       dxIn?.set(dx);
-      nextBar?.set(bar);
-      dNextBar?.set(turn);
+      nextCotangent?.set(cotangent);
+      dNextCotangent?.set(turn);
       if (jacobian !== undefined) {
         jacobian.refresh();
         pushResidual();
         remainder.stand(record, k);
         if (dz !== undefined && rhs !== undefined) jacobian.solve(rhs, dz, count, remainder.left);
         pullUnknown();
-        if (zBar !== undefined) addTo(zBar, z?.bar);
-        if (w !== undefined && zBar !== undefined) jacobian.solveManyTransposed(zBar, w, 1, record, k);
+        if (zCotangent !== undefined) addTo(zCotangent, z?.cotangent);
+        if (w !== undefined && zCotangent !== undefined) jacobian.solveManyTransposed(zCotangent, w, 1, record, k);
         turnUnknown();
-        if (dZBar !== undefined) addTo(dZBar, z?.turn);
-        if (dw !== undefined && dZBar !== undefined) jacobian.solveManyTransposed(dZBar, dw, count, record, k);
+        if (dZCotangent !== undefined) addTo(dZCotangent, z?.turn);
+        if (dw !== undefined && dZCotangent !== undefined) jacobian.solveManyTransposed(dZCotangent, dw, count, record, k);
       }
       pullStep();
       turnStep();
       sources.forEach((source, i) => {
-        addTo(this.bars[i], source.bar);
+        addTo(this.cotangents[i], source.cotangent);
         addTo(this.turns[i], source.turn);
       });
-      return {bar: xBar, turn: dXBar};
+      return {cotangent: xCotangent, turn: dXCotangent};
     };
   }
 
@@ -104,30 +104,30 @@ export class TurningPull {
    * The cotangent of the beginning of a recorded step, and its change, from those of its end; the executable's own buffers.
    * @param z further cotangents of its unknown
    */
-  pull(record: StepRecord, k: number, dx: Float64Array, x: TurningBar, z?: TurningBar): TurningBar {
+  pull(record: StepRecord, k: number, dx: Float64Array, x: SecondOrderCotangent, z?: SecondOrderCotangent): SecondOrderCotangent {
     return this.pullRow(record, k, dx, x, z);
   }
 
   /** The cotangents of the parameters and their changes, after the last step. */
-  finish(): {readonly bars: readonly Float64Array[]; readonly turns: readonly Float64Array[]} {
-    const {context, directions, bars, turns} = this;
-    return {turns: turnThroughDerived(context, directions, bars, turns), bars: throughDerived(context, bars)};
+  finish(): {readonly cotangents: readonly Float64Array[]; readonly turns: readonly Float64Array[]} {
+    const {context, directions, cotangents, turns} = this;
+    return {turns: turnThroughDerived(context, directions, cotangents, turns), cotangents: throughDerived(context, cotangents)};
   }
 }
 
 /** The loss's own cotangent of a saved state, and its change. */
-export type SavedBar = (index: number) => TurningBar;
+export type SavedCotangent = (index: number) => SecondOrderCotangent;
 
-class TurningSweep {
-  readonly pull: TurningPull;
-  readonly x: TurningBar;
-  private readonly dense?: DenseTurning;
+class SecondOrderSweep {
+  readonly pull: SecondOrderPull;
+  readonly x: SecondOrderCotangent;
+  private readonly dense?: SecondOrderDense;
 
-  constructor(context: StepContext, directions: Directions, private readonly saves: Saves, private readonly saved: SavedBar) {
+  constructor(context: StepContext, directions: Directions, private readonly saves: Saves, private readonly saved: SavedCotangent) {
     const {size} = context.traced.state;
-    this.pull = new TurningPull(context, directions);
-    if (saves.within.size > 0) this.dense = new DenseTurning(context, directions);
-    this.x = {bar: new Float64Array(size), turn: new Float64Array(directions.count * size)};
+    this.pull = new SecondOrderPull(context, directions);
+    if (saves.within.size > 0) this.dense = new SecondOrderDense(context, directions);
+    this.x = {cotangent: new Float64Array(size), turn: new Float64Array(directions.count * size)};
   }
 
   /** Adds what was saved after n steps. */
@@ -135,38 +135,38 @@ class TurningSweep {
     for (const index of this.saves.after.get(n) ?? []) this.give(this.saved(index));
   }
 
-  back(step: TurningStep): void {
+  back(step: SecondOrderStep): void {
     const {pull, x} = this;
     const {n, record, from, to, tangent} = step;
     const inside = this.inside(step);
     for (let row = to - 1; row >= from; row--) {
-      const {bar, turn} = pull.pull(record, row, tangent(row), x, inside?.z);
-      x.bar.set(bar);
+      const {cotangent, turn} = pull.pull(record, row, tangent(row), x, inside?.z);
+      x.cotangent.set(cotangent);
       x.turn.set(turn);
     }
     if (inside !== undefined) this.give(inside.x);
     this.add(n);
   }
 
-  private give({bar, turn}: TurningBar): void {
-    addTo(this.x.bar, bar);
+  private give({cotangent, turn}: SecondOrderCotangent): void {
+    addTo(this.x.cotangent, cotangent);
     addTo(this.x.turn, turn);
   }
 
   /** States within a step, whose end gets its part; the others are returned. Such a step is one row. */
-  private inside({n, record, from, tangent, next, dNext}: TurningStep): {readonly z: TurningBar; readonly x: TurningBar} | undefined {
+  private inside({n, record, from, tangent, next, dNext}: SecondOrderStep): {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined {
     const {dense, saves, pull} = this;
     const within = saves.within.get(n);
     if (dense === undefined || within === undefined) return undefined;
     dense.load({record, row: from, dx: tangent(from), next, dNext});
-    const zero = ({bar, turn}: TurningBar): TurningBar => ({bar: new Float64Array(bar.length), turn: new Float64Array(turn.length)});
-    let sum: {readonly z: TurningBar; readonly x: TurningBar} | undefined;
+    const zero = ({cotangent, turn}: SecondOrderCotangent): SecondOrderCotangent => ({cotangent: new Float64Array(cotangent.length), turn: new Float64Array(turn.length)});
+    let sum: {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined;
     for (const {index, theta} of within) {
-      const {next: end, z, x} = dense.pull(theta, this.saved(index), pull.bars, pull.turns);
+      const {next: end, z, x} = dense.pull(theta, this.saved(index), pull.cotangents, pull.turns);
       this.give(end);
       sum ??= {z: zero(z), x: zero(x)};
       for (const name of ['z', 'x'] as const) {
-        addTo(sum[name].bar, name === 'z' ? z.bar : x.bar);
+        addTo(sum[name].cotangent, name === 'z' ? z.cotangent : x.cotangent);
         addTo(sum[name].turn, name === 'z' ? z.turn : x.turn);
       }
     }
@@ -178,23 +178,23 @@ class TurningSweep {
  * @param start the step that began the run
  * @param steps how many were taken
  */
-export function sweepBackTurning(context: StepContext, start: StepRecord, directions: Directions, backwards: TurningBackwards, saves: Saves, saved: SavedBar, steps: number): SecondOrder {
+export function sweepBackSecondOrder(context: StepContext, start: StepRecord, directions: Directions, backwards: SecondOrderBackwards, saves: Saves, saved: SavedCotangent, steps: number): SecondOrder {
   const {count, initial} = directions;
-  const sweep = new TurningSweep(context, directions, saves, saved);
+  const sweep = new SecondOrderSweep(context, directions, saves, saved);
   sweep.add(steps);
   const recomputedSteps = backwards(step => sweep.back(step));
-  const {bars: totals, turns} = sweep.pull.finish();
-  let began: TurningBar = sweep.x;
+  const {cotangents: totals, turns} = sweep.pull.finish();
+  let began: SecondOrderCotangent = sweep.x;
   if (context.resumed !== true) {
-    const first = new TurningPull(startOf(context), directions);
+    const first = new SecondOrderPull(startOf(context), directions);
     began = first.pull(start, 0, initial, sweep.x);
     const own = first.finish();
-    own.bars.forEach((bar, i) => addTo(totals[i], bar));
+    own.cotangents.forEach((cotangent, i) => addTo(totals[i], cotangent));
     own.turns.forEach((turn, i) => addTo(turns[i], turn));
   }
   const given = context.given.length;
   return {
-    gradient: {initial: began.bar.slice(), parameters: totals, recomputedSteps},
+    gradient: {initial: began.cotangent.slice(), parameters: totals, recomputedSteps},
     products: Array.from({length: count}, (_, d) => ({
       initial: began.turn.slice(d * given, (d + 1) * given), parameters: turns.map(turn => turn.slice((d * turn.length) / count, ((d + 1) * turn.length) / count)), recomputedSteps,
     })),

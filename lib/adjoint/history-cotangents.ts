@@ -1,22 +1,22 @@
-/** The cotangents of the parameters along a course, added up: by the programs of its steps where they may, else after each of them. */
+/** The cotangents of the parameters along a step history, added up: by the programs of its steps where they may, else after each of them. */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
-import {parameterBar} from '../step/history-programs.js';
-import {parameterNames, throughDerived, zeroBars} from './derived.js';
+import {parameterCotangent} from '../step/history-programs.js';
+import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
 
 /** Programs that share one cotangent where they add to it themselves. */
 const ofSteps: ReadonlySet<string> = new Set(['pullStep', 'pullDense']);
 
-export class CourseBars {
+export class ParameterCotangentsOfSteps {
   private readonly totals: Float64Array[];
   private readonly names: readonly string[];
   private readonly sources = new Map<string, (Float64Array | undefined)[]>();
   private readonly byPrograms: boolean;
 
-  /** @param executable the context's courseAdjoint */
+  /** @param executable the context's historyAdjoint */
   constructor(private readonly context: StepContext, private readonly executable: Executable) {
     this.byPrograms = context.compiled.addsUp;
-    this.totals = zeroBars(context);
+    this.totals = zeroCotangents(context);
     this.names = parameterNames(context);
     if (this.byPrograms) for (const source of this.of('pullStep')) source?.fill(0);
   }
@@ -35,7 +35,7 @@ export class CourseBars {
   private of(program: string): (Float64Array | undefined)[] {
     let known = this.sources.get(program);
     if (known === undefined) {
-      known = this.names.map(name => this.executable.find(parameterBar(program, name)));
+      known = this.names.map(name => this.executable.find(parameterCotangent(program, name)));
       this.sources.set(program, known);
     }
     return known;

@@ -9,9 +9,9 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
-import {courseTangentPrograms} from '../step/history-programs.js';
-import type {Course, CoursePiece, Noted, Restart} from './step-history.js';
-import {courseAdjoint, courseForward, crossingRate, lookInside} from './history-backward.js';
+import {historyTangentPrograms} from '../step/history-programs.js';
+import type {StepHistory, HistoryPiece, Noted, Restart} from './step-history.js';
+import {historyAdjoint, historyForward, crossingRate, lookInside} from './history-backward.js';
 import {setDirections} from './derived.js';
 import type {Sensitivities} from './forward.js';
 import {jacobianFactor} from './jacobian-factor.js';
@@ -24,7 +24,7 @@ import type {Directions} from './directions.js';
 import {startTangent} from './tangent.js';
 import {TangentLeft} from './tangent-left.js';
 
-export interface CourseTangents {
+export interface HistoryTangents {
   /** Of the saved states, [count, saved, state]. */
   readonly states: Float64Array;
   /** Of the saved states' times, [count, saved]: zero where they are constants. */
@@ -43,7 +43,7 @@ class TimedPush {
   constructor(readonly context: StepContext, private readonly directions: Directions) {
     const {compiled, traced} = context;
     const {count} = directions;
-    this.executable = compiled.group(`courseTangent.${count}`, () => courseTangentPrograms(compiled.derived.step, compiled.jacobian, count));
+    this.executable = compiled.group(`historyTangent.${count}`, () => historyTangentPrograms(compiled.derived.step, compiled.jacobian, count));
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);
     this.jacobian = jacobianFactor(context, this.executable);
@@ -79,8 +79,8 @@ class TimedPush {
   }
 }
 
-/** Tangents that follow a course, transition by transition. */
-export class CoursePush {
+/** Tangents that follow a step history, transition by transition. */
+export class HistoryPush {
   /** By moment, the tangents of its time [count]. */
   private readonly moments = new Map<number, Float64Array>();
   /** By event that was only noted, the same. */
@@ -95,9 +95,9 @@ export class CoursePush {
   private dx: Float64Array;
 
   /** @param start the step that began the run */
-  constructor(private readonly context: StepContext, private readonly course: Course, private readonly restart: Restart, private readonly directions: Directions, start: StepRecord) {
+  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, private readonly directions: Directions, start: StepRecord) {
     this.step = new TimedPush(context, directions);
-    const forLengths = courseAdjoint(context);
+    const forLengths = historyAdjoint(context);
     loadParameters(forLengths, context);
     this.byLength = lengthDerivative(context, forLengths);
     this.size = context.traced.state.size;
@@ -105,33 +105,33 @@ export class CoursePush {
     this.dx = startTangent(context, start, directions);
   }
 
-  /** Goes on along transitions whose saved states and events the course has noted. */
-  follow({record, first, end}: CoursePiece): void {
-    const {course} = this;
+  /** Goes on along transitions whose saved states and events the step history has noted. */
+  follow({record, first, end}: HistoryPiece): void {
+    const {history} = this;
     for (let k = 0; k < record.count; k++) {
       const n = first + k;
       if (k + 1 < record.count) record.load(k + 1, {x: this.end});
       else this.end.set(end);
-      const jump = course.jumps.get(n);
+      const jump = history.jumps.get(n);
       this.dx = jump === undefined ? this.pushStep(record, k, n, this.dx) : this.pushJump(record, k, n, jump, this.dx);
-      for (const {index, theta} of course.saves.get(n) ?? []) if (theta === 1) this.keep(index, this.dx);
+      for (const {index, theta} of history.saves.get(n) ?? []) if (theta === 1) this.keep(index, this.dx);
     }
   }
 
   /** The tangents of all that was saved and that happened. */
   finish(): Sensitivities {
-    const {course, saved, directions: {count}} = this;
+    const {history, saved, directions: {count}} = this;
     const none = new Float64Array(count);
     const of = (moment: number | undefined): Float64Array | undefined => (moment === undefined ? undefined : this.moments.get(moment));
     return {
-      count, states: saved, times: saved.map((_, index) => of(course.moving.get(index)) ?? none),
-      happened: course.happened.map((moment, i) => of(moment) ?? this.noted.get(i) ?? none),
+      count, states: saved, times: saved.map((_, index) => of(history.moving.get(index)) ?? none),
+      happened: history.happened.map((moment, i) => of(moment) ?? this.noted.get(i) ?? none),
     };
   }
 
   /** The state that the run began with is a saved one. */
   saveStart(): void {
-    if (this.course.start !== undefined) this.keep(this.course.start, this.dx);
+    if (this.history.start !== undefined) this.keep(this.history.start, this.dx);
   }
 
   private keep(index: number, tangent: Float64Array): void {
@@ -145,9 +145,9 @@ export class CoursePush {
   }
 
   private pushStep(record: StepRecord, k: number, n: number, dx: Float64Array): Float64Array {
-    const {course, step, directions: {count}} = this;
-    const from = course.from.get(n);
-    const to = course.to.get(n);
+    const {history, step, directions: {count}} = this;
+    const from = history.from.get(n);
+    const to = history.to.get(n);
     const dt = from === undefined ? new Float64Array(count) : this.moment(from);
     // The end is held: the length gives what the start's time takes.
     const dh = dt.map(value => -value);
@@ -159,10 +159,10 @@ export class CoursePush {
 
   /** The time of the event at the step's end, and what it changes. */
   private moveEnd(record: StepRecord, k: number, n: number, moment: number, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
-    const {course, step, size, directions: {count}} = this;
-    const event = course.moments[moment];
+    const {history, step, size, directions: {count}} = this;
+    const event = history.moments[moment];
     const byLength = this.byLength(record, k);
-    const at = course.t[n] + course.h[n];
+    const at = history.t[n] + history.h[n];
     step.set('x', this.end);
     step.set('t', Float64Array.of(at));
     step.set('dx', dNext);
@@ -170,7 +170,7 @@ export class CoursePush {
     step.executable.run('pushEvents');
     const de = step.executable.buffer('de');
     const width = de.length / count;
-    const rate = crossingRate(this.eventRate(event, byLength.dNext, at), course.least[moment], at, event);
+    const rate = crossingRate(this.eventRate(event, byLength.dNext, at), history.least[moment], at, event);
     const dtau = this.moment(moment);
     for (let d = 0; d < count; d++) {
       dtau[d] = -de[d * width + event] / rate;
@@ -186,23 +186,23 @@ export class CoursePush {
 
   /** e_x ẋ + e_t for ẋ the derivative of the step's end by its length. */
   private eventRate(event: number, dNext: Float64Array, at: number): number {
-    const pull = courseAdjoint(this.context);
+    const pull = historyAdjoint(this.context);
     pull.find('x')?.set(this.end);
     pull.find('t')?.fill(at);
-    const bar = pull.buffer('eBar');
-    bar.fill(0);
-    bar[event] = 1;
+    const cotangent = pull.buffer('eCotangent');
+    cotangent.fill(0);
+    cotangent[event] = 1;
     pull.run('pullEvents');
-    const slope = pull.buffer('eXBar');
-    let rate = pull.buffer('eTBar')[0];
+    const slope = pull.buffer('eXCotangent');
+    let rate = pull.buffer('eTCotangent')[0];
     for (let i = 0; i < slope.length; i++) rate += slope[i] * dNext[i];
     return rate;
   }
 
   private pushWithin(record: StepRecord, k: number, n: number, dx: Float64Array, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
-    const {course, step, directions: {count}} = this;
-    const within = (course.saves.get(n) ?? []).filter(({theta}) => theta !== 1);
-    const noted = course.noted.get(n) ?? [];
+    const {history, step, directions: {count}} = this;
+    const within = (history.saves.get(n) ?? []).filter(({theta}) => theta !== 1);
+    const noted = history.noted.get(n) ?? [];
     if (within.length + noted.length === 0) return;
     const {executable, dz} = step;
     const dtheta = new Float64Array(count);
@@ -213,7 +213,7 @@ export class CoursePush {
     for (const [name, values] of Object.entries({dx, dNext, dt, dh})) step.set(name, values);
     // The saved time is a constant: θ = (time − t)/h.
     const at = (theta: number): Float64Array => {
-      for (let d = 0; d < count; d++) dtheta[d] = -(dt[d] + theta * dh[d]) / course.h[n];
+      for (let d = 0; d < count; d++) dtheta[d] = -(dt[d] + theta * dh[d]) / history.h[n];
       executable.find('theta')?.fill(theta);
       step.set('dtheta', dtheta);
       executable.run('pushDense');
@@ -227,9 +227,9 @@ export class CoursePush {
 
   /** The time of an event noted on the dense output: its function's change at that time over its rate. */
   private pushNoted(record: StepRecord, k: number, n: number, {event, theta, least, record: happened}: Noted, dD: Float64Array): void {
-    const {course, context, step, directions: {count}} = this;
-    const [t, h] = [course.t[n], course.h[n]];
-    const forward = courseForward(context);
+    const {history, context, step, directions: {count}} = this;
+    const [t, h] = [history.t[n], history.h[n]];
+    const forward = historyForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
     forward.find('next')?.set(this.end);
@@ -248,9 +248,9 @@ export class CoursePush {
   }
 
   private pushJump(record: StepRecord, k: number, n: number, moment: number, dx: Float64Array): Float64Array {
-    const {course, context, step, directions} = this;
-    const event = course.moments[moment];
-    const forward = courseForward(context);
+    const {history, context, step, directions} = this;
+    const event = history.moments[moment];
+    const forward = historyForward(context);
     loadParameters(forward, context);
     record.load(k, stepBuffers(forward));
     forward.run(`jump.${event}`);
@@ -261,17 +261,17 @@ export class CoursePush {
     step.executable.run(`pushJump.${event}`);
     const dGiven = step.executable.buffer('dGiven').slice();
     this.restarting ??= new TimedPush(startOf(context), directions);
-    const restarted = this.restart(given, course.t[n], course.h[n]).record;
+    const restarted = this.restart(given, history.t[n], history.h[n]).record;
     return this.restarting.push(restarted, 0, dGiven, this.moment(moment), new Float64Array(directions.count)).slice();
   }
 }
 
 /**
- * Tangents of a whole course.
+ * Tangents of a whole step history.
  * @param start the step that began the run
  */
-export function sweepCourseForward(context: StepContext, course: Course, start: StepRecord, restart: Restart, piece: CoursePiece, directions: Directions): CourseTangents {
-  const push = new CoursePush(context, course, restart, directions, start);
+export function sweepHistoryForward(context: StepContext, history: StepHistory, start: StepRecord, restart: Restart, piece: HistoryPiece, directions: Directions): HistoryTangents {
+  const push = new HistoryPush(context, history, restart, directions, start);
   push.saveStart();
   push.follow(piece);
   const {count, states, times = [], happened = []} = push.finish();

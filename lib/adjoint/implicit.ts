@@ -5,47 +5,47 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {ParameterBars} from './parameter-cotangents.js';
+import type {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepPull} from './gradient.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {stepBuffers} from './record.js';
 
-export function implicitPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
+export function implicitPull(context: StepContext, executable: Executable, cotangents: ParameterCotangents): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const pullStep = executable.program('pullStep');
-  const zBar = executable.find('zBar');
-  const nextBar = executable.find('nextBar');
+  const zCotangent = executable.find('zCotangent');
+  const nextCotangent = executable.find('nextCotangent');
   // The end of a step and its beginning share one where they are of one size.
-  const result = executable.find('xBar') ?? executable.buffer('nextBar');
+  const result = executable.find('xCotangent') ?? executable.buffer('nextCotangent');
   const w = executable.find('w');
   /** Asked for by the first step that goes on from another: what begins a run is pulled back alone, by other programs. */
   let carries: boolean | undefined;
-  /** Length of the steps whose zBar lies there already. */
+  /** Length of the steps whose zCotangent lies there already. */
   let carried: number | undefined;
   /** The step is linear in its cotangents: those of the rest of w are added. */
   const pullRest = (rest: Float64Array): void => {
-    const [own, ownZBar] = [result.slice(), zBar?.slice()];
-    nextBar?.fill(0);
+    const [own, ownZCotangent] = [result.slice(), zCotangent?.slice()];
+    nextCotangent?.fill(0);
     w?.set(rest);
     pullStep();
-    bars.add();
+    cotangents.add();
     addTo(result, own);
-    addTo(zBar, ownZBar);
+    addTo(zCotangent, ownZCotangent);
   };
-  return (record, k, xBar, isNew) => {
+  return (record, k, xCotangent, isNew) => {
     record.load(k, buffers);
-    if (xBar !== nextBar) nextBar?.set(xBar);
+    if (xCotangent !== nextCotangent) nextCotangent?.set(xCotangent);
     if (jacobian !== undefined) {
       const length = buffers.h === undefined ? 0 : buffers.h[0];
       if (isNew || carried !== length || !(carries ??= context.compiled.carriesOn)) pullUnknown?.();
       carried = length;
-      if (w !== undefined && zBar !== undefined) jacobian.solveTransposed(zBar, w, record, k);
+      if (w !== undefined && zCotangent !== undefined) jacobian.solveTransposed(zCotangent, w, record, k);
     }
     pullStep();
-    bars.add();
+    cotangents.add();
     if (jacobian?.rest !== undefined) pullRest(jacobian.rest);
-    if (xBar !== result) xBar.set(result);
+    if (xCotangent !== result) xCotangent.set(result);
   };
 }

@@ -4,13 +4,13 @@
  */
 import type {Executable} from '../engine/engine.js';
 import {GradientError} from '../errors.js';
-import {barName} from '../step/parameter-names.js';
+import {cotangentName} from '../step/parameter-names.js';
 import type {StepContext} from '../step/context.js';
 import {parameterNames} from './derived.js';
 import type {Gradient} from './gradient.js';
 
 /** Looks at what a step of a sweep back has left: the cotangent of the step's beginning, and those of the parameters. */
-export type Watch = (t: number, xBar: Float64Array, executable: Executable) => void;
+export type Watch = (t: number, xCotangent: Float64Array, executable: Executable) => void;
 
 const notFinite = (values: Float64Array | undefined): number => (values === undefined ? -1 : values.findIndex(value => !Number.isFinite(value)));
 
@@ -42,14 +42,14 @@ export function notFinitePart(context: StepContext, {initial, parameters}: Pick<
 export function watchFor(context: StepContext, steps: number): Watch {
   const names = parameterNames(context);
   let step = steps;
-  return (t, xBar, executable) => {
+  return (t, xCotangent, executable) => {
     const n = --step;
-    const row = notFinite(xBar);
-    const parameter = row >= 0 ? -1 : names.findIndex(name => notFinite(executable.find(barName(name))) >= 0);
+    const row = notFinite(xCotangent);
+    const parameter = row >= 0 ? -1 : names.findIndex(name => notFinite(executable.find(cotangentName(name))) >= 0);
     if (row < 0 && parameter < 0) return;
     const [name, value] = row >= 0
-      ? [context.traced.state.rowName(row), xBar[row]]
-      : [parameterName(context, parameter), executable.buffer(barName(names[parameter])).find(entry => !Number.isFinite(entry)) ?? NaN];
+      ? [context.traced.state.rowName(row), xCotangent[row]]
+      : [parameterName(context, parameter), executable.buffer(cotangentName(names[parameter])).find(entry => !Number.isFinite(entry)) ?? NaN];
     throw new GradientError(
       'gradient-not-finite',
       `The gradient is not finite. Going back, it is first ${value} in step ${n + 1}, from t = ${Number(t.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,

@@ -1,18 +1,18 @@
 /** The cotangents of the parameters, added up over the steps of a way back. */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
-import {barName} from '../step/parameter-names.js';
-import {parameterNames, throughDerived, zeroBars} from './derived.js';
+import {cotangentName} from '../step/parameter-names.js';
+import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
 
 /** Adds up the cotangents of the parameters, program by program, or lets the programs do it where they can. */
-export class ParameterBars {
+export class ParameterCotangents {
   private readonly totals: Float64Array[];
   private readonly sources: (Float64Array | undefined)[];
 
-  /** @param byPrograms the executable's programs add to pBar.i themselves */
+  /** @param byPrograms the executable's programs add to pCotangent.i themselves */
   constructor(private readonly context: StepContext, executable: Executable, private readonly byPrograms: boolean) {
-    this.totals = zeroBars(context);
-    this.sources = parameterNames(context).map(name => executable.find(barName(name)));
+    this.totals = zeroCotangents(context);
+    this.sources = parameterNames(context).map(name => executable.find(cotangentName(name)));
     if (byPrograms) for (const source of this.sources) source?.fill(0);
   }
 

@@ -1,5 +1,5 @@
 /**
- * The course of a run whose times are not a grid: a sequence of transitions, steps and jumps, with what
+ * The step history of a run whose times are not a grid: a sequence of transitions, steps and jumps, with what
  * was saved on the way. It is kept whole (a few numbers a transition); the states the transitions begin
  * with are recorded with it, or reached again from some of them.
  */
@@ -18,11 +18,11 @@ export interface Noted {
   readonly record: number;
   readonly event: number;
   readonly theta: number;
-  /** See `Course.least`. */
+  /** See `StepHistory.least`. */
   readonly least: number;
 }
 
-export class Course {
+export class StepHistory {
   /** Time and length by transition; those of a jump are its time and the length of step that its restart prepares for. */
   readonly t: number[] = [];
   readonly h: number[] = [];
@@ -84,7 +84,7 @@ export class Course {
 }
 
 /** Consecutive transitions with the states they begin with. */
-export interface CoursePiece {
+export interface HistoryPiece {
   /** A row for each transition; z is of no meaning for a jump. */
   readonly record: StepRecord;
   /** Number of its first transition. */
@@ -93,8 +93,8 @@ export interface CoursePiece {
   readonly end: Float64Array;
 }
 
-/** Shows a course from its last transition to its first, in pieces; returns how many had to be taken again. */
-export type CourseBackwards = (visit: (piece: CoursePiece) => void) => number;
+/** Shows a step history from its last transition to its first, in pieces; returns how many had to be taken again. */
+export type HistoryBackwards = (visit: (piece: HistoryPiece) => void) => number;
 
 /** Begins anew after a jump: the step from the user's blocks to the whole state, as the start of a run takes it. */
 export type Restart = (given: Float64Array, t: number, h: number) => {readonly x: Float64Array; readonly record: StepRecord};

@@ -6,7 +6,7 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {CourseBars} from './history-cotangents.js';
+import type {ParameterCotangentsOfSteps} from './history-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -14,45 +14,45 @@ import {TangentLeft} from './tangent-left.js';
 
 export interface TimedStep {
   /** Replaces the cotangent of the end by that of the beginning, with those of the unknown and of `inside`, where dense output has some. Returns those of t and h. */
-  pull(record: StepRecord, k: number, xBar: Float64Array, zBar?: Float64Array, insideBar?: Float64Array): {readonly tBar: number; readonly hBar: number};
+  pull(record: StepRecord, k: number, xCotangent: Float64Array, zCotangent?: Float64Array, insideCotangent?: Float64Array): {readonly tCotangent: number; readonly hCotangent: number};
 }
 
-/** @param executable the context's courseAdjoint */
-export function timedStep(context: StepContext, executable: Executable, bars: CourseBars): TimedStep {
+/** @param executable the context's historyAdjoint */
+export function timedStep(context: StepContext, executable: Executable, cotangents: ParameterCotangentsOfSteps): TimedStep {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullStep = executable.program('pullStep');
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const find = (name: string): Float64Array | undefined => executable.find(name);
-  const [nextBar, ownInsideBar, ownZBar, w] = ['nextBar', 'insideBar', 'zBar', 'w'].map(find);
-  const [xBarOut, tBar, hBar] = ['xBar', 'tBar', 'hBar'].map(name => executable.buffer(name));
+  const [nextCotangent, ownInsideCotangent, ownZCotangent, w] = ['nextCotangent', 'insideCotangent', 'zCotangent', 'w'].map(find);
+  const [xCotangentOut, tCotangent, hCotangent] = ['xCotangent', 'tCotangent', 'hCotangent'].map(name => executable.buffer(name));
   return {
-    pull(record, k, xBar, zBar, insideBar) {
+    pull(record, k, xCotangent, zCotangent, insideCotangent) {
       record.load(k, buffers);
-      nextBar?.set(xBar);
-      if (insideBar === undefined) ownInsideBar?.fill(0);
-      else ownInsideBar?.set(insideBar);
-      if (jacobian !== undefined && ownZBar !== undefined) {
+      nextCotangent?.set(xCotangent);
+      if (insideCotangent === undefined) ownInsideCotangent?.fill(0);
+      else ownInsideCotangent?.set(insideCotangent);
+      if (jacobian !== undefined && ownZCotangent !== undefined) {
         pullUnknown?.();
-        if (zBar !== undefined) for (let i = 0; i < zBar.length; i++) ownZBar[i] += zBar[i];
-        if (w !== undefined) jacobian.solveTransposed(ownZBar, w, record, k);
+        if (zCotangent !== undefined) for (let i = 0; i < zCotangent.length; i++) ownZCotangent[i] += zCotangent[i];
+        if (w !== undefined) jacobian.solveTransposed(ownZCotangent, w, record, k);
       }
       pullStep();
-      xBar.set(xBarOut);
-      bars.add('pullStep');
-      let [t, h] = [tBar[0], hBar[0]];
+      xCotangent.set(xCotangentOut);
+      cotangents.add('pullStep');
+      let [t, h] = [tCotangent[0], hCotangent[0]];
       if (jacobian?.rest !== undefined) {
         // The step is linear in its cotangents: those of the rest of w are added.
-        nextBar?.fill(0);
-        ownInsideBar?.fill(0);
+        nextCotangent?.fill(0);
+        ownInsideCotangent?.fill(0);
         w?.set(jacobian.rest);
         pullStep();
-        addTo(xBar, xBarOut);
-        bars.add('pullStep');
-        t += tBar[0];
-        h += hBar[0];
+        addTo(xCotangent, xCotangentOut);
+        cotangents.add('pullStep');
+        t += tCotangent[0];
+        h += hCotangent[0];
       }
-      return {tBar: t, hBar: h};
+      return {tCotangent: t, hCotangent: h};
     },
   };
 }

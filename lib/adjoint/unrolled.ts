@@ -10,7 +10,7 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {isMatrixFree} from '../step/solvers.js';
 import type {TracedStep} from '../step/traced-step.js';
-import type {ParameterBars} from './parameter-cotangents.js';
+import type {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepPull} from './gradient.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {IterationRecord, StepRecord} from './record.js';
@@ -30,23 +30,23 @@ export function checkExactMatrix({residualModel}: TracedStep): void {
   }
 }
 
-export function unrolledPull(context: StepContext, executable: Executable, bars: ParameterBars): StepPull {
+export function unrolledPull(context: StepContext, executable: Executable, cotangents: ParameterCotangents): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const defectOf = context.traced.guess?.defect === undefined ? undefined : guessDefects(context);
-  const zBar = new Float64Array(context.traced.unknown.size);
+  const zCotangent = new Float64Array(context.traced.unknown.size);
   const total = new Float64Array(context.traced.state.size);
   const w = executable.find('w');
   const collect = (): void => {
-    const xBar = executable.buffer('xBar');
-    for (let i = 0; i < total.length; i++) total[i] += xBar[i];
-    bars.add();
+    const xCotangent = executable.buffer('xCotangent');
+    for (let i = 0; i < total.length; i++) total[i] += xCotangent[i];
+    cotangents.add();
   };
   /** w = −s J⁻ᵀ z̄: the sign of −F_xᵀw goes with w. */
   const solve = (program: 'startJacobian' | undefined, length: number): void => {
     const factor = jacobian?.refresh(program);
     if (w === undefined || factor === undefined) return;
-    factor.solveTransposed(zBar, w);
+    factor.solveTransposed(zCotangent, w);
     for (let i = 0; i < w.length; i++) w[i] *= -length;
   };
   const pullIteration = ({z, delta, length}: IterationRecord): void => {
@@ -54,8 +54,8 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
     executable.find('delta')?.set(delta);
     solve(undefined, length);
     executable.run('pullIteration');
-    const moved = executable.buffer('zBar');
-    for (let i = 0; i < zBar.length; i++) zBar[i] += moved[i];
+    const moved = executable.buffer('zCotangent');
+    for (let i = 0; i < zCotangent.length; i++) zCotangent[i] += moved[i];
     collect();
   };
   /** The first iteration from a guess with its own residual: F₀ is a function of x alone, the guess within it. */
@@ -67,23 +67,23 @@ export function unrolledPull(context: StepContext, executable: Executable, bars:
     executable.run('pullFirst');
     collect();
   };
-  return (record, k, xBar) => {
+  return (record, k, xCotangent) => {
     const iterations = record.iterations[k];
     total.fill(0);
     record.load(k, buffers);
-    executable.find('nextBar')?.set(xBar);
+    executable.find('nextCotangent')?.set(xCotangent);
     executable.run('pullUnknown');
-    zBar.set(executable.buffer('zBar'));
+    zCotangent.set(executable.buffer('zCotangent'));
     executable.run('pullUpdate');
     collect();
     for (let i = iterations.length - 1; i >= 0; i--) {
       if (iterations[i].first) pullFirst(record, k, iterations[i]);
       else pullIteration(iterations[i]);
     }
-    executable.find('zBar')?.set(zBar);
+    executable.find('zCotangent')?.set(zCotangent);
     executable.run('pullGuess');
     collect();
-    xBar.set(total);
+    xCotangent.set(total);
   };
 }
 

@@ -2,61 +2,61 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {CourseBars} from './history-cotangents.js';
+import type {ParameterCotangentsOfSteps} from './history-cotangents.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 /** A state within a step, and its cotangent. */
 export interface Looked {
   readonly theta: number;
-  readonly bar: Float64Array;
+  readonly cotangent: Float64Array;
 }
 
 /** What such cotangents ask of all but the step's end; the arrays are the next step's, too. */
 export interface Between {
-  readonly xBar: Float64Array;
-  readonly zBar?: Float64Array;
-  readonly insideBar?: Float64Array;
-  readonly tBar: number;
-  readonly hBar: number;
+  readonly xCotangent: Float64Array;
+  readonly zCotangent?: Float64Array;
+  readonly insideCotangent?: Float64Array;
+  readonly tCotangent: number;
+  readonly hCotangent: number;
 }
 
-export type PullWithin = (record: StepRecord, k: number, h: number, end: Float64Array, looked: readonly Looked[], endBar: Float64Array) => Between;
+export type PullWithin = (record: StepRecord, k: number, h: number, end: Float64Array, looked: readonly Looked[], endCotangent: Float64Array) => Between;
 
 /**
- * @param executable the context's courseAdjoint, of a run with dense output
+ * @param executable the context's historyAdjoint, of a run with dense output
  * @returns adds to the cotangent of the step's end, and gives what the rest is asked
  */
-export function withinStep(context: StepContext, executable: Executable, bars: CourseBars): PullWithin {
+export function withinStep(context: StepContext, executable: Executable, cotangents: ParameterCotangentsOfSteps): PullWithin {
   const buffers = stepBuffers(executable);
   const pull = executable.program('pullDense');
   const look = executable.has('inside') ? executable.program('inside') : undefined;
-  const [next, thetas, denseBar] = ['next', 'theta', 'denseBar'].map(name => executable.find(name));
-  const [endBars, xBars, tBars, hBars, thetaBars] = ['dNextBar', 'dXBar', 'dTBar', 'dHBar', 'dThetaBar'].map(name => executable.buffer(name));
-  const zBars = !context.compiled.implicit ? undefined : executable.buffer('dZBar');
-  const insideBars = executable.find('dInsideBar');
-  const xBar = new Float64Array(xBars.length);
-  const zBar = zBars?.slice();
-  const insideBar = insideBars?.slice();
-  return (record, k, h, end, looked, endBar) => {
-    for (const sum of [xBar, zBar, insideBar]) sum?.fill(0);
-    let [tBar, hBar] = [0, 0];
+  const [next, thetas, denseCotangent] = ['next', 'theta', 'denseCotangent'].map(name => executable.find(name));
+  const [endCotangents, xCotangents, tCotangents, hCotangents, thetaCotangents] = ['dNextCotangent', 'dXCotangent', 'dTCotangent', 'dHCotangent', 'dThetaCotangent'].map(name => executable.buffer(name));
+  const zCotangents = !context.compiled.implicit ? undefined : executable.buffer('dZCotangent');
+  const insideCotangents = executable.find('dInsideCotangent');
+  const xCotangent = new Float64Array(xCotangents.length);
+  const zCotangent = zCotangents?.slice();
+  const insideCotangent = insideCotangents?.slice();
+  return (record, k, h, end, looked, endCotangent) => {
+    for (const sum of [xCotangent, zCotangent, insideCotangent]) sum?.fill(0);
+    let [tCotangent, hCotangent] = [0, 0];
     record.load(k, buffers);
     look?.();
     next?.set(end);
-    for (const {theta, bar} of looked) {
+    for (const {theta, cotangent} of looked) {
       thetas?.fill(theta);
-      denseBar?.set(bar);
+      denseCotangent?.set(cotangent);
       pull();
-      bars.add('pullDense');
-      addTo(endBar, endBars);
-      addTo(xBar, xBars);
-      addTo(zBar, zBars);
-      addTo(insideBar, insideBars);
+      cotangents.add('pullDense');
+      addTo(endCotangent, endCotangents);
+      addTo(xCotangent, xCotangents);
+      addTo(zCotangent, zCotangents);
+      addTo(insideCotangent, insideCotangents);
       // The saved time is a constant: θ = (time − t)/h.
-      tBar += tBars[0] - thetaBars[0] / h;
-      hBar += hBars[0] - thetaBars[0] * theta / h;
+      tCotangent += tCotangents[0] - thetaCotangents[0] / h;
+      hCotangent += hCotangents[0] - thetaCotangents[0] * theta / h;
     }
-    return {xBar, zBar, insideBar, tBar, hBar};
+    return {xCotangent, zCotangent, insideCotangent, tCotangent, hCotangent};
   };
 }

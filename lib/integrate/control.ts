@@ -1,6 +1,6 @@
 /**
  * How long steps are. `constant` goes along the grid of dt; `adaptive` keeps an estimate of each step's
- * error at a tolerance by a PI controller (course/step-lengths.ts).
+ * error at a tolerance by a PI controller (history/step-lengths.ts).
  */
 import {OptionError} from '../errors.js';
 import {any, finite, nonNegative, object, positive, positiveOrInfinite, refuseUnknownOptions, shown} from '../given.js';

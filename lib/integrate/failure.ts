@@ -91,7 +91,7 @@ const short = (x: number): string => String(Number(x.toPrecision(12)));
  * What a run with adaptive steps says that cannot go on.
  * @param stiff what is known of its stiffness
  */
-export function courseFailure({traced}: Runnable, status: string, t: number, h: number, {failures, steps}: Counters, stiff?: string): StiffgradError {
+export function historyFailure({traced}: Runnable, status: string, t: number, h: number, {failures, steps}: Counters, stiff?: string): StiffgradError {
   const causes = Object.entries(failures).map(([cause, count]) => `${count} by ${cause === 'error' ? 'the error estimate' : cause}`).join(', ');
   const data = {status, t, h, failures};
   if (status === 'too-many-steps') {

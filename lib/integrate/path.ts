@@ -1,12 +1,12 @@
 /** What a run leaves: its saved states, how it ended, and what it kept for the way back. */
-import type {Course} from '../adjoint/step-history.js';
+import type {StepHistory} from '../adjoint/step-history.js';
 import type {Sensitivities} from '../adjoint/forward.js';
 import type {StepRecord} from '../adjoint/record.js';
 import type {StiffgradError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
 import type {Redundancy} from '../step/context.js';
 import type {Counters, Status} from './counters.js';
-import type {Keeper} from './history/checkpointer.js';
+import type {Checkpointer} from './history/checkpointer.js';
 import type {EventRecord} from './history/records.js';
 import type {Standing} from './run-state.js';
 import type {SolverFacts} from './runnable.js';
@@ -17,8 +17,8 @@ export type Keep =
   | {readonly record: StepRecord}
   /** States at some steps, from which the others are reached again; `room` of them at most. */
   | {readonly states: Map<number, Float64Array>; readonly room: number}
-  /** The course of a run that is not a grid of steps, and the state at its end. */
-  | {readonly course: Course; readonly keeper: Keeper; readonly end: Float64Array}
+  /** The step history of a run that is not a grid of steps, and the state at its end. */
+  | {readonly history: StepHistory; readonly checkpointer: Checkpointer; readonly end: Float64Array}
   /** The tangents of what was saved (forwardSensitivity). */
   | {readonly sensitivities: Sensitivities}
   /** Nothing but the saved states (backsolveAdjoint). What the way back finds is told in the run's warnings. */

@@ -13,7 +13,7 @@ import type {StiffgradError} from '../errors.js';
 import {throwIfAborted} from '../given.js';
 import {SingularMatrixError} from '../errors.js';
 import {newNumbers} from '../memory.js';
-import {runCourse} from './history/run.js';
+import {runHistory} from './history/run.js';
 import {placeOf} from './grid.js';
 import {bytesPerNumber, fewerSaved, mostStates, requireMemory} from './memory.js';
 import type {Keep, Keeping, Run} from './path.js';
@@ -41,7 +41,7 @@ export function run(prepared: Runnable, forGradient?: 'steps' | 'budget', compan
   const keeping = forGradient === 'budget' ? keepingFor(adjoint) : forGradient === 'steps' ? {memory: Infinity} : undefined;
   const attempt = plan === undefined
     ? (context: Runnable) => loop({...context, narrow: forGradient === 'budget' && keepsNarrow(context, adjoint)}, keeping, companion)
-    : (context: Runnable) => runCourse(context, plan, keeping);
+    : (context: Runnable) => runHistory(context, plan, keeping);
   compiled.busy = true;
   try {
     const done = relieved(prepared, attempt);
@@ -68,7 +68,7 @@ function forBacksolve(done: Run, {traced}: Runnable): Run {
  * mechanism loses second order at h = 0.0025, measured). And it leaves four digits to multipliers that
  * only rounding tells apart where h²/m is 1e-4.
  */
-const relief = 3e-8;
+const regularization = 3e-8;
 
 /**
  * Redundant constraints make the Newton matrix singular in rows of λ. Where that is found the run is
@@ -81,7 +81,7 @@ function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run
     const rows = singular.filter(row => /^(lambda|mu|eta|to)/.test(row));
     if (rows.length === 0) return undefined;
     requireScaledRows(prepared);
-    return {...prepared, redundancy: {relief, rows}};
+    return {...prepared, redundancy: {regularization, rows}};
   };
   let again: Runnable | undefined;
   try {
@@ -151,7 +151,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
     poll?.();
     status = stepper.step(n);
     if (status !== 'completed') break;
-    torn = prepared.redundancy.relief > 0 ? contradiction(prepared, stepper.state, prepared.start.traced.still === true ? grid.t0 : grid.time(n + 1)) : undefined;
+    torn = prepared.redundancy.regularization > 0 ? contradiction(prepared, stepper.state, prepared.start.traced.still === true ? grid.t0 : grid.time(n + 1)) : undefined;
     if (torn !== undefined) {
       status = 'singular';
       break;

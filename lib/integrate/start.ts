@@ -56,7 +56,7 @@ export function startRun(prepared: Runnable, counters: Counters, jump?: Float64A
   }
   const record = new StepRecord(given.length, z?.length ?? 0, 1);
   record.append(t0, h, given, z);
-  const torn = prepared.redundancy.relief > 0 && traced.still !== true ? contradiction(prepared, x, t0) : undefined;
+  const torn = prepared.redundancy.regularization > 0 && traced.still !== true ? contradiction(prepared, x, t0) : undefined;
   if (torn !== undefined) throw torn;
   return {x, record};
 }
@@ -137,7 +137,7 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
 }
 
 /**
- * With the relief of redundant rows a step is solved even where rows contradict one another; then the
+ * With the regularization of redundant rows a step is solved even where rows contradict one another; then the
  * gap shows it.
  * @param x a state whose first blocks are q and v
  */

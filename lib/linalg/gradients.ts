@@ -1,7 +1,7 @@
 /**
  * Gradients of the four kernels. Each saves inputs only and computes the outputs it needs again, so
  * that they stand on tfjs's tape and the gradient can be differentiated again; each is made of
- * these same kernels and ordinary tfjs operations. Below, bars are cotangents, ⟨U, V⟩ = tr(UᵀV),
+ * these same kernels and ordinary tfjs operations. Below, cotangents are cotangents, ⟨U, V⟩ = tr(UᵀV),
  * and a cotangent is read off a differential: dX = ... ⟹ ⟨X̄, dX⟩ = ⟨Ā, dA⟩ + ⟨B̄, dB⟩.
  *
  * Sources: M. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic

@@ -44,9 +44,9 @@ tf.registerGradient({
     a: () => {
       const n = a.shape[a.rank - 1];
       const [values, vectors] = runEigh(a);
-      const [valuesBar, vectorsBar] = list(dys);
+      const [valuesCotangent, vectorsCotangent] = list(dys);
       const f = reciprocal(tf.sub(inRows(values), inColumns(values)), tf.expandDims(tf.max(tf.abs(values), -1, true), -1), n);
-      const inner = tf.add(tf.mul(inRows(valuesBar), identity(n)), tf.mul(f, tf.matMul(vectors, vectorsBar, true, false)));
+      const inner = tf.add(tf.mul(inRows(valuesCotangent), identity(n)), tf.mul(f, tf.matMul(vectors, vectorsCotangent, true, false)));
       const outer = tf.matMul(vectors, tf.matMul(inner, vectors, false, true));
       return tf.mul(tf.add(outer, transposed(outer)), 0.5);
     },
@@ -57,12 +57,12 @@ const columns = (x: tf.Tensor, from: number, count: number): tf.Tensor =>
   tf.slice(x, [...x.shape.slice(0, -1).map(() => 0), from], [...x.shape.slice(0, -1), count]);
 
 /** Columns that complete a factor turn with the others, U₂˙ = −U U˙ᵀU₂: their cotangent is one of the others', −U₂Ū₂ᵀU. */
-function withCompletion(all: tf.Tensor, bar: tf.Tensor, k: number): {first: tf.Tensor; bar: tf.Tensor} {
+function withCompletion(all: tf.Tensor, cotangent: tf.Tensor, k: number): {first: tf.Tensor; cotangent: tf.Tensor} {
   const width = all.shape[all.rank - 1];
   const first = columns(all, 0, k);
-  if (width === k) return {first, bar};
+  if (width === k) return {first, cotangent};
   const rest = columns(all, k, width - k);
-  return {first, bar: tf.sub(columns(bar, 0, k), tf.matMul(rest, tf.matMul(columns(bar, k, width - k), first, true, false)))};
+  return {first, cotangent: tf.sub(columns(cotangent, 0, k), tf.matMul(rest, tf.matMul(columns(cotangent, k, width - k), first, true, false)))};
 }
 
 /** (I − UUᵀ)X: zero where U is square. */
@@ -80,24 +80,24 @@ tf.registerGradient({
   gradFunc: (dys, [a], {fullMatrices}) => ({
     a: () => {
       const [s, uAll, vAll] = runSvd(a, fullMatrices === true);
-      const [sBar, uBarAll, vBarAll] = list(dys);
+      const [sCotangent, uCotangentAll, vCotangentAll] = list(dys);
       const k = s.shape[s.rank - 1];
       const terms = Math.max(a.shape[a.rank - 2], a.shape[a.rank - 1]);
-      const {first: u, bar: uBar} = withCompletion(uAll, uBarAll, k);
-      const {first: v, bar: vBar} = withCompletion(vAll, vBarAll, k);
+      const {first: u, cotangent: uCotangent} = withCompletion(uAll, uCotangentAll, k);
+      const {first: v, cotangent: vCotangent} = withCompletion(vAll, vCotangentAll, k);
       const largest = tf.max(s, -1, true);
       const matrixLargest = tf.expandDims(largest, -1);
       const f = tf.mul(reciprocal(tf.sub(inRows(s), inColumns(s)), matrixLargest, terms), reciprocal(tf.add(inRows(s), inColumns(s)), matrixLargest, terms));
       const inverse = inRows(reciprocal(s, largest, terms));
-      const turn = (x: tf.Tensor, bar: tf.Tensor): tf.Tensor => {
-        const product = tf.matMul(x, bar, true, false);
+      const turn = (x: tf.Tensor, cotangent: tf.Tensor): tf.Tensor => {
+        const product = tf.matMul(x, cotangent, true, false);
         return tf.mul(f, tf.sub(product, transposed(product)));
       };
-      const inner = tf.addN([tf.mul(turn(u, uBar), inRows(s)), tf.mul(inRows(sBar), identity(k)), tf.mul(inColumns(s), turn(v, vBar))]);
+      const inner = tf.addN([tf.mul(turn(u, uCotangent), inRows(s)), tf.mul(inRows(sCotangent), identity(k)), tf.mul(inColumns(s), turn(v, vCotangent))]);
       return tf.addN([
         tf.matMul(u, tf.matMul(inner, v, false, true)),
-        tf.matMul(tf.mul(outside(u, uBar), inverse), v, false, true),
-        tf.matMul(u, tf.mul(outside(v, vBar), inverse), false, true),
+        tf.matMul(tf.mul(outside(u, uCotangent), inverse), v, false, true),
+        tf.matMul(u, tf.mul(outside(v, vCotangent), inverse), false, true),
       ]);
     },
   }),
@@ -112,14 +112,14 @@ tf.registerGradient({
   inputsToSave: ['a', 'b'],
   gradFunc: (dy, [a, b], attrs) => {
     const fast = attrs.fast === true;
-    const [xBar] = list(dy);
-    const y = runLeastSquares(transposed(a), xBar, fast);
+    const [xCotangent] = list(dy);
+    const y = runLeastSquares(transposed(a), xCotangent, fast);
     return {
       a: () => {
         const x = runLeastSquares(a, b, fast);
         const r = tf.sub(b, tf.matMul(a, x));
         const w = runLeastSquares(transposed(a), x, fast);
-        const apart = tf.sub(xBar, runLeastSquares(a, tf.matMul(a, xBar), fast));
+        const apart = tf.sub(xCotangent, runLeastSquares(a, tf.matMul(a, xCotangent), fast));
         return tf.addN([tf.neg(tf.matMul(y, x, false, true)), tf.matMul(r, runLeastSquares(a, y, fast), false, true), tf.matMul(w, apart, false, true)]);
       },
       b: () => y,

@@ -83,8 +83,7 @@ export class Tolerances {
   floor(): boolean {
     const {system, tolerance} = this;
     if (this.floored || tolerance.absolute > 0 || system.extents === undefined) return false;
-    const floors = (this.floors ??= new Float64Array(system.z.length));
-    system.extents(floors);
+    const floors = (this.floors = this.extents());
     for (let i = 0; i < floors.length; i++) floors[i] *= roundings * system.epsilon;
     this.floored = true;
     this.scaled = false;
@@ -133,13 +132,13 @@ export class Tolerances {
     const {system: {z, residual, epsilon}, vectors, evaluate} = this;
     const noise = (this.measuredNoise ??= new ResidualNoise(left.length));
     const spacing = Math.sqrt(epsilon);
-    const largest = vectors.largest(left);
-    // Of the whole: a component that passes through zero has no digits of its own.
-    if (largest <= coarsest * this.extent()) {
+    // Of what an unknown is computed from: a component that passes through zero has no digits of its own.
+    const extents = this.extents();
+    if (left.every((x, i) => Math.abs(x) <= coarsest * extents[i])) {
       noise.measure([{values: z, least: this.explicit}, ...this.data], residual, spacing, evaluate);
       if (this.isNoise(noise.rows)) return true;
     }
-    if (largest <= beside) {
+    if (vectors.largest(left) <= beside) {
       noise.measureApart([{values: z, least: left.map(() => beside)}, ...this.data], residual, spacing, evaluate, shareOfNoise);
       if (this.isNoise(noise.rows)) return true;
     }
@@ -172,11 +171,21 @@ export class Tolerances {
   /** What a tiny share of all of z makes in each row; components of no size are not to make a row's noise count for more than another's. */
   private judged(): Float64Array {
     const {system, relative} = this;
-    const extent = this.extent();
+    const extents = this.extents();
     const scale = new Float64Array(system.z.length);
-    if (!system.scaleRows(system.z.map(z => relative * (Math.abs(z) + extent)), scale)) scale.fill(1);
+    if (!system.scaleRows(system.z.map((z, i) => relative * (Math.abs(z) + extents[i])), scale)) scale.fill(1);
     for (let i = 0; i < scale.length; i++) if (!(scale[i] > 0)) scale[i] = 1;
     return scale;
+  }
+
+  /** The size of what every unknown is computed from, in its own unit, or of what counts as one where that was said. */
+  private extents(): Float64Array {
+    const {system, tolerance: {absolute, relative}} = this;
+    const extents = new Float64Array(system.z.length);
+    const whole = this.vectors.largest(system.z);
+    if (system.extents === undefined) extents.fill(whole);
+    else system.extents(extents);
+    return extents.map(extent => (extent || whole) + absolute / relative);
   }
 
   /** The size of z, or of what counts as one where that was said. */

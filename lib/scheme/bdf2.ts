@@ -38,7 +38,7 @@ function weight(at: StepPoint): tf.Tensor {
 
 const slope = ({h}: StepPoint, x: tf.Tensor, next: tf.Tensor): tf.Tensor => tf.div(tf.sub(next, x), h);
 
-const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.settle(moved(at, at.x.q, at.x.meanVelocity, v));
+const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.stabilizePosition(moved(at, at.x.q, at.x.meanVelocity, v));
 
 /** (x − x⁻)/h where the second difference of x⁻, x and x⁺ is h²x''. */
 const past = (h: tf.Tensor, x: tf.Tensor, next: tf.Tensor, second: tf.Tensor): tf.Tensor => tf.sub(tf.div(tf.sub(next, x), h), tf.mul(h, second));

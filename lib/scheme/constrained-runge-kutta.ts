@@ -72,7 +72,7 @@ export function stabilizedStages(tableau: Tableau): Formulation {
     return {
       ...held(at, here, a, lambda),
       w: tf.sub(w, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions))),
-      mu: tf.add(constraints.velocities(here, mu, false), tf.mul(at.relief, mu)),
+      mu: tf.add(constraints.velocities(here, mu, false), tf.mul(at.regularization, mu)),
     };
   };
   return {

@@ -1,7 +1,7 @@
 /**
  * What schemes for constrained systems share (equations.md §4): the scale of their rows, accelerations and
  * multipliers that obey the constraints at an instant, and the two stabilizations. Both are wrappers: a
- * scheme that passes its q⁺ through `settle` has them for nothing.
+ * scheme that passes its q⁺ through `stabilizePosition` has them for nothing.
  */
 import * as tf from '@tensorflow/tfjs';
 import {forces, type Constraints, type Place, type RowScale} from '../system/constraints.js';
@@ -15,10 +15,10 @@ export function constraintsOf({constraints}: StepPoint): Constraints {
 }
 
 /** @param position what rows of positions are divided by: h for unknown velocities, βh² for accelerations; `velocity` likewise */
-export function rowScale({x, h, mass, relief}: StepPoint, position: tf.Tensor | number, velocity: tf.Tensor | number): RowScale {
+export function rowScale({x, h, mass, regularization}: StepPoint, position: tf.Tensor | number, velocity: tf.Tensor | number): RowScale {
   // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
   const typical = tf.mean(tf.abs(mass(x.q, tf.onesLike(x.q))));
-  return {position, velocity, relief, give: tf.div(tf.square(h), typical)};
+  return {position, velocity, regularization, give: tf.div(tf.square(h), typical)};
 }
 
 /** What `onto` adds to a formulation: unknown q and v, and two multipliers. */
@@ -26,13 +26,13 @@ export const projected = {unknown: ['q', 'v'], multipliers: ['toPosition', 'toVe
 
 /** M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the state nearest to (q₀, v₀) that obeys at its time. */
 export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
-  const {mass, h, relief} = at;
+  const {mass, h, regularization} = at;
   const constraints = constraintsOf(at);
   const here = {q: z.q, v: z.v, t: from.t};
   const {give} = rowScale(at, h, 1);
   // A unit of these multipliers moves a typical mass by give/h² and changes its velocity by the same.
   const unit = tf.div(give, tf.square(h));
-  const soft = tf.mul(relief, unit);
+  const soft = tf.mul(regularization, unit);
   return {
     q: tf.sub(mass(from.q, tf.sub(z.q, from.q)), constraints.reaction(here, z.toPosition, forces.rigidPositions)),
     v: tf.sub(mass(z.q, tf.sub(z.v, from.v)), constraints.reaction(here, z.toVelocity, forces.held)),
@@ -57,7 +57,7 @@ export function instantBalance(at: StepPoint, {q, v, t}: Place, a: tf.Tensor, la
 export function gearGuptaLeimkuhler(base: Formulation): Formulation {
   const settled = (z: Blocks, at: StepPoint): StepPoint => ({
     ...at,
-    settle: q => tf.add(q, tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, forces.heldPositions))),
+    stabilizePosition: q => tf.add(q, tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, forces.heldPositions))),
   });
   return {
     ...base,
@@ -66,7 +66,7 @@ export function gearGuptaLeimkuhler(base: Formulation): Formulation {
     residual: (z, at) => {
       const point = settled(z, at);
       const {q, v} = base.update(z, point);
-      const soft = tf.mul(at.relief, z.mu);
+      const soft = tf.mul(at.regularization, z.mu);
       return {...base.residual?.(z, point), mu: tf.add(constraintsOf(at).velocities({q, v, t: tf.add(at.t, at.h)}, z.mu, false), soft)};
     },
     update: (z, at) => base.update(z, settled(z, at)),
@@ -123,7 +123,7 @@ function projectionMoves(base: Formulation, contacts: boolean): {
       const constraints = constraintsOf(at);
       const end = {q, v: tf.add(v, z.shift), t};
       const scale = rowScale(at, at.h, 1);
-      const soft = tf.mul(at.relief, tf.div(scale.give, tf.square(at.h)));
+      const soft = tf.mul(at.regularization, tf.div(scale.give, tf.square(at.h)));
       const closed = contacts ? constraints.closed({q, v, t}, lambda, scale) : undefined;
       const rows = {
         shift: tf.sub(at.mass(q, z.shift), constraints.reaction(end, z.eta, forces.rigidPositions)),

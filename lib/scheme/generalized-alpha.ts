@@ -39,13 +39,13 @@ function weights(alphaM: number, alphaF: number): Weights {
 }
 
 /** A, and the end of the step from the true acceleration there. */
-function end({alphaM, alphaF, beta, gamma}: Weights, {x, h, settle}: StepPoint, a: tf.Tensor, start = x.v): {A: tf.Tensor; next: tf.Tensor; q: tf.Tensor; v: tf.Tensor} {
+function end({alphaM, alphaF, beta, gamma}: Weights, {x, h, stabilizePosition}: StepPoint, a: tf.Tensor, start = x.v): {A: tf.Tensor; next: tf.Tensor; q: tf.Tensor; v: tf.Tensor} {
   const A = alphaM === alphaF ? x.a : tf.add(x.algorithmic, tf.mul(tf.mul(h, alphaM - alphaF), x.rate));
   const next = tf.div(tf.addN([tf.mul(a, 1 - alphaF), tf.mul(x.a, alphaF), tf.mul(A, -alphaM)]), 1 - alphaM);
   return {
     A,
     next,
-    q: settle(tf.addN([x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))])),
+    q: stabilizePosition(tf.addN([x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))])),
     v: tf.add(start, tf.mul(h, tf.add(tf.mul(A, 1 - gamma), tf.mul(next, gamma)))),
   };
 }

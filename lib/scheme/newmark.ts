@@ -57,8 +57,8 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
   const damps = gamma > 0.5;
   const carried = (a: tf.Tensor): Blocks => (damps ? {a, algorithmic: a} : {a});
   /** The end of the step, from the acceleration there. */
-  const end = ({x, h, settle}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
-    q: settle(tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))])),
+  const end = ({x, h, stabilizePosition}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
+    q: stabilizePosition(tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))])),
     v: tf.add(x.v, tf.mul(h, tf.add(tf.mul(before(x), 1 - gamma), tf.mul(a, gamma)))),
   });
   const mechanics: Formulation = {

@@ -26,9 +26,9 @@ export interface StepPoint extends Equations {
   /** The system's constraints; undefined where it has none. */
   readonly constraints?: Constraints;
   /** [], compliance given to redundant constraints, see `RowScale`. */
-  readonly relief: tf.Tensor;
+  readonly regularization: tf.Tensor;
   /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
-  settle(q: tf.Tensor): tf.Tensor;
+  stabilizePosition(q: tf.Tensor): tf.Tensor;
 }
 
 /** What `carry` may ask for at the start of a run, beside the state: see start.ts. */

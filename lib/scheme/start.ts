@@ -132,7 +132,7 @@ function normalPart(at: StepPoint, {normal, jerk, toNormal}: Blocks): Blocks {
   const constraints = constraintsOf(at);
   const rate = (v: tf.Tensor, idle: tf.Tensor): tf.Tensor => constraints.velocities({q, v, t}, idle, false);
   const {give} = rowScale(at, at.h, 1);
-  const soft = tf.mul(tf.mul(at.relief, tf.div(give, tf.square(at.h))), toNormal);
+  const soft = tf.mul(tf.mul(at.regularization, tf.div(give, tf.square(at.h))), toNormal);
   return {
     normal: tf.sub(at.mass(q, normal), constraints.reaction({q, v: normal, t}, toNormal, forces.heldPositions)),
     toNormal: tf.addN([rate(normal, toNormal), tf.neg(rate(jerk, tf.zerosLike(toNormal))), soft]),

@@ -55,8 +55,8 @@ function blend(weight: number, a: () => tf.Tensor, b: () => tf.Tensor): tf.Tenso
 const middle = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, b), 0.5);
 
 /** q⁺ from v⁺. */
-function kinematics({beta}: Blend, {x, h, settle}: StepPoint, v: tf.Tensor): tf.Tensor {
-  return settle(tf.add(x.q, tf.mul(h, blend(beta, () => x.v, () => v))));
+function kinematics({beta}: Blend, {x, h, stabilizePosition}: StepPoint, v: tf.Tensor): tf.Tensor {
+  return stabilizePosition(tf.add(x.q, tf.mul(h, blend(beta, () => x.v, () => v))));
 }
 
 /** The end of a step, from the unknown. */

@@ -47,9 +47,9 @@ interface Augmented extends AdjointSystem {
 /** Traced when it is first asked for. */
 export function backsolveOf(asked: Asked): Backsolve {
   let augmented: Augmented | undefined;
-  return (runnable, path, bars) => {
+  return (runnable, path, cotangents) => {
     augmented ??= augment(asked);
-    return new WayBack(augmented, runnable, path, asked.options.adjoint.drift ?? Infinity).gradient(bars);
+    return new WayBack(augmented, runnable, path, asked.options.adjoint.drift ?? Infinity).gradient(cotangents);
   };
 }
 
@@ -88,14 +88,14 @@ class WayBack {
     });
   }
 
-  gradient(bars: Float64Array): Gradient {
+  gradient(cotangents: Float64Array): Gradient {
     const {augmented: {states, parameters}, runnable, path: {times}, now} = this;
-    const scale = bars.reduce((most, bar) => Math.max(most, Math.abs(bar)), 0);
-    this.refuseCarried(bars);
+    const scale = cotangents.reduce((most, cotangent) => Math.max(most, Math.abs(cotangent)), 0);
+    this.refuseCarried(cotangents);
     if (scale > 0) {
       for (let k = times.length - 1; k >= 0; k--) {
         now.set(this.saved(k));
-        this.add(bars, k, scale);
+        this.add(cotangents, k, scale);
         if (k > 0) this.back(k, k - 1, this.saved(k - 1));
       }
       if (times.length > 0 && times[0] > runnable.t0) this.back(0, -1, runnable.given);
@@ -103,7 +103,7 @@ class WayBack {
     }
     const result = runnable.parameterValues.map(({length}) => new Float64Array(length));
     for (const {index, offset, size} of parameters) for (let i = 0; i < size; i++) result[index][i] = scale * now[2 * states + offset + i];
-    return {initial: now.slice(states, 2 * states).map(bar => scale * bar), parameters: result, recomputedSteps: this.taken};
+    return {initial: now.slice(states, 2 * states).map(cotangent => scale * cotangent), parameters: result, recomputedSteps: this.taken};
   }
 
   private saved(k: number): Float64Array {
@@ -111,15 +111,15 @@ class WayBack {
     return this.path.states.subarray(at, at + this.augmented.states);
   }
 
-  private add(bars: Float64Array, k: number, scale: number): void {
+  private add(cotangents: Float64Array, k: number, scale: number): void {
     const {augmented: {states}, now, runnable} = this;
-    for (let i = 0; i < states; i++) now[states + i] += bars[k * runnable.traced.state.size + i] / scale;
+    for (let i = 0; i < states; i++) now[states + i] += cotangents[k * runnable.traced.state.size + i] / scale;
   }
 
   /** What a scheme carries is no part of the motion. */
-  private refuseCarried(bars: Float64Array): void {
+  private refuseCarried(cotangents: Float64Array): void {
     const {augmented: {states}, runnable: {traced: {state}}} = this;
-    const at = bars.findIndex((bar, i) => bar !== 0 && i % state.size >= states);
+    const at = cotangents.findIndex((cotangent, i) => cotangent !== 0 && i % state.size >= states);
     if (at >= 0) throw new OptionError('bad-adjoint', `backsolveAdjoint: ${state.rowName(at % state.size)} is no part of the state of the motion, and its cotangent cannot go back: use implicitAdjoint().`);
   }
 

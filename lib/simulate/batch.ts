@@ -83,7 +83,7 @@ export const batch: Batch = /* @__PURE__ */ Object.assign(
     const onTape = ensemble.members.some(taping);
     const done = ensemble.run(onTape);
     if (!onTape) return trajectories(ensemble, done);
-    const tensors = batchOnTape(ensemble.members, done, bars => ensemble.pull(bars));
+    const tensors = batchOnTape(ensemble.members, done, cotangents => ensemble.pull(cotangents));
     return done.map(({run, matrix}, i) => trajectoryOf(ensemble.members[i], run, matrix, tensors[i]));
   },
   {
@@ -155,8 +155,8 @@ export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
       return {
         trajectories: trajectories(ensemble, done),
         pullback(cotangents) {
-          const bars = packed(ensemble, done, cotangents);
-          const pulled = last.then(() => ensemble.pullAsync(bars)).then(gradients => gathered(ensemble, members, gradients));
+          const rows = packed(ensemble, done, cotangents);
+          const pulled = last.then(() => ensemble.pullAsync(rows)).then(gradients => gathered(ensemble, members, gradients));
           last = pulled.catch(() => undefined);
           return pulled;
         },

@@ -101,28 +101,28 @@ export class Ensemble {
   }
 
   /** The gradient of each member for a cotangent of its matrix; undefined is zero. */
-  pull(bars: readonly (Float64Array | undefined)[]): Gradient[] {
+  pull(cotangents: readonly (Float64Array | undefined)[]): Gradient[] {
     const gradients = this.zeros();
-    const asked = members(bars);
+    const asked = members(cotangents);
     if (this.task === undefined || !this.canSend || !canWait || asked.length < 2 || !this.usedThreads) {
-      for (const i of asked) gradients[i] = this.pullHere(i, bars[i] as Float64Array);
+      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as Float64Array);
       return gradients;
     }
-    const phase = new PhaseOf(this.pulling(this.task, asked, bars), true);
+    const phase = new PhaseOf(this.pulling(this.task, asked, cotangents), true);
     pool.start(phase);
     pool.wait(phase);
     return fill(gradients, phase.outcomes);
   }
 
-  async pullAsync(bars: readonly (Float64Array | undefined)[]): Promise<Gradient[]> {
+  async pullAsync(cotangents: readonly (Float64Array | undefined)[]): Promise<Gradient[]> {
     throwIfAborted(this.signal);
     const gradients = this.zeros();
-    const asked = members(bars);
+    const asked = members(cotangents);
     if (!this.canSend || !this.usedThreads) {
-      for (const i of asked) gradients[i] = this.pullHere(i, bars[i] as Float64Array);
+      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as Float64Array);
       return gradients;
     }
-    const phase = new PhaseOf(this.pulling(this.task as Task, asked, bars), false);
+    const phase = new PhaseOf(this.pulling(this.task as Task, asked, cotangents), false);
     await this.finished(phase);
     return fill(gradients, phase.outcomes);
   }
@@ -179,12 +179,12 @@ export class Ensemble {
     }
   }
 
-  private pullHere(i: number, bars: Float64Array): Gradient {
+  private pullHere(i: number, cotangents: Float64Array): Gradient {
     const prepared = this.members[i];
     try {
       const {run: path} = this.done[i] as Done;
       // Where the thread that had it has gone, the path is gone too: the same one is found again.
-      return pullSeries(prepared, path.kept === undefined ? run(prepared, 'budget') : path, bars);
+      return pullSeries(prepared, path.kept === undefined ? run(prepared, 'budget') : path, cotangents);
     } catch (error) {
       throw inMember(error, i);
     }
@@ -212,7 +212,7 @@ export class Ensemble {
     };
   }
 
-  private pulling(task: Task, asked: readonly number[], bars: readonly (Float64Array | undefined)[]): Work<Gradient> {
+  private pulling(task: Task, asked: readonly number[], cotangents: readonly (Float64Array | undefined)[]): Work<Gradient> {
     const {members: all, done} = this;
     const keepPath = (i: number, kept: Run['kept']): void => {
       const {run: result, matrix} = done[i] as Done;
@@ -226,14 +226,14 @@ export class Ensemble {
         const path = plainPath(all[i], result.kept === undefined ? run(all[i], 'budget') : result);
         // The memory moves: it is not here until the answer brings it back.
         keepPath(i, undefined);
-        return {request: {kind: 'pull', job, member: i, task: id, start: startOf(all[i], task), path, bars: bars[i] as Float64Array}, transfer: memoryOf(path.kept)};
+        return {request: {kind: 'pull', job, member: i, task: id, start: startOf(all[i], task), path, cotangents: cotangents[i] as Float64Array}, transfer: memoryOf(path.kept)};
       },
       read: (i, reply) => {
         if (reply.kind !== 'pulled') return failure(i, reply);
         keepPath(i, keepFromPlain(reply.kept));
         return {answer: reply.gradient};
       },
-      here: i => this.pullHere(i, bars[i] as Float64Array),
+      here: i => this.pullHere(i, cotangents[i] as Float64Array),
       fails: () => false,
     };
   }
@@ -275,7 +275,7 @@ const fails = ({options}: Prepared, {run: {error}}: Done): boolean => options.th
 
 const plainOf = ({traced, compiled}: StepPrograms): PlainStep => ({...plainStep(traced), checked: compiled.checkedMatrices});
 
-const members = (bars: readonly unknown[]): number[] => bars.flatMap((bar, i) => (bar === undefined ? [] : [i]));
+const members = (cotangents: readonly unknown[]): number[] => cotangents.flatMap((cotangent, i) => (cotangent === undefined ? [] : [i]));
 
 function failure(i: number, reply: {readonly kind: string; readonly error?: Parameters<typeof errorFromPlain>[0]}): {error: unknown} | undefined {
   return reply.error === undefined ? undefined : {error: inMember(errorFromPlain(reply.error), i)};

@@ -7,8 +7,8 @@ import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Save} from '../adjoint/step-history.js';
 import type {Saves, SecondOrder} from '../adjoint/hessian.js';
-import type {TurningBar} from '../adjoint/directions.js';
-import {sweepBackTurning} from '../adjoint/hessian.js';
+import type {SecondOrderCotangent} from '../adjoint/directions.js';
+import {sweepBackSecondOrder} from '../adjoint/hessian.js';
 import {implicitAdjoint} from '../adjoint/index.js';
 import {gradientNotFinite, notFinitePart} from '../adjoint/not-finite.js';
 import type {Directions} from '../adjoint/directions.js';
@@ -23,7 +23,7 @@ import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import {column, seriesOf} from './series.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
-import {TurningKeeper} from './second-order.js';
+import {SecondOrderCheckpointer} from './second-order.js';
 import type {System} from '../step/formulation.js';
 
 /** A loss by functions of one's own. */
@@ -72,20 +72,20 @@ function check({options: {adjoint, events}, traced}: Prepared, loss: unknown, di
 
 export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: readonly Tangent[]): Hvps {
   check(base, loss, along);
-  const path = base.options.plan === undefined ? gridOf(base) : courseOf(base);
+  const path = base.options.plan === undefined ? gridOf(base) : historyOf(base);
   const traced = typeof loss === 'function' ? new TracedLoss(base, loss, path.saved) : undefined;
   const prepared = {...(traced === undefined ? base : withParameters(base, traced)), options: path.options};
   const directions = packDirections(prepared, along);
-  let keeper: TurningKeeper | undefined;
-  const done = run(prepared, undefined, (context, start) => (keeper = new TurningKeeper(context, start, path.saves, directions, base.options.adjoint.memory ?? Infinity)));
+  let checkpointer: SecondOrderCheckpointer | undefined;
+  const done = run(prepared, undefined, (context, start) => (checkpointer = new SecondOrderCheckpointer(context, start, path.saves, directions, base.options.adjoint.memory ?? Infinity)));
   if (done.error !== undefined) throw done.error;
-  if (keeper === undefined) throw new Error('a run has its companion');
+  if (checkpointer === undefined) throw new Error('a run has its companion');
   const shown = path.run ?? done;
   const trajectory = finish(base, shown, false);
   try {
     const at = typeof loss === 'function' ? traced?.at(shown.states, shown.times, prepared.parameterValues, directions.count) : lossBy(loss, prepared, trajectory, shown);
     if (at === undefined) throw new Error('a loss is a function or gives cotangents');
-    const {gradient, products} = goBack(prepared, done, keeper, path.saves, at, directions);
+    const {gradient, products} = goBack(prepared, done, checkpointer, path.saves, at, directions);
     return {trajectory, value: at.value ?? NaN, gradient: namedGradient(prepared, gradient), products: products.map(product => namedGradient(prepared, product))};
   } catch (error) {
     trajectory.dispose();
@@ -106,24 +106,24 @@ function gridOf({options}: Prepared): Differentiated {
   return {options, saved: options.saved.length, saves: {after: new Map(Array.from(options.saved, (n, index) => [n, [index]])), within: new Map()}};
 }
 
-/** The course of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its gradient. */
-function courseOf(prepared: Prepared): Differentiated {
+/** The step history of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its gradient. */
+function historyOf(prepared: Prepared): Differentiated {
   const {options} = prepared;
-  // The course alone is of interest, not the states that it passes.
+  // The step history alone is of interest, not the states that it passes.
   const found = run({...prepared, options: {...options, adjoint: implicitAdjoint({memory: 1})}}, 'budget');
   if (found.error !== undefined) throw found.error;
-  if (found.kept === undefined || !('course' in found.kept)) throw new Error('a run for a gradient keeps its course');
-  const {course} = found.kept;
-  const after = new Map<number, number[]>(course.start === undefined ? [] : [[0, [course.start]]]);
+  if (found.kept === undefined || !('history' in found.kept)) throw new Error('a run for a gradient keeps its history');
+  const {history} = found.kept;
+  const after = new Map<number, number[]>(history.start === undefined ? [] : [[0, [history.start]]]);
   const within = new Map<number, Save[]>();
-  for (const [n, saves] of course.saves) {
+  for (const [n, saves] of history.saves) {
     const ends = saves.filter(({theta}) => theta === 1).map(({index}) => index);
     const inside = saves.filter(({theta}) => theta !== 1);
     if (ends.length > 0) after.set(n + 1, ends);
     if (inside.length > 0) within.set(n, inside);
   }
   const {grid} = options;
-  const steps = {...grid, steps: course.count, time: (n: number) => (n < course.count ? course.t[n] : (found.standing?.t ?? NaN)), length: (n: number) => course.h[n]};
+  const steps = {...grid, steps: history.count, time: (n: number) => (n < history.count ? history.t[n] : (found.standing?.t ?? NaN)), length: (n: number) => history.h[n]};
   return {
     run: found, saved: found.times.length, saves: {after, within},
     options: {...options, grid: steps, plan: undefined, saved: new Float64Array(0), onProgress: undefined},
@@ -142,16 +142,16 @@ function lossBy(loss: CotangentLoss, prepared: Prepared, trajectory: AnyTrajecto
   const none = prepared.parameterValues.map(() => undefined);
   const named = (matrix: Float64Array): NamedValues => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)]));
   return {
-    value: loss.value?.(trajectory), bars: packCotangent(prepared, loss.cotangent(trajectory), times.length), parameters: none,
+    value: loss.value?.(trajectory), cotangents: packCotangent(prepared, loss.cotangent(trajectory), times.length), parameters: none,
     along: matrices => ({
-      bars: matrices.map(matrix => (loss.tangent === undefined ? new Float64Array(matrix.length) : packCotangent(prepared, loss.tangent(named(matrix), trajectory), times.length))),
+      cotangents: matrices.map(matrix => (loss.tangent === undefined ? new Float64Array(matrix.length) : packCotangent(prepared, loss.tangent(named(matrix), trajectory), times.length))),
       parameters: none,
     }),
   };
 }
 
 /** Tangents of the saved states by direction, [saved, state] each. */
-function byDirection({saved}: TurningKeeper, count: number): Float64Array[] {
+function byDirection({saved}: SecondOrderCheckpointer, count: number): Float64Array[] {
   return Array.from({length: count}, (_, d) => {
     const size = saved.length === 0 ? 0 : saved[0].length / count;
     const matrix = new Float64Array(saved.length * size);
@@ -160,19 +160,19 @@ function byDirection({saved}: TurningKeeper, count: number): Float64Array[] {
   });
 }
 
-function goBack(base: Prepared, done: Run, keeper: TurningKeeper, saves: Saves, at: LossAt, directions: Directions): SecondOrder {
+function goBack(base: Prepared, done: Run, checkpointer: SecondOrderCheckpointer, saves: Saves, at: LossAt, directions: Directions): SecondOrder {
   const prepared = {...base, redundancy: done.redundancy};
   const {count} = directions;
   const {size} = prepared.traced.state;
-  const turns = at.along(byDirection(keeper, count), directions);
-  const saved = (index: number): TurningBar => {
+  const turns = at.along(byDirection(checkpointer, count), directions);
+  const saved = (index: number): SecondOrderCotangent => {
     const row = (matrix: Float64Array): Float64Array => matrix.subarray(index * size, (index + 1) * size);
     const turn = new Float64Array(count * size);
-    turns.bars.forEach((bars, d) => turn.set(row(bars), d * size));
-    return {bar: row(at.bars), turn};
+    turns.cotangents.forEach((cotangents, d) => turn.set(row(cotangents), d * size));
+    return {cotangent: row(at.cotangents), turn};
   };
   prepared.compiled.recall(done.history);
-  const {gradient, products} = sweepBackTurning(prepared, done.start, directions, keeper.backwards(prepared), saves, saved, done.completed);
+  const {gradient, products} = sweepBackSecondOrder(prepared, done.start, directions, checkpointer.backwards(prepared), saves, saved, done.completed);
   const found = {
     gradient: plus(gradient, at.parameters, 0, 1),
     products: products.map((product, d) => plus(product, turns.parameters, d, count)),
@@ -186,9 +186,9 @@ function goBack(base: Prepared, done: Run, keeper: TurningKeeper, saves: Saves, 
 
 /** With what the loss adds to the parameters' gradients by itself: part d of so many. */
 function plus(gradient: Gradient, own: readonly (Float64Array | undefined)[], d: number, count: number): Gradient {
-  const parameters = gradient.parameters.map((bar, p) => {
+  const parameters = gradient.parameters.map((cotangent, p) => {
     const more = own[p];
-    return more === undefined ? bar : bar.map((value, i) => value + more[(d * more.length) / count + i]);
+    return more === undefined ? cotangent : cotangent.map((value, i) => value + more[(d * more.length) / count + i]);
   });
   return {...gradient, parameters};
 }

@@ -39,11 +39,11 @@ export type SeriesLoss<P = Params> = Lenient<SavedSeries<P>, tf.Tensor>;
 export interface LossAt {
   readonly value?: number;
   /** Cotangent of the saved matrix [saved, width]. */
-  readonly bars: Float64Array;
+  readonly cotangents: Float64Array;
   /** By parameter, where the loss depends on it by itself. */
   readonly parameters: readonly (Float64Array | undefined)[];
   /** How these change along tangents of the matrix, one for each direction. */
-  along(matrices: readonly Float64Array[], directions: Directions): {readonly bars: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
+  along(matrices: readonly Float64Array[], directions: Directions): {readonly cotangents: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
 }
 
 /** Compiled losses by structure: enough for the losses of one program. */
@@ -88,7 +88,7 @@ export class TracedLoss {
   /** By source of the loss, its place among the parameters. */
   private readonly places: readonly number[];
 
-  /** The programs for so many directions; each `value`: series → loss and its bars, `turn`: and d.… → how the bars change. */
+  /** The programs for so many directions; each `value`: series → loss and its cotangents, `turn`: and d.… → how the cotangents change. */
   private executable(count: number): Executable {
     let known = kept.get(this.key);
     if (known === undefined) kept.add(this.key, (known = new Map<number, Executable>()));
@@ -100,10 +100,10 @@ export class TracedLoss {
   private compile(count: number): Executable {
     const {value, series, sources, engine} = this;
     const wrt = [...series, ...sources];
-    const bars = pullback([value], wrt, [full(1, [])]).map((bar, i) => orZeros(bar, wrt[i]));
-    const turns = pushMany(bars, new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])), count);
+    const cotangents = pullback([value], wrt, [full(1, [])]).map((cotangent, i) => orZeros(cotangent, wrt[i]));
+    const turns = pushMany(cotangents, new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])), count);
     const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [`${name}.${i}`, node]));
-    return engine.compile({value: graphOf({loss: value, ...named('bar', bars)}), turn: graphOf(named('turn', turns))});
+    return engine.compile({value: graphOf({loss: value, ...named('cotangent', cotangents)}), turn: graphOf(named('turn', turns))});
   }
 
   /** @param values of all parameters */
@@ -115,23 +115,23 @@ export class TracedLoss {
     blocks.forEach((block, i) => set(series[i].attributes.name, column(matrix, width, block)));
     places.forEach((p, i) => set((sources[i] as Node<'input'>).attributes.name, values[p]));
     executable.run('value');
-    const gathered = (name: string, rows: number): {bars: Float64Array[]; parameters: (Float64Array | undefined)[]} => {
+    const gathered = (name: string, rows: number): {cotangents: Float64Array[]; parameters: (Float64Array | undefined)[]} => {
       const part = (i: number, d: number): Float64Array => {
         const whole = executable.buffer(`${name}.${i}`);
         return whole.slice((d * whole.length) / rows, ((d + 1) * whole.length) / rows);
       };
-      const bars = Array.from({length: rows}, (_, d) => {
-        const bar = new Float64Array(saved * width);
-        blocks.forEach((block, i) => setColumn(bar, width, block, part(i, d)));
-        return bar;
+      const cotangents = Array.from({length: rows}, (_, d) => {
+        const cotangent = new Float64Array(saved * width);
+        blocks.forEach((block, i) => setColumn(cotangent, width, block, part(i, d)));
+        return cotangent;
       });
       const own = new Array<Float64Array | undefined>(parameters.length).fill(undefined);
       places.forEach((p, i) => (own[p] = executable.buffer(`${name}.${blocks.length + i}`).slice()));
-      return {bars, parameters: own};
+      return {cotangents, parameters: own};
     };
-    const {bars: [bars], parameters: own} = gathered('bar', 1);
+    const {cotangents: [cotangents], parameters: own} = gathered('cotangent', 1);
     return {
-      value: executable.buffer('loss')[0], bars, parameters: own,
+      value: executable.buffer('loss')[0], cotangents, parameters: own,
       along(matrices, directions) {
         const stacked = (parts: readonly Float64Array[]): Float64Array => Float64Array.from(parts.flatMap(one => [...one]));
         blocks.forEach((block, i) => set(`d.${i}`, stacked(matrices.map(one => column(one, width, block)))));

@@ -22,13 +22,13 @@ export function observedValues(context: StepContext, saved: Saved): Float64Array
 }
 
 /** Adds the cotangents of the states behind a cotangent of the observations; returns those of the saved times, and of the parameters. */
-export function pullObserved(context: StepContext, saved: Saved, bar: Float64Array, stateBars: Float64Array): {times: Float64Array; parameters: Float64Array[]} {
+export function pullObserved(context: StepContext, saved: Saved, cotangent: Float64Array, stateCotangents: Float64Array): {times: Float64Array; parameters: Float64Array[]} {
   const executable = load(context, saved);
-  executable.find('observedBar')?.set(bar);
+  executable.find('observedCotangent')?.set(cotangent);
   executable.run('pullObserved');
-  const xsBar = executable.buffer('xsBar');
-  for (let i = 0; i < stateBars.length; i++) stateBars[i] += xsBar[i];
-  return {times: executable.buffer('tsBar').slice(), parameters: context.parameterValues.map((_, i) => executable.buffer(`pBar.${i}`).slice())};
+  const xsCotangent = executable.buffer('xsCotangent');
+  for (let i = 0; i < stateCotangents.length; i++) stateCotangents[i] += xsCotangent[i];
+  return {times: executable.buffer('tsCotangent').slice(), parameters: context.parameterValues.map((_, i) => executable.buffer(`pCotangent.${i}`).slice())};
 }
 
 /** The tangents of the observations for tangents of the states [count, saved, state], of their times [count, saved], and directions of the parameters. */

@@ -70,10 +70,10 @@ export function named(prepared: Prepared, series: readonly tf.Tensor[]): {[name:
 }
 
 /** Their cotangents as one matrix. */
-export function packBars(prepared: Prepared, saved: number, bars: readonly tf.Tensor[]): Float64Array {
+export function packCotangents(prepared: Prepared, saved: number, cotangents: readonly tf.Tensor[]): Float64Array {
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
-  blocks.forEach((block, i) => setColumn(packed, width, block, bars[i].dataSync() as Float32Array));
+  blocks.forEach((block, i) => setColumn(packed, width, block, cotangents[i].dataSync() as Float32Array));
   return packed;
 }
 
@@ -91,7 +91,7 @@ interface KernelCalls {
  * gradient by kernels of the backend: 20 ms for 128 masses and 200 steps, beside 0.8 for the gradient itself.
  * @param gradient the cotangents of the inputs, of those of the outputs
  */
-export function operation(inputs: readonly tf.Tensor[], outputs: () => tf.Tensor[], gradient: (bars: readonly tf.Tensor[]) => tf.Tensor[]): tf.Tensor[] {
+export function operation(inputs: readonly tf.Tensor[], outputs: () => tf.Tensor[], gradient: (cotangents: readonly tf.Tensor[]) => tf.Tensor[]): tf.Tensor[] {
   const engine = tf.engine() as unknown as KernelCalls;
   return engine.runKernelFunc({
     inputs: Object.fromEntries(inputs.map((tensor, i) => [i, tensor])),
@@ -108,8 +108,8 @@ export function operation(inputs: readonly tf.Tensor[], outputs: () => tf.Tensor
 function onTape(prepared: Prepared, run: Run, matrix: Float64Array, list: readonly Source[]): {[name: string]: tf.Tensor} {
   const saved = run.times.length;
   const pull = pullOf(prepared, run);
-  return named(prepared, operation(list.map(({tensor}) => tensor), () => seriesTensors(prepared, saved, matrix), bars => {
-    const gradient = pull(packBars(prepared, saved, bars));
+  return named(prepared, operation(list.map(({tensor}) => tensor), () => seriesTensors(prepared, saved, matrix), cotangents => {
+    const gradient = pull(packCotangents(prepared, saved, cotangents));
     return list.map(source => tf.tensor(new Float32Array(source.gradient(gradient)), source.tensor.shape));
   }));
 }

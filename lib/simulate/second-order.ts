@@ -5,8 +5,8 @@
  * are the same to the last bit.
  */
 import type {Beside} from '../adjoint/forward.js';
-import {DenseTurning} from '../adjoint/dense-hessian.js';
-import type {Saves, TurningBackwards, TurningStep} from '../adjoint/hessian.js';
+import {SecondOrderDense} from '../adjoint/dense-hessian.js';
+import type {Saves, SecondOrderBackwards, SecondOrderStep} from '../adjoint/hessian.js';
 import type {StepRecord} from '../adjoint/record.js';
 import {firstPass, revolve} from '../adjoint/schedule.js';
 import type {Push} from '../adjoint/tangent.js';
@@ -22,11 +22,11 @@ interface Pair {
   readonly dx: Float64Array;
 }
 
-export class TurningKeeper implements Beside {
+export class SecondOrderCheckpointer implements Beside {
   readonly record: StepRecord;
   /** Tangents [count, state] by saved state. */
   readonly saved: Float64Array[] = [];
-  private readonly dense?: DenseTurning;
+  private readonly dense?: SecondOrderDense;
   private readonly end: Float64Array;
   private readonly dx: Float64Array;
   private readonly push: Push;
@@ -43,7 +43,7 @@ export class TurningKeeper implements Beside {
     const {options: {grid: {steps}}, traced: {state, unknown}} = prepared;
     const {count} = directions;
     this.end = new Float64Array(state.size);
-    if (saves.within.size > 0) this.dense = new DenseTurning(prepared, directions);
+    if (saves.within.size > 0) this.dense = new SecondOrderDense(prepared, directions);
     this.dx = startTangent(prepared, start, directions);
     this.push = stepPush(prepared, directions);
     const everyStep = steps * (2 + (1 + count) * state.size + unknown.size) * bytesPerNumber;
@@ -90,7 +90,7 @@ export class TurningKeeper implements Beside {
   }
 
   /** @param prepared with what the run has found of its constraints */
-  backwards(prepared: Runnable): TurningBackwards {
+  backwards(prepared: Runnable): SecondOrderBackwards {
     if (this.schedule !== undefined) return visit => this.takeAgain(prepared, visit);
     const {record, rows, tangents, dx, end} = this;
     return visit => {
@@ -102,7 +102,7 @@ export class TurningKeeper implements Beside {
     };
   }
 
-  private takeAgain(prepared: Runnable, visit: (step: TurningStep) => void): number {
+  private takeAgain(prepared: Runnable, visit: (step: SecondOrderStep) => void): number {
     const {record, pairs, dx} = this;
     const stepper = new Stepper(prepared, new Float64Array(prepared.traced.state.size), false, true);
     stepper.record = record;

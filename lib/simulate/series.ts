@@ -14,7 +14,7 @@ import type {Block} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
 import {backwards} from '../integrate/backwards.js';
-import {pullCourse, pushCourse} from '../integrate/history/derivatives.js';
+import {pullHistory, pushHistory} from '../integrate/history/derivatives.js';
 import type {Runnable} from '../integrate/runnable.js';
 import type {Path, Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
@@ -74,7 +74,7 @@ export function seriesValues(prepared: Runnable, run: Path): Float64Array {
  * @param happened cotangents of the times of the run's events
  * @throws GradientError where it is not finite
  */
-export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, happened?: Float64Array): Gradient {
+export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Array, happened?: Float64Array): Gradient {
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, options, compiled} = prepared;
   const {kept} = run;
@@ -83,23 +83,23 @@ export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, ha
     compiled.recall(run.history);
     if (prepared.backsolve !== undefined) return prepared.backsolve(prepared, {...run, warnings: kept !== undefined && 'warnings' in kept ? kept.warnings : undefined}, states);
     if (kept !== undefined && 'sensitivities' in kept) return contract(prepared, kept.sensitivities, {states, times, happened});
-    if (kept !== undefined && 'course' in kept) return pullCourse(prepared, run, kept, {states, times, happened}, watch);
+    if (kept !== undefined && 'history' in kept) return pullHistory(prepared, run, kept, {states, times, happened}, watch);
     return sweepBack(prepared, options.adjoint, run.start, backwards(prepared, run), states, watch);
   };
   const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
     const gradient = swept(states, times);
     const bad = notFinitePart(prepared, gradient);
     if (bad === undefined) return gradient;
-    swept(states, times, watchFor(prepared, kept !== undefined && 'course' in kept ? kept.course.count : run.completed));
+    swept(states, times, watchFor(prepared, kept !== undefined && 'history' in kept ? kept.history.count : run.completed));
     throw gradientNotFinite(bad);
   };
-  if (traced.observed === undefined) return sweep(bars);
+  if (traced.observed === undefined) return sweep(cotangents);
   const {width} = seriesOf(prepared);
   const {size} = traced.state;
-  const stateBars = column(bars, width, {offset: 0, size});
-  const direct = pullObserved(prepared, run, column(bars, width, {offset: size, size: width - size}), stateBars);
-  const gradient = sweep(stateBars, direct.times);
-  const whole = {...gradient, parameters: gradient.parameters.map((bar, p) => bar.map((value, i) => value + direct.parameters[p][i]))};
+  const stateCotangents = column(cotangents, width, {offset: 0, size});
+  const direct = pullObserved(prepared, run, column(cotangents, width, {offset: size, size: width - size}), stateCotangents);
+  const gradient = sweep(stateCotangents, direct.times);
+  const whole = {...gradient, parameters: gradient.parameters.map((cotangent, p) => cotangent.map((value, i) => value + direct.parameters[p][i]))};
   const bad = notFinitePart(prepared, whole);
   if (bad !== undefined) throw gradientNotFinite(bad);
   return whole;
@@ -109,11 +109,11 @@ export function pullSeries(runnable: Runnable, run: Path, bars: Float64Array, ha
  * Gradients of one run for one cotangent after another, as `pullSeries`. What the run kept may serve
  * another run's record after the first; it is then taken again, the same to the bit.
  */
-export function pullOf(prepared: Runnable, first: Run): (bars: Float64Array, happened?: Float64Array) => Gradient {
+export function pullOf(prepared: Runnable, first: Run): (cotangents: Float64Array, happened?: Float64Array) => Gradient {
   let path = first;
-  return (bars, happened) => {
+  return (cotangents, happened) => {
     if (recordOf(path)?.lost === true) path = run({...prepared, options: {...prepared.options, onProgress: undefined, signal: undefined}}, 'budget');
-    const gradient = pullSeries(prepared, path, bars, happened);
+    const gradient = pullSeries(prepared, path, cotangents, happened);
     recordOf(path)?.offer();
     return gradient;
   };
@@ -152,7 +152,7 @@ function pushed(runnable: Runnable, run: Path, directions: Directions): SeriesTa
 
 function sweepSeries(prepared: Runnable, run: Path, directions: Directions): {states: Float64Array; times?: Float64Array; happened: Float64Array} {
   const {kept, times, start} = run;
-  if (kept !== undefined && 'course' in kept) return pushCourse(prepared, run, kept, directions);
+  if (kept !== undefined && 'history' in kept) return pushHistory(prepared, run, kept, directions);
   if (kept === undefined || !('record' in kept)) throw new Error('a run for a tangent keeps its steps');
   return {states: sweepForward(prepared, start, kept.record, directions, times.length), happened: new Float64Array(0)};
 }

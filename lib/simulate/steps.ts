@@ -1,7 +1,7 @@
 /** A run as an iterator: each saved state when it is there, and nothing kept behind it. */
 import {CompiledStep} from '../step/compiled.js';
 import type {System} from '../step/formulation.js';
-import {CourseLoop} from '../integrate/history/loop.js';
+import {HistoryLoop} from '../integrate/history/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
 import type {Initial} from './kinds.js';
@@ -36,7 +36,7 @@ export function* steps(system: System, initial: Initial, options: SimulateOption
   // Buffers of its own: between two states the same system may be run elsewhere.
   const alone = ({traced}: Pick<Prepared, 'traced'>): CompiledStep => new CompiledStep(traced, shared.engine);
   const prepared: Prepared = {...shared, compiled: alone(shared), start: {...shared.start, compiled: alone(shared.start)}};
-  const loop = new CourseLoop(prepared, plan, undefined);
+  const loop = new HistoryLoop(prepared, plan, undefined);
   for (let more = true; more;) {
     yield* taken(prepared, loop);
     throwIfAborted(signal);
@@ -47,7 +47,7 @@ export function* steps(system: System, initial: Initial, options: SimulateOption
   return loop.status;
 }
 
-function* taken(prepared: Prepared, loop: CourseLoop): Generator<SavedState, void, undefined> {
+function* taken(prepared: Prepared, loop: HistoryLoop): Generator<SavedState, void, undefined> {
   const {states, times} = loop.saver.take();
   if (times.length === 0) return;
   const {size} = prepared.traced.state;

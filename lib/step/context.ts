@@ -31,18 +31,18 @@ export interface StepContext extends StepPrograms {
 
 /** Constraints that say the same twice, found when a Newton matrix turned out singular. */
 export interface Redundancy {
-  /** The value of the input `relief`: 0 unless redundant rows were found. */
-  readonly relief: number;
+  /** The value of the input `regularization`: 0 unless redundant rows were found. */
+  readonly regularization: number;
   /** Their names. */
   readonly rows: readonly string[];
 }
 
-export const noRedundancy: Redundancy = {relief: 0, rows: []};
+export const noRedundancy: Redundancy = {regularization: 0, rows: []};
 
-/** Sets what a whole run shares: the parameters, what is computed from them alone, and the relief of redundant constraints. A program that does not read one has no buffer for it. */
+/** Sets what a whole run shares: the parameters, what is computed from them alone, and the regularization of redundant constraints. A program that does not read one has no buffer for it. */
 export function loadParameters(executable: Executable, {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>): void {
   for (let i = 0; i < parameterValues.length; i++) executable.find(`p.${i}`)?.set(parameterValues[i]);
-  executable.find('relief')?.fill(redundancy.relief);
+  executable.find('regularization')?.fill(redundancy.regularization);
   if (executable.has(parameterProgram)) executable.run(parameterProgram);
 }
 

@@ -4,30 +4,30 @@ import {input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {barName, directionName, turnName} from './parameter-names.js';
+import {cotangentName, directionName, turnName} from './parameter-names.js';
 import {graphOf, pushMany, tangentPrograms} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
 /**
  * Along `count` directions: jacobian → J; pushResidual: dx, dp.i → rhs; pushDense: dx, dz, dNext, dp.i → dD;
- * pullDense: denseBar → nextBar, zBar, xBar, pBar.i; turnDense: and dDenseBar → dNextBar, dZBar, dXBar, dPBar.i.
+ * pullDense: denseCotangent → nextCotangent, zCotangent, xCotangent, pCotangent.i; turnDense: and dDenseCotangent → dNextCotangent, dZCotangent, dXCotangent, dPCotangent.i.
  */
 export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: JacobianProgram | undefined, count: number): Programs {
   const {x, z, along} = step;
   const parameters = step.parameters.map(({node}) => node);
   if (along === undefined) return {};
   const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
-  const bar = input('denseBar', dense.shape);
+  const cotangent = input('denseCotangent', dense.shape);
   const wrt = {next: along.next, z, x};
   const sources = [...Object.values(wrt), ...parameters];
   const moving = new Map([many(along.next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(node => many(node, directionName(node)))]);
-  const bars = pullback([dense], sources, [bar]).map((part, i) => orZeros(part, sources[i]));
-  const turns = pushMany(bars, new Map(moving).set(...many(bar, 'dDenseBar')), count);
+  const cotangents = pullback([dense], sources, [cotangent]).map((part, i) => orZeros(part, sources[i]));
+  const turns = pushMany(cotangents, new Map(moving).set(...many(cotangent, 'dDenseCotangent')), count);
   const named = (names: readonly string[], nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [names[i], node]));
   return {
     ...(jacobian === undefined ? {} : {jacobian: graphOf({J: jacobian.values}), pushResidual: tangentPrograms(step, jacobian, count).pushResidual}),
     pushDense: graphOf({dD: pushMany([dense], moving, count)[0]}),
-    pullDense: graphOf(named(['nextBar', 'zBar', 'xBar', ...parameters.map(barName)], bars)),
-    turnDense: graphOf(named(['dNextBar', 'dZBar', 'dXBar', ...parameters.map(turnName)], turns)),
+    pullDense: graphOf(named(['nextCotangent', 'zCotangent', 'xCotangent', ...parameters.map(cotangentName)], cotangents)),
+    turnDense: graphOf(named(['dNextCotangent', 'dZCotangent', 'dXCotangent', ...parameters.map(turnName)], turns)),
   };
 }

@@ -15,7 +15,7 @@ import {substitute} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
 import type {DerivedValue} from './parameter-program.js';
 import {isGiven, leastOperations, leastShare} from './parameter-program.js';
-import {barName, directionName, turnName} from './parameter-names.js';
+import {cotangentName, directionName, turnName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
 import {alongOutputs} from './traced-along.js';
 import type {TracedStep} from './traced-step.js';
@@ -78,21 +78,21 @@ const sourcesOf = ({step, parameters}: Derived): Node<'input'>[] => {
   return step.parameters.map(({node}) => node).filter(node => !own.has(node));
 };
 
-const barInput = ({node}: DerivedValue): Node<'input'> => input(barName(node), node.shape);
+const cotangentInput = ({node}: DerivedValue): Node<'input'> => input(cotangentName(node), node.shape);
 
 /** The cotangents of the parameters for cotangents of the values; undefined where there are none. */
-const pulled = ({parameters}: Derived, sources: readonly Node[], bars: readonly Node[]): (Node | undefined)[] =>
-  pullback(parameters.map(({value}) => value), sources, bars);
+const pulled = ({parameters}: Derived, sources: readonly Node[], cotangents: readonly Node[]): (Node | undefined)[] =>
+  pullback(parameters.map(({value}) => value), sources, cotangents);
 
-/** pullDerived: derivedBar.j → pBar.i, what comes to the parameters through the values. */
+/** pullDerived: derivedCotangent.j → pCotangent.i, what comes to the parameters through the values. */
 export function pullDerivedPrograms(derived: Derived): Programs {
   const sources = sourcesOf(derived);
-  const bars = pulled(derived, sources, derived.parameters.map(barInput));
-  return {pullDerived: graphOf(Object.fromEntries(sources.map((node, i) => [barName(node), bars[i]])))};
+  const cotangents = pulled(derived, sources, derived.parameters.map(cotangentInput));
+  return {pullDerived: graphOf(Object.fromEntries(sources.map((node, i) => [cotangentName(node), cotangents[i]])))};
 }
 
 /**
- * Along `count` directions dp.i: pushDerived → dderived.j; turnDerived: derivedBar.j, dDerivedBar.j → dPBar.i, how
+ * Along `count` directions dp.i: pushDerived → dderived.j; turnDerived: derivedCotangent.j, dDerivedCotangent.j → dPCotangent.i, how
  * what comes to the parameters through the values changes.
  */
 export function turnDerivedPrograms(derived: Derived, count: number): Programs {
@@ -100,9 +100,9 @@ export function turnDerivedPrograms(derived: Derived, count: number): Programs {
   const sources = sourcesOf(derived);
   const many = (node: Node<'input'>, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
   const seeds = sources.map(node => many(node, directionName(node)));
-  const bars = parameters.map(barInput);
-  const reached = pulled(derived, sources, bars).flatMap((bar, i) => (bar === undefined ? [] : [{name: turnName(sources[i]), bar}]));
-  const turns = pushMany(reached.map(({bar}) => bar), new Map([...seeds, ...parameters.map(({node}, j) => many(bars[j], turnName(node)))]), count);
+  const cotangents = parameters.map(cotangentInput);
+  const reached = pulled(derived, sources, cotangents).flatMap((cotangent, i) => (cotangent === undefined ? [] : [{name: turnName(sources[i]), cotangent}]));
+  const turns = pushMany(reached.map(({cotangent}) => cotangent), new Map([...seeds, ...parameters.map(({node}, j) => many(cotangents[j], turnName(node)))]), count);
   const tangents = pushMany(parameters.map(({value}) => value), new Map(seeds), count);
   return {
     pushDerived: graphOf(Object.fromEntries(parameters.map(({node}, j) => [directionName(node), tangents[j]]))),

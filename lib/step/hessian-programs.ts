@@ -20,29 +20,29 @@ import type {TracedStep} from './traced-step.js';
 
 /**
  * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count` directions:
- * turnUnknown: dx, dz, dp.i, nextBar, dNextBar, w → dZBar = (U_zᵀx̄⁺)˙ − J̇ᵀw; turnStep: and dw → dXBar, dPBar.i.
+ * turnUnknown: dx, dz, dp.i, nextCotangent, dNextCotangent, w → dZCotangent = (U_zᵀx̄⁺)˙ − J̇ᵀw; turnStep: and dw → dXCotangent, dPCotangent.i.
  */
 export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
   const {residual, update, x, z} = step;
-  const nextBar = input('nextBar', update.shape);
+  const nextCotangent = input('nextCotangent', update.shape);
   const parameters = step.parameters.map(({node}) => node);
   const wrt = [x, ...parameters];
   const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
-  const seeds = new Map([many(x, 'dx'), many(nextBar, 'dNextBar'), ...parameters.map(node => many(node, directionName(node)))]);
+  const seeds = new Map([many(x, 'dx'), many(nextCotangent, 'dNextCotangent'), ...parameters.map(node => many(node, directionName(node)))]);
   const turned = (outputs: readonly Node[], cotangents: readonly Node[], all: ReadonlyMap<Node, Node>): Graph => {
-    const bars = pullback(outputs, wrt, cotangents);
-    const turns = pushMany(bars.map((bar, i) => orZeros(bar, wrt[i])), all, count);
-    return graphOf(Object.fromEntries(turns.map((turn, i) => [i === 0 ? 'dXBar' : turnName(parameters[i - 1]), turn])));
+    const pulled = pullback(outputs, wrt, cotangents);
+    const turns = pushMany(pulled.map((cotangent, i) => orZeros(cotangent, wrt[i])), all, count);
+    return graphOf(Object.fromEntries(turns.map((turn, i) => [i === 0 ? 'dXCotangent' : turnName(parameters[i - 1]), turn])));
   };
   const adjoint = adjointPrograms(step, jacobian, false);
-  if (residual === undefined || jacobian === undefined) return {...adjoint, turnStep: turned([update], [nextBar], seeds)};
+  if (residual === undefined || jacobian === undefined) return {...adjoint, turnStep: turned([update], [nextCotangent], seeds)};
   const w = input('w', z.shape);
   const moving = new Map(seeds).set(...many(z, 'dz'));
-  const unknown = orZeros(pullback([update, residual], [z], [nextBar, neg(w)])[0], z);
+  const unknown = orZeros(pullback([update, residual], [z], [nextCotangent, neg(w)])[0], z);
   return {
     ...adjoint,
     pushResidual: tangentPrograms(step, jacobian, count).pushResidual,
-    turnUnknown: graphOf({dZBar: pushMany([unknown], moving, count)[0]}),
-    turnStep: turned([update, residual], [nextBar, neg(w)], new Map(moving).set(...many(w, 'dw'))),
+    turnUnknown: graphOf({dZCotangent: pushMany([unknown], moving, count)[0]}),
+    turnStep: turned([update, residual], [nextCotangent, neg(w)], new Map(moving).set(...many(w, 'dw'))),
   };
 }

@@ -11,7 +11,7 @@ import {hoist} from '../graph/hoist.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {TracedAlong} from './traced-along.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {barName, directionName} from './parameter-names.js';
+import {cotangentName, directionName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
@@ -26,7 +26,7 @@ const only = ({outputs}: Graph, wanted: readonly string[]): Graph =>
  * every place; dense: theta → D; watch: theta → g, dg, the events on the dense output and their derivatives
  * by θ; events: x, t → e, rates; jump.i: x, t → given.
  */
-export function coursePrograms(step: TracedStep): Programs {
+export function historyPrograms(step: TracedStep): Programs {
   const {along} = step;
   const programs: Record<string, Graph> = {};
   if (along === undefined) return programs;
@@ -53,55 +53,55 @@ function densePrograms({x, t, h}: TracedStep, {events, theta}: TracedAlong, dens
 
 /**
  * Cotangents of x, t, …, under other names than those of the step's own, and of the parameters.
- * @param program the one that they are named after (`parameterBar`); those that nothing depends on have none
- * @param adding pBar is added to what is there
+ * @param program the one that they are named after (`parameterCotangent`); those that nothing depends on have none
+ * @param adding pCotangent is added to what is there
  */
-function barsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [name: string]: Node}, program: string, adding: boolean): Graph {
+function cotangentsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [name: string]: Node}, program: string, adding: boolean): Graph {
   const names = Object.keys(others);
   const parameters = parametersOf(step);
-  const bars = pullback(outputs, [...Object.values(others), ...parameters], cotangents);
+  const pulled = pullback(outputs, [...Object.values(others), ...parameters], cotangents);
   const named: {[name: string]: Node} = {};
-  names.forEach((name, i) => (named[name] = orZeros(bars[i], others[name])));
+  names.forEach((name, i) => (named[name] = orZeros(pulled[i], others[name])));
   parameters.forEach((node, i) => {
-    const bar = bars[names.length + i];
-    const name = parameterBar(program, node);
-    if (bar !== undefined) named[name] = adding ? add(input(name, node.shape), bar) : bar;
+    const cotangent = pulled[names.length + i];
+    const name = parameterCotangent(program, node);
+    if (cotangent !== undefined) named[name] = adding ? add(input(name, node.shape), cotangent) : cotangent;
   });
   return graphOf(named);
 }
 
 /** The cotangent of a parameter by program: programs that run for every step share one and add to it where they may. */
-export const parameterBar = (program: string, parameter: Node<'input'> | string): string => `${program}.${barName(parameter)}`;
+export const parameterCotangent = (program: string, parameter: Node<'input'> | string): string => `${program}.${cotangentName(parameter)}`;
 
 /**
  * The adjoint of a step with its time (programs.ts has it without), `inside` being an output beside next:
- * pullUnknown: nextBar, insideBar → zBar; jacobian → J; pullStep: nextBar, insideBar, w → xBar, tBar, hBar;
+ * pullUnknown: nextCotangent, insideCotangent → zCotangent; jacobian → J; pullStep: nextCotangent, insideCotangent, w → xCotangent, tCotangent, hCotangent;
  * pushLength: → rhsH = −R_h; pushLengthUpdate: dzH → dNextH, dInsideH, the derivatives of the step's end and inside by its length;
  * inside: → inside, where pullDense reads it;
- * pullDense: denseBar → dNextBar, dInsideBar, dZBar, dXBar, dTBar, dHBar, dThetaBar;
- * pullEvents: eBar → eXBar, eTBar; pullJump.i: givenBar → jXBar, jTBar; and each the parameters' by `parameterBar`.
+ * pullDense: denseCotangent → dNextCotangent, dInsideCotangent, dZCotangent, dXCotangent, dTCotangent, dHCotangent, dThetaCotangent;
+ * pullEvents: eCotangent → eXCotangent, eTCotangent; pullJump.i: givenCotangent → jXCotangent, jTCotangent; and each the parameters' by `parameterCotangent`.
  * @param adding those of pullStep and pullDense are added to what is there
  */
-export function courseAdjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
+export function historyAdjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
   const {residual, update, x, z, t, h, along} = step;
   const inside = along?.inside?.node;
   const outputs = inside === undefined ? [update] : [update, inside];
-  const cotangents = [input('nextBar', update.shape), ...(inside === undefined ? [] : [input('insideBar', inside.shape)])];
+  const cotangents = [input('nextCotangent', update.shape), ...(inside === undefined ? [] : [input('insideCotangent', inside.shape)])];
   const lengths = new Map<Node, Node>([[h, full(1, [])]]);
   const programs: Record<string, Graph> = {};
-  const bars = (of: readonly Node[], by: readonly Node[]): Graph => barsOf(step, of, by, {xBar: x, tBar: t, hBar: h}, 'pullStep', adding);
+  const back = (of: readonly Node[], by: readonly Node[]): Graph => cotangentsOf(step, of, by, {xCotangent: x, tCotangent: t, hCotangent: h}, 'pullStep', adding);
   const byLength = (seeds: ReadonlyMap<Node, Node>): Graph => {
     const [dNextH, dInsideH] = pushforward(outputs, seeds).map((tangent, i) => orZeros(tangent, outputs[i])) as (Node | undefined)[];
     return graphOf({dNextH, dInsideH});
   };
   if (residual === undefined || jacobian === undefined) {
-    programs.pullStep = bars(outputs, cotangents);
+    programs.pullStep = back(outputs, cotangents);
     programs.pushLengthUpdate = byLength(lengths);
   } else {
     const w = input('w', z.shape);
-    programs.pullUnknown = graphOf({zBar: orZeros(pullback(outputs, [z], cotangents)[0], z)});
+    programs.pullUnknown = graphOf({zCotangent: orZeros(pullback(outputs, [z], cotangents)[0], z)});
     programs.jacobian = graphOf({J: jacobian.values});
-    programs.pullStep = bars([...outputs, residual], [...cotangents, neg(w)]);
+    programs.pullStep = back([...outputs, residual], [...cotangents, neg(w)]);
     programs.pushLength = graphOf({rhsH: neg(orZeros(pushforward([residual], lengths)[0], residual))});
     programs.pushLengthUpdate = byLength(new Map<Node, Node>([...lengths, [z, input('dzH', z.shape)]]));
   }
@@ -112,14 +112,14 @@ function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, ne
   const {x, z, t, h} = step;
   const programs: Record<string, Graph> = {};
   if (dense !== undefined) {
-    const places = {dNextBar: next, dZBar: z, dXBar: x, dTBar: t, dHBar: h, dThetaBar: theta, ...(inside === undefined ? {} : {dInsideBar: inside.input})};
-    programs.pullDense = barsOf(step, [dense], [input('denseBar', dense.shape)], places, adding ? 'pullStep' : 'pullDense', adding);
+    const places = {dNextCotangent: next, dZCotangent: z, dXCotangent: x, dTCotangent: t, dHCotangent: h, dThetaCotangent: theta, ...(inside === undefined ? {} : {dInsideCotangent: inside.input})};
+    programs.pullDense = cotangentsOf(step, [dense], [input('denseCotangent', dense.shape)], places, adding ? 'pullStep' : 'pullDense', adding);
     if (inside !== undefined && programs.pullDense.inputs.includes(inside.input)) programs.inside = graphOf({inside: inside.node});
   }
-  if (events !== undefined) programs.pullEvents = barsOf(step, [events], [input('eBar', events.shape)], {eXBar: x, eTBar: t}, 'pullEvents', false);
+  if (events !== undefined) programs.pullEvents = cotangentsOf(step, [events], [input('eCotangent', events.shape)], {eXCotangent: x, eTCotangent: t}, 'pullEvents', false);
   jumps.forEach((jump, i) => {
     const name = `pullJump.${i}`;
-    if (jump !== undefined) programs[name] = barsOf(step, [jump], [input('givenBar', jump.shape)], {jXBar: x, jTBar: t}, name, false);
+    if (jump !== undefined) programs[name] = cotangentsOf(step, [jump], [input('givenCotangent', jump.shape)], {jXCotangent: x, jTCotangent: t}, name, false);
   });
   return programs;
 }
@@ -130,7 +130,7 @@ function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, ne
  * pushDense: these and dtheta → dD; pushEvents: dx, dt, dp.i → de; pushJump.i: the same → dGiven; pushLength and
  * pushLengthUpdate as above.
  */
-export function courseTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
+export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
   const {residual, update, x, z, t, h, along} = step;
   const seed = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
   const parameters = parametersOf(step).map(node => seed(node, directionName(node)));
@@ -139,7 +139,7 @@ export function courseTangentPrograms(step: TracedStep, jacobian: JacobianProgra
   const push = (node: Node, seeds: readonly [Node, Node][]): Node => pushMany([node], new Map(seeds), count)[0];
   const inside = along?.inside;
   const withUnknown = residual === undefined ? whole : [...whole, seed(z, 'dz')];
-  const {pushLength, pushLengthUpdate} = courseAdjointPrograms({...step, along: along === undefined ? undefined : {...along, dense: undefined, events: undefined, jumps: []}}, jacobian, false);
+  const {pushLength, pushLengthUpdate} = historyAdjointPrograms({...step, along: along === undefined ? undefined : {...along, dense: undefined, events: undefined, jumps: []}}, jacobian, false);
   const pushedUpdate = (): Graph => {
     const outputs = inside === undefined ? [update] : [update, inside.node];
     const [dNext, dInside] = pushMany(outputs, new Map(withUnknown), count) as (Node | undefined)[];

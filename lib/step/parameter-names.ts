@@ -5,14 +5,14 @@ type Named = Node<'input'> | string;
 
 const nameOf = (of: Named): string => (typeof of === 'string' ? of : of.attributes.name);
 
-/** Its cotangent: pBar.0. */
-export const barName = (of: Named): string => nameOf(of).replace('.', 'Bar.');
+/** Its cotangent: pCotangent.0. */
+export const cotangentName = (of: Named): string => nameOf(of).replace('.', 'Cotangent.');
 
 /** Directions along it: dp.0. */
 export const directionName = (of: Named): string => `d${nameOf(of)}`;
 
-/** How its cotangent changes along directions: dPBar.0. */
+/** How its cotangent changes along directions: dPCotangent.0. */
 export const turnName = (of: Named): string => {
-  const bar = barName(of);
-  return `d${bar[0].toUpperCase()}${bar.slice(1)}`;
+  const cotangent = cotangentName(of);
+  return `d${cotangent[0].toUpperCase()}${cotangent.slice(1)}`;
 };

@@ -27,8 +27,8 @@ export const parameterProgram = 'parameters';
 export const leastOperations = 2;
 export const leastShare = 1 / 16;
 
-/** What a run sets once: parameters, captured variables, the relief of redundant constraints, and what is computed from these. */
-export const isGiven = (name: string): boolean => name === 'relief' || /^(p|derived|.*\/given)\.\d+$/.test(name);
+/** What a run sets once: parameters, captured variables, the regularization of redundant constraints, and what is computed from these. */
+export const isGiven = (name: string): boolean => name === 'regularization' || /^(p|derived|.*\/given)\.\d+$/.test(name);
 
 /**
  * The programs, with `parameters` among them where they read values derived from the parameters, or where computing

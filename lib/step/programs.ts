@@ -14,7 +14,7 @@ import {simplify, substitute} from '../graph/simplify.js';
 import type {Programs} from '../engine/engine.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
-import {barName, directionName} from './parameter-names.js';
+import {cotangentName, directionName} from './parameter-names.js';
 import {isGiven} from './parameter-program.js';
 import type {TracedStep} from './traced-step.js';
 
@@ -29,7 +29,7 @@ export function graphOf(outputs: {readonly [name: string]: Node | undefined}): G
 
 /**
  * Observations of many states at once: xs [count, state], ts [count], p.i → observed [count, k];
- * pullObserved: observedBar → xsBar, tsBar, pBar.i; pushObserved: dxs, dts, dp.i → dObserved, for one direction.
+ * pullObserved: observedCotangent → xsCotangent, tsCotangent, pCotangent.i; pushObserved: dxs, dts, dp.i → dObserved, for one direction.
  */
 export function observePrograms(step: TracedStep, count: number): Programs {
   if (step.observed === undefined) return {};
@@ -37,13 +37,13 @@ export function observePrograms(step: TracedStep, count: number): Programs {
   const ts = input('ts', [count]);
   const parameters = step.parameters.map(({node}) => node);
   const [observed] = batch([step.observed.node], new Map<Node, Node>([[step.x, xs], [step.t, ts]]), count);
-  const [xsBar, tsBar, ...bars] = pullback([observed], [xs, ts, ...parameters], [input('observedBar', observed.shape)]);
+  const [xsCotangent, tsCotangent, ...cotangents] = pullback([observed], [xs, ts, ...parameters], [input('observedCotangent', observed.shape)]);
   const seeds = new Map<Node, Node>([[xs, input('dxs', xs.shape)], [ts, input('dts', ts.shape)]]);
   for (const node of parameters) seeds.set(node, input(directionName(node), node.shape));
   const [tangent] = pushforward([observed], seeds);
   return {
     observe: graphOf({observed}),
-    pullObserved: graphOf({...barOutputs('xsBar', [xs, ...parameters], [xsBar, ...bars]), tsBar: orZeros(tsBar, ts)}),
+    pullObserved: graphOf({...cotangentOutputs('xsCotangent', [xs, ...parameters], [xsCotangent, ...cotangents]), tsCotangent: orZeros(tsCotangent, ts)}),
     pushObserved: graphOf({dObserved: orZeros(tangent, observed)}),
   };
 }
@@ -135,63 +135,63 @@ export function tangentLeftPrograms({residual, x, z, t, h, parameters}: TracedSt
   return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds.map(([node, name]) => [node, input(name, [count, ...node.shape])])), count)[0])})};
 }
 
-function barOutputs(first: string, wrt: readonly Node<'input'>[], bars: readonly (Node | undefined)[]): {[name: string]: Node} {
+function cotangentOutputs(first: string, wrt: readonly Node<'input'>[], cotangents: readonly (Node | undefined)[]): {[name: string]: Node} {
   const outputs: {[name: string]: Node} = {};
-  wrt.forEach((node, i) => (outputs[i === 0 ? first : barName(node)] = orZeros(bars[i], node)));
+  wrt.forEach((node, i) => (outputs[i === 0 ? first : cotangentName(node)] = orZeros(cotangents[i], node)));
   return outputs;
 }
 
-/** The state's, and the sums of pBar.i so far with these: a parameter that nothing depends on has none. */
-function addedOutputs(first: string, [x, ...parameters]: readonly Node<'input'>[], [xBar, ...bars]: readonly (Node | undefined)[]): {[name: string]: Node} {
-  const outputs: {[name: string]: Node} = {[first]: orZeros(xBar, x)};
+/** The state's, and the sums of pCotangent.i so far with these: a parameter that nothing depends on has none. */
+function addedOutputs(first: string, [x, ...parameters]: readonly Node<'input'>[], [xCotangent, ...cotangents]: readonly (Node | undefined)[]): {[name: string]: Node} {
+  const outputs: {[name: string]: Node} = {[first]: orZeros(xCotangent, x)};
   parameters.forEach((node, i) => {
-    const bar = bars[i];
-    if (bar !== undefined) outputs[barName(node)] = add(input(barName(node), node.shape), bar);
+    const cotangent = cotangents[i];
+    if (cotangent !== undefined) outputs[cotangentName(node)] = add(input(cotangentName(node), node.shape), cotangent);
   });
   return outputs;
 }
 
 /**
  * The implicit adjoint of a step (equations.md §5), at the converged z:
- * pullUnknown: nextBar → zBar = U_zᵀ x̄⁺; jacobian → J;
- * pullStep: nextBar, w → xBar = U_xᵀ x̄⁺ − R_xᵀ w, pBar.i likewise; with `adding`, also the zBar of the step before where `carriesOn`.
- * @param adding for a sweep over many steps: pBar.i is added to what is there, and nextBar itself becomes the cotangent
+ * pullUnknown: nextCotangent → zCotangent = U_zᵀ x̄⁺; jacobian → J;
+ * pullStep: nextCotangent, w → xCotangent = U_xᵀ x̄⁺ − R_xᵀ w, pCotangent.i likewise; with `adding`, also the zCotangent of the step before where `carriesOn`.
+ * @param adding for a sweep over many steps: pCotangent.i is added to what is there, and nextCotangent itself becomes the cotangent
  *   of the step's beginning where that is of its size; neither costs a pass of its own
  */
 export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
-  const outputs = (bars: readonly (Node | undefined)[]): {[name: string]: Node} => (adding ? addedOutputs : barOutputs)(xBar, wrt, bars);
-  const nextBar = input('nextBar', step.update.shape);
+  const outputs = (cotangents: readonly (Node | undefined)[]): {[name: string]: Node} => (adding ? addedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
+  const nextCotangent = input('nextCotangent', step.update.shape);
   const wrt = [step.x, ...step.parameters.map(({node}) => node)];
   const {residual, update, z} = step;
   // Not for the step that begins a run, whose x is what the user gives.
-  const xBar = adding && step.x.size === update.size ? 'nextBar' : 'xBar';
-  if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(outputs(pullback([update], wrt, [nextBar])))};
+  const xCotangent = adding && step.x.size === update.size ? 'nextCotangent' : 'xCotangent';
+  if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(outputs(pullback([update], wrt, [nextCotangent])))};
   const w = input('w', z.shape);
-  const zBar = orZeros(pullback([update], [z], [nextBar])[0], z);
-  const named = outputs(pullback([update, residual], wrt, [nextBar, neg(w)]));
-  const before = named[nextBar.attributes.name];
+  const zCotangent = orZeros(pullback([update], [z], [nextCotangent])[0], z);
+  const named = outputs(pullback([update, residual], wrt, [nextCotangent, neg(w)]));
+  const before = named[nextCotangent.attributes.name];
   return {
-    pullUnknown: graphOf({zBar}),
+    pullUnknown: graphOf({zCotangent}),
     jacobian: graphOf({J: jacobian.values}),
-    pullStep: graphOf(before !== undefined && isOfBarAlone(zBar) ? {...named, zBar: substitute([zBar], new Map([[nextBar, before]]))[0]} : named),
+    pullStep: graphOf(before !== undefined && isOfCotangentAlone(zCotangent) ? {...named, zCotangent: substitute([zCotangent], new Map([[nextCotangent, before]]))[0]} : named),
   };
 }
 
 /** A cotangent of the unknown that depends on that of the step's end, on the step's length and on what a run is given: the update is linear. */
-function isOfBarAlone(zBar: Node): boolean {
-  return topological([zBar]).every(node => !isOp(node, 'input') || node.attributes.name === 'nextBar' || node.attributes.name === 'h' || isGiven(node.attributes.name));
+function isOfCotangentAlone(zCotangent: Node): boolean {
+  return topological([zCotangent]).every(node => !isOp(node, 'input') || node.attributes.name === 'nextCotangent' || node.attributes.name === 'h' || isGiven(node.attributes.name));
 }
 
-/** Whether pullStep leaves zBar for the step before it, if that is of the same length. */
+/** Whether pullStep leaves zCotangent for the step before it, if that is of the same length. */
 export function carriesOn({pullStep}: Programs): boolean {
-  return pullStep.outputs.some(({name}) => name === 'zBar');
+  return pullStep.outputs.some(({name}) => name === 'zCotangent');
 }
 
 /**
  * The adjoint of Newton's own iterations, for truncated steps. z' = z − sΔ with J(z)Δ = R(z):
  * its transposed derivative is z̄ − F_zᵀw, x̄ = −F_xᵀw with Jᵀw = s z̄' and F = R − JΔ at fixed Δ.
- * pullIteration: z, delta, w → zBar = F_zᵀ w, xBar, pBar.i;
- * pullGuess: zBar, delta, w → xBar, pBar.i of z₀(x) − F₀(x)ᵀw, the first iteration included where it is special.
+ * pullIteration: z, delta, w → zCotangent = F_zᵀ w, xCotangent, pCotangent.i;
+ * pullGuess: zCotangent, delta, w → xCotangent, pCotangent.i of z₀(x) − F₀(x)ᵀw, the first iteration included where it is special.
  */
 export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): Programs {
   const {residual, guess, z, x} = step;
@@ -203,13 +203,13 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
     const [moved] = pushforward([of], new Map([[z, delta]]));
     return moved === undefined ? value : sub(value, moved);
   };
-  const [zBar, ...rest] = pullback([linearized(residual, residual)], [z, x, ...parameters], [w]);
+  const [zCotangent, ...rest] = pullback([linearized(residual, residual)], [z, x, ...parameters], [w]);
   const programs: Record<string, Graph> = {
-    pullUnknown: graphOf({zBar: orZeros(pullback([step.update], [z], [input('nextBar', step.update.shape)])[0], z)}),
-    pullUpdate: graphOf(barOutputs('xBar', [x, ...parameters], pullback([step.update], [x, ...parameters], [input('nextBar', step.update.shape)]))),
+    pullUnknown: graphOf({zCotangent: orZeros(pullback([step.update], [z], [input('nextCotangent', step.update.shape)])[0], z)}),
+    pullUpdate: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([step.update], [x, ...parameters], [input('nextCotangent', step.update.shape)]))),
     jacobian: graphOf({J: jacobian.values}),
-    pullIteration: graphOf({zBar: orZeros(zBar, z), ...barOutputs('xBar', [x, ...parameters], rest)}),
-    pullGuess: graphOf(barOutputs('xBar', [x, ...parameters], pullback([guess.z], [x, ...parameters], [input('zBar', z.shape)]))),
+    pullIteration: graphOf({zCotangent: orZeros(zCotangent, z), ...cotangentOutputs('xCotangent', [x, ...parameters], rest)}),
+    pullGuess: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([guess.z], [x, ...parameters], [input('zCotangent', z.shape)]))),
   };
   const first = firstResidual(step);
   if (first !== undefined) {
@@ -217,7 +217,7 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
     if (guess.defect !== undefined) atGuess.set(guess.defect.input, guess.defect.value);
     const [f0] = substitute([linearized(first.residual, first.jacobianOf)], atGuess);
     programs.startJacobian = graphOf({J: jacobianLike(first.matrixOf, z, jacobian)});
-    programs.pullFirst = graphOf(barOutputs('xBar', [x, ...parameters], pullback([f0], [x, ...parameters], [w])));
+    programs.pullFirst = graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([f0], [x, ...parameters], [w])));
   }
   return programs;
 }

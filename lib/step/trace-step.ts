@@ -58,7 +58,7 @@ interface Subject {
   readonly list: ParameterList;
   readonly t: Node<'input'>;
   readonly h: Node<'input'>;
-  readonly relief: Node<'input'>;
+  readonly regularization: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
 }
@@ -71,7 +71,7 @@ export function traceRun(system: System, scheme: Scheme, shape: Shape, leaves: r
   const formulation = formulationOf(scheme, system, holding);
   const list = new ParameterList(leaves);
   try {
-    const subject: Subject = {system, scheme, shape, list, t: input('t', []), h: input('h', []), relief: input('relief', []), sizes: sizesOf(system, shape, list)};
+    const subject: Subject = {system, scheme, shape, list, t: input('t', []), h: input('h', []), regularization: input('regularization', []), sizes: sizesOf(system, shape, list)};
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
     const step = traceStep(subject, formulation, state, observe, along);
     return {start, step, unread: list.reads.unread(leaves)};
@@ -96,7 +96,7 @@ function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {a
   const params = list.tree(tensors);
   const equations = equationsOf(system, params);
   const constraints: Constraints | undefined = system.kind === 'mechanics' && sizes.length > 0 ? constraintEquations(system.constraints, sizes, params) : undefined;
-  return {params, at: {...equations, constraints, relief: tensors.relief, settle: q => q, x, t: tensors.t, h: tensors.h}};
+  return {params, at: {...equations, constraints, regularization: tensors.regularization, stabilizePosition: q => q, x, t: tensors.t, h: tensors.h}};
 }
 
 const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
@@ -117,7 +117,7 @@ function traceFormulation(
   subject: Subject, formulation: Formulation, name: string, state: Layout, update: (blocks: Blocks) => tf.Tensor, more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => {[name: string]: tf.Tensor | undefined},
   inputs: readonly Node<'input'>[] = [],
 ): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
-  const {system, shape, list, t, h, relief} = subject;
+  const {system, shape, list, t, h, regularization} = subject;
   const unknown = unknownLayout(subject, formulation);
   const x = input('x', [state.size]);
   const z = input('z', [unknown.size]);
@@ -146,10 +146,10 @@ function traceFormulation(
       ...more(at, params, blocks, tensors),
     });
   }, [
-    {name: 'x', shape: x.shape}, {name: 'z', shape: z.shape}, {name: 't', shape: []}, {name: 'h', shape: []}, {name: 'relief', shape: []},
+    {name: 'x', shape: x.shape}, {name: 'z', shape: z.shape}, {name: 't', shape: []}, {name: 'h', shape: []}, {name: 'regularization', shape: []},
     {name: 'defect', shape: defect.shape}, ...inputs.map(node => ({name: node.attributes.name, shape: node.shape})), ...list.traceInputs(),
   ]);
-  const nodes = list.adopt(traced, [x, z, t, h, relief, defect, ...inputs]);
+  const nodes = list.adopt(traced, [x, z, t, h, regularization, defect, ...inputs]);
   const required = (output: string): Node => {
     const node = nodes.get(output);
     if (node === undefined) throw new Error(`the trace of ${name} gave no ${output}`);

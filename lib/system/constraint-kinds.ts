@@ -182,7 +182,8 @@ function pushingSpring(gap: tf.Tensor, compliance: tf.Tensor, smoothing: number)
 
 /**
  * Fischer–Burmeister: a + b − √(a² + b² + 2ε²) with a = gap/√give and b = λ√give, which share the unit
- * √(gap·λ), so that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap. With a row at rest exactly
+ * √(gap·λ), so that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap. Where a + b > 0 it is written
+ * 2(ab − ε²)/(a + b + √…): the difference would round at ε|a| beside a far contact, whose b is zero. With a row at rest exactly
  * between contact and none the root is zero and has no derivative: the one taken is (1, 1), one of the generalized ones.
  */
 export function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tensor, smoothing: number): tf.Tensor {
@@ -191,5 +192,7 @@ export function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tens
   const b = tf.mul(lambda, root);
   const squares = tf.addN([tf.square(a), tf.square(b), tf.mul(tf.onesLike(a), 2 * smoothing ** 2)]);
   const length = tf.where(tf.greater(squares, 0), tf.sqrt(squares), tf.zerosLike(squares));
-  return tf.mul(root, tf.sub(tf.add(a, b), length));
+  const sum = tf.add(a, b);
+  const quotient = tf.div(tf.mul(2, tf.sub(tf.mul(a, b), smoothing ** 2)), tf.add(sum, length));
+  return tf.mul(root, tf.where(tf.greater(sum, 0), quotient, tf.sub(sum, length)));
 }

@@ -31,7 +31,7 @@ export interface RowScale {
    * Compliance that every rigid row gains, as a share of `give`; 0 unless rows are redundant. Then the
    * multipliers are those of least norm, and the constraint is off by that share of what it holds.
    */
-  readonly relief: tf.Tensor;
+  readonly regularization: tf.Tensor;
 }
 
 /** The constraints of one system, λ in the order they were given. */
@@ -107,7 +107,7 @@ function gapTensor({gap}: Constraint, index: number, {q, v, t}: Place, params: P
   });
 }
 
-/** At one instant no division by h² enlarges rounding, and a far smaller relief tells redundant multipliers apart. */
+/** At one instant no division by h² enlarges rounding, and a far smaller regularization tells redundant multipliers apart. */
 const instantShare = 3e-3;
 
 /** @param sizes rows of each constraint, see `constraintSizes` */
@@ -133,9 +133,9 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
     derivativeAlong(place => rate(part, place as unknown as Place), {...at}, {q: at.v, v: a, t: constantTensor(1, [])});
   const condition = (part: Part, gap: tf.Tensor, lambda: tf.Tensor, softness: tf.Tensor, give: tf.Tensor): tf.Tensor =>
     conditionTensor(part, {gap, lambda, compliance: compliance(part), softness, give});
-  const row = (part: Part, at: Place, lambda: tf.Tensor, {position, velocity, give, relief}: RowScale, spring: Place): tf.Tensor => {
+  const row = (part: Part, at: Place, lambda: tf.Tensor, {position, velocity, give, regularization}: RowScale, spring: Place): tf.Tensor => {
     const gap = value(part, part.kind.law === undefined ? at : spring);
-    const softness = tf.mul(relief, give);
+    const softness = tf.mul(regularization, give);
     if (part.kind.of === 'positions') return tf.div(condition(part, gap, lambda, softness, give), position);
     // In the unit of velocity what a multiplier gives is that of positions over the time that makes one of the other.
     const unit = tf.div(velocity, position);
@@ -152,10 +152,10 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
     },
     rows: (at, lambda, scale, spring = at) => collect(part => row(part, at, own(part, lambda), scale, spring)),
     still: (at, origin, lambda, scale) => collect(part => {
-      const gentle = {...scale, relief: tf.mul(scale.relief, instantShare)};
+      const gentle = {...scale, regularization: tf.mul(scale.regularization, instantShare)};
       if (part.kind.of === 'positions' || part.kind.holds === 'never') return row(part, at, own(part, lambda), gentle, at);
       const moved = tf.sub(value(part, {...at, v: tf.sub(at.q, origin)}), value(part, at));
-      return condition(part, moved, own(part, lambda), tf.mul(gentle.relief, scale.give), scale.give);
+      return condition(part, moved, own(part, lambda), tf.mul(gentle.regularization, scale.give), scale.give);
     }),
     touching: (at, lambda, {give}) => (!parts.some(({kind}) => kind.kinked) ? undefined : collect(part => {
       if (part.kind.kinked !== true) return tf.ones([part.count]);
@@ -173,7 +173,7 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
       if (!isHardContact(part)) return tf.zeros([part.count], 'bool');
       const mine = own(part, lambda);
       // The two sides of complementarity as lengths: the larger is the one that is not zero.
-      const reach = tf.mul(tf.mul(mine, scale.give), tf.sub(1, scale.relief));
+      const reach = tf.mul(tf.mul(mine, scale.give), tf.sub(1, scale.regularization));
       return tf.greater(reach, value(part, at));
     }),
     accelerations: (at, a, idle, closed) => collect(part => {
@@ -187,12 +187,12 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
       if (closed !== undefined && isHardContact(part)) return tf.where(own(part, closed), rate(part, at), own(part, idle));
       return of === 'velocities' && holds === 'always' && ofVelocities ? value(part, at) : own(part, idle);
     }),
-    instant: (at, a, lambda, {relief, give}, h) => collect(part => {
+    instant: (at, a, lambda, {regularization, give}, h) => collect(part => {
       const mine = own(part, lambda);
       const positions = part.kind.of === 'positions';
       if (part.kind.holds === 'always') {
         const unit = tf.div(give, tf.square(h));
-        return condition(part, positions ? second(part, at, a) : rate(part, at, a), mine, tf.mul(tf.mul(relief, instantShare), unit), unit);
+        return condition(part, positions ? second(part, at, a) : rate(part, at, a), mine, tf.mul(tf.mul(regularization, instantShare), unit), unit);
       }
       // What one step of this acceleration does: for a gap h²a, for a velocity ha.
       const reach = positions ? tf.square(h) : h;
@@ -203,7 +203,7 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
         if (!positions) return tf.add(value(part, at), tf.mul(h, rate(part, at, a)));
         return tf.addN([value(part, at), tf.mul(h, rate(part, at)), tf.mul(tf.square(h), second(part, at, a))]);
       };
-      return tf.div(condition(part, gap(), mine, tf.mul(relief, scale), scale), reach);
+      return tf.div(condition(part, gap(), mine, tf.mul(regularization, scale), scale), reach);
     }),
   };
 }

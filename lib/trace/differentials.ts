@@ -44,6 +44,6 @@ export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, dire
 /** Jᵀ·cotangent with J = ∂f/∂name: of the shape of `at[name]`. Only inside a trace. */
 export function transposedProduct(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string, cotangent: tf.Tensor): tf.Tensor {
   const {inputs, output, place} = isolate(f, at);
-  const [bar] = pullback([output], [inputs[name]], [nodeOf(cotangent)]);
-  return tensorOf(substitute([orZeros(bar, inputs[name])], place)[0]);
+  const [product] = pullback([output], [inputs[name]], [nodeOf(cotangent)]);
+  return tensorOf(substitute([orZeros(product, inputs[name])], place)[0]);
 }

@@ -14,8 +14,8 @@ function gradient(scheme: Scheme, saveAt: SaveAt, t1: number): number[] {
   const {trajectory, pullback} = simulate.prepare(pendulums, initial, {scheme, dt: 0.1, t1, saveAt, params}).vjp({params});
   const q = trajectory.values('q');
   const size = initial.q.length;
-  const bar = q.map((x, i) => (i < q.length - size ? 0 : 2 * x));
-  const {params: {g, m}, initial: start} = pullback({q: bar});
+  const cotangent = q.map((x, i) => (i < q.length - size ? 0 : 2 * x));
+  const {params: {g, m}, initial: start} = pullback({q: cotangent});
   trajectory.dispose();
   return [g, m, ...Object.values(start)].flatMap(value => [...(value as Float64Array)]);
 }

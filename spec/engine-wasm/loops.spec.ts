@@ -63,18 +63,18 @@ describe('wasm engine: loops', () => {
   });
 
   it('put the parts of a sum of placed values side by side, over what they are made from', () => {
-    const bar = input('bar', [2 * n]);
-    const [upper, lowerHalf] = [slice(bar, [0], [n]), slice(bar, [n], [n])];
-    const graph = graphOf([bar, x], {bar: add(place(mul(lowerHalf, x), [n], [2 * n]), place(add(upper, shifted(x)), [0], [2 * n]))});
+    const cotangent = input('cotangent', [2 * n]);
+    const [upper, lowerHalf] = [slice(cotangent, [0], [n]), slice(cotangent, [n], [n])];
+    const graph = graphOf([cotangent, x], {cotangent: add(place(mul(lowerHalf, x), [n], [2 * n]), place(add(upper, shifted(x)), [0], [2 * n]))});
     expect(graph.outputs[0].node.op).to.equal('concat');
-    expect([...placeValues(lower(graph)).direct.values()]).to.deep.equal(['bar']);
+    expect([...placeValues(lower(graph)).direct.values()]).to.deep.equal(['cotangent']);
     agree(graph, 4);
     // The halves exchanged: at a point both are read before they are written.
-    const exchanged = graphOf([bar, x], {bar: concat([mul(lowerHalf, x), add(upper, shifted(x))], 0)});
-    expect([...placeValues(lower(exchanged)).direct.values()]).to.deep.equal(['bar']);
+    const exchanged = graphOf([cotangent, x], {cotangent: concat([mul(lowerHalf, x), add(upper, shifted(x))], 0)});
+    expect([...placeValues(lower(exchanged)).direct.values()]).to.deep.equal(['cotangent']);
     agree(exchanged, 5);
     // A left neighbour would have been overwritten.
-    const neighbours = graphOf([bar, x], {bar: concat([shifted(upper), mul(lowerHalf, x)], 0)});
+    const neighbours = graphOf([cotangent, x], {cotangent: concat([shifted(upper), mul(lowerHalf, x)], 0)});
     expect([...placeValues(lower(neighbours)).direct.values()]).to.deep.equal([]);
     agree(neighbours, 6);
   });

@@ -98,8 +98,8 @@ describe('graph: late scales', () => {
   it('make the gradient of a hardening spring as one would by hand', () => {
     // The tension k(d + d³/2); its gradient k(1 + 1.5 d²) is d², a product, a sum and a product.
     const tension = mul(p, add(x, scale(mul(mul(x, x), x), 0.5)));
-    const [bar] = pullback([tension], [x], [y]);
-    const [found] = lateScales(simplifyNodes([bar as Node]));
+    const [cotangent] = pullback([tension], [x], [y]);
+    const [found] = lateScales(simplifyNodes([cotangent as Node]));
     // (y·p)·(1 + 1.5x²) with y·p + 1.5·(y·p)·x²: one product more than factored.
     expect(countWork([found])).to.equal(5 * n);
   });

@@ -44,8 +44,8 @@ function run(system: MechanicalSystem, how: Newton, scheme = implicitMidpoint())
   const {trajectory, pullback} = simulate.vjp(system, initial, {scheme, dt: 0.05, steps: 15, params: {k: 100}, newton: how, saveAt: 'end'});
   const states = trajectory.values('q');
   trajectory.dispose();
-  const {initial: bars, params} = pullback({q: states.map((x, i) => (i < n ? 0 : x)), v: states.map((_, i) => (i < n ? 0 : 1))});
-  return {states, gradient: Float64Array.from([...(bars.q ?? []), ...(bars.v ?? []), ...(params.k as Float64Array)]), stats: trajectory.stats};
+  const {initial: cotangents, params} = pullback({q: states.map((x, i) => (i < n ? 0 : x)), v: states.map((_, i) => (i < n ? 0 : 1))});
+  return {states, gradient: Float64Array.from([...(cotangents.q ?? []), ...(cotangents.v ?? []), ...(params.k as Float64Array)]), stats: trajectory.stats};
 }
 
 const general: readonly LinearSolver[] = [auto(), lu(), tensorflow(), gmres(), gmres({preconditioner: 'diagonal'}), gmres({restart: 3, maxIterations: 1000})];

@@ -1,6 +1,6 @@
 /**
  * The car axis of the IVP Test Set (Mazzia & Magherini, Bari/CWI): two points on springs, at one end of
- * an axis on a bumpy road, a rigid bar between them. Index 3, the constraint depends on time.
+ * an axis on a bumpy road, a rigid cotangent between them. Index 3, the constraint depends on time.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Initial, MechanicalSystem} from '../../lib/index.js';

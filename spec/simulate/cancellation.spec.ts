@@ -57,7 +57,7 @@ describe('a signal', () => {
     simulate.prepare(spring, start, {dt: 0.1, steps: 2, signal}).run({signal: new AbortController().signal}).dispose();
   });
 
-  it('that a callback aborts ends the run there, on its grid, along a course and between states', async () => {
+  it('that a callback aborts ends the run there, on its grid, along a history and between states', async () => {
     for (const more of [{}, {scheme: rk4(), events: [event({when: ({q}) => q, then: 'record' as const})]}]) {
       const controller = new AbortController();
       await expectAborted(() => simulate(spring, start, {...endless, ...more, signal: controller.signal, onProgress: () => controller.abort(reason)}));

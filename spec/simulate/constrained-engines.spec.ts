@@ -35,8 +35,8 @@ function all({system, initial, dt}: Problem, scheme: Scheme, engine: SimulateOpt
   expect(trajectory.stats.engine).to.equal(engine);
   const values = (['q', 'v', 'lambda'] as const).map(name => trajectory.values(name));
   const [q, v] = values.map(series => series.map((_, i) => (i < series.length - series.length / 13 ? 0 : Math.sin(i))));
-  const {q: qBar, v: vBar} = pullback({q, v}).initial;
-  return [...values, qBar as Float64Array, vBar as Float64Array];
+  const {q: qCotangent, v: vCotangent} = pullback({q, v}).initial;
+  return [...values, qCotangent as Float64Array, vCotangent as Float64Array];
 }
 
 describe('constrained problems on both engines', () => {
@@ -45,7 +45,7 @@ describe('constrained problems on both engines', () => {
       it(`${problem.title}, ${scheme.name}`, () => {
         const [found, compiled] = (['interpreter', 'wasm'] as const).map(engine => all(problem, scheme, engine));
         found.forEach((values, k) => {
-          // Rounding of positions comes back in λ over h²; redundant rows share it among them by the relief.
+          // Rounding of positions comes back in λ over h²; redundant rows share it among them by the regularization.
           const tolerance = k === 2 ? 1e-6 : 1e-9;
           const scale = Math.max(1, largest(values));
           values.forEach((value, i) => expect(compiled[k][i]).to.be.closeTo(value, tolerance * scale));

@@ -60,7 +60,7 @@ for (const {name: engine} of doubleEngines) {
         expect(q[200]).to.be.above(0);
         expect(v[230]).to.be.closeTo(10 / mass * (2.3 - 1.981) ** 2, 0.06);
         // One iteration a step, where contact does not change, or none, and a second one in some steps of rest, whose velocities are rounding.
-        expect(iterations).to.be.below(290);
+        expect(iterations).to.be.below(350);
       });
     }
 
@@ -109,7 +109,9 @@ for (const {name: engine} of doubleEngines) {
     it('a ball between two walls stops at the first it meets, which then neither presses nor is apart: told once', () => {
       const walls = mechanics({mass: 1, forces: [], constraints: [unilateral(({q}) => tf.concat([tf.add(q, 1), tf.sub(1, q)]))]});
       const {q, v, warnings} = run(walls, {q: [0], v: [3]}, {scheme: newmark(), dt: 0.01, steps: 100, engine});
-      expect([q[100], v[100]]).to.deep.equal([1, 0]);
+      expect(q[100]).to.be.closeTo(1, 1e-15);
+      // Rounding of the position that it stopped at, over h.
+      expect(v[100]).to.be.closeTo(0, 1e-13);
       expect(warnings).to.have.length(1);
       expect(warnings[0]).to.match(/^lambda\[1\] \(constraints\[0\] row 1\): at t = 0\.35 and 65 more times/);
     });

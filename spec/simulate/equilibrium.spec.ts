@@ -34,10 +34,10 @@ describe('equilibrium', () => {
     const q = cubicRoot(3, 2, 9.81);
     const slope = 3 + 3 * 2 * q * q;
     const {equilibrium: rest, pullback} = equilibrium.vjp(spring, {q: [1]}, {params});
-    const bars = pullback({q: [1]}).params as {[name: string]: Float64Array};
-    expect(bars.g[0]).to.be.closeTo(1 / slope, 1e-15);
-    expect(bars.k[0]).to.be.closeTo(-q / slope, 1e-15);
-    expect(bars.c[0]).to.be.closeTo(-(q ** 3) / slope, 1e-14);
+    const cotangents = pullback({q: [1]}).params as {[name: string]: Float64Array};
+    expect(cotangents.g[0]).to.be.closeTo(1 / slope, 1e-15);
+    expect(cotangents.k[0]).to.be.closeTo(-q / slope, 1e-15);
+    expect(cotangents.c[0]).to.be.closeTo(-(q ** 3) / slope, 1e-14);
     rest.dispose();
   });
 

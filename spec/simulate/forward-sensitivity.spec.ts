@@ -1,4 +1,4 @@
-/** Gradients by tangents beside the run: the implicit adjoint's, to rounding, on grids and courses, for whatever a run keeps. */
+/** Gradients by tangents beside the run: the implicit adjoint's, to rounding, on grids and step histories, for whatever a run keeps. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
@@ -8,8 +8,8 @@ import {
 } from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {run} from '../../lib/integrate/run.js';
-import type {P} from './course/swing.js';
-import {hit, pass, swing, times} from './course/swing.js';
+import type {P} from './history/swing.js';
+import {hit, pass, swing, times} from './history/swing.js';
 import {doubleEngines} from './engines.js';
 import {norm, relative} from './numbers.js';
 import {evaluate, gradientOf, pointOf, recipe, sampleOf, weightsOf} from './random.js';
@@ -33,7 +33,7 @@ describe('forward sensitivities', () => {
   });
 
   const observe: SimulateOptions['observe'] = ({q, t, params}) => tf.mul((params as P).e, tf.add(tf.square(q), t));
-  const courses: {readonly [name: string]: SimulateOptions} = {
+  const histories: {readonly [name: string]: SimulateOptions} = {
     'states between steps': {dt: 0.1, t1: 2, saveAt: times},
     'jumps and noted events': {dt: 0.1, t1: 2, saveAt: times, events: [hit, pass]},
     'the end of a run with jumps': {dt: 0.1, t1: 2, saveAt: 'end', events: [hit, pass]},
@@ -42,7 +42,7 @@ describe('forward sensitivities', () => {
     'an observed function': {dt: 0.1, t1: 2, saveAt: times, events: [hit], observe},
     'observed on the grid': {dt: 0.1, steps: 20, observe, saveAt: {every: 3}},
   };
-  for (const [name, options] of Object.entries(courses)) {
+  for (const [name, options] of Object.entries(histories)) {
     it(`along ${name}, times of events among what is asked`, () => {
       for (const scheme of [trapezoid(), tsit5(), kvaerno3()]) {
         for (const {name: engine} of doubleEngines) {
@@ -147,7 +147,7 @@ describe('forward sensitivities', () => {
 
   it('leave no tensors behind', () => {
     const before = tf.memory().numTensors;
-    const {trajectory, pullback} = simulate.vjp(swing, {q: [1, 0.7], v: [0, 0]}, {...courses['jumps and noted events'], params: {k: [3, 5], c: 0.4, e: 0.7}, adjoint: forwardSensitivity()});
+    const {trajectory, pullback} = simulate.vjp(swing, {q: [1, 0.7], v: [0, 0]}, {...histories['jumps and noted events'], params: {k: [3, 5], c: 0.4, e: 0.7}, adjoint: forwardSensitivity()});
     pullback({q: trajectory.values('q')});
     trajectory.dispose();
     expect(tf.memory().numTensors).to.equal(before);

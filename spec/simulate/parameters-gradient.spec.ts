@@ -33,8 +33,8 @@ const moved = (s: number): Matrices => {
   const along = (name: 'l' | 'c'): number[][] => params[name].map((row, i) => row.map((value, j) => value + s * direction[name][i][j]));
   return {l: along('l'), c: along('c')};
 };
-const alongDirection = (bars: {readonly [name: string]: unknown}): number =>
-  (['l', 'c'] as const).reduce((sum, name) => sum + (bars[name] as Float64Array).reduce((part, bar, i) => part + bar * direction[name].flat()[i], 0), 0);
+const alongDirection = (cotangents: {readonly [name: string]: unknown}): number =>
+  (['l', 'c'] as const).reduce((sum, name) => sum + (cotangents[name] as Float64Array).reduce((part, cotangent, i) => part + cotangent * direction[name].flat()[i], 0), 0);
 
 type Options = Omit<RunSettings, 'params'> & Span;
 
@@ -48,9 +48,9 @@ function value(options: Options, own: NumericParams): number {
 }
 function gradient(options: Options, own: NumericParams = params, of = system): Pullback['params'] {
   const {trajectory, pullback} = simulate.vjp(of, initial, {...options, params: own});
-  const bars = pullback({q: trajectory.values('q').map((_, i) => weight(i))}).params;
+  const cotangents = pullback({q: trajectory.values('q').map((_, i) => weight(i))}).params;
   trajectory.dispose();
-  return bars;
+  return cotangents;
 }
 /** Of differences of fourth order: h⁴ and ε/h are 1e-12. */
 const apart = 1e-3;

@@ -37,7 +37,7 @@ describe('simulate: what depends on parameters alone', () => {
     const cheap = {residual: graphOf({R: mul(mul(input('p.0', [9]), input('p.1', [9])), input('z', [9]))})};
     expect(withParameterProgram(cheap)).to.equal(cheap);
     // What is given only in name: a direction, a cotangent.
-    const tangents = {push: graphOf({d: solve(input('dp.0', [1, 4, 4]), input('pBar.0', [1, 4, 2]))})};
+    const tangents = {push: graphOf({d: solve(input('dp.0', [1, 4, 4]), input('pCotangent.0', [1, 4, 2]))})};
     expect(withParameterProgram(tangents)).to.equal(tangents);
   });
 
@@ -84,7 +84,7 @@ describe('simulate: what depends on parameters alone', () => {
     const options = {scheme: implicitMidpoint(), dt: 0.02, steps: 10, saveAt: 'end', params} as const;
     const {trajectory, pullback} = simulate.vjp(system, initial, options);
     const weights = trajectory.values('q').map((_, i) => (i < n ? 0 : Math.cos(i)));
-    const bars = pullback({q: weights}).params;
+    const cotangents = pullback({q: weights}).params;
     trajectory.dispose();
     const direction = {l: matrix(3), c: matrix(4)};
     const value = (h: number): number => {
@@ -96,7 +96,7 @@ describe('simulate: what depends on parameters alone', () => {
     };
     // Fourth-order differences: h⁴ and ε/h are 1e-12.
     const slope = (8 * (value(1e-3) - value(-1e-3)) - (value(2e-3) - value(-2e-3))) / 12e-3;
-    const along = (['l', 'c'] as const).reduce((total, name) => total + (bars[name] as Float64Array).reduce((partial, bar, i) => partial + bar * direction[name].flat()[i], 0), 0);
+    const along = (['l', 'c'] as const).reduce((total, name) => total + (cotangents[name] as Float64Array).reduce((partial, cotangent, i) => partial + cotangent * direction[name].flat()[i], 0), 0);
     expect(along).to.be.closeTo(slope, 1e-11);
     const pushed = simulate.jvp(system, initial, options, {params: direction});
     expect(pushed.tangent.q.reduce((total, entry, i) => total + weights[i] * entry, 0)).to.be.closeTo(slope, 1e-11);

@@ -13,8 +13,8 @@ describe('simulate.prepare', () => {
       const once = simulate.vjp(oscillator, {q: [q], v: [0]}, {...options, params: {k}});
       const again = prepared.vjp({initial: {q: [q], v: [0]}, params: {k}});
       expect([...again.trajectory.values('q')]).to.deep.equal([...once.trajectory.values('q')]);
-      const bar = once.trajectory.values('q');
-      expect(again.pullback({q: bar}).params).to.deep.equal(once.pullback({q: bar}).params);
+      const cotangent = once.trajectory.values('q');
+      expect(again.pullback({q: cotangent}).params).to.deep.equal(once.pullback({q: cotangent}).params);
       once.trajectory.dispose();
       again.trajectory.dispose();
     }
@@ -23,10 +23,10 @@ describe('simulate.prepare', () => {
   it('keeps an earlier pullback apart from later runs', () => {
     const prepared = simulate.prepare(oscillator, {q: [1], v: [0]}, options);
     const first = prepared.vjp({params: {k: 10}});
-    const bar = first.trajectory.values('q');
-    const before = first.pullback({q: bar});
+    const cotangent = first.trajectory.values('q');
+    const before = first.pullback({q: cotangent});
     prepared.run({params: {k: 33}}).dispose();
-    expect(first.pullback({q: bar})).to.deep.equal(before);
+    expect(first.pullback({q: cotangent})).to.deep.equal(before);
     first.trajectory.dispose();
   });
 
@@ -72,11 +72,11 @@ describe('observe', () => {
   it('carries gradients through it, with respect to state and parameters, backwards and forwards', () => {
     const observe: typeof energy = ({q, params}) => tf.mul(tf.sin(q), tf.square(params.k as tf.Tensor));
     const {trajectory, pullback} = simulate.vjp(oscillator, {q: [1], v: [0.5]}, {...options, observe});
-    const bar = Float64Array.from({length: 101}, (_, i) => Math.cos(i));
-    const {params, initial} = pullback({observed: bar});
+    const cotangent = Float64Array.from({length: 101}, (_, i) => Math.cos(i));
+    const {params, initial} = pullback({observed: cotangent});
     const sumOf = (k: number, q: number): number => {
       const path = simulate(oscillator, {q: [q], v: [0.5]}, {...options, params: {k}, observe});
-      const sum = path.values('observed').reduce((total, value, i) => total + value * bar[i], 0);
+      const sum = path.values('observed').reduce((total, value, i) => total + value * cotangent[i], 0);
       path.dispose();
       return sum;
     };
@@ -85,7 +85,7 @@ describe('observe', () => {
     expect((params.k as Float64Array)[0]).to.be.closeTo((sumOf(10 + h, 1) - sumOf(10 - h, 1)) / (2 * h), 1e-5);
     expect((initial.q as Float64Array)[0]).to.be.closeTo((sumOf(10, 1 + h) - sumOf(10, 1 - h)) / (2 * h), 1e-5);
     const {tangent, trajectory: other} = simulate.jvp(oscillator, {q: [1], v: [0.5]}, {...options, observe}, {params: {k: 1}});
-    const forward = (tangent.observed as Float64Array).reduce((total, value, i) => total + value * bar[i], 0);
+    const forward = (tangent.observed as Float64Array).reduce((total, value, i) => total + value * cotangent[i], 0);
     // Dot-product identity, to rounding of a hundred terms of size 10².
     expect(forward).to.be.closeTo((params.k as Float64Array)[0], 1e-9);
     trajectory.dispose();

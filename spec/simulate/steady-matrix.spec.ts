@@ -47,11 +47,11 @@ function outcome(system: OdeSystem, shape: readonly number[], options: SimulateO
   const y0 = tf.tidy(() => start(shape));
   const {trajectory, pullback} = simulate.vjp(system, {y: y0}, {...options, params});
   const y = trajectory.values('y');
-  const bars = pullback({y: y.map((value, i) => value + Math.cos(i))});
+  const cotangents = pullback({y: y.map((value, i) => value + Math.cos(i))});
   const {factorizations, jacobianEvaluations: jacobians} = trajectory.stats;
   trajectory.dispose();
   y0.dispose();
-  return {factorizations, jacobians, y, c: (bars.params as {readonly c: Float64Array}).c, initial: (bars.initial as {readonly y: Float64Array}).y};
+  return {factorizations, jacobians, y, c: (cotangents.params as {readonly c: Float64Array}).c, initial: (cotangents.initial as {readonly y: Float64Array}).y};
 }
 
 /** But for the rounding of another program. */
@@ -107,7 +107,7 @@ describe('a Newton matrix that is the same in all steps', () => {
       const executable = prepared.compiled.wholeAdjoint(prepared.linear);
       loadParameters(executable, prepared);
       const [one, other] = [jacobianFactor(prepared, executable), jacobianFactor(prepared, executable)];
-      const [h, b, x] = [executable.buffer('h'), executable.buffer('zBar'), executable.buffer('w')];
+      const [h, b, x] = [executable.buffer('h'), executable.buffer('zCotangent'), executable.buffer('w')];
       const noSteps = new StepRecord(0, 0, 1);
       const solution = (of: typeof one, length: number): Float64Array => {
         h[0] = length;

@@ -52,11 +52,11 @@ function allocatedByMore(pairs: number): number {
 
 function leftByGradients(engine: 'wasm' | 'interpreter'): number {
   const prepared = simulate.prepare(system, initial, {...options, engine});
-  const bar = new Float64Array(16).fill(1);
+  const cotangent = new Float64Array(16).fill(1);
   const gradients = (runs: number): void => {
     for (let i = 0; i < runs; i++) {
       const {trajectory, pullback} = prepared.vjp();
-      pullback({q: bar});
+      pullback({q: cotangent});
       trajectory.dispose();
     }
   };

@@ -70,9 +70,9 @@ describe('gradients of stiff odes along adaptive steps', () => {
         const rtol = 1e-9;
         const {trajectory, pullback} = simulate.vjp(system, {y: [...y]}, optionsAt(scheme, rtol));
         trajectory.dispose();
-        const bar = new Float64Array(2 * y.length);
-        bar[y.length + of] = 1;
-        const {initial, params} = pullback({y: bar});
+        const cotangent = new Float64Array(2 * y.length);
+        cotangent[y.length + of] = 1;
+        const {initial, params} = pullback({y: cotangent});
         const adjoint = [(initial.y as Float64Array)[by], (params.s as Float64Array)[0]];
         const e = y.map((_, i) => (i === by ? 1 : 0));
         const tangents = [{initial: {y: e}}, {params: {s: 1}}].map(direction => (simulate.jvp(system, {y: [...y]}, optionsAt(scheme, rtol), direction).tangent.y as Float64Array)[y.length + of]);
@@ -133,13 +133,13 @@ describe('gradients of the car axis along adaptive steps', () => {
       const options: SimulateOptions = {scheme, engine: engineOf(10), dt: 1e-3, t1: scheme.name === 'kvaerno5' ? 0.02 : 0.1, saveAt: 'end', control: adaptive({rtol: 1e-6}), stabilization: scheme.name === 'kvaerno5' ? 'none' : 'ggl'};
       const {trajectory, pullback} = simulate.vjp(carAxis, carAxisStart, options);
       trajectory.dispose();
-      const bar = Float64Array.from({length: 8}, (_, i) => (i < 4 ? 0 : Math.cos(i)));
-      const {initial} = pullback({q: bar, v: bar});
+      const cotangent = Float64Array.from({length: 8}, (_, i) => (i < 4 ? 0 : Math.cos(i)));
+      const {initial} = pullback({q: cotangent, v: cotangent});
       // Along both constraints: the left point slides along the level road, and the right one with it.
       const direction = {initial: {q: [1, 0, 1, 0], v: [0.5, 0, 0.5, 0]}};
       const {tangent} = simulate.jvp(carAxis, carAxisStart, options, direction);
       const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => Array.from(a).reduce((sum, value, i) => sum + value * b[i], 0);
-      const forward = dot(tangent.q as Float64Array, bar) + dot(tangent.v as Float64Array, bar);
+      const forward = dot(tangent.q as Float64Array, cotangent) + dot(tangent.v as Float64Array, cotangent);
       const back = dot(initial.q as Float64Array, direction.initial.q) + dot(initial.v as Float64Array, direction.initial.v);
       expect(Math.abs(back / forward - 1)).to.be.below(1e-7);
     });

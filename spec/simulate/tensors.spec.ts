@@ -112,8 +112,8 @@ describe('simulate on a tape', () => {
         ...options, params: {k: z.map(a => Math.exp(a + 1)), c: z[0] ** 2 + z[1] ** 2}, saveAt: 'end',
       });
       const [qs, vs] = [trajectory.values('q'), trajectory.values('v')];
-      const bar = qs.map((a, i) => (2 * (a - vs[i])) / (1 + (a - vs[i]) ** 2));
-      const {initial, params} = pullback({q: bar, v: bar.map(b => -b)});
+      const cotangent = qs.map((a, i) => (2 * (a - vs[i])) / (1 + (a - vs[i]) ** 2));
+      const {initial, params} = pullback({q: cotangent, v: cotangent.map(b => -b)});
       const by = (tree: unknown, i: number): number => (tree as Float64Array)[i];
       const exact = z.map((a, i) => by(initial.q, i) * Math.cos(a) + by(initial.v, i) / 2 + by(params.k, i) * Math.exp(a + 1) + by(params.c, 0) * 2 * a);
       expect(relative(array(gradient), exact)).to.be.below(10 * single);

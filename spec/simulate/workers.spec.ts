@@ -26,8 +26,8 @@ function numbers(system: System, members: readonly BatchMember[], options: Batch
   const cotangents = trajectories.map((path, i): Cotangent | undefined => {
     if (i === 1) return undefined;
     const name = path.y === undefined ? 'q' : 'y';
-    const bar = path.values(name).map((x, at) => x + 0.1 * Math.sin(at));
-    return path.observed === undefined ? {[name]: bar} : {[name]: bar, observed: path.values('observed')};
+    const cotangent = path.values(name).map((x, at) => x + 0.1 * Math.sin(at));
+    return path.observed === undefined ? {[name]: cotangent} : {[name]: cotangent, observed: path.values('observed')};
   });
   const gradient = pullback(cotangents);
   const leaves = (tree: object): Float64Array[] => (tree instanceof Float64Array ? [tree] : Object.values(tree).flatMap(leaves));

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {ParameterBars} from '../../lib/adjoint/parameter-cotangents.js';
+import {ParameterCotangents} from '../../lib/adjoint/parameter-cotangents.js';
 import {implicitPull} from '../../lib/adjoint/implicit.js';
 import {StepRecord} from '../../lib/adjoint/record.js';
 import type {SimulateOptions} from '../../lib/index.js';
@@ -44,7 +44,7 @@ describe('step: what is kept of a step', () => {
     expect(prepared.compiled.kept.size).to.equal(0);
     const {pullback, trajectory} = simulate.vjp(ode(({y}) => tf.mul(y, -2)), {y: [1, 2]}, {scheme: explicitEuler(), dt: 0.1, steps: 3, saveAt: 'end'});
     const {initial} = pullback({y: [[0, 0], [1, 3]]});
-    expect([...initial.y ?? []].map((bar, i) => bar / [1, 3][i])).to.satisfy((bars: number[]) => bars.every(bar => Math.abs(bar - 0.8 ** 3) < 1e-15));
+    expect([...initial.y ?? []].map((cotangent, i) => cotangent / [1, 3][i])).to.satisfy((cotangents: number[]) => cotangents.every(cotangent => Math.abs(cotangent - 0.8 ** 3) < 1e-15));
     trajectory.dispose();
   });
 
@@ -63,10 +63,10 @@ describe('step: what is kept of a step', () => {
           expect(stepper.attempt(0, 0.1)).to.equal('completed');
           const executable = narrow ? compiled.adjoint(directSolver(linear)) : compiled.wholeAdjoint(directSolver(linear));
           loadParameters(executable, context);
-          const bars = new ParameterBars(context, executable, compiled.addsUp);
-          const xBar = Float64Array.from(state, (_, i) => Math.cos(i));
-          implicitPull(context, executable, bars)(stepper.record, 0, xBar, true);
-          return [...xBar, ...bars.finish()[0]];
+          const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
+          const xCotangent = Float64Array.from(state, (_, i) => Math.cos(i));
+          implicitPull(context, executable, cotangents)(stepper.record, 0, xCotangent, true);
+          return [...xCotangent, ...cotangents.finish()[0]];
         });
         expect(pulled[0]).to.deep.equal(pulled[1]);
         expect(pulled[0].some(value => value !== 0)).to.equal(true);
@@ -78,9 +78,9 @@ describe('step: what is kept of a step', () => {
     const bytes = 8 * (2 + n) * 4;
     const vjp = (memory: number) => {
       const {trajectory, pullback} = simulate.vjp(chain(n), start(n), {...options, adjoint: implicitAdjoint({memory}), saveAt: 'end'});
-      const bars = pullback({q: [new Array<number>(n).fill(0), new Array<number>(n).fill(1)]});
+      const cotangents = pullback({q: [new Array<number>(n).fill(0), new Array<number>(n).fill(1)]});
       trajectory.dispose();
-      return bars.params.k as Float64Array;
+      return cotangents.params.k as Float64Array;
     };
     expect([...vjp(bytes)]).to.deep.equal([...vjp(2 ** 30)]);
     expect([...vjp(bytes - 1)]).to.deep.equal([...vjp(2 ** 30)]);
@@ -91,14 +91,14 @@ describe('step: what is kept of a step', () => {
     const cloth = net({rows: 3, columns: 4, spacing: 0.3, mass: 0.1, g: 9.81, drag: 0.02, stiffness: params => params.k as tf.Tensor});
     const initial = {q: cloth.positions, v: cloth.positions.map(() => [0, 0, 0])};
     const run: SimulateOptions = {scheme: kvaerno3(), dt: 0.02, steps: 12, saveAt: 'end', params: {k: 100}};
-    const bar = {q: Float64Array.from({length: 2 * 3 * cloth.positions.length}, (_, i) => Math.cos(i))};
+    const cotangent = {q: Float64Array.from({length: 2 * 3 * cloth.positions.length}, (_, i) => Math.cos(i))};
     const alone = simulate(cloth, initial, run);
     const [roomy, tight] = [2 ** 26, 6000].map(memory => {
       const {trajectory, pullback} = simulate.vjp(cloth, initial, {...run, adjoint: implicitAdjoint({memory})});
       for (const name of ['q', 'v'] as const) expect(trajectory.values(name)).to.deep.equal(alone.values(name));
       trajectory.dispose();
-      const {initial: bars, params} = pullback(bar);
-      return {bars, params};
+      const {initial: cotangents, params} = pullback(cotangent);
+      return {cotangents, params};
     });
     alone.dispose();
     expect(tight).to.deep.equal(roomy);

@@ -6,7 +6,7 @@
  */
 import {chains, shortestChains, shortestRow} from '../../graph/primitives/summation.js';
 import type {Body, Local} from '../../wasm/assembler.js';
-import {awaited, pairsAbreast, resultsOf} from './abreast.js';
+import {awaited, interleavedPairs, resultsOf} from './abreast.js';
 import type {Access} from './access.js';
 import type {Advance} from './counting.js';
 import {repeat} from './counting.js';
@@ -141,10 +141,10 @@ class NestEmitter {
       const move = (points: number): NamedAdvance[] => made.map(each => ({...each, bytes: each.bytes * points}));
       const inChains = paired && size >= shortestChains && [...this.accumulators.values()].some(({pairs}) => pairs.length > 1);
       let left = trips;
-      const early = paired && !inChains && trips >= pairsAbreast && this.allPointsFrom(axis + 1) ? awaited(pieces, axis) : [];
+      const early = paired && !inChains && trips >= interleavedPairs && this.allPointsFrom(axis + 1) ? awaited(pieces, axis) : [];
       if (early.length > 0) {
-        repeat(this.body, Math.floor(trips / pairsAbreast), move(step * pairsAbreast), () => this.pointsAbreast(pieces, early));
-        left = trips % pairsAbreast;
+        repeat(this.body, Math.floor(trips / interleavedPairs), move(step * interleavedPairs), () => this.interleavedPoints(pieces, early));
+        left = trips % interleavedPairs;
       } else if (inChains) {
         repeat(this.body, Math.floor(trips / chains), move(step * chains), () => {
           for (this.chain = 0; this.chain < chains; this.chain++) {
@@ -237,8 +237,8 @@ class NestEmitter {
   }
 
   /** The points of several pairs at once, with what functions wait for computed for all of them first. */
-  private pointsAbreast(pieces: readonly Piece[], early: readonly Expression[]): void {
-    this.at.abreast(pairsAbreast, resultsOf(pieces), early, pair => (this.ahead = 2 * pair), () => this.assignAll(pieces, true));
+  private interleavedPoints(pieces: readonly Piece[], early: readonly Expression[]): void {
+    this.at.abreast(interleavedPairs, resultsOf(pieces), early, pair => (this.ahead = 2 * pair), () => this.assignAll(pieces, true));
     this.ahead = 0;
   }
 

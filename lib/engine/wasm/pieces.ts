@@ -246,12 +246,12 @@ class PieceBuilder {
 
   /** Asks for cuts where an index passes the given boundaries; only one axis of the nest may move that index. */
   private cutAt(node: Node, {origin, steps}: AxisIndices, along: number, boundaries: readonly number[]): void {
-    const movers = steps.map((_, d) => d).filter(d => steps[d][along] !== 0 && this.sizes[d] > 1);
-    if (movers.length !== 1) {
+    const integrators = steps.map((_, d) => d).filter(d => steps[d][along] !== 0 && this.sizes[d] > 1);
+    if (integrators.length !== 1) {
       this.wishes.obstacle ??= node;
       return;
     }
-    const [d] = movers;
+    const [d] = integrators;
     const step = steps[d][along];
     for (const boundary of boundaries) {
       const at = step > 0 ? Math.ceil((boundary - origin[along]) / step) : Math.floor((origin[along] - boundary) / -step) + 1;

@@ -1,18 +1,18 @@
 /**
- * What a course keeps for its gradient: the state and unknown of every transition while the budget of the
+ * What a step history keeps for its gradient: the state and unknown of every transition while the budget of the
  * adjoint lasts; beyond it, states alone, of every second transition, of every fourth, and so on, as many
  * as half the budget holds. The number of steps need not be known. The other half serves the way back
  * (backwards.ts), which takes the transitions between two kept states again, with the lengths they had.
  */
-import type {Course, CourseBackwards} from '../../adjoint/step-history.js';
+import type {StepHistory, HistoryBackwards} from '../../adjoint/step-history.js';
 import {StepRecord} from '../../adjoint/record.js';
 import {revolve} from '../../adjoint/schedule.js';
 import {bytesPerNumber, mostStates} from '../memory.js';
 import type {Runnable} from '../runnable.js';
 import {noCounts} from '../counters.js';
-import {Mover} from './integrator.js';
+import {Integrator} from './integrator.js';
 
-export class Keeper {
+export class Checkpointer {
   private record: StepRecord | undefined;
   private readonly states = new Map<number, Float64Array>();
   private stride = 1;
@@ -61,30 +61,30 @@ export class Keeper {
   }
 
   /** @param end the state after the last transition */
-  backwards(course: Course, end: Float64Array): CourseBackwards {
+  backwards(history: StepHistory, end: Float64Array): HistoryBackwards {
     const {record} = this;
-    if (record === undefined) return visit => this.takeAgain(course, visit);
+    if (record === undefined) return visit => this.takeAgain(history, visit);
     return visit => {
       visit({record, first: 0, end});
       return 0;
     };
   }
 
-  private takeAgain(course: Course, visit: Parameters<CourseBackwards>[0]): number {
+  private takeAgain(history: StepHistory, visit: Parameters<HistoryBackwards>[0]): number {
     const {prepared} = this;
     const {traced, compiled} = prepared;
     const states = new Map(this.states);
-    const mover = new Mover(prepared, noCounts(), true);
+    const integrator = new Integrator(prepared, noCounts(), true);
     const piece = new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, 1);
     const before = new Float64Array(traced.state.size);
     let taken = 0;
     const load = (n: number): void => {
       const state = states.get(n);
       if (state === undefined) throw new Error(`the schedule asks for state ${n}, which is not kept`);
-      mover.state.set(state);
+      integrator.state.set(state);
     };
     const repeat = (n: number): void => {
-      if (mover.repeat(course, n) !== 'completed') throw new Error('a step that had succeeded failed when taken again');
+      if (integrator.repeat(history, n) !== 'completed') throw new Error('a step that had succeeded failed when taken again');
       taken++;
     };
     const reversal = {
@@ -93,18 +93,18 @@ export class Keeper {
       advance(from: number, to: number) {
         load(from);
         for (let n = from; n < to; n++) repeat(n);
-        states.set(to, mover.state.slice());
+        states.set(to, integrator.state.slice());
       },
       reverse(n: number) {
         load(n);
-        before.set(mover.state);
+        before.set(integrator.state);
         repeat(n);
         piece.clear();
-        piece.append(course.t[n], course.h[n], before, mover.stepper.z);
-        visit({record: piece, first: n, end: mover.state});
+        piece.append(history.t[n], history.h[n], before, integrator.stepper.z);
+        visit({record: piece, first: n, end: integrator.state});
       },
     };
-    let to = course.count;
+    let to = history.count;
     for (const from of [...this.states.keys()].sort((a, b) => b - a)) {
       revolve(from, to, Math.max(2, this.room - states.size + 1), reversal);
       states.delete(from);

@@ -4,7 +4,7 @@
  */
 import type {TracedStep} from '../../step/traced-step.js';
 import type {Status} from '../counters.js';
-import type {Mover, Taken} from './integrator.js';
+import type {Integrator, Taken} from './integrator.js';
 
 export interface Estimated {
   readonly steps: readonly Taken[];
@@ -18,7 +18,7 @@ export class ErrorEstimate {
   private readonly order: number;
 
   /** @param ahead the start was made from the first step: of the scheme's own estimate, the change since, little is left there */
-  constructor(private readonly mover: Mover, {along, order}: TracedStep, private readonly absolute: Float64Array, private readonly rtol: number, private readonly ahead: boolean) {
+  constructor(private readonly integrator: Integrator, {along, order}: TracedStep, private readonly absolute: Float64Array, private readonly rtol: number, private readonly ahead: boolean) {
     this.judged = along?.judged;
     this.order = order;
     this.power = along?.errorOrder ?? order + 1;
@@ -30,27 +30,27 @@ export class ErrorEstimate {
    * @param unsure so it is, or the step before was refused
    */
   attempt(x: Float64Array, t: number, h: number, end: number, first: boolean, unsure: boolean): Status | Estimated {
-    const {mover} = this;
-    const status = mover.take(x, t, h);
+    const {integrator} = this;
+    const status = integrator.take(x, t, h);
     if (status !== 'completed') return status;
-    const step = mover.taken(x, t, h, end);
-    const {estimate} = mover.stepper;
+    const step = integrator.taken(x, t, h, end);
+    const {estimate} = integrator.stepper;
     if (estimate === undefined || (first && this.ahead)) return this.doubled(step);
     let error = this.share(estimate, 1, x, step.next, this.judged);
     // Of the first step after a start or a refused one stiffness may have made much of nothing.
-    if (error > 1 && unsure && mover.stepper.estimateAgain(x)) error = this.share(estimate, 1, x, step.next, this.judged);
+    if (error > 1 && unsure && integrator.stepper.estimateAgain(x)) error = this.share(estimate, 1, x, step.next, this.judged);
     return {steps: [step], error};
   }
 
   private doubled({t, h, end, x, next: once}: Taken): Status | Estimated {
-    const {mover} = this;
+    const {integrator} = this;
     const half = h / 2;
-    const status = mover.take(x, t, half);
+    const status = integrator.take(x, t, half);
     if (status !== 'completed') return status;
-    const first = mover.taken(x, t, half, t + half);
-    const again = mover.take(first.next, t + half, half);
+    const first = integrator.taken(x, t, half, t + half);
+    const again = integrator.take(first.next, t + half, half);
     if (again !== 'completed') return again;
-    const second = mover.taken(first.next, t + half, half, end);
+    const second = integrator.taken(first.next, t + half, half, end);
     const difference = once.map((value, i) => value - second.next[i]);
     return {steps: [first, second], error: this.share(difference, 1 / (2 ** this.order - 1), x, second.next)};
   }

@@ -1,6 +1,6 @@
-/** In place of a keeper (keeper.ts), for forward sensitivities: tangents go along with the course, which keeps nothing but its last transition. */
-import type {Course} from '../../adjoint/step-history.js';
-import {CoursePush} from '../../adjoint/history-tangent.js';
+/** In place of a checkpointer (checkpointer.ts), for forward sensitivities: tangents go along with the step history, which keeps nothing but its last transition. */
+import type {StepHistory} from '../../adjoint/step-history.js';
+import {HistoryPush} from '../../adjoint/history-tangent.js';
 import type {Sensitivities} from '../../adjoint/forward.js';
 import {unitDirections} from '../../adjoint/forward.js';
 import {StepRecord} from '../../adjoint/record.js';
@@ -9,16 +9,16 @@ import {noCounts} from '../counters.js';
 import {restart} from './integrator.js';
 
 export class Follower {
-  private readonly push: CoursePush;
+  private readonly push: HistoryPush;
   /** The last transition: what is saved in it and after it is not known before the next one comes. */
   private readonly record: StepRecord;
   private first = 0;
 
   /** @param start the step that began the run */
-  constructor(prepared: Runnable, course: Course, start: StepRecord) {
+  constructor(prepared: Runnable, history: StepHistory, start: StepRecord) {
     const {traced, compiled} = prepared;
     this.record = new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, 1);
-    this.push = new CoursePush(prepared, course, restart(prepared, noCounts()), unitDirections(prepared), start);
+    this.push = new HistoryPush(prepared, history, restart(prepared, noCounts()), unitDirections(prepared), start);
   }
 
   /** Transition n, from x. */

@@ -2,8 +2,8 @@
  * What moves the state of a run that is not a grid of steps: steps, jumps, and the values between steps.
  * The loop drives it forwards, and a checkpointed gradient takes transitions again with it.
  */
-import type {Course} from '../../adjoint/step-history.js';
-import {courseForward} from '../../adjoint/history-backward.js';
+import type {StepHistory} from '../../adjoint/step-history.js';
+import {historyForward} from '../../adjoint/history-backward.js';
 import type {StepRecord} from '../../adjoint/record.js';
 import type {Executable} from '../../engine/engine.js';
 import {loadParameters} from '../../step/context.js';
@@ -29,7 +29,7 @@ export interface Taken {
 const bufferNames = ['x', 'z', 'next', 't', 'h', 'theta', 'inside'] as const;
 type Buffers = {readonly [name in (typeof bufferNames)[number]]?: Float64Array};
 
-export class Mover {
+export class Integrator {
   readonly state: Float64Array;
   /** The step that began the run. */
   start: StepRecord;
@@ -48,7 +48,7 @@ export class Mover {
     this.begun = prepared.resumed === true ? undefined : {given: prepared.given, jumped: false};
     this.stepper = new Stepper(prepared, x, false, repeatable, counters);
     this.state = this.stepper.state;
-    this.along = courseForward(prepared);
+    this.along = historyForward(prepared);
     loadParameters(this.along, prepared);
     this.buffers = Object.fromEntries(bufferNames.map(name => [name, this.along.find(name)]));
     this.programs = Object.fromEntries((['between', 'dense', 'watch', 'events'] as const).map(name => [name, this.along.has(name) ? this.along.program(name) : undefined]));
@@ -132,12 +132,12 @@ export class Mover {
     return {x, jumped: begun.jumped};
   }
 
-  /** Takes transition n of a course again. */
-  repeat(course: Course, n: number): Status {
-    const [t, h] = [course.t[n], course.h[n]];
-    const moment = course.jumps.get(n);
+  /** Takes transition n of a step history again. */
+  repeat(history: StepHistory, n: number): Status {
+    const [t, h] = [history.t[n], history.h[n]];
+    const moment = history.jumps.get(n);
     if (moment === undefined) return this.stepper.attempt(t, h);
-    this.jump(course.moments[moment], t, h, false);
+    this.jump(history.moments[moment], t, h, false);
     return 'completed';
   }
 }

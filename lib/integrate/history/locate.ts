@@ -4,7 +4,7 @@
  * and the event's time an exact function of what came before it.
  */
 import type {Failure} from '../counters.js';
-import type {Mover, Taken} from './integrator.js';
+import type {Integrator, Taken} from './integrator.js';
 import type {Crossing} from './watch.js';
 
 /** The dense output's place is good to the scheme's order, and a few secants follow; where the function is flat bisection goes on to the rounding, in 60. */
@@ -22,7 +22,7 @@ export type Located = {readonly step: Taken} | {readonly failed: Failure} | 'non
  * @param tolerance of the event's time
  * @returns 'none' where the scheme's own states do not reach zero: the dense output grazed it
  */
-export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance: number): Located {
+export function locate(integrator: Integrator, whole: Taken, crossing: Crossing, tolerance: number): Located {
   const {t, h: H, x} = whole;
   const sign = crossing.rising ? -1 : 1;
   let [low, high] = [crossing.low * H, crossing.high * H];
@@ -33,16 +33,16 @@ export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance
   let uncrossed = !crossing.later;
   let [lastH, lastE, lastMove] = [NaN, NaN, Infinity];
   for (let k = 0; k < mostSteps; k++) {
-    const status = mover.take(x, t, h);
+    const status = integrator.take(x, t, h);
     if (status !== 'completed') return {failed: status as Failure};
-    const e = mover.events(mover.state, t + h).e[crossing.event];
+    const e = integrator.events(integrator.state, t + h).e[crossing.event];
     if (Math.abs(h - lastH) > tooClose * H) {
       const secant = (e - lastE) / (h - lastH);
       if (Math.sign(secant) === -sign) slope = secant;
     }
     const move = -e / slope;
     const stalled = Math.abs(move) <= roundingShare * H && Math.abs(move) > lastMove / 2;
-    if (e === 0 || Math.abs(move) <= tolerance || stalled) return found(mover, whole, h);
+    if (e === 0 || Math.abs(move) <= tolerance || stalled) return found(integrator, whole, h);
     if (Math.sign(e) === sign) {
       low = Math.max(low, h);
       uncrossed = true;
@@ -55,9 +55,9 @@ export function locate(mover: Mover, whole: Taken, crossing: Crossing, tolerance
     const next = h + move;
     h = next > low && next < high ? next : (low + high) / 2;
   }
-  return crossed && uncrossed ? found(mover, whole, h) : 'none';
+  return crossed && uncrossed ? found(integrator, whole, h) : 'none';
 }
 
-function found(mover: Mover, {t, h: H, x, end}: Taken, h: number): Located {
-  return {step: mover.taken(x, t, h, h === H ? end : t + h)};
+function found(integrator: Integrator, {t, h: H, x, end}: Taken, h: number): Located {
+  return {step: integrator.taken(x, t, h, h === H ? end : t + h)};
 }

@@ -1,12 +1,12 @@
 /**
  * The time loop beyond the grid: steps on the grid or as long as their error allows, cut short where an
  * event ends the run or changes the state, and states saved between their ends by dense output. What
- * happened is one sequence of transitions (adjoint/course.ts), which gradients go back along.
+ * happened is one sequence of transitions (adjoint/step-history.ts), which gradients go back along.
  */
-import {Course} from '../../adjoint/step-history.js';
+import {StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
 import type {PlannedEvent} from './plan.js';
-import {courseFailure} from '../failure.js';
+import {historyFailure} from '../failure.js';
 import type {Keeping} from '../path.js';
 import type {Runnable} from '../runnable.js';
 import {contradiction} from '../start.js';
@@ -16,10 +16,10 @@ import type {Counters, Failure, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {ErrorEstimate} from './error-estimate.js';
 import {Follower} from './follower.js';
-import {Keeper} from './checkpointer.js';
+import {Checkpointer} from './checkpointer.js';
 import {locate} from './locate.js';
 import type {Taken} from './integrator.js';
-import {Mover} from './integrator.js';
+import {Integrator} from './integrator.js';
 import type {Pace} from './pace.js';
 import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
@@ -31,22 +31,22 @@ import type {Crossing} from './watch.js';
 import {crossings} from './watch.js';
 
 /** Transitions that are kept where nobody goes back along them: dropping them costs as much as ten of them. */
-const longestCourse = 500;
+const longestHistory = 500;
 
 /** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
 const still = 64 * Number.EPSILON;
 
-export class CourseLoop {
-  readonly course = new Course();
+export class HistoryLoop {
+  readonly history = new StepHistory();
   readonly counters: Counters = noCounts();
-  readonly mover: Mover;
+  readonly integrator: Integrator;
   readonly contacts: ContactWatch;
   readonly stiff: StiffnessWatch;
   /** h|λ| over what is stable, of the step last taken. */
   private readonly stiffness?: Float64Array;
   readonly saver: Saver;
   readonly log: EventLog;
-  keeper: Keeper | Follower | undefined;
+  checkpointer: Checkpointer | Follower | undefined;
   readonly pace: Pace;
   t: number;
   /** Ends of steps that `saveAt` counts. */
@@ -58,9 +58,9 @@ export class CourseLoop {
   private readonly adaptive: boolean;
   /** Steps so far. */
   taken = 0;
-  /** Transitions in the course. */
+  /** Transitions in the step history. */
   private get count(): number {
-    return this.course.count;
+    return this.history.count;
   }
 
   /** The present state, in an array that stays as it is; undefined where none is at hand. */
@@ -79,25 +79,25 @@ export class CourseLoop {
     const {options, traced} = prepared;
     const {grid, newton} = options;
     this.events = plan.events;
-    this.mover = new Mover(prepared, this.counters, keeping !== undefined);
+    this.integrator = new Integrator(prepared, this.counters, keeping !== undefined);
     this.contacts = new ContactWatch(prepared);
     this.stiff = new StiffnessWatch(traced.name);
-    this.stiffness = traced.along?.stiffness === undefined ? undefined : this.mover.stepper.stiffness;
-    this.saver = new Saver(plan.saving, this.mover, this.course, traced.state.size);
-    this.keeper = keeping === undefined ? undefined : keeping === 'tangents' ? new Follower(prepared, this.course, this.mover.start) : new Keeper(prepared, keeping.memory);
+    this.stiffness = traced.along?.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
+    this.saver = new Saver(plan.saving, this.integrator, this.history, traced.state.size);
+    this.checkpointer = keeping === undefined ? undefined : keeping === 'tangents' ? new Follower(prepared, this.history, this.integrator.start) : new Checkpointer(prepared, keeping.memory);
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.x.size);
     this.log = new EventLog(plan.events, own);
     this.t = grid.t0;
     const implicit = prepared.compiled.implicit;
     let estimate: ErrorEstimate | undefined;
     if (plan.absolute !== undefined) {
-      estimate = new ErrorEstimate(this.mover, traced, plan.absolute, plan.control.rtol, prepared.start.traced.ahead === true);
+      estimate = new ErrorEstimate(this.integrator, traced, plan.absolute, plan.control.rtol, prepared.start.traced.ahead === true);
       this.pace = new AdaptivePace(plan.control, estimate.power, implicit, grid.dt, plan.end, plan.most);
     } else {
       this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');
     }
     this.adaptive = estimate !== undefined;
-    this.trials = new Trials(this.mover, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
+    this.trials = new Trials(this.integrator, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
     this.goOn(plan.resume);
     this.saver.start(this.t);
   }
@@ -106,7 +106,7 @@ export class CourseLoop {
   private goOn(resume: Plan['resume']): void {
     if (resume === undefined) return;
     if (resume.pace !== undefined && this.pace instanceof AdaptivePace) this.pace.memory = resume.pace;
-    if (resume.newton !== undefined) this.mover.stepper.memory = resume.newton;
+    if (resume.newton !== undefined) this.integrator.stepper.memory = resume.newton;
     // This run may have fewer events than the one before.
     const known = (events: readonly number[] = []): Set<number> => new Set(events.filter(event => event < this.events.length));
     this.settled = known(resume.settled);
@@ -115,10 +115,10 @@ export class CourseLoop {
 
   /** Where the run stands. */
   get standing(): Standing {
-    const {pace, t, mover, settled, jumped} = this;
+    const {pace, t, integrator, settled, jumped} = this;
     return {
-      t, x: mover.state.slice(), settled: [...settled], jumped: [...jumped],
-      pace: pace instanceof AdaptivePace ? pace.memory : undefined, newton: mover.stepper.memory, grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
+      t, x: integrator.state.slice(), settled: [...settled], jumped: [...jumped],
+      pace: pace instanceof AdaptivePace ? pace.memory : undefined, newton: integrator.stepper.memory, grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
     };
   }
 
@@ -126,14 +126,14 @@ export class CourseLoop {
   advance(): boolean {
     const {pace, t} = this;
     // Without a gradient to come, little is kept of the way.
-    if (this.keeper === undefined && this.count > longestCourse) this.course.forget();
+    if (this.checkpointer === undefined && this.count > longestHistory) this.history.forget();
     if (this.status !== 'completed') return false;
     if (pace.done(t)) {
       this.saver.finish(t, false, this.moment);
       return false;
     }
     if (pace instanceof AdaptivePace && pace.exhausted) return this.fail('too-many-steps', t, pace.length);
-    const tried = this.trials.next(t, this.here ?? this.mover.state.slice());
+    const tried = this.trials.next(t, this.here ?? this.integrator.state.slice());
     if ('failed' in tried) return this.fail(tried.failed, t, tried.h);
     if (this.stiffness !== undefined) this.stiff.note(this.stiffness[0], t);
     const {steps} = tried;
@@ -150,11 +150,11 @@ export class CourseLoop {
 
   /** The start, or what follows a jump, for a first step shorter than the one it was made for. */
   private startAgain(t: number, h: number): Float64Array | undefined {
-    const {mover, course, count, saver, prepared} = this;
-    const again = mover.startAgain(t, h);
+    const {integrator, history, count, saver, prepared} = this;
+    const again = integrator.startAgain(t, h);
     if (again === undefined) return undefined;
-    if (again.jumped) course.h[count - 1] = h;
-    else if (this.keeper instanceof Follower) this.keeper = new Follower(prepared, course, mover.start);
+    if (again.jumped) history.h[count - 1] = h;
+    else if (this.checkpointer instanceof Follower) this.checkpointer = new Follower(prepared, history, integrator.start);
     saver.again(t, again.x);
     return again.x;
   }
@@ -164,23 +164,23 @@ export class CourseLoop {
 
   /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
   private cutShort(step: Taken): boolean {
-    const {mover, events, tolerance} = this;
-    const {found, sides, lost} = crossings(mover, events, step, this.settled, this.sides, tolerance);
+    const {integrator, events, tolerance} = this;
+    const {found, sides, lost} = crossings(integrator, events, step, this.settled, this.sides, tolerance);
     this.refuseSticking(step, found);
     if (this.status !== 'completed') return true;
     this.sides = undefined;
     for (const crossing of found) {
       if (events[crossing.event].then === 'record') continue;
-      const located = crossing.high === 0 ? {step: this.instantStep(step)} : locate(mover, step, crossing, tolerance(crossing.event));
+      const located = crossing.high === 0 ? {step: this.instantStep(step)} : locate(integrator, step, crossing, tolerance(crossing.event));
       if (located === 'none') continue;
       if ('failed' in located) {
         this.counters.failures[located.failed] = (this.counters.failures[located.failed] ?? 0) + 1;
-        mover.state.set(step.x);
+        integrator.state.set(step.x);
         this.fail(located.failed, step.t, step.h);
         return true;
       }
       this.error = this.unresolved(located.step, crossing);
-      mover.state.set(step.x);
+      integrator.state.set(step.x);
       if (this.error !== undefined) this.status = 'step-too-small';
       else this.end(located.step, crossing, step.h);
       return true;
@@ -188,29 +188,29 @@ export class CourseLoop {
     this.note(found, step);
     this.sides = sides;
     for (const event of lost) this.log.lose(event, step.end);
-    mover.state.set(step.next);
+    integrator.state.set(step.next);
     return false;
   }
 
   /** An event that its own jump began with, in the same step, and that time or velocity no longer resolve. */
   private unresolved({end, next}: Taken, {event, rising}: Crossing): StiffgradError | undefined {
-    const {log, mover, pace, settled} = this;
-    const rate = mover.events(next, end).rates[event];
+    const {log, integrator, pace, settled} = this;
+    const rate = integrator.events(next, end).rates[event];
     return log.unresolved(event, end, pace.length) ?? (settled.has(event) && (rising ? rate <= 0 : rate >= 0) ? log.chatter(event, end) : undefined);
   }
 
   /** A jump that leaves its event to go on through zero ends the run with its error. */
   private refuseSticking(step: Taken, found: readonly Crossing[]): void {
     if (this.jumped.size === 0) return;
-    this.mover.load(step);
-    const start = this.mover.watch(0).dg.slice();
-    const end = this.mover.watch(1).g;
+    this.integrator.load(step);
+    const start = this.integrator.watch(0).dg.slice();
+    const end = this.integrator.watch(1).g;
     for (const event of this.jumped) {
       const {direction} = this.events[event];
       const through = (direction !== 'rising' && end[event] < 0) || (direction !== 'falling' && end[event] > 0);
       if (direction !== 'both' && through && Math.abs(start[event]) <= still * Math.abs(end[event]) && !found.some(crossing => crossing.event === event)) {
         this.error = this.log.sticks(event, step.t);
-        this.mover.state.set(step.x);
+        this.integrator.state.set(step.x);
         this.status = 'step-too-small';
         return;
       }
@@ -221,11 +221,11 @@ export class CourseLoop {
   private note(found: readonly Crossing[], step: Taken): Set<number> {
     const noted = new Set<number>();
     const recorded = found.filter(({event}) => this.events[event].then === 'record');
-    if (recorded.length > 0) this.mover.load(step);
+    if (recorded.length > 0) this.integrator.load(step);
     for (const {event, theta, rising, least} of recorded) {
-      const x = theta === 1 ? step.next : this.mover.dense(theta);
+      const x = theta === 1 ? step.next : this.integrator.dense(theta);
       this.log.note(theta === 1 ? step.end : step.t + theta * step.h, event, rising, x, x);
-      this.course.note(this.count, event, theta, least / step.h);
+      this.history.note(this.count, event, theta, least / step.h);
       if (theta === 1) noted.add(event);
     }
     return noted;
@@ -234,15 +234,15 @@ export class CourseLoop {
   /** The shortest step there is: from one event to another at the same time, or to the same again. */
   private instantStep({t, x}: Pick<Taken, 't' | 'x'>): Taken {
     const h = Number.EPSILON * Math.max(Math.abs(t), this.pace.length);
-    this.mover.take(x, t, h);
-    return this.mover.taken(x, t, h, t + h);
+    this.integrator.take(x, t, h);
+    return this.integrator.taken(x, t, h, t + h);
   }
 
   /** A step that ends at an event, and everything that happens there. */
   private end(step: Taken, {event, rising, least}: Crossing, whole: number): void {
-    const {mover, events, pace, tolerance} = this;
-    const noted = this.note(crossings(mover, events, step, this.settled, undefined, tolerance).found.filter(({event: other}) => other !== event), step);
-    mover.state.set(step.next);
+    const {integrator, events, pace, tolerance} = this;
+    const noted = this.note(crossings(integrator, events, step, this.settled, undefined, tolerance).found.filter(({event: other}) => other !== event), step);
+    integrator.state.set(step.next);
     const ready = this.present(step.end, noted, new Set()).filter(other => other !== event);
     const queue = [...ready, event].sort((a, b) => a - b);
     const first = queue.find(other => events[other].then !== 'record') as number;
@@ -257,7 +257,7 @@ export class CourseLoop {
 
   /** Events whose function is zero now and leaves zero in their direction: those not in `fired`, or that had been leaving zero otherwise. */
   private present(t: number, fired: ReadonlySet<number>, leaving: ReadonlySet<number>): number[] {
-    const {e, rates} = this.mover.events(this.mover.state, t);
+    const {e, rates} = this.integrator.events(this.integrator.state, t);
     this.rates = rates;
     return this.events.flatMap((event, j) => (touches(e[j], rates[j], this.simultaneous(j)) && leaves(event, rates[j]) && (!fired.has(j) || leaving.has(j)) ? [j] : []));
   }
@@ -269,25 +269,25 @@ export class CourseLoop {
 
   /** All that happens at the present time: events in the order of their numbers, and those that their jumps bring about. */
   private happen(queue: number[], first: number, noted: ReadonlySet<number>, rising: (event: number) => boolean): void {
-    const {events, mover, log, course} = this;
+    const {events, integrator, log, history} = this;
     const fired = new Set(noted);
-    const residue = mover.events(mover.state, this.t).e;
+    const residue = integrator.events(integrator.state, this.t).e;
     this.jumped = new Set();
     let atMoment = true;
     while (queue.length > 0) {
       const event = queue.shift() as number;
       const {then} = events[event];
-      const before = mover.state.slice();
+      const before = integrator.state.slice();
       if (then === 'record') {
         log.note(this.t, event, rising(event), before, before);
-        course.happened.push(this.moment);
+        history.happened.push(this.moment);
         fired.add(event);
         continue;
       }
       if (!(atMoment && event === first)) this.commit(this.instantStep({t: this.t, x: before}), event);
       atMoment = false;
       fired.add(event);
-      course.happened.push(this.moment);
+      history.happened.push(this.moment);
       if (then === 'stop') {
         log.note(this.t, event, rising(event), before, before);
         this.status = 'event';
@@ -297,7 +297,7 @@ export class CourseLoop {
       const way = rising(event);
       const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
       this.jump(event, before);
-      log.note(this.t, event, way, before, mover.state);
+      log.note(this.t, event, way, before, integrator.state);
       this.error = log.chatters(event, this.t, this.prepared.options.grid.dt);
       if (this.error !== undefined) {
         this.status = 'step-too-small';
@@ -306,46 +306,46 @@ export class CourseLoop {
       this.jumped.add(event);
       queue = this.present(this.t, fired, turned).filter(other => other !== event);
     }
-    const {e, rates} = mover.events(mover.state, this.t);
+    const {e, rates} = integrator.events(integrator.state, this.t);
     // What fired is zero as far as it was then, unless a jump has moved it away.
     const left = (j: number): number => (fired.has(j) ? 2 * Math.abs(residue[j]) : 0);
     this.settled = new Set(events.flatMap((_, j) => (Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j)) ? [j] : [])));
   }
 
   private jump(event: number, before: Float64Array): void {
-    const {course, mover, keeper, pace, t} = this;
+    const {history, integrator, checkpointer, pace, t} = this;
     const h = pace.length;
-    mover.jump(event, t, h);
-    mover.stepper.follow(undefined);
+    integrator.jump(event, t, h);
+    integrator.stepper.follow(undefined);
     this.here = undefined;
     const n = this.count;
-    course.jumps.set(n, this.moment as number);
-    course.append(t, h);
-    keeper?.append(n, t, h, before, mover.stepper.z);
+    history.jumps.set(n, this.moment as number);
+    history.append(t, h);
+    checkpointer?.append(n, t, h, before, integrator.stepper.z);
   }
 
-  /** A step becomes part of the course; with an event, its end is that event's time, and `least` the rate below which it touches. */
+  /** A step becomes part of the step history; with an event, its end is that event's time, and `least` the rate below which it touches. */
   private commit(step: Taken, event?: number, least = 0): void {
-    const {course, keeper, saver, mover, moment, count} = this;
-    course.append(step.t, step.h);
-    if (moment !== undefined) course.from.set(count, moment);
+    const {history, checkpointer, saver, integrator, moment, count} = this;
+    history.append(step.t, step.h);
+    if (moment !== undefined) history.from.set(count, moment);
     this.moment = undefined;
     if (event !== undefined) {
-      this.moment = course.moments.length;
-      course.moments.push(event);
-      course.least.push(least);
-      course.to.set(count, this.moment);
+      this.moment = history.moments.length;
+      history.moments.push(event);
+      history.least.push(least);
+      history.to.set(count, this.moment);
     }
-    keeper?.append(count, step.t, step.h, step.x, step.z);
-    mover.stepper.follow(step);
+    checkpointer?.append(count, step.t, step.h, step.x, step.z);
+    integrator.stepper.follow(step);
     this.taken++;
-    mover.left();
-    mover.state.set(step.next);
+    integrator.left();
+    integrator.state.set(step.next);
     this.here = step.next;
     this.t = step.end;
     this.contacts.at(step.end);
     saver.within(step, event !== undefined);
-    const torn = this.prepared.redundancy.relief > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
+    const torn = this.prepared.redundancy.regularization > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
     if (torn !== undefined) [this.status, this.error] = ['singular', torn];
     if (this.settled.size > 0) this.settled = new Set();
     if (this.jumped.size > 0) this.jumped = new Set();
@@ -357,8 +357,8 @@ export class CourseLoop {
 
   private fail(status: Failure | 'too-many-steps', t: number, h: number): false {
     this.status = status;
-    const {stepper} = this.mover;
-    if (status === 'too-many-steps' || this.adaptive) this.error = courseFailure(this.prepared, status, t, h, this.counters, this.stiff.sentence);
+    const {stepper} = this.integrator;
+    if (status === 'too-many-steps' || this.adaptive) this.error = historyFailure(this.prepared, status, t, h, this.counters, this.stiff.sentence);
     else {
       stepper.locate(status, this.boundaries);
       this.error = stepper.error;

@@ -1,8 +1,8 @@
 /** Saved states of a run that is not a grid of steps, at the ends of its steps or between them. */
-import type {Course} from '../../adjoint/step-history.js';
+import type {StepHistory} from '../../adjoint/step-history.js';
 import {newNumbers} from '../../memory.js';
 import {fewerSaved} from '../memory.js';
-import type {Mover, Taken} from './integrator.js';
+import type {Integrator, Taken} from './integrator.js';
 import type {Saving} from './plan.js';
 import {smallestStep} from './pace.js';
 
@@ -14,7 +14,7 @@ export class Saver {
   /** The next of the times asked for. */
   private next = 0;
 
-  constructor(private readonly saving: Saving, private readonly mover: Mover, private readonly course: Course, private readonly size: number) {
+  constructor(private readonly saving: Saving, private readonly integrator: Integrator, private readonly history: StepHistory, private readonly size: number) {
     this.rows = new Float64Array(size * 16);
   }
 
@@ -40,7 +40,7 @@ export class Saver {
 
   start(t: number): void {
     const {saving} = this;
-    if (saving.kind !== 'times' || saving.times[0] === t) this.put(t, this.mover.state, 1);
+    if (saving.kind !== 'times' || saving.times[0] === t) this.put(t, this.integrator.state, 1);
     if (saving.kind === 'times' && saving.times[0] === t) this.next++;
   }
 
@@ -55,11 +55,11 @@ export class Saver {
     const close = smallestStep(step.end);
     let loaded = false;
     while (this.next < times.length && times[this.next] < step.end - close) {
-      if (!loaded) this.mover.load(step);
+      if (!loaded) this.integrator.load(step);
       loaded = true;
       const time = times[this.next++];
       const theta = Math.max((time - step.t) / step.h, 0);
-      this.put(time, theta === 0 ? step.x : this.mover.dense(theta), theta);
+      this.put(time, theta === 0 ? step.x : this.integrator.dense(theta), theta);
     }
     if (!eventAtEnd) this.atEnd(step.end);
   }
@@ -68,20 +68,20 @@ export class Saver {
   private atEnd(t: number): void {
     const {saving} = this;
     if (saving.kind !== 'times' || this.next >= saving.times.length || saving.times[this.next] > t + smallestStep(t)) return;
-    this.put(saving.times[this.next++], this.mover.state, 1);
+    this.put(saving.times[this.next++], this.integrator.state, 1);
   }
 
   /** At the end of step n of those that `saveAt` counts; its time may be that of a moment. */
   boundary(n: number, t: number, moment: number | undefined): void {
     const {saving} = this;
-    if (saving.kind === 'steps' && n % saving.every === 0) this.put(t, this.mover.state, 1, moment);
+    if (saving.kind === 'steps' && n % saving.every === 0) this.put(t, this.integrator.state, 1, moment);
   }
 
   /** At the end of the run; an event that ended it is saved with the steps. */
   finish(t: number, byEvent: boolean, moment: number | undefined): void {
     const {saving} = this;
     if (saving.kind === 'times') this.atEnd(t);
-    else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1))) this.put(t, this.mover.state, 1, moment);
+    else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1))) this.put(t, this.integrator.state, 1, moment);
   }
 
   /** The present state, at t, was made anew: where it is saved already, it is saved so. */
@@ -97,7 +97,7 @@ export class Saver {
       this.rows = grown;
     }
     this.rows.set(state, count * size);
-    this.course.save(count, theta, moment);
+    this.history.save(count, theta, moment);
     this.saved.push(t);
     this.last = t;
   }

@@ -1,7 +1,7 @@
 /** Steps tried until one is good enough; those that are not are counted by their cause. */
 import type {Counters, Failure, Status} from '../counters.js';
 import type {ErrorEstimate, Estimated} from './error-estimate.js';
-import type {Mover} from './integrator.js';
+import type {Integrator} from './integrator.js';
 import type {Pace} from './pace.js';
 
 /** A step as one or two that were taken, of length h together. */
@@ -20,19 +20,19 @@ export class Trials {
    * @param startAgain the present state, where it is a start that was made for a longer first step
    */
   constructor(
-    private readonly mover: Mover, private readonly pace: Pace, private readonly estimate: ErrorEstimate | undefined, private readonly counters: Counters,
+    private readonly integrator: Integrator, private readonly pace: Pace, private readonly estimate: ErrorEstimate | undefined, private readonly counters: Counters,
     private readonly startAgain: (t: number, h: number) => Float64Array | undefined,
   ) {}
 
   /** From the present state x, at time t; it is put back where no step is good. */
   next(t: number, from: Float64Array): Good | Bad {
-    const {pace, mover, counters} = this;
+    const {pace, integrator, counters} = this;
     let x = from;
     let refused = false;
     for (let unsure = pace.first; ; unsure = true) {
       const proposal = pace.propose(t);
       if (proposal === undefined) {
-        mover.state.set(x);
+        integrator.state.set(x);
         return {failed: 'step-too-small', h: pace.length};
       }
       const {h, end} = proposal;
@@ -43,7 +43,7 @@ export class Trials {
       const cause = typeof attempt === 'string' ? attempt : 'error';
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
       if (!pace.reject(t, h, typeof attempt === 'string' ? Infinity : attempt.error)) {
-        mover.state.set(x);
+        integrator.state.set(x);
         return {failed: cause as Failure, h};
       }
       counters.rejectedSteps++;
@@ -52,7 +52,7 @@ export class Trials {
 
   private attempt(x: Float64Array, t: number, h: number, end: number, first: boolean, unsure: boolean): Status | Estimated {
     if (this.estimate !== undefined) return this.estimate.attempt(x, t, h, end, first, unsure);
-    const status = this.mover.take(x, t, h);
-    return status === 'completed' ? {steps: [this.mover.taken(x, t, h, end)], error: 0} : status;
+    const status = this.integrator.take(x, t, h);
+    return status === 'completed' ? {steps: [this.integrator.taken(x, t, h, end)], error: 0} : status;
   }
 }

@@ -7,7 +7,7 @@
  * change of sign is none. Where g is not a finite number no zero is looked for.
  */
 import type {PlannedEvent} from './plan.js';
-import type {Mover, Taken} from './integrator.js';
+import type {Integrator, Taken} from './integrator.js';
 import {root} from './root.js';
 
 export interface Crossing {
@@ -46,12 +46,12 @@ const touching = 8 * Math.sqrt(Number.EPSILON);
 
 const accepts = ({direction}: PlannedEvent, rising: boolean): boolean => direction === 'both' || direction === (rising ? 'rising' : 'falling');
 
-/** One event on the step that the mover has loaded. */
+/** One event on the step that the integrator has loaded. */
 class Watched {
-  constructor(private readonly mover: Mover, readonly event: number, private readonly tolerance: number) {}
+  constructor(private readonly integrator: Integrator, readonly event: number, private readonly tolerance: number) {}
 
   at(theta: number): {readonly g: number; readonly dg: number} {
-    const {g, dg} = this.mover.watch(theta);
+    const {g, dg} = this.integrator.watch(theta);
     return {g: g[this.event], dg: dg[this.event]};
   }
 
@@ -161,16 +161,16 @@ const beyond = 2 ** -10;
  * @param sides signs at the step's beginning that the step before it ended with, where there was one: rounding may show others
  * @param tolerance of an event's time
  */
-export function crossings(mover: Mover, events: readonly PlannedEvent[], step: Taken, settled: ReadonlySet<number>, sides: Int8Array | undefined, tolerance: (event: number) => number): Watch {
-  mover.load(step);
+export function crossings(integrator: Integrator, events: readonly PlannedEvent[], step: Taken, settled: ReadonlySet<number>, sides: Int8Array | undefined, tolerance: (event: number) => number): Watch {
+  integrator.load(step);
   const copy = ({g, dg}: {readonly g: Float64Array; readonly dg: Float64Array}): {g: Float64Array; dg: Float64Array} => ({g: g.slice(), dg: dg.slice()});
-  const start = copy(mover.watch(0));
-  const end = copy(mover.watch(1));
+  const start = copy(integrator.watch(0));
+  const end = copy(integrator.watch(1));
   const found: Crossing[] = [];
   const lost: number[] = [];
   events.forEach((event, i) => {
     if (!Number.isFinite(end.g[i])) lost.push(i);
-    const watched = new Watched(mover, i, tolerance(i) / Math.abs(step.h));
+    const watched = new Watched(integrator, i, tolerance(i) / Math.abs(step.h));
     const known = sides?.[i] ?? 0;
     const first = {theta: 0, g: known !== 0 && Math.sign(start.g[i]) === -known ? -start.g[i] : start.g[i], dg: start.dg[i]};
     const last = {theta: 1, g: end.g[i], dg: end.dg[i]};

@@ -83,7 +83,7 @@ export type Request =
   | {readonly kind: 'task'; readonly task: number; readonly plain: Task}
   | {readonly kind: 'end'; readonly task: number}
   | {readonly kind: 'run'; readonly job: number; readonly member: number; readonly task: number; readonly start: Start; readonly keep: boolean}
-  | {readonly kind: 'pull'; readonly job: number; readonly member: number; readonly task: number; readonly start: Start; readonly path: PlainPath; readonly bars: Float64Array};
+  | {readonly kind: 'pull'; readonly job: number; readonly member: number; readonly task: number; readonly start: Start; readonly path: PlainPath; readonly cotangents: Float64Array};
 
 export type Reply =
   /** The thread has started. */

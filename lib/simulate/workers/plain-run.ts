@@ -9,7 +9,7 @@ import {errorFromPlain, plainError} from './plain-error.js';
 
 export function plainKeep(kept: Keep | undefined): PlainKeep | undefined {
   if (kept === undefined) return undefined;
-  if ('course' in kept) throw new Error('a run along a course stays in its thread');
+  if ('history' in kept) throw new Error('a run along a history stays in its thread');
   if ('warnings' in kept) throw new Error('a run for backsolveAdjoint stays in its thread');
   if ('sensitivities' in kept) return kept;
   return 'record' in kept ? {record: kept.record.plain()} : {states: kept.states, room: kept.room};

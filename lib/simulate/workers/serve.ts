@@ -83,7 +83,7 @@ export function serve(post: Post): (request: Request) => void {
       case 'pull': {
         const runnable = runnableFor(request);
         const kept = keepFromPlain(request.path.kept);
-        const gradient = pullSeries(runnable, {...request.path, start: StepRecord.fromPlain(request.path.start), kept}, request.bars);
+        const gradient = pullSeries(runnable, {...request.path, start: StepRecord.fromPlain(request.path.start), kept}, request.cotangents);
         const plain = plainKeep(kept);
         post({kind: 'pulled', job: request.job, gradient, kept: plain}, memoryOf(plain));
       }

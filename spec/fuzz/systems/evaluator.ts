@@ -169,8 +169,11 @@ function firstOrder({n, mass, force}: PlainSystem): (y: Vector, t: number) => nu
   };
 }
 
-/** y⁺ of a Runge–Kutta step: all stages' derivatives in one iteration. Undefined where it does not settle. */
-export function rungeKutta(system: PlainSystem, {a, b, c}: Tableau, y: Vector, t: number, h: number): number[] | undefined {
+/**
+ * y⁺ of a Runge–Kutta step: all stages' derivatives in one iteration, from those of the beginning or from those on a path,
+ * which gives the state at a share of the step. Undefined where it does not settle.
+ */
+export function rungeKutta(system: PlainSystem, {a, b, c}: Tableau, y: Vector, t: number, h: number, path?: (share: number) => Vector | undefined): number[] | undefined {
   const g = firstOrder(system);
   const m = y.length;
   const k0 = g(y, t);
@@ -192,7 +195,10 @@ export function rungeKutta(system: PlainSystem, {a, b, c}: Tableau, y: Vector, t
       if (slope === undefined) failed = true;
       return combine(z.slice(i * m, (i + 1) * m), [-1, slope ?? z]);
     });
-    const guess = b.flatMap(() => k0);
+    const guess = b.flatMap((_, i) => {
+      const there = path?.(c[i]);
+      return there === undefined ? k0 : g(there, t + c[i] * h) ?? k0;
+    });
     const typical = scalesOf(k0, y.map(value => value / h)).map(scale => Math.max(scale, 1e-300));
     k = root(residual, guess, b.flatMap(() => typical));
     if (failed) return undefined;

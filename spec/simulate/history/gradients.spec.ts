@@ -1,4 +1,4 @@
-/** Gradients along a course: states between steps, jumps, times of events, adaptive steps; by cotangents, tangents and differences. */
+/** Gradients along a step history: states between steps, jumps, times of events, adaptive steps; by cotangents, tangents and differences. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme, SimulateOptions} from '../../../lib/index.js';
@@ -45,7 +45,7 @@ function derivatives(options: SimulateOptions): {pulled: number; pushed: number;
   };
 }
 
-describe('gradients along a course', () => {
+describe('gradients along a history', () => {
   const schemes: readonly Scheme[] = [trapezoid(), newmark(), rk4(), implicitMidpoint(), implicitEuler(), verlet(), dopri5(), tsit5(), sdirk2(), kvaerno3(), kvaerno5(), radauIIA5(), gaussLegendre({stages: 4})];
   for (const scheme of schemes) {
     it(`${scheme.name}: jumps, noted events and states between steps`, () => {

@@ -195,11 +195,11 @@ describe('adaptive steps', () => {
     const hard = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.sinh(tf.mul(q, 6)))});
     const options: SimulateOptions = {scheme: trapezoid(), dt: 0.2, steps: 3, newton: newton({onFailure: 'halve', maxIterations: 5})};
     const plain = simulate(hard, {q: 1, v: 0}, options);
-    const course = simulate(hard, {q: 1, v: 0}, {...options, saveAt: [0, 0.1, 0.2, 0.4, 3 * 0.2]});
+    const history = simulate(hard, {q: 1, v: 0}, {...options, saveAt: [0, 0.1, 0.2, 0.4, 3 * 0.2]});
     expect(plain.stats.rejectedSteps).to.be.above(0);
-    expect(course.stats.rejectedSteps).to.equal(plain.stats.rejectedSteps);
-    expect(course.stats.steps).to.equal(plain.stats.steps);
-    expect(course.values('q')[4]).to.be.closeTo(plain.values('q')[3], 1e-12);
+    expect(history.stats.rejectedSteps).to.equal(plain.stats.rejectedSteps);
+    expect(history.stats.steps).to.equal(plain.stats.steps);
+    expect(history.values('q')[4]).to.be.closeTo(plain.values('q')[3], 1e-12);
   });
 
   const refused: readonly (readonly [string, () => unknown, string])[] = [

@@ -74,13 +74,13 @@ describe('a saved state as JSON', () => {
 describe('a saved state that is damaged or another\'s', () => {
   const grid: SimulateOptions = {scheme: newmark(), dt: 0.1, steps: 2, newton: fresh};
   const onGrid = simulate(driven, start, grid).state();
-  const onCourse = simulate(oscillator, {y: [2, 0]}, {...stiff, steps: 5}).state();
+  const onHistory = simulate(oscillator, {y: [2, 0]}, {...stiff, steps: 5}).state();
   const refused = (state: unknown, message: RegExp, again: () => unknown = () => simulate(driven, state as Initial, grid)): void => {
     expect(again, String(message)).to.throw(OptionError, message).with.property('code', 'bad-initial');
   };
   const withBlock = (change: object): unknown => ({...onGrid, blocks: {...onGrid.blocks, v: {...onGrid.blocks.v, ...change}}});
   const withPart = (part: string, value: unknown): [unknown, RegExp, () => unknown] => {
-    const state = {...onCourse, [part]: value};
+    const state = {...onHistory, [part]: value};
     return [state, new RegExp(`its ${part} is not`), () => simulate(oscillator, state as unknown as Initial, {...stiff, steps: 1})];
   };
 
@@ -115,7 +115,7 @@ describe('a saved state that is damaged or another\'s', () => {
     type Json = {[name: string]: Json} | Json[] | string | number | boolean | null;
     const paths = (value: Json, at: (string | number)[] = []): (string | number)[][] =>
       [at, ...(typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, inner]) => paths(inner, [...at, key])) : [])];
-    const text = JSON.stringify(onCourse);
+    const text = JSON.stringify(onHistory);
     const all = paths(JSON.parse(text) as Json).filter(at => at.length > 0);
     fc.assert(fc.property(fc.constantFrom(...all), fc.constantFrom<Json>(null, 'x', true, [], {}, -1, 1.5), (at, value) => {
       const state = JSON.parse(text) as Json;

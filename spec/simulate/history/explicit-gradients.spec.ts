@@ -35,12 +35,12 @@ describe('gradients through explicit pairs', () => {
 
           const {trajectory, pullback: back} = simulate.vjp(spring, {q: 1, v: 0.5}, {...options, params: {k: 4}, saveAt: 'end'});
           const [c, s] = [Math.cos(2 * T), Math.sin(2 * T)];
-          const bars = back({q: [0, 1]});
+          const cotangents = back({q: [0, 1]});
           expect(trajectory.values('q')[1]).to.be.closeTo(c + 0.25 * s, tolerance);
-          expect((bars.initial.q as Float64Array)[0]).to.be.closeTo(c, 10 * tolerance);
-          expect((bars.initial.v as Float64Array)[0]).to.be.closeTo(s / 2, 10 * tolerance);
+          expect((cotangents.initial.q as Float64Array)[0]).to.be.closeTo(c, 10 * tolerance);
+          expect((cotangents.initial.v as Float64Array)[0]).to.be.closeTo(s / 2, 10 * tolerance);
           // dω/dk = 1/(2ω) = ¼.
-          expect((bars.params.k as Float64Array)[0]).to.be.closeTo((-T * s + 0.25 * T * c - 0.125 * s) / 4, 10 * tolerance);
+          expect((cotangents.params.k as Float64Array)[0]).to.be.closeTo((-T * s + 0.25 * T * c - 0.125 * s) / 4, 10 * tolerance);
         });
       }
 
@@ -51,14 +51,14 @@ describe('gradients through explicit pairs', () => {
         for (const options of [base, {...base, control: adaptive({rtol: 1e-5, atol: 1e-5})}]) {
           const {trajectory, pullback} = simulate.vjp(pair, initial, options);
           expect(trajectory.events).to.have.length.above(0);
-          const bar = Float64Array.from({length: 2 * times.length}, (_, i) => Math.sin(3 * i + 1));
-          const whole = pullback({q: bar, v: bar});
+          const cotangent = Float64Array.from({length: 2 * times.length}, (_, i) => Math.sin(3 * i + 1));
+          const whole = pullback({q: cotangent, v: cotangent});
           const {tangent} = simulate.jvp(pair, initial, options, direction);
           const p = whole.params as Readonly<Record<string, Float64Array>>;
           const pulled = dot(whole.initial.q as Float64Array, direction.initial.q) + dot(whole.initial.v as Float64Array, direction.initial.v) + dot(p.k, direction.params.k) + p.e[0] * direction.params.e;
-          expect(pulled / (dot(bar, tangent.q) + dot(bar, tangent.v))).to.be.closeTo(1, 1e-12);
+          expect(pulled / (dot(cotangent, tangent.q) + dot(cotangent, tangent.v))).to.be.closeTo(1, 1e-12);
           // Half a kilobyte holds a few states: what is taken again comes out the same to the bit.
-          const frugal = simulate.vjp(pair, initial, {...options, adjoint: implicitAdjoint({memory: 512})}).pullback({q: bar, v: bar});
+          const frugal = simulate.vjp(pair, initial, {...options, adjoint: implicitAdjoint({memory: 512})}).pullback({q: cotangent, v: cotangent});
           expect(frugal.recomputedSteps).to.be.above(0);
           expect([...frugal.initial.q as Float64Array, ...(frugal.params.k as Float64Array)]).to.deep.equal([...whole.initial.q as Float64Array, ...p.k]);
         }
