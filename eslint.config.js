@@ -29,7 +29,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['lib/**', 'models/**', 'training/**'],
+    files: ['lib/**', 'models/**', 'training/**', 'plot/**'],
     rules: {
       'no-console': 'error',
     },
@@ -57,6 +57,10 @@ export default tseslint.config(
   {
     files: ['training/**'],
     rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$|given\\.js$)', message: "training knows lib's public API only."}]}]},
+  },
+  {
+    files: ['plot/**'],
+    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/(lib/(?!index\\.js$|errors\\.js$|given\\.js$)|(models|training)/(?!index\\.js$))', message: "plot knows the public API of what it shows."}]}]},
   },
   {
     // Scripts speak to a terminal and run on Node.

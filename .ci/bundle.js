@@ -1,5 +1,5 @@
 /**
- * The package's JavaScript, twice. Its three entries and the threads' two, with what they share in a few files beside
+ * The package's JavaScript, twice. Its four entries and the threads' two, with what they share in a few files beside
  * them: Node takes the better part of a millisecond to find, read and link a module, and lib has hundreds. And module
  * by module below modules/, for bundlers, which then leave out what is not used.
  */
@@ -9,7 +9,7 @@ import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const entries = ['lib/index.ts', 'lib/simulate/workers/node-worker.ts', 'lib/simulate/workers/page-worker.ts', 'models/index.ts', 'training/index.ts'];
+const entries = ['lib/index.ts', 'lib/simulate/workers/node-worker.ts', 'lib/simulate/workers/page-worker.ts', 'models/index.ts', 'training/index.ts', 'plot/index.ts'];
 
 /** The threads' files are found from the module that starts them, which goes into a file in lib/. */
 const workersFromLib = {
@@ -41,7 +41,7 @@ export async function bundle(folder, more = []) {
  * @param {string} folder
  */
 async function modules(folder) {
-  const sources = await Promise.all(['lib', 'models', 'training'].map(async room =>
+  const sources = await Promise.all(['lib', 'models', 'training', 'plot'].map(async room =>
     (await readdir(path.join(root, room), {recursive: true})).filter(file => file.endsWith('.ts')).map(file => path.join(room, file))));
   const isScript = file => path.dirname(file) === 'training' && file !== entries.find(entry => entry.startsWith('training/'));
   await build({

@@ -36,6 +36,7 @@ export {adaptive, constant, type AdaptiveControl, type AdaptiveOptions, type Con
 export type {GridPlace, NewtonMemory, PlainNumbers, RunState} from './integrate/run-state.js';
 export type {StepMemory} from './integrate/history/step-lengths.js';
 export type {Status} from './integrate/counters.js';
+export {displayRunsWith, type DisplayedTexts} from './simulate/display.js';
 export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './integrate/history/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';

@@ -14,13 +14,14 @@ export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOpt
 export {multiple, single, type Shooting} from './identify/shooting.js';
 export {bounded, estimatedTree, fixed, free, freeTree, positive, type Errors, type Estimates, type Fixed, type Parameter, type ParameterKind, type Parameters, type ParameterTree, type ParameterValue, type ShapeOf} from './identify/parameters.js';
 export {errorText, measuredText, numberText} from './report/number-text.js';
-export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle} from './report/plot.js';
+export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle, type Theme} from './report/plot.js';
 export type {Inputs} from './identify/inputs.js';
 export type {OffGrid} from './identify/sampling.js';
 export type {Model} from './identify/record-model.js';
 export type {RowQr} from './identify/row-qr.js';
 export type {MeasuredRecord, Start} from './identify/records.js';
-export {renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report/report.js';
+export type {MediaBundle, Shows} from './report/displayed.js';
+export {renderFragment, renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report/report.js';
 export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './report/residual-statistics.js';
 export type {ReadLimits} from './data/limits.js';
 export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';

@@ -8,6 +8,8 @@ import type {Prepared} from './prepare.js';
 import type {RunState} from '../integrate/run-state.js';
 import {runState} from '../integrate/run-state.js';
 import type {Run} from '../integrate/path.js';
+import type {System} from '../step/formulation.js';
+import {displayed, type DisplayedTexts} from './display.js';
 import type {Status} from '../integrate/counters.js';
 import {solverOf} from '../integrate/runnable.js';
 import {column, seriesOf} from './series.js';
@@ -63,6 +65,8 @@ export interface AnyTrajectory {
   readonly events: readonly EventRecord[];
   /** What was decided on the way that you should know of, a sentence each: redundant constraints, degenerate contacts. */
   readonly warnings: readonly string[];
+  /** What was simulated: a picture asks it for its points and links, a plot for its energy. */
+  readonly system: System;
   /** Where the run ended, as plain values: `initial` of a run that goes on from there. */
   state(): RunState;
   /** Frees the tensors; `values` stay. */
@@ -159,6 +163,10 @@ class SavedRun implements AnyTrajectory {
     };
   }
 
+  get system(): System {
+    return this.#prepared.system;
+  }
+
   get state(): () => RunState {
     return () => {
       if (this.#run.standing === undefined) throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
@@ -194,6 +202,11 @@ class SavedRun implements AnyTrajectory {
   /** What console.log shows on Node, Deno and Bun. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return String(this);
+  }
+
+  /** What a notebook shows: a picture and the line. */
+  [Symbol.for('Jupyter.display')](): DisplayedTexts {
+    return displayed(this);
   }
 }
 

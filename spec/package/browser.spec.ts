@@ -1,5 +1,5 @@
 /**
- * The three entries in a browser: bundled as they are, without settings and without anything of Node, and run in
+ * The entries in a browser: bundled as they are, without settings and without anything of Node, and run in
  * headless Chromium where there is one, for the same gradient as here.
  */
 import path from 'node:path';

@@ -83,6 +83,15 @@ describe('what is printed', () => {
       expect(converged).to.equal(fit.converged);
     });
 
+    it('is its page as text, and in a notebook a part of it with its own style', () => {
+      const page = fit.html({title: 'An oscillator'});
+      expect(page).to.match(/^<!doctype html>/).and.to.include('<h1>An oscillator</h1>');
+      const bundle = (fit as unknown as {[key: symbol]: () => {readonly [mime: string]: string}})[Symbol.for('Jupyter.display')]();
+      expect(bundle['text/plain']).to.equal(String(fit));
+      expect(bundle['text/html']).to.equal(fit.html({fragment: true})).and.to.match(/^<div class="report">\n<style>\n\.report \{/);
+      expect(() => fit.html({titel: 'a'} as object)).to.throw(/Did you mean 'title'/);
+    });
+
     it('can be copied between threads', () => {
       expect(structuredClone(fit).estimate).to.deep.equal(fit.estimate);
     });

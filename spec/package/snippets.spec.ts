@@ -9,11 +9,12 @@ import {expect} from 'chai';
 import * as lib from '../../lib/index.js';
 import {repaired} from '../../lib/tfjs/repair.js';
 import * as models from '../../models/index.js';
+import * as plot from '../../plot/index.js';
 import * as training from '../../training/index.js';
 import {agrees, blocks, programs, run, typeErrors} from './snippets.js';
 import {entries, filesBelow, readText, root} from './sources.js';
 
-const modules = {'@tensorflow/tfjs': tf, stiffgrad: lib, 'stiffgrad/models': models, 'stiffgrad/training': training, 'node:fs/promises': fs};
+const modules = {'@tensorflow/tfjs': tf, stiffgrad: lib, 'stiffgrad/models': models, 'stiffgrad/training': training, 'stiffgrad/plot': plot, 'node:fs/promises': fs};
 const pages = ['README.md', ...filesBelow('docs', '.md')];
 const all = pages.flatMap(page => programs(page, readText(page)));
 
@@ -82,7 +83,7 @@ describe('the pages', function () {
 
   it('every public name stands in one of them', () => {
     const text = pages.map(readText).join('\n');
-    const names = [lib, models, training].flatMap(module => Object.keys(module));
+    const names = [lib, models, training, plot].flatMap(module => Object.keys(module));
     expect(names.filter(name => !new RegExp(`\\b${name}\\b`).test(text))).to.deep.equal([]);
   });
 });

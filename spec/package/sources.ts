@@ -57,4 +57,5 @@ export const entries: Readonly<Record<string, string>> = {
   stiffgrad: 'lib/index.ts',
   'stiffgrad/models': 'models/index.ts',
   'stiffgrad/training': 'training/index.ts',
+  'stiffgrad/plot': 'plot/index.ts',
 };

@@ -4,11 +4,12 @@ import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
 import type {Checks} from '../../lib/given.js';
-import {list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/given.js';
+import {boolean, list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/given.js';
 import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
 import type {Report, ReportFit, ReportParameter} from '../report/report.js';
-import {writeReport} from '../report/report.js';
+import {renderFragment, renderReport, writeReport} from '../report/report.js';
+import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import {goodnessOfFit} from '../report/residual-statistics.js';
 import type {Uncertainty} from './uncertainty.js';
@@ -45,6 +46,8 @@ export interface Found<E, D, R> {
   readonly uncertainty: Uncertainty;
   /** Writes a self-contained HTML page. */
   report(path: string, details?: ReportDetails): Promise<void>;
+  /** The same page as text; with `fragment`, as a part of a page or a notebook's cell, with its own style. */
+  html(details?: ReportDetails & {readonly fragment?: boolean}): string;
   /** What was found, without its series. */
   toJSON(): IdentificationSummary;
   /** A line for each parameter, with its standard error. */
@@ -87,16 +90,32 @@ export interface IdentificationSummary {
 
 /** What a fit can do, as its prototype: what was found can then be copied (structuredClone) and printed. */
 class Identified {
-  readonly #found: Omit<Identification, 'report' | 'toJSON'>;
-  readonly #report: Identification['report'];
+  readonly #found: Omit<Identification, 'report' | 'html' | 'toJSON'>;
+  readonly #report: (details: ReportDetails) => Report;
 
-  constructor(found: Omit<Identification, 'report' | 'toJSON'>, report: Identification['report']) {
+  constructor(found: Omit<Identification, 'report' | 'html' | 'toJSON'>, report: (details: ReportDetails) => Report) {
     this.#found = found;
     this.#report = report;
   }
 
   get report(): Identification['report'] {
-    return this.#report;
+    return async (path, details = {}) => {
+      requireValue(path, text, 'report: the path of the file');
+      await writeReport(path, this.#detailed(details, 'report'));
+    };
+  }
+
+  get html(): Identification['html'] {
+    return ({fragment = false, ...details} = {}) => {
+      requireValue(fragment, boolean, 'html: fragment');
+      const report = this.#detailed(details, 'html');
+      return fragment ? renderFragment(report) : renderReport(report);
+    };
+  }
+
+  #detailed(details: ReportDetails, owner: string): Report {
+    refuseUnknownOptions(details, reportDetails, owner);
+    return this.#report(details);
   }
 
   toJSON(): IdentificationSummary {
@@ -119,6 +138,11 @@ class Identified {
   /** What console.log shows on Node, Deno and Bun. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return String(this);
+  }
+
+  /** What a notebook shows. */
+  [Symbol.for('Jupyter.display')](): MediaBundle {
+    return {'text/html': this.html({fragment: true}), 'text/plain': String(this)};
   }
 }
 
@@ -163,11 +187,8 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     warnings,
     uncertainty: judged,
   };
-  const identification: Identification = Object.assign(new Identified(results, async (path, details = {}) => {
-    requireValue(path, text, 'report: the path of the file');
-    refuseUnknownOptions(details, reportDetails, 'report');
-    await writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details));
-  }), results);
+  const identification: Identification = Object.assign(
+    new Identified(results, details => detailed(reportOf(problem, fit, found, identification, series, milliseconds), details)), results);
   return identification;
 }
 

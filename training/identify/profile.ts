@@ -9,7 +9,9 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {count, positive, refuseUnknownOptions} from '../../lib/given.js';
+import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
+import {renderFragment, renderReport, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
 import type {Identification, IdentificationProblem} from './identify.js';
 import {identify} from './identify.js';
@@ -26,7 +28,7 @@ export interface ProfileOptions {
 }
 
 /** The least cost with one parameter held at each of several values. */
-export interface LikelihoodProfile {
+export interface LikelihoodProfile extends Shows {
   readonly name: string;
   /** Ascending, the estimate among them. Values at which the model cannot be simulated are left out. */
   readonly values: Float64Array;
@@ -79,7 +81,16 @@ export async function likelihoodProfile(problem: IdentificationProblem, identifi
   const [below, above] = [await side(-1), await side(1)];
   const all: readonly (readonly [number, number])[] = [...[...below].reverse(), [estimate, 0], ...above];
   const interval = [crossing(estimate, below, -Infinity), crossing(estimate, above, Infinity)] as const;
-  return {name, values: Float64Array.from(all, ([value]) => value), deviance: Float64Array.from(all, ([, deviance]) => deviance), interval, warnings: warningsOf(name, interval, all)};
+  return shownProfile({
+    name, values: Float64Array.from(all, ([value]) => value), deviance: Float64Array.from(all, ([, deviance]) => deviance), interval, warnings: warningsOf(name, interval, all),
+  });
+}
+
+function shownProfile(found: Omit<LikelihoodProfile, 'html'>): LikelihoodProfile {
+  const {name, interval: [low, high], warnings} = found;
+  const sentence = `${name} lies between ${numberText(low)} and ${numberText(high)} with 95 % confidence.`;
+  const page = (): Report => ({title: `Profile of ${name}`, description: sentence, parameters: [], fits: [], charts: [profileChart(found)], warnings});
+  return showing(found, fragment => (fragment ? renderFragment : renderReport)(page()), () => [`Profile: ${sentence}`, ...warnings].join('\n  '));
 }
 
 /** The others' best fit with the parameter held, started where the neighbour's ended. */
@@ -124,7 +135,7 @@ function warningsOf(name: string, [low, high]: readonly [number, number], all: r
 }
 
 /** For a report's `charts`. */
-export function profileChart({name, values, deviance}: LikelihoodProfile, unit?: string): Chart {
+export function profileChart({name, values, deviance}: Omit<LikelihoodProfile, 'html'>, unit?: string): Chart {
   return {
     title: `Profile of the likelihood along ${name}`, x: {label: name, unit}, y: {label: 'deviance'}, levels: [{y: CHI, name: '95 %'}],
     series: [{name: 'deviance', x: values, y: deviance}, {name: 'fits', x: values, y: deviance, style: 'points', color: 0}], legend: false,

@@ -55,8 +55,12 @@ function layLog(axis: Axis, data: readonly [number, number], pixels: readonly [n
   const scale = scaleLog([low, high], [...pixels]);
   const powers = scale.ticks(count).filter((value) => Number.isInteger(Number(Math.log10(value).toFixed(9)))); // 10^k up to roundoff of the logarithm
   const step = Math.max(1, Math.ceil(powers.length / count));
+  // Between few powers there is room for 2 and 5 of each.
+  const halves = scale.ticks(count).filter((value) => [1, 2, 5].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toFixed(9))));
   const ticks =
-    powers.length > 1
+    powers.length < 3 && powers.length > 0 && halves.length > 2 && halves.length <= count + 2
+      ? halves.map((value) => ({ value, text: numberText(value, 3) }))
+      : powers.length > 1
       ? powers.filter((_, i) => i % step === 0).map((value) => ({ value, text: powerText(value) }))
       : scale
           .ticks(count)

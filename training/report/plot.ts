@@ -4,7 +4,8 @@
  * interaction) has no use in a file. Colours are Okabe and Ito's, told apart by colour-blind readers too, and lie in
  * style rules, so that one figure serves light and dark pages.
  */
-import { line } from 'd3-shape';
+import { area, line } from 'd3-shape';
+import { scaleLinear } from 'd3-scale';
 import { OptionError } from '../../lib/errors.js';
 import { boolean, list, numbers, object, oneOf, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
 import { decimate, distinctPixels } from './decimate.js';
@@ -13,8 +14,11 @@ import { layAxis, type Axis, type LaidAxis } from './plot-axis.js';
 
 export type { Axis } from './plot-axis.js';
 
-/** 'underlay' is a broad pale line for another to lie on; 'stems' are lines from zero; 'bars' touch each other. */
-export type SeriesStyle = 'line' | 'underlay' | 'dashed' | 'points' | 'bars' | 'stems';
+/**
+ * 'underlay' is a broad pale line for another to lie on; 'stems' are lines from zero; 'bars' touch each other; 'band'
+ * is the area between `low` and y; 'cells' are squares of a grid, in the colours of `value` where there is one.
+ */
+export type SeriesStyle = 'line' | 'underlay' | 'dashed' | 'points' | 'bars' | 'stems' | 'band' | 'cells';
 
 /** One line or set of points of a chart. */
 export interface Series {
@@ -22,6 +26,10 @@ export interface Series {
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;
   readonly style?: SeriesStyle;
+  /** The lower edge of a band, one for each y. */
+  readonly low?: ArrayLike<number>;
+  /** What the colours of cells tell, one for each cell. */
+  readonly value?: ArrayLike<number>;
   /** Which of the six colours, from 0; default: the place among the series. */
   readonly color?: number;
 }
@@ -50,17 +58,23 @@ export interface Chart {
   readonly id?: string;
   /** Without its own style rules, for a page that has `chartStyle` already. */
   readonly bare?: boolean;
+  /** 'auto' (default) follows the reader's setting. */
+  readonly theme?: Theme;
 }
+
+/** Dark ink for light paper, light ink for dark paper, or as the reader's system says. */
+export type Theme = 'auto' | 'light' | 'dark';
 
 /** The rules for all charts of a page. Contrast of each colour to the ground is at least 3:1 (WCAG 1.4.11). */
 export const chartStyle = `
 .chart { --ink: #1f2328; --halo: #ffffffd9; --soft: #59636e; --grid: #d8dee4; --pale: #b4bcc6; --c0: #0072b2; --c1: #d55e00; --c2: #00805d; --c3: #b0518a; --c4: #9a6700; --c5: #6e5bd0;
   color: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-@media (prefers-color-scheme: dark) { .chart { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #2fbf94; --c3: #e092c1; --c4: #e6b450; --c5: #a79bf0; } }
+@media (prefers-color-scheme: dark) { .chart:not(.light) { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #2fbf94; --c3: #e092c1; --c4: #e6b450; --c5: #a79bf0; } }
+.chart.dark { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #2fbf94; --c3: #e092c1; --c4: #e6b450; --c5: #a79bf0; }
 .chart text { fill: var(--ink); } .chart .heading { font-weight: 600; font-size: 13px; } .chart .tick, .chart .level { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
 .chart .grid { stroke: var(--grid); stroke-width: 1; } .chart .frame { stroke: var(--soft); stroke-width: 1; fill: none; } .chart .level { paint-order: stroke; stroke: var(--halo); stroke-width: 4; } .chart .levelline { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
 .chart .s { fill: none; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; } .chart .underlay { stroke: var(--pale); stroke-width: 4; } .chart .dashed { stroke-dasharray: 6 4; }
-.chart .points { stroke-width: 4; } .chart .bars { fill-opacity: 0.35; stroke-width: 1; }
+.chart .points { stroke-width: 4; } .chart .bars { fill-opacity: 0.35; stroke-width: 1; } .chart .band { fill-opacity: 0.22; stroke: none; } .chart .cells { stroke: none; shape-rendering: crispEdges; }
 `.trim();
 
 /** Room for text, in pixels: sizes of the style above and a little air. */
@@ -83,7 +97,7 @@ interface Frame {
  */
 export function lineChart(chart: Chart): string {
   check(chart);
-  const { width = 720, height = 300, id = slug(chart.title) } = chart;
+  const { width = 720, height = 300, id = slug(chart.title), theme = 'auto' } = chart;
   const legend = legendRows(chart, width);
   const [xRange, yRange] = ranges(chart);
   const top = MARGIN.top + LEGEND_LINE * legend.length;
@@ -95,7 +109,7 @@ export function lineChart(chart: Chart): string {
   const frame: Frame = { left, right, top, bottom };
   const clip = `${id}-clip`;
   return [
-    `<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="${id}-title ${id}-desc">`,
+    `<svg class="chart${theme === 'auto' ? '' : ` ${theme}`}" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="${id}-title ${id}-desc">`,
     `<title id="${id}-title">${escapeXml(chart.title)}</title><desc id="${id}-desc">${escapeXml(chart.description ?? describe(chart, x, y))}</desc>`,
     chart.bare === true ? '' : `<style>${chartStyle}</style>`,
     `<clipPath id="${clip}"><rect x="${px(frame.left - 3)}" y="${frame.top - 3}" width="${px(frame.right - frame.left + 6)}" height="${frame.bottom - frame.top + 6}"/></clipPath>`,
@@ -103,7 +117,7 @@ export function lineChart(chart: Chart): string {
     ...drawLegend(legend, frame),
     ...drawAxes(x, y, frame, height),
     `<g clip-path="url(#${clip})">`,
-    ...chart.series.map((series, i) => drawSeries(series, i, x, y)),
+    ...chart.series.map((series, i) => drawSeries(series, i, x, y, chart.series.slice(0, i).some((one) => one.value !== undefined))),
     ...(chart.levels ?? []).filter((level) => Number.isFinite(level.y)).map((level) => drawLevel(level, y, frame)),
     '</g></svg>',
   ]
@@ -111,13 +125,13 @@ export function lineChart(chart: Chart): string {
     .join('\n');
 }
 
-const styles: readonly string[] = ['line', 'underlay', 'dashed', 'points', 'bars', 'stems'] satisfies readonly SeriesStyle[];
+const styles: readonly string[] = ['line', 'underlay', 'dashed', 'points', 'bars', 'stems', 'band', 'cells'] satisfies readonly SeriesStyle[];
 
 const options = {
-  title: text, description: text, x: object, y: object, series: list, levels: list, legend: boolean, width: real, height: real, id: text, bare: boolean,
+  title: text, description: text, x: object, y: object, series: list, levels: list, legend: boolean, width: real, height: real, id: text, bare: boolean, theme: oneOf('auto', 'light', 'dark'),
 } satisfies Checks;
 const axisOptions: Checks = { label: text, unit: text, scale: oneOf('linear', 'log'), domain: numbers, integer: boolean };
-const seriesOptions = { name: text, x: numbers, y: numbers, style: oneOf(...styles), color: real } satisfies Checks;
+const seriesOptions = { name: text, x: numbers, y: numbers, style: oneOf(...styles), color: real, low: numbers, value: numbers } satisfies Checks;
 const levelOptions: Checks = { y: real, name: text };
 
 /** In pixels: narrower than its margins a chart has no plot, and no page is wider than the other. */
@@ -139,7 +153,9 @@ function check(chart: Chart): void {
   series.forEach((one, i) => {
     refuseUnknownOptions(one, seriesOptions, `lineChart: series[${i}]`, 'bad-option');
     for (const name of ['name', 'x', 'y'] as const) requireValue(one[name], seriesOptions[name], `lineChart: series[${i}].${name}`);
-    const { color = 0 } = one;
+    const { color = 0, style, low, value } = one;
+    if (style === 'band' ? low?.length !== one.y.length : low !== undefined) refuse(`series[${i}].low`, 'as long as y for a band, and left out for all else');
+    if (value !== undefined && (style !== 'cells' || value.length !== one.y.length)) refuse(`series[${i}].value`, 'as long as y, and of cells only');
     if (!Number.isSafeInteger(color) || color < 0) refuse(`series[${i}].color`, 'a whole number from 0');
   });
   levels.forEach((level, i) => refuseUnknownOptions(level, levelOptions, `lineChart: levels[${i}]`, 'bad-option'));
@@ -168,14 +184,24 @@ function ranges({ series, levels = [], y }: Chart): [readonly [number, number], 
   const half = Math.max(
     0,
     ...series.filter(({ style }) => style === 'bars').map(({ x }) => (x.length > 1 ? (x[1] - x[0]) / 2 : 0.5)),
+    ...series.filter(({ style }) => style === 'cells').map(({ x }) => spacing(x) / 2),
   );
+  const halfHigh = Math.max(0, ...series.filter(({ style }) => style === 'cells').map((one) => spacing(one.y) / 2));
   const fromZero = series.some(({ style }) => style === 'bars' || style === 'stems');
-  const [low, high] = range([...series.map((one) => one.y), levels.map((level) => level.y), fromZero ? [0] : []], positive);
-  const margin = positive ? (high / low) ** 0.04 : 0.04 * (high - low);
+  const [low, high] = range([...series.map((one) => one.y), ...series.map((one) => one.low ?? []), levels.map((level) => level.y), fromZero ? [0] : []], positive);
+  const margin = positive ? (high / low) ** 0.04 : halfHigh > 0 ? halfHigh : 0.04 * (high - low);
   const yRange: [number, number] = positive
     ? [low / margin, high * margin]
     : [low === 0 && fromZero ? 0 : low - margin, high + margin];
   return [[xs[0] - half, xs[1] + half], yRange];
+}
+
+/** Of a grid: the least distance of two different places on it. */
+function spacing(places: ArrayLike<number>): number {
+  const sorted = Float64Array.from(new Set(Array.from(places))).sort();
+  let least = Infinity;
+  for (let i = 1; i < sorted.length; i++) least = Math.min(least, sorted[i] - sorted[i - 1]);
+  return Number.isFinite(least) ? least : 1;
 }
 
 function range(columns: readonly ArrayLike<number>[], positive: boolean): [number, number] {
@@ -196,6 +222,8 @@ interface LegendEntry {
   readonly style: SeriesStyle;
   readonly color: number;
   readonly x: number;
+  /** In all the colours of a scale. */
+  readonly shaded: boolean;
 }
 
 /** Rows as wide as the chart. One series needs none by itself: the heading and the axis say what it is. */
@@ -203,13 +231,14 @@ function legendRows({ series, legend = series.length > 1 }: Chart, width: number
   if (!legend) return [];
   const rows: LegendEntry[][] = [[]];
   let x = 0;
-  series.forEach(({ name, style = 'line', color }, i) => {
+  series.forEach(({ name, style = 'line', color, value }, i) => {
+    if (name === '') return; // a line's own points
     const space = 34 + LEGEND_CHARACTER * name.length + 16; // the sample line, its gap, the name, the gap to the next
     if (x > 0 && x + space > width - 80) {
       rows.push([]);
       x = 0;
     }
-    rows[rows.length - 1].push({ name, style, color: colorOf(color, i), x });
+    rows[rows.length - 1].push({ name, style, color: colorOf(color, i), x, shaded: value !== undefined });
     x += space;
   });
   return rows;
@@ -217,12 +246,13 @@ function legendRows({ series, legend = series.length > 1 }: Chart, width: number
 
 function drawLegend(rows: readonly (readonly LegendEntry[])[], { left }: Frame): string[] {
   return rows.flatMap((row, r) =>
-    row.map(({ name, style, color, x }) => {
+    row.map(({ name, style, color, x, shaded }) => {
       const [from, y] = [left + x, MARGIN.top + 6 + LEGEND_LINE * r];
+      if (shaded) return `${CIVIDIS.map((shade, i) => `<path class="s cells" style="fill:${shade}" d="M${px(from + 5 * i)} ${y + 5}v-10h5v10z"/>`).join('')}<text x="${px(from + 34)}" y="${y + 4}">${escapeXml(name)}</text>`;
       const sample =
         style === 'points'
           ? `M${px(from + 14)} ${y}h0`
-          : style === 'bars'
+          : style === 'bars' || style === 'band' || style === 'cells'
             ? `M${px(from + 3)} ${y + 5}v-10h22v10z`
             : `M${px(from)} ${y}h28`;
       return `<path class="s ${style}" ${paint(style, color)} d="${sample}"/><text x="${px(from + 34)}" y="${y + 4}">${escapeXml(name)}</text>`;
@@ -258,12 +288,49 @@ function drawLevel({ y: value, name }: Level, y: LaidAxis, { left, right }: Fram
   return `<path class="levelline" d="M${px(left)} ${at}H${px(right)}"/>${text}`;
 }
 
-function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis): string {
+/** On colours of a scale a line has a casing, as roads have on maps. */
+function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis, cased: boolean): string {
   const { style = 'line' } = series;
   const xs = Float64Array.from(series.x, x.at);
   const ys = Float64Array.from(series.y, (value) => (Number.isFinite(value) ? y.at(value) : NaN));
   const name = `<title>${escapeXml(series.name)}</title>`;
-  return `<path class="s ${style}" ${paint(style, colorOf(series.color, index))} d="${shape(style, xs, ys, y.at(Math.max(0, y.domain[0])))}">${name}</path>`;
+  if (style === 'cells') return drawCells(series, colorOf(series.color, index), x, y, name);
+  if (style === 'band') return `<path class="s band" ${paint(style, colorOf(series.color, index))} d="${bandShape(xs, ys, Float64Array.from(series.low ?? [], (value) => (Number.isFinite(value) ? y.at(value) : NaN)))}">${name}</path>`;
+  const d = shape(style, xs, ys, y.at(Math.max(0, y.domain[0])));
+  const casing = cased ? `<path class="s casing" style="stroke:var(--halo);stroke-width:${style === 'points' ? 8 : 5}" d="${d}"/>` : '';
+  return `${casing}<path class="s ${style}" ${paint(style, colorOf(series.color, index))} d="${d}">${name}</path>`;
+}
+
+/** Between two lines; of long records as many places as there are pixels. */
+function bandShape(x: Float64Array, high: Float64Array, low: Float64Array): string {
+  const kept = new Set([...decimate(x, high), ...decimate(x, low)]);
+  const draw = area<number>((i) => x[i], (i) => low[i], (i) => high[i]).defined((i) => Number.isFinite(high[i]) && Number.isFinite(low[i])).digits(1);
+  return draw([...kept].sort((a, b) => a - b)) ?? '';
+}
+
+/** Cividis at six places, for readers of any colour vision (Nuñez, Anderton & Renslow, PLOS ONE 13, 2018): dark blue is low. */
+const CIVIDIS = ['#00224e', '#35456c', '#666970', '#948e77', '#c8b866', '#fee838'];
+/** Steps of colour that are told apart; each is one path. */
+const SHADES = 32;
+const shadeOf = scaleLinear<string>(CIVIDIS.map((_, i) => (i / (CIVIDIS.length - 1)) * (SHADES - 1)), CIVIDIS);
+
+/** Squares of a grid, in data's own size; those of one shade are one path. */
+function drawCells({ x, y, value }: Series, color: number, xAxis: LaidAxis, yAxis: LaidAxis, name: string): string {
+  const [width, height] = [spacing(x), spacing(y)];
+  const [low, high] = value === undefined ? [0, 1] : range([value], false);
+  const shades = new Map<number, string[]>();
+  for (let i = 0; i < x.length; i++) {
+    if (value !== undefined && !Number.isFinite(value[i])) continue;
+    const shade = value === undefined ? -1 : high > low ? Math.round(((value[i] - low) / (high - low)) * (SHADES - 1)) : 0;
+    const [left, right] = [xAxis.at(x[i] - width / 2), xAxis.at(x[i] + width / 2)];
+    const [top, bottom] = [yAxis.at(y[i] - height / 2), yAxis.at(y[i] + height / 2)];
+    const d = `M${px(left)} ${px(top)}H${px(right)}V${px(bottom)}H${px(left)}z`;
+    const same = shades.get(shade);
+    if (same === undefined) shades.set(shade, [d]);
+    else same.push(d);
+  }
+  const paths = [...shades].map(([shade, d]) => `<path class="s cells" style="fill:${shade < 0 ? `var(--c${color})` : shadeOf(shade)}" d="${d.join('')}">${name}</path>`);
+  return paths.join('');
 }
 
 function shape(style: SeriesStyle, x: Float64Array, y: Float64Array, zero: number): string {
@@ -295,6 +362,7 @@ function isAscending(x: Float64Array): boolean {
 function paint(style: SeriesStyle, color: number): string {
   if (style === 'underlay') return '';
   const stroke = `stroke:var(--c${color})`;
+  if (style === 'band' || style === 'cells') return `style="fill:var(--c${color})"`;
   return style === 'bars' ? `style="${stroke};fill:var(--c${color})"` : `style="${stroke}"`;
 }
 

@@ -63,11 +63,25 @@ const Z95 = 1.959963984540054;
 
 /** The page as text. */
 export function renderReport(report: Report): string {
+  const main = mainPart(report);
+  return [
+    `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
+    `<title>${escapeXml(report.title)}</title>\n<style>\n${reportStyle}\n</style>\n</head>\n<body class="report">`,
+    main,
+    '</body>\n</html>\n',
+  ].join('\n');
+}
+
+/** The same as a fragment with its own style, for a cell of a notebook or a place in a page. */
+export function renderFragment(report: Report): string {
+  return `<div class="report">\n<style>\n${reportStyle}\n.report { main { padding: 1rem 1.25rem 1.5rem; } }\n</style>\n${mainPart(report)}\n</div>\n`;
+}
+
+function mainPart(report: Report): string {
   check(report);
   const { title, description, fits, history = [], correlation } = report;
   return [
-    `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
-    `<title>${escapeXml(title)}</title>\n<style>\n${reportStyle}\n</style>\n</head>\n<body>\n<main>`,
+    '<main>',
     `<header><h1>${escapeXml(title)}</h1>${description === undefined ? '' : `<p class="soft">${escapeXml(description)}</p>`}</header>`,
     warnings(report),
     facts(report),
@@ -81,7 +95,7 @@ export function renderReport(report: Report): string {
       : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
     bulletSection('Notes', report.notes),
     `<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right but for random noise; what the residuals show beside noise is not in them.'}</footer>`,
-    '</main>\n</body>\n</html>\n',
+    '</main>',
   ]
     .filter((part) => part !== '')
     .join('\n');

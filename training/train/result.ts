@@ -1,9 +1,10 @@
 /** What a training leaves. */
+import type {Shows} from '../report/displayed.js';
 import type {Report} from '../report/report.js';
 import type {EpochMetrics} from './metrics.js';
 
 /** What `train` gives. */
-export interface TrainingResult {
+export interface TrainingResult extends Shows {
   /** Of the whole run, what came before a resumption included. */
   readonly epochs: number;
   readonly steps: number;

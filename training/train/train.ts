@@ -17,7 +17,7 @@ import type {Examples} from './examples.js';
 import {checkProblem} from './problem.js';
 import {Random} from './random.js';
 import {TrainingState} from './state.js';
-import {writeTrainingReport} from './training-report.js';
+import {shownTraining} from './training-report.js';
 
 /**
  * Trains variables on examples with one of tfjs's optimizers. With the same seed it gives the same weights
@@ -239,11 +239,9 @@ class Run<T> {
 
   private result(): TrainingResult {
     const {epoch, step, history, best, skipped} = this.state.counters;
-    const result: TrainingResult = {
+    return shownTraining({
       epochs: epoch, steps: step, history, best, skipped, stopped: this.exhausted ? 'early' : 'epochs', resumedFrom: this.resumedFrom, seconds: this.seconds, warnings: this.warnings,
-      report: (path, details) => writeTrainingReport(path, result, details),
-    };
-    return result;
+    });
   }
 }
 

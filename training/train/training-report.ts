@@ -2,15 +2,27 @@
 import type {TrainingReportDetails} from './result.js';
 import type {Chart, Series} from '../report/plot.js';
 import type {Report} from '../report/report.js';
-import {writeReport} from '../report/report.js';
+import {showing} from '../report/displayed.js';
+import {numberText} from '../report/number-text.js';
+import {renderFragment, renderReport, writeReport} from '../report/report.js';
 import type {TrainingResult} from './result.js';
 
+/** What a training found: numbers for its user and pages of them. */
+type Counts = Omit<TrainingResult, 'report' | 'html'>;
 
-export async function writeTrainingReport(path: string, result: TrainingResult, details: TrainingReportDetails = {}): Promise<void> {
-  await writeReport(path, trainingReport(result, details));
+export function shownTraining(counts: Counts): TrainingResult {
+  const report: TrainingResult['report'] = (path, details) => writeReport(path, trainingReport(counts, details));
+  const page = (): Report => trainingReport(counts);
+  return showing({...counts, report}, fragment => (fragment ? renderFragment : renderReport)(page()), () => sentence(counts));
 }
 
-export function trainingReport(result: TrainingResult, {charts = [], statistics = [], warnings = [], notes = [], ...rest}: TrainingReportDetails = {}): Report {
+function sentence({epochs, steps, best, history, stopped, warnings}: Counts): string {
+  const last = history[history.length - 1];
+  const losses = [...(last === undefined ? [] : [`loss ${numberText(last.loss)}`]), ...(best === undefined ? [] : [`lowest ${numberText(best.loss)} in epoch ${best.epoch}`])];
+  return [`Training: ${epochs} epochs, ${steps} steps${losses.map(text => `, ${text}`).join('')}${stopped === 'early' ? ', stopped early' : ''}`, ...warnings.map(warning => `warning: ${warning}`)].join('\n  ');
+}
+
+export function trainingReport(result: Counts, {charts = [], statistics = [], warnings = [], notes = [], ...rest}: TrainingReportDetails = {}): Report {
   const {epochs, steps, best, skipped, seconds, resumedFrom, stopped, warnings: own} = result;
   return {
     title: 'A training', parameters: [], fits: [], ...rest,
@@ -31,7 +43,7 @@ export function trainingReport(result: TrainingResult, {charts = [], statistics 
   };
 }
 
-function lossChart({history}: TrainingResult): Chart[] {
+function lossChart({history}: Counts): Chart[] {
   if (history.length < 2) return [];
   const judged = history.filter(({validation}) => validation !== undefined);
   const series: Series[] = [{name: 'training', x: history.map(({epoch}) => epoch), y: history.map(({loss}) => loss)}];
@@ -41,7 +53,7 @@ function lossChart({history}: TrainingResult): Chart[] {
   return [{title: 'Loss after each epoch', x: {label: 'epoch', integer: true}, y: {label: 'loss', scale}, series}];
 }
 
-function rateChart({history}: TrainingResult): Chart[] {
+function rateChart({history}: Counts): Chart[] {
   const rates = history.map(({learningRate}) => learningRate ?? NaN);
   if (rates.every(rate => Number.isNaN(rate) || rate === rates[0])) return [];
   return [{title: 'Learning rate', height: 180, x: {label: 'epoch', integer: true}, y: {label: 'learning rate'}, series: [{name: 'learning rate', x: history.map(({epoch}) => epoch), y: rates}]}];

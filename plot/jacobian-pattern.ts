@@ -1,0 +1,105 @@
+/**
+ * The matrix of a system's implicit step: where its entries are, and what Newton's iteration did with it. Both are seen
+ * by a linear solver that hands everything on to `auto()` and notes what passes through it.
+ */
+import type {Initial, LinearSolver, Pattern, RunSettings, System} from '../lib/index.js';
+import {auto, newton, OptionError, simulate} from '../lib/index.js';
+import type {AnySystem, Analysis, Factor} from '../lib/index.js';
+import {lineChart, type MediaBundle} from '../training/index.js';
+import {lookOf, lookOptions, type Look} from './charts.js';
+import {figure} from './show.js';
+import {refuseUnknownOptions} from '../lib/given.js';
+
+/** ∂R/∂z of an implicit step: compressed rows, and what the first steps did. */
+export interface JacobianPattern {
+  readonly n: number;
+  readonly nonzeros: number;
+  /** n + 1 places: row i holds entries rowPointers[i] … rowPointers[i + 1] − 1. */
+  readonly rowPointers: Int32Array;
+  readonly columns: Int32Array;
+  /** Symmetric for every argument. */
+  readonly symmetric: boolean;
+  /** How `auto` solves with it: 'dense', 'tridiagonal', 'sparse', …. */
+  readonly solver: string;
+  /** Newton's history: the largest entry of each right-hand side, in order; a rise begins a step. */
+  readonly residuals: readonly number[];
+}
+
+/**
+ * The pattern of a system's step matrix, by one step of it (or `steps`).
+ * @throws OptionError 'bad-option' for an explicit scheme, which has no such matrix; errors of the run
+ */
+export function jacobianPattern(system: System, initial: Initial<AnySystem>, options: RunSettings & {readonly steps?: number}): JacobianPattern {
+  const {steps = 1, ...rest} = options;
+  const seen: {pattern?: Pattern; solver: string; residuals: number[]} = {solver: 'none', residuals: []};
+  const run = simulate(system, initial, {...rest, steps, newton: newton({linear: noting(seen)}), throw: true});
+  run.dispose();
+  const {pattern, solver} = seen;
+  if (pattern === undefined) throw new OptionError('bad-option', 'jacobianPattern: this scheme solves no linear systems; choose an implicit one.');
+  const {n, rowPointers, columns, symmetric} = pattern;
+  return describing({n, nonzeros: columns.length, rowPointers: rowPointers.slice(), columns: columns.slice(), symmetric, solver, residuals: seen.residuals});
+}
+
+/** `auto()`, with a look at what goes through it. */
+function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}): LinearSolver {
+  const norm = (b: Float64Array, n: number): number => b.subarray(0, n).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const watched = (factor: Factor): Factor => ({
+    n: factor.n, get kind() { return factor.kind; }, get size() { return factor.size; }, get generation() { return factor.generation; }, get linearIterations() { return factor.linearIterations; },
+    refactor: values => factor.refactor(values),
+    solve: (b, x, count) => {
+      seen.residuals.push(norm(b, factor.n));
+      factor.solve(b, x, count);
+    },
+    solveTransposed: (b, x, count) => factor.solveTransposed(b, x, count),
+  });
+  return {
+    name: 'auto, noted',
+    analyze(pattern) {
+      const analysis: Analysis = auto().analyze(pattern);
+      seen.pattern = pattern;
+      seen.solver = analysis.kind;
+      let own: Factor | undefined;
+      return {
+        kind: analysis.kind, n: analysis.n, nonzeros: analysis.nonzeros, work: analysis.work,
+        factor: values => {
+          const factor = analysis.factor(values);
+          own ??= watched(factor);
+          return own;
+        },
+        createFactor: () => watched(analysis.createFactor()),
+        get history() { return analysis.history; },
+        set history(value) { analysis.history = value; },
+      };
+    },
+  };
+}
+
+function describing(pattern: JacobianPattern): JacobianPattern {
+  const text = `Jacobian pattern: ${pattern.n} × ${pattern.n}, ${pattern.nonzeros} entries, ${((100 * pattern.nonzeros) / pattern.n ** 2).toPrecision(3)} %${pattern.symmetric ? ', symmetric' : ''}, solved as ${pattern.solver}`;
+  return Object.defineProperties(pattern, {
+    toString: {value: () => text},
+    [Symbol.for('nodejs.util.inspect.custom')]: {value: () => text},
+    [Symbol.for('Jupyter.display')]: {value: (): MediaBundle => ({'text/html': figure(sparsityPlot(pattern), text), 'text/plain': text})},
+  });
+}
+
+/** Entries of a pattern as squares: rows downwards, columns to the right. Large matrices show blocks that have any. */
+export function sparsityPlot(pattern: Pick<JacobianPattern, 'n' | 'rowPointers' | 'columns'>, look: Look = {}): string {
+  refuseUnknownOptions(look, lookOptions, 'sparsityPlot', 'bad-option');
+  const {n, rowPointers, columns} = pattern;
+  const block = Math.max(1, Math.ceil(n / CELLS));
+  const cells = new Set<number>();
+  const across = Math.ceil(n / block);
+  for (let i = 0; i < n; i++) for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) cells.add(Math.floor(i / block) * across + Math.floor(columns[p] / block));
+  const middle = (cell: number): number => (cell + 0.5) * block - 0.5;
+  const [x, y] = [[...cells].map(cell => middle(cell % across)), [...cells].map(cell => middle(Math.floor(cell / across)))];
+  const domain = [-0.5, across * block - 0.5] as const;
+  return lineChart({
+    title: look.title ?? `${columns.length} entries of ${n} × ${n}`, ...lookOf({width: 420, height: 420, ...look}),
+    x: {label: 'column', integer: true, domain}, y: {label: 'row', integer: true, domain: [domain[1], domain[0]]}, legend: false,
+    series: [{name: block === 1 ? 'entries' : `blocks of ${block} × ${block} with entries`, x, y, style: 'cells'}],
+  });
+}
+
+/** Squares across: two pixels each in the picture's usual width. */
+const CELLS = 180;

@@ -1,0 +1,46 @@
+/** Pictures where they are looked at: with a caption in a page, as the value of a notebook's cell. */
+import {requireValue, text} from '../lib/given.js';
+import type {MediaBundle} from '../training/index.js';
+
+/** The value of a cell that a Jupyter kernel shows as HTML. */
+export interface Shown {
+  /** The HTML itself. */
+  toString(): string;
+}
+
+/**
+ * Light paper under dark ink or the reverse: a notebook's theme need not be that of the system, which a picture's own colours follow.
+ * A picture with a theme of its own has the paper of that theme.
+ */
+const style = `.stiffgrad-figure { margin: 0; padding: 8px; overflow-x: auto; background: #ffffff; color: #1f2328; font: 13px/1.4 system-ui, sans-serif; }
+.stiffgrad-figure figcaption { color: #59636e; max-width: 60em; }
+@media (prefers-color-scheme: dark) { .stiffgrad-figure:not(:has(.light)) { background: #0d1117; color: #e6edf3; } .stiffgrad-figure:not(:has(.light)) figcaption { color: #9198a1; } }
+.stiffgrad-figure:has(.dark) { background: #0d1117; color: #e6edf3; } .stiffgrad-figure:has(.dark) figcaption { color: #9198a1; }
+.stiffgrad-figure svg { max-width: 100%; height: auto; }`;
+
+/** A picture with a caption as an HTML element that has its own style. */
+export function figure(picture: string, caption = ''): string {
+  requireValue(picture, text, 'figure: the picture');
+  requireValue(caption, text, 'figure: the caption');
+  return `<figure class="stiffgrad-figure"><style>${style}</style>${picture}${caption === '' ? '' : `<figcaption>${escaped(caption)}</figcaption>`}</figure>`;
+}
+
+const escaped = (sentence: string): string => sentence.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+
+/** SVG or HTML, a `plot(…)` or `fit.html({fragment: true})`, as the value of a cell: the kernel shows it instead of its letters. */
+export function show(picture: string, caption = ''): Shown {
+  requireValue(picture, text, 'show: the picture');
+  const html = picture.startsWith('<svg') ? figure(picture, caption) : `${picture}${caption === '' ? '' : figure('', caption)}`;
+  const words = caption === '' ? titleOf(picture) : caption;
+  return Object.defineProperties({}, {
+    toString: {value: () => html},
+    [Symbol.for('nodejs.util.inspect.custom')]: {value: () => `[picture: ${words}]`},
+    [Symbol.for('Jupyter.display')]: {value: (): MediaBundle => ({'text/html': html, 'text/plain': words})},
+  });
+}
+
+/** What a picture says to a reader who does not see it. */
+function titleOf(picture: string): string {
+  const [, title = 'a picture'] = /<title[^>]*>([^<]*)</.exec(picture) ?? [];
+  return title;
+}
