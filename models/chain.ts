@@ -8,6 +8,7 @@ import {coefficient, fitting, isZero} from './coefficient.js';
 import {damper} from './damper.js';
 import type {SystemWithEnergy} from './energy.js';
 import {conservative, withEnergy} from './energy.js';
+import {range, withFigure, type Drawn, type Figure} from './figure.js';
 import {gravity} from './gravity.js';
 import type {Elasticity} from './spring.js';
 import {springLaw} from './spring.js';
@@ -49,7 +50,7 @@ function chainDifferences(ends: 'fixed-free' | 'fixed-fixed' | 'free'): {elongat
  * coefficients (stiffness, cubic, damping) are one number or one a spring, in order from the wall.
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-spring'; ShapeError 'chain-shape', 'coefficient-shape' when traced
  */
-export function chain(spec: ChainSpec): SystemWithEnergy {
+export function chain(spec: ChainSpec): SystemWithEnergy & Drawn {
   refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, count: any, ends: any, mass: any, damping: any, drag: any, g: any}, 'chain');
   const {count, ends = 'fixed-free', damping = 0, drag = 0, g = 0} = spec;
   if (!Number.isInteger(count) || count < 1) throw new OptionError('bad-chain', `chain: count must be a whole number of at least 1, not ${count}.`, {count});
@@ -73,7 +74,21 @@ export function chain(spec: ChainSpec): SystemWithEnergy {
   if (!isZero(drag)) forces.push(damper({coefficient: drag}));
   const mass = particleMass(spec.mass ?? 1, 'chain');
   if (!isZero(g)) forces.push(gravity({mass, g, direction: 1}));
-  return withEnergy(mass, forces);
+  return withFigure(withEnergy(mass, forces), chainFigure(count, ends));
+}
+
+/** Masses one apart where nothing is stressed: a chain knows no lengths. */
+function chainFigure(count: number, ends: 'fixed-free' | 'fixed-fixed' | 'free'): Figure {
+  const walls = ends === 'free' ? [] : ends === 'fixed-free' ? [0] : [0, count + 1];
+  const rest = range(1, count);
+  const joined = [...(walls.length > 0 ? [count] : []), ...range(0, count), ...(walls.length > 1 ? [count + 1] : [])];
+  return {
+    points: ({q}) => {
+      const x = tf.concat([tf.add(q, tf.tensor1d(rest)), tf.tensor1d(walls)]);
+      return tf.stack([x, tf.zerosLike(x)], 1);
+    },
+    springs: joined.slice(1).map((to, i) => [joined[i], to] as const), fixed: range(count, walls.length),
+  };
 }
 
 function requireChain(q: tf.Tensor, count: number): tf.Tensor {

@@ -10,6 +10,7 @@ export {damper, rayleigh, type RayleighSpec} from './damper.js';
 export {drivenBy, harmonic, ramp, type Drive, type HarmonicSpec, type History, type RampSpec} from './drive.js';
 export {edgeLengths, type Edge, type EdgesSpec} from './edges.js';
 export {conservative, mechanicalEnergy, type ConservativeTerm, type Energy, type Potential, type SystemWithEnergy} from './energy.js';
+export {withFigure, type Drawn, type Figure} from './figure.js';
 export {coulomb, stribeck, type CoulombSpec, type StribeckSpec} from './friction.js';
 export {gravity, standardGravity, type GravitySpec} from './gravity.js';
 export {fourBars, rodChain, sliderCrank, type FourBars, type FourBarsSpec, type RodChainSpec, type SliderCrankSpec} from './linkages.js';

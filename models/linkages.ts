@@ -11,7 +11,8 @@ import type {SystemWithEnergy} from './energy.js';
 import {withEnergy} from './energy.js';
 import {gravity, standardGravity} from './gravity.js';
 import type {BodyPoint, Pin} from './planar-bodies.js';
-import {pins, planarGravity, planarMass} from './planar-bodies.js';
+import {pointsAndFixed, range, withFigure, type Drawn, type Figure} from './figure.js';
+import {bodyPoints, pins, planarGravity, planarMass} from './planar-bodies.js';
 import {rods} from './rods.js';
 
 /** What `rodChain` makes a system of. */
@@ -39,7 +40,7 @@ export interface RodChainSpec {
  * tension of each rod.
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
-export function rodChain(spec: RodChainSpec): SystemWithEnergy {
+export function rodChain(spec: RodChainSpec): SystemWithEnergy & Drawn {
   refuseUnknownOptions(spec, {links: any, length: any, mass: any, g: any, compliance: any, dimension: any, to: list}, 'rodChain');
   const {links, length = 1, g = standardGravity, dimension = 2, to, compliance} = spec;
   if (dimension !== 2 && dimension !== 3) throw new OptionError('bad-chain', `rodChain: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
@@ -52,7 +53,9 @@ export function rodChain(spec: RodChainSpec): SystemWithEnergy {
   const mass = particleMass(spec.mass ?? 1, 'rodChain');
   const down = dimension === 2 ? [0, -1] : [0, 0, -1];
   const forces = isZero(g) ? [] : [gravity({mass, g, direction: down})];
-  return withEnergy(mass, forces, [rods({edges, fixed: to === undefined ? [origin] : [origin, [...to]], length, compliance})]);
+  const fixed = to === undefined ? [origin] : [origin, [...to]];
+  const figure: Figure = {points: pointsAndFixed(fixed), rods: edges, fixed: range(points, fixed.length), trails: to === undefined ? [points - 1] : []};
+  return withFigure(withEnergy(mass, forces, [rods({edges, fixed, length, compliance})]), figure);
 }
 
 /** What `fourBars` makes a system of. */
@@ -70,7 +73,7 @@ export interface FourBarsSpec {
 }
 
 /** Made by `fourBars`. */
-export interface FourBars extends SystemWithEnergy {
+export interface FourBars extends SystemWithEnergy, Drawn {
   /** Standing bars upright, moving in +x. */
   readonly initial: {readonly q: number[][]; readonly v: number[][]};
   /** The upper joint of standing bar i, for `bodyPoints`. */
@@ -105,10 +108,14 @@ export function fourBars(spec: FourBarsSpec): FourBars {
   const standing = (i: number): [number[], number[]] => [[i * length, half, Math.PI / 2], [speed / 2, 0, -speed / length]];
   const across = (i: number): [number[], number[]] => [[(i + 0.5) * length, length, 0], [speed, 0, 0]];
   const bars = [...Array.from({length: windows + 1}, (_, i) => standing(i)), ...Array.from({length: windows}, (_, i) => across(i))];
+  const ends = bodyPoints(bars.flatMap((_, i) => [foot(i), head(i)]));
   return {
     ...withEnergy(inertia, [planarGravity(inertia, g)], [pins(joints)]),
     initial: {q: bars.map(([q]) => q), v: bars.map(([, v]) => v)},
     joint: head,
+    figure: {
+      points: ({q}) => ends(q), rods: bars.map((_, i) => [2 * i, 2 * i + 1] as const), fixed: range(0, windows + 1).map(i => 2 * i), trails: [1],
+    },
   };
 }
 
@@ -132,7 +139,7 @@ export interface SliderCrankSpec {
  * drive's force on the pin, across the crank.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
-export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy {
+export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy & Drawn {
   refuseUnknownOptions(spec, {crank: any, rod: any, mass: any, angle: callable, g: any}, 'sliderCrank');
   const {crank, rod, mass = 1, angle, g = 0} = spec;
   const [radius, reach] = [coefficient(crank, 'sliderCrank: crank', 'positive'), coefficient(rod, 'sliderCrank: rod', 'positive')];
@@ -150,5 +157,6 @@ export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy {
     }));
   }
   const inertia = particleMass(mass, 'sliderCrank');
-  return withEnergy(inertia, isZero(g) ? [] : [gravity({mass: inertia, g, direction: [0, -1]})], constraints);
+  const figure: Figure = {points: pointsAndFixed([[0, 0]]), rods: [[2, 0], [0, 1]], fixed: [2], ground: [{normal: [0, 1]}]};
+  return withFigure(withEnergy(inertia, isZero(g) ? [] : [gravity({mass: inertia, g, direction: [0, -1]})], constraints), figure);
 }

@@ -11,6 +11,7 @@ import type {Edge} from './edges.js';
 import {edgeLengths} from './edges.js';
 import type {SystemWithEnergy} from './energy.js';
 import {withEnergy} from './energy.js';
+import {pointsAndFixed, range, type Drawn, type Figure} from './figure.js';
 import {gravity} from './gravity.js';
 import type {Elasticity} from './spring.js';
 import {dampers, springsOf} from './springs.js';
@@ -45,7 +46,7 @@ export type NetSpec = Elasticity & {
 };
 
 /** Made by `net`. */
-export interface Net extends SystemWithEnergy {
+export interface Net extends SystemWithEnergy, Drawn {
   /** Where the moving knots are drawn, [particles][dim]: x = column · spacing, y = −row · spacing. A start for q. */
   readonly positions: number[][];
   /** The held knots, [held][dim]. */
@@ -84,7 +85,8 @@ export function net(spec: NetSpec): Net {
   if (!isZero(damping)) forces.push(dampers({...joined, coefficient: damping}));
   if (!isZero(drag)) forces.push(damper({coefficient: drag}));
   if (!isZero(g)) forces.push(gravity({mass, g, direction: down}));
-  return {...withEnergy(mass, forces), positions, fixed, edges, particle};
+  const figure: Figure = {points: pointsAndFixed(fixed), springs: edges, fixed: range(positions.length, fixed.length)};
+  return {...withEnergy(mass, forces), positions, fixed, edges, particle, figure};
 }
 
 const heldChoice: Check = {what: "'corners' or a list of knots [row, column]", test: value => value === 'corners' || (Array.isArray(value) && value.every(Array.isArray))};

@@ -8,6 +8,7 @@ import {coefficient, fitting} from './coefficient.js';
 import {damper} from './damper.js';
 import type {SystemWithEnergy} from './energy.js';
 import {conservative, withEnergy} from './energy.js';
+import {withFigure, type Drawn, type Figure} from './figure.js';
 import {standardGravity} from './gravity.js';
 
 /** What `pendulum` makes a system of. */
@@ -28,7 +29,7 @@ export interface PendulumSpec {
  * zero at rest, hanging.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
-export function pendulum(spec: PendulumSpec): SystemWithEnergy {
+export function pendulum(spec: PendulumSpec): SystemWithEnergy & Drawn {
   refuseUnknownOptions(spec, ['length', 'mass', 'g', 'damping'], 'pendulum');
   const length = coefficient(spec.length, 'pendulum: length', 'positive');
   const bob = coefficient(spec.mass ?? 1, 'pendulum: mass', 'positive');
@@ -42,7 +43,16 @@ export function pendulum(spec: PendulumSpec): SystemWithEnergy {
     ({q, params}) => tf.neg(tf.mul(moment(params), tf.sin(q))),
     ({q, params}) => tf.sum(tf.mul(moment(params), versine(q))),
   );
-  return withEnergy(inertia, [weight, ...hinge(spec.damping)]);
+  return withFigure(withEnergy(inertia, [weight, ...hinge(spec.damping)]), {points: hungPoint(length), rods: [[1, 0]], fixed: [1], trails: [0]});
+}
+
+/** The first pendulum's bob and its hinge at the origin. */
+function hungPoint(length: (params: Params) => tf.Tensor): Figure['points'] {
+  return ({q, params}) => {
+    const first = (x: tf.Tensor): tf.Tensor => tf.reshape(tf.slice(tf.reshape(x, [-1]), [0], [1]), [1]);
+    const [angle, reach] = [first(q), first(length(params))];
+    return tf.concat([tf.stack([tf.mul(reach, tf.sin(angle)), tf.neg(tf.mul(reach, tf.cos(angle)))], 1), tf.zeros([1, 2])]);
+  };
 }
 
 /** 1 − cos q without cancellation at small angles. */
@@ -81,7 +91,7 @@ export interface DoublePendulumSpec {
  * the inertia terms that stand in the force. The energy T + V is zero at rest, hanging.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'double-pendulum-shape' when traced
  */
-export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy {
+export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Drawn {
   refuseUnknownOptions(spec, ['lengths', 'masses', 'g', 'damping'], 'doublePendulum');
   const lengths = pair(spec.lengths, 'doublePendulum: lengths', 'positive');
   const masses = pair(spec.masses ?? [1, 1], 'doublePendulum: masses', 'positive');
@@ -114,7 +124,12 @@ export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy {
     ({q, params}) => tf.neg(tf.mul(moments(params), tf.sin(q))),
     ({q, params}) => tf.sum(tf.mul(moments(params), versine(q))),
   );
-  return withEnergy(mass, [inertial, weight, ...hinges(spec.damping)]);
+  const points: Figure['points'] = ({q, params}) => {
+    const reach = tf.stack(lengths(params));
+    const [x, y] = [tf.cumsum(tf.mul(reach, tf.sin(q))), tf.neg(tf.cumsum(tf.mul(reach, tf.cos(q))))];
+    return tf.concat([tf.stack([x, y], 1), tf.zeros([1, 2])]);
+  };
+  return withFigure(withEnergy(mass, [inertial, weight, ...hinges(spec.damping)]), {points, rods: [[2, 0], [0, 1]], fixed: [2], trails: [1]});
 }
 
 /** Two numbers, each a scalar tensor. */

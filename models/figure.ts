@@ -1,0 +1,39 @@
+/** How a system is drawn: what its state says about points, and what joins them. `animate` of stiffgrad/plot reads it. */
+import * as tf from '@tensorflow/tfjs';
+import type {MechanicalSystem, Params} from '../lib/index.js';
+import type {Edge} from './edges.js';
+
+/** Points of a system in the plane or in space, and what is drawn between them. */
+export interface Figure {
+  /** Where the points are, [points, 2] or [points, 3]: x to the right, y upwards in the plane, z upwards in space. */
+  readonly points: (at: {readonly q: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
+  /** Pairs of points with a bar between them. */
+  readonly rods?: readonly Edge[];
+  /** Pairs of points with a spring between them. */
+  readonly springs?: readonly Edge[];
+  /** Points that do not move: drawn as squares. */
+  readonly fixed?: readonly number[];
+  /** Of points that are balls [length], one number or one each; 0 is a dot. */
+  readonly radius?: number | readonly number[];
+  /** Walls and floors of the plane: normal·x = offset, seen from the side of the normal. */
+  readonly ground?: readonly {readonly normal: readonly [number, number]; readonly offset?: number}[];
+  /** Points whose way is drawn behind them. */
+  readonly trails?: readonly number[];
+}
+
+/** A system that can be drawn. */
+export interface Drawn {
+  readonly figure: Figure;
+}
+
+/** The same system with a picture of it, for `animate`. */
+export function withFigure<S extends MechanicalSystem>(system: S, figure: Figure): S & Drawn {
+  return {...system, figure};
+}
+
+/** Rows of q, or numbers of q along a line one apart, with fixed points after them. */
+export function pointsAndFixed(fixed: readonly (readonly number[])[] = []): Figure['points'] {
+  return ({q}) => (fixed.length === 0 ? q : tf.concat([q, tf.tensor2d(fixed.map(point => [...point]))]));
+}
+
+export const range = (from: number, count: number): number[] => Array.from({length: count}, (_, i) => from + i);

@@ -1,0 +1,188 @@
+/**
+ * Runs as moving pictures. A model knows its figure: its points, and what joins them; a system of one's own is given one.
+ * One animation is a page with a player, a cell of a notebook, a strip of frames for a paper, an SVG that moves by itself.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {any, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/given.js';
+import type {AnyTrajectory, Numeric, Params} from '../lib/index.js';
+import {OptionError, readNumeric, ShapeError} from '../lib/index.js';
+import type {Figure} from '../models/index.js';
+import type {MediaBundle, Theme} from '../training/index.js';
+import {playerPage, type Frames} from './player.js';
+import {moving, strip} from './stills.js';
+
+/** What `animate` may be told. */
+export interface AnimateOptions {
+  /** How the system is drawn; default as its model says. */
+  readonly figure?: Figure;
+  /** Those of the run, where the figure reads them: a pendulum's length that is a parameter. */
+  readonly params?: {readonly [name: string]: Numeric};
+  /** How many pictures at most; default 240. */
+  readonly frames?: number;
+  /** Seconds that a unit of simulated time takes; default so that all of it takes at most 12 s, and 1 for less. */
+  readonly pace?: number;
+  /** Of time; default 's'. */
+  readonly timeUnit?: string;
+  readonly title?: string;
+  /** What a reader who cannot see it should know. */
+  readonly description?: string;
+  readonly theme?: Theme;
+}
+
+/** A run as a moving picture, in several forms. */
+export interface Animation {
+  /** A self-contained page with a player: play, pause, a slider, keys. */
+  html(): string;
+  /** Pictures side by side at equal times, as SVG; default 6. */
+  strip(options?: {readonly frames?: number}): string;
+  /** An SVG that moves without a script and begins again at its end; default 480 px wide, 60 frames. */
+  svg(options?: {readonly width?: number; readonly frames?: number}): string;
+  /** The page in a frame of its own, as notebooks show it. */
+  toString(): string;
+}
+
+/** Whole numbers across the picture: finer than a pixel. */
+const GRID = 4096;
+
+/**
+ * @throws OptionError 'no-figure' where neither the system nor the options say how it is drawn, 'bad-option', 'bad-figure';
+ *   ShapeError 'figure-shape'
+ */
+export function animate(run: AnyTrajectory, options: AnimateOptions = {}): Animation {
+  refuseUnknownOptions(options, {figure: object, params: object, frames: count, pace: positive, timeUnit: text, title: text, description: text, theme: oneOf('auto', 'light', 'dark')}, 'animate', 'bad-option');
+  const {theme = 'auto', title = 'Animation'} = options;
+  const figure = options.figure ?? (run.system as {readonly figure?: Figure}).figure;
+  if (figure === undefined) throw new OptionError('no-figure', 'animate: this system does not say how it is drawn. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or make the system by withFigure of stiffgrad/models.');
+  refuseUnknownOptions(figure, {points: any, rods: any, springs: any, fixed: any, radius: any, ground: any, trails: any}, 'animate: figure', 'bad-figure');
+  const frames = framesOf(run, figure, options);
+  const description = options.description ?? `${frames.points} points from t = ${frames.t[0].toPrecision(3)} to ${frames.t[frames.t.length - 1].toPrecision(3)} ${frames.unit}`;
+  const page = (): string => playerPage(frames, escaped(title), escaped(description), theme);
+  const cell = (): string => `<iframe srcdoc="${escaped(page())}" sandbox="allow-scripts" title="${escaped(title)}" style="width:100%;height:34rem;border:0"></iframe>`;
+  const words = `Animation: ${description}`;
+  return Object.defineProperties({
+    html: page,
+    strip: (given: {readonly frames?: number} = {}) => {
+      refuseUnknownOptions(given, {frames: count}, 'strip', 'bad-option');
+      return strip(frames, given.frames ?? 6, {title, description, theme});
+    },
+    svg: (given: {readonly width?: number; readonly frames?: number} = {}) => {
+      refuseUnknownOptions(given, {width: positive, frames: count}, 'svg', 'bad-option');
+      return moving(frames, given.frames ?? 60, given.width ?? 480, {title, description, theme});
+    },
+    toString: cell,
+  }, {
+    [Symbol.for('nodejs.util.inspect.custom')]: {value: () => words},
+    [Symbol.for('Jupyter.display')]: {value: (): MediaBundle => ({'text/html': cell(), 'text/plain': words})},
+  });
+}
+
+const escaped = (words: string): string => words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+
+/** The chosen states as points on the grid. */
+function framesOf(run: AnyTrajectory, figure: Figure, options: AnimateOptions): Frames {
+  const t = run.values('t');
+  const kept = chosen(t, options.frames ?? 240);
+  const {points, places, dim} = pointsAt(run, figure, kept, options.params ?? {});
+  const radius = radii(figure.radius, points);
+  const box = boxOf(places, dim, radius, points);
+  const scale = GRID / Math.max(...box.size, Number.MIN_VALUE);
+  const on = (value: number, axis: number): number => Math.round((value - box.low[axis]) * scale);
+  const duration = t[t.length - 1] - t[0];
+  return {
+    t: kept.map(i => Number(t[i].toPrecision(7))), dim, points,
+    at: places.map(row => Array.from(row, (value, k) => on(value, k % dim))),
+    fixed: within(figure.fixed, points, 'fixed'), trails: within(figure.trails, points, 'trails'),
+    rods: pairs(figure.rods, points, 'rods'), springs: pairs(figure.springs, points, 'springs'),
+    radius: radius.map(r => Math.round(r * scale)), box: box.size.map(side => Math.round(side * scale)),
+    ground: dim === 2 ? (figure.ground ?? []).map(({normal, offset = 0}) => groundLine(normal, offset, box).map((value, k) => on(value, k % 2)) as [number, number, number, number]) : [],
+    pace: options.pace ?? (duration > 12 ? 12 / duration : 1), unit: options.timeUnit ?? 's',
+  };
+}
+
+/** States at nearly equal times: an adaptive run saves more where much happens. */
+function chosen(t: Float64Array, most: number): number[] {
+  const last = t.length - 1;
+  if (last < 1) throw new OptionError('bad-option', 'animate: this run saved one state; there is no motion in it. Leave saveAt out.');
+  const frames = Math.min(most - 1, last);
+  const found = new Set<number>([0]);
+  for (let k = 1, i = 0; k <= frames; k++) {
+    const time = t[0] + ((t[last] - t[0]) * k) / frames;
+    while (i < last && t[i] < time) i++;
+    found.add(i > 0 && time - t[i - 1] < t[i] - time ? i - 1 : i);
+  }
+  return [...found.add(last)];
+}
+
+function pointsAt(run: AnyTrajectory, figure: Figure, kept: readonly number[], given: {readonly [name: string]: Numeric}): {points: number; places: Float32Array[]; dim: 2 | 3} {
+  const mechanical = run.system.kind !== 'ode';
+  const values = run.values(mechanical ? 'q' : 'y');
+  const t = run.values('t');
+  const {shape: [, ...shape]} = (mechanical ? run.q : run.y) as tf.Tensor;
+  const width = values.length / t.length;
+  const params: {[name: string]: tf.Tensor} = {};
+  let found: {points: number; dim: 2 | 3} | undefined;
+  const places = kept.map(i => tf.tidy(() => {
+    for (const [name, value] of Object.entries(given)) {
+      const number = readNumeric(value, `animate: params.${name}`);
+      params[name] = tf.tensor(Float32Array.from(number.values), [...number.shape]);
+    }
+    const at = figure.points({q: tf.tensor(Float32Array.from(values.subarray(i * width, (i + 1) * width)), shape), t: tf.scalar(t[i]), params: params});
+    const [count = 0, dim = 0] = at.shape;
+    if (at.shape.length !== 2 || (dim !== 2 && dim !== 3)) throw new ShapeError('figure-shape', `animate: the figure's points have shape [${at.shape.join(', ')}]; give [points, 2] in the plane or [points, 3] in space.`, {points: at.shape});
+    found = {points: count, dim};
+    return at.dataSync() as Float32Array;
+  }));
+  return {...(found as unknown as {points: number; dim: 2 | 3}), places};
+}
+
+function radii(radius: Figure['radius'] = 0, points: number): number[] {
+  const all = typeof radius === 'number' ? new Array<number>(points).fill(radius) : [...radius];
+  if (all.length === points && all.every(r => r >= 0)) return all;
+  throw new OptionError('bad-figure', `animate: figure.radius has ${all.length} numbers for ${points} points; give one that is not negative, or one each.`);
+}
+
+function pairs(list: Figure['rods'] = [], points: number, name: string): Frames['rods'] {
+  list.forEach(pair => within(pair, points, name));
+  return list;
+}
+
+function within(list: readonly number[] = [], points: number, name: string): readonly number[] {
+  const odd = list.find(i => !Number.isInteger(i) || i < 0 || i >= points);
+  if (odd === undefined) return list;
+  throw new OptionError('bad-figure', `animate: figure.${name} names point ${odd}; there are points 0 to ${points - 1}.`);
+}
+
+interface Box {
+  readonly low: number[];
+  readonly size: number[];
+}
+
+/** What all frames need, balls and a margin included. */
+function boxOf(places: readonly Float32Array[], dim: number, radius: readonly number[], points: number): Box {
+  const low = new Array<number>(dim).fill(Infinity);
+  const high = new Array<number>(dim).fill(-Infinity);
+  for (const row of places) {
+    for (let i = 0; i < points * dim; i++) {
+      if (!Number.isFinite(row[i])) continue;
+      const r = radius[Math.floor(i / dim)];
+      low[i % dim] = Math.min(low[i % dim], row[i] - r);
+      high[i % dim] = Math.max(high[i % dim], row[i] + r);
+    }
+  }
+  // What moves along a line has a picture with some height, too.
+  const least = 0.12 * Math.max(...high.map((value, axis) => value - low[axis]), 1e-12);
+  const size = high.map((value, axis) => Math.max(value - low[axis], least));
+  return {low: low.map((value, axis) => (value + high[axis]) / 2 - size[axis] / 2), size};
+}
+
+/** Where a line lies within the box, from one side to the other. */
+function groundLine([a, b]: readonly [number, number], offset: number, {low, size}: Box): [number, number, number, number] {
+  const norm = Math.hypot(a, b) ** 2 || 1;
+  const foot = [(a * offset) / norm, (b * offset) / norm];
+  const reach = Math.hypot(...size);
+  const middle = [low[0] + size[0] / 2, low[1] + size[1] / 2];
+  const along = ((middle[0] - foot[0]) * -b + (middle[1] - foot[1]) * a) / norm;
+  const half = reach / 2 / Math.sqrt(norm);
+  const at = (s: number): [number, number] => [foot[0] - b * s, foot[1] + a * s];
+  return [...at(along - half), ...at(along + half)];
+}

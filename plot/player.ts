@@ -1,0 +1,133 @@
+/**
+ * The page of an animation: a canvas and its few lines of script. The frames travel as whole numbers of 1/4096 of the
+ * picture's size, which is finer than a pixel. In space the view is axonometric and turned by the pointer or the arrow keys.
+ */
+
+/** What the script draws from. */
+export interface Frames {
+  /** [frames] */
+  readonly t: readonly number[];
+  /** [frames][points · dim], whole numbers 0 … 4096 of the extent of the largest side. */
+  readonly at: readonly (readonly number[])[];
+  readonly dim: 2 | 3;
+  readonly points: number;
+  /** Places of fixed points among the points. */
+  readonly fixed: readonly number[];
+  readonly rods: readonly (readonly [number, number])[];
+  readonly springs: readonly (readonly [number, number])[];
+  /** Of each point, in the same units; 0 is a small dot. */
+  readonly radius: readonly number[];
+  /** Lines of the ground [x1, y1, x2, y2], in the same units; of the plane only. */
+  readonly ground: readonly (readonly [number, number, number, number])[];
+  /** Of the box [width, height] or [width, height, depth], in the same units. */
+  readonly box: readonly number[];
+  /** Points whose way is drawn. */
+  readonly trails: readonly number[];
+  /** Seconds of animation a unit of simulated time takes. */
+  readonly pace: number;
+  readonly unit: string;
+}
+
+/** Runs in the page; it is turned into text, so it knows only its arguments. */
+const script = `(root, data) => {
+  const canvas = root.querySelector('canvas'), button = root.querySelector('button'), slider = root.querySelector('input'), clock = root.querySelector('output'), sign = root.querySelector('button path');
+  const context = canvas.getContext('2d'), last = data.t.length - 1, duration = (data.t[last] - data.t[0]) * data.pace;
+  let frame = 0, playing = false, began = 0, turn = -0.6, tilt = 0.35;
+  const color = name => getComputedStyle(root).getPropertyValue(name);
+  const nearest = time => { let a = 0, b = last; while (a < b) { const m = (a + b) >> 1; if (data.t[m] < time) a = m + 1; else b = m; } return a; };
+  const flat = (x, y, z) => {
+    if (data.dim === 2) return [x, y];
+    const [w, h, d] = data.box, a = x - w / 2, b = y - h / 2, c = z - d / 2;
+    const r = a * Math.cos(turn) - b * Math.sin(turn), s = a * Math.sin(turn) + b * Math.cos(turn);
+    return [w / 2 + r, d / 2 + c * Math.cos(tilt) + s * Math.sin(tilt)];
+  };
+  const draw = () => {
+    const width = canvas.clientWidth, height = canvas.clientHeight, ratio = devicePixelRatio || 1;
+    canvas.width = width * ratio; canvas.height = height * ratio; context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const flatBox = data.dim === 2 ? data.box : [data.box[0], data.box[2]];
+    const room = data.dim === 2 ? data.box : [Math.hypot(data.box[0], data.box[1]), data.box[2] + Math.hypot(data.box[0], data.box[1]) * 0.4];
+    const scale = Math.min((width - 32) / Math.max(room[0], 1), (height - 32) / Math.max(room[1], 1));
+    const x = u => width / 2 + (u - flatBox[0] / 2) * scale, y = u => height / 2 - (u - flatBox[1] / 2) * scale;
+    const place = (k, i) => { const row = data.at[k]; const [a, b] = flat(row[i * data.dim], row[i * data.dim + 1], row[i * data.dim + 2]); return [x(a), y(b)]; };
+    const path = (points, style, thick) => { context.beginPath(); points.forEach(([a, b], i) => i ? context.lineTo(a, b) : context.moveTo(a, b)); context.strokeStyle = style; context.lineWidth = thick; context.stroke(); };
+    context.lineJoin = context.lineCap = 'round';
+    for (const [a, b, c, d] of data.ground) path([[x(a), y(b)], [x(c), y(d)]], color('--soft'), 1.5);
+    for (const i of data.trails) { const from = Math.max(0, frame - 60), way = []; for (let k = from; k <= frame; k++) way.push(place(k, i)); path(way, color('--trail'), 1.5); }
+    for (const [i, j] of data.springs) path(zigzag(place(frame, i), place(frame, j)), color('--spring'), data.springs.length > 60 ? 0.8 : 1.5);
+    for (const [i, j] of data.rods) path([place(frame, i), place(frame, j)], color('--rod'), data.rods.length > 60 ? 1.5 : 3);
+    const many = data.points > 60;
+    for (let i = 0; i < data.points; i++) {
+      const [a, b] = place(frame, i), fixed = data.fixed.includes(i), r = data.radius[i] > 0 ? data.radius[i] * scale : many ? 1.5 : fixed ? 4 : 5;
+      context.beginPath();
+      if (fixed) context.rect(a - r, b - r, 2 * r, 2 * r); else context.arc(a, b, r, 0, 2 * Math.PI);
+      context.fillStyle = color(fixed ? '--soft' : '--ball'); context.fill();
+    }
+    clock.textContent = 't = ' + data.t[frame].toFixed(2) + ' ' + data.unit;
+    slider.value = frame; slider.setAttribute('aria-valuetext', clock.textContent);
+  };
+  const zigzag = ([a, b], [c, d]) => {
+    const length = Math.hypot(c - a, d - b); if (data.springs.length > 60 || length < 12) return [[a, b], [c, d]];
+    const [ux, uy] = [(c - a) / length, (d - b) / length], turns = 9, points = [[a, b]];
+    for (let i = 0; i <= turns; i++) { const s = length * (0.15 + 0.7 * i / turns), side = i === 0 || i === turns ? 0 : i % 2 ? 5 : -5; points.push([a + ux * s - uy * side, b + uy * s + ux * side]); }
+    return [...points, [c, d]];
+  };
+  const tick = now => {
+    if (!playing || !root.isConnected) return;
+    const time = (now - began) / 1000;
+    if (time >= duration) { frame = last; play(false); draw(); return; }
+    frame = nearest(data.t[0] + time / data.pace); draw(); requestAnimationFrame(tick);
+  };
+  const play = on => {
+    playing = on; sign.setAttribute('d', on ? 'M3 2h4v12h-4zM9 2h4v12h-4z' : 'M4 2v12l10-6z'); button.setAttribute('aria-label', on ? 'Pause' : 'Play');
+    if (!on) return;
+    if (frame === last) frame = 0;
+    began = performance.now() - (data.t[frame] - data.t[0]) * data.pace * 1000; requestAnimationFrame(tick);
+  };
+  const go = to => { play(false); frame = Math.max(0, Math.min(last, to)); draw(); };
+  button.onclick = () => play(!playing);
+  slider.oninput = () => go(Number(slider.value));
+  root.onkeydown = event => {
+    if (event.target === slider && event.key !== ' ') return;
+    if (event.key === ' ' && event.target !== button) { event.preventDefault(); play(!playing); }
+    else if (event.key === 'Home') go(0); else if (event.key === 'End') go(last);
+    else if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') { event.preventDefault(); const by = event.key === 'ArrowLeft' ? -1 : 1; if (data.dim === 3 && !event.shiftKey) { turn += 0.1 * by; draw(); } else go(frame + by); }
+    else if (data.dim === 3 && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) { event.preventDefault(); tilt += event.key === 'ArrowUp' ? 0.1 : -0.1; draw(); }
+  };
+  if (data.dim === 3) canvas.onpointermove = event => { if (event.buttons) { turn += event.movementX / 100; tilt += event.movementY / 100; draw(); } };
+  new ResizeObserver(draw).observe(canvas);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
+  draw();
+  if (!matchMedia('(prefers-reduced-motion: reduce)').matches) play(true);
+}`;
+
+const light = '--paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rod: #1f2328; --spring: #0072b2; --ball: #d55e00; --trail: #56b4e9';
+const dark = '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f';
+
+const style = (theme: string): string => `.player { ${theme === 'dark' ? dark : light}; background: var(--paper); color: var(--ink); font: 14px/1.4 system-ui, sans-serif; margin: 0; padding: 12px; }
+${theme === 'auto' ? `@media (prefers-color-scheme: dark) { .player { ${dark} } }` : ''}
+.player h1 { font-size: 1.05rem; margin: 0 0 8px; } .player canvas { display: block; width: 100%; height: min(60vh, 26rem); touch-action: pan-y; } .player canvas:focus-visible, .player button:focus-visible, .player input:focus-visible { outline: 3px solid var(--spring); }
+.player div { display: flex; gap: 10px; align-items: center; } .player button { font: inherit; width: 2.4rem; height: 2.2rem; color: inherit; background: none; border: 1px solid var(--soft); border-radius: 6px; } .player input { flex: 1; min-width: 4rem; accent-color: var(--spring); } .player output { min-width: 7.5em; font-variant-numeric: tabular-nums; text-align: right; }
+.player p { color: var(--soft); margin: 8px 0 0; font-size: 12px; }`;
+
+/** Only its own style and script run, and nothing is loaded. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/** The page, whole. @param title and description as escaped text */
+export function playerPage(frames: Frames, title: string, description: string, theme: 'auto' | 'light' | 'dark'): string {
+  const keys = frames.dim === 3 ? 'Space plays, Shift with ← → steps, arrows or dragging turn the view.' : 'Space plays, ← → step, Home and End.';
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<title>${title}</title><style>
+${style(theme)}
+</style></head>
+<body class="player">
+<h1>${title}</h1>
+<canvas tabindex="0" role="img" aria-label="${description}"></canvas>
+<div><button type="button" aria-label="Play"><svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path fill="currentColor" d="M4 2v12l10-6z"/></svg></button><input type="range" min="0" max="${frames.t.length - 1}" value="0" aria-label="Time"><output></output></div>
+<p>${keys}</p>
+<script>
+(${script})(document.body, ${JSON.stringify(frames)});
+</script>
+</body></html>
+`;
+}

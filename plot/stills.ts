@@ -1,0 +1,136 @@
+/** Frames of an animation as SVG: side by side for a paper, and one that moves by itself (SMIL's `animate`, without a script). */
+import type {Frames} from './player.js';
+
+/** What a picture says of itself, and its colours. */
+export interface Words {
+  readonly title: string;
+  readonly description: string;
+  readonly theme: 'auto' | 'light' | 'dark';
+}
+
+const light = '--ink: #1f2328; --soft: #59636e; --spring: #0072b2; --ball: #d55e00; --trail: #7cc4ee';
+const dark = '--ink: #e6edf3; --soft: #9198a1; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f';
+const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap: round; } .still .rods { stroke: var(--ink); stroke-width: 2.5; } .still .springs { stroke: var(--spring); stroke-width: 1.2; }
+.still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; } .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .trail { stroke: var(--trail); stroke-width: 1.2; }
+.still text { fill: var(--soft); font: 12px system-ui, sans-serif; }`;
+
+const styleOf = (theme: Words['theme']): string =>
+  `<style>.still { ${theme === 'dark' ? dark : light} }${theme === 'auto' ? ` @media (prefers-color-scheme: dark) { .still { ${dark} } }` : ''}\n${rules}</style>`;
+
+const escaped = (words: string): string => words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+
+const open = (width: number, height: number, {title, description, theme}: Words): string =>
+  `<svg class="still" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"><title>${escaped(title)}</title><desc>${escaped(description)}</desc>${styleOf(theme)}`;
+
+/** The view of figures in space, as the player begins. */
+const [TURN, TILT] = [-0.6, 0.35];
+const MARGIN = 14;
+
+/** Pixels of points, at a width and from a left edge. */
+interface View {
+  readonly height: number;
+  place(frame: number, point: number): readonly [number, number];
+  flat(x: number, y: number): readonly [number, number];
+  readonly scale: number;
+}
+
+function viewOf(frames: Frames, width: number, left = 0): View {
+  const {box, dim, at} = frames;
+  const project = (row: readonly number[], i: number): [number, number] => {
+    if (dim === 2) return [row[2 * i], row[2 * i + 1]];
+    const [a, b, c] = [0, 1, 2].map(k => row[3 * i + k] - box[k] / 2);
+    const away = a * Math.sin(TURN) + b * Math.cos(TURN);
+    return [a * Math.cos(TURN) - b * Math.sin(TURN), c * Math.cos(TILT) + away * Math.sin(TILT)];
+  };
+  const all = at.flatMap(row => Array.from({length: frames.points}, (_, i) => project(row, i)));
+  const bound = (axis: 0 | 1): [number, number] => (dim === 2 ? [0, box[axis]] : all.reduce(([low, high], point) => [Math.min(low, point[axis]), Math.max(high, point[axis])], [Infinity, -Infinity]));
+  const [[x0, x1], [y0, y1]] = [bound(0), bound(1)];
+  const inner = width - 2 * MARGIN;
+  const scale = Math.min(inner / Math.max(x1 - x0, 1), inner / Math.max(y1 - y0, 1));
+  const height = Math.round((y1 - y0) * scale + 2 * MARGIN);
+  const indent = left + MARGIN + (inner - (x1 - x0) * scale) / 2;
+  const flat = (x: number, y: number): readonly [number, number] => [indent + (x - x0) * scale, height - MARGIN - (y - y0) * scale];
+  return {height, scale, flat, place: (frame, point) => flat(...project(at[frame], point))};
+}
+
+const px = (value: number): string => String(Math.round(value * 10) / 10);
+const join = (points: readonly (readonly [number, number])[]): string => points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${px(x)} ${px(y)}`).join('');
+
+/** A spring's windings between two points: always as many, so that paths of different frames have one form. */
+function winding([a, b]: readonly [number, number], [c, d]: readonly [number, number]): string {
+  const length = Math.hypot(c - a, d - b) || 1;
+  const [ux, uy] = [(c - a) / length, (d - b) / length];
+  const inner = Array.from({length: 8}, (_, i) => {
+    const [s, side] = [length * (0.15 + 0.1 * i), i === 0 || i === 7 ? 0 : i % 2 === 0 ? 4 : -4];
+    return [a + ux * s - uy * side, b + uy * s + ux * side] as const;
+  });
+  return join([[a, b], ...inner, [c, d]]);
+}
+
+/** More springs than this are drawn as lines: their windings would be a smear. */
+const WOUND = 40;
+
+interface Layer {
+  readonly name: 'springs' | 'rods' | 'balls' | 'fixed';
+  readonly style: string;
+  readonly d: (frame: number) => string;
+}
+
+function layersOf(frames: Frames, view: View): Layer[] {
+  const {springs, rods, fixed, points, radius} = frames;
+  const still = new Set(fixed);
+  const free = Array.from({length: points}, (_, i) => i).filter(i => !still.has(i));
+  const thin = points > WOUND;
+  const sizes = [...new Set(free.map(i => radius[i]))];
+  const dots = (list: readonly number[], frame: number): string => list.map(i => `M${view.place(frame, i).map(px).join(' ')}h0`).join('');
+  const spring = springs.length > WOUND ? (a: readonly [number, number], b: readonly [number, number]) => join([a, b]) : winding;
+  const layers: Layer[] = [
+    {name: 'springs', style: '', d: k => springs.map(([i, j]) => spring(view.place(k, i), view.place(k, j))).join('')},
+    {name: 'rods', style: '', d: k => rods.map(([i, j]) => join([view.place(k, i), view.place(k, j)])).join('')},
+    ...sizes.map((size): Layer => ({name: 'balls', style: ` style="stroke-width:${size > 0 ? px(2 * size * view.scale) : thin ? 3 : 9}"`, d: k => dots(free.filter(i => radius[i] === size), k)})),
+    {name: 'fixed', style: thin ? ' style="stroke-width:4"' : '', d: k => dots(fixed, k)},
+  ];
+  return layers.filter(({d}) => d(0) !== '');
+}
+
+const ground = (frames: Frames, view: View): string => frames.ground.map(([a, b, c, d]) => `<path class="ground" d="${join([view.flat(a, b), view.flat(c, d)])}"/>`).join('');
+
+function trail(frames: Frames, view: View, to: number): string {
+  return frames.trails.map(i => `<path class="trail" d="${join(Array.from({length: to + 1}, (_, k) => view.place(k, i)))}"/>`).join('');
+}
+
+/** `count` frames at equal distances, none twice. */
+const some = (frames: Frames, count: number): number[] => {
+  const last = frames.t.length - 1;
+  const wanted = Math.min(count, last + 1);
+  return Array.from({length: wanted}, (_, k) => Math.round((last * k) / Math.max(1, wanted - 1)));
+};
+
+/** Of each picture in a strip, in pixels. */
+const CELL = 170;
+
+/** Pictures side by side, each with its time and with the way so far. */
+export function strip(frames: Frames, count: number, words: Words): string {
+  const kept = some(frames, count);
+  const {height} = viewOf(frames, CELL);
+  const pictures = kept.map((frame, k) => {
+    const view = viewOf(frames, CELL, k * CELL);
+    const layers = layersOf(frames, view).map(({name, style, d}) => `<path class="${name}"${style} d="${d(frame)}"/>`);
+    return `<svg x="0" y="0" width="${kept.length * CELL}" height="${height}">${ground(frames, view)}${trail(frames, view, frame)}${layers.join('')}</svg><text x="${k * CELL + CELL / 2}" y="${height + 14}" text-anchor="middle">${frames.t[frame].toFixed(2)} ${escaped(frames.unit)}</text>`;
+  });
+  return `${open(kept.length * CELL, height + 20, words)}${pictures.join('')}</svg>`;
+}
+
+/** One picture whose paths take the forms of all frames, over and over. */
+export function moving(frames: Frames, count: number, width: number, words: Words): string {
+  const kept = some(frames, count);
+  const view = viewOf(frames, width);
+  const seconds = ((frames.t[frames.t.length - 1] - frames.t[0]) * frames.pace).toFixed(2);
+  const layers = layersOf(frames, view).map(({name, style, d}) => {
+    const values = kept.map(d);
+    const moves = values.some(value => value !== values[0]);
+    const start = `<path class="${name}"${style} d="${values[0]}"`;
+    return moves ? `${start}><animate attributeName="d" dur="${seconds}s" repeatCount="indefinite" values="${values.join(';')}"/></path>` : `${start}/>`;
+  });
+  return `${open(width, view.height, words)}${ground(frames, view)}${layers.join('')}</svg>`;
+}
