@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/given.js';
-import type {AnyTrajectory, Numeric, Params} from '../lib/index.js';
+import type {AnyTrajectory, Numeric} from '../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../lib/index.js';
 import type {Figure} from '../models/index.js';
 import type {MediaBundle, Theme} from '../training/index.js';
