@@ -9,6 +9,8 @@ import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+/** The command is for Node alone: no bundler takes it module by module. */
+const command = 'cli/main.ts';
 const entries = ['lib/index.ts', 'lib/simulate/workers/node-worker.ts', 'lib/simulate/workers/page-worker.ts', 'models/index.ts', 'training/index.ts', 'plot/index.ts'];
 
 /** The threads' files are found from the module that starts them, which goes into a file in lib/. */
@@ -52,5 +54,5 @@ async function modules(folder) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = process.argv[2] ?? 'dist';
-  await Promise.all([bundle(folder), modules(path.join(folder, 'modules'))]);
+  await Promise.all([bundle(folder, [command]), modules(path.join(folder, 'modules'))]);
 }

@@ -23,6 +23,8 @@ export interface JacobianPattern {
   readonly solver: string;
   /** Newton's history: the largest entry of each right-hand side, in order; a rise begins a step. */
   readonly residuals: readonly number[];
+  /** The same in a line. */
+  toString(): string;
 }
 
 /**
@@ -47,7 +49,8 @@ function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}):
     n: factor.n, get kind() { return factor.kind; }, get size() { return factor.size; }, get generation() { return factor.generation; }, get linearIterations() { return factor.linearIterations; },
     refactor: values => factor.refactor(values),
     solve: (b, x, count) => {
-      seen.residuals.push(norm(b, factor.n));
+      const residual = norm(b, factor.n);
+      if (residual !== seen.residuals.at(-1)) seen.residuals.push(residual); // the same again is a refinement of one solve
       factor.solve(b, x, count);
     },
     solveTransposed: (b, x, count) => factor.solveTransposed(b, x, count),

@@ -1,0 +1,149 @@
+/** What each command does: results to the terminal and to files. A command gives its exit code: 0 done, 1 something is wrong with the model or its fit. */
+import {mkdir, readdir, writeFile} from 'node:fs/promises';
+import {createRequire} from 'node:module';
+import path from 'node:path';
+import {simulate as simulateSystem, type AnyTrajectory} from '../lib/index.js';
+import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
+import {identify as identifyParameters, readTable, type IdentificationProblem, type Table} from '../training/index.js';
+import {checkModel} from './check.js';
+import {loadModel, type ModelFile} from './model.js';
+import {filesOf, templates, type TemplateName} from './templates.js';
+import {Usage} from './usage.js';
+
+/** Options and arguments as parseArgs gives them. */
+export interface Given {
+  readonly positionals: readonly string[];
+  readonly values: {readonly [name: string]: string | boolean | undefined};
+}
+
+/** Where a command speaks: text for a reader, an object where --json asks for one. */
+export interface Out {
+  text(lines: string): void;
+  json(value: object): void;
+  progress(line: string): void;
+}
+
+const option = ({values}: Given, name: string): string | undefined => values[name] as string | undefined;
+
+function argument({positionals}: Given, place: number, what: string): string {
+  const given = positionals[place];
+  if (given === undefined) throw new Usage(`This command needs ${what}.`);
+  return given;
+}
+
+/** A file whole, its folder too. */
+async function save(file: string, content: string): Promise<void> {
+  await mkdir(path.dirname(path.resolve(file)), {recursive: true});
+  await writeFile(file, content);
+}
+
+export async function newProject(given: Given, out: Out): Promise<number> {
+  const folder = argument(given, 0, 'a folder for the project');
+  const template = option(given, 'template') ?? 'identify';
+  if (!(templates as readonly string[]).includes(template)) throw new Usage(`There is no template '${template}'; there are ${templates.join(', ')}.`);
+  const there = await readdir(folder).catch(() => []);
+  if (there.length > 0) throw new Usage(`${folder} is not empty: choose another name.`);
+  const {version} = createRequire(import.meta.url)('stiffgrad/package.json') as {version: string};
+  const name = path.basename(path.resolve(folder)).toLowerCase().replace(/[^a-z0-9-]+/g, '-');
+  const files = filesOf(template as TemplateName, name, option(given, 'from') ?? `^${version}`);
+  for (const [file, content] of Object.entries(files)) await save(path.join(folder, file), content);
+  out.json({folder, template, files: Object.keys(files)});
+  out.text(`${folder} has ${Object.keys(files).join(', ')}.\n\n  cd ${folder} && npm install && npm start`);
+  return 0;
+}
+
+function measured({data}: ModelFile, table: Table): IdentificationProblem['data'] {
+  if (data !== undefined) return data(table);
+  const found = Object.fromEntries(['q', 'v', 'y'].filter(name => table.has(name)).map(name => [name, table.column(name)]));
+  if (!table.has('t') || Object.keys(found).length === 0) throw new Usage(`The record has the columns ${table.columns.join(', ')}; without t and one of q, v, y the model must say what they are: data: table => ({t: table.column('time'), q: table.column('…')}).`);
+  return {t: table.column('t'), ...found};
+}
+
+export async function identify(given: Given, out: Out): Promise<number> {
+  const model = await loadModel(argument(given, 0, 'a model, as model.ts'));
+  const table = await readTable(argument(given, 1, 'a record, as record.csv'));
+  const {system, initial, parameters, options: {dt, scheme}} = model;
+  if (parameters === undefined) throw new Usage('The model does not say what is looked for: parameters: {k: positive(1)} in its default export, with positive, free or bounded of stiffgrad/training.');
+  const fit = await identifyParameters({
+    system, initial: initial, parameters, dt, scheme, data: measured(model, table), inputs: model.inputs?.(table), observe: model.observe,
+    onProgress: ({iteration, cost}) => out.progress(`iteration ${iteration}, cost ${cost.toPrecision(6)}`),
+  });
+  const report = option(given, 'report');
+  if (report !== undefined) await fit.report(report);
+  out.json({...fit.toJSON(), report});
+  out.text(`${String(fit)}${report === undefined ? '' : `\n\n${report} shows the fit.`}`);
+  return fit.converged ? 0 : 1;
+}
+
+/** The run of a model, whole or as far as it came. */
+const runOf = ({system, initial, options}: ModelFile): AnyTrajectory => simulateSystem(system, initial as never, {...options, throw: false} as never);
+
+function csvOf(run: AnyTrajectory): string {
+  const t = run.values('t');
+  const series = (run.system.kind === 'ode' ? ['y'] as const : ['q', 'v'] as const).map(name => ({name, values: run.values(name)}));
+  const width = (values: Float64Array): number => values.length / t.length;
+  const head = series.flatMap(({name, values}) => (width(values) === 1 ? [name] : Array.from({length: width(values)}, (_, k) => `${name}[${k}]`)));
+  const rows = Array.from(t, (time, i) => [time, ...series.flatMap(({values}) => Array.from(values.subarray(i * width(values), (i + 1) * width(values))))].join(','));
+  return `t,${head.join(',')}\n${rows.join('\n')}\n`;
+}
+
+const ended = ({status}: AnyTrajectory): number => (status === 'completed' || status === 'event' ? 0 : 1);
+
+export async function simulate(given: Given, out: Out): Promise<number> {
+  const model = await loadModel(argument(given, 0, 'a model, as model.ts'));
+  const run = runOf(model);
+  const written: string[] = [];
+  const write = async (name: string, content: () => string): Promise<void> => {
+    const file = option(given, name);
+    if (file === undefined) return;
+    await save(file, content());
+    written.push(file);
+  };
+  await write('csv', () => csvOf(run));
+  await write('plot', () => plot(run));
+  await write('animate', () => animate(run, {params: model.options.params as never}).html());
+  out.json({...run.toJSON(), files: written});
+  out.text([String(run), ...run.warnings, ...written.map(file => `wrote ${file}`)].join('\n'));
+  return ended(run);
+}
+
+export async function check(given: Given, out: Out): Promise<number> {
+  const file = argument(given, 0, 'a model, as model.ts');
+  const findings = checkModel(await loadModel(file));
+  const wrong = findings.filter(({ok}) => !ok);
+  out.json({ok: wrong.length === 0, findings});
+  out.text([...findings.map(({ok, check: name, where, message}) => `${ok ? 'ok   ' : 'WRONG'} ${name}, ${where}: ${message}`), '', wrong.length === 0 ? `Nothing is wrong with ${file} that this could find.` : `${wrong.length} of ${findings.length} checks failed.`].join('\n'));
+  return wrong.length === 0 ? 0 : 1;
+}
+
+export async function report(given: Given, out: Out): Promise<number> {
+  const file = argument(given, 0, 'a model, as model.ts');
+  const page = option(given, 'output') ?? 'report.html';
+  const model = await loadModel(file);
+  const run = runOf(model);
+  const {system, initial, options} = model;
+  const pictures: [string, () => string][] = [
+    ['Over time', () => plot(run)],
+    ['Phase portrait', () => phasePortrait(run)],
+    ['Energy', () => energyPlot(run)],
+    ['The step\'s matrix', () => sparsityPlot(jacobianPattern(system, initial as never, {...options, steps: 1, t1: undefined} as never))],
+    ['Motion', () => animate(run, {params: options.params as never}).strip()],
+  ];
+  const shown: string[] = [];
+  const left: string[] = [];
+  for (const [title, draw] of pictures) {
+    try {
+      shown.push(`<h2>${title}</h2>${figure(draw())}`);
+    } catch (error) {
+      left.push(`${title}: ${(error as Error).message}`);
+    }
+  }
+  const text = (words: string): string => words.replace(/&/g, '&amp;').replace(/</g, '&lt;');
+  const html = `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${text(path.basename(file))}</title>
+<style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; } .soft { opacity: 0.7; }</style></head>
+<body><h1>${text(path.basename(file))}</h1><p>${text(String(run))}</p>${shown.join('\n')}${left.length === 0 ? '' : `<h2>Not shown</h2><ul class="soft">${left.map(line => `<li>${text(line)}</li>`).join('')}</ul>`}</body></html>\n`;
+  await save(page, html);
+  out.json({...run.toJSON(), report: page, left});
+  out.text(`${String(run)}\nwrote ${page}`);
+  return ended(run);
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env node
+/**
+ * npx stiffgrad: projects, fits, runs and checks of models from the terminal. Arguments are read by node:util's parseArgs;
+ * results go to standard output, progress and errors to standard error.
+ */
+import {realpathSync} from 'node:fs';
+import {fileURLToPath} from 'node:url';
+import {parseArgs} from 'node:util';
+import * as tf from '@tensorflow/tfjs';
+import {StiffgradError} from '../lib/index.js';
+import {check, identify, newProject, report, simulate, type Given, type Out} from './commands.js';
+import {Usage} from './usage.js';
+
+interface Command {
+  readonly run: (given: Given, out: Out) => Promise<number>;
+  readonly usage: string;
+  readonly what: string;
+  /** Options that take a text, with what they do. */
+  readonly options: {readonly [name: string]: string};
+}
+
+const commands: {readonly [name: string]: Command} = {
+  new: {
+    run: newProject, usage: 'new <folder> [--template identify|train|notebook|page]', what: 'makes a project that runs by npm install and npm start',
+    options: {template: 'identify (default): a model, a record, a fit; train: a network beside physics; notebook: for Deno\'s Jupyter kernel; page: for the browser', from: 'what npm installs for stiffgrad, as file:../stiffgrad.tgz; default this version'},
+  },
+  identify: {
+    run: identify, usage: 'identify <model.ts> <record.csv> [--report page.html]', what: 'finds a model\'s parameters from a record, with their standard errors',
+    options: {report: 'where the page goes that shows the fit'},
+  },
+  simulate: {
+    run: simulate, usage: 'simulate <model.ts> [--csv file] [--plot file.svg] [--animate file.html]', what: 'runs a model',
+    options: {csv: 'where the saved states go', plot: 'where a picture over time goes', animate: 'where a page with a player goes'},
+  },
+  check: {
+    run: check, usage: 'check <model.ts>', what: 'compares first and second derivatives with differences, looks for jumps and hidden reads, shows the step\'s matrix and Newton\'s history',
+    options: {},
+  },
+  report: {
+    run: report, usage: 'report <model.ts> [--output page.html]', what: 'runs a model and shows it on a page: series, phases, matrix, motion',
+    options: {output: 'the page; default report.html'},
+  },
+};
+
+const help = `stiffgrad: differentiable simulation of stiff systems
+
+${Object.values(commands).map(({usage, what}) => `  stiffgrad ${usage}\n      ${what}`).join('\n')}
+
+Every command takes --json (its result as one JSON object) and --help. Exit codes: 0 done; 1 the model or its fit is wrong;
+2 the command cannot be used so; 3 a run broke off with an error.
+
+A model is a file with one default export:
+  export default {
+    system: mechanics({mass: 1, forces: spring({stiffness: ({k}) => k})}),
+    initial: {q: 0.1, v: 0},
+    options: {dt: 0.01, t1: 4, params: {k: 30}},   // as simulate takes them
+    parameters: {k: positive(30)},                 // what identify looks for
+    data: table => ({t: table.column('time'), q: table.column('position')}),   // default: columns t and q, v or y
+  };
+
+To begin: npx stiffgrad new demo && cd demo && npm install && npm start`;
+
+function helpOf({usage, what, options}: Command): string {
+  const lines = Object.entries({...options, json: 'the result as one JSON object'}).map(([name, does]) => `  --${name.padEnd(9)} ${does}`);
+  return `stiffgrad ${usage}\n\n${what[0].toUpperCase()}${what.slice(1)}.\n\n${lines.join('\n')}`;
+}
+
+/** Runs one command line; gives the exit code. */
+export async function main(args: readonly string[], write: {out(text: string): void; err(text: string): void}): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    write.out(help);
+    return name === undefined ? 2 : 0;
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  // tfjs advertises its native backend on the first use of another. Results are the same here with either, and what a command prints is to be read by programs.
+  tf.enableProdMode();
+  let json = rest.includes('--json');
+  try {
+    if (command === undefined) throw new Usage(`There is no command '${name}'; there are ${Object.keys(commands).join(', ')}. stiffgrad --help says more.`);
+    const given = parsed(command, rest);
+    if (given.values.help === true) {
+      write.out(helpOf(command));
+      return 0;
+    }
+    json = given.values.json === true;
+    return await command.run(given, {
+      text: lines => { if (!json) write.out(lines); },
+      json: value => { if (json) write.out(JSON.stringify(value)); },
+      progress: line => { if (!json) write.err(line); },
+    });
+  } catch (error) {
+    if (!(error instanceof Usage) && !(error instanceof StiffgradError)) throw error;
+    const code = error instanceof Usage ? 2 : 3;
+    if (json) write.out(JSON.stringify({error: {name: error.name, message: error.message, ...(error instanceof StiffgradError ? {code: error.code} : {})}}));
+    else write.err(error instanceof Usage ? error.message : `${error.name}: ${error.message}`);
+    return code;
+  }
+}
+
+function parsed({options}: Command, args: readonly string[]): Given {
+  try {
+    const texts = Object.fromEntries(Object.keys(options).map(name => [name, {type: 'string'} as const]));
+    const {positionals, values} = parseArgs({args: [...args], allowPositionals: true, options: {...texts, json: {type: 'boolean'}, help: {type: 'boolean', short: 'h'}}});
+    return {positionals, values: values};
+  } catch (error) {
+    throw new Usage((error as Error).message);
+  }
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  main(process.argv.slice(2), {out: text => console.log(text), err: text => console.error(text)}).then(
+    code => { process.exitCode = code; },
+    (error: unknown) => {
+      console.error(error);
+      process.exitCode = 3;
+    },
+  );
+}
