@@ -20,3 +20,7 @@ cat > tsconfig.json <<'JSON'
 JSON
 "$project/node_modules/.bin/tsc" -p .
 node app.js
+
+# The command, from the project that it makes: its model is TypeScript, read by tsx on older Nodes.
+npx stiffgrad new demo --from "file:$tarball"
+(cd demo && npm install --no-audit --no-fund --loglevel=error && npm start && npm run check)

@@ -230,7 +230,7 @@ function gradients(term: Term, params: {readonly [name: string]: unknown}, start
  */
 function jumps(term: Term, params: {readonly [name: string]: unknown}, start: {readonly [name: string]: unknown}, run: AnyTrajectory | undefined): Finding[] {
   const {where} = term;
-  for (const [from, to] of run === undefined ? acrossStart(term, params, start) : alongPath(term, params, start, run)) {
+  for (const [from, to] of run === undefined ? acrossStart(term, params, start) : alongPath(term, params, run)) {
     const jump = bisected(term, from, to);
     if (jump !== undefined) {
       return [{check: 'continuity', ok: false, where, message: `jumps by ${numberText(jump.by, 3)} ${placeText(jump.low, jump.high)}. No step converges onto a jump: smooth it over a width (tanh(v / width) for sign(v)), or make it an event.`}];
@@ -248,7 +248,7 @@ function acrossStart(term: Term, params: {readonly [name: string]: unknown}, sta
 }
 
 /** The five intervals between saved states over which the term changes most. */
-function alongPath(term: Term, params: {readonly [name: string]: unknown}, start: {readonly [name: string]: unknown}, run: AnyTrajectory): [Named, Named][] {
+function alongPath(term: Term, params: {readonly [name: string]: unknown}, run: AnyTrajectory): [Named, Named][] {
   const saved = run.values('t').length;
   const every = Math.max(1, Math.floor(saved / 400));
   const series = Object.fromEntries(Object.keys(term.shapes).filter(name => !name.startsWith('params.')).map(name => [name, run.values(name as 'q')]));

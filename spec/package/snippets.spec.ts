@@ -56,7 +56,8 @@ describe('the pages', function () {
           const [program, verb, name = ''] = command.split(/\s+/);
           const known = program === 'npm'
             ? ['ci', 'cit', 'install'].includes(verb) || verb in scripts || (verb === 'run' && name in scripts)
-            : (program === 'npx' && ['mocha', 'tsx'].includes(verb) && (name === '' || existsSync(path.join(root, name))))
+            : program === 'cd' || (program === 'npx' && verb === 'stiffgrad' && ['new', 'identify', 'simulate', 'check', 'report'].includes(name))
+              || (program === 'npx' && ['mocha', 'tsx'].includes(verb) && (name === '' || existsSync(path.join(root, name))))
               || (program === 'bash' && existsSync(path.join(root, verb)));
           expect(known, `${page}: ${command}`).to.equal(true);
         }
