@@ -4,9 +4,11 @@
  */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
+import {loadParameters} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {ParameterCotangents} from './parameter-cotangents.js';
-import type {StepPull} from './gradient.js';
+import {ParameterCotangents} from './parameter-cotangents.js';
+import type {StepPull, TransitionPull} from './gradient.js';
+import {pullRows} from './gradient.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {stepBuffers} from './record.js';
 
@@ -48,4 +50,13 @@ export function implicitPull(context: StepContext, executable: Executable, cotan
     if (jacobian?.rest !== undefined) pullRest(jacobian.rest);
     if (xCotangent !== result) xCotangent.set(result);
   };
+}
+
+/** Back over a grid, by what is kept of its steps (step/kept.ts). */
+export function implicitBack(context: StepContext): TransitionPull {
+  const {compiled, linear} = context;
+  const executable = compiled.adjoint(compiled.sweepSolver(linear));
+  loadParameters(executable, context);
+  const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
+  return pullRows(context, executable, cotangents, implicitPull(context, executable, cotangents));
 }

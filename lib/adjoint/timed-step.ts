@@ -6,7 +6,7 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {ParameterCotangentsOfSteps} from './history-cotangents.js';
+import type {ParameterCotangents} from './parameter-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -18,7 +18,7 @@ export interface TimedStep {
 }
 
 /** @param executable the context's historyAdjoint */
-export function timedStep(context: StepContext, executable: Executable, cotangents: ParameterCotangentsOfSteps): TimedStep {
+export function timedStep(context: StepContext, executable: Executable, cotangents: ParameterCotangents): TimedStep {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullStep = executable.program('pullStep');

@@ -2,15 +2,10 @@
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {ParameterCotangentsOfSteps} from './history-cotangents.js';
+import type {Looked} from './gradient.js';
+import type {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-
-/** A state within a step, and its cotangent. */
-export interface Looked {
-  readonly theta: number;
-  readonly cotangent: Float64Array;
-}
 
 /** What such cotangents ask of all but the step's end; the arrays are the next step's, too. */
 export interface Between {
@@ -27,7 +22,7 @@ export type PullWithin = (record: StepRecord, k: number, h: number, end: Float64
  * @param executable the context's historyAdjoint, of a run with dense output
  * @returns adds to the cotangent of the step's end, and gives what the rest is asked
  */
-export function withinStep(context: StepContext, executable: Executable, cotangents: ParameterCotangentsOfSteps): PullWithin {
+export function withinStep(context: StepContext, executable: Executable, cotangents: ParameterCotangents): PullWithin {
   const buffers = stepBuffers(executable);
   const pull = executable.program('pullDense');
   const look = executable.has('inside') ? executable.program('inside') : undefined;
