@@ -126,7 +126,7 @@ function loop(prepared: Runnable, keeping: Keeping, companion?: Companion): Run 
   const tangents = keeping === 'tangents' ? new TangentsBeside(prepared, start.record, unitDirections(prepared)) : undefined;
   const beside = companion?.(prepared, start.record) ?? tangents;
   // The tangents of a step take the place of its factor.
-  const repeatable = beside !== undefined || (kept !== undefined && ('states' in kept || newton.jacobian === 'counted'));
+  const repeatable = beside !== undefined || (kept !== undefined && ('states' in kept || newton.jacobian === 'by-cost'));
   const stepper = new Stepper(prepared, start.x, adjoint.kind === 'unrolled', repeatable, counters);
   if (beside !== undefined) stepper.record = beside.record;
   if (kept !== undefined && 'record' in kept) stepper.record = kept.record;

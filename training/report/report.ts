@@ -72,7 +72,7 @@ export function renderReport(report: Report): string {
     warnings(report),
     facts(report),
     report.parameters.length === 0 ? '' : section('Parameters', parameterTable(report)),
-    ...(report.charts ?? []).map((chart, i) => ownChart(chart, i)),
+    ...(report.charts ?? []).map((chart, i) => chartSection(chart, i)),
     ...fits.map((fit, i) => section(fits.length > 1 ? `Fit: ${fit.name}` : 'Fit', fitFigures(fit, i))),
     fits.length === 0 ? '' : section('Goodness of fit', goodnessTable(fits)),
     history.length < 2 ? '' : section('Convergence', convergence(history)),
@@ -114,7 +114,7 @@ function warnings({ warnings: sentences = [] }: Report): string {
   return `<section class="warnings" role="note">\n<h2>${sentences.length === 1 ? 'A warning' : 'Warnings'}</h2>\n${bullets(sentences)}\n</section>`;
 }
 
-function ownChart(chart: Chart, index: number): string {
+function chartSection(chart: Chart, index: number): string {
   return section(chart.title, `<figure>${lineChart({ width: WIDTH, height: 280, ...chart, id: `chart${index}`, bare: true })}</figure>`);
 }
 

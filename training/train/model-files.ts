@@ -34,7 +34,7 @@ interface ModelJson extends Omit<tf.io.ModelArtifacts, 'weightSpecs' | 'weightDa
 const WAIT = 30_000;
 
 /** Names that this module gives to weights: the plain one, and one each that replaces a model. */
-const ownWeights = /^weights(-[0-9a-f]{16})?\.bin$/;
+const weightsFile = /^weights(-[0-9a-f]{16})?\.bin$/;
 
 async function save(directory: string, {weightData, weightSpecs = [], ...topology}: tf.io.ModelArtifacts): Promise<tf.io.SaveResult> {
   const fs = files(directory);
@@ -57,7 +57,7 @@ async function save(directory: string, {weightData, weightSpecs = [], ...topolog
       throw cause;
     }
     // What the model before had, and what killed savers left.
-    for (const name of before) if (ownWeights.test(name) || /^model\.json\.[0-9a-f]+\.partial$/.test(name)) await fs.rm(`${directory}/${name}`, {force: true});
+    for (const name of before) if (weightsFile.test(name) || /^model\.json\.[0-9a-f]+\.partial$/.test(name)) await fs.rm(`${directory}/${name}`, {force: true});
   } catch (cause) {
     throw new DataError('model-unwritable', `The model cannot be written to ${directory}: ${reasonOf(cause)}.`, {file: directory, cause});
   } finally {
