@@ -16,7 +16,7 @@ import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
 import type {MemoryUse} from './memory.js';
-import {aligned, blockBytes, ordinary, placeValues} from './memory.js';
+import {aligned, ordinary, placeValues} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
 export interface Layout {
@@ -75,7 +75,7 @@ class Linker implements ModuleSurroundings {
 
   private reserve(bytes: number): number {
     const address = this.end;
-    this.end = address + blockBytes(bytes);
+    this.end = address + aligned(bytes);
     if (this.end > mostBytes) throw new RangeError(`a memory of WebAssembly holds ${mostBytes} bytes`);
     return address;
   }

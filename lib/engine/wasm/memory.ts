@@ -15,20 +15,6 @@ export function aligned(bytes: number): number {
   return Math.ceil(bytes / alignment) * alignment;
 }
 
-/**
- * Bytes set aside for a value. Long ones begin at different places within 4 KiB: processors tell a load
- * from an earlier store by their last twelve bits at first, so that with arrays of 1024 numbers one
- * after another a load of a left neighbour waits for the store just before; and such arrays share the
- * same few lines of the first-level cache. Measured on a chain of 1024: 8 % of its residual's time.
- */
-export function blockBytes(bytes: number): number {
-  return aligned(bytes) + (bytes >= shortestSpread ? spread : 0);
-}
-
-const shortestSpread = 2048;
-/** Three lines of the cache. */
-const spread = 192;
-
 /** Hands out blocks of a region that grows as needed; freed neighbours join. */
 export class Region {
   private readonly free: {at: number; size: number}[] = [];
@@ -37,7 +23,7 @@ export class Region {
 
   /** The smallest free block that fits, or new bytes at the end. */
   take(bytes: number): number {
-    const size = blockBytes(bytes);
+    const size = aligned(bytes);
     let best = -1;
     this.free.forEach((block, i) => {
       if (block.size >= size && (best < 0 || block.size < this.free[best].size)) best = i;
@@ -61,7 +47,7 @@ export class Region {
   }
 
   give(at: number, bytes: number): void {
-    const size = blockBytes(bytes);
+    const size = aligned(bytes);
     if (size === 0) return;
     const next = this.free.findIndex(block => block.at > at);
     const place = next < 0 ? this.free.length : next;
