@@ -79,7 +79,7 @@ class Checkpointer implements Companion {
         this.schedule = new Set(firstPass(steps, this.room));
       }
     }
-    this.repeatable = this.record === undefined || newton.jacobian === 'counted';
+    this.repeatable = this.record === undefined || newton.jacobian === 'by-cost';
   }
 
   reach(n: number, state: Float64Array): void {
