@@ -40,9 +40,8 @@ export class SecondOrderDense {
   constructor(context: StepContext, private readonly directions: Directions) {
     const {compiled} = context;
     const {step} = compiled.derived;
-    const {dense: shared, inside} = step.along ?? {};
-    if (shared === undefined) throw new Error('a run with states within its steps has their dense output');
-    const dense = wholeDense(shared, inside);
+    const dense = wholeDense(step);
+    if (dense === undefined) throw new Error('a run with states within its steps has their dense output');
     this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(step, dense, compiled.jacobian, directions.count), {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')});
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);

@@ -24,8 +24,8 @@ export function checkUnrollable(jacobian: JacobianUse, context: Pick<StepContext
 }
 
 /** @throws OptionError where Newton's matrix is a model of the Jacobian: its derivative is not known */
-export function checkExactMatrix({residualModel}: TracedStep): void {
-  if (residualModel !== undefined) {
+export function checkExactMatrix({functions}: TracedStep): void {
+  if (functions.residualModel !== undefined) {
     throw new OptionError('bad-adjoint', "unrolledAdjoint differentiates iterations with the exact Jacobian: use elements({hessian: 'exact'}), or implicitAdjoint().");
   }
 }
@@ -33,7 +33,7 @@ export function checkExactMatrix({residualModel}: TracedStep): void {
 export function unrolledPull(context: StepContext, executable: Executable, cotangents: ParameterCotangents): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
-  const defectOf = context.traced.guess?.defect === undefined ? undefined : guessDefects(context);
+  const defectOf = context.traced.functions.defect === undefined ? undefined : guessDefects(context);
   const zCotangent = new Float64Array(context.traced.unknown.size);
   const total = new Float64Array(context.traced.state.size);
   const w = executable.find('w');

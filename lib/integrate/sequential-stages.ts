@@ -23,7 +23,7 @@ const longest = 3;
 /** Whether a run's steps are solved as far as their tolerance asks: where nothing else was asked of Newton's method. */
 export function solvesToTolerance({traced, options}: Runnable): boolean {
   const {plan, newton} = options;
-  return plan?.absolute !== undefined && traced.along?.effects !== undefined && traced.residualModel === undefined && isPlain(newton);
+  return plan?.absolute !== undefined && traced.along?.effects !== undefined && traced.functions.residualModel === undefined && isPlain(newton);
 }
 
 const isPlain = ({jacobian, given, iterations, step, forcing, linear}: Newton): boolean =>
@@ -82,7 +82,7 @@ export class StepTurns implements TurnSystem {
     this.beginnings = numbers.map(k => find(`turnBegin.${k}`));
     this.predictions = numbers.map(k => executable.program(turns === undefined ? 'guess' : `turnPredict.${k}`));
     this.once = find('turnStep');
-    this.extrapolate = turns !== undefined ? find('turnExtrapolate') : traced.along?.extrapolated === undefined ? undefined : executable.program('extrapolate');
+    this.extrapolate = turns !== undefined ? find('turnExtrapolate') : traced.functions.extrapolated === undefined ? undefined : executable.program('extrapolate');
     const which = turns === undefined ? 'jacobian' : 'turn';
     const refactor = executable.factorization(compiled.analysis(linear, solverKey(linear), which));
     const [program, output] = turns === undefined ? ['jacobian', 'J'] as const : ['turnJacobian', 'Js'] as const;

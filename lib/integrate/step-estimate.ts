@@ -14,12 +14,12 @@ export class StepEstimate {
 
   /** undefined where the scheme has none, or none was asked for. */
   static of(prepared: Runnable, forward: Executable): StepEstimate | undefined {
-    return prepared.traced.along?.error === undefined ? undefined : new StepEstimate(prepared, forward);
+    return prepared.traced.functions.error === undefined ? undefined : new StepEstimate(prepared, forward);
   }
 
   private constructor({compiled, traced}: Runnable, forward: Executable) {
     this.values = forward.buffer('E');
-    if (traced.along?.filter === undefined) return;
+    if (traced.functions.filter === undefined) return;
     this.evaluate = forward.program('estimate');
     this.shift = forward.find('shift');
     const refactor = forward.factorization(compiled.analysis(auto(), solverKey(auto()), 'filter'));

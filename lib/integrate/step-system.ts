@@ -54,7 +54,7 @@ export class StepSystem implements NonlinearSystem {
     const {linear} = options.newton;
     this.forward = compiled.forward(linear, prepared.narrow);
     this.pattern = matrix.pattern;
-    this.modelled = traced.residualModel !== undefined;
+    this.modelled = traced.functions.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
@@ -65,12 +65,12 @@ export class StepSystem implements NonlinearSystem {
     this.dear = !this.modelled && !isMatrixFree(linear) && options.adjoint.kind !== 'unrolled' && compiled.hasDearJacobian(linear);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
     const steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
-    this.startsApart = traced.guess?.defect !== undefined;
+    this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), steady);
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
     if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
-    if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
+    if (traced.functions.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.products = this.bindProducts(linear, prepared);
   }

@@ -208,7 +208,7 @@ export class Stepper {
           this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
         }
       : undefined;
-    return iteration.find(prepared.traced.guess?.linearized === true, observe);
+    return iteration.find(prepared.traced.linearized === true, observe);
   }
 
   /** Puts the failure of the last attempt into words. */

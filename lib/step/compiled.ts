@@ -11,9 +11,8 @@ import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto, stagewise} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
-import type {Graph, Node, Output} from '../graph/node.js';
+import type {Graph} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {alongInputs, alongOutputs} from './traced-along.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, turnDerivedPrograms} from './derived.js';
 import {checkJacobian} from './jacobian-check.js';
@@ -28,8 +27,9 @@ import {
   adjointPrograms, carriesOn, forwardPrograms, graphOf, observePrograms, productPrograms, tangentLeftPrograms, tangentPrograms, transposedProductPrograms, unrolledPrograms,
 } from './programs.js';
 import {directSolver, solverKey} from './solvers.js';
+import {namedFunctions} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
-import {stepOutputs} from './traced-step.js';
+import {inputsOf} from './traced-step.js';
 import type {Turns} from './sequential-programs.js';
 import {turnsOf} from './sequential-programs.js';
 
@@ -87,27 +87,27 @@ export class CompiledStep {
 
   /** There is an unknown to solve for; to ask for the Jacobian instead would be to derive it. */
   get implicit(): boolean {
-    return this.traced.residual !== undefined;
+    return this.traced.functions.residual !== undefined;
   }
 
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
-    const {residual, residualBlocks = residual, z} = this.step;
+    const {functions: {residual, residualBlocks = residual}, inputs: {z}} = this.step;
     if (residualBlocks !== undefined) this.ownJacobian ??= this.timed(() => jacobianProgram(residualBlocks, z));
     return this.ownJacobian;
   }
 
   /** What Newton's iteration solves with: the Jacobian, or a model of it. */
   get matrix(): JacobianProgram | undefined {
-    const {residualModel, z} = this.step;
+    const {functions: {residualModel}, inputs: {z}} = this.step;
     if (residualModel === undefined) return this.jacobian;
     return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z)));
   }
 
   /** The matrix of the error estimate; undefined where it has none. */
   get filter(): JacobianProgram | undefined {
-    const {along} = this.step;
-    if (along?.filter !== undefined) this.ownFilter ??= this.timed(() => jacobianProgram(along.filter as Node, along.shift));
+    const {functions: {filter}, inputs: {shift}} = this.step;
+    if (filter !== undefined && shift !== undefined) this.ownFilter ??= this.timed(() => jacobianProgram(filter, shift));
     return this.ownFilter;
   }
 
@@ -154,8 +154,7 @@ export class CompiledStep {
 
   /** Whether keeping a Jacobian pays, by counted work. */
   hasDearJacobian(solver: LinearSolver): boolean {
-    const {residual} = this.step;
-    const {jacobian} = this;
+    const {jacobian, step: {functions: {residual}}} = this;
     if (residual === undefined || jacobian === undefined) return false;
     this.jacobianWork ??= {jacobian: countWork([jacobian.values]), residual: countWork([residual])};
     // A solve multiplies and adds once for every number of the factor.
@@ -166,7 +165,7 @@ export class CompiledStep {
   /** Work of a matrix, with its factorization, over that of an iteration with it: a residual and a solve. */
   matrixWork(solver: LinearSolver, which: 'jacobian' | 'turn'): number {
     const program = this[which];
-    const residual = which === 'turn' ? this.turns?.first : this.step.residual;
+    const residual = which === 'turn' ? this.turns?.first : this.step.functions.residual;
     if (program === undefined || residual === undefined) return 0;
     const {work, nonzeros} = this.analysis(solver, solverKey(solver), which);
     return (countWork([program.values]) + work) / (countWork([residual]) + 2 * nonzeros);
@@ -210,7 +209,7 @@ export class CompiledStep {
 
   /** Without a model of the residual there is one matrix. */
   private kindOf(which: Matrix): Matrix {
-    return which === 'matrix' && this.traced.residualModel === undefined ? 'jacobian' : which;
+    return which === 'matrix' && this.traced.functions.residualModel === undefined ? 'jacobian' : which;
   }
 
   /** What a step leaves for `adjoint`. */
@@ -232,10 +231,10 @@ export class CompiledStep {
     const n = this.traced.unknown.size;
     const work = matrix === undefined ? [] : workVectors.map(name => [name, n]);
     const extra = Object.fromEntries([['x', this.traced.state.size], ...work]) as Record<string, number>;
-    const exact = this.traced.residualModel === undefined ? undefined : this.jacobian;
+    const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
     const programs = (): Programs => forwardPrograms(this.step, matrix, exact, this.filter);
     if (!narrow) return this.group('forward', programs, {extra, analysis});
-    return this.group('keeping', () => ({...programs(), keep: graphOf({next: this.step.update, kept: this.kept.node})}), {extra, analysis});
+    return this.group('keeping', () => ({...programs(), keep: graphOf({next: this.step.functions.update, kept: this.kept.node})}), {extra, analysis});
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
@@ -377,11 +376,11 @@ const groupKey = (name: string, {analysis}: CompileOptions): string => `${name}/
 const keptSteps = 32;
 const kept = new KeyedCache<CompiledStep>(keptSteps);
 
-function stepKey(step: TracedStep, engine: Engine): Key {
-  const {guess, unknown} = step;
-  const outputs: Output[] = Object.entries({...stepOutputs(step), ...alongOutputs(step.along)}).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
-  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : alongInputs(step.along))];
-  return programKey(JSON.stringify([engineKey(engine), guess?.linearized ?? false, unknown.blocks.map(({size}) => size)]), [{inputs, outputs}]);
+/** What tells compiled steps apart. */
+export function stepKey(step: TracedStep, engine: Engine): Key {
+  const inputs = [...inputsOf(step.inputs), ...step.parameters.map(({node}) => node)];
+  const more = [engineKey(engine), step.linearized ?? false, step.unknown.blocks.map(({size}) => size)];
+  return programKey(JSON.stringify(more), [{inputs, outputs: namedFunctions(step.functions)}]);
 }
 
 /** The compiled step of this structure: a kept one, or a new one. */

@@ -13,14 +13,14 @@ import type {TracedStep} from './traced-step.js';
  * pullDense: denseCotangent → nextCotangent, zCotangent, xCotangent, pCotangent.i; turnDense: and dDenseCotangent → dNextCotangent, dZCotangent, dXCotangent, dPCotangent.i.
  */
 export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {x, z, along} = step;
+  const {x, z, next} = step.inputs;
   const parameters = step.parameters.map(({node}) => node);
-  if (along === undefined) return {};
+  if (next === undefined) return {};
   const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
   const cotangent = input('denseCotangent', dense.shape);
-  const wrt = {next: along.next, z, x};
+  const wrt = {next, z, x};
   const sources = [...Object.values(wrt), ...parameters];
-  const moving = new Map([many(along.next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(node => many(node, directionName(node)))]);
+  const moving = new Map([many(next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(node => many(node, directionName(node)))]);
   const cotangents = pullback([dense], sources, [cotangent]).map((part, i) => orZeros(part, sources[i]));
   const turns = pushMany(cotangents, new Map(moving).set(...many(cotangent, 'dDenseCotangent')), count);
   const named = (names: readonly string[], nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [names[i], node]));

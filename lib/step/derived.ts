@@ -11,15 +11,13 @@ import {input} from '../graph/build.js';
 import {pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {substitute} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
 import type {DerivedValue} from './parameter-program.js';
 import {isGiven, leastOperations, leastShare} from './parameter-program.js';
 import {cotangentName, directionName, turnName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
-import {alongOutputs} from './traced-along.js';
+import {everyStep, withReplaced} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
-import {stepOutputs} from './traced-step.js';
 
 export interface Derived {
   /** The step as a function of its parameters and of the values; those with derivatives are among its parameters. */
@@ -30,47 +28,15 @@ export interface Derived {
 }
 
 export function deriveStep(step: TracedStep): Derived {
-  const roots = evaluated(step);
+  const roots = everyStep(step.functions);
   const inputs = topological(roots).filter((node): node is Node<'input'> => isOp(node, 'input'));
   const changing = new Set(inputs.map(node => node.attributes.name).filter(name => !isGiven(name)));
   const {values: nodes, saved} = worthAhead(roots, changing, {runs: 1, store: ({size}) => leastOperations * size});
   if (nodes.length === 0 || saved < leastShare * countWork(roots)) return {step, values: [], parameters: []};
   const values = nodes.map((value, j) => ({node: input(`derived.${j}`, value.shape, value.dtype), value}));
   const parameters = values.filter(({node}) => node.dtype === 'float');
-  return {step: {...reading(step, new Map(values.map(({node, value}) => [value, node]))), parameters: [...step.parameters, ...parameters]}, values, parameters};
-}
-
-const present = (nodes: readonly (Node | undefined)[]): Node[] => nodes.filter(node => node !== undefined);
-
-/** What is computed in every step. */
-function evaluated({residual, residualBlocks, residualModel, update, along}: TracedStep): Node[] {
-  return present([residual, residualBlocks, residualModel, update, along?.error, along?.filter, along?.inside?.node, along?.dense]);
-}
-
-/** The step with nodes replaced throughout. */
-function reading(step: TracedStep, replacements: ReadonlyMap<Node, Node>): TracedStep {
-  const {residual, residualBlocks, residualModel, update, guess, observed, touching, mass, gaps, along} = step;
-  const defect = guess?.defect;
-  const all = present(Object.values({...stepOutputs(step), ...alongOutputs(along)}));
-  const replaced = substitute(all, replacements);
-  const results = new Map(all.map((node, i) => [node, replaced[i]]));
-  const own = (node: Node): Node => results.get(node) ?? node;
-  const maybe = (node: Node | undefined): Node | undefined => (node === undefined ? undefined : own(node));
-  return {
-    ...step, residual: maybe(residual), residualBlocks: maybe(residualBlocks), residualModel: maybe(residualModel), update: own(update),
-    guess: guess === undefined ? undefined : {
-      ...guess, z: own(guess.z), frozen: maybe(guess.frozen), defect: defect === undefined ? undefined : {
-        ...defect, value: own(defect.value), residual: own(defect.residual), residualBlocks: maybe(defect.residualBlocks), residualModel: maybe(defect.residualModel),
-      },
-    },
-    observed: observed === undefined ? undefined : {...observed, node: own(observed.node)},
-    touching: maybe(touching), mass: maybe(mass), gaps: gaps === undefined ? undefined : {positions: own(gaps.positions), velocities: own(gaps.velocities)},
-    along: along === undefined ? undefined : {
-      ...along, error: maybe(along.error), stiffness: maybe(along.stiffness), filter: maybe(along.filter), extrapolated: maybe(along.extrapolated), predicted: along.predicted.map(own),
-      dense: maybe(along.dense), inside: along.inside === undefined ? undefined : {...along.inside, node: own(along.inside.node)},
-      events: maybe(along.events), rates: maybe(along.rates), jumps: along.jumps.map(maybe),
-    },
-  };
+  const functions = withReplaced(step.functions, new Map(values.map(({node, value}) => [value, node])));
+  return {step: {...step, functions, parameters: [...step.parameters, ...parameters]}, values, parameters};
 }
 
 const sourcesOf = ({step, parameters}: Derived): Node<'input'>[] => {

@@ -23,7 +23,7 @@ import type {TracedStep} from './traced-step.js';
  * turnUnknown: dx, dz, dp.i, nextCotangent, dNextCotangent, w → dZCotangent = (U_zᵀx̄⁺)˙ − J̇ᵀw; turnStep: and dw → dXCotangent, dPCotangent.i.
  */
 export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {residual, update, x, z} = step;
+  const {functions: {residual, update}, inputs: {x, z}} = step;
   const nextCotangent = input('nextCotangent', update.shape);
   const parameters = step.parameters.map(({node}) => node);
   const wrt = [x, ...parameters];

@@ -9,7 +9,6 @@ import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import {hoist} from '../graph/hoist.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
-import type {TracedAlong} from './traced-along.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName} from './parameter-names.js';
 import {graphOf, pushMany} from './programs.js';
@@ -27,12 +26,9 @@ const only = ({outputs}: Graph, wanted: readonly string[]): Graph =>
  * by θ; events: x, t → e, rates; jump.i: x, t → given.
  */
 export function historyPrograms(step: TracedStep): Programs {
-  const {along} = step;
-  const programs: Record<string, Graph> = {};
-  if (along === undefined) return programs;
-  const {dense, inside, events, rates, jumps} = along;
-  if (inside !== undefined) programs.inside = graphOf({inside: inside.node});
-  if (dense !== undefined) Object.assign(programs, densePrograms(step, along, dense));
+  const {inside, events, rates, jump: jumps = []} = step.functions;
+  const programs: Record<string, Graph> = densePrograms(step);
+  if (inside !== undefined) programs.inside = graphOf({inside});
   if (events !== undefined) programs.events = graphOf({e: events, rates});
   jumps.forEach((jump, i) => {
     if (jump !== undefined) programs[`jump.${i}`] = graphOf({given: jump});
@@ -40,7 +36,8 @@ export function historyPrograms(step: TracedStep): Programs {
   return programs;
 }
 
-function densePrograms({x, t, h}: TracedStep, {events, theta}: TracedAlong, dense: Node): Record<string, Graph> {
+function densePrograms({functions: {dense, events}, inputs: {x, t, h, theta}}: TracedStep): Record<string, Graph> {
+  if (dense === undefined || theta === undefined) return {};
   const g = events === undefined ? undefined : simplifyNodes(substitute([events], new Map<Node, Node>([[x, dense], [t, add(t, mul(theta, h))]])))[0];
   const dg = g === undefined ? undefined : orZeros(pushforward([g], new Map([[theta, full(1, [])]]))[0], g);
   const {before, each} = hoist(graphOf({D: dense, g, dg}), new Set(['theta']), 'between.');
@@ -83,8 +80,7 @@ export const parameterCotangent = (program: string, parameter: Node<'input'> | s
  * @param adding those of pullStep and pullDense are added to what is there
  */
 export function historyAdjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
-  const {residual, update, x, z, t, h, along} = step;
-  const inside = along?.inside?.node;
+  const {functions: {residual, update, inside}, inputs: {x, z, t, h}} = step;
   const outputs = inside === undefined ? [update] : [update, inside];
   const cotangents = [input('nextCotangent', update.shape), ...(inside === undefined ? [] : [input('insideCotangent', inside.shape)])];
   const lengths = new Map<Node, Node>([[h, full(1, [])]]);
@@ -105,16 +101,16 @@ export function historyAdjointPrograms(step: TracedStep, jacobian: JacobianProgr
     programs.pushLength = graphOf({rhsH: neg(orZeros(pushforward([residual], lengths)[0], residual))});
     programs.pushLengthUpdate = byLength(new Map<Node, Node>([...lengths, [z, input('dzH', z.shape)]]));
   }
-  return along === undefined ? programs : {...programs, ...alongAdjoint(step, along, adding)};
+  return {...programs, ...alongAdjoint(step, adding)};
 }
 
-function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, next}: TracedAlong, adding: boolean): Programs {
-  const {x, z, t, h} = step;
+function alongAdjoint(step: TracedStep, adding: boolean): Programs {
+  const {functions: {dense, inside, events, jump: jumps = []}, inputs: {x, z, t, h, theta, next, inside: insideInput}} = step;
   const programs: Record<string, Graph> = {};
-  if (dense !== undefined) {
-    const places = {dNextCotangent: next, dZCotangent: z, dXCotangent: x, dTCotangent: t, dHCotangent: h, dThetaCotangent: theta, ...(inside === undefined ? {} : {dInsideCotangent: inside.input})};
+  if (dense !== undefined && theta !== undefined && next !== undefined) {
+    const places = {dNextCotangent: next, dZCotangent: z, dXCotangent: x, dTCotangent: t, dHCotangent: h, dThetaCotangent: theta, ...(insideInput === undefined ? {} : {dInsideCotangent: insideInput})};
     programs.pullDense = cotangentsOf(step, [dense], [input('denseCotangent', dense.shape)], places, adding ? 'pullStep' : 'pullDense', adding);
-    if (inside !== undefined && programs.pullDense.inputs.includes(inside.input)) programs.inside = graphOf({inside: inside.node});
+    if (insideInput !== undefined && programs.pullDense.inputs.includes(insideInput)) programs.inside = graphOf({inside});
   }
   if (events !== undefined) programs.pullEvents = cotangentsOf(step, [events], [input('eCotangent', events.shape)], {eXCotangent: x, eTCotangent: t}, 'pullEvents', false);
   jumps.forEach((jump, i) => {
@@ -131,17 +127,17 @@ function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, ne
  * pushLengthUpdate as above.
  */
 export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {residual, update, x, z, t, h, along} = step;
+  const {functions, inputs: {x, z, t, h, theta, next, inside: insideInput}} = step;
+  const {residual, update, dense, inside, events, jump: jumps = []} = functions;
   const seed = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
   const parameters = parametersOf(step).map(node => seed(node, directionName(node)));
   const place = [seed(x, 'dx'), seed(t, 'dt'), ...parameters];
   const whole = [...place, seed(h, 'dh')];
   const push = (node: Node, seeds: readonly [Node, Node][]): Node => pushMany([node], new Map(seeds), count)[0];
-  const inside = along?.inside;
   const withUnknown = residual === undefined ? whole : [...whole, seed(z, 'dz')];
-  const {pushLength, pushLengthUpdate} = historyAdjointPrograms({...step, along: along === undefined ? undefined : {...along, dense: undefined, events: undefined, jumps: []}}, jacobian, false);
+  const {pushLength, pushLengthUpdate} = historyAdjointPrograms({...step, functions: {...functions, dense: undefined, events: undefined, jump: undefined}}, jacobian, false);
   const pushedUpdate = (): Graph => {
-    const outputs = inside === undefined ? [update] : [update, inside.node];
+    const outputs = inside === undefined ? [update] : [update, inside];
     const [dNext, dInside] = pushMany(outputs, new Map(withUnknown), count) as (Node | undefined)[];
     return graphOf({dNext, dInside});
   };
@@ -151,10 +147,10 @@ export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgr
     programs.pushResidual = graphOf({rhs: neg(push(residual, whole))});
     programs.pushLength = pushLength;
   }
-  if (along === undefined) return programs;
-  const {dense, events, jumps, theta, next} = along;
-  if (dense !== undefined) programs.pushDense = graphOf({dD: push(dense, [...withUnknown, seed(next, 'dNext'), seed(theta, 'dtheta'), ...(inside === undefined ? [] : [seed(inside.input, 'dInside')])])});
-  if (inside !== undefined && programs.pushDense?.inputs.includes(inside.input)) programs.inside = graphOf({inside: inside.node});
+  if (dense !== undefined && theta !== undefined && next !== undefined) {
+    programs.pushDense = graphOf({dD: push(dense, [...withUnknown, seed(next, 'dNext'), seed(theta, 'dtheta'), ...(insideInput === undefined ? [] : [seed(insideInput, 'dInside')])])});
+    if (insideInput !== undefined && programs.pushDense.inputs.includes(insideInput)) programs.inside = graphOf({inside});
+  }
   if (events !== undefined) programs.pushEvents = graphOf({de: push(events, place)});
   jumps.forEach((jump, i) => {
     if (jump !== undefined) programs[`pushJump.${i}`] = graphOf({dGiven: push(jump, place)});

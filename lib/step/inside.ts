@@ -10,6 +10,7 @@ import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
+import type {TracedStep} from './traced-step.js';
 
 export interface Inside {
   /** [m], of the step's x, z, t, h and parameters. */
@@ -25,8 +26,8 @@ export interface Inside {
 const worthwhile = 0.5;
 
 /** Dense output as a function of the step's own inputs alone. */
-export const wholeDense = (dense: Node, inside: Inside | undefined): Node =>
-  (inside === undefined ? dense : substitute([dense], new Map<Node, Node>([[inside.input, inside.node]]))[0]);
+export const wholeDense = ({functions: {dense, inside}, inputs}: TracedStep): Node | undefined =>
+  (dense === undefined || inside === undefined || inputs.inside === undefined ? dense : substitute([dense], new Map<Node, Node>([[inputs.inside, inside]]))[0]);
 
 const flat = (node: Node): Node => reshape(node, [node.size]);
 

@@ -55,7 +55,7 @@ export function narrowed(programs: Programs, step: TracedStep): Kept {
     node, size, programs: own,
     reading(more) {
       const {more: reading} = cutThrough(programs, more, step);
-      const whole = Object.values(reading).some(({inputs}) => inputs.includes(step.x) || inputs.includes(step.z));
+      const whole = Object.values(reading).some(({inputs}) => inputs.includes(step.inputs.x) || inputs.includes(step.inputs.z));
       return whole ? undefined : reading;
     },
   };
@@ -69,7 +69,7 @@ interface Cut {
 }
 
 /** @param more programs that have no say in what is kept */
-function cutThrough(programs: Programs, more: Programs, {residual, residualBlocks = residual, update, x, z}: TracedStep): Cut {
+function cutThrough(programs: Programs, more: Programs, {functions: {residual, residualBlocks = residual, update}, inputs: {x, z}}: TracedStep): Cut {
   const own = Object.entries(programs);
   const graphs = [...own, ...Object.entries(more)];
   const outputs = graphs.flatMap(([, graph]) => graph.outputs.map(({node}) => node));

@@ -32,11 +32,12 @@ export function graphOf(outputs: {readonly [name: string]: Node | undefined}): G
  * pullObserved: observedCotangent → xsCotangent, tsCotangent, pCotangent.i; pushObserved: dxs, dts, dp.i → dObserved, for one direction.
  */
 export function observePrograms(step: TracedStep, count: number): Programs {
-  if (step.observed === undefined) return {};
-  const xs = input('xs', [count, ...step.x.shape]);
+  const {functions: {observed: one}, inputs: {x, t}} = step;
+  if (one === undefined) return {};
+  const xs = input('xs', [count, ...x.shape]);
   const ts = input('ts', [count]);
   const parameters = step.parameters.map(({node}) => node);
-  const [observed] = batch([step.observed.node], new Map<Node, Node>([[step.x, xs], [step.t, ts]]), count);
+  const [observed] = batch([one], new Map<Node, Node>([[x, xs], [t, ts]]), count);
   const [xsCotangent, tsCotangent, ...cotangents] = pullback([observed], [xs, ts, ...parameters], [input('observedCotangent', observed.shape)]);
   const seeds = new Map<Node, Node>([[xs, input('dxs', xs.shape)], [ts, input('dts', ts.shape)]]);
   for (const node of parameters) seeds.set(node, input(directionName(node), node.shape));
@@ -55,16 +56,16 @@ export function observePrograms(step: TracedStep, count: number): Programs {
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
 export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram, filter?: JacobianProgram): Programs {
-  const {residual, guess, update, mass, gaps, touching, along} = step;
-  const checks = {mass, positions: gaps?.positions, velocities: gaps?.velocities};
+  const {functions: {residual, guess, defect, update, mass, positions, velocities, touching, error, stiffness, inside, extrapolated}, inputs: {z}} = step;
+  const checks = {mass, positions, velocities};
   const programs: Record<string, Graph> = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
   if (touching !== undefined) programs.touching = graphOf({touching});
-  programs.update = graphOf({next: update, E: filter === undefined ? along?.error : undefined, inside: along?.inside?.node, stiffness: along?.stiffness});
-  if (along?.extrapolated !== undefined) programs.extrapolate = graphOf({z: along.extrapolated});
-  if (filter !== undefined) Object.assign(programs, {estimate: graphOf({E: along?.error}), filter: graphOf({filterJ: filter.values})});
+  programs.update = graphOf({next: update, E: filter === undefined ? error : undefined, inside, stiffness});
+  if (extrapolated !== undefined) programs.extrapolate = graphOf({z: extrapolated});
+  if (filter !== undefined) Object.assign(programs, {estimate: graphOf({E: error}), filter: graphOf({filterJ: filter.values})});
   if (residual === undefined || guess === undefined || jacobian === undefined) return programs;
   Object.assign(programs, {
-    guess: graphOf({z: guess.z, defect: guess.defect?.value}),
+    guess: graphOf({z: guess, defect}),
     residual: graphOf({R: residual}),
     jacobian: graphOf({J: jacobian.values}),
   });
@@ -72,7 +73,7 @@ export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | un
   const first = firstResidual(step);
   if (first !== undefined) {
     programs.startResidual = graphOf({R: first.residual});
-    programs.startJacobian = graphOf({J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.matrixOf, step.z, jacobian)});
+    programs.startJacobian = graphOf({J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.matrixOf, z, jacobian)});
   }
   return programs;
 }
@@ -96,16 +97,16 @@ function jacobianLike(variant: Node, z: Node, own: JacobianProgram): Node {
  * force: R₀ − R_δ δ, so that J Δz = R₀ − R_δ δ also removes the defect (equations.md §3, the term
  * −hθK R_q). The Jacobian is that of the residual at the guess, its forces evaluated there.
  */
-export function firstResidual({residual, residualBlocks, residualModel, guess}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
-  if (residual === undefined || guess === undefined || guess.frozen === undefined) return undefined;
-  if (guess.defect === undefined) return {residual: guess.frozen, jacobianOf: residual, matrixOf: residualModel ?? residualBlocks ?? residual};
-  const {input: defect, residual: broken, residualBlocks: blocks = broken, residualModel: matrixOf = blocks} = guess.defect;
+export function firstResidual({functions, inputs: {defect}}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
+  const {residual, residualBlocks, residualModel, frozen, defectResidual: broken, defectBlocks = broken, defectModel = defectBlocks} = functions;
+  if (residual === undefined || frozen === undefined) return undefined;
+  if (defect === undefined || broken === undefined || defectModel === undefined) return {residual: frozen, jacobianOf: residual, matrixOf: residualModel ?? residualBlocks ?? residual};
   const [byDefect] = pushforward([broken], new Map([[defect, neg(defect)]]));
-  return {residual: byDefect === undefined ? guess.frozen : add(guess.frozen, byDefect), jacobianOf: broken, matrixOf};
+  return {residual: byDefect === undefined ? frozen : add(frozen, byDefect), jacobianOf: broken, matrixOf: defectModel};
 }
 
 /** Matrix-free products with Newton's matrix: direction → Jd; direction → JTd. */
-export function productPrograms({residual, residualModel = residual, z}: TracedStep): Programs {
+export function productPrograms({functions: {residual, residualModel = residual}, inputs: {z}}: TracedStep): Programs {
   if (residual === undefined || residualModel === undefined) return {};
   const direction = input('direction', z.shape);
   const tangent = blockTangent(residualModel, z, direction);
@@ -118,7 +119,7 @@ export function productPrograms({residual, residualModel = residual, z}: TracedS
  * transposedProduct: w → JTw = R_zᵀw, from the step's own functions: where masses stand beside stiffnesses, it keeps
  * digits that the sum of both in an entry of J has lost.
  */
-export function transposedProductPrograms({residual, residualBlocks = residual, z}: TracedStep): Programs {
+export function transposedProductPrograms({functions: {residual, residualBlocks = residual}, inputs: {z}}: TracedStep): Programs {
   if (residualBlocks === undefined) return {};
   const seed = input('seed', z.shape);
   const [product] = transposeLinear([blockTangent(residualBlocks, z, seed)], [seed], [input('w', z.shape)]);
@@ -129,7 +130,7 @@ export function transposedProductPrograms({residual, residualBlocks = residual, 
  * What the tangent of a step's equation leaves, tangentLeft: dx, dz, dp.i, and where it is `timed` dt and dh,
  * → left = −(R_x ẋ + R_z ż + R_p ṗ), all in one: where they cancel, nothing of them is rounded by itself.
  */
-export function tangentLeftPrograms({residual, x, z, t, h, parameters}: TracedStep, count: number, timed: boolean): Programs {
+export function tangentLeftPrograms({functions: {residual}, inputs: {x, z, t, h}, parameters}: TracedStep, count: number, timed: boolean): Programs {
   if (residual === undefined) return {};
   const seeds = [[x, 'dx'], [z, 'dz'], ...(timed ? [[t, 'dt'], [h, 'dh']] as const : []), ...parameters.map(({node}) => [node, directionName(node)] as const)] as const;
   return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds.map(([node, name]) => [node, input(name, [count, ...node.shape])])), count)[0])})};
@@ -160,11 +161,11 @@ function addedOutputs(first: string, [x, ...parameters]: readonly Node<'input'>[
  */
 export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
   const outputs = (cotangents: readonly (Node | undefined)[]): {[name: string]: Node} => (adding ? addedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
-  const nextCotangent = input('nextCotangent', step.update.shape);
-  const wrt = [step.x, ...step.parameters.map(({node}) => node)];
-  const {residual, update, z} = step;
+  const {functions: {residual, update}, inputs: {x, z}} = step;
+  const nextCotangent = input('nextCotangent', update.shape);
+  const wrt = [x, ...step.parameters.map(({node}) => node)];
   // Not for the step that begins a run, whose x is what the user gives.
-  const xCotangent = adding && step.x.size === update.size ? 'nextCotangent' : 'xCotangent';
+  const xCotangent = adding && x.size === update.size ? 'nextCotangent' : 'xCotangent';
   if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(outputs(pullback([update], wrt, [nextCotangent])))};
   const w = input('w', z.shape);
   const zCotangent = orZeros(pullback([update], [z], [nextCotangent])[0], z);
@@ -194,7 +195,7 @@ export function carriesOn({pullStep}: Programs): boolean {
  * pullGuess: zCotangent, delta, w → xCotangent, pCotangent.i of z₀(x) − F₀(x)ᵀw, the first iteration included where it is special.
  */
 export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): Programs {
-  const {residual, guess, z, x} = step;
+  const {functions: {residual, guess, update, defect}, inputs: {x, z, defect: defectInput}} = step;
   if (residual === undefined || guess === undefined) return {};
   const parameters = step.parameters.map(({node}) => node);
   const w = input('w', z.shape);
@@ -205,16 +206,16 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
   };
   const [zCotangent, ...rest] = pullback([linearized(residual, residual)], [z, x, ...parameters], [w]);
   const programs: Record<string, Graph> = {
-    pullUnknown: graphOf({zCotangent: orZeros(pullback([step.update], [z], [input('nextCotangent', step.update.shape)])[0], z)}),
-    pullUpdate: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([step.update], [x, ...parameters], [input('nextCotangent', step.update.shape)]))),
+    pullUnknown: graphOf({zCotangent: orZeros(pullback([update], [z], [input('nextCotangent', update.shape)])[0], z)}),
+    pullUpdate: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([update], [x, ...parameters], [input('nextCotangent', update.shape)]))),
     jacobian: graphOf({J: jacobian.values}),
     pullIteration: graphOf({zCotangent: orZeros(zCotangent, z), ...cotangentOutputs('xCotangent', [x, ...parameters], rest)}),
-    pullGuess: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([guess.z], [x, ...parameters], [input('zCotangent', z.shape)]))),
+    pullGuess: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([guess], [x, ...parameters], [input('zCotangent', z.shape)]))),
   };
   const first = firstResidual(step);
   if (first !== undefined) {
-    const atGuess = new Map<Node, Node>([[z, guess.z]]);
-    if (guess.defect !== undefined) atGuess.set(guess.defect.input, guess.defect.value);
+    const atGuess = new Map<Node, Node>([[z, guess]]);
+    if (defect !== undefined && defectInput !== undefined) atGuess.set(defectInput, defect);
     const [f0] = substitute([linearized(first.residual, first.jacobianOf)], atGuess);
     programs.startJacobian = graphOf({J: jacobianLike(first.matrixOf, z, jacobian)});
     programs.pullFirst = graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([f0], [x, ...parameters], [w])));
@@ -247,7 +248,7 @@ export function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node
  * jacobian → J; pushResidual: dx, dp.i → rhs = −(R_x ẋ + R_p ṗ); pushUpdate: dx, dz, dp.i → dNext.
  */
 export function tangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {residual, update, z, x} = step;
+  const {functions: {residual, update}, inputs: {x, z}} = step;
   const seeds = directionInputs(step, count, x, 'dx');
   if (residual === undefined || jacobian === undefined) return {pushUpdate: graphOf({dNext: pushMany([update], seeds, count)[0]})};
   const withUnknown = new Map(seeds).set(z, input('dz', [count, ...z.shape]));

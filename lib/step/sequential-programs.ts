@@ -30,9 +30,10 @@ export interface Turns {
 }
 
 /** undefined where the unknown is not found in turn. */
-export function turnsOf({residual, unknown, z, along}: TracedStep): Turns | undefined {
+export function turnsOf({functions: {residual, predicted = [], extrapolated: all}, inputs: {z}, unknown}: TracedStep): Turns | undefined {
   const blocks = unknown.blocks.length;
-  if (residual === undefined || along === undefined || blocks < 2 || along.predicted.length !== blocks) return undefined;
+  const guesses = predicted.filter(node => node !== undefined);
+  if (residual === undefined || blocks < 2 || guesses.length !== blocks) return undefined;
   const parts = partsOf(residual, blocks);
   const {size} = unknown.blocks[0];
   const zs = input('zs', [size]);
@@ -40,8 +41,8 @@ export function turnsOf({residual, unknown, z, along}: TracedStep): Turns | unde
   if (own === undefined || own.some(node => node === undefined)) return undefined;
   const residuals = own as Node[];
   const jacobian = jacobianProgram(residuals[0], zs);
-  const extrapolated = along.extrapolated === undefined ? undefined : slice(along.extrapolated, [0], [size]);
-  return {blocks, size, first: residuals[0], jacobian, programs: programsOf(residuals, along.predicted, jacobian, extrapolated)};
+  const extrapolated = all === undefined ? undefined : slice(all, [0], [size]);
+  return {blocks, size, first: residuals[0], jacobian, programs: programsOf(residuals, guesses, jacobian, extrapolated)};
 }
 
 /** The residual's blocks, which were put together one after another. */

@@ -28,7 +28,7 @@ const options = (scheme: Scheme) => ({scheme, dt: 0.05, steps: 5, params: {w: we
 
 function programsOf(scheme: Scheme): Programs {
   const {traced, compiled} = prepare(system, initial, options(scheme));
-  return withParameterProgram({...forwardPrograms(traced, compiled.matrix), keep: graphOf({next: traced.update, kept: compiled.kept.node})});
+  return withParameterProgram({...forwardPrograms(traced, compiled.matrix), keep: graphOf({next: traced.functions.update, kept: compiled.kept.node})});
 }
 
 /** How often the interpreter takes the tangens hyperbolicus of an array while `run` runs: once in every force. */

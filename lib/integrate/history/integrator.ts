@@ -52,7 +52,7 @@ export class Integrator {
     loadParameters(this.along, prepared);
     this.buffers = Object.fromEntries(bufferNames.map(name => [name, this.along.find(name)]));
     this.programs = Object.fromEntries((['between', 'dense', 'watch', 'events'] as const).map(name => [name, this.along.has(name) ? this.along.program(name) : undefined]));
-    this.ownSize = prepared.start.traced.x.size;
+    this.ownSize = prepared.start.traced.inputs.x.size;
   }
 
   /** The user's blocks of a state. */

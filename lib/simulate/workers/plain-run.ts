@@ -33,6 +33,6 @@ export function runFromPlain({start, kept, error, compileTime, nonzeros, linear,
 
 /** States and times are asked for by observations alone. */
 export function plainPath({traced}: Runnable, {states, times, completed, start, redundancy, kept, history}: Run): PlainPath {
-  const observed = traced.observed !== undefined;
+  const observed = traced.functions.observed !== undefined;
   return {states: observed ? states : new Float64Array(0), times: observed ? times : new Float64Array(0), completed, start: start.plain(), redundancy, kept: plainKeep(kept), history};
 }
