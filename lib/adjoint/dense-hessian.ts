@@ -1,9 +1,11 @@
 /** The derivatives of states saved within a step, first and second, along several directions. */
 import type {Executable} from '../engine/engine.js';
+import type {BufferName} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
+import type {ParameterName} from '../step/parameter-names.js';
 import {cotangentName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import {parameterNames, setDirections} from './derived.js';
@@ -35,7 +37,7 @@ export class SecondOrderDense {
   private readonly executable: Executable;
   private readonly jacobian: JacobianFactor | undefined;
   private readonly remainder: TangentLeft;
-  private readonly names: readonly string[];
+  private readonly names: readonly ParameterName[];
 
   constructor(context: StepContext, private readonly directions: Directions) {
     const {compiled} = context;
@@ -81,7 +83,7 @@ export class SecondOrderDense {
     executable.find('dDenseCotangent')?.set(turn);
     executable.run('pullDense');
     executable.run('turnDense');
-    const of = (cotangentName: string, turnName: string): SecondOrderCotangent => ({cotangent: executable.buffer(cotangentName), turn: executable.buffer(turnName)});
+    const of = (cotangentName: BufferName, turnName: BufferName): SecondOrderCotangent => ({cotangent: executable.buffer(cotangentName), turn: executable.buffer(turnName)});
     cotangents.forEach((total, i) => addTo(total, executable.find(cotangentName(names[i]))));
     turns.forEach((total, i) => addTo(total, executable.find(turnName(names[i]))));
     return {next: of('nextCotangent', 'dNextCotangent'), z: of('zCotangent', 'dZCotangent'), x: of('xCotangent', 'dXCotangent')};

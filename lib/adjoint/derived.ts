@@ -4,8 +4,10 @@
  * once, after the last.
  */
 import type {Executable} from '../engine/engine.js';
+import type {BufferName} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
+import type {ParameterName} from '../step/parameter-names.js';
 import {cotangentName, directionName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Directions} from './directions.js';
@@ -13,8 +15,8 @@ import type {Directions} from './directions.js';
 type Context = Pick<StepContext, 'compiled' | 'parameterValues' | 'redundancy'>;
 
 /** The parameters, then the values derived from them, as their buffers are called. */
-export function parameterNames({compiled, parameterValues}: Context): string[] {
-  return [...parameterValues.map((_, i) => `p.${i}`), ...compiled.derived.parameters.map(({node}) => node.attributes.name)];
+export function parameterNames({compiled, parameterValues}: Context): ParameterName[] {
+  return [...parameterValues.map((_, i) => `p.${i}` as const), ...compiled.derived.parameters.map(({node}) => node.attributes.name as ParameterName)];
 }
 
 /** Room for the cotangents of all these, `count` of each. */
@@ -66,7 +68,7 @@ function loadTurns(context: Context, {count, parameters}: Directions): Executabl
   return executable;
 }
 
-function setCotangents(context: Context, executable: Executable, cotangents: readonly Float64Array[], name: (of: string) => string): void {
+function setCotangents(context: Context, executable: Executable, cotangents: readonly Float64Array[], name: (of: ParameterName) => BufferName): void {
   const first = context.parameterValues.length;
   parameterNames(context).slice(first).forEach((of, j) => executable.find(name(of))?.set(cotangents[first + j]));
 }

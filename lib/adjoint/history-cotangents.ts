@@ -1,7 +1,8 @@
 /** The cotangents of the parameters along a step history, added up: by the programs of its steps where they may, else after each of them. */
 import type {Executable} from '../engine/engine.js';
 import type {StepContext} from '../step/context.js';
-import {parameterCotangent} from '../step/history-programs.js';
+import type {ParameterName} from '../step/parameter-names.js';
+import {parameterCotangent} from '../step/parameter-names.js';
 import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
 
 /** Programs that share one cotangent where they add to it themselves. */
@@ -9,7 +10,7 @@ const ofSteps: ReadonlySet<string> = new Set(['pullStep', 'pullDense']);
 
 export class ParameterCotangentsOfSteps {
   private readonly totals: Float64Array[];
-  private readonly names: readonly string[];
+  private readonly names: readonly ParameterName[];
   private readonly sources = new Map<string, (Float64Array | undefined)[]>();
   private readonly byPrograms: boolean;
 

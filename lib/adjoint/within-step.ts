@@ -32,9 +32,9 @@ export function withinStep(context: StepContext, executable: Executable, cotange
   const pull = executable.program('pullDense');
   const look = executable.has('inside') ? executable.program('inside') : undefined;
   const [next, thetas, denseCotangent] = ['next', 'theta', 'denseCotangent'].map(name => executable.find(name));
-  const [endCotangents, xCotangents, tCotangents, hCotangents, thetaCotangents] = ['dNextCotangent', 'dXCotangent', 'dTCotangent', 'dHCotangent', 'dThetaCotangent'].map(name => executable.buffer(name));
-  const zCotangents = !context.compiled.implicit ? undefined : executable.buffer('dZCotangent');
-  const insideCotangents = executable.find('dInsideCotangent');
+  const [endCotangents, xCotangents, tCotangents, hCotangents, thetaCotangents] = ['denseNextCotangent', 'denseXCotangent', 'denseTCotangent', 'denseHCotangent', 'denseThetaCotangent'].map(name => executable.buffer(name));
+  const zCotangents = !context.compiled.implicit ? undefined : executable.buffer('denseZCotangent');
+  const insideCotangents = executable.find('denseInsideCotangent');
   const xCotangent = new Float64Array(xCotangents.length);
   const zCotangent = zCotangents?.slice();
   const insideCotangent = insideCotangents?.slice();
