@@ -1,7 +1,7 @@
 /** The Jacobian of a recorded step, factored again for its tangent or cotangent, and solves with it as exact as the run's. */
-import type {Executable} from '../engine/engine.js';
+import type {Executable, TransposedSolve} from '../engine/engine.js';
 import type {Factor} from '../linear/index.js';
-import {LOSING, lostDigits, type LostDigits} from '../linear/index.js';
+import {Diagonal, LOSING, lostDigits, type LostDigits} from '../linear/index.js';
 import {solverKey} from '../step/solvers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
@@ -32,7 +32,10 @@ export interface JacobianFactor {
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void;
 }
 
-/** Whether digits are lost is measured once in so many steps: a measurement takes about as long as a step of the sweep. */
+/**
+ * Whether digits are lost is measured once in so many steps, and where pivots become small or the diagonal grows: a measurement
+ * takes about as long as a step of the sweep.
+ */
 const measured = 256;
 
 /** And before a step that is so many times as long as the one it was measured at: what is stiff grows with h². */
@@ -49,13 +52,14 @@ export function jacobianFactor(context: StepContext, executable: Executable): Ja
 class SweepFactor implements JacobianFactor {
   private readonly steady: boolean;
   private readonly refactor: (values: Float64Array) => Factor;
-  private readonly solveOnce: (values: Float64Array, b: Float64Array, x: Float64Array) => void;
+  private readonly solveOnce: TransposedSolve;
   private readonly values: Float64Array;
   private readonly evaluate: () => void;
   private readonly kept: SteadyFactor | undefined;
   private readonly h: Float64Array;
   private readonly size: number;
   private lost: LostDigits | undefined;
+  private diagonal: Diagonal | undefined;
   /** Steps until the next measurement, and the longest step that it may wait for. */
   private ahead = 0;
   private longest = 0;
@@ -96,7 +100,9 @@ class SweepFactor implements JacobianFactor {
 
   refresh(program?: 'startJacobian'): Factor {
     if (program === undefined && this.isDue()) this.due = true;
-    return (this.last = this.factored(program));
+    this.last = this.factored(program);
+    if (program === undefined && !this.steady && this.diagonal?.hasGrown(this.values) === true) this.due = true;
+    return this.last;
   }
 
   solve(b: Float64Array, x: Float64Array, count: number, left: Left): void {
@@ -111,8 +117,7 @@ class SweepFactor implements JacobianFactor {
     // Most steps; nothing else here may cost them anything.
     if (--this.ahead > 0 && this.once && Math.abs(h[0]) <= this.longest) {
       this.evaluate();
-      this.solveOnce(this.values, b, x);
-      return;
+      if (this.solveOnce(this.values, b, x) || this.diagonal?.hasGrown(this.values) !== true) return;
     }
     this.ahead++;
     this.refresh();
@@ -153,7 +158,9 @@ class SweepFactor implements JacobianFactor {
     if (!this.due) return;
     this.due = this.losing = false;
     if (compiled.jacobian === undefined || !compiled.addsUp) return;
-    const lost = (this.lost ??= lostDigits(compiled.jacobian.pattern));
+    const {pattern} = compiled.jacobian;
+    const lost = (this.lost ??= lostDigits(pattern));
+    (this.diagonal ??= new Diagonal(pattern)).remember(values);
     if (lost.isDominant(values)) return;
     const right = b.slice(0, size);
     lost.right(values, b, transposed);

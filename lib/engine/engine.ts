@@ -66,12 +66,18 @@ export interface Executable<Program extends string = string, Buffer extends stri
   transposedSolve(analysis: Analysis): TransposedSolve;
 }
 
-/** x = A⁻ᵀb for the matrix with these values, which is solved with once. */
-export type TransposedSolve = (values: Float64Array, b: Float64Array, x: Float64Array) => void;
+/**
+ * x = A⁻ᵀb for the matrix with these values, which is solved with once. True where every pivot is so large beside its row
+ * (`KEEPING`) that elimination has lost no digits; false where that was not looked at, or is not so.
+ */
+export type TransposedSolve = (values: Float64Array, b: Float64Array, x: Float64Array) => boolean;
 
 /** By a factor. */
 export function byFactor(factorization: (values: Float64Array) => Factor): TransposedSolve {
-  return (values, b, x) => factorization(values).solveTransposed(b, x);
+  return (values, b, x) => {
+    factorization(values).solveTransposed(b, x);
+    return false;
+  };
 }
 
 /** Sizes of all buffers of programs compiled together; one name, one size. */

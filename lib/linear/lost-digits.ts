@@ -14,6 +14,15 @@ import type {Pattern} from './solver.js';
  */
 export const LOSING = 256;
 
+/**
+ * Pivots of at least this share of their row (the sum of its entries' sizes, 4 of which a chain's pivot is at most) show that
+ * elimination cancels no digits, for less than a measurement.
+ */
+export const KEEPING = 4 / LOSING;
+
+/** A diagonal entry so many times as large as it was: what is stiff beside a mass has grown by as much. */
+const GROWN = 4;
+
 /** The rounding that stands for that of the arithmetic: far above it, and far enough below 1 to be small when it has grown so. */
 const COARSE = 2 ** -30;
 
@@ -21,6 +30,29 @@ const COARSE = 2 ** -30;
 const DOMINANT = (LOSING - 1) / (LOSING + 1);
 
 const found = new WeakMap<Pattern, LostDigits>();
+
+/** The diagonal of a matrix when it was last measured: by its growth a stiffness shows that came since. */
+export class Diagonal {
+  private readonly places: Int32Array;
+  private readonly sizes: Float64Array;
+
+  constructor({n, rowPointers, columns}: Pattern) {
+    const places: number[] = [];
+    for (let i = 0; i < n; i++) for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) if (columns[p] === i) places.push(p);
+    this.places = Int32Array.from(places);
+    this.sizes = new Float64Array(places.length);
+  }
+
+  remember(values: Float64Array): void {
+    this.places.forEach((place, i) => (this.sizes[i] = GROWN * Math.abs(values[place])));
+  }
+
+  hasGrown(values: Float64Array): boolean {
+    const {places, sizes} = this;
+    for (let i = 0; i < places.length; i++) if (Math.abs(values[places[i]]) > sizes[i]) return true;
+    return false;
+  }
+}
 
 /** One for all that ask about matrices of a pattern. */
 export function lostDigits(pattern: Pattern): LostDigits {

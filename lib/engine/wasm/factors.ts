@@ -81,17 +81,18 @@ export abstract class MemoryFactor implements Factor {
     else this.general().solveTransposed(b, x, count);
   }
 
-  /** Aᵀx = b, in other arrays of the memory than each other, for a matrix that is solved with once: afterwards there is no factor. */
-  solveTransposedOnce(values: Float64Array, b: Float64Array, x: Float64Array): void {
+  /** See `TransposedSolve`; in other arrays of the memory than each other. Afterwards there is no factor. */
+  solveTransposedOnce(values: Float64Array, b: Float64Array, x: Float64Array): boolean {
     this.generation++;
     this.own = false;
     this.passedOn = false;
-    if (this.once(values.byteOffset, b.byteOffset, x.byteOffset)) return;
+    if (this.once(values.byteOffset, b.byteOffset, x.byteOffset)) return true;
     this.refactor(values);
     this.solveTransposed(b, x);
+    return false;
   }
 
-  /** The same in one piece, as far as there is a kernel for that and the matrix one for it. */
+  /** The same in one piece, as far as there is a kernel for that, and the matrix is one for it and loses no digits. */
   protected once(_values: number, _from: number, _to: number): boolean {
     return false;
   }
