@@ -1,8 +1,8 @@
 /** The derivatives of states saved within a step, first and second, along several directions. */
-import type {Executable} from '../engine/engine.js';
-import type {BufferName} from '../step/buffers.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
+import type {DenseHessianProgram} from '../step/dense-hessian-programs.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
 import type {ParameterName} from '../step/parameter-names.js';
@@ -34,7 +34,7 @@ export interface WithinCotangents {
 }
 
 export class SecondOrderDense {
-  private readonly executable: Executable;
+  private readonly executable: StepExecutable<DenseHessianProgram>;
   private readonly jacobian: JacobianFactor | undefined;
   private readonly remainder: TangentLeft;
   private readonly names: readonly ParameterName[];
@@ -56,7 +56,7 @@ export class SecondOrderDense {
   load({record, row, dx, next, dNext}: SteppedPair): void {
     const {executable, jacobian, directions} = this;
     record.load(row, stepBuffers(executable));
-    const set = (name: string, values: Float64Array): void => void executable.find(name)?.set(values);
+    const set = (name: BufferName, values: Float64Array): void => void executable.find(name)?.set(values);
     set('dx', dx);
     set('next', next);
     set('dNext', dNext);

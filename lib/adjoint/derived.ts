@@ -3,8 +3,7 @@
  * tangents, made before the first step, and cotangents, added up over the steps and pulled through to the parameters
  * once, after the last.
  */
-import type {Executable} from '../engine/engine.js';
-import type {BufferName} from '../step/buffers.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import type {ParameterName} from '../step/parameter-names.js';
@@ -52,7 +51,7 @@ export function turnThroughDerived(context: Context, directions: Directions, cot
 }
 
 /** Sets the directions of the parameters, and of the derived values what follows from them. */
-export function setDirections(context: Context, executable: Executable, directions: Directions): void {
+export function setDirections(context: Context, executable: StepExecutable, directions: Directions): void {
   directions.parameters.forEach((dp, i) => executable.find(directionName(`p.${i}`))?.set(dp));
   const push = loadTurns(context, directions);
   if (push === undefined) return;
@@ -60,7 +59,7 @@ export function setDirections(context: Context, executable: Executable, directio
   for (const {node} of context.compiled.derived.parameters) executable.find(directionName(node))?.set(push.buffer(directionName(node)));
 }
 
-function loadTurns(context: Context, {count, parameters}: Directions): Executable | undefined {
+function loadTurns(context: Context, {count, parameters}: Directions): StepExecutable<'pushDerived' | 'turnDerived'> | undefined {
   const executable = context.compiled.turnDerived(count);
   if (executable === undefined) return undefined;
   loadParameters(executable, context);
@@ -68,7 +67,7 @@ function loadTurns(context: Context, {count, parameters}: Directions): Executabl
   return executable;
 }
 
-function setCotangents(context: Context, executable: Executable, cotangents: readonly Float64Array[], name: (of: ParameterName) => BufferName): void {
+function setCotangents(context: Context, executable: StepExecutable, cotangents: readonly Float64Array[], name: (of: ParameterName) => BufferName): void {
   const first = context.parameterValues.length;
   parameterNames(context).slice(first).forEach((of, j) => executable.find(name(of))?.set(cotangents[first + j]));
 }
