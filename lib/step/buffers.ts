@@ -208,6 +208,9 @@ export type StepExecutable<Name extends string = never> = Executable<Name | 'par
 /** A named input of a step's programs. */
 export const bufferInput = (name: BufferName, shape: Shape, dtype?: DType): Node<'input'> => input(name, shape, dtype);
 
+/** Where a node's tangents along several directions are set. */
+export const seed = (count: number) => (node: Node, name: BufferName): [node: Node, seed: Node] => [node, bufferInput(name, [count, ...node.shape])];
+
 /** A program of a step from its outputs, those that it has not left out. */
 export const graphOf = (outputs: {readonly [Name in BufferName]?: Node | undefined}): Graph => namedGraph(outputs);
 

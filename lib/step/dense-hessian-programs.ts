@@ -2,7 +2,7 @@
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
-import {bufferInput, graphOf} from './buffers.js';
+import {bufferInput, graphOf, seed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName, turnName} from './parameter-names.js';
 import {pushMany, tangentPrograms} from './programs.js';
@@ -18,7 +18,7 @@ export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: Ja
   const {x, z, next} = step.inputs;
   const parameters = step.parameters.map(({node}) => node);
   if (next === undefined) return {};
-  const many = (node: Node, name: BufferName): [Node, Node] => [node, bufferInput(name, [count, ...node.shape])];
+  const many = seed(count);
   const cotangent = bufferInput('denseCotangent', dense.shape);
   const wrt = {next, z, x};
   const sources = [...Object.values(wrt), ...parameters];

@@ -7,8 +7,8 @@
  */
 import {pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
-import type {BufferName, ProgramsOf} from './buffers.js';
-import {bufferInput, graphOf} from './buffers.js';
+import type {ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf, seed} from './buffers.js';
 import {cotangentName, directionName, turnName} from './parameter-names.js';
 import type {DerivedValue} from './precomputation.js';
 import {ahead} from './precomputation.js';
@@ -58,7 +58,7 @@ export function pullDerivedPrograms(derived: Derived): ProgramsOf<'pullDerived'>
 export function turnDerivedPrograms(derived: Derived, count: number): ProgramsOf<'pushDerived' | 'turnDerived'> {
   const {parameters} = derived;
   const sources = sourcesOf(derived);
-  const many = (node: Node<'input'>, name: BufferName): [Node, Node] => [node, bufferInput(name, [count, ...node.shape])];
+  const many = seed(count);
   const seeds = sources.map(node => many(node, directionName(node)));
   const cotangents = parameters.map(cotangentInput);
   const reached = pulled(derived, sources, cotangents).flatMap((cotangent, i) => (cotangent === undefined ? [] : [{name: turnName(sources[i]), cotangent}]));

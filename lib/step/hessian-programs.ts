@@ -12,8 +12,8 @@
 import {neg} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
-import type {BufferName, ProgramsOf} from './buffers.js';
-import {bufferInput, graphOf} from './buffers.js';
+import type {ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf, seed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {directionName, turnName} from './parameter-names.js';
 import type {AdjointProgram} from './programs.js';
@@ -31,7 +31,7 @@ export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | un
   const nextCotangent = bufferInput('nextCotangent', update.shape);
   const parameters = step.parameters.map(({node}) => node);
   const wrt = [x, ...parameters];
-  const many = (node: Node, name: BufferName): [Node, Node] => [node, bufferInput(name, [count, ...node.shape])];
+  const many = seed(count);
   const seeds = new Map([many(x, 'dx'), many(nextCotangent, 'dNextCotangent'), ...parameters.map(node => many(node, directionName(node)))]);
   const turned = (outputs: readonly Node[], cotangents: readonly Node[], all: ReadonlyMap<Node, Node>): Graph => {
     const pulled = pullback(outputs, wrt, cotangents);

@@ -8,7 +8,7 @@ import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {bufferInput, graphOf} from './buffers.js';
+import {bufferInput, graphOf, seed} from './buffers.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import {directionName, parameterCotangent} from './parameter-names.js';
 import {apart} from './precomputation.js';
@@ -134,12 +134,12 @@ function alongAdjoint(step: TracedStep, adding: boolean): ProgramsOf<HistoryAdjo
 export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<HistoryTangentProgram> {
   const {functions, inputs: {x, z, t, h, theta, next, inside: insideInput}} = step;
   const {residual, update, dense, inside, events, jump: jumps = []} = functions;
-  const seed = (node: Node, name: BufferName): [Node, Node] => [node, bufferInput(name, [count, ...node.shape])];
-  const parameters = parametersOf(step).map(node => seed(node, directionName(node)));
-  const place = [seed(x, 'dx'), seed(t, 'dt'), ...parameters];
-  const whole = [...place, seed(h, 'dh')];
+  const many = seed(count);
+  const parameters = parametersOf(step).map(node => many(node, directionName(node)));
+  const place = [many(x, 'dx'), many(t, 'dt'), ...parameters];
+  const whole = [...place, many(h, 'dh')];
   const push = (node: Node, seeds: readonly [Node, Node][]): Node => pushMany([node], new Map(seeds), count)[0];
-  const withUnknown = residual === undefined ? whole : [...whole, seed(z, 'dz')];
+  const withUnknown = residual === undefined ? whole : [...whole, many(z, 'dz')];
   const {pushLength, pushLengthUpdate} = historyAdjointPrograms({...step, functions: {...functions, dense: undefined, events: undefined, jump: undefined}}, jacobian, false);
   const pushedUpdate = (): Graph => {
     const outputs = inside === undefined ? [update] : [update, inside];
@@ -153,7 +153,7 @@ export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgr
     programs.pushLength = pushLength;
   }
   if (dense !== undefined && theta !== undefined && next !== undefined) {
-    programs.pushDense = graphOf({dD: push(dense, [...withUnknown, seed(next, 'dNext'), seed(theta, 'dtheta'), ...(insideInput === undefined ? [] : [seed(insideInput, 'dInside')])])});
+    programs.pushDense = graphOf({dD: push(dense, [...withUnknown, many(next, 'dNext'), many(theta, 'dtheta'), ...(insideInput === undefined ? [] : [many(insideInput, 'dInside')])])});
     if (insideInput !== undefined && programs.pushDense.inputs.includes(insideInput)) programs.inside = graphOf({inside});
   }
   if (events !== undefined) programs.pushEvents = graphOf({de: push(events, place)});

@@ -11,7 +11,7 @@ import {isOp, topological} from '../graph/node.js';
 import {blockTangent} from '../graph/newton-matrix.js';
 import {substitute} from '../graph/simplify.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
-import {bufferInput, graphOf, lasts} from './buffers.js';
+import {bufferInput, graphOf, lasts, seed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName} from './parameter-names.js';
@@ -110,8 +110,8 @@ export function productPrograms({functions: {residual, residualModel = residual}
   if (residual === undefined || residualModel === undefined) return {};
   const direction = bufferInput('direction', z.shape);
   const tangent = blockTangent(residualModel, z, direction);
-  const seed = input('seed', z.shape);
-  const [cotangent] = transposeLinear([blockTangent(residualModel, z, seed)], [seed], [direction]);
+  const argument = input('argument', z.shape);
+  const [cotangent] = transposeLinear([blockTangent(residualModel, z, argument)], [argument], [direction]);
   return {apply: graphOf({Jd: orZeros(tangent, residual)}), applyTransposed: graphOf({JTd: orZeros(cotangent, z)})};
 }
 
@@ -121,8 +121,8 @@ export function productPrograms({functions: {residual, residualModel = residual}
  */
 export function transposedProductPrograms({functions: {residual, residualBlocks = residual}, inputs: {z}}: TracedStep): ProgramsOf<'transposedProduct'> {
   if (residualBlocks === undefined) return {};
-  const seed = input('seed', z.shape);
-  const [product] = transposeLinear([blockTangent(residualBlocks, z, seed)], [seed], [bufferInput('w', z.shape)]);
+  const argument = input('argument', z.shape);
+  const [product] = transposeLinear([blockTangent(residualBlocks, z, argument)], [argument], [bufferInput('w', z.shape)]);
   return {transposedProduct: graphOf({JTw: orZeros(product, z)})};
 }
 
@@ -132,8 +132,9 @@ export function transposedProductPrograms({functions: {residual, residualBlocks 
  */
 export function tangentLeftPrograms({functions: {residual}, inputs: {x, z, t, h}, parameters}: TracedStep, count: number, timed: boolean): ProgramsOf<'tangentLeft'> {
   if (residual === undefined) return {};
-  const seeds = [[x, 'dx'], [z, 'dz'], ...(timed ? [[t, 'dt'], [h, 'dh']] as const : []), ...parameters.map(({node}) => [node, directionName(node)] as const)] as const;
-  return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds.map(([node, name]) => [node, bufferInput(name, [count, ...node.shape])])), count)[0])})};
+  const many = seed(count);
+  const seeds = [many(x, 'dx'), many(z, 'dz'), ...(timed ? [many(t, 'dt'), many(h, 'dh')] : []), ...parameters.map(({node}) => many(node, directionName(node)))];
+  return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds), count)[0])})};
 }
 
 function cotangentOutputs(first: BufferName, wrt: readonly Node<'input'>[], cotangents: readonly (Node | undefined)[]): Outputs {
@@ -226,12 +227,6 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
   return programs;
 }
 
-function directionInputs(step: TracedStep, count: number, state: Node, name: BufferName): Map<Node, Node> {
-  const seeds = new Map<Node, Node>([[state, bufferInput(name, [count, ...state.shape])]]);
-  for (const {node} of step.parameters) seeds.set(node, bufferInput(directionName(node), [count, ...node.shape]));
-  return seeds;
-}
-
 /** Tangents along `count` directions at once. */
 export function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node>, count: number): Node[] {
   const single = new Map<Node, Node>();
@@ -252,9 +247,10 @@ export function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node
  */
 export function tangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<TangentProgram> {
   const {functions: {residual, update}, inputs: {x, z}} = step;
-  const seeds = directionInputs(step, count, x, 'dx');
+  const many = seed(count);
+  const seeds = new Map([many(x, 'dx'), ...step.parameters.map(({node}) => many(node, directionName(node)))]);
   if (residual === undefined || jacobian === undefined) return {pushUpdate: graphOf({dNext: pushMany([update], seeds, count)[0]})};
-  const withUnknown = new Map(seeds).set(z, bufferInput('dz', [count, ...z.shape]));
+  const withUnknown = new Map(seeds).set(...many(z, 'dz'));
   return {
     jacobian: graphOf({J: jacobian.values}),
     pushResidual: graphOf({rhs: neg(pushMany([residual], seeds, count)[0])}),
