@@ -233,7 +233,7 @@ export class CompiledStep {
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
     const known = this.groups.get(groupKey('keeping', {analysis})) ?? (narrow ? undefined : this.groups.get(groupKey('forward', {analysis})));
-    if (known !== undefined) return known as ForwardExecutable;
+    if (known !== undefined) return known;
     const {matrix} = this;
     const n = this.traced.unknown.size;
     const work = matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
