@@ -3,15 +3,17 @@
  * F = R − JΔ at fixed Δ, z̄ = z̄' − F_zᵀw and x̄ = −F_xᵀw. It differentiates what was computed, whether
  * it converged or not; s counts as a constant.
  */
-import type {Executable} from '../engine/engine.js';
 import {OptionError} from '../errors.js';
 import type {JacobianUse} from '../newton/index.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
+import type {UnrolledProgram} from '../step/programs.js';
 import {isMatrixFree} from '../step/solvers.js';
 import type {TracedStep} from '../step/traced-step.js';
-import type {ParameterCotangents} from './parameter-cotangents.js';
-import type {StepPull} from './gradient.js';
+import type {StepPull, TransitionPull} from './gradient.js';
+import {pullRows} from './gradient.js';
+import {ParameterCotangents} from './parameter-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {IterationRecord, StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -30,7 +32,7 @@ export function checkExactMatrix({functions}: TracedStep): void {
   }
 }
 
-export function unrolledPull(context: StepContext, executable: Executable, cotangents: ParameterCotangents): StepPull {
+function unrolledPull(context: StepContext, executable: StepExecutable<UnrolledProgram>, cotangents: ParameterCotangents): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const defectOf = context.traced.functions.defect === undefined ? undefined : guessDefects(context);
@@ -85,6 +87,14 @@ export function unrolledPull(context: StepContext, executable: Executable, cotan
     collect();
     xCotangent.set(total);
   };
+}
+
+/** Back over a grid of implicit steps. */
+export function unrolledBack(context: StepContext): TransitionPull {
+  const executable = context.compiled.unrolled;
+  loadParameters(executable, context);
+  const cotangents = new ParameterCotangents(context, executable, false);
+  return pullRows(context, executable, cotangents, unrolledPull(context, executable, cotangents));
 }
 
 /** The defects of steps' guesses, evaluated anew. */

@@ -97,22 +97,25 @@ export class Stepper {
   /** Step n of the grid. A failure leaves its sentence in `error`. */
   step(n: number): Status {
     const {grid} = this.prepared.options;
-    const status = this.advance(grid.time(n), grid.length(n), 0);
+    const status = this.advance(grid.time(n), grid.length(n), 0, true);
     if (status !== 'completed') this.locate(status as Failure, n);
     return status;
   }
 
-  /** One step; with onFailure 'halve', two of half the length where it fails. */
-  private advance(t: number, h: number, depth: number): Status {
+  /** One step; with onFailure 'halve', two of half the length where it fails. @param last its end is that of the grid's step */
+  private advance(t: number, h: number, depth: number, last: boolean): Status {
     const status = this.attempt(t, h);
-    if (status === 'completed') return status;
-    const {counters, prepared} = this;
+    const {counters, prepared, record} = this;
+    if (status === 'completed') {
+      if (!last) record?.within.add(record.count - 1);
+      return status;
+    }
     counters.failures[status] = (counters.failures[status] ?? 0) + 1;
     if (prepared.options.newton.onFailure !== 'halve' || this.iteration === undefined) return status;
     if (depth === deepestHalving) return 'step-too-small';
     counters.rejectedSteps++;
-    const first = this.advance(t, h / 2, depth + 1);
-    return first === 'completed' ? this.advance(t + h / 2, h / 2, depth + 1) : first;
+    const first = this.advance(t, h / 2, depth + 1, false);
+    return first === 'completed' ? this.advance(t + h / 2, h / 2, depth + 1, last) : first;
   }
 
   /** The unknown of the last step; none of an explicit scheme. */

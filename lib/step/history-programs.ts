@@ -10,6 +10,7 @@ import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {bufferInput, graphOf, seed} from './buffers.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
+import type {CotangentProgram} from './parameter-names.js';
 import {directionName, parameterCotangent} from './parameter-names.js';
 import {apart} from './precomputation.js';
 import {pushMany} from './programs.js';
@@ -59,7 +60,7 @@ function densePrograms({functions: {dense, events}, inputs: {x, t, h, theta}}: T
  * @param program the one that they are named after (`parameterCotangent`); those that nothing depends on have none
  * @param adding pCotangent is added to what is there
  */
-function cotangentsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [Name in BufferName]?: Node}, program: string, adding: boolean): Graph {
+function cotangentsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [Name in BufferName]?: Node}, program: CotangentProgram, adding: boolean): Graph {
   const wrt = Object.entries(others) as [name: BufferName, node: Node][];
   const parameters = parametersOf(step);
   const pulled = pullback(outputs, [...wrt.map(([, node]) => node), ...parameters], cotangents);

@@ -4,6 +4,9 @@ import type {Node} from '../graph/node.js';
 /** What a parameter, or a value derived from parameters, is called. */
 export type ParameterName = `p.${number}` | `derived.${number}`;
 
+/** Programs with cotangents of the parameters, of their own or shared. */
+export type CotangentProgram = 'pullStep' | 'pullDense' | 'pullEvents' | `pullJump.${number}`;
+
 type Named = Node<'input'> | ParameterName;
 
 /** Its family, and the rest of its name. */
@@ -19,7 +22,7 @@ export function cotangentName(of: Named): `${'p' | 'derived'}Cotangent.${number}
 }
 
 /** Its cotangent by program, pCotangent.pullStep.0: programs that run for every step share one and add to it where they may. */
-export function parameterCotangent(program: string, of: Named): `${'p' | 'derived'}Cotangent.${string}` {
+export function parameterCotangent(program: CotangentProgram, of: Named): `${'p' | 'derived'}Cotangent.${string}` {
   const [family, index] = parts(of);
   return `${family}Cotangent.${program}.${index}`;
 }

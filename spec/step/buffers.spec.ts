@@ -1,7 +1,7 @@
 /** The table of buffers holds for every program that is compiled: names, shapes, and lives. What is misspelt does not compile. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {historyAdjoint, historyForward} from '../../lib/adjoint/history-backward.js';
+import {historyAdjoint, historyForward} from '../../lib/adjoint/timed-pull.js';
 import type {Engine, Programs} from '../../lib/engine/engine.js';
 import {interpreter} from '../../lib/engine/interpreter.js';
 import {constant} from '../../lib/graph/build.js';

@@ -38,6 +38,9 @@ export interface ChunkOptions extends TableOptions {
   readonly rows?: number;
 }
 
+/** The path of a file, or the table itself: its text (of at least two lines, which no path has), its bytes, or a Blob, such as a File that a user chose. */
+export type TableSource = string | Uint8Array | ArrayBuffer | Blob;
+
 /**
  * Reads a CSV or TSV file with a header line. Blank lines and comment lines are skipped, fields are
  * trimmed; a column without a name and without content (a delimiter at the end of every line) is
@@ -45,10 +48,11 @@ export interface ChunkOptions extends TableOptions {
  * columns 'name[0]' … 'name[k−1]'; a Parquet file its flat columns. Throws DataError with `data.file` and, for a row, `data.line` (from 1,
  * counted in the file), `data.column` and `data.text`.
  */
-export async function readTable(path: string, options: TableOptions = {}): Promise<Table> {
+export async function readTable(source: TableSource, options: TableOptions = {}): Promise<Table> {
   refuseUnknownOptions(options, tableOptions, 'readTable');
+  const path = nameOf(source, 'readTable');
   const budget = new Budget(path, options.limits);
-  const chunks = fileChunks(path, budget);
+  const chunks = chunksOf(source, budget);
   const start = await beginning(path, chunks);
   if (isArrayFile(start)) {
     const { rows, columns } = arrayColumns(await whole(start, chunks), budget, options);
@@ -67,11 +71,12 @@ export async function readTable(path: string, options: TableOptions = {}): Promi
  * The same file as tables of `rows` rows each, one after another: for files larger than the memory. Of an NPZ
  * file, which has its arrays one behind the other, there is no such way.
  */
-export async function* tableChunks(path: string, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
+export async function* tableChunks(source: TableSource, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
   refuseUnknownOptions(options, { ...tableOptions, rows: count }, 'tableChunks');
   const { rows = 65536 } = options;
+  const path = nameOf(source, 'tableChunks');
   const budget = new Budget(path, { bytes: Infinity, rows: Infinity, seconds: Infinity, ...options.limits }, 'tableChunks');
-  const chunks = fileChunks(path, budget);
+  const chunks = chunksOf(source, budget);
   const start = await beginning(path, chunks);
   if (isArrayFile(start) || isParquet(start)) throw new DataError('table-binary', `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`, { file: path });
   const builder = new TableBuilder(path, options, budget);
@@ -93,6 +98,28 @@ async function whole(start: Buffer, rest: AsyncIterable<Buffer>): Promise<Uint8A
   const parts = [start];
   for await (const part of rest) parts.push(part);
   return new Uint8Array(Buffer.concat(parts));
+}
+
+/** A text of several lines is a table itself; a text of one line is the path of a file. */
+const isText = (source: TableSource): source is string => typeof source === 'string' && /[\r\n]/.test(source);
+
+/** What errors call it. */
+function nameOf(source: TableSource, owner: string): string {
+  if (typeof source === 'string') return isText(source) ? 'the text' : source;
+  if (source instanceof Uint8Array || source instanceof ArrayBuffer) return 'the bytes';
+  if (typeof Blob !== 'undefined' && source instanceof Blob) return 'name' in source ? String(source.name) : 'the blob';
+  throw new OptionError('bad-option', `${owner} reads the path of a file, a table's text, its bytes or a Blob, not ${shown(source)}.`);
+}
+
+/** The bytes of any source, within the budget. */
+async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Buffer, void> {
+  if (typeof source === 'string' && !isText(source)) return yield* fileChunks(source, budget);
+  const bytes = typeof source === 'string' ? Buffer.from(source)
+    : source instanceof Uint8Array ? Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+      : Buffer.from(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
+  budget.require('bytes', bytes.length, 'it has');
+  // In parts, as a file comes: the first one decides the delimiter.
+  for (let i = 0; i === 0 || i < bytes.length; i += 2 ** 16) yield bytes.subarray(i, i + 2 ** 16);
 }
 
 /** The file's bytes, as many and as long as the budget has; what the operating system refuses is a DataError. */

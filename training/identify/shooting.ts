@@ -15,6 +15,7 @@ import {free, ParameterSpace, type Parameters} from './parameters.js';
 import type {Block, End, Model, Values} from './record-model.js';
 import {ownKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
+import {slicedRecord} from './records.js';
 
 /** Into how many segments records are cut at first; made by `single` or `multiple`. */
 export interface Shooting {
@@ -208,13 +209,9 @@ function cutRecord(whole: Whole, segments: number): Cut {
 const withoutStart = (parameters: Parameters): Parameters => Object.fromEntries(Object.entries(parameters).filter(([key]) => !key.startsWith('initial.')));
 
 function sliced(record: CheckedRecord, from: number, to: number, last: boolean, name: string): CheckedRecord {
-  const channels = record.channels.map((channel): Channel => {
-    const part = (values: Float64Array): Float64Array => values.slice(from * channel.outputs, (to + 1) * channel.outputs);
-    const weights = part(channel.weights);
-    if (!last) weights.fill(0, weights.length - channel.outputs);
-    return {...channel, measured: part(channel.measured), weights};
-  });
-  return {...record, name, t: record.t.slice(from, to + 1), channels};
+  const segment = slicedRecord(record, from, to + 1);
+  if (!last) for (const {weights, outputs} of segment.channels) weights.fill(0, weights.length - outputs);
+  return {...segment, name};
 }
 
 /** As measured; a velocity from the positions beside it, where those were; else from the simulation at the guess. */

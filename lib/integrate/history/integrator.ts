@@ -3,7 +3,7 @@
  * The loop drives it forwards, and a checkpointed gradient takes transitions again with it.
  */
 import type {StepHistory} from '../../adjoint/step-history.js';
-import {historyForward} from '../../adjoint/history-backward.js';
+import {historyForward} from '../../adjoint/timed-pull.js';
 import type {StepRecord} from '../../adjoint/record.js';
 import type {StepExecutable} from '../../step/buffers.js';
 import {loadParameters} from '../../step/context.js';
