@@ -1,7 +1,5 @@
 /** What a run is asked to do: checked and completed before anything is computed. */
 import type * as tf from '@tensorflow/tfjs';
-import type {Adjoint} from '../adjoint/index.js';
-import {implicitAdjoint} from '../adjoint/index.js';
 import type {Engine, EngineName} from '../engine/index.js';
 import {OptionError} from '../errors.js';
 import type {Checks} from '../given.js';
@@ -16,6 +14,8 @@ import type {Event} from '../system/events.js';
 import type {Inputs} from '../system/inputs.js';
 import type {Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {RunState} from '../integrate/run-state.js';
+import type {Adjoint, AdjointMethod} from '../integrate/adjoints/index.js';
+import {implicitAdjoint} from '../integrate/adjoints/index.js';
 import type {AdaptiveControl, StepControl} from '../integrate/control.js';
 import {readControl, readEvents, readPlan, readSpan} from '../integrate/history/plan.js';
 import type {Progress, SaveAt} from '../integrate/grid.js';
@@ -101,6 +101,7 @@ export interface RunSettings<P = Params> {
 
 export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly scheme: Scheme;
+  readonly adjoint: AdjointMethod;
   readonly params: NumericParams;
   readonly events: readonly Event[];
   readonly engine: EngineName | Engine;
@@ -127,9 +128,6 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined}, t0);
   const plan = readPlan(options, control, events, grid, from, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
-  if (plan !== undefined && adjoint.kind === 'unrolled') {
-    throw new OptionError('bad-adjoint', 'unrolledAdjoint goes with constant steps, saved at their ends, and without events: use implicitAdjoint().');
-  }
   return {
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
     params: options.params ?? {},
@@ -163,7 +161,9 @@ function readNewton(given: Newton): Newton {
   return given;
 }
 
-function readAdjoint(adjoint: Adjoint): Adjoint {
-  if (typeof (adjoint as {kind?: unknown}).kind !== 'string') throw new OptionError('bad-adjoint', `adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), not ${shown(adjoint)}.`);
+function readAdjoint(adjoint: Adjoint): AdjointMethod {
+  if (!isMethod(adjoint)) throw new OptionError('bad-adjoint', `adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), not ${shown(adjoint)}.`);
   return adjoint;
 }
+
+const isMethod = (given: Partial<AdjointMethod> | null): given is AdjointMethod => typeof given?.prepare === 'function';

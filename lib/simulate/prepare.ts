@@ -1,7 +1,5 @@
 /** From what the user wrote to what runs: state read and checked, system traced, step compiled. */
 import * as tf from '@tensorflow/tfjs';
-import {checkBacksolve} from '../adjoint/backsolve.js';
-import {checkExactMatrix, checkUnrollable} from '../adjoint/unrolled.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../given.js';
@@ -21,7 +19,7 @@ import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
-import {backsolveOf, checkResumed} from './backsolve.js';
+import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
 import type {Plan} from '../integrate/history/plan.js';
 import {readEvents} from '../integrate/history/plan.js';
@@ -38,6 +36,7 @@ import type {Runnable} from '../integrate/runnable.js';
 export interface Prepared extends Runnable {
   readonly system: System;
   readonly options: RunOptions;
+  readonly adjoint: PreparedAdjoint;
   readonly shape: Shape;
   /** The user's blocks, in order: q and v, or y. */
   readonly initial: readonly NumericValue[];
@@ -78,25 +77,22 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   const {shape} = values[0];
   const read = {...asked, plan: withTolerances(asked.plan, stateBlocks(system), values[0])};
   const leaves = readLeaves(read);
-  if (read.adjoint.kind === 'unrolled') checkUnrollable(read.newton.jacobian, read.newton);
-  if (read.adjoint.kind === 'backsolve') checkBacksolve(system, read.scheme, read.events.length);
+  read.adjoint.check?.({system, options: read});
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
   const {start, step: traced, unread} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
-  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.observed?.node.size ?? 0));
-  if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
+  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
+  const given = from === undefined ? flatten(values) : readRunState(from, traced);
+  const adjoint = read.adjoint.prepare({system, options: read, shape, leaves, traced, engine, given});
   const compileBegin = performance.now();
   const compiled = compileStep(traced, engine);
   const first = {traced: start, compiled: compileStep(start, engine)};
   const compileTime = performance.now() - compileBegin;
   compiled.compileTime = 0;
   first.compiled.compileTime = 0;
-  const given = from === undefined ? flatten(values) : readRunState(from, traced);
-  if (read.adjoint.kind === 'backsolve') checkResumed({system, shape, given});
   return {
-    system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
-    backsolve: read.adjoint.kind === 'backsolve' ? backsolveOf({system, options: read, shape, leaves, traced, engine}) : undefined,
+    system, options: {...read, ownJacobians: adjoint.ownJacobians}, adjoint, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
     parameterValues: readParameters(traced, leaves), given, resumed: from !== undefined,
     coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime}, unread,
   };

@@ -1,5 +1,5 @@
 /**
- * The gradient of a run with events and states saved between steps. Transitions go back one by one; the
+ * How cotangents go back over transitions whose times move, with events and states saved between steps. The
  * time τ of an event, where e(x⁻, τ; p) = 0, is a function of what came before it: with x⁻_h the
  * derivative of the step's end by its length and s = e_x x⁻_h + e_t, a cotangent τ̄ of that time and x̄ of
  * that state go back as
@@ -10,34 +10,34 @@
  * Times that are not an event's are constants: the sequence of steps counts as given.
  */
 import {EventError} from '../errors.js';
-import type {Executable} from '../engine/engine.js';
 import {dot} from '../linear/index.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
 import {historyAdjointPrograms, historyPrograms} from '../step/history-programs.js';
 import {addTo} from './add-to.js';
-import type {Gradient} from './gradient.js';
-import {pullStart} from './backward.js';
-import {ParameterCotangentsOfSteps} from './history-cotangents.js';
-import type {StepHistory, HistoryBackwards, HistoryPiece, Restart, Save} from './step-history.js';
-import type {Watch} from './not-finite.js';
+import type {Looked, TransitionPull} from './gradient.js';
+import {ParameterCotangents} from './parameter-cotangents.js';
+import type {StepHistory, Restart} from './step-history.js';
+import type {RunCotangents} from './sweep-back.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {ByLength, TimedStep} from './timed-step.js';
 import {lengthDerivative, timedStep} from './timed-step.js';
-import type {Between, Looked, PullWithin} from './within-step.js';
+import type {Between, PullWithin} from './within-step.js';
 import {withinStep} from './within-step.js';
 
-export const historyAdjoint = ({compiled, traced, linear}: StepContext): Executable =>
+export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExecutable<HistoryAdjointProgram> =>
   compiled.group('historyAdjoint', () => historyAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp), {
     analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
     // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
     extra: {dzH: traced.unknown.size},
   });
-export const historyForward = ({compiled}: StepContext): Executable => compiled.group('history', () => historyPrograms(compiled.derived.step));
+export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryProgram> => compiled.group('history', () => historyPrograms(compiled.derived.step));
 
 /** The programs that go before dense output, with x, z, t, h and next set. */
-export function lookInside(forward: Executable): void {
+export function lookInside(forward: StepExecutable<HistoryProgram>): void {
   if (forward.has('inside')) forward.run('inside');
   if (forward.has('between')) forward.run('between');
 }
@@ -54,41 +54,27 @@ export function crossingRate(rate: number, least: number, t: number, event: numb
   return rate;
 }
 
-/** What a gradient begins with. */
-export interface HistoryCotangents {
-  /** Of the saved states, [saved, state]. */
-  readonly states: Float64Array;
-  /** Of the saved states' times, [saved]: those that are an event's move with it. */
-  readonly times?: Float64Array;
-  /** Of the times of the events that happened, in their order. */
-  readonly happened?: Float64Array;
-}
-
-const nothing: readonly Save[] = [];
-
-class HistorySweep {
-  readonly ofParameters: ParameterCotangentsOfSteps;
-  private readonly cotangents: Float64Array;
+export class TimedPull implements TransitionPull {
+  readonly executable: StepExecutable<HistoryAdjointProgram>;
+  readonly xCotangent: Float64Array;
+  private readonly cotangents: ParameterCotangents;
   private readonly happenedCotangents: Float64Array;
   private readonly momentCotangents: Float64Array;
-  private readonly executable: Executable;
   private readonly step: TimedStep;
   private pullWithin: PullWithin | undefined;
   private readonly byLength: (record: StepRecord, k: number) => ByLength;
-  private readonly xCotangent: Float64Array;
   private readonly end: Float64Array;
   private readonly eventCotangent?: Float64Array;
-  private restarting: {readonly step: TimedStep; readonly cotangents: ParameterCotangentsOfSteps} | undefined;
+  private restarting: {readonly step: TimedStep; readonly cotangents: ParameterCotangents} | undefined;
 
-  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, {states, times, happened}: HistoryCotangents, private readonly watch?: Watch) {
+  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, {times, happened}: RunCotangents) {
     this.executable = historyAdjoint(context);
     loadParameters(this.executable, context);
-    this.ofParameters = new ParameterCotangentsOfSteps(context, this.executable);
-    this.step = timedStep(context, this.executable, this.ofParameters);
+    this.cotangents = new ParameterCotangents(context, this.executable, context.compiled.addsUp, true);
+    this.step = timedStep(context, this.executable, this.cotangents);
     this.byLength = lengthDerivative(context, this.executable);
     this.xCotangent = new Float64Array(context.traced.state.size);
     this.end = new Float64Array(context.traced.state.size);
-    this.cotangents = states;
     this.happenedCotangents = happened ?? new Float64Array(history.happened.length);
     this.momentCotangents = new Float64Array(history.moments.length);
     history.happened.forEach((moment, i) => {
@@ -98,39 +84,24 @@ class HistorySweep {
     this.eventCotangent = this.executable.find('eCotangent');
   }
 
-  run(start: StepRecord, backwards: HistoryBackwards): Gradient {
-    const recomputedSteps = backwards(piece => this.pullPiece(piece));
-    if (this.history.start !== undefined) addTo(this.xCotangent, this.cotangent(this.history.start));
-    const totals = this.ofParameters.finish();
-    if (this.restarting !== undefined) this.restarting.cotangents.finish().forEach((total, p) => addTo(totals[p], total));
-    return {initial: pullStart(startOf(this.context), start, this.xCotangent, totals), parameters: totals, recomputedSteps};
+  pull(n: number, record: StepRecord, k: number, _to: number, end: Float64Array, _isNew: boolean, within: readonly Looked[]): void {
+    this.end.set(end);
+    const jump = this.history.jumps.get(n);
+    if (jump === undefined) this.pullStep(record, k, n, within);
+    else this.pullJump(record, k, n, jump);
   }
 
-  private cotangent(saved: number): Float64Array {
-    const {size} = this.context.traced.state;
-    return this.cotangents.subarray(saved * size, (saved + 1) * size);
+  finish(): Float64Array[] {
+    const totals = this.cotangents.finish();
+    this.restarting?.cotangents.finish().forEach((total, p) => addTo(totals[p], total));
+    return totals;
   }
 
-  private pullPiece({record, first, end}: HistoryPiece): void {
-    for (let k = record.count - 1; k >= 0; k--) {
-      const n = first + k;
-      if (k === record.count - 1) this.end.set(end);
-      else record.load(k + 1, {x: this.end});
-      const saves = this.history.saves.get(n) ?? nothing;
-      for (const {index, theta} of saves) if (theta === 1) addTo(this.xCotangent, this.cotangent(index));
-      const jump = this.history.jumps.get(n);
-      if (jump === undefined) this.pullStep(record, k, n, saves.length === 0 ? saves : saves.filter(({theta}) => theta !== 1));
-      else this.pullJump(record, k, n, jump);
-      this.watch?.(this.history.t[n], this.xCotangent, this.executable);
-    }
-  }
-
-  private pullStep(record: StepRecord, k: number, n: number, within: readonly Save[]): void {
+  private pullStep(record: StepRecord, k: number, n: number, within: readonly Looked[]): void {
     const {history, xCotangent, step, momentCotangents} = this;
     const from = history.from.get(n);
     const to = history.to.get(n);
-    const looked = within.map(({index, theta}) => ({theta, cotangent: this.cotangent(index)}));
-    if (history.noted.has(n)) looked.push(...this.pullNoted(record, k, n));
+    const looked = history.noted.has(n) ? [...within, ...this.pullNoted(record, k, n)] : within;
     const between = looked.length === 0 ? undefined : this.within(record, k, history.h[n], this.end, looked, xCotangent);
     if (to !== undefined) this.correct(record, k, n, to, between);
     const {tCotangent, hCotangent} = step.pull(record, k, xCotangent, between?.zCotangent, between?.insideCotangent);
@@ -140,7 +111,7 @@ class HistorySweep {
 
   /** Only runs with dense output have states within steps. */
   private get within(): PullWithin {
-    return (this.pullWithin ??= withinStep(this.context, this.executable, this.ofParameters));
+    return (this.pullWithin ??= withinStep(this.context, this.executable, this.cotangents));
   }
 
   /**
@@ -148,7 +119,7 @@ class HistorySweep {
    * function there, τ̄ goes back as the cotangent −(τ̄/s) e_xᵀ of the state D at that time.
    */
   private pullNoted(record: StepRecord, k: number, n: number): Looked[] {
-    const {context, executable, eventCotangent, history, happenedCotangents, ofParameters} = this;
+    const {context, executable, eventCotangent, history, happenedCotangents, cotangents} = this;
     const noted = (history.noted.get(n) ?? []).filter(({record: i}) => happenedCotangents[i] !== 0);
     if (noted.length === 0 || eventCotangent === undefined) return [];
     const forward = historyForward(context);
@@ -167,7 +138,7 @@ class HistorySweep {
       eventCotangent.fill(0);
       eventCotangent[event] = 1;
       executable.run('pullEvents');
-      ofParameters.add('pullEvents', -mu);
+      cotangents.add('pullEvents', -mu);
       return {theta, cotangent: executable.buffer('eXCotangent').map(value => -mu * value)};
     });
   }
@@ -190,7 +161,7 @@ class HistorySweep {
     const slope = executable.buffer('eXCotangent');
     const mu = timeCotangent / crossingRate(dot(slope, dNext) + executable.buffer('eTCotangent')[0], history.least[moment], at, event);
     addTo(xCotangent, slope, -mu);
-    this.ofParameters.add('pullEvents', -mu);
+    this.cotangents.add('pullEvents', -mu);
   }
 
   private pullJump(record: StepRecord, k: number, n: number, moment: number): void {
@@ -207,21 +178,16 @@ class HistorySweep {
     executable.find('givenCotangent')?.set(xCotangent.subarray(0, given.length));
     record.load(k, stepBuffers(executable));
     executable.run(`pullJump.${event}`);
-    this.ofParameters.add(`pullJump.${event}`);
+    this.cotangents.add(`pullJump.${event}`);
     xCotangent.set(executable.buffer('jXCotangent'));
     momentCotangents[moment] += restarted.tCotangent + executable.buffer('jTCotangent')[0];
   }
 
-  private restartingStep(): {step: TimedStep; cotangents: ParameterCotangentsOfSteps} {
+  private restartingStep(): {step: TimedStep; cotangents: ParameterCotangents} {
     const context = startOf(this.context);
     const executable = historyAdjoint(context);
     loadParameters(executable, context);
-    const cotangents = new ParameterCotangentsOfSteps(context, executable);
+    const cotangents = new ParameterCotangents(context, executable, context.compiled.addsUp, true);
     return {step: timedStep(context, executable, cotangents), cotangents};
   }
-}
-
-/** @param start the step that began the run */
-export function sweepHistoryBack(context: StepContext, history: StepHistory, start: StepRecord, restart: Restart, backwards: HistoryBackwards, cotangents: HistoryCotangents, watch?: Watch): Gradient {
-  return new HistorySweep(context, history, restart, cotangents, watch).run(start, backwards);
 }

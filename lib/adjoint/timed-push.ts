@@ -1,19 +1,20 @@
 /**
- * Forward sensitivities of a run with events and states saved between steps, along several directions
- * at once: as tangent.ts, with times that move. At an event, where e(x⁻, τ; p) = 0,
+ * How tangents go over transitions whose times move, with events and states saved between steps, along several
+ * directions at once: as tangent.ts, with t and h among the arguments of a step. At an event, where e(x⁻, τ; p) = 0,
  *
  *     τ̇ = −(e_x ẋ⁻ + e_p ṗ)/(e_x x⁻_h + e_t),    ẋ⁻ ← ẋ⁻ + x⁻_h τ̇
  *
  * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative by the step's length.
  */
-import type {Executable} from '../engine/engine.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import type {HistoryTangentProgram} from '../step/history-programs.js';
 import {historyTangentPrograms} from '../step/history-programs.js';
-import type {StepHistory, HistoryPiece, Noted, Restart} from './step-history.js';
-import {historyAdjoint, historyForward, crossingRate, lookInside} from './history-backward.js';
+import type {StepHistory, Noted, Restart} from './step-history.js';
+import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
+import {historyAdjoint, historyForward, crossingRate, lookInside} from './timed-pull.js';
 import {setDirections} from './derived.js';
-import type {Sensitivities} from './forward.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
@@ -21,21 +22,11 @@ import {stepBuffers} from './record.js';
 import type {ByLength} from './timed-step.js';
 import {lengthDerivative} from './timed-step.js';
 import type {Directions} from './directions.js';
-import {startTangent} from './tangent.js';
 import {TangentLeft} from './tangent-left.js';
 
-export interface HistoryTangents {
-  /** Of the saved states, [count, saved, state]. */
-  readonly states: Float64Array;
-  /** Of the saved states' times, [count, saved]: zero where they are constants. */
-  readonly times: Float64Array;
-  /** Of the times of the events that happened, [count, events]. */
-  readonly happened: Float64Array;
-}
-
 /** A step's tangent programs for `count` directions, loaded. */
-class TimedPush {
-  readonly executable: Executable;
+class StepTangents {
+  readonly executable: StepExecutable<HistoryTangentProgram>;
   readonly jacobian: JacobianFactor | undefined;
   readonly dz?: Float64Array;
   private remainder: TangentLeft | undefined;
@@ -50,7 +41,7 @@ class TimedPush {
     if (this.jacobian !== undefined) this.dz = this.executable.find('dz') ?? new Float64Array(count * traced.unknown.size);
   }
 
-  set(name: string, values: Float64Array): void {
+  set(name: BufferName, values: Float64Array): void {
     this.executable.find(name)?.set(values);
   }
 
@@ -70,7 +61,7 @@ class TimedPush {
     if (jacobian !== undefined && dz !== undefined) {
       jacobian.refresh();
       executable.run('pushResidual');
-      this.remainder ??= new TangentLeft(this.context, directions.count, {...Object.fromEntries(['dx', 'dt', 'dh'].map(name => [name, executable.find(name)])), dz}, directions);
+      this.remainder ??= new TangentLeft(this.context, directions.count, {dx: executable.find('dx'), dt: executable.find('dt'), dh: executable.find('dh'), dz}, directions);
       this.remainder.stand(record, k);
       jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);
     }
@@ -79,63 +70,40 @@ class TimedPush {
   }
 }
 
-/** Tangents that follow a step history, transition by transition. */
-export class HistoryPush {
+export class TimedPush implements TransitionPush {
   /** By moment, the tangents of its time [count]. */
   private readonly moments = new Map<number, Float64Array>();
   /** By event that was only noted, the same. */
   private readonly noted = new Map<number, Float64Array>();
-  private readonly step: TimedPush;
+  private readonly step: StepTangents;
   private readonly byLength: (record: StepRecord, k: number) => ByLength;
   private readonly end: Float64Array;
-  private restarting: TimedPush | undefined;
-  /** By saved state, its tangents [count, state]. */
-  private readonly saved: Float64Array[] = [];
+  private restarting: StepTangents | undefined;
   private readonly size: number;
-  private dx: Float64Array;
 
-  /** @param start the step that began the run */
-  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, private readonly directions: Directions, start: StepRecord) {
-    this.step = new TimedPush(context, directions);
+  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, private readonly directions: Directions) {
+    this.step = new StepTangents(context, directions);
     const forLengths = historyAdjoint(context);
     loadParameters(forLengths, context);
     this.byLength = lengthDerivative(context, forLengths);
     this.size = context.traced.state.size;
     this.end = new Float64Array(this.size);
-    this.dx = startTangent(context, start, directions);
   }
 
-  /** Goes on along transitions whose saved states and events the step history has noted. */
-  follow({record, first, end}: HistoryPiece): void {
-    const {history} = this;
-    for (let k = 0; k < record.count; k++) {
-      const n = first + k;
-      if (k + 1 < record.count) record.load(k + 1, {x: this.end});
-      else this.end.set(end);
-      const jump = history.jumps.get(n);
-      this.dx = jump === undefined ? this.pushStep(record, k, n, this.dx) : this.pushJump(record, k, n, jump, this.dx);
-      for (const {index, theta} of history.saves.get(n) ?? []) if (theta === 1) this.keep(index, this.dx);
-    }
+  push(n: number, record: StepRecord, k: number, _to: number, end: Float64Array, dx: Float64Array, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): Float64Array {
+    this.end.set(end);
+    const jump = this.history.jumps.get(n);
+    return jump === undefined ? this.pushStep(record, k, n, dx, within, keep) : this.pushJump(record, k, n, jump, dx);
   }
 
-  /** The tangents of all that was saved and that happened. */
-  finish(): Sensitivities {
-    const {history, saved, directions: {count}} = this;
+  times(saved: number): Pick<Sensitivities, 'times' | 'happened'> {
+    const {history, directions: {count}} = this;
     const none = new Float64Array(count);
     const of = (moment: number | undefined): Float64Array | undefined => (moment === undefined ? undefined : this.moments.get(moment));
     return {
-      count, states: saved, times: saved.map((_, index) => of(history.moving.get(index)) ?? none),
+      times: Array.from({length: saved}, (_, index) => of(history.moving.get(index)) ?? none),
       happened: history.happened.map((moment, i) => of(moment) ?? this.noted.get(i) ?? none),
     };
-  }
-
-  /** The state that the run began with is a saved one. */
-  saveStart(): void {
-    if (this.history.start !== undefined) this.keep(this.history.start, this.dx);
-  }
-
-  private keep(index: number, tangent: Float64Array): void {
-    this.saved[index] = tangent.slice();
   }
 
   private moment(moment: number): Float64Array {
@@ -144,7 +112,7 @@ export class HistoryPush {
     return known;
   }
 
-  private pushStep(record: StepRecord, k: number, n: number, dx: Float64Array): Float64Array {
+  private pushStep(record: StepRecord, k: number, n: number, dx: Float64Array, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): Float64Array {
     const {history, step, directions: {count}} = this;
     const from = history.from.get(n);
     const to = history.to.get(n);
@@ -153,7 +121,7 @@ export class HistoryPush {
     const dh = dt.map(value => -value);
     const dNext = step.push(record, k, dx, dt, dh).slice();
     if (to !== undefined) this.moveEnd(record, k, n, to, dNext, dt, dh);
-    this.pushWithin(record, k, n, dx, dNext, dt, dh);
+    this.pushWithin(record, k, n, {dx, dNext, dt, dh}, within, keep);
     return dNext;
   }
 
@@ -199,9 +167,8 @@ export class HistoryPush {
     return rate;
   }
 
-  private pushWithin(record: StepRecord, k: number, n: number, dx: Float64Array, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
+  private pushWithin(record: StepRecord, k: number, n: number, tangents: {readonly [name in 'dx' | 'dNext' | 'dt' | 'dh']: Float64Array}, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): void {
     const {history, step, directions: {count}} = this;
-    const within = (history.saves.get(n) ?? []).filter(({theta}) => theta !== 1);
     const noted = history.noted.get(n) ?? [];
     if (within.length + noted.length === 0) return;
     const {executable, dz} = step;
@@ -210,7 +177,8 @@ export class HistoryPush {
     step.set('next', this.end);
     if (executable.has('inside')) executable.run('inside');
     if (dz !== undefined) step.set('dz', dz);
-    for (const [name, values] of Object.entries({dx, dNext, dt, dh})) step.set(name, values);
+    for (const name of ['dx', 'dNext', 'dt', 'dh'] as const) step.set(name, tangents[name]);
+    const {dt, dh} = tangents;
     // The saved time is a constant: θ = (time − t)/h.
     const at = (theta: number): Float64Array => {
       for (let d = 0; d < count; d++) dtheta[d] = -(dt[d] + theta * dh[d]) / history.h[n];
@@ -219,10 +187,10 @@ export class HistoryPush {
       executable.run('pushDense');
       return executable.buffer('dD');
     };
-    for (const {index, theta} of within) this.keep(index, at(theta));
+    for (const {index, theta} of within) keep(index, at(theta));
     // What follows sets the executable's place anew, and so comes last.
-    const tangents = noted.map(({theta}) => at(theta).slice());
-    noted.forEach((one, i) => this.pushNoted(record, k, n, one, tangents[i]));
+    const dense = noted.map(({theta}) => at(theta).slice());
+    noted.forEach((one, i) => this.pushNoted(record, k, n, one, dense[i]));
   }
 
   /** The time of an event noted on the dense output: its function's change at that time over its rate. */
@@ -260,30 +228,8 @@ export class HistoryPush {
     step.set('dt', this.moment(moment));
     step.executable.run(`pushJump.${event}`);
     const dGiven = step.executable.buffer('dGiven').slice();
-    this.restarting ??= new TimedPush(startOf(context), directions);
+    this.restarting ??= new StepTangents(startOf(context), directions);
     const restarted = this.restart(given, history.t[n], history.h[n]).record;
     return this.restarting.push(restarted, 0, dGiven, this.moment(moment), new Float64Array(directions.count)).slice();
   }
-}
-
-/**
- * Tangents of a whole step history.
- * @param start the step that began the run
- */
-export function sweepHistoryForward(context: StepContext, history: StepHistory, start: StepRecord, restart: Restart, piece: HistoryPiece, directions: Directions): HistoryTangents {
-  const push = new HistoryPush(context, history, restart, directions, start);
-  push.saveStart();
-  push.follow(piece);
-  const {count, states, times = [], happened = []} = push.finish();
-  return {states: byDirection(states, count), times: byDirection(times, count), happened: byDirection(happened, count)};
-}
-
-/** [count, rows, width] from rows [count, width]. */
-function byDirection(rows: readonly Float64Array[], count: number): Float64Array {
-  const width = rows.length === 0 ? 0 : rows[0].length / count;
-  const result = new Float64Array(count * rows.length * width);
-  rows.forEach((row, i) => {
-    for (let d = 0; d < count; d++) result.set(row.subarray(d * width, (d + 1) * width), (d * rows.length + i) * width);
-  });
-  return result;
 }

@@ -2,39 +2,68 @@
  * The way back by the continuous adjoint: from each saved state to the one before it the ode of state and
  * adjoint (adjoint/backsolve.ts) runs backwards in time with the run's own scheme and lengths of steps.
  */
-import type {Gradient} from '../adjoint/gradient.js';
-import type {AdjointSystem} from '../adjoint/backsolve.js';
-import {adjointSystem} from '../adjoint/backsolve.js';
-import {implicitAdjoint} from '../adjoint/index.js';
-import type {Engine} from '../engine/engine.js';
-import {OptionError} from '../errors.js';
-import type {Shape} from '../graph/node.js';
-import {auto} from '../linear/index.js';
-import {compileStep} from '../step/compiled.js';
-import {noRedundancy} from '../step/context.js';
-import type {System} from '../step/formulation.js';
-import {stateBlocks} from '../step/formulation.js';
-import type {TracedStep} from '../step/traced-step.js';
-import {traceRun} from '../step/trace-step.js';
-import type {Leaf} from '../system/params.js';
-import type {Plan} from '../integrate/history/plan.js';
-import {readSpan} from '../integrate/history/plan.js';
-import type {Grid} from '../integrate/grid.js';
-import {readGrid} from '../integrate/grid.js';
-import type {RunOptions} from './options.js';
-import type {Standing} from '../integrate/run-state.js';
-import type {Run} from '../integrate/path.js';
-import {run} from '../integrate/run.js';
-import type {Backsolve, Runnable, SavedStates} from '../integrate/runnable.js';
+import type {Gradient} from '../../adjoint/gradient.js';
+import type {AdjointSystem} from '../../adjoint/backsolve.js';
+import {adjointSystem, checkBacksolve} from '../../adjoint/backsolve.js';
+import {OptionError} from '../../errors.js';
+import {positiveOrInfinite, refuseUnknownOptions} from '../../given.js';
+import {auto} from '../../linear/index.js';
+import {compileStep} from '../../step/compiled.js';
+import {noRedundancy} from '../../step/context.js';
+import {stateBlocks} from '../../step/formulation.js';
+import {traceRun} from '../../step/trace-step.js';
+import type {Plan} from '../history/plan.js';
+import {readSpan} from '../history/plan.js';
+import type {Grid} from '../grid.js';
+import {readGrid} from '../grid.js';
+import type {Standing} from '../run-state.js';
+import type {Kept, Path, Run} from '../path.js';
+import {run} from '../run.js';
+import type {Runnable} from '../runnable.js';
+import {backsolveWarning} from '../warnings.js';
+import type {Adjoint, AdjointMethod, AskedStep, PreparedAdjoint} from './adjoint.js';
 
-/** A run as it was prepared. */
-interface Asked {
-  readonly system: System;
-  readonly options: RunOptions;
-  readonly shape: Shape;
-  readonly leaves: readonly Leaf[];
-  readonly traced: TracedStep;
-  readonly engine: Engine;
+/** A state that comes back a tenth of its size away has one digit left, and the gradient made with it no more. */
+const defaultDrift = 0.1;
+
+/**
+ * The continuous adjoint (Chen, Rubanova, Bettencourt & Duvenaud 2018; Kidger 2021, §5.1.2): state and
+ * adjoint as one ode, integrated from each saved state back to the one before it, by the run's scheme and
+ * steps. Nothing of the steps is kept. Approximate: the gradient has an error of the scheme's order in dt
+ * (or in proportion to the tolerance of adaptive steps), beside that of the run. It fails where the motion
+ * cannot be run backwards: what is damped at a rate r comes back with its errors grown by exp(r T).
+ * `trajectory.warnings` says so, and after a pullback how far the states came back from where they were.
+ * For `ode` and for mechanics without constraints, with schemes that integrate an ode; without events.
+ * @param options.drift the departure of the state that is tolerated, as a share of the largest coordinate
+ *   (default 0.1); beyond it the pullback throws an OptionError 'backsolve-drift'. Infinity takes any.
+ * @throws OptionError 'bad-adjoint'
+ */
+export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoint {
+  refuseUnknownOptions(options, {drift: positiveOrInfinite}, 'backsolveAdjoint', 'bad-adjoint');
+  const {drift = defaultDrift} = options;
+  const method: AdjointMethod = {
+    name: 'backsolveAdjoint',
+    check: ({system, options: {scheme, events}}) => checkBacksolve(system, scheme, events.length),
+    prepare(asked) {
+      checkResumed(asked);
+      return backsolve(asked, drift);
+    },
+  };
+  return method;
+}
+
+/** The ode of state and adjoint is traced when a gradient is first asked for. */
+function backsolve(asked: AskedStep, drift: number): PreparedAdjoint {
+  let augmented: Augmented | undefined;
+  const wayBack = (prepared: Runnable, path: Path, warnings: string[]): WayBack => new WayBack((augmented ??= augment(asked)), prepared, path, warnings, drift);
+  return {
+    run(prepared) {
+      const done = run(prepared);
+      const warnings = [...done.warnings, backsolveWarning(prepared.traced)];
+      const kept: Kept = {pull: (runnable, path, {states}) => wayBack(runnable, path, warnings).gradient(states)};
+      return {...done, warnings, kept};
+    },
+  };
 }
 
 /** State and adjoint, ready to run but for their values and times. */
@@ -44,16 +73,7 @@ interface Augmented extends AdjointSystem {
   readonly source: readonly number[];
 }
 
-/** Traced when it is first asked for. */
-export function backsolveOf(asked: Asked): Backsolve {
-  let augmented: Augmented | undefined;
-  return (runnable, path, cotangents) => {
-    augmented ??= augment(asked);
-    return new WayBack(augmented, runnable, path, asked.options.adjoint.drift ?? Infinity).gradient(cotangents);
-  };
-}
-
-function augment({system, options, shape, leaves, traced, engine}: Asked): Augmented {
+function augment({system, options, shape, leaves, traced, engine}: AskedStep): Augmented {
   const adjoint = adjointSystem(system, shape, leaves, traced.parameters);
   const adaptive = options.plan?.control.kind === 'adaptive';
   const {start, step} = traceRun(adjoint.system, options.scheme, [adjoint.size], leaves, undefined, undefined, adaptive ? {error: true, dense: false, events: []} : undefined);
@@ -63,7 +83,7 @@ function augment({system, options, shape, leaves, traced, engine}: Asked): Augme
       engine, traced: step, compiled: compileStep(step, engine), start: {traced: start, compiled: compileStep(start, engine)},
       redundancy: noRedundancy, coordinates: adjoint.size, linear: auto(),
       // A solver of the user's may want a symmetric matrix, which this one is not.
-      options: {...options, plan: undefined, newton: {...options.newton, linear: auto()}, adjoint: implicitAdjoint(), consistent: 'check', onProgress: undefined, saved: new Float64Array(0)},
+      options: {...options, plan: undefined, newton: {...options.newton, linear: auto()}, consistent: 'check', onProgress: undefined, saved: new Float64Array(0)},
     },
     source: step.parameters.map(({tensor}, i) => (tensor === undefined ? i : traced.parameters.findIndex(parameter => parameter.tensor === tensor))),
   };
@@ -77,7 +97,7 @@ class WayBack {
   private pace: Standing['pace'];
   private readonly sizes: readonly {readonly offset: number; readonly size: number; readonly scale: number}[];
 
-  constructor(private readonly augmented: Augmented, private readonly runnable: Runnable, private readonly path: SavedStates, private readonly drift: number) {
+  constructor(private readonly augmented: Augmented, private readonly runnable: Runnable, private readonly path: Pick<Path, 'states' | 'times'>, private readonly warnings: string[], private readonly drift: number) {
     this.now = new Float64Array(augmented.size);
     const {size} = runnable.traced.state;
     this.sizes = runnable.traced.state.blocks.filter(({offset}) => offset < augmented.states).map(({offset, size: width}) => {
@@ -180,8 +200,7 @@ class WayBack {
 
   /** In place of what an earlier pullback told. */
   private tell(): void {
-    const {path: {warnings}, farthest: {share, t}} = this;
-    if (warnings === undefined) return;
+    const {warnings, farthest: {share, t}} = this;
     const before = warnings.findIndex(warning => warning.startsWith(told));
     const sentence = `${told} ${share === 0 ? 'exactly where they had been' : `${share.toExponential(1)} of their size away from where they had been, at t = ${text(t)}`}.`;
     warnings.splice(before < 0 ? warnings.length : before, before < 0 ? 0 : 1, sentence);
@@ -197,7 +216,7 @@ function reversed(grid: Grid, from: number, to: number): Grid {
 }
 
 /** A run that goes on from a saved state has a gradient for all of it, and the continuous adjoint knows the motion's part alone. */
-export function checkResumed({system, shape, given}: {readonly given: Float64Array; readonly system: System; readonly shape: Shape}): void {
+function checkResumed({system, shape, given}: AskedStep): void {
   const own = stateBlocks(system).length * shape.reduce((size, n) => size * n, 1);
   if (given.length > own) throw new OptionError('bad-adjoint', 'backsolveAdjoint: the saved state has more than the state of the motion, which alone goes back: start from its q and v, or y, alone; or use implicitAdjoint().');
 }
