@@ -20,7 +20,7 @@ import {stepBuffers} from './record.js';
 
 /** @throws OptionError where the iteration's Jacobian was not its own */
 export function checkUnrollable(jacobian: JacobianUse, context: Pick<StepContext, 'linear'>): void {
-  if ((jacobian !== 'fresh' && jacobian !== 'counted') || isMatrixFree(context.linear)) {
+  if ((jacobian !== 'fresh' && jacobian !== 'by-cost') || isMatrixFree(context.linear)) {
     throw new OptionError('bad-adjoint', 'unrolledAdjoint differentiates iterations with a Jacobian of their own: use newton({jacobian: \'fresh\'}) and a direct linear solver, or implicitAdjoint().');
   }
 }

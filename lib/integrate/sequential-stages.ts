@@ -28,7 +28,7 @@ export function solvesToTolerance({traced, options}: Runnable): boolean {
 }
 
 const isPlain = ({jacobian, given, iterations, step, forcing, linear}: Newton): boolean =>
-  jacobian === 'counted' && !given && iterations === undefined && step.name === 'full' && forcing === undefined && !isMatrixFree(linear);
+  jacobian === 'by-cost' && !given && iterations === undefined && step.name === 'full' && forcing === undefined && !isMatrixFree(linear);
 
 type Run = () => void;
 

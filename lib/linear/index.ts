@@ -1,4 +1,4 @@
-/** The face of this room: solvers, their contract, and the patterns they work on. */
+/** The public API of this layer: solvers, their contract, and the patterns they work on. */
 export type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 export {auto} from './auto.js';
 export {band} from './band.js';

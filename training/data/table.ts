@@ -2,11 +2,12 @@
  * Reads a table of measurements, CSV or TSV, row by row through the streaming parser `csv-parse`
  * (quotes, comments, byte order marks, either line end); NPZ, NPY and Parquet by readers of
  * their own. Numbers become
- * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. Node's file
- * system and the parser are loaded at the call, so that the module can be imported in a browser.
+ * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. The
+ * parser is loaded at the call, and Node's file system is no import, so that the module can be imported in a browser.
  */
 import type { TableOptions } from './table-options.js';
 import type { Options } from 'csv-parse';
+import { builtin, nodeFs } from '../../lib/builtin.js';
 import { DataError, OptionError } from '../../lib/errors.js';
 import { Column, type ReadColumn } from './column.js';
 import type { Checks } from '../../lib/given.js';
@@ -124,14 +125,12 @@ async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Bu
 
 /** The file's bytes, as many and as long as the budget has; what the operating system refuses is a DataError. */
 async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Buffer, void> {
-  const { createReadStream } = await import('node:fs');
-  // A bundle for browsers has an empty module in its place.
-  if (createReadStream === undefined) {
+  if (nodeFs === undefined) {
     throw new DataError('table-unreadable', `${path} cannot be read: readTable needs Node's file system, which is not here.`, { file: path });
   }
   let bytes = 0;
   try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    for await (const chunk of nodeFs.createReadStream(path) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       budget.require('bytes', bytes, 'the file has at least');
       budget.requireTime(bytes);
@@ -165,7 +164,8 @@ async function* records(
   dialect: Pick<Options, 'delimiter' | 'comment'>,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
-  const [{ parse }, { Readable, pipeline }] = await Promise.all([import('csv-parse'), import('node:stream')]);
+  const { parse } = await import('csv-parse');
+  const { Readable, pipeline } = (builtin as NonNullable<typeof builtin>)('node:stream'); // a chunk was read from a file
   async function* all(): AsyncGenerator<Buffer, void> {
     yield start;
     yield* rest;

@@ -6,7 +6,7 @@ import type {LeastSquaresProblem, Linearization} from './least-squares.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';
 import type {Model, Values} from './record-model.js';
-import {ownKey, RecordModel} from './record-model.js';
+import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord, MeasuredRecord, SeriesName} from './records.js';
 import {checkRecord} from './records.js';
 import type {Whole} from './shooting.js';
@@ -45,7 +45,7 @@ export class Fit implements LeastSquaresProblem {
   constructor(private readonly model: Model, records: readonly CheckedRecord[]) {
     this.models = records.map(record => new RecordModel(model, record));
     this.parameters = Object.assign({}, model.parameters, ...records.map(({name: record, parameters}) =>
-      Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [ownKey(record, name), parameter])))) as Parameters;
+      Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [recordKey(record, name), parameter])))) as Parameters;
     requireBlocks(this.parameters, model.system);
     this.space = new ParameterSpace(this.parameters);
     let columns = 0;
@@ -149,7 +149,7 @@ export class Fit implements LeastSquaresProblem {
       const values = trajectories[r].values(channel.simulated);
       return Array.from({length: channel.outputs}, (_, k) => ({
         ...oneOutput(record.t, channel, values, k),
-        name: this.models.length === 1 ? label(channel, k) : ownKey(record.name, label(channel, k)),
+        name: this.models.length === 1 ? label(channel, k) : recordKey(record.name, label(channel, k)),
       })).filter(({t}) => t.length > 0);
     }));
   }

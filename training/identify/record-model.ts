@@ -70,7 +70,7 @@ const isInitial = ({name}: Binding): boolean => name.startsWith(initialPrefix);
 const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
 
 /** The key of a parameter that belongs to one record alone. */
-export const ownKey = (record: string, name: string): string => `${record}: ${name}`;
+export const recordKey = (record: string, name: string): string => `${record}: ${name}`;
 
 export class RecordModel {
   /** Residuals of one sample. */
@@ -268,7 +268,7 @@ function bind({parameters}: Model, {name: record, owner = record, parameters: ow
   const shared = Object.entries(parameters)
     .filter(([name]) => !Object.hasOwn(own, name) && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))))
     .map(([name, parameter]) => ({name, key: name, parameter}));
-  return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: ownKey(name.startsWith(initialPrefix) ? record : owner, name), parameter}))];
+  return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: recordKey(name.startsWith(initialPrefix) ? record : owner, name), parameter}))];
 }
 
 function joined(parts: readonly Float64Array[]): Float64Array {

@@ -13,7 +13,7 @@ import {any, refuseUnknownOptions} from '../../lib/given.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, Linearization} from './least-squares.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
 import type {Block, End, Model, Values} from './record-model.js';
-import {ownKey, RecordModel} from './record-model.js';
+import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
 import {slicedRecord} from './records.js';
 
@@ -197,10 +197,10 @@ function cutRecord(whole: Whole, segments: number): Cut {
     if (s === 0) return {model: new RecordModel(model, sliced(record, from, to, last, record.name)), follows: false, keys: []};
     const name = `${record.name}, segment ${s + 1}`;
     const own = Object.fromEntries(blocks.map(block => [`initial.${block}`, {...free([...startOf(whole, block, from)]), shape: whole.shapeOf(block)}]));
-    for (const [key, parameter] of Object.entries(own)) parameters[ownKey(name, key)] = parameter;
+    for (const [key, parameter] of Object.entries(own)) parameters[recordKey(name, key)] = parameter;
     starts.push(Float64Array.from(Object.values(own).flatMap(({guess}) => [...guess])));
     const piece: CheckedRecord = {...sliced(record, from, to, last, name), owner: record.name, initial: {t: record.t[from]}, parameters: {...withoutStart(record.parameters), ...own}};
-    return {model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece), follows: true, keys: blocks.map(block => ownKey(name, `initial.${block}`))};
+    return {model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece), follows: true, keys: blocks.map(block => recordKey(name, `initial.${block}`))};
   });
   return {pieces, parameters, starts};
 }

@@ -371,7 +371,7 @@ export class HistoryLoop implements Loop {
   }
 
   private get along(): Companion | undefined {
-    return (this.companion ??= this.keeping?.begin(this.prepared, this.history, this.integrator.start));
+    return (this.companion ??= this.keeping?.begin(this.prepared, this.integrator.start, this.history.saved, this.history));
   }
 
   private boundary(): void {
