@@ -49,7 +49,10 @@ export interface LossAt {
 
 /** Compiled losses by structure: enough for the losses of one program. */
 const keptLosses = 16;
-const kept = new KeyedCache<Map<number, Executable>>(keptLosses);
+/** See `LossAtRun.executable`. */
+type LossPrograms = Executable<'value' | 'turn'>;
+
+const kept = new KeyedCache<Map<number, LossPrograms>>(keptLosses);
 
 export class TracedLoss {
   /** The run's, and those that the loss alone captures. */
@@ -90,15 +93,15 @@ export class TracedLoss {
   private readonly places: readonly number[];
 
   /** The programs for so many directions; each `value`: series → loss and its cotangents, `turn`: and d.… → how the cotangents change. */
-  private executable(count: number): Executable {
+  private executable(count: number): LossPrograms {
     let known = kept.get(this.key);
-    if (known === undefined) kept.add(this.key, (known = new Map<number, Executable>()));
+    if (known === undefined) kept.add(this.key, (known = new Map<number, LossPrograms>()));
     const compiled = known.get(count) ?? this.compile(count);
     known.set(count, compiled);
     return compiled;
   }
 
-  private compile(count: number): Executable {
+  private compile(count: number): LossPrograms {
     const {value, series, sources, engine} = this;
     const wrt = [...series, ...sources];
     const cotangents = pullback([value], wrt, [full(1, [])]).map((cotangent, i) => orZeros(cotangent, wrt[i]));
