@@ -47,11 +47,11 @@ export interface LossAt {
   along(matrices: readonly Float64Array[], directions: Directions): {readonly cotangents: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
 }
 
-/** Compiled losses by structure: enough for the losses of one program. */
-const keptLosses = 16;
-/** See `LossAtRun.executable`. */
+/** value: the series → loss and its cotangents; turn: and directions → how the cotangents change. */
 type LossPrograms = Executable<'value' | 'turn'>;
 
+/** Compiled losses by structure: enough for the losses of one program. */
+const keptLosses = 16;
 const kept = new KeyedCache<Map<number, LossPrograms>>(keptLosses);
 
 export class TracedLoss {
@@ -92,7 +92,7 @@ export class TracedLoss {
   /** By source of the loss, its place among the parameters. */
   private readonly places: readonly number[];
 
-  /** The programs for so many directions; each `value`: series → loss and its cotangents, `turn`: and d.… → how the cotangents change. */
+  /** The programs for so many directions. */
   private executable(count: number): LossPrograms {
     let known = kept.get(this.key);
     if (known === undefined) kept.add(this.key, (known = new Map<number, LossPrograms>()));
