@@ -47,6 +47,11 @@ export const numeric: Check = {
   what: 'a number, an array of numbers, a tensor or a function',
   test: value => typeof value === 'function' || (typeof value === 'number' ? Number.isFinite(value) : Array.isArray(value) || ArrayBuffer.isView(value) ? (value as ArrayLike<unknown>).length > 0 : typeof value === 'object' && value !== null && 'dataSync' in value),
 };
+/** As `signal` makes it. An array has a function `at`, too. */
+export const input: Check = {
+  what: 'made by signal(t, values), for its value at any time is needed',
+  test: value => typeof value === 'object' && value !== null && !Array.isArray(value) && 'at' in value && typeof value.at === 'function' && 't' in value,
+};
 export const oneOf = (...names: readonly string[]): Check => ({what: `one of ${names.map(shown).join(', ')}`, test: value => typeof value === 'string' && names.includes(value)});
 /** NaN and the infinite too, as what is only shown may be. */
 export const real = number('a number', () => true);
@@ -90,6 +95,12 @@ export function requireValue(value: unknown, {what, test}: Check, name: string, 
 }
 
 /** @throws OptionError where a name is given that is not one of these */
+/** In the tree of `params` a name is a leaf: of one parameter or one input, and without branches. @throws OptionError 'name-clash' */
+export function requireOwnPlaces(names: readonly string[], owner: string): void {
+  const clash = names.find((name, i) => names.some((other, j) => i !== j && (other === name || other.startsWith(`${name}.`))));
+  if (clash !== undefined) throw new OptionError('name-clash', `${owner}: '${clash}' stands for two things among the parameters and inputs; rename one.`, {name: clash});
+}
+
 export function refuseUnknownName(what: string, given: string | undefined, known: readonly string[], code = 'bad-linear'): void {
   if (given !== undefined && !known.includes(given)) throw new OptionError(code, `${what} must be one of ${known.join(', ')}, not ${shown(given)}.`);
 }

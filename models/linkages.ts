@@ -12,7 +12,7 @@ import {withEnergy} from './energy.js';
 import {gravity, standardGravity} from './gravity.js';
 import type {BodyPoint, Pin} from './planar-bodies.js';
 import {pins, planarGravity, planarMass} from './planar-bodies.js';
-import {rods} from './rods.js';
+import {distanceConstraints} from './links.js';
 
 /** What `rodChain` makes a system of. */
 export interface RodChainSpec {
@@ -52,7 +52,7 @@ export function rodChain(spec: RodChainSpec): SystemWithEnergy {
   const mass = particleMass(spec.mass ?? 1, 'rodChain');
   const down = dimension === 2 ? [0, -1] : [0, 0, -1];
   const forces = isZero(g) ? [] : [gravity({mass, g, direction: down})];
-  return withEnergy(mass, forces, [rods({edges, fixed: to === undefined ? [origin] : [origin, [...to]], length, compliance})]);
+  return withEnergy(mass, forces, [distanceConstraints({edges, fixed: to === undefined ? [origin] : [origin, [...to]], length, compliance})]);
 }
 
 /** What `fourBars` makes a system of. */
@@ -139,7 +139,7 @@ export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy {
   const number = (value: tf.Tensor, name: string): tf.Tensor => tf.reshape(fitting(value, [], `sliderCrank: ${name}`, 'a number'), [1]);
   const length = (params: Params): tf.Tensor => tf.concat([number(radius(params), 'crank'), number(reach(params), 'rod')]);
   const constraints: Constraint[] = [
-    rods({edges: [[2, 0], [0, 1]], fixed: [[0, 0]], length}),
+    distanceConstraints({edges: [[2, 0], [0, 1]], fixed: [[0, 0]], length}),
     bilateral(({q}) => tf.slice(tf.reshape(q, [4]), [3], [1])),
   ];
   if (angle !== undefined) {

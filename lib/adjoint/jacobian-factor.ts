@@ -1,8 +1,9 @@
 /** The Jacobian of a recorded step, factored again for its tangent or cotangent, and solves with it as exact as the run's. */
-import type {Executable} from '../engine/engine.js';
+import type {TransposedSolve} from '../engine/engine.js';
 import type {Factor} from '../linear/index.js';
-import {LOSING, lostDigits, type LostDigits} from '../linear/index.js';
+import {LOSING, lostDigits, Rows, type LostDigits} from '../linear/index.js';
 import {solverKey} from '../step/solvers.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {SteadyFactor} from '../step/steady-factor.js';
@@ -32,7 +33,10 @@ export interface JacobianFactor {
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void;
 }
 
-/** Whether digits are lost is measured once in so many steps: a measurement takes about as long as a step of the sweep. */
+/**
+ * Whether digits are lost is measured once in so many steps, and where pivots become small or rows change: a measurement
+ * takes about as long as a step of the sweep.
+ */
 const measured = 256;
 
 /** And before a step that is so many times as long as the one it was measured at: what is stiff grows with h². */
@@ -42,20 +46,21 @@ const longer = 2;
 const mostCorrections = 4;
 
 /** undefined for an explicit scheme. */
-export function jacobianFactor(context: StepContext, executable: Executable): JacobianFactor | undefined {
+export function jacobianFactor(context: StepContext, executable: StepExecutable<'jacobian'>): JacobianFactor | undefined {
   return context.compiled.implicit ? new SweepFactor(context, executable) : undefined;
 }
 
 class SweepFactor implements JacobianFactor {
   private readonly steady: boolean;
   private readonly refactor: (values: Float64Array) => Factor;
-  private readonly solveOnce: (values: Float64Array, b: Float64Array, x: Float64Array) => void;
+  private readonly solveOnce: TransposedSolve;
   private readonly values: Float64Array;
   private readonly evaluate: () => void;
   private readonly kept: SteadyFactor | undefined;
   private readonly h: Float64Array;
   private readonly size: number;
   private lost: LostDigits | undefined;
+  private rows: Rows | undefined;
   /** Steps until the next measurement, and the longest step that it may wait for. */
   private ahead = 0;
   private longest = 0;
@@ -63,11 +68,11 @@ class SweepFactor implements JacobianFactor {
   private losing = false;
   /** A Jacobian of every step's own, that loses no digits. */
   private once = false;
-  private products: Executable | undefined;
+  private products: StepExecutable<'transposedProduct'> | undefined;
   private last: Factor | undefined;
   rest: Float64Array | undefined;
 
-  constructor(private readonly context: StepContext, private readonly executable: Executable) {
+  constructor(private readonly context: StepContext, private readonly executable: StepExecutable<'jacobian' | 'startJacobian'>) {
     const {compiled, linear} = context;
     const solver = compiled.sweepSolver(linear);
     const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
@@ -96,7 +101,9 @@ class SweepFactor implements JacobianFactor {
 
   refresh(program?: 'startJacobian'): Factor {
     if (program === undefined && this.isDue()) this.due = true;
-    return (this.last = this.factored(program));
+    this.last = this.factored(program);
+    if (program === undefined && !this.steady && this.rows?.haveChanged(this.values) === true) this.due = true;
+    return this.last;
   }
 
   solve(b: Float64Array, x: Float64Array, count: number, left: Left): void {
@@ -111,8 +118,7 @@ class SweepFactor implements JacobianFactor {
     // Most steps; nothing else here may cost them anything.
     if (--this.ahead > 0 && this.once && Math.abs(h[0]) <= this.longest) {
       this.evaluate();
-      this.solveOnce(this.values, b, x);
-      return;
+      if (this.solveOnce(this.values, b, x) || this.rows?.haveChanged(this.values) !== true) return;
     }
     this.ahead++;
     this.refresh();
@@ -153,7 +159,9 @@ class SweepFactor implements JacobianFactor {
     if (!this.due) return;
     this.due = this.losing = false;
     if (compiled.jacobian === undefined || !compiled.addsUp) return;
-    const lost = (this.lost ??= lostDigits(compiled.jacobian.pattern));
+    const {pattern} = compiled.jacobian;
+    const lost = (this.lost ??= lostDigits(pattern));
+    (this.rows ??= new Rows(pattern)).remember(values);
     if (lost.isDominant(values)) return;
     const right = b.slice(0, size);
     lost.right(values, b, transposed);
@@ -189,7 +197,7 @@ class SweepFactor implements JacobianFactor {
     }
   }
 
-  private leftOf(product: Executable, right: Float64Array, x: Float64Array, count: number): Float64Array {
+  private leftOf(product: StepExecutable<'transposedProduct'>, right: Float64Array, x: Float64Array, count: number): Float64Array {
     const {size} = this;
     const left = new Float64Array(count * size);
     const w = product.find('w');
@@ -203,7 +211,7 @@ class SweepFactor implements JacobianFactor {
   }
 
   /** Products with Jᵀ at a step; undefined where what was recorded of it does not tell them. */
-  private productAt(record: StepRecord, k: number): Executable | undefined {
+  private productAt(record: StepRecord, k: number): StepExecutable<'transposedProduct'> | undefined {
     const {context, executable} = this;
     if (this.products === undefined) {
       const whole = executable.find('x') !== undefined || executable.find('z') !== undefined;

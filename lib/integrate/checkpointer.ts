@@ -89,7 +89,7 @@ class Checkpointer implements Companion {
       if (steps * row <= budget || steps <= 2) this.record = newRecord(prepared, steps);
       else this.schedule = new Set(firstPass(steps, this.room));
     }
-    this.repeatable = this.record === undefined || newton.jacobian === 'counted';
+    this.repeatable = this.record === undefined || newton.jacobian === 'by-cost';
   }
 
   reach(n: number, state: Float64Array): void {

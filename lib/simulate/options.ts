@@ -11,6 +11,7 @@ import {implicitMidpoint} from '../scheme/index.js';
 import type {Holding} from '../step/formulation.js';
 import type {ObservedAt} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
+import type {Inputs} from '../system/inputs.js';
 import type {Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {RunState} from '../integrate/run-state.js';
 import type {Adjoint, AdjointMethod} from '../integrate/adjoints/index.js';
@@ -52,6 +53,11 @@ export interface RunSettings<P = Params> {
   readonly scheme?: Scheme;
   /** What the system's functions get as `params`, under the same names. */
   readonly params?: NumericParamsOf<P>;
+  /**
+   * Quantities known over time, as `signal(t, values)`: the functions of the system, `observe` and events find them in
+   * `params`, as their values at the time at which they are asked. A mass and a compliance, which have no time, have none.
+   */
+  readonly inputs?: Inputs;
   /** Step length, in the system's unit of time. */
   readonly dt: number;
   /** How long steps are: constant() (default), or adaptive({rtol, atol}), with `dt` as the first one. */
@@ -104,7 +110,7 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
 
 /** What has a sentence of its own is `any` here: a scheme that was not called, times that do not fit one another. */
 const simulateOptions: Checks = {
-  scheme: any, params: any, dt: any, steps: any, t1: any, control: any, events: any, saveAt: any, newton: any, adjoint: any, observe: callable, signal: abortSignal,
+  scheme: any, params: any, inputs: any, dt: any, steps: any, t1: any, control: any, events: any, saveAt: any, newton: any, adjoint: any, observe: callable, signal: abortSignal,
   stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'), consistent: oneOf('check', 'project'), engine: any, onProgress: callable, throw: boolean,
 };
 

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
-import {finite, requireValue} from '../given.js';
+import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../given.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
@@ -12,6 +12,8 @@ import type {System} from '../step/formulation.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
+import type {Inputs} from '../system/inputs.js';
+import {InputReads} from '../system/inputs.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
@@ -20,7 +22,7 @@ import {firstNotFinite, indexText} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
 import type {Plan} from '../integrate/history/plan.js';
-import {savedCount} from '../integrate/history/plan.js';
+import {readEvents, savedCount} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
 import {requireSavedMemory} from '../integrate/memory.js';
 import type {Initial} from './kinds.js';
@@ -45,9 +47,27 @@ export interface Prepared extends Runnable {
 }
 
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
-export function prepare(system: System, initial: Initial, options: SimulateOptions, planned = false): Prepared {
+export function prepare(given: System, initial: Initial, options: SimulateOptions, planned = false): Prepared {
   if (isTracing()) throw new OptionError('nested', 'simulate cannot run inside a traced function (a force, a mass, an event): run it outside and pass its result.');
-  requireSystem(system);
+  requireSystem(given);
+  const {inputs, ...others} = (options as SimulateOptions | null | undefined) ?? {};
+  return inputs === undefined ? prepareDriven(given, initial, options, planned) : prepareWithInputs(given, initial, inputs, others as SimulateOptions, planned);
+}
+
+/** The same with the inputs' values among the parameters of every function that has a time. */
+function prepareWithInputs(given: System, initial: Initial, inputs: Inputs, options: SimulateOptions, planned: boolean): Prepared {
+  requireValue(inputs, object, 'simulate: inputs');
+  for (const [name, input] of Object.entries(inputs)) requireValue(input, isInput, `inputs.${name}`, 'not-a-signal', name);
+  requireOwnPlaces([...readParams(options.params).map(({name}) => name), ...Object.keys(inputs)], 'simulate');
+  const reads = new InputReads(inputs);
+  const {observe, events} = options;
+  const prepared = prepareDriven(reads.system(given), initial, {
+    ...options, ...(observe === undefined ? {} : {observe: reads.of(observe)}), ...(events === undefined ? {} : {events: readEvents(events).map(event => reads.event(event))}),
+  }, planned);
+  return {...prepared, unread: prepared.unread ?? reads.unread()};
+}
+
+function prepareDriven(system: System, initial: Initial, options: SimulateOptions, planned: boolean): Prepared {
   if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
   if (from !== undefined) checkRunState(from);
@@ -62,7 +82,7 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const begin = performance.now();
   const {start, step: traced, unread} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
-  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.observed?.node.size ?? 0));
+  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
   const given = from === undefined ? flatten(values) : readRunState(from, traced);
   const adjoint = read.adjoint.prepare({system, options: read, shape, leaves, traced, engine, given});
   const compileBegin = performance.now();

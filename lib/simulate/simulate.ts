@@ -1,4 +1,4 @@
-/** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
+/** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
 import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../given.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParamsOf} from '../system/params.js';

@@ -23,7 +23,7 @@ import type {FuzzOptions, FuzzResult} from './run.js';
 const longest = 6;
 /** Every so many graphs have factorizations too. */
 const heavyEvery = 8;
-/** Long enough for pairs abreast and chains of sums, both with a rest. */
+/** Long enough for interleaved pairs and chains of sums, both with a rest. */
 const largest = 80;
 const directions = 2;
 

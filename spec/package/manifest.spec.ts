@@ -71,14 +71,16 @@ describe('the package', () => {
     const used = new Set<string>();
     for (const file of published) {
       for (const {to, local} of importsOf(file)) if (!local) used.add(packageOf(to));
-      for (const [, specifier] of readText(file).matchAll(/import\('([^']+)'\)/g)) if (!specifier.startsWith('node:')) used.add(packageOf(specifier));
+      for (const [, specifier] of readText(file).matchAll(/import\('([^']+)'\)/g)) used.add(packageOf(specifier));
     }
     expect([...used].sort()).to.deep.equal([...Object.keys(manifest.dependencies), '@tensorflow/tfjs'].sort());
   });
 
-  it('imports nothing of Node when it is loaded', () => {
+  it('imports nothing of Node, neither when it is loaded nor at a call', () => {
     const node = published.flatMap(importsOf).filter(({to}) => to.startsWith('node:'));
     expect(node).to.deep.equal([]);
+    // webpack follows the imports of a call, too.
+    expect(published.filter(file => /\bimport\('node:/.test(readText(file).replace(/typeof import\(/g, '')))).to.deep.equal([]);
   });
 
   it("shares the user's tfjs, and asks for tfjs-node of nobody", () => {

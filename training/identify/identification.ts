@@ -11,8 +11,11 @@ import type {Report, ReportFit, ReportParameter} from '../report/report.js';
 import {writeReport} from '../report/report.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import {goodnessOfFit} from '../report/residual-statistics.js';
+import type {MeasuredRecord} from './records.js';
 import type {Uncertainty} from './uncertainty.js';
 import {uncertainty} from './uncertainty.js';
+import type {ValidateOptions, Validation} from './validation.js';
+import {simulateRecord, validate} from './validation.js';
 
 /** What `identify` found for the parameters T of the system S. */
 export type Identification<T = Parameters, S extends AnySystem = System> = Found<Estimates<T>, Errors<T>, Trajectory<S>>;
@@ -43,6 +46,17 @@ export interface Found<E, D, R> {
   /** What to know before the numbers are believed. */
   readonly warnings: readonly string[];
   readonly uncertainty: Uncertainty;
+  /**
+   * The model with the parameters found, over another record's times, inputs and start; measurements are not looked at.
+   * A start that the record does not give is the problem's.
+   */
+  simulate(record: MeasuredRecord): R;
+  /**
+   * How the model meets records that it was not fitted to: a free run of each, whose first `warmUp` samples find its
+   * start and are not judged; or predictions `horizon` samples ahead. Parameters stay as they were found.
+   * @throws (rejects) OptionError, DataError; what `simulate` throws where a record cannot be simulated
+   */
+  validate(records: MeasuredRecord | readonly MeasuredRecord[], options?: ValidateOptions): Promise<Validation[]>;
   /** Writes a self-contained HTML page. */
   report(path: string, details?: ReportDetails): Promise<void>;
   /** What was found, without its series. */
@@ -57,13 +71,15 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
   readonly parameters?: {readonly [label: string]: Partial<ReportParameter>};
   /** Names and units: by series, as in `rmse`. */
   readonly fits?: {readonly [series: string]: Partial<ReportFit>};
+  /** What `validate` gave: a section for each record, and its row among the goodness of fit. */
+  readonly validations?: readonly Validation[];
 }
 
 const reportDetails: Checks = {
-  title: text, description: text, parameters: object, referenceName: text, fits: object, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list,
+  title: text, description: text, parameters: object, referenceName: text, fits: object, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list, validations: list,
 };
 
-export interface Judged extends Pick<Model, 'scheme' | 'dt'> {
+export interface Judged extends Model {
   readonly method?: {readonly name: string};
   readonly shooting?: {readonly segments: number};
   readonly residuals?: 'correlated' | 'independent';
@@ -85,18 +101,29 @@ export interface IdentificationSummary {
   readonly warnings: readonly string[];
 }
 
+type Actions = Pick<Identification, 'report' | 'simulate' | 'validate'>;
+type Numbers = Omit<Identification, keyof Actions | 'toJSON'>;
+
 /** What a fit can do, as its prototype: what was found can then be copied (structuredClone) and printed. */
 class Identified {
-  readonly #found: Omit<Identification, 'report' | 'toJSON'>;
-  readonly #report: Identification['report'];
+  readonly #found: Numbers;
+  readonly #actions: Actions;
 
-  constructor(found: Omit<Identification, 'report' | 'toJSON'>, report: Identification['report']) {
+  constructor(found: Numbers, actions: Actions) {
     this.#found = found;
-    this.#report = report;
+    this.#actions = actions;
   }
 
   get report(): Identification['report'] {
-    return this.#report;
+    return this.#actions.report;
+  }
+
+  get simulate(): Identification['simulate'] {
+    return this.#actions.simulate;
+  }
+
+  get validate(): Identification['validate'] {
+    return this.#actions.validate;
   }
 
   toJSON(): IdentificationSummary {
@@ -163,10 +190,14 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     warnings,
     uncertainty: judged,
   };
-  const identification: Identification = Object.assign(new Identified(results, async (path, details = {}) => {
-    requireValue(path, text, 'report: the path of the file');
-    refuseUnknownOptions(details, reportDetails, 'report');
-    await writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details));
+  const identification: Identification = Object.assign(new Identified(results, {
+    simulate: record => simulateRecord(problem, values, record),
+    validate: (records, options) => validate(problem, values, records, options),
+    async report(path, details = {}) {
+      requireValue(path, text, 'report: the path of the file');
+      refuseUnknownOptions(details, reportDetails, 'report');
+      await writeReport(path, detailed(reportOf(problem, fit, found, identification, series, milliseconds), details));
+    },
   }), results);
   return identification;
 }
@@ -227,16 +258,26 @@ function reportParameters({space, parameters}: Fit, {x}: LeastSquaresResult, {st
   return [...space.labels.map((name, i) => ({name, estimate: natural[i], standardError: errors[i], interval: [low[i], high[i]] as const})), ...fixed];
 }
 
-function detailed(report: Report, {parameters = {}, fits = {}, notes = [], statistics = [], warnings = [], ...rest}: ReportDetails): Report {
+function detailed(report: Report, {parameters = {}, fits = {}, validations = [], notes = [], statistics = [], warnings = [], ...rest}: ReportDetails): Report {
   return {
     ...report, ...rest,
     parameters: merged(report.parameters, parameters, 'parameter'),
-    fits: merged(report.fits, fits, 'series'),
+    fits: merged([...report.fits, ...validations.flatMap(validationFits)], fits, 'series'),
     statistics: [...report.statistics ?? [], ...statistics],
-    warnings: [...report.warnings ?? [], ...warnings],
-    notes: [...report.notes ?? [], ...notes],
+    warnings: [...report.warnings ?? [], ...validations.flatMap(one => one.warnings), ...warnings],
+    notes: [...report.notes ?? [], ...validations.map(validationNote), ...notes],
   };
 }
+
+const validationFits = ({name, series}: Validation): ReportFit[] => series.map(one => ({...one, name: `validation, ${name}: ${one.name}`}));
+
+const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): string => {
+  const correlated = Object.values(outputs).some(one => one.correlated > WHITE);
+  return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as noise is.'}`;
+};
+
+/** Of white noise one autocorrelation in twenty leaves its band; of the forty lags that are shown at least, more than six do so once in 200 records (binomial). */
+const WHITE = 0.15;
 
 /** @throws OptionError where details are given for something that is not there */
 function merged<T extends {readonly name: string}>(list: readonly T[], details: {readonly [name: string]: Partial<T>}, what: string): T[] {

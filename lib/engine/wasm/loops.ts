@@ -6,7 +6,7 @@
  */
 import {chains, shortestChains, shortestRow} from '../../graph/primitives/summation.js';
 import type {Body, Local} from '../../wasm/assembler.js';
-import {awaited, interleavedPairs, resultsOf} from './abreast.js';
+import {awaited, interleavedPairs, resultsOf} from './interleave.js';
 import type {Access} from './access.js';
 import type {Advance} from './counting.js';
 import {repeat} from './counting.js';
@@ -238,7 +238,7 @@ class NestEmitter {
 
   /** The points of several pairs at once, with what functions wait for computed for all of them first. */
   private interleavedPoints(pieces: readonly Piece[], early: readonly Expression[]): void {
-    this.at.abreast(interleavedPairs, resultsOf(pieces), early, pair => (this.ahead = 2 * pair), () => this.assignAll(pieces, true));
+    this.at.interleaved(interleavedPairs, resultsOf(pieces), early, pair => (this.ahead = 2 * pair), () => this.assignAll(pieces, true));
     this.ahead = 0;
   }
 

@@ -1,6 +1,6 @@
 /**
  * Where values lie. Each program's intermediate values share one region (programs run one at a
- * time and keep nothing there); a value gives its room back after the last step that reads it.
+ * time and keep nothing there); a value gives its block back after the last step that reads it.
  */
 import type {Node} from '../../graph/node.js';
 import type {Access} from './access.js';
@@ -15,37 +15,23 @@ export function aligned(bytes: number): number {
   return Math.ceil(bytes / alignment) * alignment;
 }
 
-/**
- * Bytes set aside for a value. Long ones begin at different places within 4 KiB: processors tell a load
- * from an earlier store by their last twelve bits at first, so that with arrays of 1024 numbers one
- * after another a load of a left neighbour waits for the store just before; and such arrays share the
- * same few lines of the first-level cache. Measured on a chain of 1024: 8 % of its residual's time.
- */
-export function room(bytes: number): number {
-  return aligned(bytes) + (bytes >= shortestSpread ? spread : 0);
-}
-
-const shortestSpread = 2048;
-/** Three lines of the cache. */
-const spread = 192;
-
 /** Hands out blocks of a region that grows as needed; freed neighbours join. */
 export class Region {
   private readonly free: {at: number; size: number}[] = [];
   /** Bytes needed so far. */
   size = 0;
 
-  /** The smallest free block that fits, or new room at the end. */
+  /** The smallest free block that fits, or new bytes at the end. */
   take(bytes: number): number {
-    const size = room(bytes);
+    const size = aligned(bytes);
     let best = -1;
     this.free.forEach((block, i) => {
       if (block.size >= size && (best < 0 || block.size < this.free[best].size)) best = i;
     });
     if (best >= 0) {
-      const {at, size: room} = this.free[best];
-      if (room === size) this.free.splice(best, 1);
-      else this.free[best] = {at: at + size, size: room - size};
+      const {at, size: there} = this.free[best];
+      if (there === size) this.free.splice(best, 1);
+      else this.free[best] = {at: at + size, size: there - size};
       return at;
     }
     const last = this.free[this.free.length - 1];
@@ -61,7 +47,7 @@ export class Region {
   }
 
   give(at: number, bytes: number): void {
-    const size = room(bytes);
+    const size = aligned(bytes);
     if (size === 0) return;
     const next = this.free.findIndex(block => block.at > at);
     const place = next < 0 ? this.free.length : next;
@@ -77,7 +63,7 @@ export class Region {
 export interface MemoryUse {
   /** Values may be written over others that the same loop reads for the last time. */
   readonly inPlace: boolean;
-  /** The region, and outputs that are no inputs, are NaN when a program begins, and a value's room is NaN again after it was last read. */
+  /** The region, and outputs that are no inputs, are NaN when a program begins, and a value's block is NaN again after it was last read. */
   readonly poisoned: boolean;
 }
 
@@ -92,7 +78,7 @@ export interface Placement {
   readonly locals: ReadonlySet<Node>;
   /** Loops that write over what they read: at each point, all is read before anything is written. */
   readonly overwriting: ReadonlySet<Step>;
-  /** Values whose room is given back after a step. */
+  /** Values whose block is freed after a step. */
   readonly dead: ReadonlyMap<Step, readonly Node[]>;
   /** Bytes of the shared region. */
   readonly size: number;

@@ -22,7 +22,7 @@ import {MemoryError} from '../../errors.js';
 import {numericKernels} from './kernels.js';
 import type {Layout} from './link.js';
 import type {MemoryFactor} from './factors.js';
-import {factorRoom, memoryFactor} from './factors.js';
+import {factorSize, memoryFactor} from './factors.js';
 import {link} from './link.js';
 import {lower} from './lower.js';
 import type {MemoryUse} from './memory.js';
@@ -109,9 +109,9 @@ export const wasm: WasmEngine = {
   name: 'wasm',
   epsilon: Number.EPSILON,
   compile: (programs, {extra, analysis} = {}) => {
-    const room = analysis === undefined ? 0 : factorRoom(analysis);
+    const size = analysis === undefined ? 0 : factorSize(analysis);
     try {
-      return instantiate(compiled(programs, {extra: room > 0 ? {...extra, [factorBuffer]: room} : extra}));
+      return instantiate(compiled(programs, {extra: size > 0 ? {...extra, [factorBuffer]: size} : extra}));
     } catch (error) {
       // Too much for one memory, or more than the system gives: of data, code or address space.
       if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
@@ -192,10 +192,10 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
-  const ownFactor = (analysis: Analysis): MemoryFactor | undefined => {
-    const room = views.get(factorBuffer);
-    if (room === undefined || room.length !== factorRoom(analysis)) return undefined;
-    if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), memory, room);
+  const compiledFactor = (analysis: Analysis): MemoryFactor | undefined => {
+    const workspace = views.get(factorBuffer);
+    if (workspace === undefined || workspace.length !== factorSize(analysis)) return undefined;
+    if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), memory, workspace);
     return factor;
   };
   return {
@@ -216,17 +216,17 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       return (vectors ??= memoryVectors(boundKernels()));
     },
     factorization(analysis, alone) {
-      const own = ownFactor(analysis);
-      if (own === undefined) return factorizationOf(analysis, alone);
+      const compiled = compiledFactor(analysis);
+      if (compiled === undefined) return factorizationOf(analysis, alone);
       return values => {
-        own.refactor(values);
-        return own;
+        compiled.refactor(values);
+        return compiled;
       };
     },
     transposedSolve(analysis) {
-      const own = ownFactor(analysis);
-      if (own === undefined) return byFactor(factorizationOf(analysis));
-      return (values, b, x) => own.solveTransposedOnce(values, b, x);
+      const compiled = compiledFactor(analysis);
+      if (compiled === undefined) return byFactor(factorizationOf(analysis));
+      return (values, b, x) => compiled.solveTransposedOnce(values, b, x);
     },
     address(name) {
       const found = layout.buffers.get(name);

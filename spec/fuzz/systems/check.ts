@@ -111,16 +111,16 @@ function checkStates(sample: Sample, found: Run, tell: (text: string) => void, u
   };
   const whole = ({q, v}: State): number[] => (mechanical ? [...q, ...v] : [...q]);
   const unitsOf = whole({q: new Array<number>(n).fill(sample.units.q), v: new Array<number>(n).fill(sample.units.v)});
-  /** Of what swings, whose velocity is judged with its position: its size is that of the swing. */
-  const largestYet = (k: number): number => {
+  /** Of what swings, whose velocity is judged with its position: its size is that of the swing, which may begin at rest. */
+  const sizeOfMotion = (k: number): number => {
     if (!sample.isAdaptive) return 0;
-    for (; yet.steps <= k; yet.steps++) yet.size = Math.max(yet.size, ...whole(at(yet.steps)).map((value, i) => Math.abs(value) / unitsOf[i]));
+    for (; yet.steps <= (mechanical ? found.t.length - 1 : k); yet.steps++) yet.size = Math.max(yet.size, ...whole(at(yet.steps)).map((value, i) => Math.abs(value) / unitsOf[i]));
     return yet.size;
   };
   const yet = {steps: 0, size: 0};
   const offFrom = (k: number, expected: Vector): number => {
     const here = whole(at(k + 1));
-    const size = Math.max(1, ...expected.map((value, i) => Math.abs(value) / unitsOf[i]), largestYet(k));
+    const size = Math.max(1, ...expected.map((value, i) => Math.abs(value) / unitsOf[i]), sizeOfMotion(k));
     return Math.max(...expected.map((value, i) => Math.abs(value - here[i]) / unitsOf[i])) / size;
   };
   /** @param candidates the states that a right step may end in: one of them does */

@@ -152,7 +152,8 @@ export function sampleOf(seed: number): Sample {
   if (constraint === 'compliant') constraints.push(compliant(circle, {compliance: (1e-6 * time * time) / weight}));
   if (constraint === 'unilateral') constraints.push(unilateral(({q}) => tf.reshape(q, [n])));
 
-  const floor = ({q}: {q: tf.Tensor}): tf.Tensor => tf.gather(tf.reshape(q, [n]), 0);
+  // Not at 0, where x log x, √x and x/|x| have no derivative: of an event there gradients would be a matter of rounding.
+  const floor = ({q}: {q: tf.Tensor}): tf.Tensor => tf.sub(tf.gather(tf.reshape(q, [n]), 0), 0.01 * length);
   const bounce = ({q, v}: {q: tf.Tensor; v: tf.Tensor}): {q: tf.Tensor; v: tf.Tensor} => ({q, v: tf.mul(-0.8, v)});
   const events: Event[] = kindOfEvent === 'none' ? [] : [event({when: floor, direction: 'falling', then: kindOfEvent === 'bounce' ? bounce : 'record'})];
 

@@ -2,7 +2,6 @@
 import type {Local} from '../../../wasm/assembler.js';
 import type {Instruction} from '../../../wasm/instructions.js';
 import type {Push, Writer} from '../../../wasm/writer.js';
-import {SUSPICIOUS_PIVOT} from '../../../linear/singularity.js';
 import {LARGEST_MULTIPLIER} from '../../../linear/tridiagonal.js';
 import {readPair, Rows} from './tridiagonal-rows.js';
 
@@ -45,7 +44,8 @@ export class Ends {
   readonly most: Local;
   readonly least: Local;
 
-  constructor(readonly w: Writer, values: Local, n: Local) {
+  /** @param leastShare of its row that a pivot is to be, to be large enough */
+  constructor(readonly w: Writer, values: Local, n: Local, readonly leastShare: number) {
     const last = w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)));
     this.top = w.keep('i32', w.get(values));
     this.bottom = w.keep('i32', w.op('i32.sub', w.plus(w.get(values), w.op('i32.mul', w.get(last), w.int(rowBytes))), w.int(reach)));
@@ -84,7 +84,7 @@ export class Ends {
     const and = (finding: Local, condition: Push): void => w.set(finding, this.pair('v128.and', finding, condition));
     const sizes = this.pair('f64x2.add', this.pair('f64x2.add', size(before), size(diagonal)), size(after));
     const pivotSize = w.keep('v128', size(pivot));
-    and(large, this.pair('f64x2.gt', pivotSize, this.pair('f64x2.mul', w.pair(SUSPICIOUS_PIVOT), sizes)));
+    and(large, this.pair('f64x2.gt', pivotSize, this.pair('f64x2.mul', w.pair(this.leastShare), sizes)));
     and(small, this.pair('f64x2.le', size(multiplier), w.pair(LARGEST_MULTIPLIER)));
     w.set(most, this.pair('f64x2.pmax', most, pivotSize));
     w.set(least, this.pair('f64x2.pmin', least, pivot));
@@ -113,7 +113,10 @@ export class Ends {
 export class LastRows {
   private readonly findings: {readonly sound: Local; readonly small: Local; readonly positive: Local};
 
-  constructor(private readonly w: Writer, private readonly values: Local, {large, small, most, least}: Ends) {
+  private readonly leastShare: number;
+
+  constructor(private readonly w: Writer, private readonly values: Local, {large, small, most, least, leastShare}: Ends) {
+    this.leastShare = leastShare;
     const fold = (lanes: Push): Local => w.keep('i32', w.op('i32.eqz', w.op('v128.any_true', w.op('v128.not', lanes))));
     const finite = w.op('f64x2.lt', w.get(most), w.pair(Infinity));
     this.findings = {sound: fold(w.op('v128.and', w.get(large), finite)), small: fold(w.get(small)), positive: fold(w.op('f64x2.gt', w.get(least), w.pair(0)))};
@@ -147,7 +150,7 @@ export class LastRows {
   pivot(pivot: Local, before: Local, diagonal: Local, after: Local): void {
     const {w} = this;
     const size = (a: Local): Push => w.op('f64.abs', w.get(a));
-    const least = w.op('f64.mul', w.number(SUSPICIOUS_PIVOT), w.op('f64.add', w.op('f64.add', size(before), size(diagonal)), size(after)));
+    const least = w.op('f64.mul', w.number(this.leastShare), w.op('f64.add', w.op('f64.add', size(before), size(diagonal)), size(after)));
     this.and(this.findings.sound, w.op('i32.and', w.op('f64.gt', size(pivot), least), w.op('f64.lt', size(pivot), w.number(Infinity))));
     this.and(this.findings.positive, w.op('f64.gt', w.get(pivot), w.number(0)));
   }

@@ -6,6 +6,7 @@
  * multipliers are those that A has on the way back. Measured at n = 1024, the sweep takes a tenth more time than the
  * chain of dependent operations in it would alone (a product, a difference, a division and a difference for two rows).
  */
+import {KEEPING} from '../../../linear/lost-digits.js';
 import type {Local} from '../../../wasm/assembler.js';
 import type {Push, Writer} from '../../../wasm/writer.js';
 import {elements, outwards} from './tridiagonal-chains.js';
@@ -22,7 +23,7 @@ class TransposedSolve extends Ends {
   private readonly before: Local;
 
   constructor(w: Writer, values: Local, private readonly arrays: {readonly b: Arrays; readonly x: Arrays; readonly onwards: Arrays}, n: Local) {
-    super(w, values, n);
+    super(w, values, n, KEEPING);
     this.after = w.keep('v128', w.pair(0));
     this.before = w.keep('v128', w.pair(0));
     this.y = w.keep('v128', w.pair(0));
@@ -72,7 +73,7 @@ class TransposedSolve extends Ends {
   }
 }
 
-/** tridiagonalSolveTransposedOnce(values, b, x, onwards, n) → bits as tridiagonalFactor's, without which x is of no use; b is not x, `onwards` is room for n numbers. */
+/** tridiagonalSolveTransposedOnce(values, b, x, onwards, n) → bits as tridiagonalFactor's, without which x is of no use, but that a sound pivot is one that loses no digits; b is not x, `onwards` is room for n numbers. */
 export function tridiagonalSolveTransposedOnce(w: Writer): void {
   const [values, b, x, onwards, n] = Array.from({length: 5}, (_, i) => w.parameter(i));
   const ends = new TransposedSolve(w, values, {b: shared(b), x: shared(x), onwards: shared(onwards)}, n);

@@ -2,6 +2,7 @@
  * Tridiagonal systems from both ends to the middle, as in lib/linear/tridiagonal.ts, whose numbers and
  * tests of the pivots it has.
  */
+import {SUSPICIOUS_PIVOT} from '../../../linear/singularity.js';
 import type {Local} from '../../../wasm/assembler.js';
 import type {Push, Writer} from '../../../wasm/writer.js';
 import type {Chains} from './tridiagonal-chains.js';
@@ -18,7 +19,7 @@ class Factorization extends Ends {
   private readonly before: Local;
 
   constructor(w: Writer, values: Local, private readonly arrays: {readonly before: Arrays; readonly reciprocals: Arrays; readonly onwards: Arrays}, n: Local) {
-    super(w, values, n);
+    super(w, values, n, SUSPICIOUS_PIVOT);
     this.after = w.keep('v128', w.pair(0));
     this.before = w.keep('v128', w.pair(0));
   }

@@ -1,4 +1,4 @@
-/** Functions of functions: what of several pairs is computed side by side. */
+/** Functions of functions: what of several pairs is interleaved. */
 import type {Expression} from './expression.js';
 import {children} from './expression.js';
 import {unaryForms} from './functions.js';

@@ -13,8 +13,8 @@ import {coefficient, fitting} from './coefficient.js';
 import type {Edges, EdgesSpec} from './edges.js';
 import {readEdges} from './edges.js';
 
-/** What `rods` makes constraints of. */
-export interface RodsSpec extends EdgesSpec {
+/** What `distanceConstraints` makes constraints of. */
+export interface DistanceConstraintsSpec extends EdgesSpec {
   /** [length], one number for all edges or [edges]. */
   readonly length: Coefficient;
   /** [length / force]; without it rods are rigid. */
@@ -27,10 +27,10 @@ export interface RodsSpec extends EdgesSpec {
  * @throws OptionError 'bad-edge', 'bad-coefficient', 'bad-constraint'; when traced, OptionError
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
-export function rods(spec: RodsSpec): Constraint {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance'], 'rods');
-  const edges = readEdges(spec, 'rods');
-  const length = lengths(spec.length, edges, 'rods');
+export function distanceConstraints(spec: DistanceConstraintsSpec): Constraint {
+  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance'], 'distanceConstraints');
+  const edges = readEdges(spec, 'distanceConstraints');
+  const length = lengths(spec.length, edges, 'distanceConstraints');
   const {compliance} = spec;
   const gap = excess(edges, length, compliance);
   return compliance === undefined ? bilateral(gap) : compliant(gap, {compliance});
@@ -48,7 +48,7 @@ export interface CablesSpec extends EdgesSpec {
 
 /**
  * Cables along edges: slack below their length, else pulling. λ [edges] is the tension, never negative.
- * @throws as `rods`
+ * @throws as `distanceConstraints`
  */
 export function cables(spec: CablesSpec): Constraint {
   refuseUnknownOptions(spec, {edges: any, fixed: any, length: any, compliance: any, smoothing: nonNegative}, 'cables');
@@ -72,7 +72,7 @@ export interface ContactsSpec extends EdgesSpec {
 /**
  * Points that keep a distance from one another, as balls that may touch: edges name the pairs. λ [edges]
  * pushes them apart, never negative.
- * @throws as `rods`
+ * @throws as `distanceConstraints`
  */
 export function contacts(spec: ContactsSpec): Constraint {
   refuseUnknownOptions(spec, {edges: any, fixed: any, distance: any, compliance: any, smoothing: nonNegative}, 'contacts');

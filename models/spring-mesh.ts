@@ -1,4 +1,4 @@
-/** A rectangular net of springs, hung at some of its knots. */
+/** A rectangular mesh of springs, hung at some of its knots. */
 import type {Check} from '../lib/given.js';
 import {any, boolean, object, refuseUnknownOptions} from '../lib/given.js';
 import type {ForceTerm} from '../lib/index.js';
@@ -15,24 +15,24 @@ import {gravity} from './gravity.js';
 import type {Elasticity} from './spring.js';
 import {dampers, springsOf} from './springs.js';
 
-/** A place in a net, from 0. */
+/** A place in a mesh, from 0. */
 export type Knot = readonly [row: number, column: number];
 
-/** What `net` makes a system of. */
-export type NetSpec = Elasticity & {
+/** What `springMesh` makes a system of. */
+export type SpringMeshSpec = Elasticity & {
   /** Knots in y direction, at least 1. */
   readonly rows: number;
   /** Knots in x direction, at least 1. */
   readonly columns: number;
-  /** 3 (default): the net lies in the plane z = 0, gravity along −z. 2: it hangs in the plane, gravity along −y. */
+  /** 3 (default): the mesh lies in the plane z = 0, gravity along −z. 2: it hangs in the plane, gravity along −y. */
   readonly dimension?: 2 | 3;
   /** Between neighbouring knots [length]; default 1. */
   readonly spacing?: number;
-  /** Diagonal springs in each cell, of the same law; default false. Without them a net shears freely. */
+  /** Diagonal springs in each cell, of the same law; default false. Without them a mesh shears freely. */
   readonly diagonals?: boolean;
-  /** [length], one number or [edges]; default the edges' lengths in `positions`. Shorter ones stretch the net. */
+  /** [length], one number or [edges]; default the edges' lengths in `positions`. Shorter ones stretch the mesh. */
   readonly restLength?: Coefficient;
-  /** Knots that do not move; 'corners' (default) are all four in 3-D and the two of row 0 in 2-D. [] is a free net. */
+  /** Knots that do not move; 'corners' (default) are all four in 3-D and the two of row 0 in 2-D. [] is a free mesh. */
   readonly held?: 'corners' | readonly Knot[];
   /** Of each knot [mass], one number or [particles]; default 1. */
   readonly mass?: Coefficient;
@@ -44,8 +44,8 @@ export type NetSpec = Elasticity & {
   readonly g?: Coefficient;
 };
 
-/** Made by `net`. */
-export interface Net extends SystemWithEnergy {
+/** Made by `springMesh`. */
+export interface SpringMesh extends SystemWithEnergy {
   /** Where the moving knots are drawn, [particles][dim]: x = column · spacing, y = −row · spacing. A start for q. */
   readonly positions: number[][];
   /** The held knots, [held][dim]. */
@@ -57,15 +57,15 @@ export interface Net extends SystemWithEnergy {
 }
 
 /**
- * A net of springs. Held knots are no unknowns: they are not in q, and act as fixed points. Springs
+ * A mesh of springs. Held knots are no unknowns: they are not in q, and act as fixed points. Springs
  * along rows and columns, and diagonals on request, all follow one law, their coefficients one number
  * or [edges].
  * @throws OptionError 'bad-net', 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
-export function net(spec: NetSpec): Net {
-  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, rows: any, columns: any, dimension: any, spacing: any, diagonals: boolean, restLength: any, held: heldChoice, mass: any, damping: any, drag: any, g: any}, 'net');
+export function springMesh(spec: SpringMeshSpec): SpringMesh {
+  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, rows: any, columns: any, dimension: any, spacing: any, diagonals: boolean, restLength: any, held: heldChoice, mass: any, damping: any, drag: any, g: any}, 'springMesh');
   const {rows, columns, dimension = 3, spacing = 1, damping = 0, drag = 0, g = 0} = spec;
-  requireNet(spec);
+  requireMesh(spec);
   const held = heldKnots(spec, dimension);
   const particle = numbering(rows, columns, held);
   const place = (row: number, column: number): number[] => [column * spacing, 0 - row * spacing, 0].slice(0, dimension);
@@ -75,10 +75,10 @@ export function net(spec: NetSpec): Net {
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) (held.has(row * columns + column) ? fixed : positions).push(place(row, column));
   }
-  if (positions.length === 0) throw new OptionError('bad-net', 'net: every knot is held, so nothing can move.');
-  const edges = netEdges(spec, particle);
+  if (positions.length === 0) throw new OptionError('bad-net', 'springMesh: every knot is held, so nothing can move.');
+  const edges = meshEdges(spec, particle);
   const joined = {edges, fixed: fixed.length > 0 ? fixed : undefined};
-  const mass = particleMass(spec.mass ?? 1, 'net');
+  const mass = particleMass(spec.mass ?? 1, 'springMesh');
   const down = dimension === 2 ? [0, -1] : [0, 0, -1];
   const forces: ForceTerm[] = [springsOf({...spec, ...joined, restLength: spec.restLength ?? edgeLengths([...positions, ...fixed], edges)})];
   if (!isZero(damping)) forces.push(dampers({...joined, coefficient: damping}));
@@ -89,16 +89,16 @@ export function net(spec: NetSpec): Net {
 
 const heldChoice: Check = {what: "'corners' or a list of knots [row, column]", test: value => value === 'corners' || (Array.isArray(value) && value.every(Array.isArray))};
 
-function requireNet({rows, columns, dimension = 3, spacing = 1}: NetSpec): void {
+function requireMesh({rows, columns, dimension = 3, spacing = 1}: SpringMeshSpec): void {
   for (const [name, value] of [['rows', rows], ['columns', columns]] as const) {
-    if (!Number.isInteger(value) || value < 1) throw new OptionError('bad-net', `net: ${name} must be a whole number of at least 1, not ${value}.`, {[name]: value});
+    if (!Number.isInteger(value) || value < 1) throw new OptionError('bad-net', `springMesh: ${name} must be a whole number of at least 1, not ${value}.`, {[name]: value});
   }
-  if (rows * columns < 2) throw new OptionError('bad-net', 'net: a net has at least two knots.', {rows, columns});
-  if (dimension !== 2 && dimension !== 3) throw new OptionError('bad-net', `net: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
-  if (!(spacing > 0) || !Number.isFinite(spacing)) throw new OptionError('bad-net', `net: spacing must be a positive length, not ${spacing}.`, {spacing});
+  if (rows * columns < 2) throw new OptionError('bad-net', 'springMesh: a mesh has at least two knots.', {rows, columns});
+  if (dimension !== 2 && dimension !== 3) throw new OptionError('bad-net', `springMesh: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
+  if (!(spacing > 0) || !Number.isFinite(spacing)) throw new OptionError('bad-net', `springMesh: spacing must be a positive length, not ${spacing}.`, {spacing});
 }
 
-function heldKnots({rows, columns, held = 'corners'}: NetSpec, dimension: 2 | 3): Set<number> {
+function heldKnots({rows, columns, held = 'corners'}: SpringMeshSpec, dimension: 2 | 3): Set<number> {
   const corners: Knot[] = [[0, 0], [0, columns - 1], ...(dimension === 3 ? [[rows - 1, 0], [rows - 1, columns - 1]] as Knot[] : [])];
   return new Set((held === 'corners' ? corners : held).map(([row, column]) => {
     requireKnot(row, column, rows, columns);
@@ -108,7 +108,7 @@ function heldKnots({rows, columns, held = 'corners'}: NetSpec, dimension: 2 | 3)
 
 function requireKnot(row: number, column: number, rows: number, columns: number): void {
   const inside = Number.isInteger(row) && Number.isInteger(column) && row >= 0 && row < rows && column >= 0 && column < columns;
-  if (!inside) throw new OptionError('bad-net', `net: there is no knot [${row}, ${column}] in ${rows} rows and ${columns} columns, counted from 0.`, {row, column});
+  if (!inside) throw new OptionError('bad-net', `springMesh: there is no knot [${row}, ${column}] in ${rows} rows and ${columns} columns, counted from 0.`, {row, column});
 }
 
 /** Moving knots by rows from 0 on, then the held ones by rows. */
@@ -123,7 +123,7 @@ function numbering(rows: number, columns: number, held: ReadonlySet<number>): (r
   };
 }
 
-function netEdges({rows, columns, diagonals = false}: NetSpec, particle: (row: number, column: number) => number): Edge[] {
+function meshEdges({rows, columns, diagonals = false}: SpringMeshSpec, particle: (row: number, column: number) => number): Edge[] {
   const edges: Edge[] = [];
   const join = (downwards: number, rightwards: number): void => {
     for (let row = 0; row + downwards < rows; row++) {

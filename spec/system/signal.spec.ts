@@ -2,13 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {pushforward} from '../../../lib/graph/differentiate.js';
-import {input} from '../../../lib/graph/build.js';
-import {DataError, explicitEuler, implicitMidpoint, mechanics, ode, OptionError, ShapeError, simulate} from '../../../lib/index.js';
-import {trace} from '../../../lib/trace/trace.js';
-import type {Signal, SignalKind} from '../../../training/data/signal.js';
-import {signal} from '../../../training/data/signal.js';
-import {asFunction, evaluate} from '../../graph/evaluate.js';
+import {pushforward} from '../../lib/graph/differentiate.js';
+import {input} from '../../lib/graph/build.js';
+import {DataError, explicitEuler, implicitMidpoint, mechanics, ode, OptionError, ShapeError, simulate} from '../../lib/index.js';
+import {trace} from '../../lib/trace/trace.js';
+import type {Signal, SignalKind} from '../../lib/system/signal.js';
+import {signal} from '../../lib/system/signal.js';
+import {asFunction, evaluate} from '../graph/evaluate.js';
 
 const kinds: readonly SignalKind[] = ['linear', 'hold', 'cubic'];
 const t = [0, 0.3, 1, 1.2, 2.5];
