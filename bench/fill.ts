@@ -22,7 +22,7 @@ import type {Fill} from './results.js';
 const script = process.env.STIFFGRAD_FILL_ORACLE ?? fileURLToPath(new URL('../../../../bench/oracles/fill.py', import.meta.url));
 
 function netPattern(rows: number): Pattern {
-  const {residual, z} = traceRun(springMesh({rows, columns: rows, held: [[0, 0], [0, rows - 1]], stiffness: 100}), implicitMidpoint(), [rows * rows - 2, 3], []).step;
+  const {functions: {residual}, inputs: {z}} = traceRun(springMesh({rows, columns: rows, held: [[0, 0], [0, rows - 1]], stiffness: 100}), implicitMidpoint(), [rows * rows - 2, 3], []).step;
   if (residual === undefined) throw new Error('implicit midpoint has a residual');
   return jacobianProgram(residual, z).pattern;
 }

@@ -25,7 +25,7 @@ export {renderReport, writeReport, type Report, type ReportFit, type ReportParam
 export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './report/residual-statistics.js';
 export type {ReadLimits} from './data/limits.js';
 export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
-export {decimate, resample, stillSamples, type Resampled} from './data/resample.js';
+export {decimate, resample, stillSamples, upsample, type Resampled} from './data/resample.js';
 export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample-times.js';
 export {signal, type Inputs, type Signal, type SignalKind, type SignalOptions} from '../lib/index.js';
 export {readTable, tableChunks, type ChunkOptions, type Table, type TableSource} from './data/table.js';

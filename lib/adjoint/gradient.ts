@@ -1,5 +1,5 @@
 /** What comes out of a way back, and what each transition of it does. */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
@@ -27,7 +27,7 @@ export interface Looked {
 
 /** Cotangents go back through one transition after another. */
 export interface TransitionPull {
-  readonly executable: Executable;
+  readonly executable: StepExecutable;
   /** Of the state: at first that of a transition's end, then of its beginning. */
   readonly xCotangent: Float64Array;
   /**
@@ -42,7 +42,7 @@ export interface TransitionPull {
 }
 
 /** Transitions whose times are constants and that have no saved states inside them: row by row. */
-export function pullRows({traced}: StepContext, executable: Executable, cotangents: ParameterCotangents, pull: StepPull): TransitionPull {
+export function pullRows({traced}: StepContext, executable: StepExecutable, cotangents: ParameterCotangents, pull: StepPull): TransitionPull {
   // In the programs' own memory, where they read it.
   const xCotangent = executable.find('nextCotangent')?.fill(0) ?? new Float64Array(traced.state.size);
   return {

@@ -4,8 +4,10 @@
  * both transposed ones; what the discrete scheme does is differentiated, not the motion.
  */
 import type {SecondOrderCotangent} from './directions.js';
+import type {BufferName} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import type {HessianProgram} from '../step/hessian-programs.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
 import {cotangentName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
@@ -59,14 +61,14 @@ export class SecondOrderPull {
     this.turns = zeroCotangents(context, count);
     const jacobian = jacobianFactor(context, executable);
     const buffers = stepBuffers(executable);
-    const find = (name: string): Float64Array | undefined => executable.find(name);
-    const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = ['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'].map(find);
-    const [xCotangent, dXCotangent] = ['xCotangent', 'dXCotangent'].map(name => executable.buffer(name));
-    const [rhs, dZCotangent] = ['rhs', 'dZCotangent'].map(find);
+    const find = (name: BufferName): Float64Array | undefined => executable.find(name);
+    const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = (['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'] as const).map(find);
+    const [xCotangent, dXCotangent] = (['xCotangent', 'dXCotangent'] as const).map(name => executable.buffer(name));
+    const [rhs, dZCotangent] = (['rhs', 'dZCotangent'] as const).map(find);
     const sources = parameterNames(context).map(name => ({cotangent: find(cotangentName(name)), turn: find(turnName(name))}));
-    const bound = (name: string): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
-    const [pushResidual, pullUnknown, turnUnknown] = ['pushResidual', 'pullUnknown', 'turnUnknown'].map(bound);
-    const [pullStep, turnStep] = ['pullStep', 'turnStep'].map(name => executable.program(name));
+    const bound = (name: HessianProgram): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
+    const [pushResidual, pullUnknown, turnUnknown] = (['pushResidual', 'pullUnknown', 'turnUnknown'] as const).map(bound);
+    const [pullStep, turnStep] = (['pullStep', 'turnStep'] as const).map(name => executable.program(name));
     const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
     this.pullRow = (record, k, dx, {cotangent, turn}, z) => {
       record.load(k, buffers);

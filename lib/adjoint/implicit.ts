@@ -2,9 +2,10 @@
  * The adjoint of the implicit function: Jᵀw = U_zᵀx̄⁺, x̄ = U_xᵀx̄⁺ − R_xᵀw, p̄ likewise, with J at the
  * converged z. One transposed solve and one vector–Jacobian product a step.
  */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
+import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepPull, TransitionPull} from './gradient.js';
@@ -12,7 +13,7 @@ import {pullRows} from './gradient.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {stepBuffers} from './record.js';
 
-export function implicitPull(context: StepContext, executable: Executable, cotangents: ParameterCotangents): StepPull {
+export function implicitPull(context: StepContext, executable: StepExecutable<AdjointProgram>, cotangents: ParameterCotangents): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');

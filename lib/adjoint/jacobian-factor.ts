@@ -1,8 +1,9 @@
 /** The Jacobian of a recorded step, factored again for its tangent or cotangent, and solves with it as exact as the run's. */
-import type {Executable, TransposedSolve} from '../engine/engine.js';
+import type {TransposedSolve} from '../engine/engine.js';
 import type {Factor} from '../linear/index.js';
 import {LOSING, lostDigits, Rows, type LostDigits} from '../linear/index.js';
 import {solverKey} from '../step/solvers.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {SteadyFactor} from '../step/steady-factor.js';
@@ -45,7 +46,7 @@ const longer = 2;
 const mostCorrections = 4;
 
 /** undefined for an explicit scheme. */
-export function jacobianFactor(context: StepContext, executable: Executable): JacobianFactor | undefined {
+export function jacobianFactor(context: StepContext, executable: StepExecutable<'jacobian'>): JacobianFactor | undefined {
   return context.compiled.implicit ? new SweepFactor(context, executable) : undefined;
 }
 
@@ -67,11 +68,11 @@ class SweepFactor implements JacobianFactor {
   private losing = false;
   /** A Jacobian of every step's own, that loses no digits. */
   private once = false;
-  private products: Executable | undefined;
+  private products: StepExecutable<'transposedProduct'> | undefined;
   private last: Factor | undefined;
   rest: Float64Array | undefined;
 
-  constructor(private readonly context: StepContext, private readonly executable: Executable) {
+  constructor(private readonly context: StepContext, private readonly executable: StepExecutable<'jacobian' | 'startJacobian'>) {
     const {compiled, linear} = context;
     const solver = compiled.sweepSolver(linear);
     const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
@@ -196,7 +197,7 @@ class SweepFactor implements JacobianFactor {
     }
   }
 
-  private leftOf(product: Executable, right: Float64Array, x: Float64Array, count: number): Float64Array {
+  private leftOf(product: StepExecutable<'transposedProduct'>, right: Float64Array, x: Float64Array, count: number): Float64Array {
     const {size} = this;
     const left = new Float64Array(count * size);
     const w = product.find('w');
@@ -210,7 +211,7 @@ class SweepFactor implements JacobianFactor {
   }
 
   /** Products with Jᵀ at a step; undefined where what was recorded of it does not tell them. */
-  private productAt(record: StepRecord, k: number): Executable | undefined {
+  private productAt(record: StepRecord, k: number): StepExecutable<'transposedProduct'> | undefined {
     const {context, executable} = this;
     if (this.products === undefined) {
       const whole = executable.find('x') !== undefined || executable.find('z') !== undefined;

@@ -2,7 +2,7 @@
  * A gradient that is not finite is told, with the place where it began. Whole gradients are looked at when a
  * sweep has ended; only where one is not finite the sweep is made again and looked at step by step.
  */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import {GradientError} from '../errors.js';
 import {cotangentName} from '../step/parameter-names.js';
 import type {StepContext} from '../step/context.js';
@@ -10,7 +10,7 @@ import {parameterNames} from './derived.js';
 import type {Gradient} from './gradient.js';
 
 /** Looks at what transition n of a sweep back, from time t, has left: the cotangent of its beginning, and those of the parameters. */
-export type Watch = (n: number, t: number, xCotangent: Float64Array, executable: Executable) => void;
+export type Watch = (n: number, t: number, xCotangent: Float64Array, executable: StepExecutable) => void;
 
 const notFinite = (values: Float64Array | undefined): number => (values === undefined ? -1 : values.findIndex(value => !Number.isFinite(value)));
 

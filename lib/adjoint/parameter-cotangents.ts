@@ -1,17 +1,17 @@
 /** The cotangents of the parameters, added up over a way back: by its programs themselves where they can, else after each of them. */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
-import {parameterCotangent} from '../step/history-programs.js';
-import {cotangentName} from '../step/parameter-names.js';
+import type {CotangentProgram, ParameterName} from '../step/parameter-names.js';
+import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
 import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
 
 /** Of programs that have parameter cotangents of their own, those that share one: they run for every step. */
-const ofSteps: ReadonlySet<string> = new Set(['pullStep', 'pullDense']);
+const ofSteps: ReadonlySet<CotangentProgram> = new Set<CotangentProgram>(['pullStep', 'pullDense']);
 
 export class ParameterCotangents {
   private readonly totals: Float64Array[];
-  private readonly names: readonly string[];
-  private readonly sources = new Map<string, (Float64Array | undefined)[]>();
+  private readonly names: readonly ParameterName[];
+  private readonly sources = new Map<CotangentProgram, (Float64Array | undefined)[]>();
   /** All programs add to one cotangent: nothing is left to do after them. */
   private readonly untouched: boolean;
 
@@ -19,7 +19,7 @@ export class ParameterCotangents {
    * @param byPrograms those that run for every step add to their cotangents themselves
    * @param apart each program has cotangents of its own (`parameterCotangent`); else they share those of their executable
    */
-  constructor(private readonly context: StepContext, private readonly executable: Executable, private readonly byPrograms: boolean, private readonly apart = false) {
+  constructor(private readonly context: StepContext, private readonly executable: StepExecutable, private readonly byPrograms: boolean, private readonly apart = false) {
     this.totals = zeroCotangents(context);
     this.names = parameterNames(context);
     this.untouched = byPrograms && !apart;
@@ -27,7 +27,7 @@ export class ParameterCotangents {
   }
 
   /** After this program ran. */
-  add(program = 'pullStep', factor = 1): void {
+  add(program: CotangentProgram = 'pullStep', factor = 1): void {
     if (this.untouched || (this.byPrograms && ofSteps.has(program))) return;
     this.addAll(program, factor);
   }
@@ -38,14 +38,14 @@ export class ParameterCotangents {
     return throughDerived(this.context, this.totals);
   }
 
-  private of(program: string): (Float64Array | undefined)[] {
+  private of(program: CotangentProgram): (Float64Array | undefined)[] {
     const {apart, executable, names, sources} = this;
     let known = sources.get(program);
     if (known === undefined) sources.set(program, (known = names.map(name => executable.find(apart ? parameterCotangent(program, name) : cotangentName(name)))));
     return known;
   }
 
-  private addAll(program: string, factor: number): void {
+  private addAll(program: CotangentProgram, factor: number): void {
     const {totals} = this;
     const sources = this.of(program);
     for (let p = 0; p < totals.length; p++) {

@@ -1,5 +1,5 @@
 /** What a run leaves behind for its gradient: every step taken, in one growing array. */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import {newNumbers} from '../memory.js';
 import type {Room} from './workspace.js';
 import {offerRoom, takeRoom} from './workspace.js';
@@ -144,7 +144,7 @@ export interface StepBuffers {
 }
 
 /** Programs that read what is kept of a step read no x. */
-export function stepBuffers(executable: Executable): StepBuffers {
+export function stepBuffers(executable: StepExecutable): StepBuffers {
   return {t: executable.find('t'), h: executable.find('h'), x: executable.find('x') ?? executable.find('kept'), z: executable.find('z')};
 }
 

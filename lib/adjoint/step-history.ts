@@ -1,11 +1,11 @@
 /**
  * The step history of a run: a sequence of transitions, steps and jumps, with what was saved on the way. A constant
- * grid is one without jumps and rejections, whose times need not be written down; else it is kept whole (a few numbers a
- * transition). The states that transitions begin with are recorded (record.ts), or reached again from some of them.
+ * grid is one without jumps and rejections, of which only what is saved need be written down; else it is kept whole (a few
+ * numbers a transition). The states that transitions begin with are recorded (record.ts), or reached again from some of them.
  */
 import type {StepRecord} from './record.js';
 
-/** The saved states of a run, in their order. */
+/** The saved states of a run, in their order; all that there is to know of the history of a grid. */
 export interface Saved {
   /** How many transitions were begun before each; 0 for the start. */
   readonly after: ArrayLike<number>;
@@ -30,24 +30,26 @@ export class SavedCursor {
     this.from = this.to = last ? saved.after.length : 0;
   }
 
-  /** Looks for those of transition n, lower than the ones before it; −1 is the start. */
-  back(n: number): void {
+  /** Looks for those of transition n, lower than the ones before it; −1 is the start. Whether there are any. */
+  back(n: number): boolean {
     const {saved: {after}} = this;
     let {from} = this;
     while (from > 0 && after[from - 1] > n + 1) from--;
     this.to = from;
     while (from > 0 && after[from - 1] === n + 1) from--;
     this.from = from;
+    return from < this.to;
   }
 
   /** The same of a higher one. */
-  on(n: number): void {
+  on(n: number): boolean {
     const {saved: {after}} = this;
     let {to} = this;
     while (to < after.length && after[to] <= n) to++;
     this.from = to;
     while (to < after.length && after[to] === n + 1) to++;
     this.to = to;
+    return this.from < to;
   }
 
   /** Where the saved state i lies in its transition. */
@@ -85,14 +87,7 @@ export class StepHistory {
   readonly happened: (number | undefined)[] = [];
   /** Saved states whose time is a moment's, by their index. */
   readonly moving = new Map<number, number>();
-  readonly saved: Saved;
-  private readonly after: number[] = [];
-  private readonly theta: number[] = [];
-
-  /** @param grid the steps of the grid after which a state is saved, where there is one: 0 is the start */
-  constructor(grid?: Float64Array) {
-    this.saved = grid === undefined ? {after: this.after, theta: this.theta} : {after: grid};
-  }
+  readonly saved = {after: [] as number[], theta: [] as number[]} satisfies Saved;
 
   get count(): number {
     return this.t.length;
@@ -100,7 +95,7 @@ export class StepHistory {
 
   /** Drops all of it. */
   forget(): void {
-    for (const list of [this.t, this.h, this.moments, this.least, this.happened, this.after, this.theta]) list.length = 0;
+    for (const list of [this.t, this.h, this.moments, this.least, this.happened, this.saved.after, this.saved.theta]) list.length = 0;
     for (const map of [this.from, this.to, this.jumps, this.noted, this.moving]) map.clear();
   }
 
@@ -120,9 +115,10 @@ export class StepHistory {
 
   /** Notes that the next state is saved, in the transition last appended or at the start; its time may be that of a moment. */
   save(theta: number, moment?: number): void {
-    if (moment !== undefined) this.moving.set(this.after.length, moment);
-    this.after.push(this.count);
-    this.theta.push(theta);
+    const {saved} = this;
+    if (moment !== undefined) this.moving.set(saved.after.length, moment);
+    saved.after.push(this.count);
+    saved.theta.push(theta);
   }
 }
 

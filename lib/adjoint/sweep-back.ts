@@ -34,9 +34,8 @@ export function sweepBack(context: StepContext, saved: Saved, start: StepRecord,
   const {xCotangent, executable} = pull;
   const cursor = new SavedCursor(saved, true);
   let isNew = true;
-  /** Adds the cotangent of a transition's end, where it is saved; those of states inside it are returned. */
-  const look = (n: number): readonly Looked[] => {
-    cursor.back(n);
+  /** Adds the cotangent of the end of the transition at the cursor, where it is saved; those of states inside it are returned. */
+  const look = (): readonly Looked[] => {
     let within: Looked[] | undefined;
     for (let i = cursor.from; i < cursor.to; i++) {
       const theta = cursor.theta(i);
@@ -50,12 +49,12 @@ export function sweepBack(context: StepContext, saved: Saved, start: StepRecord,
     return within ?? nothing;
   };
   const recomputedSteps = backwards((n, record, from, to, end) => {
-    const within = look(n);
+    const within = cursor.back(n) ? look() : nothing;
     pull.pull(n, record, from, to, end, isNew, within);
     isNew = false;
     watch?.(n, record.time(from), xCotangent, executable);
   });
-  look(-1);
+  if (cursor.back(-1)) look();
   const parameters = pull.finish();
   return {initial: pullStart(startOf(context), start, xCotangent, parameters), parameters, recomputedSteps};
 }

@@ -10,10 +10,11 @@
  * Times that are not an event's are constants: the sequence of steps counts as given.
  */
 import {EventError} from '../errors.js';
-import type {Executable} from '../engine/engine.js';
 import {dot} from '../linear/index.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
 import {historyAdjointPrograms, historyPrograms} from '../step/history-programs.js';
 import {addTo} from './add-to.js';
 import type {Looked, TransitionPull} from './gradient.js';
@@ -27,16 +28,16 @@ import {lengthDerivative, timedStep} from './timed-step.js';
 import type {Between, PullWithin} from './within-step.js';
 import {withinStep} from './within-step.js';
 
-export const historyAdjoint = ({compiled, traced, linear}: StepContext): Executable =>
+export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExecutable<HistoryAdjointProgram> =>
   compiled.group('historyAdjoint', () => historyAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp), {
     analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
     // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
     extra: {dzH: traced.unknown.size},
   });
-export const historyForward = ({compiled}: StepContext): Executable => compiled.group('history', () => historyPrograms(compiled.derived.step));
+export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryProgram> => compiled.group('history', () => historyPrograms(compiled.derived.step));
 
 /** The programs that go before dense output, with x, z, t, h and next set. */
-export function lookInside(forward: Executable): void {
+export function lookInside(forward: StepExecutable<HistoryProgram>): void {
   if (forward.has('inside')) forward.run('inside');
   if (forward.has('between')) forward.run('between');
 }
@@ -54,7 +55,7 @@ export function crossingRate(rate: number, least: number, t: number, event: numb
 }
 
 export class TimedPull implements TransitionPull {
-  readonly executable: Executable;
+  readonly executable: StepExecutable<HistoryAdjointProgram>;
   readonly xCotangent: Float64Array;
   private readonly cotangents: ParameterCotangents;
   private readonly happenedCotangents: Float64Array;

@@ -6,9 +6,10 @@
  *
  * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative by the step's length.
  */
-import type {Executable} from '../engine/engine.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import type {HistoryTangentProgram} from '../step/history-programs.js';
 import {historyTangentPrograms} from '../step/history-programs.js';
 import type {StepHistory, Noted, Restart} from './step-history.js';
 import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
@@ -25,7 +26,7 @@ import {TangentLeft} from './tangent-left.js';
 
 /** A step's tangent programs for `count` directions, loaded. */
 class StepTangents {
-  readonly executable: Executable;
+  readonly executable: StepExecutable<HistoryTangentProgram>;
   readonly jacobian: JacobianFactor | undefined;
   readonly dz?: Float64Array;
   private remainder: TangentLeft | undefined;
@@ -40,7 +41,7 @@ class StepTangents {
     if (this.jacobian !== undefined) this.dz = this.executable.find('dz') ?? new Float64Array(count * traced.unknown.size);
   }
 
-  set(name: string, values: Float64Array): void {
+  set(name: BufferName, values: Float64Array): void {
     this.executable.find(name)?.set(values);
   }
 
@@ -60,7 +61,7 @@ class StepTangents {
     if (jacobian !== undefined && dz !== undefined) {
       jacobian.refresh();
       executable.run('pushResidual');
-      this.remainder ??= new TangentLeft(this.context, directions.count, {...Object.fromEntries(['dx', 'dt', 'dh'].map(name => [name, executable.find(name)])), dz}, directions);
+      this.remainder ??= new TangentLeft(this.context, directions.count, {dx: executable.find('dx'), dt: executable.find('dt'), dh: executable.find('dh'), dz}, directions);
       this.remainder.stand(record, k);
       jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);
     }
@@ -176,7 +177,7 @@ export class TimedPush implements TransitionPush {
     step.set('next', this.end);
     if (executable.has('inside')) executable.run('inside');
     if (dz !== undefined) step.set('dz', dz);
-    for (const [name, values] of Object.entries(tangents)) step.set(name, values);
+    for (const name of ['dx', 'dNext', 'dt', 'dh'] as const) step.set(name, tangents[name]);
     const {dt, dh} = tangents;
     // The saved time is a constant: θ = (time − t)/h.
     const at = (theta: number): Float64Array => {

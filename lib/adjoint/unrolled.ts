@@ -3,11 +3,12 @@
  * F = R − JΔ at fixed Δ, z̄ = z̄' − F_zᵀw and x̄ = −F_xᵀw. It differentiates what was computed, whether
  * it converged or not; s counts as a constant.
  */
-import type {Executable} from '../engine/engine.js';
 import {OptionError} from '../errors.js';
 import type {JacobianUse} from '../newton/index.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
+import type {UnrolledProgram} from '../step/programs.js';
 import {isMatrixFree} from '../step/solvers.js';
 import type {TracedStep} from '../step/traced-step.js';
 import type {StepPull, TransitionPull} from './gradient.js';
@@ -25,16 +26,16 @@ export function checkUnrollable(jacobian: JacobianUse, context: Pick<StepContext
 }
 
 /** @throws OptionError where Newton's matrix is a model of the Jacobian: its derivative is not known */
-export function checkExactMatrix({residualModel}: TracedStep): void {
-  if (residualModel !== undefined) {
+export function checkExactMatrix({functions}: TracedStep): void {
+  if (functions.residualModel !== undefined) {
     throw new OptionError('bad-adjoint', "unrolledAdjoint differentiates iterations with the exact Jacobian: use elements({hessian: 'exact'}), or implicitAdjoint().");
   }
 }
 
-function unrolledPull(context: StepContext, executable: Executable, cotangents: ParameterCotangents): StepPull {
+function unrolledPull(context: StepContext, executable: StepExecutable<UnrolledProgram>, cotangents: ParameterCotangents): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
-  const defectOf = context.traced.guess?.defect === undefined ? undefined : guessDefects(context);
+  const defectOf = context.traced.functions.defect === undefined ? undefined : guessDefects(context);
   const zCotangent = new Float64Array(context.traced.unknown.size);
   const total = new Float64Array(context.traced.state.size);
   const w = executable.find('w');

@@ -9,8 +9,7 @@ import type {Gradient, TransitionPull} from '../adjoint/gradient.js';
 import type {Watch} from '../adjoint/not-finite.js';
 import {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll} from '../adjoint/schedule.js';
-import type {Visit} from '../adjoint/step-history.js';
-import {StepHistory} from '../adjoint/step-history.js';
+import type {StepHistory, Visit} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import {sweepBack} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
@@ -46,7 +45,7 @@ export function keepSteps(memory: number, grid?: GridSteps): Keeping {
   return {
     narrow: context => grid?.narrow(context) ?? false,
     iterations: grid?.iterations,
-    begin: (prepared, history) => new Checkpointer(prepared, memory, grid, prepared.options.plan === undefined ? undefined : history),
+    begin: (prepared, _start, _saved, history) => new Checkpointer(prepared, memory, grid, history),
   };
 }
 
@@ -136,7 +135,7 @@ class KeptSteps implements Kept {
   pull(prepared: Runnable, {start}: Path, cotangents: RunCotangents, watch?: Watch): Gradient {
     const {grid, timed} = this;
     if (grid === undefined) throw new Error('a run kept for its tangents has no way back');
-    const {saved} = this.historyOf(prepared);
+    const saved = timed?.history.saved ?? {after: prepared.options.saved};
     const pull = timed === undefined ? grid.pull(prepared) : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
     return sweepBack(prepared, saved, start, visit => this.backwards(prepared, visit), pull, cotangents, watch);
   }
@@ -144,9 +143,9 @@ class KeptSteps implements Kept {
   push(prepared: Runnable, {start}: Path, directions: Directions): Sensitivities {
     const {timed, kept, count} = this;
     if (!(kept instanceof StepRecord)) throw new Error('a run for a tangent keeps its steps');
-    const history = this.historyOf(prepared);
-    const push = timed === undefined ? pushRows(prepared, directions) : new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
-    const sweep = new SweepForward(prepared, history.saved, start, directions, push);
+    const saved = timed?.history.saved ?? {after: prepared.options.saved};
+    const push = timed === undefined ? pushRows(prepared, directions) : new TimedPush(prepared, timed.history, restart(prepared, noCounts()), directions);
+    const sweep = new SweepForward(prepared, saved, start, directions, push);
     const end = this.endsOf(kept);
     for (let n = 0, from = 0; n < count; n++) {
       let to = from + 1;
@@ -160,10 +159,6 @@ class KeptSteps implements Kept {
   plain(): PlainKept {
     const {kept} = this;
     return kept instanceof StepRecord ? {record: kept.plain()} : kept;
-  }
-
-  private historyOf({options: {saved}}: Runnable): StepHistory {
-    return this.timed?.history ?? new StepHistory(saved);
   }
 
   private backwards(prepared: Runnable, visit: Visit): number {

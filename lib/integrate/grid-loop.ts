@@ -2,11 +2,11 @@
  * The time loop over a grid whose steps are saved at their ends: a step history without rejections and events.
  */
 import type {StepRecord} from '../adjoint/record.js';
-import {StepHistory} from '../adjoint/step-history.js';
 import type {StiffgradError} from '../errors.js';
 import {newNumbers} from '../memory.js';
 import type {Counters, Status} from './counters.js';
 import {noCounts} from './counters.js';
+import type {Grid} from './grid.js';
 import {placeOf} from './grid.js';
 import type {Loop, LoopResult} from './loop.js';
 import {fewerSaved} from './memory.js';
@@ -24,6 +24,9 @@ export class GridLoop implements Loop {
   private torn: StiffgradError | undefined;
   /** Saved states so far. */
   private count = 0;
+  private readonly grid: Grid;
+  /** Steps after which a state is saved. */
+  private readonly saved: Float64Array;
   private readonly states: Float64Array;
   private readonly counters: Counters = noCounts();
   private readonly start: StepRecord;
@@ -32,29 +35,29 @@ export class GridLoop implements Loop {
   private readonly contacts: ContactWatch;
 
   constructor(private readonly prepared: Runnable, keeping: Keeping | undefined) {
-    const {saved} = prepared.options;
+    const {saved, grid} = prepared.options;
     const {size} = prepared.traced.state;
+    [this.saved, this.grid] = [saved, grid];
     this.states = newNumbers(saved.length * size, 'the saved states', fewerSaved);
     const {x, record} = startRun(prepared, this.counters);
     this.start = record;
-    this.companion = keeping?.begin(prepared, new StepHistory(saved), record);
+    this.companion = keeping?.begin(prepared, record, {after: saved});
     this.stepper = new Stepper(prepared, x, keeping?.iterations === true, this.companion?.repeatable === true, this.counters);
     this.stepper.record = this.companion?.record;
     this.contacts = new ContactWatch(prepared);
-    this.save();
+    if (saved[0] === 0) this.save();
   }
 
   get t(): number {
-    return this.prepared.options.grid.time(this.boundaries);
+    return this.grid.time(this.boundaries);
   }
 
   get done(): boolean {
-    return this.boundaries === this.prepared.options.grid.steps;
+    return this.boundaries === this.grid.steps;
   }
 
   advance(): boolean {
-    const {stepper, prepared, boundaries: n, companion} = this;
-    const {grid} = prepared.options;
+    const {stepper, prepared, grid, boundaries: n, companion} = this;
     if (n === grid.steps || this.status !== 'completed') return false;
     companion?.reach(n, stepper.state);
     const rows = stepper.record?.count ?? 0;
@@ -65,14 +68,14 @@ export class GridLoop implements Loop {
       stepper.record?.cut(rows);
       return false;
     }
-    this.boundaries++;
-    this.contacts.at(this.t);
-    this.save();
+    this.boundaries = n + 1;
+    this.contacts.at(grid.time(n + 1));
+    if (this.saved[this.count] === n + 1) this.save();
     return true;
   }
 
   result(): LoopResult {
-    const {states, count, prepared: {options: {saved, grid}, traced}, boundaries, stepper, torn, companion} = this;
+    const {states, count, grid, saved, prepared: {traced}, boundaries, stepper, torn, companion} = this;
     return {
       states: count === saved.length ? states : states.slice(0, count * traced.state.size),
       times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
@@ -82,7 +85,7 @@ export class GridLoop implements Loop {
   }
 
   private get standing(): Standing {
-    const {stepper, boundaries, prepared: {options: {grid}}} = this;
+    const {stepper, boundaries, grid} = this;
     return {t: this.t, x: stepper.state.slice(), grid: placeOf(grid, boundaries)};
   }
 
@@ -93,9 +96,8 @@ export class GridLoop implements Loop {
   }
 
   private save(): void {
-    const {states, stepper, count, prepared: {options: {saved}}} = this;
-    if (saved[count] !== this.boundaries) return;
-    states.set(stepper.state, count * stepper.state.length);
+    const {states, stepper: {state}} = this;
+    states.set(state, this.count * state.length);
     this.count++;
   }
 }

@@ -3,7 +3,7 @@ import type {Directions} from '../adjoint/directions.js';
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Watch} from '../adjoint/not-finite.js';
 import type {PlainRecord, StepRecord} from '../adjoint/record.js';
-import type {StepHistory} from '../adjoint/step-history.js';
+import type {Saved, StepHistory} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
 import type {StiffgradError} from '../errors.js';
@@ -24,10 +24,11 @@ export interface Keeping {
   requireMemory?(prepared: Runnable): void;
   /**
    * Made when a run begins, and made again where the run is.
-   * @param history of the run; it grows with it
    * @param start the step that began it
+   * @param saved what it saves; known beforehand where steps lie on the grid
+   * @param history of a run whose steps do not; it grows with the run
    */
-  begin(prepared: Runnable, history: StepHistory, start: StepRecord): Companion;
+  begin(prepared: Runnable, start: StepRecord, saved: Saved, history?: StepHistory): Companion;
 }
 
 /** Goes along with a run. */

@@ -72,6 +72,7 @@ export class Stepper {
         kappa: Math.min(tight, kappa), coarsest: kappa, repeatable, maxIterations: repeatable ? options.newton.maxIterations : fewIterations,
       }, counters);
     }
+    const whole = this.turns === undefined ? compiled.forward(options.newton.linear, prepared.narrow) : undefined;
     const forward = this.turns?.executable ?? compiled.forward(options.newton.linear, prepared.narrow);
     loadParameters(forward, prepared);
     this.vectors = forward.vectors;
@@ -79,15 +80,15 @@ export class Stepper {
     this.state.set(start);
     this.next = forward.buffer('next');
     this.update = forward.program('update');
-    this.keep = prepared.narrow === true ? forward.program('keep') : undefined;
+    this.keep = prepared.narrow === true ? compiled.forward(options.newton.linear, true).program('keep') : undefined;
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');
     this.stiffness = forward.find('stiffness');
     this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
     this.h = forward.find('h');
-    if (compiled.implicit && this.turns === undefined) {
-      this.guess = forward.program('guess');
+    if (compiled.implicit && whole !== undefined) {
+      this.guess = whole.program('guess');
       this.system = new StepSystem(prepared);
       this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
     }
@@ -211,7 +212,7 @@ export class Stepper {
           this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
         }
       : undefined;
-    return iteration.find(prepared.traced.guess?.linearized === true, observe);
+    return iteration.find(prepared.traced.linearized === true, observe);
   }
 
   /** Puts the failure of the last attempt into words. */

@@ -8,7 +8,7 @@ import type {Gradient} from '../adjoint/gradient.js';
 import {plainNewton} from '../newton/plain.js';
 import type {StepPrograms} from '../step/context.js';
 import type {PlainStep} from '../step/plain.js';
-import {isPlain, plainStep, stepNames} from '../step/plain.js';
+import {isPlain, plainStep, stepFacts} from '../step/plain.js';
 import type {CompiledStep} from '../step/compiled.js';
 import type {TracedStep} from '../step/traced-step.js';
 import type {Prepared} from './prepare.js';
@@ -309,7 +309,7 @@ function taskOf({traced, compiled, start, engine, options, coordinates, paramete
   if (!isSent(compiled, traced)) return undefined;
   const {grid, saved} = options;
   return {
-    step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),
+    step: stepNumber(compiled), facts: stepFacts(traced), first: stepNumber(start.compiled), firstFacts: stepFacts(start.traced),
     engine: there, t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
     adjoint: threads.plain, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
   };

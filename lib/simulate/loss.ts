@@ -10,10 +10,11 @@ import {callable, refuseUnknownOptions, shown} from '../given.js';
 import {full, input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Key} from '../graph/key.js';
+import {namedGraph} from '../graph/named-graph.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
-import {graphOf, pushMany} from '../step/programs.js';
+import {pushMany} from '../step/programs.js';
 import type {Parameter} from '../step/traced-step.js';
 import type {Lenient, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
@@ -103,7 +104,7 @@ export class TracedLoss {
     const cotangents = pullback([value], wrt, [full(1, [])]).map((cotangent, i) => orZeros(cotangent, wrt[i]));
     const turns = pushMany(cotangents, new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])), count);
     const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [`${name}.${i}`, node]));
-    return engine.compile({value: graphOf({loss: value, ...named('cotangent', cotangents)}), turn: graphOf(named('turn', turns))});
+    return engine.compile({value: namedGraph({loss: value, ...named('cotangent', cotangents)}), turn: namedGraph(named('turn', turns))});
   }
 
   /** @param values of all parameters */

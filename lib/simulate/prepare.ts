@@ -82,7 +82,7 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   const begin = performance.now();
   const {start, step: traced, unread} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
-  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.observed?.node.size ?? 0));
+  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
   const given = from === undefined ? flatten(values) : readRunState(from, traced);
   const adjoint = read.adjoint.prepare({system, options: read, shape, leaves, traced, engine, given});
   const compileBegin = performance.now();

@@ -31,10 +31,10 @@ export function seriesOf({traced}: Pick<Runnable, 'traced'>): Series {
   return series;
 }
 
-function shownOf({state, observed}: TracedStep): Series {
+function shownOf({state, functions: {observed}, observedShape = []}: TracedStep): Series {
   const blocks = shown.flatMap(name => state.block(name) ?? []);
   if (observed === undefined) return {blocks, width: state.size};
-  return {blocks: [...blocks, {name: 'observed', shape: observed.shape, offset: state.size, size: observed.node.size}], width: state.size + observed.node.size};
+  return {blocks: [...blocks, {name: 'observed', shape: observedShape, offset: state.size, size: observed.size}], width: state.size + observed.size};
 }
 
 /** One block of a matrix of the given width. */
@@ -61,7 +61,7 @@ function beside(prepared: Runnable, states: Float64Array, observed: Float64Array
 }
 
 export function seriesValues(prepared: Runnable, run: Path): Float64Array {
-  return prepared.traced.observed === undefined ? run.states : beside(prepared, run.states, observedValues(prepared, run));
+  return prepared.traced.functions.observed === undefined ? run.states : beside(prepared, run.states, observedValues(prepared, run));
 }
 
 /**
@@ -86,7 +86,7 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
     swept(states, times, watchFor(prepared));
     throw gradientNotFinite(bad);
   };
-  if (traced.observed === undefined) return sweep(cotangents);
+  if (traced.functions.observed === undefined) return sweep(cotangents);
   const {width} = seriesOf(prepared);
   const {size} = traced.state;
   const stateCotangents = column(cotangents, width, {offset: 0, size});
@@ -137,7 +137,7 @@ function pushed(runnable: Runnable, run: Path, directions: Directions): SeriesTa
   const part = (all: Float64Array): Float64Array[] => Array.from({length: count}, (_, k) => all.subarray((k * all.length) / count, ((k + 1) * all.length) / count));
   const states = part(swept.states);
   const happened = part(swept.happened);
-  if (traced.observed === undefined) return {matrices: states, happened};
+  if (traced.functions.observed === undefined) return {matrices: states, happened};
   const observed = pushObserved(prepared, run, swept.states, swept.times, parameters, count);
   return {matrices: states.map((tangent, k) => beside(prepared, tangent, observed[k])), happened};
 }

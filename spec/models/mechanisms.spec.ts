@@ -163,7 +163,7 @@ describe('a long chain of rods', () => {
     const params = {length: new Float64Array(links).fill(1 / links)};
     const path = simulate(system, {q, v: q.map(() => [0, 0])}, {dt: 0.01 / links, steps: 1, params});
     path.dispose();
-    const {residual} = traceRun(system, implicitMidpoint(), [links, 2], readParams(params)).step;
+    const {residual} = traceRun(system, implicitMidpoint(), [links, 2], readParams(params)).step.functions;
     return {nonzeros: path.stats.nonzeros, linear: path.stats.linear, nodes: topological([residual as Node]).length};
   };
 

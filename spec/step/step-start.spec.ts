@@ -11,9 +11,9 @@ import {
   adaptive, bdf2, blendedEuler, gaussLegendre, generalizedAlpha, gmres, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, radauIIA5, sdirk2, simulate, theta, trapezoid,
 } from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
-import {withParameterProgram} from '../../lib/step/parameter-program.js';
-import {forwardPrograms, graphOf, productPrograms} from '../../lib/step/programs.js';
-import {linearization, withLinearization, withStepStart} from '../../lib/step/step-start.js';
+import {graphOf} from '../../lib/step/buffers.js';
+import {linearization, withLinearization, withParameterProgram, withStepStart} from '../../lib/step/precomputation.js';
+import {forwardPrograms, productPrograms} from '../../lib/step/programs.js';
 import {counted} from '../engine/counted.js';
 
 const n = 4;
@@ -28,7 +28,7 @@ const options = (scheme: Scheme) => ({scheme, dt: 0.05, steps: 5, params: {w: we
 
 function programsOf(scheme: Scheme): Programs {
   const {traced, compiled} = prepare(system, initial, options(scheme));
-  return withParameterProgram({...forwardPrograms(traced, compiled.matrix), keep: graphOf({next: traced.update, kept: compiled.kept.node})});
+  return withParameterProgram({...forwardPrograms(traced, compiled.matrix), keep: graphOf({next: traced.functions.update, kept: compiled.kept.node})});
 }
 
 /** How often the interpreter takes the tangens hyperbolicus of an array while `run` runs: once in every force. */
@@ -154,14 +154,15 @@ describe('step: what depends on the beginning alone', () => {
     const {traced, compiled} = prepare(system, initial, {...options(kvaerno3()), control: adaptive({rtol: 1e-4})});
     const {turns} = compiled;
     if (turns === undefined) throw new Error('the stages of a diagonally implicit method are found in turn');
-    expect(tanhs(turns.programs, 'turnStep')).to.equal(1);
+    const sequential = turns.programs as Programs;
+    expect(tanhs(sequential, 'turnStep')).to.equal(1);
     for (const engine of [interpreter, wasm] as readonly Engine[]) {
-      const [whole, apart] = [forwardPrograms(traced, compiled.matrix), turns.programs].map(programs => engine.compile(programs, {extra: {z: traced.unknown.size}}));
+      const [whole, apart] = [forwardPrograms(traced, compiled.matrix), sequential].map(programs => engine.compile(programs, {extra: {z: traced.unknown.size}}));
       for (const executable of [whole, apart]) fill(executable, 1);
       whole.run('residual');
       apart.run('turnStep');
       for (let k = 0; k < turns.blocks; k++) {
-        expect(tanhs(turns.programs, `turnResidual.${k}`)).to.equal(1);
+        expect(tanhs(sequential, `turnResidual.${k}`)).to.equal(1);
         apart.buffer('zs').set(apart.buffer('z').subarray(k * n, (k + 1) * n));
         if (apart.has(`turnBegin.${k}`)) apart.run(`turnBegin.${k}`);
         apart.run(`turnResidual.${k}`);

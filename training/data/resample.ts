@@ -60,9 +60,8 @@ export function decimate(values: Numeric, factor: number): Float64Array {
   if (shape.length !== 1 || samples.length <= half) throw new OptionError('bad-option', `decimate takes more than ${half} numbers in a row for a factor of ${factor}, not values of shape [${shape.join(', ')}].`, {factor, shape: [...shape]});
   if (factor === 1) return samples.slice();
   const filter = lowPass(half, factor);
-  const last = samples.length - 1;
-  const at = (i: number): number => (i < 0 ? 2 * samples[0] - samples[-i] : i > last ? 2 * samples[last] - samples[2 * last - i] : samples[i]);
-  return Float64Array.from({length: Math.floor(last / factor) + 1}, (_, k) => filter.reduce((sum, tap, j) => sum + tap * at(k * factor + j - half), 0));
+  const at = reflected(samples);
+  return Float64Array.from({length: Math.floor((samples.length - 1) / factor) + 1}, (_, k) => filter.reduce((sum, tap, j) => sum + tap * at(k * factor + j - half), 0));
 }
 
 /** 2·half + 1 taps with a sum of 1. */
@@ -74,6 +73,47 @@ function lowPass(half: number, factor: number): Float64Array {
   });
   const sum = taps.reduce((total, tap) => total + tap, 0);
   return taps.map(tap => tap / sum);
+}
+
+/** Half the interpolating filter in samples: with Kaiser's β = 8 its transition is 0.16 of the band wide, and images stay below −80 dB (Oppenheim & Schafer, §7.6). */
+const reach = 32;
+const kaiserBeta = 8;
+
+/**
+ * An even record with `factor` times as many samples, its own among them: what a band-limited quantity was between them
+ * (windowed sinc, Kaiser). A spline through few samples a period falls short: 1 % at five, 10 % at three.
+ * Beyond its ends the record is continued by reflection in its end points.
+ * @param values [samples]
+ * @returns [(samples − 1)·factor + 1]
+ */
+export function upsample(values: Numeric, factor: number): Float64Array {
+  requireValue(factor, count, 'upsample: the factor');
+  const {values: samples, shape} = readNumeric(values, 'upsample: values');
+  if (shape.length !== 1 || samples.length <= reach) throw new OptionError('bad-option', `upsample takes more than ${reach} numbers in a row, not values of shape [${shape.join(', ')}].`, {shape: [...shape]});
+  const at = reflected(samples);
+  const between = Array.from({length: factor}, (_, phase) => Float64Array.from({length: 2 * reach}, (__, j) => sincTap(j - reach + 1 - phase / factor)));
+  return Float64Array.from({length: (samples.length - 1) * factor + 1}, (_, i) => {
+    const [sample, phase] = [Math.floor(i / factor), i % factor];
+    return phase === 0 ? samples[sample] : between[phase].reduce((sum, tap, j) => sum + tap * at(sample + j - reach + 1), 0);
+  });
+}
+
+function sincTap(x: number): number {
+  const sinc = x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
+  return sinc * besselI0(kaiserBeta * Math.sqrt(Math.max(0, 1 - (x / reach) ** 2))) / besselI0(kaiserBeta);
+}
+
+/** By its power series, which converges fast for arguments as small as these. */
+function besselI0(x: number): number {
+  let [term, sum] = [1, 1];
+  for (let k = 1; term > Number.EPSILON * sum; k++) sum += term *= (x / (2 * k)) ** 2;
+  return sum;
+}
+
+/** A record continued beyond its ends. */
+function reflected(samples: Float64Array): (i: number) => number {
+  const last = samples.length - 1;
+  return i => (i < 0 ? 2 * samples[0] - samples[-i] : i > last ? 2 * samples[last] - samples[2 * last - i] : samples[i]);
 }
 
 /** A hundredth of its range: a motion is seen by then, and the noise of a usable record stays below. */

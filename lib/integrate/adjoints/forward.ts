@@ -1,7 +1,7 @@
 /** Gradients by tangents that run beside the simulation (adjoint/forward.ts), so that its steps need not be kept. */
 import {contract, unitDirections} from '../../adjoint/forward.js';
 import {StepRecord} from '../../adjoint/record.js';
-import type {StepHistory} from '../../adjoint/step-history.js';
+import type {Saved, StepHistory} from '../../adjoint/step-history.js';
 import type {Sensitivities} from '../../adjoint/sweep-forward.js';
 import {pushRows, SweepForward} from '../../adjoint/sweep-forward.js';
 import {TimedPush} from '../../adjoint/timed-push.js';
@@ -34,11 +34,11 @@ export const forward: PreparedAdjoint = {
 const method: AdjointMethod = {name, prepare: () => forward};
 
 /** @param start the step that began the run */
-function alongside(prepared: Runnable, history: StepHistory, start: StepRecord): Companion {
-  const {traced, compiled, options: {plan}} = prepared;
+function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?: StepHistory): Companion {
+  const {traced, compiled} = prepared;
   const directions = unitDirections(prepared);
-  const push = plan === undefined ? pushRows(prepared, directions) : new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
-  const sweep = new SweepForward(prepared, history.saved, start, directions, push);
+  const push = history === undefined ? pushRows(prepared, directions) : new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
+  const sweep = new SweepForward(prepared, saved, start, directions, push);
   // The transition under way.
   const record = new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, 1);
   const reach = (n: number, state: Float64Array): void => {

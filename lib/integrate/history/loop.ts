@@ -82,9 +82,9 @@ export class HistoryLoop implements Loop {
     this.integrator = new Integrator(prepared, this.counters, keeping !== undefined);
     this.contacts = new ContactWatch(prepared);
     this.stiff = new StiffnessWatch(traced.name);
-    this.stiffness = traced.along?.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
+    this.stiffness = traced.functions.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
     this.saver = new Saver(plan.saving, this.integrator, this.history, traced.state.size);
-    const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.x.size);
+    const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.inputs.x.size);
     this.log = new EventLog(plan.events, own);
     this.t = grid.t0;
     const implicit = prepared.compiled.implicit;
@@ -371,7 +371,7 @@ export class HistoryLoop implements Loop {
   }
 
   private get along(): Companion | undefined {
-    return (this.companion ??= this.keeping?.begin(this.prepared, this.history, this.integrator.start));
+    return (this.companion ??= this.keeping?.begin(this.prepared, this.integrator.start, this.history.saved, this.history));
   }
 
   private boundary(): void {

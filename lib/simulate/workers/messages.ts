@@ -4,7 +4,7 @@ import type {Engine} from '../../engine/engine.js';
 import type {PlainNewton} from '../../newton/plain.js';
 import type {Learned} from '../../step/compiled.js';
 import type {Redundancy} from '../../step/context.js';
-import type {PlainStep, StepNames} from '../../step/plain.js';
+import type {PlainStep, StepFacts} from '../../step/plain.js';
 import type {PlainAdjoint} from '../../integrate/adjoints/adjoint.js';
 import type {PlainKept} from '../../integrate/path.js';
 import type {GridOptions, Progress} from '../../integrate/grid.js';
@@ -15,10 +15,10 @@ import type {PlainError} from './plain-error.js';
 export interface Task {
   /** The number of a step that was sent before. */
   readonly step: number;
-  readonly names: StepNames;
+  readonly facts: StepFacts;
   /** The same of the step that begins the run. */
   readonly first: number;
-  readonly firstNames: StepNames;
+  readonly firstFacts: StepFacts;
   readonly engine: 'auto' | 'wasm' | 'interpreter';
   readonly t0: number;
   readonly grid: GridOptions;

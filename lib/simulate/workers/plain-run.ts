@@ -20,7 +20,7 @@ export function runFromPlain({error, compileTime, nonzeros, linear, engine, star
 
 /** States and times are asked for by observations alone. */
 export function plainPath({traced}: Runnable, {states, times, completed, start, redundancy, kept, history}: Run): PlainPath {
-  const observed = traced.observed !== undefined;
+  const observed = traced.functions.observed !== undefined;
   return {states: observed ? states : new Float64Array(0), times: observed ? times : new Float64Array(0), completed, start: start.plain(), redundancy, kept: kept?.plain?.(), history};
 }
 

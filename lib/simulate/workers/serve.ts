@@ -10,8 +10,8 @@ import {newtonFromPlain} from '../../newton/plain.js';
 import {CompiledStep} from '../../step/compiled.js';
 import type {StepPrograms} from '../../step/context.js';
 import {noRedundancy} from '../../step/context.js';
-import type {PlainStep, StepGraph, StepNames} from '../../step/plain.js';
-import {nameStep, stepFromPlain} from '../../step/plain.js';
+import type {PlainStep, StepFacts, StepGraph} from '../../step/plain.js';
+import {stepFromPlain, stepOf} from '../../step/plain.js';
 import {polling} from '../abort.js';
 import type {PreparedAdjoint} from '../../integrate/adjoints/adjoint.js';
 import {adjointOf} from '../../integrate/adjoints/plain.js';
@@ -48,10 +48,10 @@ export function serve(post: Post): (request: Request) => void {
   const tasks = new Map<number, KnownTask>();
   const prepare = (plain: Task): KnownTask => {
     const engine = engines[plain.engine];
-    const stepOf = (step: number, names: StepNames): StepPrograms => {
+    const programsOf = (step: number, facts: StepFacts): StepPrograms => {
       const known = steps.get(step);
       if (known === undefined) throw new Error(`step ${step} is not here`);
-      const traced = nameStep(known.graph, names);
+      const traced = stepOf(known.graph, facts);
       known.compiled ??= new CompiledStep(traced, engine, known.checked);
       return {traced, compiled: known.compiled};
     };
@@ -59,7 +59,7 @@ export function serve(post: Post): (request: Request) => void {
     const newton = newtonFromPlain(plain.newton);
     const adjoint = adjointOf(plain.adjoint);
     const runnable: Runnable = {
-      ...stepOf(plain.step, plain.names), start: stepOf(plain.first, plain.firstNames), redundancy: noRedundancy, engine, given: new Float64Array(0), parameterValues: plain.parameters, coordinates: plain.coordinates,
+      ...programsOf(plain.step, plain.facts), start: programsOf(plain.first, plain.firstFacts), redundancy: noRedundancy, engine, given: new Float64Array(0), parameterValues: plain.parameters, coordinates: plain.coordinates,
       t0: grid.t0, h0: grid.length(0), linear: newton.linear, options: {grid, saved: plain.saved, newton, ownJacobians: adjoint.ownJacobians, consistent: plain.consistent},
     };
     return {plain, runnable, adjoint};
