@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Directions} from '../adjoint/directions.js';
 import {engineKey, type Engine, type Executable} from '../engine/engine.js';
 import {OptionError, ShapeError} from '../errors.js';
-import {callable, refuseUnknownOptions, shown} from '../given.js';
+import {callable, refuseUnknownOptions, shown} from '../checks.js';
 import {full, input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Key} from '../graph/key.js';
