@@ -75,7 +75,7 @@ async function learn(records: readonly Experiment[]): Promise<Learnt> {
     system: stage, scheme: rk4(), dt, data: pieces.map(recordOf),
     // The published parameters of the closed loop; the others begin at nothing.
     parameters: {mass: positive(95), viscous: positive(203), coulomb: positive(20), offset: free(-3), uneven: free(0), spring: free(0), breakaway: free(0)},
-    method: levenbergMarquardt({maxIterations: 40, tolerance: {cost: 1e-6}}),
+    method: levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-8}}),
   });
   const errors = Object.values(fit.rmse);
   const cost = Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length);

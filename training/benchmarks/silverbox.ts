@@ -1,7 +1,7 @@
 /**
  * The Silverbox (Wigren & Schoukens 2013): an electronic Duffing oscillator. Its equation with what an analog circuit adds:
- * a spring that is a little uneven and bends more than by a cubic, multipliers that answer late (so that the nonlinear
- * forces have a part in phase with the velocity), and offsets. Eleven parameters, no network.
+ * multipliers that answer late, so that the cubic is not x³ but has parts x²x′ and x x′², and offsets of input and
+ * output. Eight parameters, no network.
  *
  *     npx tsx training/benchmarks/silverbox.ts SNLS80mV.csv
  *
@@ -27,15 +27,15 @@ const dt = 2 ** 14 / 1e7;
 /** The multisine reaches 200 Hz, three samples a period: its input is found between them before a spline joins it. */
 const finer = 4;
 
-type Circuit = {readonly [name in 'pace' | 'damping' | 'gain' | 'even' | 'cubic' | 'fifth' | 'lateEven' | 'lateCubic' | 'bias' | 'zero' | 'u']: tfjs.Tensor};
+type Circuit = {readonly [name in 'pace' | 'damping' | 'gain' | 'cubic' | 'late' | 'later' | 'bias' | 'zero' | 'u']: tfjs.Tensor};
 
-/** y″ = ω²(gain·(u + bias) − s(q) − late forces) − 2ζω v, s a polynomial; the pace is ω/100, and q is in V. */
+/** y″ = ω²(gain·(u + bias) − s(q) − late forces) − 2ζω v, s = x + cubic·x³; the pace is ω/100, and q is in V. */
 export const circuit = mechanics<Circuit>({mass: 1, forces: ({q, v, params}: ForceAt<Circuit>) => {
   const omega = tf.mul(params.pace, 100);
   const x = tf.mul(10, q); // in tenths of a volt, as far as it swings: coefficients of one size
   const w = tf.div(tf.mul(10, v), omega);
-  const spring = tf.addN([x, tf.mul(params.even, tf.square(x)), tf.mul(params.cubic, tf.pow(x, 3)), tf.mul(params.fifth, tf.pow(x, 5))]);
-  const late = tf.mul(w, tf.add(tf.mul(params.lateEven, x), tf.mul(params.lateCubic, tf.square(x))));
+  const spring = tf.add(x, tf.mul(params.cubic, tf.pow(x, 3)));
+  const late = tf.mul(tf.mul(x, w), tf.add(tf.mul(params.late, x), tf.mul(params.later, w)));
   const drive = tf.mul(tf.mul(10, params.gain), tf.add(params.u, params.bias));
   return tf.mul(tf.div(tf.square(omega), 10), tf.sub(drive, tf.addN([spring, late, tf.mul(tf.mul(2, params.damping), w)])));
 }});
@@ -60,7 +60,7 @@ async function fitted(data: Experiment, guess: Estimate, all: boolean, iteration
     parameters: {
       pace: positive(guess.pace), damping: positive(guess.damping), gain: positive(guess.gain), cubic: free(guess.cubic),
       'initial.q': free(record.initial?.q as number), 'initial.v': free(record.initial?.v as number),
-      ...Object.fromEntries(['even', 'fifth', 'lateEven', 'lateCubic', 'bias', 'zero'].map(name => [name, all ? extra(name) : {...extra(name), kind: 'fixed' as const}])),
+      ...Object.fromEntries(['late', 'later', 'bias', 'zero'].map(name => [name, all ? extra(name) : {...extra(name), kind: 'fixed' as const}])),
     },
     method: levenbergMarquardt({maxIterations: iterations, tolerance: {cost: 1e-9}}),
   } as never);
