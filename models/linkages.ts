@@ -1,6 +1,6 @@
 /** Whole mechanisms in redundant coordinates: chains of rods, the N-four-bar mechanism, the slider-crank. */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, finite, list, refuseUnknownOptions} from '../lib/given.js';
+import {any, callable, finite, list, refuseUnknownOptions} from '../lib/checks.js';
 import type {Compliance, Constraint, Params} from '../lib/index.js';
 import {bilateral, OptionError} from '../lib/index.js';
 import {particleMass} from './chain.js';

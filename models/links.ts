@@ -5,7 +5,7 @@
  * that it is the linear spring of stiffness 1/C.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, nonNegative, refuseUnknownOptions} from '../lib/given.js';
+import {any, nonNegative, refuseUnknownOptions} from '../lib/checks.js';
 import type {Compliance, Constraint, Gap, Params} from '../lib/index.js';
 import {bilateral, compliant, unilateral} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';

@@ -1,6 +1,6 @@
 /** A rectangular mesh of springs, hung at some of its knots. */
-import type {Check} from '../lib/given.js';
-import {any, boolean, object, refuseUnknownOptions} from '../lib/given.js';
+import type {Check} from '../lib/checks.js';
+import {any, boolean, object, refuseUnknownOptions} from '../lib/checks.js';
 import type {ForceTerm} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import {particleMass} from './chain.js';

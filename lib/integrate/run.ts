@@ -3,7 +3,7 @@
  * precision throughout. What a derivative will need is kept on the way.
  */
 import {SingularMatrixError} from '../errors.js';
-import {throwIfAborted} from '../given.js';
+import {throwIfAborted} from '../checks.js';
 import {GridLoop} from './grid-loop.js';
 import {HistoryLoop} from './history/loop.js';
 import type {Loop} from './loop.js';

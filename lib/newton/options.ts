@@ -1,7 +1,7 @@
 /** What a Newton iteration is asked to do: a plain value, checked when it is made. */
 import {OptionError} from '../errors.js';
-import type {Checks} from '../given.js';
-import {any, count, oneOf, positive, refuseUnknownOptions} from '../given.js';
+import type {Checks} from '../checks.js';
+import {any, count, oneOf, positive, refuseUnknownOptions} from '../checks.js';
 import type {LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import type {Forcing} from './forcing.js';

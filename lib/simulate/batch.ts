@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
-import {callable, list, object, refuseUnknownOptions, requireValue, shown} from '../given.js';
+import {callable, list, object, refuseUnknownOptions, requireValue, shown} from '../checks.js';
 import type {System} from '../step/formulation.js';
 import type {GradientOf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';

@@ -3,7 +3,7 @@
  * depend on one another nor on what a thread did before, so where each is done changes no bit of it.
  */
 import {threadEngine} from '../engine/index.js';
-import {aborted, throwIfAborted} from '../given.js';
+import {aborted, throwIfAborted} from '../checks.js';
 import type {Gradient} from '../adjoint/gradient.js';
 import {plainNewton} from '../newton/plain.js';
 import type {StepPrograms} from '../step/context.js';

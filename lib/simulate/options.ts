@@ -2,8 +2,8 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Engine, EngineName} from '../engine/index.js';
 import {OptionError} from '../errors.js';
-import type {Checks} from '../given.js';
-import {abortSignal, any, boolean, callable, oneOf, refuseUnknownOptions, shown} from '../given.js';
+import type {Checks} from '../checks.js';
+import {abortSignal, any, boolean, callable, oneOf, refuseUnknownOptions, shown} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
-import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../given.js';
+import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';

@@ -1,5 +1,5 @@
 /** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
-import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../given.js';
+import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParamsOf} from '../system/params.js';
 import {finish, raise} from './finish.js';

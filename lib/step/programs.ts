@@ -158,7 +158,7 @@ function addedOutputs(first: BufferName, [x, ...parameters]: readonly Node<'inpu
  * pullUnknown: nextCotangent → zCotangent = U_zᵀ x̄⁺; jacobian → J;
  * pullStep: nextCotangent, w → xCotangent = U_xᵀ x̄⁺ − R_xᵀ w, pCotangent.i likewise; with `adding`, also the zCotangent of the step before where `carriesOn`.
  * @param adding for a sweep over many steps: pCotangent.i is added to what is there, and nextCotangent itself becomes the cotangent
- *   of the step's beginning where that is of its size; neither costs a pass of its own
+ *   of the step's beginning where that is of its size
  */
 export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): ProgramsOf<AdjointProgram> {
   const outputs = (cotangents: readonly (Node | undefined)[]): Outputs => (adding ? addedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);

@@ -4,7 +4,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {nearestName} from '../given.js';
+import {nearestName} from '../checks.js';
 import type {Constraint} from './constraint-kinds.js';
 import type {Event} from './events.js';
 import type {MechanicalSystem} from './mechanics.js';

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {DataError, OptionError, ShapeError} from '../errors.js';
-import {oneOf, positiveOrInfinite, refuseUnknownOptions} from '../given.js';
+import {oneOf, positiveOrInfinite, refuseUnknownOptions} from '../checks.js';
 import {constantTensor, isTracing} from '../trace/trace.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';

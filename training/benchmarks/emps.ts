@@ -76,7 +76,7 @@ async function learn(records: readonly Experiment[]): Promise<Learnt> {
   const errors = Object.values(fit.rmse);
   const cost = Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length);
   return {
-    cost, note: `${(1e3 * cost).toFixed(2)} mm over pieces of ${piece / 1000} s; ${Object.entries(fit.estimate).map(([name, value]) => `${name} ${value.toFixed(3)}`).join(', ')}`,
+    cost, note: `${(1e3 * cost).toFixed(2)} mm over pieces of ${piece / 1000} s; ${Object.entries(fit.estimate).map(([name, value]) => `${name} ${Number(value).toFixed(3)}`).join(', ')}`,
     async rmse(test) {
       const [{rmse}] = await fit.validate(recordOf(test), {warmUp: 20});
       return rmse;

@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Numeric, SignalKind} from '../../lib/index.js';
 import {explicitEuler, ode, OptionError, readNumeric, signal, simulate} from '../../lib/index.js';
-import {count, nonNegative, positive, requireValue} from '../../lib/given.js';
+import {count, nonNegative, positive, requireValue} from '../../lib/checks.js';
 
 /** A record on an even clock. */
 export interface Resampled {

@@ -1,7 +1,7 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
 import type {StiffgradError, System, AnyTrajectory} from '../../lib/index.js';
 import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
-import {input as isInput, requireValue} from '../../lib/given.js';
+import {input as isInput, requireValue} from '../../lib/checks.js';
 import type {LeastSquaresProblem, Linearization} from './least-squares.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';

@@ -8,7 +8,7 @@
  * standard error are of one model.
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, positive, refuseUnknownOptions} from '../../lib/given.js';
+import {count, positive, refuseUnknownOptions} from '../../lib/checks.js';
 import {numberText} from '../report/number-text.js';
 import type {Chart} from '../report/plot.js';
 import type {Identification, IdentificationProblem} from './identify.js';

@@ -1,7 +1,7 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
 import type {Initial, Inputs, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, AnyTrajectory} from '../../lib/index.js';
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
-import {requireOwnPlaces} from '../../lib/given.js';
+import {requireOwnPlaces} from '../../lib/checks.js';
 import {nestedNumbers, withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';

@@ -1,8 +1,8 @@
 /** Measured records as `identify` takes them: checked once, with what is compared and how it is weighed. */
 import type {Inputs, Numeric, NumericValue} from '../../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
-import type {Checks} from '../../lib/given.js';
-import {any, finite, input as isInput, object, oneOf, refuseUnknownOptions, requireValue, text} from '../../lib/given.js';
+import type {Checks} from '../../lib/checks.js';
+import {any, finite, input as isInput, object, oneOf, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
 import type {Parameters} from './parameters.js';
 
 

@@ -9,7 +9,7 @@
  * from there; so the estimate and its errors are those of the plain fit.
  */
 import {OptionError} from '../../lib/errors.js';
-import {any, refuseUnknownOptions} from '../../lib/given.js';
+import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, Linearization} from './least-squares.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
 import type {Block, End, Model, Values} from './record-model.js';

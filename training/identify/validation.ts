@@ -5,7 +5,7 @@
  */
 import type {AnyTrajectory, Numeric} from '../../lib/index.js';
 import {OptionError, readNumeric} from '../../lib/index.js';
-import {count, refuseUnknownOptions, whole} from '../../lib/given.js';
+import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {autocorrelation, goodnessOfFit} from '../report/residual-statistics.js';
 import type {FittedSeries} from './fit.js';
 import {checkRecords, comparedSeries, Fit} from './fit.js';

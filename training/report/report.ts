@@ -4,7 +4,7 @@
  * file only when the new one is whole.
  */
 import { DataError, OptionError } from '../../lib/errors.js';
-import { finite, list, numbers, object, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
+import { finite, list, numbers, object, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/checks.js';
 import { filesystem, nodePath, reasonOf } from '../data/filesystem.js';
 import { writeWhole } from '../data/write-whole.js';
 import { errorText, fixedText, measuredText, numberText } from './number-text.js';

@@ -6,7 +6,7 @@ import type {Gradient} from '../../adjoint/gradient.js';
 import type {AdjointSystem} from '../../adjoint/backsolve.js';
 import {adjointSystem, checkBacksolve} from '../../adjoint/backsolve.js';
 import {OptionError} from '../../errors.js';
-import {positiveOrInfinite, refuseUnknownOptions} from '../../given.js';
+import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import {auto} from '../../linear/index.js';
 import {compileStep} from '../../step/compiled.js';
 import {noRedundancy} from '../../step/context.js';

@@ -1,6 +1,6 @@
 /** The adjoint of the implicit function (equations.md §5), by the steps of a run or by checkpoints. */
 import {implicitBack} from '../../adjoint/implicit.js';
-import {positiveOrInfinite, refuseUnknownOptions} from '../../given.js';
+import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import type {GridSteps} from '../checkpointer.js';
 import {keepSteps, keptStepsOf} from '../checkpointer.js';
 import {run} from '../run.js';

@@ -1,6 +1,6 @@
 /** What a run with adaptive steps, events, or states saved between its steps is asked to do. */
 import {OptionError} from '../../errors.js';
-import {shown} from '../../given.js';
+import {shown} from '../../checks.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';

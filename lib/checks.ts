@@ -1,4 +1,4 @@
-/** What users give, in the sentences of errors, and refused where nobody asked for it or it is of another kind. */
+/** Options and values that users pass: how errors show them, and how they are checked and refused. */
 import {AbortError, OptionError} from './errors.js';
 import {shortened} from './text.js';
 
