@@ -60,7 +60,7 @@ export default tseslint.config(
   },
   {
     // Scripts speak to a terminal and run on Node.
-    files: ['training/*.ts', 'training/report/progress.ts', 'training/report/script.ts', 'bench/**'],
+    files: ['training/*.ts', 'training/benchmarks/*.ts', 'training/report/progress.ts', 'training/report/script.ts', 'bench/**'],
     rules: {'no-console': 'off', 'no-restricted-imports': 'off'},
   },
 );

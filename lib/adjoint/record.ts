@@ -44,8 +44,9 @@ export class StepRecord {
    * @param stateSize numbers in the state, or in what is kept
    * @param unknownSize numbers in the unknown; 0 for an explicit scheme, and beside what is kept
    * @param expected steps to make room for; more may come
+   * @param most that may come: no more room is made than for these
    */
-  constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number) {
+  constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number, private readonly most = Infinity) {
     this.width = start + stateSize + unknownSize;
     this.room = takeRoom(this.width * Math.max(expected, 1));
     this.room.views?.lie(this.width, start, stateSize);
@@ -78,8 +79,8 @@ export class StepRecord {
   }
 
   private grow(): void {
-    const {rows} = this.room;
-    const grown = newNumbers(2 * rows.length, 'the record of the steps');
+    const {room: {rows}, width, most, count} = this;
+    const grown = newNumbers(Math.min(2 * rows.length, width * Math.max(Math.ceil(most), count + 1)), 'the record of the steps');
     grown.set(rows);
     this.room = {rows: grown};
   }

@@ -20,7 +20,8 @@ import type {StepContext} from '../step/context.js';
 import {repeatGrid, repeatHistory} from './again.js';
 import {noCounts} from './counters.js';
 import {restart} from './history/integrator.js';
-import {bytesPerNumber, mostStates, requireMemory} from './memory.js';
+import {knownSteps} from './history/plan.js';
+import {bytesPerNumber, mostStates, requireMemory, withinMachine} from './memory.js';
 import type {Companion, Keeping, Kept, Path, PlainKept} from './path.js';
 import type {Runnable} from './runnable.js';
 
@@ -32,9 +33,9 @@ export interface GridSteps extends Required<Pick<Keeping, 'narrow' | 'iterations
 /** Numbers in a row of the record. */
 const rowSize = ({traced, compiled, narrow}: Runnable): number => 2 + (narrow === true ? compiled.kept.size : traced.state.size + (compiled.implicit ? traced.unknown.size : 0));
 
-export function newRecord({traced, compiled, narrow}: Runnable, expected: number): StepRecord {
-  if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected);
-  return new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, expected);
+export function newRecord({traced, compiled, narrow}: Runnable, expected: number, most = Infinity): StepRecord {
+  if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected, most);
+  return new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, expected, most);
 }
 
 /** States that a budget in bytes holds. */
@@ -45,8 +46,21 @@ export function keepSteps(memory: number, grid?: GridSteps): Keeping {
   return {
     narrow: context => grid?.narrow(context) ?? false,
     iterations: grid?.iterations,
+    requireMemory(prepared) {
+      requireHistoryMemory(prepared);
+      // Where a gradient is asked for, what has no room is taken again.
+      if (grid !== undefined) return;
+      const steps = knownSteps(prepared.options);
+      requireMemory(steps * rowSize(prepared) * bytesPerNumber, `the record of ${steps} steps, which a derivative keeps`, 'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.');
+    },
     begin: (prepared, _start, _saved, history) => new Checkpointer(prepared, memory, grid, history),
   };
+}
+
+/** The times of steps that are not a grid's, which every derivative along them keeps. @throws MemoryError */
+export function requireHistoryMemory({options}: Runnable): void {
+  const steps = options.plan === undefined ? 0 : knownSteps(options);
+  requireMemory(2 * steps * bytesPerNumber, `the times and lengths of ${steps} steps, which a derivative keeps`, 'Take fewer steps.');
 }
 
 class Checkpointer implements Companion {
@@ -64,19 +78,16 @@ class Checkpointer implements Companion {
   constructor(private readonly prepared: Runnable, memory: number, private readonly grid: GridSteps | undefined, private readonly history: StepHistory | undefined) {
     const {options: {grid: {steps}, newton}, traced: {state}} = prepared;
     const row = rowSize(prepared) * bytesPerNumber;
+    const budget = grid === undefined ? memory : withinMachine(memory);
     if (history !== undefined) {
-      this.most = memory / row;
-      this.room = roomFor(memory, state.size, 4);
-      this.record = newRecord(prepared, 16);
+      this.most = budget / row;
+      this.room = roomFor(budget, state.size, 4);
+      this.record = newRecord(prepared, 16, this.most);
     } else {
       this.most = Infinity;
-      this.room = Math.min(steps, roomFor(memory, state.size, 2));
-      if (steps * row <= memory || steps <= 2) {
-        requireMemory(steps * row, `the record of ${steps} steps, which a derivative keeps`, 'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.');
-        this.record = newRecord(prepared, steps);
-      } else {
-        this.schedule = new Set(firstPass(steps, this.room));
-      }
+      this.room = Math.min(steps, roomFor(budget, state.size, 2));
+      if (steps * row <= budget || steps <= 2) this.record = newRecord(prepared, steps);
+      else this.schedule = new Set(firstPass(steps, this.room));
     }
     this.repeatable = this.record === undefined || newton.jacobian === 'by-cost';
   }

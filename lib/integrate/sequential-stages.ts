@@ -56,7 +56,8 @@ interface BlockPrograms {
 function asOneBlock(compiled: CompiledStep, linear: LinearSolver): BlockPrograms {
   const executable = compiled.forward(linear);
   return {
-    executable, which: 'jacobian', z: executable.buffer('z'), residual: executable.buffer('R'), values: executable.buffer('J'), evaluate: executable.program('jacobian'),
+    executable, which: 'jacobian', z: executable.buffer('z'), residual: executable.buffer('R'),
+    values: executable.buffer('J'), evaluate: executable.program('jacobian'),
     check: () => compiled.check('jacobian', executable, 'jacobian', 'J'),
     residuals: [executable.program('residual')], beginnings: [undefined], predictions: [executable.program('guess')],
     extrapolate: executable.has('extrapolate') ? executable.program('extrapolate') : undefined,
@@ -68,7 +69,8 @@ function blockByBlock(compiled: CompiledStep, linear: LinearSolver, turns: Turns
   const numbers = Array.from({length: turns.blocks}, (_, k) => k);
   const find = (name: TurnProgram): Run | undefined => (executable.has(name) ? executable.program(name) : undefined);
   return {
-    executable, which: 'turn', z: executable.buffer('zs'), residual: executable.buffer('Rs'), values: executable.buffer('Js'), evaluate: executable.program('turnJacobian'),
+    executable, which: 'turn', z: executable.buffer('zs'), residual: executable.buffer('Rs'),
+    values: executable.buffer('Js'), evaluate: executable.program('turnJacobian'),
     check: () => compiled.check('turn', executable, 'turnJacobian', 'Js'),
     residuals: numbers.map(k => executable.program(`turnResidual.${k}`)), beginnings: numbers.map(k => find(`turnBegin.${k}`)),
     predictions: numbers.map(k => executable.program(`turnPredict.${k}`)), once: find('turnStep'), extrapolate: find('turnExtrapolate'),

@@ -47,9 +47,12 @@ export interface LossAt {
   along(matrices: readonly Float64Array[], directions: Directions): {readonly cotangents: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
 }
 
+/** value: the series → loss and its cotangents; turn: and directions → how the cotangents change. */
+type LossPrograms = Executable<'value' | 'turn'>;
+
 /** Compiled losses by structure: enough for the losses of one program. */
 const keptLosses = 16;
-const kept = new KeyedCache<Map<number, Executable>>(keptLosses);
+const kept = new KeyedCache<Map<number, LossPrograms>>(keptLosses);
 
 export class TracedLoss {
   /** The run's, and those that the loss alone captures. */
@@ -89,16 +92,16 @@ export class TracedLoss {
   /** By source of the loss, its place among the parameters. */
   private readonly places: readonly number[];
 
-  /** The programs for so many directions; each `value`: series → loss and its cotangents, `turn`: and d.… → how the cotangents change. */
-  private executable(count: number): Executable {
+  /** The programs for so many directions. */
+  private executable(count: number): LossPrograms {
     let known = kept.get(this.key);
-    if (known === undefined) kept.add(this.key, (known = new Map<number, Executable>()));
+    if (known === undefined) kept.add(this.key, (known = new Map<number, LossPrograms>()));
     const compiled = known.get(count) ?? this.compile(count);
     known.set(count, compiled);
     return compiled;
   }
 
-  private compile(count: number): Executable {
+  private compile(count: number): LossPrograms {
     const {value, series, sources, engine} = this;
     const wrt = [...series, ...sources];
     const cotangents = pullback([value], wrt, [full(1, [])]).map((cotangent, i) => orZeros(cotangent, wrt[i]));

@@ -22,7 +22,7 @@ import {firstNotFinite, indexText} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
 import type {Plan} from '../integrate/history/plan.js';
-import {readEvents} from '../integrate/history/plan.js';
+import {readEvents, savedCount} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
 import {requireSavedMemory} from '../integrate/memory.js';
 import type {Initial} from './kinds.js';
@@ -107,14 +107,6 @@ export function requireRead<P extends Prepared>(prepared: P): P {
 /** A plan of adaptive steps with its tolerances in the shape of the state. */
 function withTolerances(plan: Plan | undefined, names: readonly string[], {shape, values}: NumericValue): Plan | undefined {
   return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, names, shape, values.length)} : plan;
-}
-
-/** States that a run will save, as far as that is known before it: adaptive steps are not counted. */
-export function savedCount({plan, saved, grid}: RunOptions): number {
-  if (plan === undefined) return saved.length;
-  const {saving} = plan;
-  if (saving.kind === 'times') return saving.times.length;
-  return saving.kind === 'end' || !Number.isFinite(grid.steps) || plan.control.kind === 'adaptive' ? 2 : Math.floor(grid.steps / saving.every) + 1;
 }
 
 /** What the run asks of its steps beside their updates. */

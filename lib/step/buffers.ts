@@ -26,7 +26,9 @@ export type Lifetime = (typeof lifetimes)[number];
  * that a guess may break; parameter: that of the parameter, or of the value derived from parameters; matrix: the entries
  * of a pattern; any: what the program makes of it.
  */
-export type Space = 'number' | 'state' | 'end' | 'own' | 'unknown' | 'block' | 'defect' | 'parameter' | 'matrix' | 'mass' | 'rows' | 'events' | 'inside' | 'kept' | 'states' | 'times' | 'observed' | 'any';
+export type Space =
+  | 'number' | 'state' | 'end' | 'own' | 'unknown' | 'block' | 'defect' | 'parameter' | 'matrix' | 'mass' | 'rows' | 'events' | 'inside' | 'kept'
+  | 'states' | 'times' | 'observed' | 'any';
 
 /** A row of the table. */
 export interface BufferKind {
@@ -194,10 +196,13 @@ export const buffers = {
 } as const satisfies {readonly [name: string]: BufferKind};
 
 type Table = typeof buffers;
-type Named<Name extends string, Indexed> = Indexed extends 'number' ? `${Name}.${number}` : Indexed extends 'program' ? `${Name}.${string}` : Name;
+type Named<Name extends string, Indexed> =
+  Indexed extends 'number' ? `${Name}.${number}` : Indexed extends 'program' ? `${Name}.${string}` : Name;
 
 /** The name of a buffer. */
-export type BufferName = {[Name in keyof Table]: Named<Name, Table[Name] extends {readonly indexed: infer By} ? By : undefined>}[keyof Table];
+export type BufferName = {
+  [Name in keyof Table]: Named<Name, Table[Name] extends {readonly indexed: infer By} ? By : undefined>;
+}[keyof Table];
 
 /** Programs of a step by their names, those that it has none of left out. */
 export type ProgramsOf<Name extends string> = {readonly [N in Name]?: Graph};
@@ -209,7 +214,8 @@ export type StepExecutable<Name extends string = never> = Executable<Name | 'par
 export const bufferInput = (name: BufferName, shape: Shape, dtype?: DType): Node<'input'> => input(name, shape, dtype);
 
 /** Where a node's tangents along several directions are set. */
-export const seed = (count: number) => (node: Node, name: BufferName): [node: Node, seed: Node] => [node, bufferInput(name, [count, ...node.shape])];
+export const seed = (count: number) => (node: Node, name: BufferName): [node: Node, seed: Node] =>
+  [node, bufferInput(name, [count, ...node.shape])];
 
 /** A program of a step from its outputs, those that it has not left out. */
 export const graphOf = (outputs: {readonly [Name in BufferName]?: Node | undefined}): Graph => namedGraph(outputs);
@@ -220,7 +226,8 @@ const kinds: {readonly [name: string]: BufferKind | undefined} = buffers;
 export const kindOf = (name: string): BufferKind | undefined => kinds[name.split('.')[0]];
 
 /** Whether an input stays as it is at least so long. */
-export const lasts = (name: string, lifetime: Lifetime): boolean => lifetimes.indexOf(kindOf(name)?.lifetime ?? 'call') <= lifetimes.indexOf(lifetime);
+export const lasts = (name: string, lifetime: Lifetime): boolean =>
+  lifetimes.indexOf(kindOf(name)?.lifetime ?? 'call') <= lifetimes.indexOf(lifetime);
 
 /** What names that were put together at run time could still miss. */
 export function requireNamed(programs: Programs): void {

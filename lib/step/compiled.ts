@@ -344,8 +344,7 @@ export class CompiledStep {
     const key = groupKey(name, options);
     let known = this.groups.get(key);
     if (known === undefined) {
-      const present = (): Programs => Object.fromEntries(Object.entries<Graph | undefined>(build()).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
-      this.groups.set(key, (known = this.timed(() => this.compile(this.ahead(present()), options))));
+      this.groups.set(key, (known = this.timed(() => this.compile(this.ahead(present(build())), options))));
     }
     return known;
   }
@@ -377,6 +376,9 @@ export class CompiledStep {
     }
   }
 }
+
+const present = (programs: ProgramsOf<string>): Programs =>
+  Object.fromEntries(Object.entries(programs).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
 
 const groupKey = (name: string, {analysis}: CompileOptions): string => `${name}/${analysis?.method?.name ?? ''}`;
 

@@ -24,7 +24,10 @@ export interface PlainStep {
 export type StepGraph = Pick<TracedStep, 'inputs' | 'parameters' | 'functions'>;
 
 /** What is known of them. */
-export type StepFacts = Omit<TracedStep, keyof StepGraph | 'state' | 'unknown'> & {readonly state: readonly Part[]; readonly unknown: readonly Part[]};
+export type StepFacts = Omit<TracedStep, keyof StepGraph | 'state' | 'unknown'> & {
+  readonly state: readonly Part[];
+  readonly unknown: readonly Part[];
+};
 
 export function plainStep({inputs, parameters, functions}: StepGraph): PlainStep {
   const read = [...inputsOf(inputs), ...parameters.map(({node}) => node)];

@@ -84,7 +84,8 @@ export function withParameterProgram(programs: Programs, derived: readonly Deriv
     made.push(...before.outputs);
   }
   const read = new Set(Object.values(rest).flatMap(({inputs}) => inputs));
-  const outputs = [...derived.filter(({node}) => read.has(node)).map(({node, value}) => ({name: node.attributes.name, node: value})), ...throughDerived(made, derived)];
+  const values = derived.filter(({node}) => read.has(node)).map(({node, value}) => ({name: node.attributes.name, node: value}));
+  const outputs = [...values, ...throughDerived(made, derived)];
   if (outputs.length === 0) return programs;
   const inputs = topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> => isOp(node, 'input'));
   return {...rest, [parameterProgram]: simplify({inputs, outputs})};
@@ -100,11 +101,14 @@ function throughDerived(outputs: readonly Output[], derived: readonly DerivedVal
 const beginnings: readonly ForwardProgram[] = ['guess', 'extrapolate'];
 
 /** Programs that run after them while the step's beginning lies where it is. */
-const followers: readonly (ForwardProgram | 'keep')[] = ['residual', 'startResidual', 'jacobian', 'startJacobian', 'exactJacobian', 'update', 'keep'];
+const followers: readonly (ForwardProgram | 'keep')[] =
+  ['residual', 'startResidual', 'jacobian', 'startJacobian', 'exactJacobian', 'update', 'keep'];
 
-const pick = (programs: Programs, names: readonly string[]): Programs => Object.fromEntries(names.flatMap(name => (name in programs ? [[name, programs[name]]] : [])));
+const pick = (programs: Programs, names: readonly string[]): Programs =>
+  Object.fromEntries(names.flatMap(name => (name in programs ? [[name, programs[name]]] : [])));
 
-const mapped = (programs: Programs, change: (graph: Graph) => Graph): Programs => Object.fromEntries(Object.entries(programs).map(([name, graph]) => [name, change(graph)]));
+const mapped = (programs: Programs, change: (graph: Graph) => Graph): Programs =>
+  Object.fromEntries(Object.entries(programs).map(([name, graph]) => [name, change(graph)]));
 
 /** Once a step: the programs of Newton's iteration, those that begin a step with more outputs. */
 export function withStepStart(programs: Programs): Programs {
@@ -128,8 +132,10 @@ export function withLinearization(programs: Programs): Programs {
   if (!('apply' in programs)) return programs;
   const whole = unified(programs);
   const buffers = buffersFor(whole.apply, 'iterate', linearization);
-  return buffers.size === 0 ? programs : {...mapped(whole, graph => readingAhead(graph, buffers)), [linearization]: withOutputs(nothing, buffers)};
+  if (buffers.size === 0) return programs;
+  return {...mapped(whole, graph => readingAhead(graph, buffers)), [linearization]: withOutputs(nothing, buffers)};
 }
 
 /** All of them, for programs that are compiled together. */
-export const precomputed = (programs: Programs, derived: readonly DerivedValue[]): Programs => withLinearization(withStepStart(withParameterProgram(programs, derived)));
+export const precomputed = (programs: Programs, derived: readonly DerivedValue[]): Programs =>
+  withLinearization(withStepStart(withParameterProgram(programs, derived)));

@@ -77,4 +77,5 @@ export interface TracedRun {
 }
 
 /** Inputs in the order they are declared; those that are not there are left out. */
-export const inputsOf = (inputs: StepInputs): Node<'input'>[] => (Object.values(inputs) as (Node<'input'> | undefined)[]).filter(node => node !== undefined);
+export const inputsOf = (inputs: StepInputs): Node<'input'>[] =>
+  (Object.values(inputs) as (Node<'input'> | undefined)[]).filter(node => node !== undefined);

@@ -71,7 +71,7 @@ async function learn([data]: readonly Experiment[]): Promise<Learnt> {
   let fit: Identification | undefined;
   for (const [samples, iterations] of [[200, 30], [1500, 60], [8192, 40], [data.t.length, 15]] as const) {
     fit = await fitted(part(data, 0, Math.min(samples, data.t.length)), estimate, iterations);
-    estimate = fit.estimate as Estimate;
+    estimate = fit.estimate;
     if (samples >= data.t.length) break;
   }
   if (fit === undefined) throw new Error('no part of the record was fitted');

@@ -15,7 +15,8 @@ import type {DerivativeAt} from '../../lib/index.js';
 import {ode, rk4, signal} from '../../lib/index.js';
 import {identify} from '../identify/identify.js';
 import {levenbergMarquardt} from '../identify/least-squares.js';
-import {free, positive} from '../identify/parameters.js';
+import type {Parameter} from '../identify/parameters.js';
+import {bounded, free, positive} from '../identify/parameters.js';
 import type {MeasuredRecord} from '../identify/records.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
 import {blocks, program} from './protocol.js';
@@ -65,13 +66,14 @@ async function learn([data]: readonly Experiment[]): Promise<Learnt> {
   const problem = {system: tanks, observe, scheme: rk4(), dt, data: {...record, initial: undefined}};
   const method = levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-7}});
   const plain = {
-    inflow: positive(9), pump: positive(4), upper: positive(7.5), lower: positive(11), area: positive(1.4), spilt: positive(1.2), brim: positive(9.85),
+    inflow: positive(9), pump: positive(4), upper: positive(7.5), lower: positive(11), area: positive(1.4), spilt: positive(1.2), brim: bounded(9.5, 11, 9.85), // the sensor's end is a level to which the lower tank fills
+   
     'initial.y': free([6, data.y[0]]),
   };
-  const textbook = await identify({...problem, parameters: {...plain, delay: fixedAt(0), linear: fixedAt(0), square: fixedAt(0)}, method} as never);
+  const textbook = await identify({...problem, parameters: {...plain, delay: fixedAt(0), linear: fixedAt(0), square: fixedAt(0)}, method});
   const found = textbook.estimate as {readonly [name: string]: number | Float64Array};
-  const again = Object.fromEntries(Object.entries(plain).map(([name, parameter]) => [name, {...parameter, guess: typeof found[name] === 'number' ? Float64Array.of(found[name]) : found[name]}]));
-  const bent = await identify({...problem, parameters: {...again, delay: free(1), linear: free(-0.1), square: free(0)}, method} as never);
+  const again = Object.fromEntries(Object.entries(plain).map(([name, parameter]) => [name, {...parameter, guess: guessFrom(parameter, found[name])}]));
+  const bent = await identify({...problem, parameters: {...again, delay: free(0), linear: free(0), square: free(0)}, method});
   const values = Object.entries(bent.estimate as typeof found).filter(([name]) => !name.startsWith('initial')).map(([name, value]) => `${name} ${(value as number).toPrecision(3)}`);
   return {
     cost: bent.rmse.y, note: `${bent.rmse.y.toFixed(4)} V where it learnt (textbook ${textbook.rmse.y.toFixed(4)} V); ${values.join(', ')}`,
@@ -80,6 +82,12 @@ async function learn([data]: readonly Experiment[]): Promise<Learnt> {
       return rmse;
     },
   };
+}
+
+/** What was found, away from the bounds that a search can run against. */
+function guessFrom({low, high}: Parameter, value: number | Float64Array): Float64Array {
+  const values = typeof value === 'number' ? Float64Array.of(value) : value;
+  return Number.isFinite(high) ? values.map(one => Math.min(high - 0.1, Math.max(low + 0.1, one))) : values;
 }
 
 const fixedAt = (value: number): ReturnType<typeof free> => ({...free(value), kind: 'fixed'});

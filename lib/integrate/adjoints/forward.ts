@@ -6,7 +6,10 @@ import type {Sensitivities} from '../../adjoint/sweep-forward.js';
 import {pushRows, SweepForward} from '../../adjoint/sweep-forward.js';
 import {TimedPush} from '../../adjoint/timed-push.js';
 import {noCounts} from '../counters.js';
+import {requireHistoryMemory} from '../checkpointer.js';
 import {restart} from '../history/integrator.js';
+import {savedCount} from '../history/plan.js';
+import {bytesPerNumber, fewerSaved, requireMemory} from '../memory.js';
 import type {Companion, Kept} from '../path.js';
 import {run} from '../run.js';
 import type {Runnable} from '../runnable.js';
@@ -26,12 +29,19 @@ export function forwardSensitivity(): Adjoint {
 const name = 'forwardSensitivity';
 
 export const forward: PreparedAdjoint = {
-  run: prepared => run(prepared, {begin: alongside}),
+  run: prepared => run(prepared, {begin: alongside, requireMemory: requireTangentMemory}),
   // A product with sensitivities is worth no thread.
   threads: {plain: {name}, gain: false, kept: ({sensitivities}) => keptTangents(sensitivities ?? {count: 0, states: []})},
 };
 
 const method: AdjointMethod = {name, prepare: () => forward};
+
+function requireTangentMemory(prepared: Runnable): void {
+  requireHistoryMemory(prepared);
+  const count = prepared.parameterValues.reduce((sum, {length}) => sum + length, prepared.given.length);
+  const saved = savedCount(prepared.options);
+  requireMemory(saved * count * prepared.traced.state.size * bytesPerNumber, `the tangents of ${saved} saved states along ${count} directions`, 'Take implicitAdjoint(), which keeps none. ' + fewerSaved);
+}
 
 /** @param start the step that began the run */
 function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?: StepHistory): Companion {

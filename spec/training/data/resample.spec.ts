@@ -1,7 +1,7 @@
 /** An even clock, decimation and the part held still, against scipy and closed forms. */
 import {expect} from 'chai';
 import {OptionError, signal} from '../../../lib/index.js';
-import {decimate, resample, stillSamples} from '../../../training/data/resample.js';
+import {decimate, resample, stillSamples, upsample} from '../../../training/data/resample.js';
 
 describe('resample', () => {
   it('takes an uneven record to an even clock, as a signal of its kind', () => {
@@ -40,6 +40,19 @@ describe('decimate', () => {
     // A straight line, ends included: reflection in the end points continues it.
     decimate(Float64Array.from({length: 300}, (_, i) => 3 - 0.1 * i), 7).forEach((value, k) => expect(value).to.be.closeTo(3 - 0.7 * k, 1e-12));
     expect(() => decimate([1, 2, 3], 2)).to.throw(OptionError, 'more than 20 numbers');
+  });
+});
+
+describe('upsample', () => {
+  it('finds a band-limited quantity between its samples', () => {
+    // Tones of 3, 5 and 40 samples a period.
+    const tone = (x: number): number => Math.sin(2 * Math.PI * x / 3.1) + Math.cos(2 * Math.PI * x / 5) + Math.sin(2 * Math.PI * x / 40);
+    const found = upsample(Float64Array.from({length: 400}, (_, i) => tone(i)), 4);
+    expect(found).to.have.length(1597);
+    found.subarray(160, -160).forEach((value, i) => expect(value).to.be.closeTo(tone((i + 160) / 4), 2e-4));
+    found.forEach((value, i) => i % 4 === 0 && expect(value).to.equal(tone(i / 4)));
+    expect([...upsample(Float64Array.from({length: 40}, (_, i) => i), 1)]).to.deep.equal(Array.from({length: 40}, (_, i) => i));
+    expect(() => upsample([1, 2], 2)).to.throw(OptionError, 'more than 32');
   });
 });
 
