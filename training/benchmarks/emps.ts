@@ -4,9 +4,9 @@
  *
  *     npx tsx training/benchmarks/emps.ts train.csv --test test.csv
  *
- * M a = force − Fc sign(v) − Fv v − Fd |v| − k x − offset: beside Coulomb and viscous friction their difference between the
- * two directions and a weak spring (cables), which is what the force misses where it is regressed on the measured
- * motion. Fitted over a third of the record at a time, each from the state that its first samples tell: over all of it
+ * M a = force − (Fc + Fs e^(−|v|/v₀)) sign(v) − Fv v − Fd |v| − k x − offset: beside Coulomb and viscous friction what it takes to turn,
+ * the difference between the two directions and a weak spring (cables); the last two are what the force misses where
+ * it is regressed on the measured motion. Fitted over a third of the record at a time, each from the state that its first samples tell: over all of it
  * the drift of the first strokes hides the rest.
  */
 import type * as tfjs from '@tensorflow/tfjs';
@@ -28,13 +28,17 @@ const forceEach = 35.1506519;
 /** m/s: below it the direction of a motion turns, three digits below the strokes' speeds. */
 const turning = 2e-3;
 
+/** m/s: dry friction falls over this much of speed (Stribeck), a sixth of the fastest stroke's. */
+const stribeck = 0.02;
+
 /** Middle of the travel, in m. */
 const middle = 0.12;
 
-type Stage = {readonly [name in 'mass' | 'viscous' | 'coulomb' | 'uneven' | 'spring' | 'offset' | 'u']: tfjs.Tensor};
+type Stage = {readonly [name in 'mass' | 'viscous' | 'coulomb' | 'uneven' | 'spring' | 'offset' | 'breakaway' | 'u']: tfjs.Tensor};
 
 export const stage = mechanics({mass: ({params}: {params: Stage}) => params.mass, forces: ({q, v, params}: ForceAt<Stage>) => {
-  const friction = tf.addN([tf.mul(params.viscous, v), tf.mul(params.uneven, tf.abs(v)), tf.mul(params.coulomb, tf.tanh(tf.div(v, turning)))]);
+  const dry = tf.add(params.coulomb, tf.mul(params.breakaway, tf.exp(tf.neg(tf.div(tf.abs(v), stribeck)))));
+  const friction = tf.addN([tf.mul(params.viscous, v), tf.mul(params.uneven, tf.abs(v)), tf.mul(dry, tf.tanh(tf.div(v, turning)))]);
   const spring = tf.mul(params.spring, tf.sub(q, middle));
   return tf.sub(tf.mul(forceEach, params.u), tf.addN([friction, spring, params.offset]));
 }});
@@ -70,7 +74,7 @@ async function learn(records: readonly Experiment[]): Promise<Learnt> {
   const fit = await identify({
     system: stage, scheme: rk4(), dt, data: pieces.map(recordOf),
     // The published parameters of the closed loop; the others begin at nothing.
-    parameters: {mass: positive(95), viscous: positive(203), coulomb: positive(20), offset: free(-3), uneven: free(0), spring: free(0)},
+    parameters: {mass: positive(95), viscous: positive(203), coulomb: positive(20), offset: free(-3), uneven: free(0), spring: free(0), breakaway: free(0)},
     method: levenbergMarquardt({maxIterations: 40, tolerance: {cost: 1e-6}}),
   });
   const errors = Object.values(fit.rmse);

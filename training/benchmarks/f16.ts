@@ -59,7 +59,8 @@ export const wing = ode(({y, params}: DerivativeAt<Wing>) => {
   return tf.concat([tf.slice(y, modes, modes), a, rates]);
 });
 
-const observe = ({y, params}: {y: tfjs.Tensor; params: Params}): tfjs.Tensor => {
+/** The acceleration beside the shaker, in m/s². */
+export const observe = ({y, params}: {y: tfjs.Tensor; params: Params}): tfjs.Tensor => {
   const wingParams = params as unknown as Wing;
   const {a} = motion(y, wingParams);
   return tf.mul(1e-3, tf.add(tf.sum(tf.mul(wingParams.share, a)), tf.mul(wingParams.direct, wingParams.u)));

@@ -14,6 +14,7 @@ import {boucWen, boucWenBenchmark} from '../../../training/benchmarks/bouc-wen.j
 import {cascadedTanks, tanks} from '../../../training/benchmarks/cascaded-tanks.js';
 import {coupledDrives, drives} from '../../../training/benchmarks/coupled-drives.js';
 import {emps, stage, startOf} from '../../../training/benchmarks/emps.js';
+import {f16, observe, wing} from '../../../training/benchmarks/f16.js';
 import {blocks, part, readArguments, runBenchmark, type Experiment} from '../../../training/benchmarks/protocol.js';
 import {circuit, silverbox} from '../../../training/benchmarks/silverbox.js';
 import {gaussian} from '../../../training/data/noise.js';
@@ -70,7 +71,7 @@ describe('the benchmarks', function () {
       const t = clock(6000, 1e-3);
       const wave = multisine(seed, 10, line => 0.3 * (line + 1));
       const u = t.map(time => 1.5 * wave(time));
-      const params = {mass: 92, viscous: 190, coulomb: 21, offset: -0.3, uneven: -30, spring: 8};
+      const params = {mass: 92, viscous: 190, coulomb: 21, offset: -0.3, uneven: -30, spring: 8, breakaway: 5};
       const trajectory = simulate(stage, {q: 0.1, v: 0.02}, {scheme: rk4(), dt: 1e-3, steps: 5999, params: params as {mass: number}, inputs: {u: signal(t, u, 'hold')}});
       const q = trajectory.values('q');
       trajectory.dispose();
@@ -130,6 +131,55 @@ describe('the benchmarks', function () {
     };
     const train = record(1, 7e-6);
     expect(await judged(boucWenBenchmark, [train], record(2, 0))).to.be.below(1e-6);
+  });
+
+  describe('F-16', () => {
+    const linear = {
+      frequency: [3.5, 4, 5.2, 6.6, 7.3, 9.2, 10, 20], damping: [20, 20, 20, 20, 20, 20, 20, 20], share: [0.6, 0.6, 0.35, 0.25, 1.4, 0.4, 0.1, 12],
+      direct: 2, coupling: [0.1, 0, 0.2, 0, 0.3, 0, 0], stiffness: [0, 0], slip: [0.1, 0.5], cubic: 0,
+    };
+    const simulated = (params: NumericParams, u: (t: number) => number, samples: number): Float64Array => {
+      const t = clock(samples, 1 / 400);
+      const trajectory = simulate(wing, {y: new Float64Array(18)}, {scheme: rk4(), dt: 1 / 400, steps: samples - 1, params: params as {share: number[]}, inputs: {u: signal(t, t.map(u), 'cubic')}, observe});
+      const values = trajectory.values('observed');
+      trajectory.dispose();
+      return values;
+    };
+
+    it('without its elements is the sum of its modes: Σ c ω² / (ω² − ω₀² − 2iζω₀ω) + d', () => {
+      const omega = 2 * Math.PI * 5;
+      // Damped by a fifth, what was at the start is gone after five seconds.
+      const y = simulated(linear, t => 10 * Math.sin(omega * t), 2400);
+      let [real, imaginary] = [linear.direct, 0];
+      linear.frequency.forEach((frequency, k) => {
+        const own = 2 * Math.PI * frequency;
+        const [a, b] = [own ** 2 - omega ** 2, 2 * 0.2 * own * omega];
+        real -= (linear.share[k] * omega ** 2 * a) / (a ** 2 + b ** 2);
+        imaginary += (linear.share[k] * omega ** 2 * b) / (a ** 2 + b ** 2);
+      });
+      for (let i = 2200; i < 2400; i += 7) {
+        const t = i / 400;
+        // rk4 at a third of a radian a step, and the force's spline: a few parts in 10⁴.
+        expect(y[i]).to.be.closeTo(1e-2 * (real * Math.sin(omega * t) + imaginary * Math.cos(omega * t)), 2e-5);
+      }
+    });
+
+    it('loses to its elements what slips: little of a small motion, more of a large one', () => {
+      const gripping = {...linear, damping: linear.damping.map(() => 0.5), coupling: [0, 0, 0, 0, 0, 0, 0], stiffness: [60, 60]};
+      // Let go at 7.3 Hz after five seconds of it: what is left of the swing after two more seconds.
+      const left = (force: number): number => {
+        const y = simulated(gripping, t => (t < 5 ? force * Math.sin(2 * Math.PI * 7.4 * t) : 0), 2800).map(value => value / force);
+        const size = (from: number): number => Math.sqrt(y.slice(from, from + 220).reduce((sum, value) => sum + value ** 2, 0));
+        return size(2500) / size(2050);
+      };
+      expect(left(40)).to.be.below(0.9 * left(0.4));
+    });
+
+    it('leaves out levels between others, and judges three periods of them', () => {
+      const level = (name: string): Experiment => ({name, t: clock(32_768, 1 / 400), u: new Float64Array(32_768), y: new Float64Array(32_768)});
+      const splits = f16.splits([level('1'), level('3'), level('5'), level('7')]);
+      expect(splits.map(({train, test}) => [train.map(({name}) => name).join(), test.t.length])).to.deep.equal([['1,5,7', 24_576], ['1,3,7', 24_576]]);
+    });
   });
 
   it('take training and test records, and end with a line of JSON', async () => {
