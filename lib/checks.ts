@@ -121,7 +121,7 @@ export function nearestName(wanted: string, known: readonly string[]): string | 
 }
 
 /** Fewest insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({length: b.length + 1}, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
