@@ -33,7 +33,7 @@ const workersFromLib = {
 export async function bundle(folder, more = []) {
   await build({
     absWorkingDir: root, entryPoints: [...entries, ...more], outbase: '.', outdir: folder, chunkNames: 'lib/chunk-[hash]',
-    bundle: true, splitting: true, format: 'esm', platform: 'neutral', target: 'es2022', packages: 'external', external: ['node:*'], legalComments: 'none',
+    bundle: true, splitting: true, format: 'esm', platform: 'neutral', target: 'es2022', packages: 'external', legalComments: 'none',
     plugins: [workersFromLib], logLevel: 'warning',
   });
 }

@@ -15,14 +15,14 @@ import {amd, symmetricGraph} from '../lib/linear/ordering.js';
 import {supernodes} from '../lib/linear/supernodes.js';
 import {jacobianProgram} from '../lib/step/jacobian-program.js';
 import {traceRun} from '../lib/step/trace-step.js';
-import {net} from '../models/index.js';
+import {springMesh} from '../models/index.js';
 import type {Fill} from './results.js';
 
 /** Where fill.ts or its compiled form lies, the script lies in bench/oracles of the project. */
 const script = process.env.STIFFGRAD_FILL_ORACLE ?? fileURLToPath(new URL('../../../../bench/oracles/fill.py', import.meta.url));
 
 function netPattern(rows: number): Pattern {
-  const {residual, z} = traceRun(net({rows, columns: rows, held: [[0, 0], [0, rows - 1]], stiffness: 100}), implicitMidpoint(), [rows * rows - 2, 3], []).step;
+  const {functions: {residual}, inputs: {z}} = traceRun(springMesh({rows, columns: rows, held: [[0, 0], [0, rows - 1]], stiffness: 100}), implicitMidpoint(), [rows * rows - 2, 3], []).step;
   if (residual === undefined) throw new Error('implicit midpoint has a residual');
   return jacobianProgram(residual, z).pattern;
 }

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {mechanics, type MechanicalSystem} from '../lib/index.js';
-import {net} from '../models/index.js';
+import {springMesh} from '../models/index.js';
 
 export interface FollowerNet {
   /** Parameters: `k`, the springs' stiffness, and `p`, pressure times four (each knot takes a mesh's whole parallelogram). */
@@ -15,7 +15,7 @@ export interface FollowerNet {
 /** Side 1 and mass 1, `rows`² knots. */
 export function followerNet(rows: number): FollowerNet {
   const held: [number, number][] = [[0, 0], [0, rows - 1]];
-  const cloth = net({rows, columns: rows, spacing: 1 / (rows - 1), held, mass: 1 / rows ** 2, g: 9.81, drag: 0.1 / rows ** 2, stiffness: params => params.k as tf.Tensor});
+  const cloth = springMesh({rows, columns: rows, spacing: 1 / (rows - 1), held, mass: 1 / rows ** 2, g: 9.81, drag: 0.1 / rows ** 2, stiffness: params => params.k as tf.Tensor});
   const free = Array.from({length: rows * rows}, (_, knot) => knot).filter(knot => !held.some(([r, c]) => r * rows + c === knot));
   const place = new Map(free.map((knot, i) => [knot, i]));
   // Where the neighbour is held or missing the knot stands for it, and its load is zero.

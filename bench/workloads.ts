@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Initial, NumericParams, SimulateOptions, System} from '../lib/index.js';
 import {implicitMidpoint, mechanics} from '../lib/index.js';
-import {net, rodChain} from '../models/index.js';
+import {springMesh, rodChain} from '../models/index.js';
 import {layer} from './weights.js';
 
 export type WorkloadName = 'chain' | 'net' | 'mlp' | 'rods' | TrainingName;
@@ -45,7 +45,7 @@ export const netSteps = 10;
  * hung at two corners; gradient with respect to every spring's stiffness.
  */
 export function netWorkload(rows: number): Workload {
-  const cloth = net({
+  const cloth = springMesh({
     rows, columns: rows, spacing: 1 / (rows - 1), held: [[0, 0], [0, rows - 1]], mass: 1 / (rows * rows), g: 9.81, drag: 0.1 / (rows * rows),
     stiffness: params => params.k as tf.Tensor,
   });

@@ -5,7 +5,7 @@
 import {createRequire} from 'node:module';
 import path from 'node:path';
 import {pathToFileURL} from 'node:url';
-import {callable, object, refuseUnknownOptions} from '../lib/given.js';
+import {callable, object, refuseUnknownOptions} from '../lib/checks.js';
 import type {RunSettings, System} from '../lib/index.js';
 import type {IdentificationProblem, Table} from '../training/index.js';
 import {Usage} from './usage.js';

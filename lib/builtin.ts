@@ -1,9 +1,13 @@
-/** Node's own modules without an import, which bundlers for pages would follow. Since Node 20.16 and 22.3; elsewhere undefined. */
-const {process} = globalThis as {readonly process?: NodeJS.Process};
-const node = typeof process?.getBuiltinModule === 'function' ? process : undefined;
+/**
+ * Node's own modules without an import: bundlers for pages follow those, and webpack refuses them by their `node:`. Since
+ * Node 20.16 and 22.3; elsewhere undefined.
+ */
+const {process} = globalThis as {readonly process?: Partial<NodeJS.Process>};
 
-export const nodeThreads = node?.getBuiltinModule('node:worker_threads');
-export const nodeOs = node?.getBuiltinModule('node:os');
-export const nodeFs = node?.getBuiltinModule('node:fs');
+export const builtin: NodeJS.Process['getBuiltinModule'] | undefined = typeof process?.getBuiltinModule === 'function' ? process.getBuiltinModule : undefined;
+
+export const nodeThreads = builtin?.('node:worker_threads');
+export const nodeOs = builtin?.('node:os');
+export const nodeFs = builtin?.('node:fs');
 
 export type Threads = NonNullable<typeof nodeThreads>;

@@ -2,7 +2,7 @@
 import './tfjs/repair.js';
 
 export * from './errors.js';
-export {backsolveAdjoint, forwardSensitivity, implicitAdjoint, unrolledAdjoint, type Adjoint} from './adjoint/index.js';
+export {backsolveAdjoint, forwardSensitivity, implicitAdjoint, unrolledAdjoint, type Adjoint} from './integrate/adjoints/index.js';
 export {linalg} from './linalg/index.js';
 export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu, type LinearSolver} from './linear/index.js';
 export type {GmresOptions} from './linear/gmres.js';
@@ -48,6 +48,7 @@ export {
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {mechanics, type ForceAt, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
+export type {Inputs} from './system/inputs.js';
 export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
@@ -56,6 +57,7 @@ export type {TensorType} from './trace/lowering.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';
 export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
+export {signal, type Input, type Signal, type SignalKind, type SignalOptions} from './system/signal.js';
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';

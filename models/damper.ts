@@ -1,6 +1,6 @@
 /** Viscous damping of coordinates, and damping in proportion to mass and stiffness. */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, listOf, numeric, refuseUnknownOptions} from '../lib/given.js';
+import {any, callable, listOf, numeric, refuseUnknownOptions} from '../lib/checks.js';
 import type {ForceTerm, Mass} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';

@@ -1,6 +1,6 @@
 /** Loads that are given functions of time. */
 import * as tf from '@tensorflow/tfjs';
-import {any, refuseUnknownOptions} from '../lib/given.js';
+import {any, refuseUnknownOptions} from '../lib/checks.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';

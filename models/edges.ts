@@ -100,7 +100,7 @@ function readEnds(edges: readonly Edge[], name: string): [Int32Array, Int32Array
 const largest = (numbers: Int32Array): number => numbers.reduce((most, x) => Math.max(most, x), -1);
 
 /** @throws ShapeError 'particles-shape' unless q is [particles] or [particles, dim] */
-export function requireParticles(q: tf.Tensor, name: string): void {
+function requireParticles(q: tf.Tensor, name: string): void {
   if (q.shape.length === 1 || q.shape.length === 2) return;
   throw new ShapeError('particles-shape', `${name}: q has shape [${q.shape.join(', ')}]; particles are [particles], on a line, or [particles, dim].`, {q: q.shape});
 }

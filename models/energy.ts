@@ -28,7 +28,7 @@ export function conservative(force: ForceTerm, energy: Potential): ConservativeT
   return Object.assign((at: Parameters<ForceTerm>[0]) => force(at), {energy});
 }
 
-export function isConservative(term: ForceTerm): term is ConservativeTerm {
+function isConservative(term: ForceTerm): term is ConservativeTerm {
   return 'energy' in term && typeof term.energy === 'function';
 }
 

@@ -7,7 +7,7 @@
  * iterations the more of the scale one step crosses.
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {refuseUnknownOptions} from '../lib/checks.js';
 import type {ForceTerm} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';

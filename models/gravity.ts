@@ -1,6 +1,6 @@
 /** Uniform gravity. */
 import * as tf from '@tensorflow/tfjs';
-import {any, numeric, refuseUnknownOptions} from '../lib/given.js';
+import {any, numeric, refuseUnknownOptions} from '../lib/checks.js';
 import type {Mass, Numeric, Params} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';

@@ -1,6 +1,6 @@
 /** Whole mechanisms in redundant coordinates: chains of rods, the N-four-bar mechanism, the slider-crank. */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, finite, list, refuseUnknownOptions} from '../lib/given.js';
+import {any, callable, finite, list, refuseUnknownOptions} from '../lib/checks.js';
 import type {Compliance, Constraint, Params} from '../lib/index.js';
 import {bilateral, OptionError} from '../lib/index.js';
 import {particleMass} from './chain.js';
@@ -13,7 +13,7 @@ import {gravity, standardGravity} from './gravity.js';
 import type {BodyPoint, Pin} from './planar-bodies.js';
 import {pointsAndFixed, range, withFigure, type Drawn, type Figure} from './figure.js';
 import {bodyPoints, pins, planarGravity, planarMass} from './planar-bodies.js';
-import {rods} from './rods.js';
+import {distanceConstraints} from './links.js';
 
 /** What `rodChain` makes a system of. */
 export interface RodChainSpec {
@@ -55,7 +55,7 @@ export function rodChain(spec: RodChainSpec): SystemWithEnergy & Drawn {
   const forces = isZero(g) ? [] : [gravity({mass, g, direction: down})];
   const fixed = to === undefined ? [origin] : [origin, [...to]];
   const figure: Figure = {points: pointsAndFixed(fixed), rods: edges, fixed: range(points, fixed.length), trails: to === undefined ? [points - 1] : []};
-  return withFigure(withEnergy(mass, forces, [rods({edges, fixed, length, compliance})]), figure);
+  return withFigure(withEnergy(mass, forces, [distanceConstraints({edges, fixed, length, compliance})]), figure);
 }
 
 /** What `fourBars` makes a system of. */
@@ -146,7 +146,7 @@ export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy & Drawn {
   const number = (value: tf.Tensor, name: string): tf.Tensor => tf.reshape(fitting(value, [], `sliderCrank: ${name}`, 'a number'), [1]);
   const length = (params: Params): tf.Tensor => tf.concat([number(radius(params), 'crank'), number(reach(params), 'rod')]);
   const constraints: Constraint[] = [
-    rods({edges: [[2, 0], [0, 1]], fixed: [[0, 0]], length}),
+    distanceConstraints({edges: [[2, 0], [0, 1]], fixed: [[0, 0]], length}),
     bilateral(({q}) => tf.slice(tf.reshape(q, [4]), [3], [1])),
   ];
   if (angle !== undefined) {

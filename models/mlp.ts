@@ -4,7 +4,7 @@
  * numbers to be given as `params` (for simulate.vjp, jvp and identification in double precision).
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, finite, refuseUnknownOptions} from '../lib/given.js';
+import {any, finite, refuseUnknownOptions} from '../lib/checks.js';
 import type {NumericParams, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 

@@ -4,7 +4,7 @@
  * inputs are of order 1.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, boolean, list, refuseUnknownOptions} from '../lib/given.js';
+import {any, boolean, list, refuseUnknownOptions} from '../lib/checks.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';

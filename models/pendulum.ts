@@ -1,6 +1,6 @@
 /** Pendulums in minimal coordinates: angles from the downward vertical, in radians. */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {refuseUnknownOptions} from '../lib/checks.js';
 import type {ForceTerm, Mass, Params} from '../lib/index.js';
 import {ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';

@@ -4,7 +4,7 @@
  * bilateral rows, all gathered at once: a graph of the same few nodes for any number of joints.
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {refuseUnknownOptions} from '../lib/checks.js';
 import type {Constraint, Mass} from '../lib/index.js';
 import {bilateral, constantTensor, OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';

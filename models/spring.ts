@@ -1,6 +1,6 @@
 /** Springs of single coordinates, and the law that every spring here follows. */
 import * as tf from '@tensorflow/tfjs';
-import {any, object, refuseUnknownOptions} from '../lib/given.js';
+import {any, object, refuseUnknownOptions} from '../lib/checks.js';
 import type {Params} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';

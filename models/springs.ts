@@ -1,6 +1,6 @@
 /** Springs and dampers between particles, on a line ([particles]) or in space ([particles, dim]). */
 import * as tf from '@tensorflow/tfjs';
-import {any, object, refuseUnknownOptions} from '../lib/given.js';
+import {any, object, refuseUnknownOptions} from '../lib/checks.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting, isZero} from './coefficient.js';

@@ -3,7 +3,7 @@
  * One animation is a page with a player, a cell of a notebook, a strip of frames for a paper, an SVG that moves by itself.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/given.js';
+import {any, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import type {AnyTrajectory, Numeric} from '../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../lib/index.js';
 import type {Figure} from '../models/index.js';

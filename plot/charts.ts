@@ -1,5 +1,5 @@
 /** Runs, fits and trainings as charts: what is shown of each, in words and units; training's `lineChart` draws it. */
-import {boolean, finite, list, numbers, object, oneOf, positive, refuseUnknownOptions, requireValue, text, type Checks} from '../lib/given.js';
+import {boolean, finite, list, numbers, object, oneOf, positive, refuseUnknownOptions, requireValue, text, type Checks} from '../lib/checks.js';
 import type {AnyTrajectory, SeriesName} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import {goodnessOfFit, lineChart, numberText, type Chart, type EpochMetrics, type Series, type Theme} from '../training/index.js';

@@ -8,7 +8,7 @@ import type {AnySystem, Analysis, Factor} from '../lib/index.js';
 import {lineChart, type MediaBundle} from '../training/index.js';
 import {lookOf, lookOptions, type Look} from './charts.js';
 import {figure} from './show.js';
-import {refuseUnknownOptions} from '../lib/given.js';
+import {refuseUnknownOptions} from '../lib/checks.js';
 
 /** ∂R/∂z of an implicit step: compressed rows, and what the first steps did. */
 export interface JacobianPattern {

@@ -1,5 +1,5 @@
 /** A function of two parameters in colours, with the way of an optimizer across it. */
-import {callable, list, numbers, object, refuseUnknownOptions, text, boolean} from '../lib/given.js';
+import {callable, list, numbers, object, refuseUnknownOptions, text, boolean} from '../lib/checks.js';
 import {OptionError} from '../lib/index.js';
 import {lineChart, numberText, type Series} from '../training/index.js';
 import {lookOf, lookOptions, type Look} from './charts.js';

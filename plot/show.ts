@@ -1,5 +1,5 @@
 /** Pictures where they are looked at: with a caption in a page, as the value of a notebook's cell. */
-import {requireValue, text} from '../lib/given.js';
+import {requireValue, text} from '../lib/checks.js';
 import type {MediaBundle} from '../training/index.js';
 
 /** The value of a cell that a Jupyter kernel shows as HTML. */

@@ -6,9 +6,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {MechanicalSystem, NumericParams, Params} from '../lib/index.js';
-import {implicitMidpoint, mechanics, simulate} from '../lib/index.js';
+import {implicitMidpoint, mechanics, signal, simulate} from '../lib/index.js';
 import {mlp} from '../models/index.js';
-import {signal} from './data/signal.js';
 import type {Identification} from './identify/identify.js';
 import {identify} from './identify/identify.js';
 import {levenbergMarquardt} from './identify/least-squares.js';
@@ -53,10 +52,8 @@ function fitted(system: MechanicalSystem, {t, reference, position, voltage, star
 /** Errors of the force over the whole record, simulated in closed loop with the fit's parameters. */
 function judged(system: MechanicalSystem, record: StageRecord, fit: Identification): FrictionErrors {
   const {t, reference, voltage, start} = record;
-  const input = signal(t, reference);
-  const driven = <At extends {readonly t: tf.Tensor; readonly params: Params}>(at: At): At => ({...at, params: {...at.params, reference: input.at(at.t)}});
-  const path = simulate(mechanics({mass: system.mass, forces: system.forces.map(force => at => force(driven(at)))}), start, {
-    scheme: implicitMidpoint(), dt: (t[t.length - 1] - t[0]) / (t.length - 1), steps: t.length - 1, params: paramsOf(fit), observe: at => observe(driven(at)),
+  const path = simulate(system, start, {
+    scheme: implicitMidpoint(), dt: (t[t.length - 1] - t[0]) / (t.length - 1), steps: t.length - 1, params: paramsOf(fit), inputs: {reference: signal(t, reference)}, observe,
   });
   const simulated = path.values('observed').filter((_, i) => i % 2 === 1).map(volts => loop.force * volts);
   path.dispose();

@@ -9,7 +9,7 @@ import {pathToFileURL} from 'node:url';
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import type {Observe} from '../lib/index.js';
-import {DataError, implicitMidpoint, mechanics, OptionError, simulate} from '../lib/index.js';
+import {DataError, implicitMidpoint, mechanics, OptionError, signal, simulate} from '../lib/index.js';
 import type {ReportDetails} from './identify/identification.js';
 import type {Identification, IdentificationProblem} from './identify/identify.js';
 import {identify} from './identify/identify.js';
@@ -17,7 +17,6 @@ import {errorText, fixedText, measuredText, numberText} from './report/number-te
 import {free, positive} from './identify/parameters.js';
 import {progress} from './report/progress.js';
 import {commonStep} from './identify/sampling.js';
-import {signal} from './data/signal.js';
 import {noisy, positioningNoise, positioningReference} from './data/synthetic.js';
 import {readTable} from './data/table.js';
 import {quantityText} from './report/units.js';
@@ -110,10 +109,7 @@ function measuredStart(t: Float64Array, reference: Float64Array, position: Float
 
 /** The loop closed over a reference: position and voltage of every sample. */
 function follow(t: Float64Array, reference: Float64Array, start: Start, params: Values): {position: Float64Array; voltage: Float64Array} {
-  const input = signal(t, reference);
-  const driven = (at: At): At => ({...at, params: {...at.params, reference: input.at(at.t)}});
-  const system = mechanics({mass: stage.mass, forces: at => stage.forces[0](driven(at as At))});
-  const path = simulate(system, start, {scheme, dt: sampleInterval(t), t1: t[t.length - 1], saveAt: Array.from(t), params, observe: at => observe(driven(at))});
+  const path = simulate(stage, start, {scheme, dt: sampleInterval(t), t1: t[t.length - 1], saveAt: Array.from(t), params, inputs: {reference: signal(t, reference)}, observe});
   const observed = path.values('observed');
   path.dispose();
   return {position: observed.filter((_, i) => i % 2 === 0), voltage: observed.filter((_, i) => i % 2 === 1)};

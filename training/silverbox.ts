@@ -7,10 +7,9 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {ForceTerm, MechanicalSystem, NumericParams, Params} from '../lib/index.js';
-import {mechanics, rk4, simulate} from '../lib/index.js';
+import {mechanics, rk4, signal, simulate} from '../lib/index.js';
 import {mlp, neuralForce} from '../models/index.js';
 import {gaussian} from './data/noise.js';
-import {signal} from './data/signal.js';
 import {readTable} from './data/table.js';
 import type {Identification} from './identify/identify.js';
 import {identify} from './identify/identify.js';
@@ -92,8 +91,7 @@ function fitted(system: MechanicalSystem, {multisine, trained, offset}: Silverbo
 export function output(system: MechanicalSystem, {offset}: Silverbox, {u, y}: Stretch, estimate: Identification['estimate'], start: {readonly q: number; readonly v: number}): Float64Array {
   const t = clock(u.length);
   const input = signal(t, centred(u, offset.u), 'cubic');
-  const driven = mechanics({mass: 1, forces: system.forces.map((force): ForceTerm => at => force({...at, params: {...at.params, u: input.at(at.t)}}))});
-  const path = simulate(driven, start, {scheme: rk4(), dt, steps: y.length - 1, params: paramsOf(estimate)});
+  const path = simulate(system, start, {scheme: rk4(), dt, steps: y.length - 1, params: paramsOf(estimate), inputs: {u: input}});
   const q = path.values('q').map(value => value + offset.y);
   path.dispose();
   return q;

@@ -1,9 +1,11 @@
 /** The derivatives of states saved within a step, first and second, along several directions. */
-import type {Executable} from '../engine/engine.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
+import type {DenseHessianProgram} from '../step/dense-hessian-programs.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
+import type {ParameterName} from '../step/parameter-names.js';
 import {cotangentName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import {parameterNames, setDirections} from './derived.js';
@@ -32,17 +34,16 @@ export interface WithinCotangents {
 }
 
 export class SecondOrderDense {
-  private readonly executable: Executable;
+  private readonly executable: StepExecutable<DenseHessianProgram>;
   private readonly jacobian: JacobianFactor | undefined;
   private readonly remainder: TangentLeft;
-  private readonly names: readonly string[];
+  private readonly names: readonly ParameterName[];
 
   constructor(context: StepContext, private readonly directions: Directions) {
     const {compiled} = context;
     const {step} = compiled.derived;
-    const {dense: shared, inside} = step.along ?? {};
-    if (shared === undefined) throw new Error('a run with states within its steps has their dense output');
-    const dense = wholeDense(shared, inside);
+    const dense = wholeDense(step);
+    if (dense === undefined) throw new Error('a run with states within its steps has their dense output');
     this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(step, dense, compiled.jacobian, directions.count), {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')});
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);
@@ -55,7 +56,7 @@ export class SecondOrderDense {
   load({record, row, dx, next, dNext}: SteppedPair): void {
     const {executable, jacobian, directions} = this;
     record.load(row, stepBuffers(executable));
-    const set = (name: string, values: Float64Array): void => void executable.find(name)?.set(values);
+    const set = (name: BufferName, values: Float64Array): void => void executable.find(name)?.set(values);
     set('dx', dx);
     set('next', next);
     set('dNext', dNext);
@@ -82,7 +83,7 @@ export class SecondOrderDense {
     executable.find('dDenseCotangent')?.set(turn);
     executable.run('pullDense');
     executable.run('turnDense');
-    const of = (cotangentName: string, turnName: string): SecondOrderCotangent => ({cotangent: executable.buffer(cotangentName), turn: executable.buffer(turnName)});
+    const of = (cotangentName: BufferName, turnName: BufferName): SecondOrderCotangent => ({cotangent: executable.buffer(cotangentName), turn: executable.buffer(turnName)});
     cotangents.forEach((total, i) => addTo(total, executable.find(cotangentName(names[i]))));
     turns.forEach((total, i) => addTo(total, executable.find(turnName(names[i]))));
     return {next: of('nextCotangent', 'dNextCotangent'), z: of('zCotangent', 'dZCotangent'), x: of('xCotangent', 'dXCotangent')};

@@ -3,9 +3,10 @@
  * tangents, made before the first step, and cotangents, added up over the steps and pulled through to the parameters
  * once, after the last.
  */
-import type {Executable} from '../engine/engine.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
+import type {ParameterName} from '../step/parameter-names.js';
 import {cotangentName, directionName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Directions} from './directions.js';
@@ -13,8 +14,8 @@ import type {Directions} from './directions.js';
 type Context = Pick<StepContext, 'compiled' | 'parameterValues' | 'redundancy'>;
 
 /** The parameters, then the values derived from them, as their buffers are called. */
-export function parameterNames({compiled, parameterValues}: Context): string[] {
-  return [...parameterValues.map((_, i) => `p.${i}`), ...compiled.derived.parameters.map(({node}) => node.attributes.name)];
+export function parameterNames({compiled, parameterValues}: Context): ParameterName[] {
+  return [...parameterValues.map((_, i) => `p.${i}` as const), ...compiled.derived.parameters.map(({node}) => node.attributes.name as ParameterName)];
 }
 
 /** Room for the cotangents of all these, `count` of each. */
@@ -50,7 +51,7 @@ export function turnThroughDerived(context: Context, directions: Directions, cot
 }
 
 /** Sets the directions of the parameters, and of the derived values what follows from them. */
-export function setDirections(context: Context, executable: Executable, directions: Directions): void {
+export function setDirections(context: Context, executable: StepExecutable, directions: Directions): void {
   directions.parameters.forEach((dp, i) => executable.find(directionName(`p.${i}`))?.set(dp));
   const push = loadTurns(context, directions);
   if (push === undefined) return;
@@ -58,7 +59,7 @@ export function setDirections(context: Context, executable: Executable, directio
   for (const {node} of context.compiled.derived.parameters) executable.find(directionName(node))?.set(push.buffer(directionName(node)));
 }
 
-function loadTurns(context: Context, {count, parameters}: Directions): Executable | undefined {
+function loadTurns(context: Context, {count, parameters}: Directions): StepExecutable<'pushDerived' | 'turnDerived'> | undefined {
   const executable = context.compiled.turnDerived(count);
   if (executable === undefined) return undefined;
   loadParameters(executable, context);
@@ -66,7 +67,7 @@ function loadTurns(context: Context, {count, parameters}: Directions): Executabl
   return executable;
 }
 
-function setCotangents(context: Context, executable: Executable, cotangents: readonly Float64Array[], name: (of: string) => string): void {
+function setCotangents(context: Context, executable: StepExecutable, cotangents: readonly Float64Array[], name: (of: ParameterName) => BufferName): void {
   const first = context.parameterValues.length;
   parameterNames(context).slice(first).forEach((of, j) => executable.find(name(of))?.set(cotangents[first + j]));
 }

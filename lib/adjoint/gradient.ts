@@ -1,4 +1,7 @@
-/** What comes out of a way back, and what each step of it does. */
+/** What comes out of a way back, and what each transition of it does. */
+import type {StepExecutable} from '../step/buffers.js';
+import type {StepContext} from '../step/context.js';
+import type {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
 
 export interface Gradient {
@@ -15,3 +18,39 @@ export interface Gradient {
  * @param isNew the cotangent is not what the call before has left
  */
 export type StepPull = (record: StepRecord, k: number, xCotangent: Float64Array, isNew: boolean) => void;
+
+/** A state within a step, and its cotangent. */
+export interface Looked {
+  readonly theta: number;
+  readonly cotangent: Float64Array;
+}
+
+/** Cotangents go back through one transition after another. */
+export interface TransitionPull {
+  readonly executable: StepExecutable;
+  /** Of the state: at first that of a transition's end, then of its beginning. */
+  readonly xCotangent: Float64Array;
+  /**
+   * Transition n, taken by rows from..to−1 of a record.
+   * @param end the state it ended at, where it is known
+   * @param isNew xCotangent is not what the call before has left
+   * @param within the saved states inside it
+   */
+  pull(n: number, record: StepRecord, from: number, to: number, end: Float64Array, isNew: boolean, within: readonly Looked[]): void;
+  /** The cotangents of the parameters, after the last transition. */
+  finish(): Float64Array[];
+}
+
+/** Transitions whose times are constants and that have no saved states inside them: row by row. */
+export function pullRows({traced}: StepContext, executable: StepExecutable, cotangents: ParameterCotangents, pull: StepPull): TransitionPull {
+  // In the programs' own memory, where they read it.
+  const xCotangent = executable.find('nextCotangent')?.fill(0) ?? new Float64Array(traced.state.size);
+  return {
+    executable, xCotangent,
+    pull(_n, record, from, to, _end, isNew) {
+      pull(record, to - 1, xCotangent, isNew);
+      for (let k = to - 2; k >= from; k--) pull(record, k, xCotangent, false);
+    },
+    finish: () => cotangents.finish(),
+  };
+}

@@ -4,13 +4,16 @@
  * both transposed ones; what the discrete scheme does is differentiated, not the motion.
  */
 import type {SecondOrderCotangent} from './directions.js';
+import type {BufferName} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import type {HessianProgram} from '../step/hessian-programs.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
 import {cotangentName, turnName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './gradient.js';
-import type {Save} from './step-history.js';
+import type {Saved} from './step-history.js';
+import {hasInside, SavedCursor} from './step-history.js';
 import {SecondOrderDense} from './dense-hessian.js';
 import {parameterNames, setDirections, throughDerived, turnThroughDerived, zeroCotangents} from './derived.js';
 import {jacobianFactor} from './jacobian-factor.js';
@@ -19,7 +22,7 @@ import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
 import {TangentLeft} from './tangent-left.js';
 
-/** A step of the grid as it was taken: rows from..to−1 of a record, and the tangents [count, state] of the state before each. */
+/** Transition n as it was taken: rows from..to−1 of a record, and the tangents [count, state] of the state before each. */
 export interface SecondOrderStep {
   readonly n: number;
   readonly record: StepRecord;
@@ -31,13 +34,7 @@ export interface SecondOrderStep {
   readonly dNext: Float64Array;
 }
 
-/** Which states are saved: after so many steps, and within step n. */
-export interface Saves {
-  readonly after: ReadonlyMap<number, readonly number[]>;
-  readonly within: ReadonlyMap<number, readonly Save[]>;
-}
-
-/** Shows all steps from last to first; returns how many had to be taken again. */
+/** Shows all of them from last to first; returns how many had to be taken again. */
 export type SecondOrderBackwards = (visit: (step: SecondOrderStep) => void) => number;
 
 export interface SecondOrder {
@@ -64,14 +61,14 @@ export class SecondOrderPull {
     this.turns = zeroCotangents(context, count);
     const jacobian = jacobianFactor(context, executable);
     const buffers = stepBuffers(executable);
-    const find = (name: string): Float64Array | undefined => executable.find(name);
-    const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = ['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'].map(find);
-    const [xCotangent, dXCotangent] = ['xCotangent', 'dXCotangent'].map(name => executable.buffer(name));
-    const [rhs, dZCotangent] = ['rhs', 'dZCotangent'].map(find);
+    const find = (name: BufferName): Float64Array | undefined => executable.find(name);
+    const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = (['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'] as const).map(find);
+    const [xCotangent, dXCotangent] = (['xCotangent', 'dXCotangent'] as const).map(name => executable.buffer(name));
+    const [rhs, dZCotangent] = (['rhs', 'dZCotangent'] as const).map(find);
     const sources = parameterNames(context).map(name => ({cotangent: find(cotangentName(name)), turn: find(turnName(name))}));
-    const bound = (name: string): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
-    const [pushResidual, pullUnknown, turnUnknown] = ['pushResidual', 'pullUnknown', 'turnUnknown'].map(bound);
-    const [pullStep, turnStep] = ['pullStep', 'turnStep'].map(name => executable.program(name));
+    const bound = (name: HessianProgram): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
+    const [pushResidual, pullUnknown, turnUnknown] = (['pushResidual', 'pullUnknown', 'turnUnknown'] as const).map(bound);
+    const [pullStep, turnStep] = (['pullStep', 'turnStep'] as const).map(name => executable.program(name));
     const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
     this.pullRow = (record, k, dx, {cotangent, turn}, z) => {
       record.load(k, buffers);
@@ -122,22 +119,27 @@ class SecondOrderSweep {
   readonly pull: SecondOrderPull;
   readonly x: SecondOrderCotangent;
   private readonly dense?: SecondOrderDense;
+  private readonly cursor: SavedCursor;
 
-  constructor(context: StepContext, directions: Directions, private readonly saves: Saves, private readonly saved: SavedCotangent) {
+  constructor(context: StepContext, directions: Directions, saved: Saved, private readonly cotangent: SavedCotangent) {
     const {size} = context.traced.state;
     this.pull = new SecondOrderPull(context, directions);
-    if (saves.within.size > 0) this.dense = new SecondOrderDense(context, directions);
+    if (hasInside(saved)) this.dense = new SecondOrderDense(context, directions);
+    this.cursor = new SavedCursor(saved, true);
     this.x = {cotangent: new Float64Array(size), turn: new Float64Array(directions.count * size)};
   }
 
-  /** Adds what was saved after n steps. */
-  add(n: number): void {
-    for (const index of this.saves.after.get(n) ?? []) this.give(this.saved(index));
+  /** Adds what was saved at the end of transition n. */
+  addEnd(n: number): void {
+    const {cursor} = this;
+    cursor.back(n);
+    for (let i = cursor.from; i < cursor.to; i++) if (cursor.theta(i) === 1) this.give(this.cotangent(i));
   }
 
   back(step: SecondOrderStep): void {
     const {pull, x} = this;
     const {n, record, from, to, tangent} = step;
+    this.addEnd(n);
     const inside = this.inside(step);
     for (let row = to - 1; row >= from; row--) {
       const {cotangent, turn} = pull.pull(record, row, tangent(row), x, inside?.z);
@@ -145,7 +147,6 @@ class SecondOrderSweep {
       x.turn.set(turn);
     }
     if (inside !== undefined) this.give(inside.x);
-    this.add(n);
   }
 
   private give({cotangent, turn}: SecondOrderCotangent): void {
@@ -154,15 +155,16 @@ class SecondOrderSweep {
   }
 
   /** States within a step, whose end gets its part; the others are returned. Such a step is one row. */
-  private inside({n, record, from, tangent, next, dNext}: SecondOrderStep): {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined {
-    const {dense, saves, pull} = this;
-    const within = saves.within.get(n);
-    if (dense === undefined || within === undefined) return undefined;
+  private inside({record, from, tangent, next, dNext}: SecondOrderStep): {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined {
+    const {dense, cursor, pull} = this;
+    const within: number[] = [];
+    for (let i = cursor.from; i < cursor.to; i++) if (cursor.theta(i) !== 1) within.push(i);
+    if (dense === undefined || within.length === 0) return undefined;
     dense.load({record, row: from, dx: tangent(from), next, dNext});
     const zero = ({cotangent, turn}: SecondOrderCotangent): SecondOrderCotangent => ({cotangent: new Float64Array(cotangent.length), turn: new Float64Array(turn.length)});
     let sum: {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined;
-    for (const {index, theta} of within) {
-      const {next: end, z, x} = dense.pull(theta, this.saved(index), pull.cotangents, pull.turns);
+    for (const index of within) {
+      const {next: end, z, x} = dense.pull(cursor.theta(index), this.cotangent(index), pull.cotangents, pull.turns);
       this.give(end);
       sum ??= {z: zero(z), x: zero(x)};
       for (const name of ['z', 'x'] as const) {
@@ -176,13 +178,13 @@ class SecondOrderSweep {
 
 /**
  * @param start the step that began the run
- * @param steps how many were taken
+ * @param cotangent the loss's own, by saved state
  */
-export function sweepBackSecondOrder(context: StepContext, start: StepRecord, directions: Directions, backwards: SecondOrderBackwards, saves: Saves, saved: SavedCotangent, steps: number): SecondOrder {
+export function sweepBackSecondOrder(context: StepContext, start: StepRecord, directions: Directions, backwards: SecondOrderBackwards, saved: Saved, cotangent: SavedCotangent): SecondOrder {
   const {count, initial} = directions;
-  const sweep = new SecondOrderSweep(context, directions, saves, saved);
-  sweep.add(steps);
+  const sweep = new SecondOrderSweep(context, directions, saved, cotangent);
   const recomputedSteps = backwards(step => sweep.back(step));
+  sweep.addEnd(-1);
   const {cotangents: totals, turns} = sweep.pull.finish();
   let began: SecondOrderCotangent = sweep.x;
   if (context.resumed !== true) {

@@ -2,15 +2,18 @@
  * The adjoint of the implicit function: Jᵀw = U_zᵀx̄⁺, x̄ = U_xᵀx̄⁺ − R_xᵀw, p̄ likewise, with J at the
  * converged z. One transposed solve and one vector–Jacobian product a step.
  */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
+import {loadParameters} from '../step/context.js';
+import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
-import type {ParameterCotangents} from './parameter-cotangents.js';
-import type {StepPull} from './gradient.js';
+import {ParameterCotangents} from './parameter-cotangents.js';
+import type {StepPull, TransitionPull} from './gradient.js';
+import {pullRows} from './gradient.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {stepBuffers} from './record.js';
 
-export function implicitPull(context: StepContext, executable: Executable, cotangents: ParameterCotangents): StepPull {
+export function implicitPull(context: StepContext, executable: StepExecutable<AdjointProgram>, cotangents: ParameterCotangents): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
@@ -48,4 +51,13 @@ export function implicitPull(context: StepContext, executable: Executable, cotan
     if (jacobian?.rest !== undefined) pullRest(jacobian.rest);
     if (xCotangent !== result) xCotangent.set(result);
   };
+}
+
+/** Back over a grid, by what is kept of its steps (step/kept.ts). */
+export function implicitBack(context: StepContext): TransitionPull {
+  const {compiled, linear} = context;
+  const executable = compiled.adjoint(compiled.sweepSolver(linear));
+  loadParameters(executable, context);
+  const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
+  return pullRows(context, executable, cotangents, implicitPull(context, executable, cotangents));
 }

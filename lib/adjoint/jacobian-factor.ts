@@ -1,8 +1,9 @@
 /** The Jacobian of a recorded step, factored again for its tangent or cotangent, and solves with it as exact as the run's. */
-import type {Executable, TransposedSolve} from '../engine/engine.js';
+import type {TransposedSolve} from '../engine/engine.js';
 import type {Factor} from '../linear/index.js';
-import {Diagonal, LOSING, lostDigits, type LostDigits} from '../linear/index.js';
+import {LOSING, lostDigits, Rows, type LostDigits} from '../linear/index.js';
 import {solverKey} from '../step/solvers.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {SteadyFactor} from '../step/steady-factor.js';
@@ -33,7 +34,7 @@ export interface JacobianFactor {
 }
 
 /**
- * Whether digits are lost is measured once in so many steps, and where pivots become small or the diagonal grows: a measurement
+ * Whether digits are lost is measured once in so many steps, and where pivots become small or rows change: a measurement
  * takes about as long as a step of the sweep.
  */
 const measured = 256;
@@ -45,7 +46,7 @@ const longer = 2;
 const mostCorrections = 4;
 
 /** undefined for an explicit scheme. */
-export function jacobianFactor(context: StepContext, executable: Executable): JacobianFactor | undefined {
+export function jacobianFactor(context: StepContext, executable: StepExecutable<'jacobian'>): JacobianFactor | undefined {
   return context.compiled.implicit ? new SweepFactor(context, executable) : undefined;
 }
 
@@ -59,7 +60,7 @@ class SweepFactor implements JacobianFactor {
   private readonly h: Float64Array;
   private readonly size: number;
   private lost: LostDigits | undefined;
-  private diagonal: Diagonal | undefined;
+  private rows: Rows | undefined;
   /** Steps until the next measurement, and the longest step that it may wait for. */
   private ahead = 0;
   private longest = 0;
@@ -67,11 +68,11 @@ class SweepFactor implements JacobianFactor {
   private losing = false;
   /** A Jacobian of every step's own, that loses no digits. */
   private once = false;
-  private products: Executable | undefined;
+  private products: StepExecutable<'transposedProduct'> | undefined;
   private last: Factor | undefined;
   rest: Float64Array | undefined;
 
-  constructor(private readonly context: StepContext, private readonly executable: Executable) {
+  constructor(private readonly context: StepContext, private readonly executable: StepExecutable<'jacobian' | 'startJacobian'>) {
     const {compiled, linear} = context;
     const solver = compiled.sweepSolver(linear);
     const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
@@ -101,7 +102,7 @@ class SweepFactor implements JacobianFactor {
   refresh(program?: 'startJacobian'): Factor {
     if (program === undefined && this.isDue()) this.due = true;
     this.last = this.factored(program);
-    if (program === undefined && !this.steady && this.diagonal?.hasGrown(this.values) === true) this.due = true;
+    if (program === undefined && !this.steady && this.rows?.haveChanged(this.values) === true) this.due = true;
     return this.last;
   }
 
@@ -117,7 +118,7 @@ class SweepFactor implements JacobianFactor {
     // Most steps; nothing else here may cost them anything.
     if (--this.ahead > 0 && this.once && Math.abs(h[0]) <= this.longest) {
       this.evaluate();
-      if (this.solveOnce(this.values, b, x) || this.diagonal?.hasGrown(this.values) !== true) return;
+      if (this.solveOnce(this.values, b, x) || this.rows?.haveChanged(this.values) !== true) return;
     }
     this.ahead++;
     this.refresh();
@@ -160,7 +161,7 @@ class SweepFactor implements JacobianFactor {
     if (compiled.jacobian === undefined || !compiled.addsUp) return;
     const {pattern} = compiled.jacobian;
     const lost = (this.lost ??= lostDigits(pattern));
-    (this.diagonal ??= new Diagonal(pattern)).remember(values);
+    (this.rows ??= new Rows(pattern)).remember(values);
     if (lost.isDominant(values)) return;
     const right = b.slice(0, size);
     lost.right(values, b, transposed);
@@ -196,7 +197,7 @@ class SweepFactor implements JacobianFactor {
     }
   }
 
-  private leftOf(product: Executable, right: Float64Array, x: Float64Array, count: number): Float64Array {
+  private leftOf(product: StepExecutable<'transposedProduct'>, right: Float64Array, x: Float64Array, count: number): Float64Array {
     const {size} = this;
     const left = new Float64Array(count * size);
     const w = product.find('w');
@@ -210,7 +211,7 @@ class SweepFactor implements JacobianFactor {
   }
 
   /** Products with Jᵀ at a step; undefined where what was recorded of it does not tell them. */
-  private productAt(record: StepRecord, k: number): Executable | undefined {
+  private productAt(record: StepRecord, k: number): StepExecutable<'transposedProduct'> | undefined {
     const {context, executable} = this;
     if (this.products === undefined) {
       const whole = executable.find('x') !== undefined || executable.find('z') !== undefined;

@@ -2,15 +2,15 @@
  * A gradient that is not finite is told, with the place where it began. Whole gradients are looked at when a
  * sweep has ended; only where one is not finite the sweep is made again and looked at step by step.
  */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import {GradientError} from '../errors.js';
 import {cotangentName} from '../step/parameter-names.js';
 import type {StepContext} from '../step/context.js';
 import {parameterNames} from './derived.js';
 import type {Gradient} from './gradient.js';
 
-/** Looks at what a step of a sweep back has left: the cotangent of the step's beginning, and those of the parameters. */
-export type Watch = (t: number, xCotangent: Float64Array, executable: Executable) => void;
+/** Looks at what transition n of a sweep back, from time t, has left: the cotangent of its beginning, and those of the parameters. */
+export type Watch = (n: number, t: number, xCotangent: Float64Array, executable: StepExecutable) => void;
 
 const notFinite = (values: Float64Array | undefined): number => (values === undefined ? -1 : values.findIndex(value => !Number.isFinite(value)));
 
@@ -38,12 +38,10 @@ export function notFinitePart(context: StepContext, {initial, parameters}: Pick<
   return undefined;
 }
 
-/** @param steps of the whole run: a sweep begins with the last */
-export function watchFor(context: StepContext, steps: number): Watch {
+/** @throws GradientError at the first step, going back, that is not finite */
+export function watchFor(context: StepContext): Watch {
   const names = parameterNames(context);
-  let step = steps;
-  return (t, xCotangent, executable) => {
-    const n = --step;
+  return (n, t, xCotangent, executable) => {
     const row = notFinite(xCotangent);
     const parameter = row >= 0 ? -1 : names.findIndex(name => notFinite(executable.find(cotangentName(name))) >= 0);
     if (row < 0 && parameter < 0) return;

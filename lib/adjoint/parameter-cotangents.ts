@@ -1,36 +1,57 @@
-/** The cotangents of the parameters, added up over the steps of a way back. */
-import type {Executable} from '../engine/engine.js';
+/** The cotangents of the parameters, added up over a way back: by its programs themselves where they can, else after each of them. */
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
-import {cotangentName} from '../step/parameter-names.js';
+import type {CotangentProgram, ParameterName} from '../step/parameter-names.js';
+import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
 import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
 
-/** Adds up the cotangents of the parameters, program by program, or lets the programs do it where they can. */
+/** Of programs that have parameter cotangents of their own, those that share one: they run for every step. */
+const ofSteps: ReadonlySet<CotangentProgram> = new Set<CotangentProgram>(['pullStep', 'pullDense']);
+
 export class ParameterCotangents {
   private readonly totals: Float64Array[];
-  private readonly sources: (Float64Array | undefined)[];
+  private readonly names: readonly ParameterName[];
+  private readonly sources = new Map<CotangentProgram, (Float64Array | undefined)[]>();
+  /** All programs add to one cotangent: nothing is left to do after them. */
+  private readonly untouched: boolean;
 
-  /** @param byPrograms the executable's programs add to pCotangent.i themselves */
-  constructor(private readonly context: StepContext, executable: Executable, private readonly byPrograms: boolean) {
+  /**
+   * @param byPrograms those that run for every step add to their cotangents themselves
+   * @param apart each program has cotangents of its own (`parameterCotangent`); else they share those of their executable
+   */
+  constructor(private readonly context: StepContext, private readonly executable: StepExecutable, private readonly byPrograms: boolean, private readonly apart = false) {
     this.totals = zeroCotangents(context);
-    this.sources = parameterNames(context).map(name => executable.find(cotangentName(name)));
-    if (byPrograms) for (const source of this.sources) source?.fill(0);
+    this.names = parameterNames(context);
+    this.untouched = byPrograms && !apart;
+    if (byPrograms) for (const source of this.of('pullStep')) source?.fill(0);
   }
 
-  add(factor = 1): void {
-    if (!this.byPrograms) this.addAll(factor);
+  /** After this program ran. */
+  add(program: CotangentProgram = 'pullStep', factor = 1): void {
+    if (this.untouched || (this.byPrograms && ofSteps.has(program))) return;
+    this.addAll(program, factor);
   }
 
-  /** Those of the parameters, after the last step. */
+  /** Those of the parameters, after the last program ran. */
   finish(): Float64Array[] {
-    if (this.byPrograms) this.addAll(1);
+    if (this.byPrograms) this.addAll('pullStep', 1);
     return throughDerived(this.context, this.totals);
   }
 
-  private addAll(factor: number): void {
-    for (let p = 0; p < this.totals.length; p++) {
-      const source = this.sources[p];
+  private of(program: CotangentProgram): (Float64Array | undefined)[] {
+    const {apart, executable, names, sources} = this;
+    let known = sources.get(program);
+    if (known === undefined) sources.set(program, (known = names.map(name => executable.find(apart ? parameterCotangent(program, name) : cotangentName(name)))));
+    return known;
+  }
+
+  private addAll(program: CotangentProgram, factor: number): void {
+    const {totals} = this;
+    const sources = this.of(program);
+    for (let p = 0; p < totals.length; p++) {
+      const source = sources[p];
       if (source === undefined) continue;
-      const total = this.totals[p];
+      const total = totals[p];
       for (let i = 0; i < total.length; i++) total[i] += factor * source[i];
     }
   }

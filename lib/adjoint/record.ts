@@ -1,5 +1,5 @@
 /** What a run leaves behind for its gradient: every step taken, in one growing array. */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import {newNumbers} from '../memory.js';
 import type {Room} from './workspace.js';
 import {offerRoom, takeRoom} from './workspace.js';
@@ -20,7 +20,7 @@ export interface PlainRecord {
   readonly unknownSize: number;
   readonly count: number;
   readonly rows: Float64Array;
-  readonly savedAfter: ReadonlyMap<number, number>;
+  readonly within: ReadonlySet<number>;
   readonly iterations: readonly (readonly IterationRecord[])[];
 }
 
@@ -30,10 +30,10 @@ const start = 2;
 const nothing: Room = {rows: new Float64Array(0)};
 
 export class StepRecord {
-  /** Number of steps. */
+  /** Number of rows. */
   count = 0;
-  /** Number of steps taken → index of the saved state at that point. */
-  readonly savedAfter = new Map<number, number>();
+  /** Rows that end within a step of the grid, which failed whole and was halved. */
+  readonly within = new Set<number>();
   /** By step, where the unrolled adjoint will want them. */
   readonly iterations: (readonly IterationRecord[])[] = [];
   /** With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep` leaves of them (step/kept.ts). */
@@ -44,26 +44,27 @@ export class StepRecord {
    * @param stateSize numbers in the state, or in what is kept
    * @param unknownSize numbers in the unknown; 0 for an explicit scheme, and beside what is kept
    * @param expected steps to make room for; more may come
+   * @param most that may come: no more room is made than for these
    */
-  constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number) {
+  constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number, private readonly most = Infinity) {
     this.width = start + stateSize + unknownSize;
     this.room = takeRoom(this.width * Math.max(expected, 1));
     this.room.views?.lie(this.width, start, stateSize);
   }
 
   /** The same record: its arrays are shared, not copied. */
-  static fromPlain({stateSize, unknownSize, count, rows, savedAfter, iterations}: PlainRecord): StepRecord {
+  static fromPlain({stateSize, unknownSize, count, rows, within, iterations}: PlainRecord): StepRecord {
     const record = new StepRecord(stateSize, unknownSize, 0);
     record.room = {rows};
     record.count = count;
-    for (const [steps, index] of savedAfter) record.savedAfter.set(steps, index);
+    for (const row of within) record.within.add(row);
     for (const step of iterations) record.iterations.push(step);
     return record;
   }
 
   plain(): PlainRecord {
-    const {stateSize, unknownSize, count, room: {rows}, savedAfter, iterations} = this;
-    return {stateSize, unknownSize, count, rows, savedAfter, iterations};
+    const {stateSize, unknownSize, count, room: {rows}, within, iterations} = this;
+    return {stateSize, unknownSize, count, rows, within, iterations};
   }
 
   append(t: number, h: number, x: Float64Array, z: Float64Array | undefined): void {
@@ -78,8 +79,8 @@ export class StepRecord {
   }
 
   private grow(): void {
-    const {rows} = this.room;
-    const grown = newNumbers(2 * rows.length, 'the record of the steps');
+    const {room: {rows}, width, most, count} = this;
+    const grown = newNumbers(Math.min(2 * rows.length, width * Math.max(Math.ceil(most), count + 1)), 'the record of the steps');
     grown.set(rows);
     this.room = {rows: grown};
   }
@@ -97,11 +98,23 @@ export class StepRecord {
     return this.count > 0 && this.room.rows.length === 0;
   }
 
-  /** Forgets all steps; the room stays. */
+  /** Forgets all rows; the room stays. */
   clear(): void {
-    this.count = 0;
-    this.savedAfter.clear();
-    this.iterations.length = 0;
+    this.cut(0);
+  }
+
+  /** Forgets the rows from this one on. */
+  cut(count: number): void {
+    this.count = count;
+    this.iterations.length = Math.min(this.iterations.length, count);
+    if (this.within.size > 0) for (const row of this.within) if (row >= count) this.within.delete(row);
+  }
+
+  /** The first row of the step whose last one this is. */
+  firstOf(row: number): number {
+    let first = row;
+    if (this.within.size > 0) while (first > 0 && this.within.has(first - 1)) first--;
+    return first;
   }
 
   /** When step k begins. */
@@ -132,7 +145,7 @@ export interface StepBuffers {
 }
 
 /** Programs that read what is kept of a step read no x. */
-export function stepBuffers(executable: Executable): StepBuffers {
+export function stepBuffers(executable: StepExecutable): StepBuffers {
   return {t: executable.find('t'), h: executable.find('h'), x: executable.find('x') ?? executable.find('kept'), z: executable.find('z')};
 }
 

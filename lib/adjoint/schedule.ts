@@ -43,6 +43,56 @@ export function firstPass(steps: number, states: number): number[] {
   return kept;
 }
 
+/** Takes parts of a sequence again. A kept K is what it needs to go on from a place: a state, or a state with its tangents. */
+export interface Again<K> {
+  /** Stands where this was kept from now on. */
+  restore(kept: K): void;
+  /** What is to be kept of where it stands. */
+  keep(): K;
+  /** Goes on over number n. */
+  take(n: number): void;
+  /** Goes on over number n, and goes back over it. */
+  reverse(n: number): void;
+}
+
+/**
+ * Goes back over numbers count−1..0 of a sequence, with `states` kept at most.
+ * @param kept at some of their beginnings, 0 among them
+ * @returns how many were taken, reversed ones included
+ */
+export function reverseAll<K>(kept: ReadonlyMap<number, K>, count: number, states: number, again: Again<K>): number {
+  const held = new Map(kept);
+  let taken = 0;
+  const stand = (n: number): void => {
+    const there = held.get(n);
+    if (there === undefined) throw new Error(`the schedule asks for state ${n}, which is not kept`);
+    again.restore(there);
+  };
+  const reversal: Reversal = {
+    has: n => held.has(n),
+    drop: n => held.delete(n),
+    advance(from, to) {
+      stand(from);
+      for (let n = from; n < to; n++) again.take(n);
+      taken += to - from;
+      held.set(to, again.keep());
+    },
+    reverse(n) {
+      stand(n);
+      again.reverse(n);
+      taken++;
+    },
+  };
+  let to = count;
+  for (const from of [...kept.keys()].sort((a, b) => b - a)) {
+    // Those kept before have their places still.
+    revolve(from, to, states - held.size + 1, reversal);
+    held.delete(from);
+    to = from;
+  }
+  return taken;
+}
+
 export interface Reversal {
   /** Takes steps from..to−1 from the kept state at `from`, and keeps the state at `to`. */
   advance(from: number, to: number): void;

@@ -1,15 +1,61 @@
 /**
- * The step history of a run whose times are not a grid: a sequence of transitions, steps and jumps, with what
- * was saved on the way. It is kept whole (a few numbers a transition); the states the transitions begin
- * with are recorded with it, or reached again from some of them.
+ * The step history of a run: a sequence of transitions, steps and jumps, with what was saved on the way. A constant
+ * grid is one without jumps and rejections, of which only what is saved need be written down; else it is kept whole (a few
+ * numbers a transition). The states that transitions begin with are recorded (record.ts), or reached again from some of them.
  */
 import type {StepRecord} from './record.js';
 
-/** A saved state: at the end of its transition (theta 1), or within its step. */
-export interface Save {
-  /** Among the saved states. */
-  readonly index: number;
-  readonly theta: number;
+/** The saved states of a run, in their order; all that there is to know of the history of a grid. */
+export interface Saved {
+  /** How many transitions were begun before each; 0 for the start. */
+  readonly after: ArrayLike<number>;
+  /** Where each lies in the last of these: 1 at its end, less within a step. Absent where all are at ends. */
+  readonly theta?: ArrayLike<number>;
+}
+
+/** Whether some are inside a transition. */
+export function hasInside({after, theta}: Saved): boolean {
+  if (theta !== undefined) for (let i = 0; i < after.length; i++) if (theta[i] !== 1) return true;
+  return false;
+}
+
+/** Finds the saved states of one transition after another, in one direction. */
+export class SavedCursor {
+  /** Those of the transition last asked for: from..to−1. */
+  from: number;
+  to: number;
+
+  /** @param last goes from the last transition to the first, else from the first to the last */
+  constructor(private readonly saved: Saved, last: boolean) {
+    this.from = this.to = last ? saved.after.length : 0;
+  }
+
+  /** Looks for those of transition n, lower than the ones before it; −1 is the start. Whether there are any. */
+  back(n: number): boolean {
+    const {saved: {after}} = this;
+    let {from} = this;
+    while (from > 0 && after[from - 1] > n + 1) from--;
+    this.to = from;
+    while (from > 0 && after[from - 1] === n + 1) from--;
+    this.from = from;
+    return from < this.to;
+  }
+
+  /** The same of a higher one. */
+  on(n: number): boolean {
+    const {saved: {after}} = this;
+    let {to} = this;
+    while (to < after.length && after[to] <= n) to++;
+    this.from = to;
+    while (to < after.length && after[to] === n + 1) to++;
+    this.to = to;
+    return this.from < to;
+  }
+
+  /** Where the saved state i lies in its transition. */
+  theta(i: number): number {
+    return this.saved.theta?.[i] ?? 1;
+  }
 }
 
 /** An event that a step was not cut short for. */
@@ -35,15 +81,13 @@ export class StepHistory {
   readonly moments: number[] = [];
   /** By moment: a rate of the event's function below this is one of a touch, and its time has no derivative. */
   readonly least: number[] = [];
-  readonly saves = new Map<number, Save[]>();
   /** Events that were noted without cutting a step short: place in step n, found on the dense output. */
   readonly noted = new Map<number, Noted[]>();
   /** By event that happened, in their order: the moment whose time is the event's; undefined where it was only noted. */
   readonly happened: (number | undefined)[] = [];
   /** Saved states whose time is a moment's, by their index. */
   readonly moving = new Map<number, number>();
-  /** The saved state that is the start. */
-  start: number | undefined;
+  readonly saved = {after: [] as number[], theta: [] as number[]} satisfies Saved;
 
   get count(): number {
     return this.t.length;
@@ -51,8 +95,8 @@ export class StepHistory {
 
   /** Drops all of it. */
   forget(): void {
-    this.t.length = this.h.length = this.moments.length = this.least.length = this.happened.length = 0;
-    for (const map of [this.from, this.to, this.jumps, this.saves, this.noted, this.moving]) map.clear();
+    for (const list of [this.t, this.h, this.moments, this.least, this.happened, this.saved.after, this.saved.theta]) list.length = 0;
+    for (const map of [this.from, this.to, this.jumps, this.noted, this.moving]) map.clear();
   }
 
   append(t: number, h: number): void {
@@ -69,32 +113,23 @@ export class StepHistory {
     this.happened.push(undefined);
   }
 
-  /** Notes a saved state of the transition last appended, or of the start; its time may be that of a moment. */
-  save(index: number, theta: number, moment?: number): void {
-    const n = this.count - 1;
-    if (moment !== undefined) this.moving.set(index, moment);
-    if (n < 0) {
-      this.start = index;
-      return;
-    }
-    const saves = this.saves.get(n);
-    if (saves === undefined) this.saves.set(n, [{index, theta}]);
-    else saves.push({index, theta});
+  /** Notes that the next state is saved, in the transition last appended or at the start; its time may be that of a moment. */
+  save(theta: number, moment?: number): void {
+    const {saved} = this;
+    if (moment !== undefined) this.moving.set(saved.after.length, moment);
+    saved.after.push(this.count);
+    saved.theta.push(theta);
   }
 }
 
-/** Consecutive transitions with the states they begin with. */
-export interface HistoryPiece {
-  /** A row for each transition; z is of no meaning for a jump. */
-  readonly record: StepRecord;
-  /** Number of its first transition. */
-  readonly first: number;
-  /** The state after its last one. */
-  readonly end: Float64Array;
-}
+/**
+ * Shows transition n: rows from..to−1 of a record, several where a step of the grid was halved, and the state that it ended
+ * at, where that is known.
+ */
+export type Visit = (n: number, record: StepRecord, from: number, to: number, end: Float64Array) => void;
 
-/** Shows a step history from its last transition to its first, in pieces; returns how many had to be taken again. */
-export type HistoryBackwards = (visit: (piece: HistoryPiece) => void) => number;
+/** Shows all transitions from last to first; returns how many had to be taken again. */
+export type Backwards = (visit: Visit) => number;
 
 /** Begins anew after a jump: the step from the user's blocks to the whole state, as the start of a run takes it. */
 export type Restart = (given: Float64Array, t: number, h: number) => {readonly x: Float64Array; readonly record: StepRecord};

@@ -1,5 +1,5 @@
 /** What the tangents of a recorded step's equation leave, for the refinement of their solve (jacobian-factor.ts). */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import {setDirections} from './derived.js';
@@ -9,7 +9,7 @@ import {stepBuffers} from './record.js';
 import type {Directions} from './directions.js';
 
 export class TangentLeft {
-  private executable: Executable | undefined;
+  private executable: StepExecutable<'tangentLeft'> | undefined;
   private record: StepRecord | undefined;
   private k = 0;
   /** For the refinement. */
@@ -20,8 +20,8 @@ export class TangentLeft {
    *   time is among its arguments
    * @param directions of the parameters; undefined for the derivative by the step's length alone
    */
-  constructor(context: StepContext, count: number, tangents: {readonly [name: string]: Float64Array | undefined}, directions?: Directions) {
-    const entries = Object.entries(tangents);
+  constructor(context: StepContext, count: number, tangents: {readonly [Name in 'dx' | 'dz' | 'dt' | 'dh']?: Float64Array}, directions?: Directions) {
+    const entries = Object.entries(tangents) as ['dx' | 'dz' | 'dt' | 'dh', Float64Array | undefined][];
     this.left = () => {
       const executable = (this.executable ??= this.compile(context, count, 'dh' in tangents, directions));
       this.record?.load(this.k, stepBuffers(executable));
@@ -31,7 +31,7 @@ export class TangentLeft {
     };
   }
 
-  private compile(context: StepContext, count: number, timed: boolean, directions?: Directions): Executable {
+  private compile(context: StepContext, count: number, timed: boolean, directions?: Directions): StepExecutable<'tangentLeft'> {
     const {compiled} = context;
     const executable = directions === undefined ? compiled.lengthLeft : compiled.tangentLeft(count, timed);
     loadParameters(executable, context);

@@ -47,26 +47,3 @@ export function stepPush(context: StepContext, directions: Directions): Push {
 export function startTangent(context: StepContext, start: StepRecord, directions: Directions): Float64Array {
   return context.resumed === true ? directions.initial.slice() : stepPush(startOf(context), directions)(start, 0, directions.initial).slice();
 }
-
-/**
- * Tangents of the saved states, [count, saved, state].
- * @param start the step that began the run
- */
-export function sweepForward(context: StepContext, start: StepRecord, record: StepRecord, directions: Directions, saved: number): Float64Array {
-  const {count} = directions;
-  const size = record.stateSize;
-  const result = new Float64Array(count * saved * size);
-  const dx = startTangent(context, start, directions);
-  const keep = (steps: number): void => {
-    const at = record.savedAfter.get(steps);
-    if (at === undefined) return;
-    for (let k = 0; k < count; k++) result.set(dx.subarray(k * size, (k + 1) * size), (k * saved + at) * size);
-  };
-  const push = stepPush(context, directions);
-  keep(0);
-  for (let k = 0; k < record.count; k++) {
-    dx.set(push(record, k, dx));
-    keep(k + 1);
-  }
-  return result;
-}

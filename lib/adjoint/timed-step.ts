@@ -3,10 +3,12 @@
  * it without (implicit.ts); and the derivative of its end by its length, x⁺_h = U_h − U_z J⁻¹ R_h, which
  * the time of an event needs.
  */
-import type {Executable} from '../engine/engine.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
+import type {HistoryAdjointProgram} from '../step/history-programs.js';
+import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
-import type {ParameterCotangentsOfSteps} from './history-cotangents.js';
+import type {ParameterCotangents} from './parameter-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -18,14 +20,14 @@ export interface TimedStep {
 }
 
 /** @param executable the context's historyAdjoint */
-export function timedStep(context: StepContext, executable: Executable, cotangents: ParameterCotangentsOfSteps): TimedStep {
+export function timedStep(context: StepContext, executable: StepExecutable<AdjointProgram>, cotangents: ParameterCotangents): TimedStep {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullStep = executable.program('pullStep');
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
-  const find = (name: string): Float64Array | undefined => executable.find(name);
-  const [nextCotangent, ownInsideCotangent, ownZCotangent, w] = ['nextCotangent', 'insideCotangent', 'zCotangent', 'w'].map(find);
-  const [xCotangentOut, tCotangent, hCotangent] = ['xCotangent', 'tCotangent', 'hCotangent'].map(name => executable.buffer(name));
+  const find = (name: BufferName): Float64Array | undefined => executable.find(name);
+  const [nextCotangent, ownInsideCotangent, ownZCotangent, w] = (['nextCotangent', 'insideCotangent', 'zCotangent', 'w'] as const).map(find);
+  const [xCotangentOut, tCotangent, hCotangent] = (['xCotangent', 'tCotangent', 'hCotangent'] as const).map(name => executable.buffer(name));
   return {
     pull(record, k, xCotangent, zCotangent, insideCotangent) {
       record.load(k, buffers);
@@ -65,7 +67,7 @@ export interface ByLength {
 }
 
 /** @param executable one with pushLength, loaded with parameters */
-export function lengthDerivative(context: StepContext, executable: Executable): (record: StepRecord, k: number) => ByLength {
+export function lengthDerivative(context: StepContext, executable: StepExecutable<HistoryAdjointProgram>): (record: StepRecord, k: number) => ByLength {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const dNext = executable.buffer('dNextH');

@@ -3,37 +3,39 @@
  * F = R − JΔ at fixed Δ, z̄ = z̄' − F_zᵀw and x̄ = −F_xᵀw. It differentiates what was computed, whether
  * it converged or not; s counts as a constant.
  */
-import type {Executable} from '../engine/engine.js';
 import {OptionError} from '../errors.js';
 import type {JacobianUse} from '../newton/index.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
+import type {UnrolledProgram} from '../step/programs.js';
 import {isMatrixFree} from '../step/solvers.js';
 import type {TracedStep} from '../step/traced-step.js';
-import type {ParameterCotangents} from './parameter-cotangents.js';
-import type {StepPull} from './gradient.js';
+import type {StepPull, TransitionPull} from './gradient.js';
+import {pullRows} from './gradient.js';
+import {ParameterCotangents} from './parameter-cotangents.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {IterationRecord, StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 /** @throws OptionError where the iteration's Jacobian was not its own */
 export function checkUnrollable(jacobian: JacobianUse, context: Pick<StepContext, 'linear'>): void {
-  if ((jacobian !== 'fresh' && jacobian !== 'counted') || isMatrixFree(context.linear)) {
+  if ((jacobian !== 'fresh' && jacobian !== 'by-cost') || isMatrixFree(context.linear)) {
     throw new OptionError('bad-adjoint', 'unrolledAdjoint differentiates iterations with a Jacobian of their own: use newton({jacobian: \'fresh\'}) and a direct linear solver, or implicitAdjoint().');
   }
 }
 
 /** @throws OptionError where Newton's matrix is a model of the Jacobian: its derivative is not known */
-export function checkExactMatrix({residualModel}: TracedStep): void {
-  if (residualModel !== undefined) {
+export function checkExactMatrix({functions}: TracedStep): void {
+  if (functions.residualModel !== undefined) {
     throw new OptionError('bad-adjoint', "unrolledAdjoint differentiates iterations with the exact Jacobian: use elements({hessian: 'exact'}), or implicitAdjoint().");
   }
 }
 
-export function unrolledPull(context: StepContext, executable: Executable, cotangents: ParameterCotangents): StepPull {
+function unrolledPull(context: StepContext, executable: StepExecutable<UnrolledProgram>, cotangents: ParameterCotangents): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
-  const defectOf = context.traced.guess?.defect === undefined ? undefined : guessDefects(context);
+  const defectOf = context.traced.functions.defect === undefined ? undefined : guessDefects(context);
   const zCotangent = new Float64Array(context.traced.unknown.size);
   const total = new Float64Array(context.traced.state.size);
   const w = executable.find('w');
@@ -85,6 +87,14 @@ export function unrolledPull(context: StepContext, executable: Executable, cotan
     collect();
     xCotangent.set(total);
   };
+}
+
+/** Back over a grid of implicit steps. */
+export function unrolledBack(context: StepContext): TransitionPull {
+  const executable = context.compiled.unrolled;
+  loadParameters(executable, context);
+  const cotangents = new ParameterCotangents(context, executable, false);
+  return pullRows(context, executable, cotangents, unrolledPull(context, executable, cotangents));
 }
 
 /** The defects of steps' guesses, evaluated anew. */

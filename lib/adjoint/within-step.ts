@@ -1,16 +1,12 @@
 /** The adjoint of dense output: cotangents of states within a step go back to all that its interpolation is made of. */
-import type {Executable} from '../engine/engine.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
+import type {HistoryAdjointProgram} from '../step/history-programs.js';
 import {addTo} from './add-to.js';
-import type {ParameterCotangentsOfSteps} from './history-cotangents.js';
+import type {Looked} from './gradient.js';
+import type {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
-
-/** A state within a step, and its cotangent. */
-export interface Looked {
-  readonly theta: number;
-  readonly cotangent: Float64Array;
-}
 
 /** What such cotangents ask of all but the step's end; the arrays are the next step's, too. */
 export interface Between {
@@ -27,14 +23,15 @@ export type PullWithin = (record: StepRecord, k: number, h: number, end: Float64
  * @param executable the context's historyAdjoint, of a run with dense output
  * @returns adds to the cotangent of the step's end, and gives what the rest is asked
  */
-export function withinStep(context: StepContext, executable: Executable, cotangents: ParameterCotangentsOfSteps): PullWithin {
+export function withinStep(context: StepContext, executable: StepExecutable<HistoryAdjointProgram>, cotangents: ParameterCotangents): PullWithin {
   const buffers = stepBuffers(executable);
   const pull = executable.program('pullDense');
   const look = executable.has('inside') ? executable.program('inside') : undefined;
-  const [next, thetas, denseCotangent] = ['next', 'theta', 'denseCotangent'].map(name => executable.find(name));
-  const [endCotangents, xCotangents, tCotangents, hCotangents, thetaCotangents] = ['dNextCotangent', 'dXCotangent', 'dTCotangent', 'dHCotangent', 'dThetaCotangent'].map(name => executable.buffer(name));
-  const zCotangents = !context.compiled.implicit ? undefined : executable.buffer('dZCotangent');
-  const insideCotangents = executable.find('dInsideCotangent');
+  const [next, thetas, denseCotangent] = (['next', 'theta', 'denseCotangent'] as const).map(name => executable.find(name));
+  const [endCotangents, xCotangents, tCotangents, hCotangents, thetaCotangents] =
+    (['denseNextCotangent', 'denseXCotangent', 'denseTCotangent', 'denseHCotangent', 'denseThetaCotangent'] as const).map(name => executable.buffer(name));
+  const zCotangents = !context.compiled.implicit ? undefined : executable.buffer('denseZCotangent');
+  const insideCotangents = executable.find('denseInsideCotangent');
   const xCotangent = new Float64Array(xCotangents.length);
   const zCotangent = zCotangents?.slice();
   const insideCotangent = insideCotangents?.slice();

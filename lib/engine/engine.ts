@@ -40,18 +40,21 @@ export interface Programs {
   readonly [name: string]: Graph;
 }
 
-/** Compiled programs: named buffers, and functions that read and write them. */
-export interface Executable {
-  /** The buffer of an input or output, row-major; the same array for the executable's whole life. */
-  buffer(name: string): Float64Array;
-  /** The same, or undefined where no program has such an input or output. */
-  find(name: string): Float64Array | undefined;
+/**
+ * Compiled programs: named buffers, and functions that read and write them. Who knows its programs says what they and
+ * their buffers are called (step/buffers.ts), and a name that is misspelt does not compile; an engine knows text alone.
+ */
+export interface Executable<Program extends string = string, Buffer extends string = string> {
+  /** The buffer of an input or output that must be there, row-major; the same array for the executable's whole life. */
+  buffer(name: Buffer): Float64Array;
+  /** That of one that need not be there, by design: undefined where no program has such an input or output. */
+  find(name: Buffer): Float64Array | undefined;
   /** Whether there is a program of this name. */
-  has(program: string): boolean;
+  has(program: Program): boolean;
   /** Runs one program: reads its inputs' buffers, writes its outputs'. Allocates nothing. */
-  run(program: string): void;
+  run(program: Program): void;
   /** The same as a function, for the inner loops: `program(name)()` is `run(name)` without the look-up. */
-  program(name: string): () => void;
+  program(name: Program): () => void;
   /** Vector arithmetic on the executable's buffers. */
   readonly vectors: Vectors;
   /**

@@ -6,42 +6,43 @@
 /** Arcs lie in pairs, an arc and its reverse side by side. */
 export class Flow {
   private readonly heads: number[] = [];
-  private readonly room: number[] = [];
+  /** What may still go along each arc. */
+  private readonly residual: number[] = [];
   private readonly from: number[][] = [];
 
   vertex(): number {
     return this.from.push([]) - 1;
   }
 
-  arc(tail: number, head: number, room: number): void {
+  arc(tail: number, head: number, capacity: number): void {
     this.from[tail].push(this.heads.length);
     this.heads.push(head);
-    this.room.push(room);
+    this.residual.push(capacity);
     this.from[head].push(this.heads.length);
     this.heads.push(tail);
-    this.room.push(0);
+    this.residual.push(0);
   }
 
   /** As much as will go from source to sink. */
   fill(source: number, sink: number): void {
     for (let path = this.path(source, sink); path !== undefined; path = this.path(source, sink)) {
       let least = Infinity;
-      for (const arc of path) least = Math.min(least, this.room[arc]);
+      for (const arc of path) least = Math.min(least, this.residual[arc]);
       for (const arc of path) {
-        this.room[arc] -= least;
-        this.room[arc ^ 1] += least;
+        this.residual[arc] -= least;
+        this.residual[arc ^ 1] += least;
       }
     }
   }
 
-  /** Arcs of a shortest path with room, from the sink back. */
+  /** Arcs of a shortest path with residual capacity, from the sink back. */
   private path(source: number, sink: number): number[] | undefined {
     const by = new Int32Array(this.from.length).fill(-1);
     const queue = [source];
     for (let i = 0; i < queue.length && by[sink] < 0; i++) {
       for (const arc of this.from[queue[i]]) {
         const head = this.heads[arc];
-        if (this.room[arc] === 0 || by[head] >= 0 || head === source) continue;
+        if (this.residual[arc] === 0 || by[head] >= 0 || head === source) continue;
         by[head] = arc;
         queue.push(head);
       }
@@ -55,7 +56,7 @@ export class Flow {
   /** Vertices from which the sink can still be reached. */
   reaching(sink: number): Set<number> {
     const found = new Set([sink]);
-    for (const at of found) for (const arc of this.from[at]) if (this.room[arc ^ 1] > 0) found.add(this.heads[arc]);
+    for (const at of found) for (const arc of this.from[at]) if (this.residual[arc ^ 1] > 0) found.add(this.heads[arc]);
     return found;
   }
 }

@@ -1,7 +1,8 @@
 /**
  * A program in two: what depends on no changing input, run once while those stay as they are, and
  * the rest. What the rest needs of the first part passes through named buffers, so any engine runs
- * the pair by compiling both together.
+ * the pair by compiling both together. Without a price, for what is computed once and never again (engine/wasm), and for
+ * what is judged afterwards (step/inside.ts); ahead.ts weighs what is stored against what is saved.
  */
 import {input} from './build.js';
 import type {Graph, Node} from './node.js';

@@ -3,7 +3,7 @@
  * error at a tolerance by a PI controller (history/step-lengths.ts).
  */
 import {OptionError} from '../errors.js';
-import {any, finite, nonNegative, object, positive, positiveOrInfinite, refuseUnknownOptions, shown} from '../given.js';
+import {any, finite, nonNegative, object, positive, positiveOrInfinite, refuseUnknownOptions, shown} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import type {Numeric} from '../system/numeric.js';

@@ -1,6 +1,6 @@
 /** When a run steps and what it saves: its grid of times, and the steps of it that are kept. */
 import {OptionError} from '../errors.js';
-import {shown} from '../given.js';
+import {shown} from '../checks.js';
 import {newNumbers} from '../memory.js';
 import {bytesPerNumber, fewerSaved, requireMemory} from './memory.js';
 import type {GridPlace} from './run-state.js';

@@ -20,17 +20,25 @@ export const fewerSaved = 'Save fewer states: saveAt: \'end\', {every: n} or a l
 /** Where the machine does not say what it has: what a page may take in most browsers. */
 const usualMemory = 2 ** 32;
 
-/** So many bytes every machine has; to ask it takes tens of microseconds, as much as a short run. */
+/** So many bytes every machine has. */
 const always = 2 ** 28;
 
+/** Asked once: the machine stays the same. */
+let available: number | undefined;
+
 /** Bytes that this program can have: of the machine, or of what its container allows. */
-function availableMemory(): number {
+function askMemory(): number {
   const {process, navigator} = globalThis as {readonly process?: {constrainedMemory?(): number}; readonly navigator?: {readonly deviceMemory?: number}};
   const machine = nodeOs?.totalmem() ?? (navigator?.deviceMemory === undefined ? usualMemory : navigator.deviceMemory * 2 ** 30);
   // 0 or more than any machine has where there is no limit.
   const limit = process?.constrainedMemory?.() ?? 0;
   return limit > 0 ? Math.min(limit, machine) : machine;
 }
+
+const availableMemory = (): number => (available ??= askMemory());
+
+/** A budget of bytes, as far as the machine has them: half is left for what else a run keeps. */
+export const withinMachine = (bytes: number): number => (bytes <= always ? bytes : Math.min(bytes, availableMemory() / 2));
 
 /**
  * @param what needs it, as the sentence names it
@@ -39,9 +47,9 @@ function availableMemory(): number {
  */
 export function requireMemory(bytes: number, what: string, remedy: string): void {
   if (bytes <= always) return;
-  const available = availableMemory();
-  if (bytes <= available) return;
-  throw new MemoryError('out-of-memory', `There is no room for ${what}: about ${bytesText(bytes)} are needed, and the machine gives this program ${bytesText(available)}. ${remedy}`, {bytes, available, what});
+  const there = availableMemory();
+  if (bytes <= there) return;
+  throw new MemoryError('out-of-memory', `There is no room for ${what}: about ${bytesText(bytes)} are needed, and the machine gives this program ${bytesText(there)}. ${remedy}`, {bytes, available: there, what});
 }
 
 /** Bytes for a saved number: the state, the series made from it, both in double precision, and its tensor in single. */

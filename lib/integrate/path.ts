@@ -1,31 +1,67 @@
-/** What a run leaves: its saved states, how it ended, and what it kept for the way back. */
-import type {StepHistory} from '../adjoint/step-history.js';
-import type {Sensitivities} from '../adjoint/forward.js';
-import type {StepRecord} from '../adjoint/record.js';
+/** What a run leaves: its saved states, how it ended, and what it kept for the way back; and how that is kept. */
+import type {Directions} from '../adjoint/directions.js';
+import type {Gradient} from '../adjoint/gradient.js';
+import type {Watch} from '../adjoint/not-finite.js';
+import type {PlainRecord, StepRecord} from '../adjoint/record.js';
+import type {Saved, StepHistory} from '../adjoint/step-history.js';
+import type {RunCotangents} from '../adjoint/sweep-back.js';
+import type {Sensitivities} from '../adjoint/sweep-forward.js';
 import type {StiffgradError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
-import type {Redundancy} from '../step/context.js';
+import type {Redundancy, StepContext} from '../step/context.js';
 import type {Counters, Status} from './counters.js';
-import type {Checkpointer} from './history/checkpointer.js';
 import type {EventRecord} from './history/records.js';
 import type {Standing} from './run-state.js';
-import type {SolverFacts} from './runnable.js';
+import type {Runnable, SolverFacts} from './runnable.js';
 
-/** What a run keeps for its gradient. */
-export type Keep =
-  /** Every step. */
-  | {readonly record: StepRecord}
-  /** States at some steps, from which the others are reached again; `room` of them at most. */
-  | {readonly states: Map<number, Float64Array>; readonly room: number}
-  /** The step history of a run that is not a grid of steps, and the state at its end. */
-  | {readonly history: StepHistory; readonly checkpointer: Checkpointer; readonly end: Float64Array}
-  /** The tangents of what was saved (forwardSensitivity). */
-  | {readonly sensitivities: Sensitivities}
-  /** Nothing but the saved states (backsolveAdjoint). What the way back finds is told in the run's warnings. */
-  | {readonly warnings: string[]};
+/** How a run is kept for a derivative. */
+export interface Keeping {
+  /** Whether steps on the grid are recorded by what the implicit adjoint needs of them alone (step/kept.ts). */
+  narrow?(context: StepContext): boolean;
+  /** Newton's iterations are recorded too. */
+  readonly iterations?: boolean;
+  /** @throws MemoryError where what will be kept has no room */
+  requireMemory?(prepared: Runnable): void;
+  /**
+   * Made when a run begins, and made again where the run is.
+   * @param start the step that began it
+   * @param saved what it saves; known beforehand where steps lie on the grid
+   * @param history of a run whose steps do not; it grows with the run
+   */
+  begin(prepared: Runnable, start: StepRecord, saved: Saved, history?: StepHistory): Companion;
+}
 
-/** What a run is to keep: steps, within so many bytes; or the tangents of what is saved. */
-export type Keeping = {readonly memory: number} | 'tangents' | undefined;
+/** Goes along with a run. */
+export interface Companion {
+  /** Where the rows of transitions are to be written, if anywhere. */
+  readonly record: StepRecord | undefined;
+  /** Steps of a grid may not depend on those before them but through the state: what is taken again comes out the same to the bit. */
+  readonly repeatable: boolean;
+  /** Transition n is about to be taken, from this state; what was saved up to here is noted. */
+  reach(n: number, state: Float64Array): void;
+  /** The run has ended after n transitions, in this state. */
+  finish(n: number, state: Float64Array): Kept | undefined;
+}
+
+/** What a run has kept for its derivatives. */
+export interface Kept {
+  /** The gradient for cotangents of what was saved. */
+  pull(prepared: Runnable, path: Path, cotangents: RunCotangents, watch?: Watch): Gradient;
+  /** Tangents of what was saved; where every step was kept. */
+  push?(prepared: Runnable, path: Path, directions: Directions): Sensitivities;
+  /** Memory that may serve another run once the gradient has been taken. */
+  readonly record?: StepRecord;
+  /** Plain values for another thread, of which its adjoint makes this again; absent where it stays in its own. */
+  plain?(): PlainKept;
+}
+
+/** What a message carries of it; its memory may be moved. */
+export interface PlainKept {
+  readonly record?: PlainRecord;
+  readonly states?: ReadonlyMap<number, Float64Array>;
+  readonly room?: number;
+  readonly sensitivities?: Sensitivities;
+}
 
 /** What the way back needs of a run. */
 export interface Path {
@@ -41,8 +77,8 @@ export interface Path {
   readonly standing?: Standing;
   readonly redundancy: Redundancy;
   readonly events?: readonly EventRecord[];
-  /** There where a gradient was asked for. */
-  readonly kept?: Keep;
+  /** There where a derivative was asked for. */
+  readonly kept?: Kept;
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
   readonly history?: Learned;
 }

@@ -4,7 +4,7 @@
  * through the state (see `RunState`).
  */
 import {OptionError, ShapeError} from '../errors.js';
-import {shown} from '../given.js';
+import {shown} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import type {TracedStep} from '../step/traced-step.js';

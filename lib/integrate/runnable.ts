@@ -2,8 +2,6 @@
  * A run as far as the arithmetic knows it: a compiled step, numbers, and options that are plain values.
  * Nothing here is a tensor, so a worker thread runs it without tfjs (workers/).
  */
-import type {Gradient} from '../adjoint/gradient.js';
-import type {Adjoint} from '../adjoint/index.js';
 import type {Engine} from '../engine/engine.js';
 import type {Newton} from '../newton/index.js';
 import type {StepContext} from '../step/context.js';
@@ -18,7 +16,8 @@ export interface Arithmetic {
   /** For runs that are not a grid of steps: adaptive, with events, or saved between steps. Then nothing is in `saved`. */
   readonly plan?: Plan;
   readonly newton: Newton;
-  readonly adjoint: Adjoint;
+  /** Every iteration of Newton's method has a Jacobian of its own, whatever that costs. */
+  readonly ownJacobians?: boolean;
   /** A start that breaks its constraints is refused, or was moved. */
   readonly consistent: 'check' | 'project';
   readonly onProgress?: (progress: Progress) => void;
@@ -35,19 +34,7 @@ export interface Runnable extends StepContext {
   readonly narrow?: boolean;
   /** Numbers in q, or in y. */
   readonly coordinates: number;
-  /** Of backsolveAdjoint, in the thread that traced the run. */
-  readonly backsolve?: Backsolve;
 }
-
-/** What the continuous adjoint goes back along: the saved states one after another, and their times; what it finds is told in `warnings`. */
-export interface SavedStates {
-  readonly states: Float64Array;
-  readonly times: Float64Array;
-  readonly warnings?: string[];
-}
-
-/** The gradient for cotangents of the saved states. */
-export type Backsolve = (runnable: Runnable, saved: SavedStates, cotangents: Float64Array) => Gradient;
 
 /** How linear systems are solved, for the statistics. */
 export interface SolverFacts {

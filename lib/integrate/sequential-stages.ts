@@ -3,10 +3,11 @@
  * unknown's blocks in turn where the scheme lets them be found so, else all of it as one block. What is tolerated
  * is the step's own tolerance, as far as an error of the unknown shows in the state (`Formulation.effects`).
  */
-import type {Executable} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
-import type {Factor} from '../linear/index.js';
+import type {Factor, LinearSolver} from '../linear/index.js';
 import type {Newton, TurnSystem} from '../newton/index.js';
+import type {CompiledStep, ForwardExecutable, TurningExecutable} from '../step/compiled.js';
+import type {TurnProgram, Turns} from '../step/sequential-programs.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
 import type {Runnable} from './runnable.js';
 
@@ -23,14 +24,61 @@ const longest = 3;
 /** Whether a run's steps are solved as far as their tolerance asks: where nothing else was asked of Newton's method. */
 export function solvesToTolerance({traced, options}: Runnable): boolean {
   const {plan, newton} = options;
-  return plan?.absolute !== undefined && traced.along?.effects !== undefined && traced.residualModel === undefined && isPlain(newton);
+  return plan?.absolute !== undefined && traced.along?.effects !== undefined && traced.functions.residualModel === undefined && isPlain(newton);
 }
 
 const isPlain = ({jacobian, given, iterations, step, forcing, linear}: Newton): boolean =>
-  jacobian === 'counted' && !given && iterations === undefined && step.name === 'full' && forcing === undefined && !isMatrixFree(linear);
+  jacobian === 'by-cost' && !given && iterations === undefined && step.name === 'full' && forcing === undefined && !isMatrixFree(linear);
+
+type Run = () => void;
+
+/** The programs and buffers of a step's equations, block by block. */
+interface BlockPrograms {
+  readonly executable: ForwardExecutable | TurningExecutable;
+  readonly which: 'jacobian' | 'turn';
+  /** Of the block at hand. */
+  readonly z: Float64Array;
+  readonly residual: Float64Array;
+  /** The matrix of all blocks. */
+  readonly values: Float64Array;
+  readonly evaluate: Run;
+  /** Compares it with its tangent. */
+  readonly check: Run;
+  /** By block. */
+  readonly residuals: readonly Run[];
+  readonly beginnings: readonly (Run | undefined)[];
+  readonly predictions: readonly Run[];
+  /** Before the first block. */
+  readonly once?: Run;
+  readonly extrapolate?: Run;
+}
+
+function asOneBlock(compiled: CompiledStep, linear: LinearSolver): BlockPrograms {
+  const executable = compiled.forward(linear);
+  return {
+    executable, which: 'jacobian', z: executable.buffer('z'), residual: executable.buffer('R'),
+    values: executable.buffer('J'), evaluate: executable.program('jacobian'),
+    check: () => compiled.check('jacobian', executable, 'jacobian', 'J'),
+    residuals: [executable.program('residual')], beginnings: [undefined], predictions: [executable.program('guess')],
+    extrapolate: executable.has('extrapolate') ? executable.program('extrapolate') : undefined,
+  };
+}
+
+function blockByBlock(compiled: CompiledStep, linear: LinearSolver, turns: Turns): BlockPrograms {
+  const executable = compiled.turning(linear, turns);
+  const numbers = Array.from({length: turns.blocks}, (_, k) => k);
+  const find = (name: TurnProgram): Run | undefined => (executable.has(name) ? executable.program(name) : undefined);
+  return {
+    executable, which: 'turn', z: executable.buffer('zs'), residual: executable.buffer('Rs'),
+    values: executable.buffer('Js'), evaluate: executable.program('turnJacobian'),
+    check: () => compiled.check('turn', executable, 'turnJacobian', 'Js'),
+    residuals: numbers.map(k => executable.program(`turnResidual.${k}`)), beginnings: numbers.map(k => find(`turnBegin.${k}`)),
+    predictions: numbers.map(k => executable.program(`turnPredict.${k}`)), once: find('turnStep'), extrapolate: find('turnExtrapolate'),
+  };
+}
 
 export class StepTurns implements TurnSystem {
-  readonly executable: Executable;
+  readonly executable: ForwardExecutable | TurningExecutable;
   readonly blocks: number;
   readonly z: Float64Array;
   readonly residual: Float64Array;
@@ -47,11 +95,11 @@ export class StepTurns implements TurnSystem {
   t = 0;
   h = 0;
   private readonly inTurn: boolean;
-  private readonly residuals: readonly (() => void)[];
-  private readonly beginnings: readonly ((() => void) | undefined)[];
-  private readonly predictions: readonly (() => void)[];
-  private readonly once?: () => void;
-  private readonly extrapolate?: () => void;
+  private readonly residuals: readonly Run[];
+  private readonly beginnings: readonly (Run | undefined)[];
+  private readonly predictions: readonly Run[];
+  private readonly once?: Run;
+  private readonly extrapolate?: Run;
   private readonly matrix: () => Factor;
   /** The values last factored. */
   readonly matrixValues: Float64Array;
@@ -68,26 +116,22 @@ export class StepTurns implements TurnSystem {
     const {plan, newton: {linear}} = options;
     const {turns} = compiled;
     this.inTurn = turns !== undefined;
-    const executable = (this.executable = turns === undefined ? compiled.forward(linear) : compiled.turning(linear, turns));
-    const find = (name: string): (() => void) | undefined => (turns !== undefined && name in turns.programs ? executable.program(name) : undefined);
+    const bound = turns === undefined ? asOneBlock(compiled, linear) : blockByBlock(compiled, linear, turns);
+    const {executable, which, values} = bound;
+    this.executable = executable;
     this.blocks = turns?.blocks ?? 1;
     this.whole = executable.buffer('z');
-    this.z = executable.buffer(turns === undefined ? 'z' : 'zs');
-    this.residual = executable.buffer(turns === undefined ? 'R' : 'Rs');
+    this.z = bound.z;
+    this.residual = bound.residual;
     this.delta = executable.buffer('delta');
     this.weights = executable.buffer('weights');
     this.vectors = executable.vectors;
-    const numbers = Array.from({length: this.blocks}, (_, k) => k);
-    this.residuals = numbers.map(k => executable.program(turns === undefined ? 'residual' : `turnResidual.${k}`));
-    this.beginnings = numbers.map(k => find(`turnBegin.${k}`));
-    this.predictions = numbers.map(k => executable.program(turns === undefined ? 'guess' : `turnPredict.${k}`));
-    this.once = find('turnStep');
-    this.extrapolate = turns !== undefined ? find('turnExtrapolate') : traced.along?.extrapolated === undefined ? undefined : executable.program('extrapolate');
-    const which = turns === undefined ? 'jacobian' : 'turn';
+    this.residuals = bound.residuals;
+    this.beginnings = bound.beginnings;
+    this.predictions = bound.predictions;
+    this.once = bound.once;
+    this.extrapolate = bound.extrapolate;
     const refactor = executable.factorization(compiled.analysis(linear, solverKey(linear), which));
-    const [program, output] = turns === undefined ? ['jacobian', 'J'] as const : ['turnJacobian', 'Js'] as const;
-    const evaluate = executable.program(program);
-    const values = executable.buffer(output);
     this.matrixValues = values;
     this.factorOf = given => {
       values.set(given);
@@ -95,9 +139,9 @@ export class StepTurns implements TurnSystem {
     };
     let checked = false;
     this.matrix = () => {
-      if (!checked) compiled.check(which, executable, program, output);
+      if (!checked) bound.check();
       checked = true;
-      evaluate();
+      bound.evaluate();
       return refactor(values);
     };
     this.matrixWork = compiled.matrixWork(linear, which);

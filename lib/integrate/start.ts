@@ -39,10 +39,10 @@ export function startRun(prepared: Runnable, counters: Counters, jump?: Float64A
   forward.find('x')?.set(given);
   forward.find('t')?.fill(t0);
   forward.find('h')?.fill(h0);
-  if (traced.mass !== undefined || traced.gaps !== undefined) forward.run('checks');
+  if (traced.functions.mass !== undefined || traced.functions.positions !== undefined) forward.run('checks');
   checkMass(prepared, forward.find('mass'));
   const project = prepared.options.consistent === 'project';
-  if (traced.gaps !== undefined && !project && jump !== 'taken' && traced.still !== true) {
+  if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
     const gaps = {positions: forward.buffer('positions').slice(), velocities: forward.buffer('velocities').slice()};
     checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
     forward.find('x')?.set(given);
@@ -144,9 +144,9 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
 export function contradiction(prepared: Runnable, x: Float64Array, t: number): InconsistentStateError | undefined {
   const context = startOf(prepared);
   const forward = context.compiled.forward(context.linear);
-  if (context.traced.gaps === undefined) return undefined;
+  if (context.traced.functions.positions === undefined) return undefined;
   loadParameters(forward, context);
-  forward.find('x')?.set(x.subarray(0, prepared.start.traced.x.size));
+  forward.find('x')?.set(x.subarray(0, prepared.start.traced.inputs.x.size));
   forward.find('t')?.fill(t);
   forward.run('checks');
   const worst = worstGap(forward.buffer('positions'), x.subarray(0, prepared.coordinates));
@@ -173,7 +173,7 @@ const leastSlope = 1e-140;
 export function requireScaledRows(prepared: Runnable): void {
   const context = startOf(prepared);
   const {traced, compiled, linear, given, t0, coordinates} = context;
-  if (traced.gaps === undefined) return;
+  if (traced.functions.positions === undefined) return;
   const forward = compiled.forward(linear);
   loadParameters(forward, context);
   forward.find('t')?.fill(t0);
@@ -195,7 +195,7 @@ export function requireScaledRows(prepared: Runnable): void {
 }
 
 function checkMass({start, coordinates: n}: Runnable, mass: Float64Array | undefined): void {
-  const node = start.traced.mass;
+  const node = start.traced.functions.mass;
   if (mass === undefined || node === undefined) return;
   const bad = mass.findIndex(value => !Number.isFinite(value));
   if (bad >= 0) throw new InconsistentStateError('not-finite', `The mass is not finite at ${indexText(node.shape, bad) || 'its one value'}: ${mass[bad]}.`, {index: bad});

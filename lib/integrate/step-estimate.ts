@@ -1,7 +1,7 @@
 /** The scheme's own estimate of a step's error, filtered where its formulation asks for that (runge-kutta-error.ts). */
-import type {Executable} from '../engine/engine.js';
 import type {Factor} from '../linear/index.js';
 import {auto} from '../linear/index.js';
+import type {StepExecutable} from '../step/buffers.js';
 import {solverKey} from '../step/solvers.js';
 import type {Runnable} from './runnable.js';
 
@@ -13,13 +13,13 @@ export class StepEstimate {
   private readonly factor?: () => Factor;
 
   /** undefined where the scheme has none, or none was asked for. */
-  static of(prepared: Runnable, forward: Executable): StepEstimate | undefined {
-    return prepared.traced.along?.error === undefined ? undefined : new StepEstimate(prepared, forward);
+  static of(prepared: Runnable, forward: StepExecutable<'estimate' | 'filter'>): StepEstimate | undefined {
+    return prepared.traced.functions.error === undefined ? undefined : new StepEstimate(prepared, forward);
   }
 
-  private constructor({compiled, traced}: Runnable, forward: Executable) {
+  private constructor({compiled, traced}: Runnable, forward: StepExecutable<'estimate' | 'filter'>) {
     this.values = forward.buffer('E');
-    if (traced.along?.filter === undefined) return;
+    if (traced.functions.filter === undefined) return;
     this.evaluate = forward.program('estimate');
     this.shift = forward.find('shift');
     const refactor = forward.factorization(compiled.analysis(auto(), solverKey(auto()), 'filter'));

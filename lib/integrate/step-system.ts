@@ -1,15 +1,14 @@
 /** The forward programs of a step as the nonlinear system that Newton's iteration solves. */
-import type {Executable} from '../engine/engine.js';
 import {plainVectors} from '../engine/vectors.js';
 import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
 import type {NonlinearSystem} from '../newton/index.js';
-import type {CompiledStep} from '../step/compiled.js';
+import type {CompiledStep, ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {SteadyFactor} from '../step/steady-factor.js';
-import {linearization} from '../step/step-start.js';
+import {linearization} from '../step/precomputation.js';
 import type {Runnable} from './runnable.js';
 
 /** The time derivative of q, or y, that blocks of states and unknowns are, stage by stage alike; undefined of names that say nothing (`gain` is a stage's increment of y). */
@@ -33,7 +32,7 @@ export class StepSystem implements NonlinearSystem {
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
   readonly compiled: NonNullable<NonlinearSystem['compiled']>;
-  private readonly forward: Executable;
+  private readonly forward: ForwardExecutable;
   private readonly evaluateJacobian: () => void;
   private readonly values: Float64Array;
   private readonly refactor: (values: Float64Array) => Factor;
@@ -54,7 +53,7 @@ export class StepSystem implements NonlinearSystem {
     const {linear} = options.newton;
     this.forward = compiled.forward(linear, prepared.narrow);
     this.pattern = matrix.pattern;
-    this.modelled = traced.residualModel !== undefined;
+    this.modelled = traced.functions.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
@@ -62,15 +61,15 @@ export class StepSystem implements NonlinearSystem {
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
-    this.dear = !this.modelled && !isMatrixFree(linear) && options.adjoint.kind !== 'unrolled' && compiled.hasDearJacobian(linear);
+    this.dear = !this.modelled && !isMatrixFree(linear) && options.ownJacobians !== true && compiled.hasDearJacobian(linear);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
     const steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
-    this.startsApart = traced.guess?.defect !== undefined;
+    this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), steady);
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
     if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
-    if (traced.guess?.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
+    if (traced.functions.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.products = this.bindProducts(linear, prepared);
   }
@@ -167,12 +166,12 @@ export class StepSystem implements NonlinearSystem {
     const {products} = prepared.compiled;
     loadParameters(products, prepared);
     const direction = products.find('direction');
-    const shared = ['x', 'z', 't', 'h'].flatMap(name => {
+    const shared = (['x', 'z', 't', 'h'] as const).flatMap(name => {
       const to = products.find(name);
       const from = this.forward.find(name);
       return to === undefined || from === undefined ? [] : [{to, from}];
     });
-    const run = (program: string, output: string) => (x: Float64Array, y: Float64Array): void => {
+    const run = (program: 'apply' | 'applyTransposed', output: 'Jd' | 'JTd') => (x: Float64Array, y: Float64Array): void => {
       direction?.set(x);
       products.run(program);
       y.set(products.buffer(output));

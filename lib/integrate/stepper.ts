@@ -72,6 +72,7 @@ export class Stepper {
         kappa: Math.min(tight, kappa), coarsest: kappa, repeatable, maxIterations: repeatable ? options.newton.maxIterations : fewIterations,
       }, counters);
     }
+    const whole = this.turns === undefined ? compiled.forward(options.newton.linear, prepared.narrow) : undefined;
     const forward = this.turns?.executable ?? compiled.forward(options.newton.linear, prepared.narrow);
     loadParameters(forward, prepared);
     this.vectors = forward.vectors;
@@ -79,15 +80,15 @@ export class Stepper {
     this.state.set(start);
     this.next = forward.buffer('next');
     this.update = forward.program('update');
-    this.keep = prepared.narrow === true ? forward.program('keep') : undefined;
+    this.keep = prepared.narrow === true ? compiled.forward(options.newton.linear, true).program('keep') : undefined;
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');
     this.stiffness = forward.find('stiffness');
     this.errors = StepEstimate.of(prepared, forward);
     this.t = forward.find('t');
     this.h = forward.find('h');
-    if (compiled.implicit && this.turns === undefined) {
-      this.guess = forward.program('guess');
+    if (compiled.implicit && whole !== undefined) {
+      this.guess = whole.program('guess');
       this.system = new StepSystem(prepared);
       this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
     }
@@ -96,22 +97,25 @@ export class Stepper {
   /** Step n of the grid. A failure leaves its sentence in `error`. */
   step(n: number): Status {
     const {grid} = this.prepared.options;
-    const status = this.advance(grid.time(n), grid.length(n), 0);
+    const status = this.advance(grid.time(n), grid.length(n), 0, true);
     if (status !== 'completed') this.locate(status as Failure, n);
     return status;
   }
 
-  /** One step; with onFailure 'halve', two of half the length where it fails. */
-  private advance(t: number, h: number, depth: number): Status {
+  /** One step; with onFailure 'halve', two of half the length where it fails. @param last its end is that of the grid's step */
+  private advance(t: number, h: number, depth: number, last: boolean): Status {
     const status = this.attempt(t, h);
-    if (status === 'completed') return status;
-    const {counters, prepared} = this;
+    const {counters, prepared, record} = this;
+    if (status === 'completed') {
+      if (!last) record?.within.add(record.count - 1);
+      return status;
+    }
     counters.failures[status] = (counters.failures[status] ?? 0) + 1;
     if (prepared.options.newton.onFailure !== 'halve' || this.iteration === undefined) return status;
     if (depth === deepestHalving) return 'step-too-small';
     counters.rejectedSteps++;
-    const first = this.advance(t, h / 2, depth + 1);
-    return first === 'completed' ? this.advance(t + h / 2, h / 2, depth + 1) : first;
+    const first = this.advance(t, h / 2, depth + 1, false);
+    return first === 'completed' ? this.advance(t + h / 2, h / 2, depth + 1, last) : first;
   }
 
   /** The unknown of the last step; none of an explicit scheme. */
@@ -208,7 +212,7 @@ export class Stepper {
           this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
         }
       : undefined;
-    return iteration.find(prepared.traced.guess?.linearized === true, observe);
+    return iteration.find(prepared.traced.linearized === true, observe);
   }
 
   /** Puts the failure of the last attempt into words. */

@@ -24,7 +24,7 @@ export class ContactWatch {
 
   constructor(private readonly prepared: Runnable) {
     const {compiled, traced, options} = prepared;
-    if (traced.touching === undefined) return;
+    if (traced.functions.touching === undefined) return;
     const forward = compiled.forward(options.newton.linear, prepared.narrow);
     this.state = forward.buffer('x');
     this.time = forward.find('t');

@@ -26,13 +26,6 @@ export const LinalgTriangularSolve = 'LinalgTriangularSolve';
 export const LinalgCholesky = 'LinalgCholesky';
 export const LinalgLu = 'LinalgLu';
 
-export type LinalgSolveInputs = {a: tf.Tensor; b: tf.Tensor};
-export type LinalgSolveAttrs = {adjoint: boolean};
-export type LinalgTriangularSolveInputs = {a: tf.Tensor; b: tf.Tensor};
-export type LinalgTriangularSolveAttrs = {lower: boolean; adjoint: boolean};
-export type LinalgCholeskyInputs = {a: tf.Tensor};
-export type LinalgLuInputs = {a: tf.Tensor};
-
 /** The backends tfjs has; registering for one that is never loaded costs a map entry. */
 export const backends = ['cpu', 'wasm', 'webgl', 'webgpu', 'tensorflow'] as const;
 

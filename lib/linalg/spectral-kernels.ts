@@ -14,8 +14,8 @@
  */
 import type {TensorInfo} from '@tensorflow/tfjs';
 import {SingularMatrixError} from '../errors.js';
-import {EigenRoom, sortedEigen} from '../graph/primitives/eigen.js';
-import {leastNorm, SingularRoom, singularValues} from '../graph/primitives/singular-values.js';
+import {EigenWorkspace, sortedEigen} from '../graph/primitives/eigen.js';
+import {leastNorm, SvdWorkspace, singularValues} from '../graph/primitives/singular-values.js';
 import {rankShare, singularSize} from '../graph/primitives/spectral.js';
 import {factorCholesky, isFinite, none, solveTriangular} from './dense.js';
 import type {Call} from './kernels.js';
@@ -51,8 +51,8 @@ function eigh({inputs, backend}: Call): TensorInfo[] {
       const matrices = read(backend, a);
       const values = new Float64Array(batch * n);
       const vectors = new Float64Array(batch * n * n);
-      const room = new EigenRoom(n);
-      for (let i = 0; i < batch; i++) sortedEigen(matrices, i * n * n, room, values, i * n, vectors, i * n * n);
+      const workspace = new EigenWorkspace(n);
+      for (let i = 0; i < batch; i++) sortedEigen(matrices, i * n * n, workspace, values, i * n, vectors, i * n * n);
       return [write(backend, values, [...leading, n]), write(backend, vectors, a.shape)];
     },
   );
@@ -67,12 +67,12 @@ function svd({inputs, backend, attrs}: Call): TensorInfo[] {
     () => {
       const {batch, m, n, leading} = sizesOf(a);
       const matrices = read(backend, a);
-      const room = new SingularRoom(m, n, fullMatrices);
-      const {q, widths} = room;
+      const workspace = new SvdWorkspace(m, n, fullMatrices);
+      const {q, widths} = workspace;
       const one = new Float64Array(singularSize(m, n, fullMatrices));
       const parts = [[q, 1], [m, widths.u], [n, widths.v]].map(([rows, columns]) => ({size: rows * columns, values: new Float64Array(batch * rows * columns)}));
       for (let i = 0; i < batch; i++) {
-        singularValues(matrices, i * m * n, room, one, 0);
+        singularValues(matrices, i * m * n, workspace, one, 0);
         let at = 0;
         for (const {size, values} of parts) {
           values.set(one.subarray(at, at + size), i * size);
@@ -91,7 +91,7 @@ function leastSquares({inputs, backend, attrs}: Call): TensorInfo[] {
   const k = b.shape[b.shape.length - 1];
   const [matrices, right] = [read(backend, a), read(backend, b)];
   const x = new Float64Array(batch * n * k);
-  const room = new SingularRoom(m, n, false);
+  const workspace = new SvdWorkspace(m, n, false);
   const factors = new Float64Array(singularSize(m, n, false));
   const share = rankShare(m, n, epsilonInUse());
   for (let i = 0; i < batch; i++) {
@@ -99,7 +99,7 @@ function leastSquares({inputs, backend, attrs}: Call): TensorInfo[] {
       const own = (values: Float64Array, size: number): Float64Array => values.subarray(i * size, (i + 1) * size);
       if (!normalEquations(own(matrices, m * n), m, n, own(right, m * k), own(x, n * k), k)) throw deficient(m, n, i, batch);
     } else {
-      leastNorm(matrices, i * m * n, room, factors, share, right, i * m * k, x, i * n * k, k);
+      leastNorm(matrices, i * m * n, workspace, factors, share, right, i * m * k, x, i * n * k, k);
     }
   }
   return [write(backend, x, [...leading, n, k])];

@@ -221,7 +221,7 @@ function updateRight(a: Float64Array, n: number, start: number): void {
   }
 }
 
-export function luSolve(a: Float64Array, n: number, pivots: Int32Array, x: Float64Array, at: number): void {
+function luSolve(a: Float64Array, n: number, pivots: Int32Array, x: Float64Array, at: number): void {
   for (let k = 0; k < n; k++) {
     const chosen = pivots[k];
     if (chosen !== k) {
@@ -246,7 +246,7 @@ export function luSolve(a: Float64Array, n: number, pivots: Int32Array, x: Float
 }
 
 /** Aᵀ = Uᵀ Lᵀ P: the rows of the factor are used as columns, so memory is still read in order. */
-export function luSolveTransposed(a: Float64Array, n: number, pivots: Int32Array, x: Float64Array, at: number): void {
+function luSolveTransposed(a: Float64Array, n: number, pivots: Int32Array, x: Float64Array, at: number): void {
   for (let i = 0; i < n; i++) {
     const row = i * n;
     const value = x[at + i] * a[row + i];

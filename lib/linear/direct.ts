@@ -20,7 +20,7 @@ export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
   private own: F | undefined;
 
   constructor(
-    private readonly ownKind: string | (() => string),
+    private readonly label: string | (() => string),
     readonly n: number,
     readonly nonzeros: number,
     readonly work: number,
@@ -30,7 +30,7 @@ export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
   ) {}
 
   get kind(): string {
-    return typeof this.ownKind === 'string' ? this.ownKind : this.ownKind();
+    return typeof this.label === 'string' ? this.label : this.label();
   }
 
   get history(): unknown {

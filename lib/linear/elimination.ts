@@ -36,7 +36,7 @@ export function eliminate(graph: Graph, order: Int32Array): Elimination {
 }
 
 /** Liu's algorithm with path compression. */
-export function eliminationTree({n, pointers, adjacent}: Graph, order: Int32Array): Int32Array {
+function eliminationTree({n, pointers, adjacent}: Graph, order: Int32Array): Int32Array {
   const place = inverse(order);
   const parent = new Int32Array(n).fill(-1);
   const ancestor = new Int32Array(n).fill(-1);
@@ -55,7 +55,7 @@ export function eliminationTree({n, pointers, adjacent}: Graph, order: Int32Arra
 }
 
 /** post[k] is the node visited k-th, children before parents, siblings by their number. */
-export function postorder(parent: Int32Array): Int32Array {
+function postorder(parent: Int32Array): Int32Array {
   const n = parent.length;
   const firstChild = new Int32Array(n).fill(-1);
   const sibling = new Int32Array(n).fill(-1);

@@ -5,7 +5,7 @@
  */
 import {StiffgradError} from '../errors.js';
 import {krylovSolver, norm, dot, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
-import {count} from '../given.js';
+import {count} from '../checks.js';
 import {EPSILON} from './solver.js';
 
 /** What `gmres` may be told. */

@@ -1,4 +1,4 @@
-/** The face of this room: solvers, their contract, and the patterns they work on. */
+/** The public API of this layer: solvers, their contract, and the patterns they work on. */
 export type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 export {auto} from './auto.js';
 export {band} from './band.js';
@@ -13,7 +13,7 @@ export {dot} from './krylov.js';
 export {minres} from './minres.js';
 export {constraintCoupling} from './coupling.js';
 export {CsrOperator, type Coupling, type Operator} from './operator.js';
-export {Diagonal, LOSING, lostDigits, type LostDigits} from './lost-digits.js';
+export {LOSING, lostDigits, Rows, type LostDigits} from './lost-digits.js';
 export {sparseLdlt, type LdltOptions} from './sparse-ldlt.js';
 export {sparseLu, type SparseLuOptions} from './sparse-lu.js';
 export {stagewise} from './stages.js';

@@ -6,8 +6,8 @@
  * has a name and a number.
  */
 import {OptionError, ShapeError, StiffgradError} from '../errors.js';
-import type {Checks} from '../given.js';
-import {any, count, positive, refuseUnknownOptions} from '../given.js';
+import type {Checks} from '../checks.js';
+import {any, count, positive, refuseUnknownOptions} from '../checks.js';
 import {CsrOperator, type Coupling, type Operator} from './operator.js';
 import {withRecipe} from './recipe.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';

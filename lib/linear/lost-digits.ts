@@ -20,8 +20,11 @@ export const LOSING = 256;
  */
 export const KEEPING = 4 / LOSING;
 
-/** A diagonal entry so many times as large as it was: what is stiff beside a mass has grown by as much. */
+/** A diagonal entry so many times as large as it was, or so small a part of what the sum of a row was: what is stiff beside a mass has grown by as much. */
 const GROWN = 4;
+
+/** Below this share of its largest entry the sum of a row is rounding, or zero by design: x_i = x_j. */
+const CANCELLED = 2 ** -40;
 
 /** The rounding that stands for that of the arithmetic: far above it, and far enough below 1 to be small when it has grown so. */
 const COARSE = 2 ** -30;
@@ -31,25 +34,49 @@ const DOMINANT = (LOSING - 1) / (LOSING + 1);
 
 const found = new WeakMap<Pattern, LostDigits>();
 
-/** The diagonal of a matrix when it was last measured: by its growth a stiffness shows that came since. */
-export class Diagonal {
-  private readonly places: Int32Array;
-  private readonly sizes: Float64Array;
+/**
+ * A matrix when it was last measured, by rows: the size of its diagonal entry, which grows with a stiffness, and the share of
+ * its sum, which is what the rigid motion of free masses feels, and falls with their mass.
+ */
+export class Rows {
+  private readonly largest: Float64Array;
+  private readonly least: Float64Array;
 
-  constructor({n, rowPointers, columns}: Pattern) {
-    const places: number[] = [];
-    for (let i = 0; i < n; i++) for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) if (columns[p] === i) places.push(p);
-    this.places = Int32Array.from(places);
-    this.sizes = new Float64Array(places.length);
+  constructor(private readonly pattern: Pattern) {
+    this.largest = new Float64Array(pattern.n);
+    this.least = new Float64Array(pattern.n);
   }
 
   remember(values: Float64Array): void {
-    this.places.forEach((place, i) => (this.sizes[i] = GROWN * Math.abs(values[place])));
+    this.scan(values, (i, own, kept) => {
+      this.largest[i] = GROWN * own;
+      this.least[i] = kept > CANCELLED ? kept / GROWN : 0;
+      return false;
+    });
   }
 
-  hasGrown(values: Float64Array): boolean {
-    const {places, sizes} = this;
-    for (let i = 0; i < places.length; i++) if (Math.abs(values[places[i]]) > sizes[i]) return true;
+  /** Digits may be lost that were not. */
+  haveChanged(values: Float64Array): boolean {
+    const {largest, least} = this;
+    return this.scan(values, (i, own, kept) => own > largest[i] || kept < least[i]);
+  }
+
+  /** Whether one of the rows is what is looked for. */
+  private scan(values: Float64Array, isIt: (row: number, diagonal: number, kept: number) => boolean): boolean {
+    const {n, rowPointers, columns} = this.pattern;
+    for (let i = 0, p = 0; i < n; i++) {
+      let own = 0;
+      let sum = 0;
+      let most = 0;
+      for (const end = rowPointers[i + 1]; p < end; p++) {
+        const value = values[p];
+        const size = Math.abs(value);
+        sum += value;
+        if (size > most) most = size;
+        if (columns[p] === i) own = size;
+      }
+      if (isIt(i, own, most > 0 ? Math.abs(sum) / most : 1)) return true;
+    }
     return false;
   }
 }

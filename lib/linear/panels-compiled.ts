@@ -56,21 +56,21 @@ export class CompiledPanels implements PanelKernels {
     const n = first[count];
     const each = <T>(make: (panel: number) => T): T[] => Array.from({length: panels}, (_, panel) => make(panel));
     let end = 0;
-    const room = (bytes: number): number => {
+    const reserve = (bytes: number): number => {
       const address = end;
       end += Math.ceil(bytes / 16) * 16;
       return address;
     };
-    this.packed = room(8 * packedDepth * packedColumns);
-    const triangle = room(8 * 10);
-    const lists = {first: room(4 * first.length), pointers: room(4 * rowPointers.length), rows: room(4 * rows.length), starts: each(() => room(4 * blocks.length))};
-    const position = each(() => room(4 * n));
-    const pivots = room(8 * n);
-    const x = room(8 * n);
-    const four = room(32 * n);
-    const numbers = room(8 * panels * size);
+    this.packed = reserve(8 * packedDepth * packedColumns);
+    const triangle = reserve(8 * 10);
+    const lists = {first: reserve(4 * first.length), pointers: reserve(4 * rowPointers.length), rows: reserve(4 * rows.length), starts: each(() => reserve(4 * blocks.length))};
+    const position = each(() => reserve(4 * n));
+    const pivots = reserve(8 * n);
+    const x = reserve(8 * n);
+    const four = reserve(32 * n);
+    const numbers = reserve(8 * panels * size);
     // Zeros of columns that are not there are subtracted from what follows the last block.
-    room(8 * tileColumns);
+    reserve(8 * tileColumns);
     if (end > largestMemory) throw new RangeError(`a factor of ${panels * size} numbers does not fit into one memory`);
     const pages = Math.ceil(end / pageBytes);
     const memory = new WebAssembly.Memory({initial: pages, maximum: pages});

@@ -4,7 +4,7 @@
  */
 
 export interface Recipe {
-  /** The function's name, as the face exports it: 'gmres'. */
+  /** The function's name, as the public API exports it: 'gmres'. */
   readonly make: string;
   readonly options?: Readonly<Record<string, unknown>>;
 }

@@ -36,7 +36,7 @@ export interface LinearSolver {
   analyze(pattern: Pattern): Analysis;
 }
 
-/** A method that an engine may have as a kernel, with the storage and the tests of pivots of this room's. */
+/** A method that an engine may have as a kernel, with the storage and the tests of pivots of this layer's. */
 export type CompiledMethod =
   /** tridiagonal.ts, of a pattern with all 3n − 2 entries, in their order; `symmetric` where the pattern promises it. */
   | {readonly name: 'tridiagonal'; readonly symmetric: boolean}

@@ -9,7 +9,7 @@
  * in PARDISO: Schenk & Gärtner 2006). Every solve of an indefinite matrix is checked by its residual.
  */
 import {StiffgradError} from '../errors.js';
-import {refuseUnknownName, refuseUnknownOptions, text} from '../given.js';
+import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
 import {DirectAnalysis, SpecialFactor} from './direct.js';
 import type {OrderingName} from './ordering.js';
 import {CompiledPanels} from './panels-compiled.js';

@@ -7,7 +7,7 @@
  * that comes again, in a checkpointed sweep or in the next run, takes the plan it had and gives the same
  * bits, whatever came between.
  */
-import {refuseUnknownName, refuseUnknownOptions, text} from '../given.js';
+import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
 import {DirectAnalysis, GeneralFactor, type Learned} from './direct.js';
 import {eliminate} from './elimination.js';
 import {denseLimit, symmetricGraph, type Graph} from './graph.js';

@@ -12,7 +12,7 @@
  * and costs ten to a hundred times as much. It is safe, since every solve is then judged by its own backward error,
  * and one that fails is made by the scalar LU. All this depends on the values alone, on no earlier matrix.
  */
-import {refuseUnknownName, refuseUnknownOptions, text} from '../given.js';
+import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
 import {DirectAnalysis, type Learned, SpecialFactor} from './direct.js';
 import {Equilibration} from './equilibration.js';
 import {FallbackFactor} from './fallback.js';

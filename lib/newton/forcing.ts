@@ -4,7 +4,7 @@
  * a worker thread gets them as they are.
  */
 import {OptionError} from '../errors.js';
-import {positive, refuseUnknownOptions} from '../given.js';
+import {positive, refuseUnknownOptions} from '../checks.js';
 
 /** How exactly corrections are solved for; made by `eisenstatWalker`. */
 export interface Forcing {

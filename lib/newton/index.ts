@@ -1,4 +1,4 @@
-/** The face of this room. */
+/** The public API of this layer. */
 export {eisenstatWalker, type Forcing} from './forcing.js';
 export {NewtonIteration, type IterationObserver, type NewtonCounters, type NewtonStatus} from './iteration.js';
 export {workVectors, type NonlinearSystem} from './system.js';

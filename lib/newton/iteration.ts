@@ -100,7 +100,7 @@ export class NewtonIteration {
     this.vectors = compiled?.vectors ?? plainVectors;
     // Damped steps start far from the root, truncated ones are counted in Jacobians.
     const keep = system.dear === true && options.iterations === undefined && options.step.name === 'full';
-    this.jacobian = options.jacobian !== 'counted' ? options.jacobian : keep ? 'auto' : 'fresh';
+    this.jacobian = options.jacobian !== 'by-cost' ? options.jacobian : keep ? 'auto' : 'fresh';
     const work = (name: (typeof workVectors)[number]): Float64Array => compiled?.work(name) ?? new Float64Array(n);
     this.delta = work('delta');
     this.next = work('nextDelta');

@@ -1,7 +1,7 @@
 /** What a Newton iteration is asked to do: a plain value, checked when it is made. */
 import {OptionError} from '../errors.js';
-import type {Checks} from '../given.js';
-import {any, count, oneOf, positive, refuseUnknownOptions} from '../given.js';
+import type {Checks} from '../checks.js';
+import {any, count, oneOf, positive, refuseUnknownOptions} from '../checks.js';
 import type {LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import type {Forcing} from './forcing.js';
@@ -9,7 +9,7 @@ import type {StepLength} from './step-length.js';
 import {full} from './step-length.js';
 
 /** When Newton's matrix is taken anew. */
-export type JacobianUse = 'counted' | 'fresh' | 'chord' | 'auto';
+export type JacobianUse = 'by-cost' | 'fresh' | 'chord' | 'auto';
 
 /** What `newton` may be told. */
 export interface NewtonOptions {
@@ -27,7 +27,7 @@ export interface NewtonOptions {
   readonly iterations?: number;
   /**
    * 'fresh': a Jacobian an iteration. 'chord': one a step. 'auto': kept while corrections shrink fast
-   * enough, across iterations and steps. 'counted' (default): 'auto' where the Jacobian is so much more
+   * enough, across iterations and steps. 'by-cost' (default): 'auto' where the Jacobian is so much more
    * work than a residual that this pays (a force made by a network), else 'fresh'; and where a gradient is
    * wanted no step takes over another's, so that the gradient is the same under every budget of memory.
    */
@@ -55,7 +55,7 @@ export interface Newton {
 }
 
 const newtonOptions: Checks = {
-  tolerance: any, maxIterations: count, iterations: count, jacobian: oneOf('counted', 'fresh', 'chord', 'auto'), step: any, forcing: any, linear: any, onFailure: oneOf('throw', 'halve'),
+  tolerance: any, maxIterations: count, iterations: count, jacobian: oneOf('by-cost', 'fresh', 'chord', 'auto'), step: any, forcing: any, linear: any, onFailure: oneOf('throw', 'halve'),
 };
 
 function strategy(step: StepLength): StepLength {
@@ -79,7 +79,7 @@ function solver(linear: LinearSolver): LinearSolver {
  */
 export function newton(options: NewtonOptions = {}): Newton {
   refuseUnknownOptions(options, newtonOptions, 'newton', 'bad-newton');
-  const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'counted', step = full(), forcing, linear = auto(), onFailure = 'throw'} = options;
+  const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'by-cost', step = full(), forcing, linear = auto(), onFailure = 'throw'} = options;
   refuseUnknownOptions(tolerance, {absolute: positive, relative: positive}, 'newton: tolerance', 'bad-newton');
   return {
     given: options.tolerance !== undefined,

@@ -3,7 +3,7 @@
  * function of both damped ones is g = ½‖F‖₂², whose slope along −Δ is −‖F‖₂² for an exact correction.
  */
 import {OptionError} from '../errors.js';
-import {positive, refuseUnknownOptions} from '../given.js';
+import {positive, refuseUnknownOptions} from '../checks.js';
 import {withRecipe} from '../linear/recipe.js';
 
 /** ½‖F‖² at z − sΔ, Infinity where it is not finite; leaves z and the residual there. */

@@ -19,7 +19,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {finite, refuseUnknownOptions, shown} from '../given.js';
+import {finite, refuseUnknownOptions, shown} from '../checks.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';

@@ -1,4 +1,4 @@
-/** The face of this room: schemes, one file a family. */
+/** The public API of this layer: schemes, one file a family. */
 export {bdf2} from './bdf2.js';
 export {kvaerno3, kvaerno5, sdirk2} from './diagonally-implicit.js';
 export {explicitEuler, rk4, symplecticEuler, verlet} from './explicit.js';

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {finite, refuseUnknownOptions} from '../given.js';
+import {finite, refuseUnknownOptions} from '../checks.js';
 import {constraintsOf, rowScale} from './constrained.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';

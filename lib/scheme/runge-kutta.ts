@@ -3,7 +3,7 @@
  * Sources of coefficients stand with them, here and in collocation.ts.
  */
 import {OptionError} from '../errors.js';
-import {finite, refuseUnknownOptions, shown} from '../given.js';
+import {finite, refuseUnknownOptions, shown} from '../checks.js';
 import {gaussTableau, radauTableau} from './collocation.js';
 import {heldEnd, heldStages, stabilizedStages} from './constrained-runge-kutta.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';

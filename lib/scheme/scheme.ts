@@ -5,8 +5,8 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import type {Check} from '../given.js';
-import {boolean, callable, count, listOf, object, oneOf, positive, refuseUnknownOptions, requireValue, text} from '../given.js';
+import type {Check} from '../checks.js';
+import {boolean, callable, count, listOf, object, oneOf, positive, refuseUnknownOptions, requireValue, text} from '../checks.js';
 import type {Constraints} from '../system/constraints.js';
 import type {Blocks, Equations} from '../system/equations.js';
 

@@ -9,7 +9,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {any, refuseUnknownOptions, shown, text} from '../given.js';
+import {any, refuseUnknownOptions, shown, text} from '../checks.js';
 import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';

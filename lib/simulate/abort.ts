@@ -2,7 +2,7 @@
  * How a run is ended from outside. In its own thread an AbortSignal can only change in a callback, so it is looked at
  * where one has run; a worker thread cannot see it, and polls a number in shared memory before every step.
  */
-import {aborted} from '../given.js';
+import {aborted} from '../checks.js';
 
 /** Of members that have all to be run. */
 const none = 2 ** 31 - 1;

@@ -3,12 +3,12 @@
  * depend on one another nor on what a thread did before, so where each is done changes no bit of it.
  */
 import {threadEngine} from '../engine/index.js';
-import {aborted, throwIfAborted} from '../given.js';
+import {aborted, throwIfAborted} from '../checks.js';
 import type {Gradient} from '../adjoint/gradient.js';
 import {plainNewton} from '../newton/plain.js';
 import type {StepPrograms} from '../step/context.js';
 import type {PlainStep} from '../step/plain.js';
-import {isPlain, plainStep, stepNames} from '../step/plain.js';
+import {isPlain, plainStep, stepFacts} from '../step/plain.js';
 import type {CompiledStep} from '../step/compiled.js';
 import type {TracedStep} from '../step/traced-step.js';
 import type {Prepared} from './prepare.js';
@@ -19,7 +19,7 @@ import {canStart, canWait, parallelism} from './workers/channel.js';
 import type {Start, Task} from './workers/messages.js';
 import {memoryOf} from './workers/messages.js';
 import {errorFromPlain, inMember} from './workers/plain-error.js';
-import {keepFromPlain, plainPath, runFromPlain} from './workers/plain-run.js';
+import {keptFromPlain, plainPath, runFromPlain} from './workers/plain-run.js';
 import type {Outcome, Work} from './workers/phase.js';
 import {PhaseOf} from './workers/phase.js';
 import {pool, stepNumber} from './workers/pool.js';
@@ -150,7 +150,7 @@ export class Ensemble {
 
   /** Threads were worth it on the way there; a product with sensitivities is worth none. */
   private get usedThreads(): boolean {
-    return this.members[0].options.adjoint.kind !== 'forward' && this.done.some(done => done?.run.elsewhere !== undefined);
+    return this.members[0].adjoint.threads?.gain === true && this.done.some(done => done?.run.elsewhere !== undefined);
   }
 
   /** Whether threads would gain, from the time of the last of `count` runs that were done here. */
@@ -168,7 +168,7 @@ export class Ensemble {
     const prepared = this.members[i];
     try {
       prepared.compiled.compileTime = 0;
-      const result = run(prepared, keep ? 'budget' : undefined);
+      const result = keep ? prepared.adjoint.run(prepared) : run(prepared);
       this.compileTime = Math.max(this.compileTime, prepared.compiled.compileTime);
       const done = {run: result, matrix: seriesValues(prepared, result)};
       this.done[i] = done;
@@ -184,7 +184,7 @@ export class Ensemble {
     try {
       const {run: path} = this.done[i] as Done;
       // Where the thread that had it has gone, the path is gone too: the same one is found again.
-      return pullSeries(prepared, path.kept === undefined ? run(prepared, 'budget') : path, cotangents);
+      return pullSeries(prepared, path.kept === undefined ? prepared.adjoint.run(prepared) : path, cotangents);
     } catch (error) {
       throw inMember(error, i);
     }
@@ -198,7 +198,7 @@ export class Ensemble {
       request: (i, job, id) => ({request: {kind: 'run', job, member: i, task: id, start: startOf(all[i], task), keep}, transfer: []}),
       read: (i, reply) => {
         if (reply.kind === 'ran') {
-          const result = runFromPlain(reply.run);
+          const result = runFromPlain(reply.run, all[i].adjoint);
           return {answer: {run: result, matrix: reply.matrix ?? result.states}};
         }
         return failure(i, reply);
@@ -223,14 +223,15 @@ export class Ensemble {
       members: asked,
       request: (i, job, id) => {
         const {run: result} = done[i] as Done;
-        const path = plainPath(all[i], result.kept === undefined ? run(all[i], 'budget') : result);
+        const path = plainPath(all[i], result.kept === undefined ? all[i].adjoint.run(all[i]) : result);
         // The memory moves: it is not here until the answer brings it back.
         keepPath(i, undefined);
         return {request: {kind: 'pull', job, member: i, task: id, start: startOf(all[i], task), path, cotangents: cotangents[i] as Float64Array}, transfer: memoryOf(path.kept)};
       },
       read: (i, reply) => {
         if (reply.kind !== 'pulled') return failure(i, reply);
-        keepPath(i, keepFromPlain(reply.kept));
+        const {run: result} = done[i] as Done;
+        keepPath(i, keptFromPlain(reply.kept, result.completed, all[i].adjoint));
         return {answer: reply.gradient};
       },
       here: i => this.pullHere(i, cotangents[i] as Float64Array),
@@ -300,17 +301,17 @@ function isSent(compiled: CompiledStep, traced: TracedStep): boolean {
 }
 
 /** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
-function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues, resumed}: Prepared): Task | undefined {
+function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues, resumed, adjoint: {threads}}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
   // Events, dense output and the continuous adjoint are not in the messages: such runs are this thread's.
   const there = threadEngine(engine);
-  if (newton === undefined || there === undefined || options.plan !== undefined || resumed === true || options.adjoint.kind === 'backsolve') return undefined;
+  if (newton === undefined || there === undefined || options.plan !== undefined || resumed === true || threads === undefined) return undefined;
   if (!isSent(compiled, traced)) return undefined;
-  const {grid, saved, adjoint} = options;
+  const {grid, saved} = options;
   return {
-    step: stepNumber(compiled), names: stepNames(traced), first: stepNumber(start.compiled), firstNames: stepNames(start.traced),
+    step: stepNumber(compiled), facts: stepFacts(traced), first: stepNumber(start.compiled), firstFacts: stepFacts(start.traced),
     engine: there, t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
-    adjoint: {kind: adjoint.kind, memory: adjoint.memory}, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
+    adjoint: threads.plain, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
   };
 }
 

@@ -4,13 +4,14 @@
  * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
-import {abortSignal, any, finite, object, refuseUnknownOptions} from '../given.js';
+import {abortSignal, any, finite, object, refuseUnknownOptions} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
 import type {Scheme} from '../scheme/index.js';
 import type {StepPoint} from '../scheme/scheme.js';
 import type {System} from '../step/formulation.js';
+import type {Inputs} from '../system/inputs.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
@@ -24,6 +25,8 @@ import type {AnyTrajectory, Stats} from './trajectory.js';
 export interface EquilibriumOptions<P = Params> {
   /** What the system's functions get as `params`, under the same names. */
   readonly params?: NumericParamsOf<P>;
+  /** As of `simulate`, at the start's time. */
+  readonly inputs?: Inputs;
   /** Default: Newton with backtracking, which a start far from rest needs, and up to 200 iterations. */
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
@@ -140,10 +143,10 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
 }
 
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
-  refuseUnknownOptions(options, {params: object, engine: any, newton: any, signal: abortSignal}, 'equilibrium');
-  const {params, engine, newton: method, signal} = options;
+  refuseUnknownOptions(options, {params: object, inputs: object, engine: any, newton: any, signal: abortSignal}, 'equilibrium');
+  const {params, inputs, engine, newton: method, signal} = options;
   return {
-    scheme: equilibriumScheme, params, engine, signal, dt: 1, steps: 1, saveAt: 'end',
+    scheme: equilibriumScheme, params, inputs, engine, signal, dt: 1, steps: 1, saveAt: 'end',
     newton: method ?? newton({step: backtracking(), maxIterations: 200}),
   };
 }

@@ -5,11 +5,11 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
-import type {Save} from '../adjoint/step-history.js';
-import type {Saves, SecondOrder} from '../adjoint/hessian.js';
+import {StepHistory} from '../adjoint/step-history.js';
+import type {Saved} from '../adjoint/step-history.js';
+import type {SecondOrder} from '../adjoint/hessian.js';
 import type {SecondOrderCotangent} from '../adjoint/directions.js';
 import {sweepBackSecondOrder} from '../adjoint/hessian.js';
-import {implicitAdjoint} from '../adjoint/index.js';
 import {gradientNotFinite, notFinitePart} from '../adjoint/not-finite.js';
 import type {Directions} from '../adjoint/directions.js';
 import {OptionError} from '../errors.js';
@@ -64,20 +64,21 @@ export interface LossAndProduct<T, G> extends Omit<LossAndProducts<T, G>, 'produ
 /** @throws OptionError 'bad-adjoint' or 'bad-loss' where this run has no product with a Hessian */
 function check({options: {adjoint, events}, traced}: Prepared, loss: unknown, directions: readonly Tangent[]): void {
   requireLoss(loss);
-  if (adjoint.kind !== 'implicit') throw new OptionError('bad-adjoint', 'hvp goes back by the implicit adjoint: leave adjoint out, or take implicitAdjoint({memory}).');
+  if (adjoint.secondOrder === undefined) throw new OptionError('bad-adjoint', 'hvp goes back by the implicit adjoint: leave adjoint out, or take implicitAdjoint({memory}).');
   if (events.length > 0) throw new OptionError('bad-hvp', 'hvp does not go through events: leave them out, or take differences of the gradients of simulate.vjp.');
-  if (traced.observed !== undefined) throw new OptionError('bad-hvp', 'hvp: leave observe out, and write what it computes into the loss, as a function of the saved series.');
+  if (traced.functions.observed !== undefined) throw new OptionError('bad-hvp', 'hvp: leave observe out, and write what it computes into the loss, as a function of the saved series.');
   if (directions.length === 0) throw new OptionError('bad-tangent', 'hvps: give one direction at least.');
 }
 
 export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: readonly Tangent[]): Hvps {
   check(base, loss, along);
   const path = base.options.plan === undefined ? gridOf(base) : historyOf(base);
-  const traced = typeof loss === 'function' ? new TracedLoss(base, loss, path.saved) : undefined;
+  const traced = typeof loss === 'function' ? new TracedLoss(base, loss, path.saved.after.length) : undefined;
   const prepared = {...(traced === undefined ? base : withParameters(base, traced)), options: path.options};
   const directions = packDirections(prepared, along);
   let checkpointer: SecondOrderCheckpointer | undefined;
-  const done = run(prepared, undefined, (context, start) => (checkpointer = new SecondOrderCheckpointer(context, start, path.saves, directions, base.options.adjoint.memory ?? Infinity)));
+  const memory = base.options.adjoint.secondOrder?.memory ?? Infinity;
+  const done = run(prepared, {begin: (context, start) => (checkpointer = new SecondOrderCheckpointer(context, start, path.saved, directions, memory))});
   if (done.error !== undefined) throw done.error;
   if (checkpointer === undefined) throw new Error('a run has its companion');
   const shown = path.run ?? done;
@@ -85,7 +86,7 @@ export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: 
   try {
     const at = typeof loss === 'function' ? traced?.at(shown.states, shown.times, prepared.parameterValues, directions.count) : lossBy(loss, prepared, trajectory, shown);
     if (at === undefined) throw new Error('a loss is a function or gives cotangents');
-    const {gradient, products} = goBack(prepared, done, checkpointer, path.saves, at, directions);
+    const {gradient, products} = goBack(prepared, done, checkpointer, path.saved, at, directions);
     return {trajectory, value: at.value ?? NaN, gradient: namedGradient(prepared, gradient), products: products.map(product => namedGradient(prepared, product))};
   } catch (error) {
     trajectory.dispose();
@@ -96,36 +97,29 @@ export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: 
 /** The steps that are to be differentiated: a grid, and what of it is saved. */
 interface Differentiated {
   readonly options: Prepared['options'];
-  readonly saves: Saves;
-  readonly saved: number;
+  readonly saved: Saved;
   /** The run that found them, where they were not known before. */
   readonly run?: Run;
 }
 
 function gridOf({options}: Prepared): Differentiated {
-  return {options, saved: options.saved.length, saves: {after: new Map(Array.from(options.saved, (n, index) => [n, [index]])), within: new Map()}};
+  return {options, saved: {after: options.saved}};
 }
 
 /** The step history of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its gradient. */
 function historyOf(prepared: Prepared): Differentiated {
   const {options} = prepared;
+  let history = new StepHistory();
   // The step history alone is of interest, not the states that it passes.
-  const found = run({...prepared, options: {...options, adjoint: implicitAdjoint({memory: 1})}}, 'budget');
+  const found = run(prepared, {begin: (_context, _start, _saved, its = history) => {
+    history = its;
+    return {record: undefined, repeatable: true, reach: () => undefined, finish: () => undefined};
+  }});
   if (found.error !== undefined) throw found.error;
-  if (found.kept === undefined || !('history' in found.kept)) throw new Error('a run for a gradient keeps its history');
-  const {history} = found.kept;
-  const after = new Map<number, number[]>(history.start === undefined ? [] : [[0, [history.start]]]);
-  const within = new Map<number, Save[]>();
-  for (const [n, saves] of history.saves) {
-    const ends = saves.filter(({theta}) => theta === 1).map(({index}) => index);
-    const inside = saves.filter(({theta}) => theta !== 1);
-    if (ends.length > 0) after.set(n + 1, ends);
-    if (inside.length > 0) within.set(n, inside);
-  }
   const {grid} = options;
   const steps = {...grid, steps: history.count, time: (n: number) => (n < history.count ? history.t[n] : (found.standing?.t ?? NaN)), length: (n: number) => history.h[n]};
   return {
-    run: found, saved: found.times.length, saves: {after, within},
+    run: found, saved: history.saved,
     options: {...options, grid: steps, plan: undefined, saved: new Float64Array(0), onProgress: undefined},
   };
 }
@@ -160,19 +154,19 @@ function byDirection({saved}: SecondOrderCheckpointer, count: number): Float64Ar
   });
 }
 
-function goBack(base: Prepared, done: Run, checkpointer: SecondOrderCheckpointer, saves: Saves, at: LossAt, directions: Directions): SecondOrder {
+function goBack(base: Prepared, done: Run, checkpointer: SecondOrderCheckpointer, saved: Saved, at: LossAt, directions: Directions): SecondOrder {
   const prepared = {...base, redundancy: done.redundancy};
   const {count} = directions;
   const {size} = prepared.traced.state;
   const turns = at.along(byDirection(checkpointer, count), directions);
-  const saved = (index: number): SecondOrderCotangent => {
+  const cotangent = (index: number): SecondOrderCotangent => {
     const row = (matrix: Float64Array): Float64Array => matrix.subarray(index * size, (index + 1) * size);
     const turn = new Float64Array(count * size);
     turns.cotangents.forEach((cotangents, d) => turn.set(row(cotangents), d * size));
     return {cotangent: row(at.cotangents), turn};
   };
   prepared.compiled.recall(done.history);
-  const {gradient, products} = sweepBackSecondOrder(prepared, done.start, directions, checkpointer.backwards(prepared), saves, saved, done.completed);
+  const {gradient, products} = sweepBackSecondOrder(prepared, done.start, directions, checkpointer.backwards(prepared), saved, cotangent);
   const found = {
     gradient: plus(gradient, at.parameters, 0, 1),
     products: products.map((product, d) => plus(product, turns.parameters, d, count)),

@@ -6,14 +6,15 @@ import * as tf from '@tensorflow/tfjs';
 import type {Directions} from '../adjoint/directions.js';
 import {engineKey, type Engine, type Executable} from '../engine/engine.js';
 import {OptionError, ShapeError} from '../errors.js';
-import {callable, refuseUnknownOptions, shown} from '../given.js';
+import {callable, refuseUnknownOptions, shown} from '../checks.js';
 import {full, input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Key} from '../graph/key.js';
+import {namedGraph} from '../graph/named-graph.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
-import {graphOf, pushMany} from '../step/programs.js';
+import {pushMany} from '../step/programs.js';
 import type {Parameter} from '../step/traced-step.js';
 import type {Lenient, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
@@ -46,9 +47,12 @@ export interface LossAt {
   along(matrices: readonly Float64Array[], directions: Directions): {readonly cotangents: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
 }
 
+/** value: the series → loss and its cotangents; turn: and directions → how the cotangents change. */
+type LossPrograms = Executable<'value' | 'turn'>;
+
 /** Compiled losses by structure: enough for the losses of one program. */
 const keptLosses = 16;
-const kept = new KeyedCache<Map<number, Executable>>(keptLosses);
+const kept = new KeyedCache<Map<number, LossPrograms>>(keptLosses);
 
 export class TracedLoss {
   /** The run's, and those that the loss alone captures. */
@@ -88,22 +92,22 @@ export class TracedLoss {
   /** By source of the loss, its place among the parameters. */
   private readonly places: readonly number[];
 
-  /** The programs for so many directions; each `value`: series → loss and its cotangents, `turn`: and d.… → how the cotangents change. */
-  private executable(count: number): Executable {
+  /** The programs for so many directions. */
+  private executable(count: number): LossPrograms {
     let known = kept.get(this.key);
-    if (known === undefined) kept.add(this.key, (known = new Map<number, Executable>()));
+    if (known === undefined) kept.add(this.key, (known = new Map<number, LossPrograms>()));
     const compiled = known.get(count) ?? this.compile(count);
     known.set(count, compiled);
     return compiled;
   }
 
-  private compile(count: number): Executable {
+  private compile(count: number): LossPrograms {
     const {value, series, sources, engine} = this;
     const wrt = [...series, ...sources];
     const cotangents = pullback([value], wrt, [full(1, [])]).map((cotangent, i) => orZeros(cotangent, wrt[i]));
     const turns = pushMany(cotangents, new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])), count);
     const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [`${name}.${i}`, node]));
-    return engine.compile({value: graphOf({loss: value, ...named('cotangent', cotangents)}), turn: graphOf(named('turn', turns))});
+    return engine.compile({value: namedGraph({loss: value, ...named('cotangent', cotangents)}), turn: namedGraph(named('turn', turns))});
   }
 
   /** @param values of all parameters */

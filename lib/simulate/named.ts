@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Directions} from '../adjoint/directions.js';
 import {OptionError, ShapeError} from '../errors.js';
-import {any, list, object, refuseUnknownOptions, requireValue} from '../given.js';
+import {any, list, object, refuseUnknownOptions, requireValue} from '../checks.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import {readParams, toTree} from '../system/params.js';

@@ -1,12 +1,13 @@
 /** Saved functions of the state: their values for all saved states at once, and the derivatives through them. */
 import {loadParameters} from '../step/context.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
-import type {Executable} from '../engine/engine.js';
+import type {ObserveProgram} from '../step/programs.js';
 import type {Path} from '../integrate/path.js';
 
 type Saved = Pick<Path, 'states' | 'times'>;
 
-function load(context: StepContext, {states, times}: Saved): Executable {
+function load(context: StepContext, {states, times}: Saved): StepExecutable<ObserveProgram> {
   const executable = context.compiled.observe(times.length);
   loadParameters(executable, context);
   executable.find('xs')?.set(states);

@@ -1,11 +1,9 @@
 /** What a run is asked to do: checked and completed before anything is computed. */
 import type * as tf from '@tensorflow/tfjs';
-import type {Adjoint} from '../adjoint/index.js';
-import {implicitAdjoint} from '../adjoint/index.js';
 import type {Engine, EngineName} from '../engine/index.js';
 import {OptionError} from '../errors.js';
-import type {Checks} from '../given.js';
-import {abortSignal, any, boolean, callable, oneOf, refuseUnknownOptions, shown} from '../given.js';
+import type {Checks} from '../checks.js';
+import {abortSignal, any, boolean, callable, oneOf, refuseUnknownOptions, shown} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
@@ -13,8 +11,11 @@ import {implicitMidpoint} from '../scheme/index.js';
 import type {Holding} from '../step/formulation.js';
 import type {ObservedAt} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
+import type {Inputs} from '../system/inputs.js';
 import type {Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {RunState} from '../integrate/run-state.js';
+import type {Adjoint, AdjointMethod} from '../integrate/adjoints/index.js';
+import {implicitAdjoint} from '../integrate/adjoints/index.js';
 import type {AdaptiveControl, StepControl} from '../integrate/control.js';
 import {readControl, readEvents, readPlan, readSpan} from '../integrate/history/plan.js';
 import type {Progress, SaveAt} from '../integrate/grid.js';
@@ -52,6 +53,11 @@ export interface RunSettings<P = Params> {
   readonly scheme?: Scheme;
   /** What the system's functions get as `params`, under the same names. */
   readonly params?: NumericParamsOf<P>;
+  /**
+   * Quantities known over time, as `signal(t, values)`: the functions of the system, `observe` and events find them in
+   * `params`, as their values at the time at which they are asked. A mass and a compliance, which have no time, have none.
+   */
+  readonly inputs?: Inputs;
   /** Step length, in the system's unit of time. */
   readonly dt: number;
   /** How long steps are: constant() (default), or adaptive({rtol, atol}), with `dt` as the first one. */
@@ -95,6 +101,7 @@ export interface RunSettings<P = Params> {
 
 export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly scheme: Scheme;
+  readonly adjoint: AdjointMethod;
   readonly params: NumericParams;
   readonly events: readonly Event[];
   readonly engine: EngineName | Engine;
@@ -103,7 +110,7 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
 
 /** What has a sentence of its own is `any` here: a scheme that was not called, times that do not fit one another. */
 const simulateOptions: Checks = {
-  scheme: any, params: any, dt: any, steps: any, t1: any, control: any, events: any, saveAt: any, newton: any, adjoint: any, observe: callable, signal: abortSignal,
+  scheme: any, params: any, inputs: any, dt: any, steps: any, t1: any, control: any, events: any, saveAt: any, newton: any, adjoint: any, observe: callable, signal: abortSignal,
   stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'), consistent: oneOf('check', 'project'), engine: any, onProgress: callable, throw: boolean,
 };
 
@@ -121,9 +128,6 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined}, t0);
   const plan = readPlan(options, control, events, grid, from, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
-  if (plan !== undefined && adjoint.kind === 'unrolled') {
-    throw new OptionError('bad-adjoint', 'unrolledAdjoint goes with constant steps, saved at their ends, and without events: use implicitAdjoint().');
-  }
   return {
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
     params: options.params ?? {},
@@ -157,7 +161,9 @@ function readNewton(given: Newton): Newton {
   return given;
 }
 
-function readAdjoint(adjoint: Adjoint): Adjoint {
-  if (typeof (adjoint as {kind?: unknown}).kind !== 'string') throw new OptionError('bad-adjoint', `adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), not ${shown(adjoint)}.`);
+function readAdjoint(adjoint: Adjoint): AdjointMethod {
+  if (!isMethod(adjoint)) throw new OptionError('bad-adjoint', `adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), not ${shown(adjoint)}.`);
   return adjoint;
 }
+
+const isMethod = (given: Partial<AdjointMethod> | null): given is AdjointMethod => typeof given?.prepare === 'function';

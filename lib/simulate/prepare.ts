@@ -1,10 +1,8 @@
 /** From what the user wrote to what runs: state read and checked, system traced, step compiled. */
 import * as tf from '@tensorflow/tfjs';
-import {checkBacksolve} from '../adjoint/backsolve.js';
-import {checkExactMatrix, checkUnrollable} from '../adjoint/unrolled.js';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
-import {finite, requireValue} from '../given.js';
+import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
@@ -14,14 +12,17 @@ import type {System} from '../step/formulation.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
+import type {Inputs} from '../system/inputs.js';
+import {InputReads} from '../system/inputs.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
-import {backsolveOf, checkResumed} from './backsolve.js';
+import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
 import type {Plan} from '../integrate/history/plan.js';
+import {readEvents, savedCount} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
 import {requireSavedMemory} from '../integrate/memory.js';
 import type {Initial} from './kinds.js';
@@ -35,6 +36,7 @@ import type {Runnable} from '../integrate/runnable.js';
 export interface Prepared extends Runnable {
   readonly system: System;
   readonly options: RunOptions;
+  readonly adjoint: PreparedAdjoint;
   readonly shape: Shape;
   /** The user's blocks, in order: q and v, or y. */
   readonly initial: readonly NumericValue[];
@@ -45,9 +47,27 @@ export interface Prepared extends Runnable {
 }
 
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
-export function prepare(system: System, initial: Initial, options: SimulateOptions, planned = false): Prepared {
+export function prepare(given: System, initial: Initial, options: SimulateOptions, planned = false): Prepared {
   if (isTracing()) throw new OptionError('nested', 'simulate cannot run inside a traced function (a force, a mass, an event): run it outside and pass its result.');
-  requireSystem(system);
+  requireSystem(given);
+  const {inputs, ...others} = (options as SimulateOptions | null | undefined) ?? {};
+  return inputs === undefined ? prepareDriven(given, initial, options, planned) : prepareWithInputs(given, initial, inputs, others as SimulateOptions, planned);
+}
+
+/** The same with the inputs' values among the parameters of every function that has a time. */
+function prepareWithInputs(given: System, initial: Initial, inputs: Inputs, options: SimulateOptions, planned: boolean): Prepared {
+  requireValue(inputs, object, 'simulate: inputs');
+  for (const [name, input] of Object.entries(inputs)) requireValue(input, isInput, `inputs.${name}`, 'not-a-signal', name);
+  requireOwnPlaces([...readParams(options.params).map(({name}) => name), ...Object.keys(inputs)], 'simulate');
+  const reads = new InputReads(inputs);
+  const {observe, events} = options;
+  const prepared = prepareDriven(reads.system(given), initial, {
+    ...options, ...(observe === undefined ? {} : {observe: reads.of(observe)}), ...(events === undefined ? {} : {events: readEvents(events).map(event => reads.event(event))}),
+  }, planned);
+  return {...prepared, unread: prepared.unread ?? reads.unread()};
+}
+
+function prepareDriven(system: System, initial: Initial, options: SimulateOptions, planned: boolean): Prepared {
   if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
   if (from !== undefined) checkRunState(from);
@@ -57,25 +77,22 @@ export function prepare(system: System, initial: Initial, options: SimulateOptio
   const {shape} = values[0];
   const read = {...asked, plan: withTolerances(asked.plan, stateBlocks(system), values[0])};
   const leaves = readLeaves(read);
-  if (read.adjoint.kind === 'unrolled') checkUnrollable(read.newton.jacobian, read.newton);
-  if (read.adjoint.kind === 'backsolve') checkBacksolve(system, read.scheme, read.events.length);
+  read.adjoint.check?.({system, options: read});
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
   const {start, step: traced, unread} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
   const traceTime = performance.now() - begin;
-  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.observed?.node.size ?? 0));
-  if (read.adjoint.kind === 'unrolled') checkExactMatrix(traced);
+  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
+  const given = from === undefined ? flatten(values) : readRunState(from, traced);
+  const adjoint = read.adjoint.prepare({system, options: read, shape, leaves, traced, engine, given});
   const compileBegin = performance.now();
   const compiled = compileStep(traced, engine);
   const first = {traced: start, compiled: compileStep(start, engine)};
   const compileTime = performance.now() - compileBegin;
   compiled.compileTime = 0;
   first.compiled.compileTime = 0;
-  const given = from === undefined ? flatten(values) : readRunState(from, traced);
-  if (read.adjoint.kind === 'backsolve') checkResumed({system, shape, given});
   return {
-    system, options: read, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
-    backsolve: read.adjoint.kind === 'backsolve' ? backsolveOf({system, options: read, shape, leaves, traced, engine}) : undefined,
+    system, options: {...read, ownJacobians: adjoint.ownJacobians}, adjoint, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
     parameterValues: readParameters(traced, leaves), given, resumed: from !== undefined,
     coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime}, unread,
   };
@@ -90,14 +107,6 @@ export function requireRead<P extends Prepared>(prepared: P): P {
 /** A plan of adaptive steps with its tolerances in the shape of the state. */
 function withTolerances(plan: Plan | undefined, names: readonly string[], {shape, values}: NumericValue): Plan | undefined {
   return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, names, shape, values.length)} : plan;
-}
-
-/** States that a run will save, as far as that is known before it: adaptive steps are not counted. */
-export function savedCount({plan, saved, grid}: RunOptions): number {
-  if (plan === undefined) return saved.length;
-  const {saving} = plan;
-  if (saving.kind === 'times') return saving.times.length;
-  return saving.kind === 'end' || !Number.isFinite(grid.steps) || plan.control.kind === 'adaptive' ? 2 : Math.floor(grid.steps / saving.every) + 1;
 }
 
 /** What the run asks of its steps beside their updates. */

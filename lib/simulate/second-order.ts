@@ -1,32 +1,36 @@
 /**
  * What a product with the Hessian keeps of a run: every step with the tangents of its beginning while the
  * adjoint's memory lasts; else the pairs of a state and its tangents at some steps, from which the others are
- * taken again, tangents with them, by the binomial schedule of the gradient (backwards.ts). The numbers
+ * taken again, tangents with them, by the binomial schedule of the gradient (integrate/checkpointer.ts). The numbers
  * are the same to the last bit.
  */
-import type {Beside} from '../adjoint/forward.js';
 import {SecondOrderDense} from '../adjoint/dense-hessian.js';
-import type {Saves, SecondOrderBackwards, SecondOrderStep} from '../adjoint/hessian.js';
+import type {SecondOrderBackwards, SecondOrderStep} from '../adjoint/hessian.js';
 import type {StepRecord} from '../adjoint/record.js';
-import {firstPass, revolve} from '../adjoint/schedule.js';
+import {firstPass, reverseAll} from '../adjoint/schedule.js';
+import type {Saved} from '../adjoint/step-history.js';
+import {hasInside, SavedCursor} from '../adjoint/step-history.js';
 import type {Push} from '../adjoint/tangent.js';
 import type {Directions} from '../adjoint/directions.js';
 import {startTangent, stepPush} from '../adjoint/tangent.js';
+import {repeatGrid} from '../integrate/again.js';
+import {newRecord} from '../integrate/checkpointer.js';
 import {bytesPerNumber, mostStates} from '../integrate/memory.js';
-import {newRecord} from '../integrate/run.js';
+import type {Companion} from '../integrate/path.js';
 import type {Runnable} from '../integrate/runnable.js';
-import {Stepper} from '../integrate/stepper.js';
 
 interface Pair {
   readonly x: Float64Array;
   readonly dx: Float64Array;
 }
 
-export class SecondOrderCheckpointer implements Beside {
+export class SecondOrderCheckpointer implements Companion {
   readonly record: StepRecord;
+  readonly repeatable = true;
   /** Tangents [count, state] by saved state. */
   readonly saved: Float64Array[] = [];
   private readonly dense?: SecondOrderDense;
+  private readonly cursor: SavedCursor;
   private readonly end: Float64Array;
   private readonly dx: Float64Array;
   private readonly push: Push;
@@ -39,11 +43,12 @@ export class SecondOrderCheckpointer implements Beside {
   private readonly room: number;
 
   /** @param start the step that began the run */
-  constructor(prepared: Runnable, start: StepRecord, private readonly saves: Saves, directions: Directions, memory: number) {
+  constructor(prepared: Runnable, start: StepRecord, saved: Saved, directions: Directions, memory: number) {
     const {options: {grid: {steps}}, traced: {state, unknown}} = prepared;
     const {count} = directions;
     this.end = new Float64Array(state.size);
-    if (saves.within.size > 0) this.dense = new SecondOrderDense(prepared, directions);
+    if (hasInside(saved)) this.dense = new SecondOrderDense(prepared, directions);
+    this.cursor = new SavedCursor(saved, false);
     this.dx = startTangent(prepared, start, directions);
     this.push = stepPush(prepared, directions);
     const everyStep = steps * (2 + (1 + count) * state.size + unknown.size) * bytesPerNumber;
@@ -58,26 +63,32 @@ export class SecondOrderCheckpointer implements Beside {
     const from = schedule === undefined ? rows[n - 1] ?? 0 : 0;
     const before = schedule === undefined ? tangents : [];
     this.follow(from, before);
-    this.saveWithin(n - 1, from, before, state);
-    for (const index of this.saves.after.get(n) ?? []) this.saved[index] = this.dx.slice();
+    this.save(n - 1, from, before, state);
     this.end.set(state);
     if (schedule === undefined) rows.push(record.count);
     else record.clear();
     if (schedule?.has(n) === true) pairs.set(n, {x: state.slice(), dx: this.dx.slice()});
   }
 
-  /** What is saved is known from the beginning. */
-  save(): void {
-    return;
+  finish(n: number, state: Float64Array): undefined {
+    this.reach(n, state);
   }
 
-  /** Such a step is one row of the record. */
-  private saveWithin(n: number, row: number, before: readonly Float64Array[], next: Float64Array): void {
-    const {dense, record, dx, saves, saved} = this;
-    const within = saves.within.get(n);
-    if (dense === undefined || within === undefined) return;
-    dense.load({record, row, dx: before[before.length - 1], next, dNext: dx});
-    for (const {index, theta} of within) saved[index] = dense.push(theta).slice();
+  /** What is saved in step n, or at the start. A step with states inside it is one row. */
+  private save(n: number, row: number, before: readonly Float64Array[], next: Float64Array): void {
+    const {dense, record, dx, cursor, saved} = this;
+    cursor.on(n);
+    let loaded = false;
+    for (let i = cursor.from; i < cursor.to; i++) {
+      const theta = cursor.theta(i);
+      if (theta === 1 || dense === undefined) {
+        saved[i] = dx.slice();
+        continue;
+      }
+      if (!loaded) dense.load({record, row, dx: before[before.length - 1], next, dNext: dx});
+      loaded = true;
+      saved[i] = dense.push(theta).slice();
+    }
   }
 
   /** Takes the tangents along the record's rows from `from` on; those before each are appended. */
@@ -104,37 +115,26 @@ export class SecondOrderCheckpointer implements Beside {
 
   private takeAgain(prepared: Runnable, visit: (step: SecondOrderStep) => void): number {
     const {record, pairs, dx} = this;
-    const stepper = new Stepper(prepared, new Float64Array(prepared.traced.state.size), false, true);
-    stepper.record = record;
-    let taken = 0;
-    const load = (n: number): void => {
-      const pair = pairs.get(n);
-      if (pair === undefined) throw new Error(`the schedule asks for state ${n}, which is not kept`);
-      stepper.state.set(pair.x);
-      dx.set(pair.dx);
-    };
+    const steps = repeatGrid(prepared, false);
+    const {state} = steps;
     const stepFrom = (n: number): Float64Array[] => {
       const before: Float64Array[] = [];
       record.clear();
-      if (stepper.step(n) !== 'completed') throw stepper.error ?? new Error('a step that had succeeded failed when taken again');
+      steps.take(n, record);
       this.follow(0, before);
-      taken++;
       return before;
     };
-    revolve(0, prepared.options.grid.steps, this.room, {
-      has: n => pairs.has(n),
-      drop: n => pairs.delete(n),
-      advance(from, to) {
-        load(from);
-        for (let n = from; n < to; n++) stepFrom(n);
-        pairs.set(to, {x: stepper.state.slice(), dx: dx.slice()});
+    return reverseAll(pairs, prepared.options.grid.steps, this.room, {
+      restore({x, dx: tangents}) {
+        state.set(x);
+        dx.set(tangents);
       },
+      keep: () => ({x: state.slice(), dx: dx.slice()}),
+      take: stepFrom,
       reverse(n) {
-        load(n);
         const before = stepFrom(n);
-        visit({n, record, from: 0, to: record.count, tangent: row => before[row], next: stepper.state, dNext: dx});
+        visit({n, record, from: 0, to: record.count, tangent: row => before[row], next: state, dNext: dx});
       },
     });
-    return taken;
   }
 }

@@ -3,21 +3,16 @@
  * them. Values, cotangents and tangents all pass in this form; names and shapes are given here once.
  */
 import type {Gradient} from '../adjoint/gradient.js';
-import {sweepBack} from '../adjoint/backward.js';
-import {contract} from '../adjoint/forward.js';
 import type {Watch} from '../adjoint/not-finite.js';
 import {gradientNotFinite, notFinitePart, requireFiniteTangents, watchFor} from '../adjoint/not-finite.js';
-import type {StepRecord} from '../adjoint/record.js';
 import type {Directions} from '../adjoint/directions.js';
-import {sweepForward} from '../adjoint/tangent.js';
+import {byDirection} from '../adjoint/sweep-forward.js';
 import type {Block} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {observedValues, pullObserved, pushObserved} from './observed.js';
-import {backwards} from '../integrate/backwards.js';
-import {pullHistory, pushHistory} from '../integrate/history/derivatives.js';
+import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import type {Runnable} from '../integrate/runnable.js';
 import type {Path, Run} from '../integrate/path.js';
-import {run} from '../integrate/run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];
@@ -36,10 +31,10 @@ export function seriesOf({traced}: Pick<Runnable, 'traced'>): Series {
   return series;
 }
 
-function shownOf({state, observed}: TracedStep): Series {
+function shownOf({state, functions: {observed}, observedShape = []}: TracedStep): Series {
   const blocks = shown.flatMap(name => state.block(name) ?? []);
   if (observed === undefined) return {blocks, width: state.size};
-  return {blocks: [...blocks, {name: 'observed', shape: observed.shape, offset: state.size, size: observed.node.size}], width: state.size + observed.node.size};
+  return {blocks: [...blocks, {name: 'observed', shape: observedShape, offset: state.size, size: observed.size}], width: state.size + observed.size};
 }
 
 /** One block of a matrix of the given width. */
@@ -66,7 +61,7 @@ function beside(prepared: Runnable, states: Float64Array, observed: Float64Array
 }
 
 export function seriesValues(prepared: Runnable, run: Path): Float64Array {
-  return prepared.traced.observed === undefined ? run.states : beside(prepared, run.states, observedValues(prepared, run));
+  return prepared.traced.functions.observed === undefined ? run.states : beside(prepared, run.states, observedValues(prepared, run));
 }
 
 /**
@@ -78,22 +73,20 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, options, compiled} = prepared;
   const {kept} = run;
+  if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
   options.poll?.();
   const swept = (states: Float64Array, times?: Float64Array, watch?: Watch): Gradient => {
     compiled.recall(run.history);
-    if (prepared.backsolve !== undefined) return prepared.backsolve(prepared, {...run, warnings: kept !== undefined && 'warnings' in kept ? kept.warnings : undefined}, states);
-    if (kept !== undefined && 'sensitivities' in kept) return contract(prepared, kept.sensitivities, {states, times, happened});
-    if (kept !== undefined && 'history' in kept) return pullHistory(prepared, run, kept, {states, times, happened}, watch);
-    return sweepBack(prepared, options.adjoint, run.start, backwards(prepared, run), states, watch);
+    return kept.pull(prepared, run, {states, times, happened}, watch);
   };
   const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
     const gradient = swept(states, times);
     const bad = notFinitePart(prepared, gradient);
     if (bad === undefined) return gradient;
-    swept(states, times, watchFor(prepared, kept !== undefined && 'history' in kept ? kept.history.count : run.completed));
+    swept(states, times, watchFor(prepared));
     throw gradientNotFinite(bad);
   };
-  if (traced.observed === undefined) return sweep(cotangents);
+  if (traced.functions.observed === undefined) return sweep(cotangents);
   const {width} = seriesOf(prepared);
   const {size} = traced.state;
   const stateCotangents = column(cotangents, width, {offset: 0, size});
@@ -109,17 +102,15 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
  * Gradients of one run for one cotangent after another, as `pullSeries`. What the run kept may serve
  * another run's record after the first; it is then taken again, the same to the bit.
  */
-export function pullOf(prepared: Runnable, first: Run): (cotangents: Float64Array, happened?: Float64Array) => Gradient {
+export function pullOf(prepared: Runnable & {readonly adjoint: PreparedAdjoint}, first: Run): (cotangents: Float64Array, happened?: Float64Array) => Gradient {
   let path = first;
   return (cotangents, happened) => {
-    if (recordOf(path)?.lost === true) path = run({...prepared, options: {...prepared.options, onProgress: undefined, signal: undefined}}, 'budget');
+    if (path.kept?.record?.lost === true) path = prepared.adjoint.run({...prepared, options: {...prepared.options, onProgress: undefined, signal: undefined}});
     const gradient = pullSeries(prepared, path, cotangents, happened);
-    recordOf(path)?.offer();
+    path.kept?.record?.offer();
     return gradient;
   };
 }
-
-const recordOf = ({kept}: Path): StepRecord | undefined => (kept !== undefined && 'record' in kept ? kept.record : undefined);
 
 export interface SeriesTangents {
   /** Of the matrix, one for each direction. */
@@ -136,23 +127,17 @@ export function pushSeries(runnable: Runnable, run: Path, directions: Directions
 }
 
 function pushed(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
-  const {times} = run;
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, compiled} = prepared;
   compiled.recall(run.history);
   const {count, parameters} = directions;
-  const swept = sweepSeries(prepared, run, directions);
+  const tangents = run.kept?.push?.(prepared, run, directions);
+  if (tangents === undefined) throw new Error('a run for a tangent keeps its steps');
+  const swept = byDirection(tangents);
   const part = (all: Float64Array): Float64Array[] => Array.from({length: count}, (_, k) => all.subarray((k * all.length) / count, ((k + 1) * all.length) / count));
   const states = part(swept.states);
   const happened = part(swept.happened);
-  if (traced.observed === undefined) return {matrices: states, happened};
-  const observed = pushObserved(prepared, run, swept.states, swept.times ?? new Float64Array(count * times.length), parameters, count);
+  if (traced.functions.observed === undefined) return {matrices: states, happened};
+  const observed = pushObserved(prepared, run, swept.states, swept.times, parameters, count);
   return {matrices: states.map((tangent, k) => beside(prepared, tangent, observed[k])), happened};
-}
-
-function sweepSeries(prepared: Runnable, run: Path, directions: Directions): {states: Float64Array; times?: Float64Array; happened: Float64Array} {
-  const {kept, times, start} = run;
-  if (kept !== undefined && 'history' in kept) return pushHistory(prepared, run, kept, directions);
-  if (kept === undefined || !('record' in kept)) throw new Error('a run for a tangent keeps its steps');
-  return {states: sweepForward(prepared, start, kept.record, directions, times.length), happened: new Float64Array(0)};
 }

@@ -1,5 +1,5 @@
-/** The face of this room: a run as a tfjs operation, and its derivatives in double precision. */
-import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../given.js';
+/** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
+import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParamsOf} from '../system/params.js';
 import {finish, raise} from './finish.js';
@@ -12,6 +12,7 @@ import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
+import {keepSteps} from '../integrate/checkpointer.js';
 import {run} from '../integrate/run.js';
 import {column, pullOf, pushSeries, seriesOf} from './series.js';
 import type {SavedState} from './steps.js';
@@ -164,12 +165,12 @@ export interface Simulation<S extends AnySystem = System> {
 
 function runOn(prepared: Prepared): AnyTrajectory {
   requireRead(prepared);
-  return finish(prepared, run(prepared, taping(prepared) ? 'budget' : undefined), true);
+  return finish(prepared, taping(prepared) ? prepared.adjoint.run(prepared) : run(prepared), true);
 }
 
 function vjpOn(prepared: Prepared): Vjp {
   requireRead(prepared);
-  const result = run(prepared, 'budget');
+  const result = prepared.adjoint.run(prepared);
   const pull = pullOf(prepared, result);
   return {
     trajectory: finish(prepared, result, false),
@@ -185,7 +186,7 @@ function vjpOn(prepared: Prepared): Vjp {
 function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
   requireRead(prepared);
   const packed = packDirections(prepared, directions);
-  const result = run(prepared, 'steps');
+  const result = run(prepared, keepSteps(Infinity));
   raise(prepared, result);
   const {blocks, width} = seriesOf(prepared);
   const {matrices, happened} = pushSeries(prepared, result, packed);

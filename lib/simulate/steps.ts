@@ -12,7 +12,7 @@ import {runState} from '../integrate/run-state.js';
 import {column, seriesOf} from './series.js';
 import type {Status} from '../integrate/counters.js';
 import {OptionError} from '../errors.js';
-import {throwIfAborted} from '../given.js';
+import {throwIfAborted} from '../checks.js';
 
 /** A saved state. */
 export interface SavedState {

@@ -14,16 +14,26 @@ import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
 import type {Params} from '../system/params.js';
+import type {Inside} from './inside.js';
 import {shareWithUpdate} from './inside.js';
 import {joinBlocks, splitBlocks} from './blocks.js';
 import {Layout} from './layout.js';
-import type {TracedAlong} from './traced-along.js';
+import type {StepFunctions, Traced} from './step-functions.js';
+import type {AlongStep, StepInputs} from './traced-step.js';
 
 /** What is asked for. */
 export interface Along {
   readonly error: boolean;
   readonly dense: boolean;
   readonly events: readonly Event[];
+}
+
+/** What is made of a trace's outputs, beside those that are functions of the step as they are. */
+interface FinishedAlong {
+  readonly functions: Partial<StepFunctions>;
+  /** Where dense output reads what the update makes for it. */
+  readonly inside?: Node<'input'>;
+  readonly along: AlongStep;
 }
 
 export class AlongTrace {
@@ -46,7 +56,7 @@ export class AlongTrace {
   }
 
   /** The tensors, in the trace of the step. */
-  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks): {[name: string]: tf.Tensor | undefined} {
+  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks): Traced {
     const {along, formulation} = this;
     const {events} = along;
     const shift = splitBlocks(this.own, tensors.shift);
@@ -61,13 +71,12 @@ export class AlongTrace {
     };
   }
 
-  private guessTensors(at: StepPoint, z: Blocks, {last, ahead, ratio}: Blocks): {[name: string]: tf.Tensor | undefined} {
+  private guessTensors(at: StepPoint, z: Blocks, {last, ahead, ratio}: Blocks): Traced {
     const {unknown, formulation, scheme} = this;
     const {predict, extrapolate, inTurn} = formulation;
-    const predicted: {[name: string]: tf.Tensor} = {};
-    if (inTurn === true && predict !== undefined) unknown.blocks.forEach(({size}, k) => (predicted[`predicted.${k}`] = tf.reshape(predict(k, z, at), [size])));
+    const predicted = inTurn === true && predict !== undefined ? unknown.blocks.map(({size}, k) => [`predicted.${k}`, tf.reshape(predict(k, z, at), [size])] as const) : [];
     return {
-      ...predicted,
+      ...Object.fromEntries(predicted),
       extrapolated: extrapolate === undefined ? undefined : joinBlocks(unknown, extrapolate(splitBlocks(unknown, last), ahead, ratio, at), `${scheme.name}: extrapolate`),
     };
   }
@@ -89,7 +98,7 @@ export class AlongTrace {
     return joinBlocks(state, {...linear, ...between}, `${scheme.name}: dense`);
   }
 
-  private eventTensors(at: StepPoint, params: Params): {[name: string]: tf.Tensor | undefined} {
+  private eventTensors(at: StepPoint, params: Params): Traced {
     const {own, state, along: {events}} = this;
     const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, at.x[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
@@ -101,23 +110,18 @@ export class AlongTrace {
     };
   }
 
-  /** The nodes, from the trace's outputs. */
-  traced(named: ReadonlyMap<string, Node>, x: Node, t: Node): TracedAlong {
-    const {theta, next, shift, last, ahead, ratio, judged, unknown, along, scheme, formulation} = this;
+  /** What is made of the trace's outputs. */
+  finish(named: ReadonlyMap<string, Node>, {update, error, dense}: StepFunctions, {x, t}: StepInputs): FinishedAlong {
+    const {theta, next, judged, along, scheme, formulation} = this;
     const values = along.events.map((_, i) => named.get(`event.${i}`) as Node);
     const rate = named.get('rate');
     const events = values.length === 0 ? undefined : concat(values.map(value => reshape(value, [1])), 0);
     const moving = events === undefined || rate === undefined ? undefined : pushforward([events], new Map<Node, Node>([[x, rate], [t, full(1, [])]]))[0];
-    const error = named.get('error');
-    const dense = named.get('dense');
-    const update = named.get('update') as Node;
-    const shared = dense === undefined ? {} : shareWithUpdate(dense, error === undefined || named.has('filter') ? [update] : [update, error], [theta, next]);
+    const shared: {readonly dense?: Node; readonly inside?: Inside} = dense === undefined ? {} : shareWithUpdate(dense, error === undefined || named.has('filter') ? [update] : [update, error], [theta, next]);
     return {
-      theta, next, shift, last, ahead, ratio, judged, error, stiffness: named.get('stiffness'), filter: named.get('filter'),
-      predicted: unknown.blocks.flatMap((_, k) => named.get(`predicted.${k}`) ?? []), extrapolated: named.get('extrapolated'), effects: formulation.effects,
-      errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1,
-      ...shared, events, rates: events === undefined ? undefined : orZeros(moving, events),
-      jumps: along.events.map((_, i) => named.get(`jump.${i}`)),
+      functions: {dense: shared.dense, inside: shared.inside?.node, events, rates: events === undefined ? undefined : orZeros(moving, events)},
+      inside: shared.inside?.input,
+      along: {judged, effects: formulation.effects, errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1},
     };
   }
 }

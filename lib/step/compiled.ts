@@ -11,26 +11,28 @@ import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto, stagewise} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
-import type {Graph, Node, Output} from '../graph/node.js';
+import type {Graph} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {alongInputs, alongOutputs} from './traced-along.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, turnDerivedPrograms} from './derived.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {latePrograms} from './late-programs.js';
-import {isGiven, withParameterProgram} from './parameter-program.js';
-import {withLinearization, withStepStart} from './step-start.js';
+import type {ProgramsOf, StepExecutable} from './buffers.js';
+import {graphOf, requireNamed} from './buffers.js';
+import {precomputed, withParameterProgram} from './precomputation.js';
 import type {Kept} from './kept.js';
 import {narrowed} from './kept.js';
 import {jacobianProgram} from './jacobian-program.js';
+import type {AdjointProgram, ForwardProgram, ObserveProgram, TangentProgram, UnrolledProgram} from './programs.js';
 import {
-  adjointPrograms, carriesOn, forwardPrograms, graphOf, observePrograms, productPrograms, tangentLeftPrograms, tangentPrograms, transposedProductPrograms, unrolledPrograms,
+  adjointPrograms, carriesOn, forwardPrograms, isOfLength, observePrograms, productPrograms, tangentLeftPrograms, tangentPrograms, transposedProductPrograms, unrolledPrograms,
 } from './programs.js';
 import {directSolver, solverKey} from './solvers.js';
+import {namedFunctions} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
-import {stepOutputs} from './traced-step.js';
-import type {Turns} from './sequential-programs.js';
+import {inputsOf} from './traced-step.js';
+import type {TurnProgram, Turns} from './sequential-programs.js';
 import {turnsOf} from './sequential-programs.js';
 
 /** What is factored: ∂R/∂z, what Newton's iteration solves with, the matrix of the error estimate, or that of one block of an unknown found in turn. */
@@ -45,6 +47,11 @@ export type Learned = {readonly [M in Matrix]?: unknown};
  * masses (6 times) takes 0.54 of the time; chains (1.5 times) gain nothing, and lose in robustness.
  */
 const dearJacobian = 4;
+
+/** The forward programs, with `keep` where a run keeps what its gradient needs. */
+export type ForwardExecutable = StepExecutable<ForwardProgram | 'keep'>;
+/** The same of a step whose unknown is found in turn. */
+export type TurningExecutable = StepExecutable<'update' | 'estimate' | 'filter' | 'touching' | TurnProgram>;
 
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
@@ -87,27 +94,27 @@ export class CompiledStep {
 
   /** There is an unknown to solve for; to ask for the Jacobian instead would be to derive it. */
   get implicit(): boolean {
-    return this.traced.residual !== undefined;
+    return this.traced.functions.residual !== undefined;
   }
 
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
-    const {residual, residualBlocks = residual, z} = this.step;
+    const {functions: {residual, residualBlocks = residual}, inputs: {z}} = this.step;
     if (residualBlocks !== undefined) this.ownJacobian ??= this.timed(() => jacobianProgram(residualBlocks, z));
     return this.ownJacobian;
   }
 
   /** What Newton's iteration solves with: the Jacobian, or a model of it. */
   get matrix(): JacobianProgram | undefined {
-    const {residualModel, z} = this.step;
+    const {functions: {residualModel}, inputs: {z}} = this.step;
     if (residualModel === undefined) return this.jacobian;
     return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z)));
   }
 
   /** The matrix of the error estimate; undefined where it has none. */
   get filter(): JacobianProgram | undefined {
-    const {along} = this.step;
-    if (along?.filter !== undefined) this.ownFilter ??= this.timed(() => jacobianProgram(along.filter as Node, along.shift));
+    const {functions: {filter}, inputs: {shift}} = this.step;
+    if (filter !== undefined && shift !== undefined) this.ownFilter ??= this.timed(() => jacobianProgram(filter, shift));
     return this.ownFilter;
   }
 
@@ -126,7 +133,7 @@ export class CompiledStep {
    * @param at where its inputs stand, with the program that computes it and that one's output
    * @throws StiffgradError 'jacobian-pattern'
    */
-  check(which: Matrix, at: Executable, run: string, output: string): void {
+  check<Program extends string>(which: Matrix, at: StepExecutable<Program>, run: NoInfer<Program>, output: 'J' | 'exactJ' | 'Js'): void {
     const of = this.kindOf(which);
     const program = this[of];
     if (program === undefined || this.checked.has(of)) return;
@@ -147,15 +154,14 @@ export class CompiledStep {
     let steady = this.steady.get(program);
     if (steady === undefined) {
       const names = topological([program.values]).flatMap(node => (isOp(node, 'input') ? [node.attributes.name] : []));
-      this.steady.set(program, (steady = names.every(name => name === 'h' || isGiven(name))));
+      this.steady.set(program, (steady = names.every(isOfLength)));
     }
     return steady;
   }
 
   /** Whether keeping a Jacobian pays, by counted work. */
   hasDearJacobian(solver: LinearSolver): boolean {
-    const {residual} = this.step;
-    const {jacobian} = this;
+    const {jacobian, step: {functions: {residual}}} = this;
     if (residual === undefined || jacobian === undefined) return false;
     this.jacobianWork ??= {jacobian: countWork([jacobian.values]), residual: countWork([residual])};
     // A solve multiplies and adds once for every number of the factor.
@@ -166,7 +172,7 @@ export class CompiledStep {
   /** Work of a matrix, with its factorization, over that of an iteration with it: a residual and a solve. */
   matrixWork(solver: LinearSolver, which: 'jacobian' | 'turn'): number {
     const program = this[which];
-    const residual = which === 'turn' ? this.turns?.first : this.step.residual;
+    const residual = which === 'turn' ? this.turns?.first : this.step.functions.residual;
     if (program === undefined || residual === undefined) return 0;
     const {work, nonzeros} = this.analysis(solver, solverKey(solver), which);
     return (countWork([program.values]) + work) / (countWork([residual]) + 2 * nonzeros);
@@ -210,7 +216,7 @@ export class CompiledStep {
 
   /** Without a model of the residual there is one matrix. */
   private kindOf(which: Matrix): Matrix {
-    return which === 'matrix' && this.traced.residualModel === undefined ? 'jacobian' : which;
+    return which === 'matrix' && this.traced.functions.residualModel === undefined ? 'jacobian' : which;
   }
 
   /** What a step leaves for `adjoint`. */
@@ -222,7 +228,7 @@ export class CompiledStep {
    * With the vectors of Newton's iteration, and room for a solver's factor, in the same memory.
    * @param narrow with `keep` → kept, what a step leaves for `adjoint`
    */
-  forward(solver: LinearSolver, narrow = false): Executable {
+  forward(solver: LinearSolver, narrow = false): ForwardExecutable {
     const analysis = this.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
@@ -230,30 +236,29 @@ export class CompiledStep {
     if (known !== undefined) return known;
     const {matrix} = this;
     const n = this.traced.unknown.size;
-    const work = matrix === undefined ? [] : workVectors.map(name => [name, n]);
-    const extra = Object.fromEntries([['x', this.traced.state.size], ...work]) as Record<string, number>;
-    const exact = this.traced.residualModel === undefined ? undefined : this.jacobian;
-    const programs = (): Programs => forwardPrograms(this.step, matrix, exact, this.filter);
-    if (!narrow) return this.group('forward', programs, {extra, analysis});
-    return this.group('keeping', () => ({...programs(), keep: graphOf({next: this.step.update, kept: this.kept.node})}), {extra, analysis});
+    const work = matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
+    const extra = {x: this.traced.state.size, ...Object.fromEntries(work)};
+    const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
+    const programs = (): ProgramsOf<ForwardProgram> => forwardPrograms(this.step, matrix, exact, this.filter);
+    if (!narrow) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
+    return this.group<ForwardProgram | 'keep'>('keeping', () => ({...programs(), keep: graphOf({next: this.step.functions.update, kept: this.kept.node})}), {extra, analysis});
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
-  turning(solver: LinearSolver, {programs, size}: Turns): Executable {
+  turning(solver: LinearSolver, {programs, size}: Turns): TurningExecutable {
     const extra = {x: this.traced.state.size, z: this.traced.unknown.size, zs: size, Rs: size, delta: size, weights: size};
     return this.group('turning', () => {
       const {update, estimate, filter, touching} = forwardPrograms(this.step, undefined, undefined, this.filter);
-      const own = Object.fromEntries(Object.entries({update, estimate, filter, touching}).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
-      return {...own, ...programs};
+      return {update, estimate, filter, touching, ...programs};
     }, {extra, analysis: this.analysisOf(solver, 'turn')});
   }
 
-  get products(): Executable {
-    return this.group('products', () => productPrograms(this.step));
+  get products(): StepExecutable<'apply' | 'applyTransposed' | 'linearize'> {
+    return this.group<'apply' | 'applyTransposed' | 'linearize'>('products', () => productPrograms(this.step));
   }
 
   /** The way back through a step, from what `keep` left of it. */
-  adjoint(solver: LinearSolver): Executable {
+  adjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
     return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian')});
   }
 
@@ -263,23 +268,23 @@ export class CompiledStep {
   }
 
   /** Products with the transposed Jacobian, from what `keep` left of a step; undefined where that does not tell them. */
-  get keptProduct(): Executable | undefined {
+  get keptProduct(): StepExecutable<'transposedProduct'> | undefined {
     const programs = this.timed(() => this.kept.reading(transposedProductPrograms(this.step)));
     return programs === undefined ? undefined : this.group('keptProduct', () => programs);
   }
 
   /** The same from their state and unknown. */
-  get wholeProduct(): Executable {
+  get wholeProduct(): StepExecutable<'transposedProduct'> {
     return this.group('wholeProduct', () => transposedProductPrograms(this.step));
   }
 
   /** What the tangents of a step's equation leave, with its time and length among their arguments or without. */
-  tangentLeft(count: number, timed: boolean): Executable {
+  tangentLeft(count: number, timed: boolean): StepExecutable<'tangentLeft'> {
     return this.group(`tangentLeft.${count}${timed ? '.timed' : ''}`, () => tangentLeftPrograms(this.step, count, timed));
   }
 
   /** The same for the derivative by the step's length: dh is 1, and all that is not set is zero. */
-  get lengthLeft(): Executable {
+  get lengthLeft(): StepExecutable<'tangentLeft'> {
     return this.group('lengthLeft', () => tangentLeftPrograms(this.step, 1, true));
   }
 
@@ -294,33 +299,33 @@ export class CompiledStep {
   }
 
   /** The same from its state and unknown. */
-  wholeAdjoint(solver: LinearSolver): Executable {
+  wholeAdjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
     return this.group('wholeAdjoint', () => adjointPrograms(this.step, this.jacobian, this.addsUp), {analysis: this.analysisOf(solver, 'jacobian')});
   }
 
-  get unrolled(): Executable {
+  get unrolled(): StepExecutable<UnrolledProgram | AdjointProgram> {
     const {jacobian} = this;
     if (jacobian === undefined) return this.wholeAdjoint(auto());
-    return this.group('unrolled', () => unrolledPrograms(this.step, jacobian));
+    return this.group<UnrolledProgram | AdjointProgram>('unrolled', () => unrolledPrograms(this.step, jacobian));
   }
 
-  tangent(count: number, solver: LinearSolver): Executable {
+  tangent(count: number, solver: LinearSolver): StepExecutable<TangentProgram> {
     return this.group(`tangent.${count}`, () => tangentPrograms(this.step, this.jacobian, count), {analysis: this.analysisOf(solver, 'jacobian')});
   }
 
   /** What comes through values derived from the parameters (derived.ts); undefined where there are none. */
-  get pullDerived(): Executable | undefined {
+  get pullDerived(): StepExecutable<'pullDerived'> | undefined {
     const {derived} = this;
     return derived.parameters.length === 0 ? undefined : this.group('pullDerived', () => pullDerivedPrograms(derived));
   }
 
   /** The same along `count` directions. */
-  turnDerived(count: number): Executable | undefined {
+  turnDerived(count: number): StepExecutable<'pushDerived' | 'turnDerived'> | undefined {
     const {derived} = this;
     return derived.parameters.length === 0 ? undefined : this.group(`turnDerived.${count}`, () => turnDerivedPrograms(derived, count));
   }
 
-  observe(count: number): Executable {
+  observe(count: number): StepExecutable<ObserveProgram> {
     return this.group(`observe.${count}`, () => observePrograms(this.traced, count));
   }
 
@@ -335,17 +340,18 @@ export class CompiledStep {
   }
 
   /** Programs compiled under this name when they are first asked for. */
-  group(name: string, build: () => Programs, options: CompileOptions = {}): Executable {
+  group<Name extends string>(name: string, build: () => ProgramsOf<Name>, options: CompileOptions = {}): StepExecutable<Name> {
     const key = groupKey(name, options);
-    const known = this.groups.get(key);
-    if (known !== undefined) return known;
-    const compiled = this.timed(() => this.compile(this.ahead(build()), options));
-    this.groups.set(key, compiled);
-    return compiled;
+    let known = this.groups.get(key);
+    if (known === undefined) {
+      this.groups.set(key, (known = this.timed(() => this.compile(this.ahead(present(build())), options))));
+    }
+    return known;
   }
 
   /** By the engine, or by the one that takes what does not fit into it. */
   private compile(programs: Programs, options: CompileOptions): Executable {
+    requireNamed(programs);
     try {
       return this.engine.compile(programs, options);
     } catch (error) {
@@ -358,7 +364,7 @@ export class CompiledStep {
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
   private ahead(programs: Programs): Programs {
     if (this.engine.distant === true) return withParameterProgram(programs, this.derived.values);
-    return withLinearization(withStepStart(withParameterProgram(latePrograms(programs), this.derived.values)));
+    return precomputed(latePrograms(programs), this.derived.values);
   }
 
   private timed<T>(work: () => T): T {
@@ -371,17 +377,20 @@ export class CompiledStep {
   }
 }
 
+const present = (programs: ProgramsOf<string>): Programs =>
+  Object.fromEntries(Object.entries(programs).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
+
 const groupKey = (name: string, {analysis}: CompileOptions): string => `${name}/${analysis?.method?.name ?? ''}`;
 
 /** Compiled steps kept: enough for the systems of one program, few enough to hold little memory. */
 const keptSteps = 32;
 const kept = new KeyedCache<CompiledStep>(keptSteps);
 
-function stepKey(step: TracedStep, engine: Engine): Key {
-  const {guess, unknown} = step;
-  const outputs: Output[] = Object.entries({...stepOutputs(step), ...alongOutputs(step.along)}).flatMap(([name, node]) => (node === undefined ? [] : [{name, node}]));
-  const inputs = [step.x, step.z, step.t, step.h, ...step.parameters.map(({node}) => node), ...(step.along === undefined ? [] : alongInputs(step.along))];
-  return programKey(JSON.stringify([engineKey(engine), guess?.linearized ?? false, unknown.blocks.map(({size}) => size)]), [{inputs, outputs}]);
+/** What tells compiled steps apart. */
+export function stepKey(step: TracedStep, engine: Engine): Key {
+  const inputs = [...inputsOf(step.inputs), ...step.parameters.map(({node}) => node)];
+  const more = [engineKey(engine), step.linearized ?? false, step.unknown.blocks.map(({size}) => size)];
+  return programKey(JSON.stringify(more), [{inputs, outputs: namedFunctions(step.functions)}]);
 }
 
 /** The compiled step of this structure: a kept one, or a new one. */

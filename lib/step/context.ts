@@ -1,8 +1,8 @@
 /** A step with the values of one run: what the time loop and the adjoints need of it. */
-import type {Executable} from '../engine/engine.js';
 import type {LinearSolver} from '../linear/index.js';
+import type {StepExecutable} from './buffers.js';
 import type {CompiledStep} from './compiled.js';
-import {parameterProgram} from './parameter-program.js';
+import {parameterProgram} from './precomputation.js';
 import {startSolver} from './solvers.js';
 import type {TracedStep} from './traced-step.js';
 
@@ -40,7 +40,7 @@ export interface Redundancy {
 export const noRedundancy: Redundancy = {regularization: 0, rows: []};
 
 /** Sets what a whole run shares: the parameters, what is computed from them alone, and the regularization of redundant constraints. A program that does not read one has no buffer for it. */
-export function loadParameters(executable: Executable, {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>): void {
+export function loadParameters(executable: StepExecutable, {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>): void {
   for (let i = 0; i < parameterValues.length; i++) executable.find(`p.${i}`)?.set(parameterValues[i]);
   executable.find('regularization')?.fill(redundancy.regularization);
   if (executable.has(parameterProgram)) executable.run(parameterProgram);

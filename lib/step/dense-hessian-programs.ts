@@ -1,29 +1,31 @@
 /** States within a step, for products with a Hessian: the dense output D(θ, x, z, next, t, h; p), its tangent, its transpose, and the tangent of that. */
-import type {Programs} from '../engine/engine.js';
-import {input} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
+import type {BufferName, ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf, seed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName, turnName} from './parameter-names.js';
-import {graphOf, pushMany, tangentPrograms} from './programs.js';
+import {pushMany, tangentPrograms} from './programs.js';
 import type {TracedStep} from './traced-step.js';
+
+export type DenseHessianProgram = 'jacobian' | 'pushResidual' | 'pushDense' | 'pullDense' | 'turnDense';
 
 /**
  * Along `count` directions: jacobian → J; pushResidual: dx, dp.i → rhs; pushDense: dx, dz, dNext, dp.i → dD;
  * pullDense: denseCotangent → nextCotangent, zCotangent, xCotangent, pCotangent.i; turnDense: and dDenseCotangent → dNextCotangent, dZCotangent, dXCotangent, dPCotangent.i.
  */
-export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {x, z, along} = step;
+export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<DenseHessianProgram> {
+  const {x, z, next} = step.inputs;
   const parameters = step.parameters.map(({node}) => node);
-  if (along === undefined) return {};
-  const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
-  const cotangent = input('denseCotangent', dense.shape);
-  const wrt = {next: along.next, z, x};
+  if (next === undefined) return {};
+  const many = seed(count);
+  const cotangent = bufferInput('denseCotangent', dense.shape);
+  const wrt = {next, z, x};
   const sources = [...Object.values(wrt), ...parameters];
-  const moving = new Map([many(along.next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(node => many(node, directionName(node)))]);
+  const moving = new Map([many(next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(node => many(node, directionName(node)))]);
   const cotangents = pullback([dense], sources, [cotangent]).map((part, i) => orZeros(part, sources[i]));
   const turns = pushMany(cotangents, new Map(moving).set(...many(cotangent, 'dDenseCotangent')), count);
-  const named = (names: readonly string[], nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [names[i], node]));
+  const named = (names: readonly BufferName[], nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [names[i], node]));
   return {
     ...(jacobian === undefined ? {} : {jacobian: graphOf({J: jacobian.values}), pushResidual: tangentPrograms(step, jacobian, count).pushResidual}),
     pushDense: graphOf({dD: pushMany([dense], moving, count)[0]}),

@@ -5,21 +5,16 @@
  * cotangents of the values over all steps and pulls the sums through to the parameters, once; tangents of the
  * values are made before the first step.
  */
-import type {Programs} from '../engine/engine.js';
-import {worthAhead} from '../graph/ahead.js';
-import {input} from '../graph/build.js';
 import {pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
-import {isOp, topological} from '../graph/node.js';
-import {substitute} from '../graph/simplify.js';
-import {countWork} from '../graph/work.js';
-import type {DerivedValue} from './parameter-program.js';
-import {isGiven, leastOperations, leastShare} from './parameter-program.js';
+import type {ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf, seed} from './buffers.js';
 import {cotangentName, directionName, turnName} from './parameter-names.js';
-import {graphOf, pushMany} from './programs.js';
-import {alongOutputs} from './traced-along.js';
+import type {DerivedValue} from './precomputation.js';
+import {ahead} from './precomputation.js';
+import {pushMany} from './programs.js';
+import {everyStep, withReplaced} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
-import {stepOutputs} from './traced-step.js';
 
 export interface Derived {
   /** The step as a function of its parameters and of the values; those with derivatives are among its parameters. */
@@ -30,47 +25,12 @@ export interface Derived {
 }
 
 export function deriveStep(step: TracedStep): Derived {
-  const roots = evaluated(step);
-  const inputs = topological(roots).filter((node): node is Node<'input'> => isOp(node, 'input'));
-  const changing = new Set(inputs.map(node => node.attributes.name).filter(name => !isGiven(name)));
-  const {values: nodes, saved} = worthAhead(roots, changing, {runs: 1, store: ({size}) => leastOperations * size});
-  if (nodes.length === 0 || saved < leastShare * countWork(roots)) return {step, values: [], parameters: []};
-  const values = nodes.map((value, j) => ({node: input(`derived.${j}`, value.shape, value.dtype), value}));
+  const nodes = ahead(everyStep(step.functions), 'run');
+  if (nodes.length === 0) return {step, values: [], parameters: []};
+  const values = nodes.map((value, j) => ({node: bufferInput(`derived.${j}`, value.shape, value.dtype), value}));
   const parameters = values.filter(({node}) => node.dtype === 'float');
-  return {step: {...reading(step, new Map(values.map(({node, value}) => [value, node]))), parameters: [...step.parameters, ...parameters]}, values, parameters};
-}
-
-const present = (nodes: readonly (Node | undefined)[]): Node[] => nodes.filter(node => node !== undefined);
-
-/** What is computed in every step. */
-function evaluated({residual, residualBlocks, residualModel, update, along}: TracedStep): Node[] {
-  return present([residual, residualBlocks, residualModel, update, along?.error, along?.filter, along?.inside?.node, along?.dense]);
-}
-
-/** The step with nodes replaced throughout. */
-function reading(step: TracedStep, replacements: ReadonlyMap<Node, Node>): TracedStep {
-  const {residual, residualBlocks, residualModel, update, guess, observed, touching, mass, gaps, along} = step;
-  const defect = guess?.defect;
-  const all = present(Object.values({...stepOutputs(step), ...alongOutputs(along)}));
-  const replaced = substitute(all, replacements);
-  const results = new Map(all.map((node, i) => [node, replaced[i]]));
-  const own = (node: Node): Node => results.get(node) ?? node;
-  const maybe = (node: Node | undefined): Node | undefined => (node === undefined ? undefined : own(node));
-  return {
-    ...step, residual: maybe(residual), residualBlocks: maybe(residualBlocks), residualModel: maybe(residualModel), update: own(update),
-    guess: guess === undefined ? undefined : {
-      ...guess, z: own(guess.z), frozen: maybe(guess.frozen), defect: defect === undefined ? undefined : {
-        ...defect, value: own(defect.value), residual: own(defect.residual), residualBlocks: maybe(defect.residualBlocks), residualModel: maybe(defect.residualModel),
-      },
-    },
-    observed: observed === undefined ? undefined : {...observed, node: own(observed.node)},
-    touching: maybe(touching), mass: maybe(mass), gaps: gaps === undefined ? undefined : {positions: own(gaps.positions), velocities: own(gaps.velocities)},
-    along: along === undefined ? undefined : {
-      ...along, error: maybe(along.error), stiffness: maybe(along.stiffness), filter: maybe(along.filter), extrapolated: maybe(along.extrapolated), predicted: along.predicted.map(own),
-      dense: maybe(along.dense), inside: along.inside === undefined ? undefined : {...along.inside, node: own(along.inside.node)},
-      events: maybe(along.events), rates: maybe(along.rates), jumps: along.jumps.map(maybe),
-    },
-  };
+  const functions = withReplaced(step.functions, new Map(values.map(({node, value}) => [value, node])));
+  return {step: {...step, functions, parameters: [...step.parameters, ...parameters]}, values, parameters};
 }
 
 const sourcesOf = ({step, parameters}: Derived): Node<'input'>[] => {
@@ -78,14 +38,14 @@ const sourcesOf = ({step, parameters}: Derived): Node<'input'>[] => {
   return step.parameters.map(({node}) => node).filter(node => !own.has(node));
 };
 
-const cotangentInput = ({node}: DerivedValue): Node<'input'> => input(cotangentName(node), node.shape);
+const cotangentInput = ({node}: DerivedValue): Node<'input'> => bufferInput(cotangentName(node), node.shape);
 
 /** The cotangents of the parameters for cotangents of the values; undefined where there are none. */
 const pulled = ({parameters}: Derived, sources: readonly Node[], cotangents: readonly Node[]): (Node | undefined)[] =>
   pullback(parameters.map(({value}) => value), sources, cotangents);
 
 /** pullDerived: derivedCotangent.j → pCotangent.i, what comes to the parameters through the values. */
-export function pullDerivedPrograms(derived: Derived): Programs {
+export function pullDerivedPrograms(derived: Derived): ProgramsOf<'pullDerived'> {
   const sources = sourcesOf(derived);
   const cotangents = pulled(derived, sources, derived.parameters.map(cotangentInput));
   return {pullDerived: graphOf(Object.fromEntries(sources.map((node, i) => [cotangentName(node), cotangents[i]])))};
@@ -95,10 +55,10 @@ export function pullDerivedPrograms(derived: Derived): Programs {
  * Along `count` directions dp.i: pushDerived → dderived.j; turnDerived: derivedCotangent.j, dDerivedCotangent.j → dPCotangent.i, how
  * what comes to the parameters through the values changes.
  */
-export function turnDerivedPrograms(derived: Derived, count: number): Programs {
+export function turnDerivedPrograms(derived: Derived, count: number): ProgramsOf<'pushDerived' | 'turnDerived'> {
   const {parameters} = derived;
   const sources = sourcesOf(derived);
-  const many = (node: Node<'input'>, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
+  const many = seed(count);
   const seeds = sources.map(node => many(node, directionName(node)));
   const cotangents = parameters.map(cotangentInput);
   const reached = pulled(derived, sources, cotangents).flatMap((cotangent, i) => (cotangent === undefined ? [] : [{name: turnName(sources[i]), cotangent}]));

@@ -9,25 +9,29 @@
  *
  * where the right-hand side is the tangent of U_zᵀx̄⁺ − R_zᵀw at fixed w: pushforwards of the transposed graphs.
  */
-import type {Programs} from '../engine/engine.js';
-import {input, neg} from '../graph/build.js';
+import {neg} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
+import type {ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf, seed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {directionName, turnName} from './parameter-names.js';
-import {adjointPrograms, graphOf, pushMany, tangentPrograms} from './programs.js';
+import type {AdjointProgram} from './programs.js';
+import {adjointPrograms, pushMany, tangentPrograms} from './programs.js';
 import type {TracedStep} from './traced-step.js';
+
+export type HessianProgram = AdjointProgram | 'pushResidual' | 'turnUnknown' | 'turnStep';
 
 /**
  * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count` directions:
  * turnUnknown: dx, dz, dp.i, nextCotangent, dNextCotangent, w → dZCotangent = (U_zᵀx̄⁺)˙ − J̇ᵀw; turnStep: and dw → dXCotangent, dPCotangent.i.
  */
-export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {residual, update, x, z} = step;
-  const nextCotangent = input('nextCotangent', update.shape);
+export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<HessianProgram> {
+  const {functions: {residual, update}, inputs: {x, z}} = step;
+  const nextCotangent = bufferInput('nextCotangent', update.shape);
   const parameters = step.parameters.map(({node}) => node);
   const wrt = [x, ...parameters];
-  const many = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
+  const many = seed(count);
   const seeds = new Map([many(x, 'dx'), many(nextCotangent, 'dNextCotangent'), ...parameters.map(node => many(node, directionName(node)))]);
   const turned = (outputs: readonly Node[], cotangents: readonly Node[], all: ReadonlyMap<Node, Node>): Graph => {
     const pulled = pullback(outputs, wrt, cotangents);
@@ -36,7 +40,7 @@ export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | un
   };
   const adjoint = adjointPrograms(step, jacobian, false);
   if (residual === undefined || jacobian === undefined) return {...adjoint, turnStep: turned([update], [nextCotangent], seeds)};
-  const w = input('w', z.shape);
+  const w = bufferInput('w', z.shape);
   const moving = new Map(seeds).set(...many(z, 'dz'));
   const unknown = orZeros(pullback([update, residual], [z], [nextCotangent, neg(w)])[0], z);
   return {

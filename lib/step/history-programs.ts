@@ -3,36 +3,39 @@
  * steps by their time and length, which an event's time makes variable. Derived from the trace as those
  * of programs.ts are.
  */
-import type {Programs} from '../engine/engine.js';
-import {add, full, input, mul, neg} from '../graph/build.js';
+import {add, full, mul, neg} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
-import {hoist} from '../graph/hoist.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
-import type {TracedAlong} from './traced-along.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {cotangentName, directionName} from './parameter-names.js';
-import {graphOf, pushMany} from './programs.js';
+import {bufferInput, graphOf, seed} from './buffers.js';
+import type {BufferName, ProgramsOf} from './buffers.js';
+import type {CotangentProgram} from './parameter-names.js';
+import {directionName, parameterCotangent} from './parameter-names.js';
+import {apart} from './precomputation.js';
+import {pushMany} from './programs.js';
 import type {TracedStep} from './traced-step.js';
+
+export type HistoryProgram = 'inside' | 'between' | 'dense' | 'watch' | 'events' | `jump.${number}`;
+export type HistoryAdjointProgram = 'jacobian' | 'pullUnknown' | 'pullStep' | 'pushLength' | 'pushLengthUpdate' | 'inside' | 'pullDense' | 'pullEvents' | `pullJump.${number}`;
+export type HistoryTangentProgram =
+  'jacobian' | 'pushResidual' | 'pushUpdate' | 'pushLength' | 'pushLengthUpdate' | 'inside' | 'pushDense' | 'pushEvents' | `pushJump.${number}`;
 
 const parametersOf = (step: TracedStep): Node<'input'>[] => step.parameters.map(({node}) => node);
 
 /** The part of a graph that makes some of its outputs. */
-const only = ({outputs}: Graph, wanted: readonly string[]): Graph =>
-  graphOf(Object.fromEntries(outputs.flatMap(({name, node}) => (wanted.includes(name) ? [[name, node]] : []))));
+const only = ({outputs}: Graph, wanted: readonly BufferName[]): Graph =>
+  graphOf(Object.fromEntries(outputs.flatMap(({name, node}) => ((wanted as readonly string[]).includes(name) ? [[name, node]] : []))));
 
 /**
  * inside: x, z, t, h → inside, see inside.ts; between: these, next and inside → what dense output needs at
  * every place; dense: theta → D; watch: theta → g, dg, the events on the dense output and their derivatives
  * by θ; events: x, t → e, rates; jump.i: x, t → given.
  */
-export function historyPrograms(step: TracedStep): Programs {
-  const {along} = step;
-  const programs: Record<string, Graph> = {};
-  if (along === undefined) return programs;
-  const {dense, inside, events, rates, jumps} = along;
-  if (inside !== undefined) programs.inside = graphOf({inside: inside.node});
-  if (dense !== undefined) Object.assign(programs, densePrograms(step, along, dense));
+export function historyPrograms(step: TracedStep): ProgramsOf<HistoryProgram> {
+  const {inside, events, rates, jump: jumps = []} = step.functions;
+  const programs: {[Name in HistoryProgram]?: Graph} = densePrograms(step);
+  if (inside !== undefined) programs.inside = graphOf({inside});
   if (events !== undefined) programs.events = graphOf({e: events, rates});
   jumps.forEach((jump, i) => {
     if (jump !== undefined) programs[`jump.${i}`] = graphOf({given: jump});
@@ -40,10 +43,11 @@ export function historyPrograms(step: TracedStep): Programs {
   return programs;
 }
 
-function densePrograms({x, t, h}: TracedStep, {events, theta}: TracedAlong, dense: Node): Record<string, Graph> {
+function densePrograms({functions: {dense, events}, inputs: {x, t, h, theta}}: TracedStep): ProgramsOf<'between' | 'dense' | 'watch'> {
+  if (dense === undefined || theta === undefined) return {};
   const g = events === undefined ? undefined : simplifyNodes(substitute([events], new Map<Node, Node>([[x, dense], [t, add(t, mul(theta, h))]])))[0];
   const dg = g === undefined ? undefined : orZeros(pushforward([g], new Map([[theta, full(1, [])]]))[0], g);
-  const {before, each} = hoist(graphOf({D: dense, g, dg}), new Set(['theta']), 'between.');
+  const {before, each} = apart(graphOf({D: dense, g, dg}), 'iterate', 'between');
   return {
     ...(before.outputs.length === 0 ? {} : {between: graphOf(Object.fromEntries(before.outputs.map(({name, node}) => [name, node])))}),
     dense: only(each, ['D']),
@@ -56,39 +60,34 @@ function densePrograms({x, t, h}: TracedStep, {events, theta}: TracedAlong, dens
  * @param program the one that they are named after (`parameterCotangent`); those that nothing depends on have none
  * @param adding pCotangent is added to what is there
  */
-function cotangentsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [name: string]: Node}, program: string, adding: boolean): Graph {
-  const names = Object.keys(others);
+function cotangentsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [Name in BufferName]?: Node}, program: CotangentProgram, adding: boolean): Graph {
+  const wrt = Object.entries(others) as [name: BufferName, node: Node][];
   const parameters = parametersOf(step);
-  const pulled = pullback(outputs, [...Object.values(others), ...parameters], cotangents);
-  const named: {[name: string]: Node} = {};
-  names.forEach((name, i) => (named[name] = orZeros(pulled[i], others[name])));
+  const pulled = pullback(outputs, [...wrt.map(([, node]) => node), ...parameters], cotangents);
+  const named: {[name: string]: Node} = Object.fromEntries(wrt.map(([name, node], i) => [name, orZeros(pulled[i], node)]));
   parameters.forEach((node, i) => {
-    const cotangent = pulled[names.length + i];
+    const cotangent = pulled[wrt.length + i];
     const name = parameterCotangent(program, node);
-    if (cotangent !== undefined) named[name] = adding ? add(input(name, node.shape), cotangent) : cotangent;
+    if (cotangent !== undefined) named[name] = adding ? add(bufferInput(name, node.shape), cotangent) : cotangent;
   });
   return graphOf(named);
 }
-
-/** The cotangent of a parameter by program: programs that run for every step share one and add to it where they may. */
-export const parameterCotangent = (program: string, parameter: Node<'input'> | string): string => `${program}.${cotangentName(parameter)}`;
 
 /**
  * The adjoint of a step with its time (programs.ts has it without), `inside` being an output beside next:
  * pullUnknown: nextCotangent, insideCotangent → zCotangent; jacobian → J; pullStep: nextCotangent, insideCotangent, w → xCotangent, tCotangent, hCotangent;
  * pushLength: → rhsH = −R_h; pushLengthUpdate: dzH → dNextH, dInsideH, the derivatives of the step's end and inside by its length;
  * inside: → inside, where pullDense reads it;
- * pullDense: denseCotangent → dNextCotangent, dInsideCotangent, dZCotangent, dXCotangent, dTCotangent, dHCotangent, dThetaCotangent;
+ * pullDense: denseCotangent → denseNextCotangent, denseInsideCotangent, denseZCotangent, denseXCotangent, denseTCotangent, denseHCotangent, denseThetaCotangent;
  * pullEvents: eCotangent → eXCotangent, eTCotangent; pullJump.i: givenCotangent → jXCotangent, jTCotangent; and each the parameters' by `parameterCotangent`.
  * @param adding those of pullStep and pullDense are added to what is there
  */
-export function historyAdjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
-  const {residual, update, x, z, t, h, along} = step;
-  const inside = along?.inside?.node;
+export function historyAdjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): ProgramsOf<HistoryAdjointProgram> {
+  const {functions: {residual, update, inside}, inputs: {x, z, t, h}} = step;
   const outputs = inside === undefined ? [update] : [update, inside];
-  const cotangents = [input('nextCotangent', update.shape), ...(inside === undefined ? [] : [input('insideCotangent', inside.shape)])];
+  const cotangents = [bufferInput('nextCotangent', update.shape), ...(inside === undefined ? [] : [bufferInput('insideCotangent', inside.shape)])];
   const lengths = new Map<Node, Node>([[h, full(1, [])]]);
-  const programs: Record<string, Graph> = {};
+  const programs: {[Name in HistoryAdjointProgram]?: Graph} = {};
   const back = (of: readonly Node[], by: readonly Node[]): Graph => cotangentsOf(step, of, by, {xCotangent: x, tCotangent: t, hCotangent: h}, 'pullStep', adding);
   const byLength = (seeds: ReadonlyMap<Node, Node>): Graph => {
     const [dNextH, dInsideH] = pushforward(outputs, seeds).map((tangent, i) => orZeros(tangent, outputs[i])) as (Node | undefined)[];
@@ -98,28 +97,31 @@ export function historyAdjointPrograms(step: TracedStep, jacobian: JacobianProgr
     programs.pullStep = back(outputs, cotangents);
     programs.pushLengthUpdate = byLength(lengths);
   } else {
-    const w = input('w', z.shape);
+    const w = bufferInput('w', z.shape);
     programs.pullUnknown = graphOf({zCotangent: orZeros(pullback(outputs, [z], cotangents)[0], z)});
     programs.jacobian = graphOf({J: jacobian.values});
     programs.pullStep = back([...outputs, residual], [...cotangents, neg(w)]);
     programs.pushLength = graphOf({rhsH: neg(orZeros(pushforward([residual], lengths)[0], residual))});
-    programs.pushLengthUpdate = byLength(new Map<Node, Node>([...lengths, [z, input('dzH', z.shape)]]));
+    programs.pushLengthUpdate = byLength(new Map<Node, Node>([...lengths, [z, bufferInput('dzH', z.shape)]]));
   }
-  return along === undefined ? programs : {...programs, ...alongAdjoint(step, along, adding)};
+  return {...programs, ...alongAdjoint(step, adding)};
 }
 
-function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, next}: TracedAlong, adding: boolean): Programs {
-  const {x, z, t, h} = step;
-  const programs: Record<string, Graph> = {};
-  if (dense !== undefined) {
-    const places = {dNextCotangent: next, dZCotangent: z, dXCotangent: x, dTCotangent: t, dHCotangent: h, dThetaCotangent: theta, ...(inside === undefined ? {} : {dInsideCotangent: inside.input})};
-    programs.pullDense = cotangentsOf(step, [dense], [input('denseCotangent', dense.shape)], places, adding ? 'pullStep' : 'pullDense', adding);
-    if (inside !== undefined && programs.pullDense.inputs.includes(inside.input)) programs.inside = graphOf({inside: inside.node});
+function alongAdjoint(step: TracedStep, adding: boolean): ProgramsOf<HistoryAdjointProgram> {
+  const {functions: {dense, inside, events, jump: jumps = []}, inputs: {x, z, t, h, theta, next, inside: insideInput}} = step;
+  const programs: {[Name in HistoryAdjointProgram]?: Graph} = {};
+  if (dense !== undefined && theta !== undefined && next !== undefined) {
+    const places = {
+      denseNextCotangent: next, denseZCotangent: z, denseXCotangent: x, denseTCotangent: t, denseHCotangent: h, denseThetaCotangent: theta,
+      ...(insideInput === undefined ? {} : {denseInsideCotangent: insideInput}),
+    };
+    programs.pullDense = cotangentsOf(step, [dense], [bufferInput('denseCotangent', dense.shape)], places, adding ? 'pullStep' : 'pullDense', adding);
+    if (insideInput !== undefined && programs.pullDense.inputs.includes(insideInput)) programs.inside = graphOf({inside});
   }
-  if (events !== undefined) programs.pullEvents = cotangentsOf(step, [events], [input('eCotangent', events.shape)], {eXCotangent: x, eTCotangent: t}, 'pullEvents', false);
+  if (events !== undefined) programs.pullEvents = cotangentsOf(step, [events], [bufferInput('eCotangent', events.shape)], {eXCotangent: x, eTCotangent: t}, 'pullEvents', false);
   jumps.forEach((jump, i) => {
-    const name = `pullJump.${i}`;
-    if (jump !== undefined) programs[name] = cotangentsOf(step, [jump], [input('givenCotangent', jump.shape)], {jXCotangent: x, jTCotangent: t}, name, false);
+    const name = `pullJump.${i}` as const;
+    if (jump !== undefined) programs[name] = cotangentsOf(step, [jump], [bufferInput('givenCotangent', jump.shape)], {jXCotangent: x, jTCotangent: t}, name, false);
   });
   return programs;
 }
@@ -130,31 +132,31 @@ function alongAdjoint(step: TracedStep, {dense, inside, events, jumps, theta, ne
  * pushDense: these and dtheta → dD; pushEvents: dx, dt, dp.i → de; pushJump.i: the same → dGiven; pushLength and
  * pushLengthUpdate as above.
  */
-export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {residual, update, x, z, t, h, along} = step;
-  const seed = (node: Node, name: string): [Node, Node] => [node, input(name, [count, ...node.shape])];
-  const parameters = parametersOf(step).map(node => seed(node, directionName(node)));
-  const place = [seed(x, 'dx'), seed(t, 'dt'), ...parameters];
-  const whole = [...place, seed(h, 'dh')];
+export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<HistoryTangentProgram> {
+  const {functions, inputs: {x, z, t, h, theta, next, inside: insideInput}} = step;
+  const {residual, update, dense, inside, events, jump: jumps = []} = functions;
+  const many = seed(count);
+  const parameters = parametersOf(step).map(node => many(node, directionName(node)));
+  const place = [many(x, 'dx'), many(t, 'dt'), ...parameters];
+  const whole = [...place, many(h, 'dh')];
   const push = (node: Node, seeds: readonly [Node, Node][]): Node => pushMany([node], new Map(seeds), count)[0];
-  const inside = along?.inside;
-  const withUnknown = residual === undefined ? whole : [...whole, seed(z, 'dz')];
-  const {pushLength, pushLengthUpdate} = historyAdjointPrograms({...step, along: along === undefined ? undefined : {...along, dense: undefined, events: undefined, jumps: []}}, jacobian, false);
+  const withUnknown = residual === undefined ? whole : [...whole, many(z, 'dz')];
+  const {pushLength, pushLengthUpdate} = historyAdjointPrograms({...step, functions: {...functions, dense: undefined, events: undefined, jump: undefined}}, jacobian, false);
   const pushedUpdate = (): Graph => {
-    const outputs = inside === undefined ? [update] : [update, inside.node];
+    const outputs = inside === undefined ? [update] : [update, inside];
     const [dNext, dInside] = pushMany(outputs, new Map(withUnknown), count) as (Node | undefined)[];
     return graphOf({dNext, dInside});
   };
-  const programs: Record<string, Graph> = {pushUpdate: pushedUpdate(), pushLengthUpdate};
+  const programs: {[Name in HistoryTangentProgram]?: Graph} = {pushUpdate: pushedUpdate(), pushLengthUpdate};
   if (residual !== undefined && jacobian !== undefined) {
     programs.jacobian = graphOf({J: jacobian.values});
     programs.pushResidual = graphOf({rhs: neg(push(residual, whole))});
     programs.pushLength = pushLength;
   }
-  if (along === undefined) return programs;
-  const {dense, events, jumps, theta, next} = along;
-  if (dense !== undefined) programs.pushDense = graphOf({dD: push(dense, [...withUnknown, seed(next, 'dNext'), seed(theta, 'dtheta'), ...(inside === undefined ? [] : [seed(inside.input, 'dInside')])])});
-  if (inside !== undefined && programs.pushDense?.inputs.includes(inside.input)) programs.inside = graphOf({inside: inside.node});
+  if (dense !== undefined && theta !== undefined && next !== undefined) {
+    programs.pushDense = graphOf({dD: push(dense, [...withUnknown, many(next, 'dNext'), many(theta, 'dtheta'), ...(insideInput === undefined ? [] : [many(insideInput, 'dInside')])])});
+    if (insideInput !== undefined && programs.pushDense.inputs.includes(insideInput)) programs.inside = graphOf({inside});
+  }
   if (events !== undefined) programs.pushEvents = graphOf({de: push(events, place)});
   jumps.forEach((jump, i) => {
     if (jump !== undefined) programs[`pushJump.${i}`] = graphOf({dGiven: push(jump, place)});

@@ -4,12 +4,14 @@
  * function of that vector, and its cotangent goes back through the step with that of the next state, once
  * for all the states within the step.
  */
-import {concat, input, reshape, slice} from '../graph/build.js';
+import {concat, reshape, slice} from '../graph/build.js';
 import {hoist} from '../graph/hoist.js';
 import type {Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
+import {bufferInput} from './buffers.js';
+import type {TracedStep} from './traced-step.js';
 
 export interface Inside {
   /** [m], of the step's x, z, t, h and parameters. */
@@ -25,8 +27,8 @@ export interface Inside {
 const worthwhile = 0.5;
 
 /** Dense output as a function of the step's own inputs alone. */
-export const wholeDense = (dense: Node, inside: Inside | undefined): Node =>
-  (inside === undefined ? dense : substitute([dense], new Map<Node, Node>([[inside.input, inside.node]]))[0]);
+export const wholeDense = ({functions: {dense, inside}, inputs}: TracedStep): Node | undefined =>
+  (dense === undefined || inside === undefined || inputs.inside === undefined ? dense : substitute([dense], new Map<Node, Node>([[inputs.inside, inside]]))[0]);
 
 const flat = (node: Node): Node => reshape(node, [node.size]);
 
@@ -46,7 +48,7 @@ export function shareWithUpdate(dense: Node, step: readonly Node[], changing: re
   const saved = countWork(parts) - added;
   if (parts.length === 0 || parts.some(({dtype}) => dtype !== 'float') || added > worthwhile * saved) return {dense};
   const total = parts.reduce((sum, {size}) => sum + size, 0);
-  const vector = input('inside', [total]);
+  const vector = bufferInput('inside', [total]);
   let offset = 0;
   const places = new Map(parts.map(({shape, size}, i) => {
     offset += size;

@@ -5,12 +5,14 @@
  * and need not be computed again.
  */
 import type {Programs} from '../engine/engine.js';
-import {concat, input, reshape, slice} from '../graph/build.js';
+import {concat, reshape, slice} from '../graph/build.js';
 import {narrowestCut} from '../graph/narrowest-cut.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
-import {graphOf} from './programs.js';
+import type {ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf} from './buffers.js';
+import type {AdjointProgram} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
 export interface Kept {
@@ -18,9 +20,9 @@ export interface Kept {
   readonly node: Node | undefined;
   readonly size: number;
   /** The programs of the way back, which read the input `kept` in place of x and z. */
-  readonly programs: Programs;
+  readonly programs: ProgramsOf<AdjointProgram>;
   /** Further programs of theirs, made to read `kept` too; undefined where they need more of x and z. */
-  reading(more: Programs): Programs | undefined;
+  reading<Name extends string>(more: ProgramsOf<Name>): ProgramsOf<Name> | undefined;
 }
 
 /** What costs no more where it is read than to be written and read again. */
@@ -48,15 +50,16 @@ function beforeCheap(cut: readonly Node[], sources: readonly Node[]): Node[] {
   return topological([...best]).filter(node => best.has(node));
 }
 
-/** @param programs of the way back */
-export function narrowed(programs: Programs, step: TracedStep): Kept {
+/** @param adjoint the programs of the way back */
+export function narrowed(adjoint: ProgramsOf<AdjointProgram>, step: TracedStep): Kept {
+  const programs = adjoint as Programs;
   const {node, size, programs: own} = cutThrough(programs, {}, step);
   return {
     node, size, programs: own,
-    reading(more) {
-      const {more: reading} = cutThrough(programs, more, step);
-      const whole = Object.values(reading).some(({inputs}) => inputs.includes(step.x) || inputs.includes(step.z));
-      return whole ? undefined : reading;
+    reading<Name extends string>(more: ProgramsOf<Name>) {
+      const {more: reading} = cutThrough(programs, more as Programs, step);
+      const whole = Object.values(reading).some(({inputs}) => inputs.includes(step.inputs.x) || inputs.includes(step.inputs.z));
+      return whole ? undefined : reading as ProgramsOf<Name>;
     },
   };
 }
@@ -69,7 +72,7 @@ interface Cut {
 }
 
 /** @param more programs that have no say in what is kept */
-function cutThrough(programs: Programs, more: Programs, {residual, residualBlocks = residual, update, x, z}: TracedStep): Cut {
+function cutThrough(programs: Programs, more: Programs, {functions: {residual, residualBlocks = residual, update}, inputs: {x, z}}: TracedStep): Cut {
   const own = Object.entries(programs);
   const graphs = [...own, ...Object.entries(more)];
   const outputs = graphs.flatMap(([, graph]) => graph.outputs.map(({node}) => node));
@@ -82,7 +85,7 @@ function cutThrough(programs: Programs, more: Programs, {residual, residualBlock
   const later = new Set(topological(wanted).filter(node => isInput(node) && !known.has(node)));
   const cut = beforeCheap(narrowestCut(wanted, [x, z], later), [x, z]);
   const size = cut.reduce((sum, node) => sum + node.size, 0);
-  const kept = input('kept', [size]);
+  const kept = bufferInput('kept', [size]);
   const replacements = new Map<Node, Node>();
   let offset = 0;
   for (const node of cut) {

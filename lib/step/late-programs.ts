@@ -15,9 +15,10 @@ import type {Graph, Node} from '../graph/node.js';
 import {lateScales, withLateScales} from '../graph/scales.js';
 import {simplifyNodes} from '../graph/simplify.js';
 import {countWork} from '../graph/work.js';
+import type {ForwardProgram} from './programs.js';
 
 /** Programs in which the step's beginning and its unknown meet. */
-const together: ReadonlySet<string> = new Set(['residual', 'startResidual', 'update', 'estimate']);
+const together: ReadonlySet<string> = new Set<ForwardProgram>(['residual', 'startResidual', 'update', 'estimate']);
 
 export function latePrograms({keep, ...programs}: Programs & {readonly keep?: Graph}): Programs {
   const alone = Object.entries(programs).filter(([name]) => !together.has(name)).map(([name, graph]) => [name, withLateScales(graph)] as const);

@@ -1,18 +1,40 @@
 /** The names of buffers that belong to a parameter, p.0, p.1, …, or to a value derived from parameters, derived.0, …, by the name of that. */
 import type {Node} from '../graph/node.js';
 
-type Named = Node<'input'> | string;
+/** What a parameter, or a value derived from parameters, is called. */
+export type ParameterName = `p.${number}` | `derived.${number}`;
 
-const nameOf = (of: Named): string => (typeof of === 'string' ? of : of.attributes.name);
+/** Programs with cotangents of the parameters, of their own or shared. */
+export type CotangentProgram = 'pullStep' | 'pullDense' | 'pullEvents' | `pullJump.${number}`;
+
+type Named = Node<'input'> | ParameterName;
+
+/** Its family, and the rest of its name. */
+function parts(of: Named): ['p' | 'derived', number] {
+  const [family, index] = (typeof of === 'string' ? of : of.attributes.name).split('.');
+  return [family as 'p' | 'derived', Number(index)];
+}
 
 /** Its cotangent: pCotangent.0. */
-export const cotangentName = (of: Named): string => nameOf(of).replace('.', 'Cotangent.');
+export function cotangentName(of: Named): `${'p' | 'derived'}Cotangent.${number}` {
+  const [family, index] = parts(of);
+  return `${family}Cotangent.${index}`;
+}
+
+/** Its cotangent by program, pCotangent.pullStep.0: programs that run for every step share one and add to it where they may. */
+export function parameterCotangent(program: CotangentProgram, of: Named): `${'p' | 'derived'}Cotangent.${string}` {
+  const [family, index] = parts(of);
+  return `${family}Cotangent.${program}.${index}`;
+}
 
 /** Directions along it: dp.0. */
-export const directionName = (of: Named): string => `d${nameOf(of)}`;
+export function directionName(of: Named): `d${'p' | 'derived'}.${number}` {
+  const [family, index] = parts(of);
+  return `d${family}.${index}`;
+}
 
 /** How its cotangent changes along directions: dPCotangent.0. */
-export const turnName = (of: Named): string => {
-  const cotangent = cotangentName(of);
-  return `d${cotangent[0].toUpperCase()}${cotangent.slice(1)}`;
-};
+export function turnName(of: Named): `d${'P' | 'Derived'}Cotangent.${number}` {
+  const [family, index] = parts(of);
+  return `d${family === 'p' ? 'P' : 'Derived'}Cotangent.${index}`;
+}

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {nearestName} from '../given.js';
+import {nearestName} from '../checks.js';
 import type {Leaf, Params} from '../system/params.js';
 
 export class ParameterReads {

@@ -1,45 +1,46 @@
 /**
  * The programs of a step, derived from its residual and update by differentiation. Each group is
  * compiled when first needed: a run without gradients never builds an adjoint. Buffer names are the
- * contract: x, z, t, h, p.i in; R, J, next, … out (see each group).
+ * contract (buffers.ts): x, z, t, h, p.i in; R, J, next, … out (see each group).
  */
 import {add, gather, input, neg, sub} from '../graph/build.js';
 import {batch} from '../graph/batch.js';
 import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
-import type {Graph, Node, Output} from '../graph/node.js';
+import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {blockTangent} from '../graph/newton-matrix.js';
-import {withoutDeclarations} from '../graph/declarations.js';
-import {simplify, substitute} from '../graph/simplify.js';
-import type {Programs} from '../engine/engine.js';
+import {substitute} from '../graph/simplify.js';
+import type {BufferName, ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf, lasts, seed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName} from './parameter-names.js';
-import {isGiven} from './parameter-program.js';
 import type {TracedStep} from './traced-step.js';
 
-/** A graph from named outputs: its inputs are the named values they reach. */
-export function graphOf(outputs: {readonly [name: string]: Node | undefined}): Graph {
-  const named = Object.entries(outputs).filter((entry): entry is [string, Node] => entry[1] !== undefined);
-  const nodes = withoutDeclarations(named.map(([, node]) => node));
-  const list: Output[] = named.map(([name], i) => ({name, node: nodes[i]}));
-  const inputs = topological(list.map(output => output.node)).filter(node => isOp(node, 'input'));
-  return simplify({inputs, outputs: list});
-}
+export type ObserveProgram = 'observe' | 'pullObserved' | 'pushObserved';
+export type ForwardProgram =
+  'checks' | 'touching' | 'guess' | 'extrapolate' | 'residual' | 'startResidual' | 'jacobian' | 'startJacobian' | 'exactJacobian' | 'update' | 'estimate' | 'filter';
+export type AdjointProgram = 'jacobian' | 'pullUnknown' | 'pullStep';
+export type UnrolledProgram = 'jacobian' | 'startJacobian' | 'pullUnknown' | 'pullUpdate' | 'pullIteration' | 'pullGuess' | 'pullFirst';
+export type TangentProgram = 'jacobian' | 'pushResidual' | 'pushUpdate';
+
+/** Named nodes, for `graphOf`. */
+type Outputs = {[Name in BufferName]?: Node};
 
 /**
  * Observations of many states at once: xs [count, state], ts [count], p.i → observed [count, k];
  * pullObserved: observedCotangent → xsCotangent, tsCotangent, pCotangent.i; pushObserved: dxs, dts, dp.i → dObserved, for one direction.
  */
-export function observePrograms(step: TracedStep, count: number): Programs {
-  if (step.observed === undefined) return {};
-  const xs = input('xs', [count, ...step.x.shape]);
-  const ts = input('ts', [count]);
+export function observePrograms(step: TracedStep, count: number): ProgramsOf<ObserveProgram> {
+  const {functions: {observed: one}, inputs: {x, t}} = step;
+  if (one === undefined) return {};
+  const xs = bufferInput('xs', [count, ...x.shape]);
+  const ts = bufferInput('ts', [count]);
   const parameters = step.parameters.map(({node}) => node);
-  const [observed] = batch([step.observed.node], new Map<Node, Node>([[step.x, xs], [step.t, ts]]), count);
-  const [xsCotangent, tsCotangent, ...cotangents] = pullback([observed], [xs, ts, ...parameters], [input('observedCotangent', observed.shape)]);
-  const seeds = new Map<Node, Node>([[xs, input('dxs', xs.shape)], [ts, input('dts', ts.shape)]]);
-  for (const node of parameters) seeds.set(node, input(directionName(node), node.shape));
+  const [observed] = batch([one], new Map<Node, Node>([[x, xs], [t, ts]]), count);
+  const [xsCotangent, tsCotangent, ...cotangents] = pullback([observed], [xs, ts, ...parameters], [bufferInput('observedCotangent', observed.shape)]);
+  const seeds = new Map<Node, Node>([[xs, bufferInput('dxs', xs.shape)], [ts, bufferInput('dts', ts.shape)]]);
+  for (const node of parameters) seeds.set(node, bufferInput(directionName(node), node.shape));
   const [tangent] = pushforward([observed], seeds);
   return {
     observe: graphOf({observed}),
@@ -54,17 +55,17 @@ export function observePrograms(step: TracedStep, count: number): Programs {
  * of a start, checks → mass, positions, velocities; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
-export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram, filter?: JacobianProgram): Programs {
-  const {residual, guess, update, mass, gaps, touching, along} = step;
-  const checks = {mass, positions: gaps?.positions, velocities: gaps?.velocities};
-  const programs: Record<string, Graph> = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
+export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram, filter?: JacobianProgram): ProgramsOf<ForwardProgram> {
+  const {functions: {residual, guess, defect, update, mass, positions, velocities, touching, error, stiffness, inside, extrapolated}, inputs: {z}} = step;
+  const checks = {mass, positions, velocities};
+  const programs: {[Name in ForwardProgram]?: Graph} = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
   if (touching !== undefined) programs.touching = graphOf({touching});
-  programs.update = graphOf({next: update, E: filter === undefined ? along?.error : undefined, inside: along?.inside?.node, stiffness: along?.stiffness});
-  if (along?.extrapolated !== undefined) programs.extrapolate = graphOf({z: along.extrapolated});
-  if (filter !== undefined) Object.assign(programs, {estimate: graphOf({E: along?.error}), filter: graphOf({filterJ: filter.values})});
+  programs.update = graphOf({next: update, E: filter === undefined ? error : undefined, inside, stiffness});
+  if (extrapolated !== undefined) programs.extrapolate = graphOf({z: extrapolated});
+  if (filter !== undefined) Object.assign(programs, {estimate: graphOf({E: error}), filter: graphOf({filterJ: filter.values})});
   if (residual === undefined || guess === undefined || jacobian === undefined) return programs;
   Object.assign(programs, {
-    guess: graphOf({z: guess.z, defect: guess.defect?.value}),
+    guess: graphOf({z: guess, defect}),
     residual: graphOf({R: residual}),
     jacobian: graphOf({J: jacobian.values}),
   });
@@ -72,7 +73,7 @@ export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | un
   const first = firstResidual(step);
   if (first !== undefined) {
     programs.startResidual = graphOf({R: first.residual});
-    programs.startJacobian = graphOf({J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.matrixOf, step.z, jacobian)});
+    programs.startJacobian = graphOf({J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.matrixOf, z, jacobian)});
   }
   return programs;
 }
@@ -96,21 +97,21 @@ function jacobianLike(variant: Node, z: Node, own: JacobianProgram): Node {
  * force: R₀ − R_δ δ, so that J Δz = R₀ − R_δ δ also removes the defect (equations.md §3, the term
  * −hθK R_q). The Jacobian is that of the residual at the guess, its forces evaluated there.
  */
-export function firstResidual({residual, residualBlocks, residualModel, guess}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
-  if (residual === undefined || guess === undefined || guess.frozen === undefined) return undefined;
-  if (guess.defect === undefined) return {residual: guess.frozen, jacobianOf: residual, matrixOf: residualModel ?? residualBlocks ?? residual};
-  const {input: defect, residual: broken, residualBlocks: blocks = broken, residualModel: matrixOf = blocks} = guess.defect;
+export function firstResidual({functions, inputs: {defect}}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
+  const {residual, residualBlocks, residualModel, frozen, defectResidual: broken, defectBlocks = broken, defectModel = defectBlocks} = functions;
+  if (residual === undefined || frozen === undefined) return undefined;
+  if (defect === undefined || broken === undefined || defectModel === undefined) return {residual: frozen, jacobianOf: residual, matrixOf: residualModel ?? residualBlocks ?? residual};
   const [byDefect] = pushforward([broken], new Map([[defect, neg(defect)]]));
-  return {residual: byDefect === undefined ? guess.frozen : add(guess.frozen, byDefect), jacobianOf: broken, matrixOf};
+  return {residual: byDefect === undefined ? frozen : add(frozen, byDefect), jacobianOf: broken, matrixOf: defectModel};
 }
 
 /** Matrix-free products with Newton's matrix: direction → Jd; direction → JTd. */
-export function productPrograms({residual, residualModel = residual, z}: TracedStep): Programs {
+export function productPrograms({functions: {residual, residualModel = residual}, inputs: {z}}: TracedStep): ProgramsOf<'apply' | 'applyTransposed'> {
   if (residual === undefined || residualModel === undefined) return {};
-  const direction = input('direction', z.shape);
+  const direction = bufferInput('direction', z.shape);
   const tangent = blockTangent(residualModel, z, direction);
-  const seed = input('seed', z.shape);
-  const [cotangent] = transposeLinear([blockTangent(residualModel, z, seed)], [seed], [direction]);
+  const argument = input('argument', z.shape);
+  const [cotangent] = transposeLinear([blockTangent(residualModel, z, argument)], [argument], [direction]);
   return {apply: graphOf({Jd: orZeros(tangent, residual)}), applyTransposed: graphOf({JTd: orZeros(cotangent, z)})};
 }
 
@@ -118,10 +119,10 @@ export function productPrograms({residual, residualModel = residual, z}: TracedS
  * transposedProduct: w → JTw = R_zᵀw, from the step's own functions: where masses stand beside stiffnesses, it keeps
  * digits that the sum of both in an entry of J has lost.
  */
-export function transposedProductPrograms({residual, residualBlocks = residual, z}: TracedStep): Programs {
+export function transposedProductPrograms({functions: {residual, residualBlocks = residual}, inputs: {z}}: TracedStep): ProgramsOf<'transposedProduct'> {
   if (residualBlocks === undefined) return {};
-  const seed = input('seed', z.shape);
-  const [product] = transposeLinear([blockTangent(residualBlocks, z, seed)], [seed], [input('w', z.shape)]);
+  const argument = input('argument', z.shape);
+  const [product] = transposeLinear([blockTangent(residualBlocks, z, argument)], [argument], [bufferInput('w', z.shape)]);
   return {transposedProduct: graphOf({JTw: orZeros(product, z)})};
 }
 
@@ -129,24 +130,25 @@ export function transposedProductPrograms({residual, residualBlocks = residual, 
  * What the tangent of a step's equation leaves, tangentLeft: dx, dz, dp.i, and where it is `timed` dt and dh,
  * → left = −(R_x ẋ + R_z ż + R_p ṗ), all in one: where they cancel, nothing of them is rounded by itself.
  */
-export function tangentLeftPrograms({residual, x, z, t, h, parameters}: TracedStep, count: number, timed: boolean): Programs {
+export function tangentLeftPrograms({functions: {residual}, inputs: {x, z, t, h}, parameters}: TracedStep, count: number, timed: boolean): ProgramsOf<'tangentLeft'> {
   if (residual === undefined) return {};
-  const seeds = [[x, 'dx'], [z, 'dz'], ...(timed ? [[t, 'dt'], [h, 'dh']] as const : []), ...parameters.map(({node}) => [node, directionName(node)] as const)] as const;
-  return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds.map(([node, name]) => [node, input(name, [count, ...node.shape])])), count)[0])})};
+  const many = seed(count);
+  const seeds = [many(x, 'dx'), many(z, 'dz'), ...(timed ? [many(t, 'dt'), many(h, 'dh')] : []), ...parameters.map(({node}) => many(node, directionName(node)))];
+  return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds), count)[0])})};
 }
 
-function cotangentOutputs(first: string, wrt: readonly Node<'input'>[], cotangents: readonly (Node | undefined)[]): {[name: string]: Node} {
-  const outputs: {[name: string]: Node} = {};
+function cotangentOutputs(first: BufferName, wrt: readonly Node<'input'>[], cotangents: readonly (Node | undefined)[]): Outputs {
+  const outputs: Outputs = {};
   wrt.forEach((node, i) => (outputs[i === 0 ? first : cotangentName(node)] = orZeros(cotangents[i], node)));
   return outputs;
 }
 
 /** The state's, and the sums of pCotangent.i so far with these: a parameter that nothing depends on has none. */
-function addedOutputs(first: string, [x, ...parameters]: readonly Node<'input'>[], [xCotangent, ...cotangents]: readonly (Node | undefined)[]): {[name: string]: Node} {
-  const outputs: {[name: string]: Node} = {[first]: orZeros(xCotangent, x)};
+function addedOutputs(first: BufferName, [x, ...parameters]: readonly Node<'input'>[], [xCotangent, ...cotangents]: readonly (Node | undefined)[]): Outputs {
+  const outputs: Outputs = {[first]: orZeros(xCotangent, x)};
   parameters.forEach((node, i) => {
     const cotangent = cotangents[i];
-    if (cotangent !== undefined) outputs[cotangentName(node)] = add(input(cotangentName(node), node.shape), cotangent);
+    if (cotangent !== undefined) outputs[cotangentName(node)] = add(bufferInput(cotangentName(node), node.shape), cotangent);
   });
   return outputs;
 }
@@ -156,20 +158,20 @@ function addedOutputs(first: string, [x, ...parameters]: readonly Node<'input'>[
  * pullUnknown: nextCotangent → zCotangent = U_zᵀ x̄⁺; jacobian → J;
  * pullStep: nextCotangent, w → xCotangent = U_xᵀ x̄⁺ − R_xᵀ w, pCotangent.i likewise; with `adding`, also the zCotangent of the step before where `carriesOn`.
  * @param adding for a sweep over many steps: pCotangent.i is added to what is there, and nextCotangent itself becomes the cotangent
- *   of the step's beginning where that is of its size; neither costs a pass of its own
+ *   of the step's beginning where that is of its size
  */
-export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): Programs {
-  const outputs = (cotangents: readonly (Node | undefined)[]): {[name: string]: Node} => (adding ? addedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
-  const nextCotangent = input('nextCotangent', step.update.shape);
-  const wrt = [step.x, ...step.parameters.map(({node}) => node)];
-  const {residual, update, z} = step;
+export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): ProgramsOf<AdjointProgram> {
+  const outputs = (cotangents: readonly (Node | undefined)[]): Outputs => (adding ? addedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
+  const {functions: {residual, update}, inputs: {x, z}} = step;
+  const nextCotangent = bufferInput('nextCotangent', update.shape);
+  const wrt = [x, ...step.parameters.map(({node}) => node)];
   // Not for the step that begins a run, whose x is what the user gives.
-  const xCotangent = adding && step.x.size === update.size ? 'nextCotangent' : 'xCotangent';
+  const xCotangent = adding && x.size === update.size ? 'nextCotangent' : 'xCotangent';
   if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(outputs(pullback([update], wrt, [nextCotangent])))};
-  const w = input('w', z.shape);
+  const w = bufferInput('w', z.shape);
   const zCotangent = orZeros(pullback([update], [z], [nextCotangent])[0], z);
   const named = outputs(pullback([update, residual], wrt, [nextCotangent, neg(w)]));
-  const before = named[nextCotangent.attributes.name];
+  const before = named.nextCotangent;
   return {
     pullUnknown: graphOf({zCotangent}),
     jacobian: graphOf({J: jacobian.values}),
@@ -179,12 +181,15 @@ export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | un
 
 /** A cotangent of the unknown that depends on that of the step's end, on the step's length and on what a run is given: the update is linear. */
 function isOfCotangentAlone(zCotangent: Node): boolean {
-  return topological([zCotangent]).every(node => !isOp(node, 'input') || node.attributes.name === 'nextCotangent' || node.attributes.name === 'h' || isGiven(node.attributes.name));
+  return topological([zCotangent]).every(node => !isOp(node, 'input') || node.attributes.name === 'nextCotangent' || isOfLength(node.attributes.name));
 }
 
+/** The same for all steps of one length. */
+export const isOfLength = (name: string): boolean => name === 'h' || lasts(name, 'run');
+
 /** Whether pullStep leaves zCotangent for the step before it, if that is of the same length. */
-export function carriesOn({pullStep}: Programs): boolean {
-  return pullStep.outputs.some(({name}) => name === 'zCotangent');
+export function carriesOn({pullStep}: ProgramsOf<AdjointProgram>): boolean {
+  return pullStep?.outputs.some(({name}) => name === 'zCotangent') === true;
 }
 
 /**
@@ -193,39 +198,33 @@ export function carriesOn({pullStep}: Programs): boolean {
  * pullIteration: z, delta, w → zCotangent = F_zᵀ w, xCotangent, pCotangent.i;
  * pullGuess: zCotangent, delta, w → xCotangent, pCotangent.i of z₀(x) − F₀(x)ᵀw, the first iteration included where it is special.
  */
-export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): Programs {
-  const {residual, guess, z, x} = step;
+export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): ProgramsOf<UnrolledProgram> {
+  const {functions: {residual, guess, update, defect}, inputs: {x, z, defect: defectInput}} = step;
   if (residual === undefined || guess === undefined) return {};
   const parameters = step.parameters.map(({node}) => node);
-  const w = input('w', z.shape);
-  const delta = input('delta', z.shape);
+  const w = bufferInput('w', z.shape);
+  const delta = bufferInput('delta', z.shape);
   const linearized = (value: Node, of: Node): Node => {
     const [moved] = pushforward([of], new Map([[z, delta]]));
     return moved === undefined ? value : sub(value, moved);
   };
   const [zCotangent, ...rest] = pullback([linearized(residual, residual)], [z, x, ...parameters], [w]);
-  const programs: Record<string, Graph> = {
-    pullUnknown: graphOf({zCotangent: orZeros(pullback([step.update], [z], [input('nextCotangent', step.update.shape)])[0], z)}),
-    pullUpdate: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([step.update], [x, ...parameters], [input('nextCotangent', step.update.shape)]))),
+  const programs: {[Name in UnrolledProgram]?: Graph} = {
+    pullUnknown: graphOf({zCotangent: orZeros(pullback([update], [z], [bufferInput('nextCotangent', update.shape)])[0], z)}),
+    pullUpdate: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([update], [x, ...parameters], [bufferInput('nextCotangent', update.shape)]))),
     jacobian: graphOf({J: jacobian.values}),
     pullIteration: graphOf({zCotangent: orZeros(zCotangent, z), ...cotangentOutputs('xCotangent', [x, ...parameters], rest)}),
-    pullGuess: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([guess.z], [x, ...parameters], [input('zCotangent', z.shape)]))),
+    pullGuess: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([guess], [x, ...parameters], [bufferInput('zCotangent', z.shape)]))),
   };
   const first = firstResidual(step);
   if (first !== undefined) {
-    const atGuess = new Map<Node, Node>([[z, guess.z]]);
-    if (guess.defect !== undefined) atGuess.set(guess.defect.input, guess.defect.value);
+    const atGuess = new Map<Node, Node>([[z, guess]]);
+    if (defect !== undefined && defectInput !== undefined) atGuess.set(defectInput, defect);
     const [f0] = substitute([linearized(first.residual, first.jacobianOf)], atGuess);
     programs.startJacobian = graphOf({J: jacobianLike(first.matrixOf, z, jacobian)});
     programs.pullFirst = graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([f0], [x, ...parameters], [w])));
   }
   return programs;
-}
-
-function directionInputs(step: TracedStep, count: number, state: Node, name: string): Map<Node, Node> {
-  const seeds = new Map<Node, Node>([[state, input(name, [count, ...state.shape])]]);
-  for (const {node} of step.parameters) seeds.set(node, input(directionName(node), [count, ...node.shape]));
-  return seeds;
 }
 
 /** Tangents along `count` directions at once. */
@@ -246,11 +245,12 @@ export function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node
  * Forward sensitivities along `count` directions (equations.md §5):
  * jacobian → J; pushResidual: dx, dp.i → rhs = −(R_x ẋ + R_p ṗ); pushUpdate: dx, dz, dp.i → dNext.
  */
-export function tangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): Programs {
-  const {residual, update, z, x} = step;
-  const seeds = directionInputs(step, count, x, 'dx');
+export function tangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<TangentProgram> {
+  const {functions: {residual, update}, inputs: {x, z}} = step;
+  const many = seed(count);
+  const seeds = new Map([many(x, 'dx'), ...step.parameters.map(({node}) => many(node, directionName(node)))]);
   if (residual === undefined || jacobian === undefined) return {pushUpdate: graphOf({dNext: pushMany([update], seeds, count)[0]})};
-  const withUnknown = new Map(seeds).set(z, input('dz', [count, ...z.shape]));
+  const withUnknown = new Map(seeds).set(...many(z, 'dz'));
   return {
     jacobian: graphOf({J: jacobian.values}),
     pushResidual: graphOf({rhs: neg(pushMany([residual], seeds, count)[0])}),

@@ -1,18 +1,21 @@
 /**
  * Programs of a step whose unknown is found block by block (`Formulation.inTurn`): each block's residual as a
  * function of that block alone. What it takes from the step's start is computed once a step, what it takes from
- * blocks before it once a block, where that pays (step-start.ts).
+ * blocks before it once a block, where that pays (precomputation.ts).
  */
-import type {Programs} from '../engine/engine.js';
-import {input, reshape, slice} from '../graph/build.js';
+import {reshape, slice} from '../graph/build.js';
+import {namedGraph} from '../graph/named-graph.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
+import type {ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
-import {graphOf} from './programs.js';
-import {aheadOf} from './step-start.js';
+import {apart} from './precomputation.js';
 import type {TracedStep} from './traced-step.js';
+
+export type TurnProgram = 'turnStep' | `turnBegin.${number}` | `turnResidual.${number}` | `turnPredict.${number}` | 'turnJacobian' | 'turnExtrapolate';
 
 /** The blocks' equations; those of block k ask for the whole unknown z, with blocks before it found, and for itself, zs. */
 export interface Turns {
@@ -26,22 +29,23 @@ export interface Turns {
    * turnStep: once a step; turnBegin.k: once a block; turnResidual.k: zs → Rs; turnPredict.k: → zs;
    * turnJacobian: zs → Js; turnExtrapolate: last, ahead, ratio → zs of the first block. Those with nothing to do are left out.
    */
-  readonly programs: Programs;
+  readonly programs: ProgramsOf<TurnProgram>;
 }
 
 /** undefined where the unknown is not found in turn. */
-export function turnsOf({residual, unknown, z, along}: TracedStep): Turns | undefined {
+export function turnsOf({functions: {residual, predicted = [], extrapolated: all}, inputs: {z}, unknown}: TracedStep): Turns | undefined {
   const blocks = unknown.blocks.length;
-  if (residual === undefined || along === undefined || blocks < 2 || along.predicted.length !== blocks) return undefined;
+  const guesses = predicted.filter(node => node !== undefined);
+  if (residual === undefined || blocks < 2 || guesses.length !== blocks) return undefined;
   const parts = partsOf(residual, blocks);
   const {size} = unknown.blocks[0];
-  const zs = input('zs', [size]);
+  const zs = bufferInput('zs', [size]);
   const own = parts?.map((part, k) => withOwn(part, z, zs, k * size, size));
   if (own === undefined || own.some(node => node === undefined)) return undefined;
   const residuals = own as Node[];
   const jacobian = jacobianProgram(residuals[0], zs);
-  const extrapolated = along.extrapolated === undefined ? undefined : slice(along.extrapolated, [0], [size]);
-  return {blocks, size, first: residuals[0], jacobian, programs: programsOf(residuals, along.predicted, jacobian, extrapolated)};
+  const extrapolated = all === undefined ? undefined : slice(all, [0], [size]);
+  return {blocks, size, first: residuals[0], jacobian, programs: programsOf(residuals, guesses, jacobian, extrapolated)};
 }
 
 /** The residual's blocks, which were put together one after another. */
@@ -67,17 +71,17 @@ function withOwn(part: Node, z: Node, zs: Node, offset: number, size: number): N
   return simplifyNodes(substitute([part], replacements))[0];
 }
 
-function programsOf(residuals: readonly Node[], predicted: readonly Node[], jacobian: JacobianProgram, extrapolated: Node | undefined): Programs {
-  const programs: Record<string, Graph> = {turnJacobian: graphOf({Js: jacobian.values})};
-  const add = (name: string, graph: Graph): void => {
+function programsOf(residuals: readonly Node[], predicted: readonly Node[], jacobian: JacobianProgram, extrapolated: Node | undefined): ProgramsOf<TurnProgram> {
+  const programs: {[Name in TurnProgram]?: Graph} = {turnJacobian: graphOf({Js: jacobian.values})};
+  const add = (name: TurnProgram, graph: Graph): void => {
     if (graph.outputs.length > 0) programs[name] = graph;
   };
   const named = Object.fromEntries([...residuals.map((node, k) => [`R.${k}`, node]), ...predicted.map((node, k) => [`P.${k}`, node])]) as Record<string, Node>;
-  const once = aheadOf(graphOf(named), new Set(['z', 'zs']), 'turnStep.');
+  const once = apart(namedGraph(named), 'step', 'turnStep');
   add('turnStep', once.before);
   const rest = new Map(once.each.outputs.map(({name, node}) => [name, node]));
   residuals.forEach((_, k) => {
-    const own = aheadOf(graphOf({Rs: rest.get(`R.${k}`)}), new Set(['zs']), `turnBegin.${k}.`);
+    const own = apart(graphOf({Rs: rest.get(`R.${k}`)}), 'iterate', `turnBegin.${k}`);
     add(`turnBegin.${k}`, own.before);
     add(`turnResidual.${k}`, own.each);
     add(`turnPredict.${k}`, graphOf({zs: rest.get(`P.${k}`)}));

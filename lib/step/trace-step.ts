@@ -23,6 +23,8 @@ import {equationsOf, formulationOf, isConstrained, plain, stateBlocks} from './f
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
+import type {Traced} from './step-functions.js';
+import {functionsFrom} from './step-functions.js';
 import type {TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved beside it. */
@@ -47,7 +49,7 @@ function frozen(at: StepPoint): StepPoint {
   };
 }
 
-const withoutUndefined = (blocks: {readonly [name: string]: tf.Tensor | undefined}): Blocks =>
+const withoutUndefined = (blocks: Traced): Blocks =>
   Object.fromEntries(Object.entries(blocks).filter((entry): entry is [string, tf.Tensor] => entry[1] !== undefined));
 
 /** What is traced, and what all its traces share. */
@@ -114,7 +116,7 @@ const rowLabels = ({sizes}: Subject): string[] =>
 
 /** A formulation's own functions over the inputs x, z, t, h, as nodes. */
 function traceFormulation(
-  subject: Subject, formulation: Formulation, name: string, state: Layout, update: (blocks: Blocks) => tf.Tensor, more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => {[name: string]: tf.Tensor | undefined},
+  subject: Subject, formulation: Formulation, name: string, state: Layout, update: (blocks: Blocks) => tf.Tensor, more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => Traced,
   inputs: readonly Node<'input'>[] = [],
 ): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
   const {system, shape, list, t, h, regularization} = subject;
@@ -141,7 +143,7 @@ function traceFormulation(
       residual: rows(at),
       guess: joinBlocks(unknown, {...defaultGuess(unknown, at.x), ...guess.z}, `${name}: guess`),
       defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
-      broken: hasDefect ? rows(broken) : undefined,
+      defectResidual: hasDefect ? rows(broken) : undefined,
       frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
       ...more(at, params, blocks, tensors),
     });
@@ -150,26 +152,13 @@ function traceFormulation(
     {name: 'defect', shape: defect.shape}, ...inputs.map(node => ({name: node.attributes.name, shape: node.shape})), ...list.traceInputs(),
   ]);
   const nodes = list.adopt(traced, [x, z, t, h, regularization, defect, ...inputs]);
-  const required = (output: string): Node => {
-    const node = nodes.get(output);
-    if (node === undefined) throw new Error(`the trace of ${name} gave no ${output}`);
-    return node;
-  };
-  const common = {name, order: subject.scheme.order, positionsAlone: formulation.positionsAlone, state, unknown, parameters: list.parameters, x, z, t, h, update: required('update'), named: nodes};
-  if (!nodes.has('residual')) return common;
   return {
-    ...common,
-    residual: required('residual'),
-    residualBlocks: nodes.get(nameOf('residual', 'jacobian')),
-    residualModel: nodes.get(nameOf('residual', 'matrix')),
-    guess: {
-      z: required('guess'),
-      defect: !hasDefect ? undefined : {
-        value: required('defect'), input: defect, residual: required('broken'),
-        residualBlocks: nodes.get(nameOf('broken', 'jacobian')), residualModel: nodes.get(nameOf('broken', 'matrix')),
-      },
-      frozen: nodes.get('frozen'),
-      linearized,
+    name, order: subject.scheme.order, positionsAlone: formulation.positionsAlone, state, unknown, parameters: list.parameters, linearized, named: nodes,
+    inputs: {x, z, t, h, defect: hasDefect ? defect : undefined, ...Object.fromEntries(inputs.map(node => [node.attributes.name, node]))},
+    functions: {
+      ...functionsFrom(nodes),
+      residualBlocks: nodes.get(nameOf('residual', 'jacobian')), residualModel: nodes.get(nameOf('residual', 'matrix')),
+      defectBlocks: nodes.get(nameOf('defectResidual', 'jacobian')), defectModel: nodes.get(nameOf('defectResidual', 'matrix')),
     },
   };
 }
@@ -183,12 +172,14 @@ function traceStep(subject: Subject, formulation: Formulation, state: Layout, ob
     if (observed !== undefined) observedShape = observed.shape;
     return {observed, touching: touchingAt(at), ...beside?.outputs(at, params, z, tensors)};
   }, beside?.inputs);
-  const observed = named.get('observed');
+  const {observed} = step.functions;
+  const finished = beside?.finish(named, step.functions, step.inputs);
   return {
     ...step,
-    observed: observed === undefined ? undefined : {node: reshape(observed, [observed.size]), shape: observedShape},
-    touching: named.get('touching'),
-    along: beside?.traced(named, step.x, step.t),
+    inputs: {...step.inputs, inside: finished?.inside},
+    functions: {...step.functions, ...finished?.functions, observed: observed === undefined ? undefined : reshape(observed, [observed.size])},
+    observedShape: observed === undefined ? undefined : observedShape,
+    along: finished?.along,
   };
 }
 
@@ -223,16 +214,14 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     state = new Layout([...own.blocks, ...carried.map(([name, tensor]) => (formulation.multipliers?.includes(name) === true ? multiplierPart(subject, name) : {name, shape: tensor.shape}))]);
     return joinBlocks(state, blocks, 'carry');
   };
-  const {named, ...start} = traceFormulation(subject, starting, `the start of ${scheme.name}`, own, whole, at => ({
+  const {named: _named, ...start} = traceFormulation(subject, starting, `the start of ${scheme.name}`, own, whole, at => ({
     mass: system.kind === 'mechanics' ? at.massAt(at.x.q) : undefined,
     ...gapsAt(at),
   }));
-  const [positions, velocities] = [named.get('positions'), named.get('velocities')];
-  const gaps = positions === undefined || velocities === undefined ? undefined : {positions, velocities};
-  return {start: {...start, mass: named.get('mass'), gaps, still: formulation.still, ahead: formulation.startsAhead}, state};
+  return {start: {...start, still: formulation.still, ahead: formulation.startsAhead}, state};
 }
 
-function gapsAt({constraints, x, t}: StepPoint): {positions?: tf.Tensor; velocities?: tf.Tensor} {
+function gapsAt({constraints, x, t}: StepPoint): Traced {
   if (constraints === undefined) return {};
   const none = tf.zeros([constraints.count]);
   return {positions: constraints.positions({q: x.q, v: x.v, t}, none), velocities: constraints.velocities({q: x.q, v: x.v, t}, none, true)};

@@ -4,7 +4,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
 import type {Leaf} from '../system/params.js';
 import type {Layout} from './layout.js';
-import type {TracedAlong} from './traced-along.js';
+import type {StepFunctions} from './step-functions.js';
 
 /** Something the program reads and gradients reach: a leaf of the parameters, or a captured tensor. */
 export interface Parameter {
@@ -14,7 +14,38 @@ export interface Parameter {
   readonly tensor?: tf.Tensor;
 }
 
-/** The functions of one step, as nodes over shared inputs. */
+/** What the functions of a step read beside the parameters, each by its own name. */
+export interface StepInputs {
+  /** The state at the step's beginning, the unknown, the time and the length. */
+  readonly x: Node<'input'>;
+  readonly z: Node<'input'>;
+  readonly t: Node<'input'>;
+  readonly h: Node<'input'>;
+  /** How far the guess breaks the kinematics. */
+  readonly defect?: Node<'input'>;
+  /** Of dense output: the place within the step, the state at its end, and what the update made for it (inside.ts). */
+  readonly theta?: Node<'input'>;
+  readonly next?: Node<'input'>;
+  readonly inside?: Node<'input'>;
+  /** Of a filtered estimate: a displacement of the state, [own size]. */
+  readonly shift?: Node<'input'>;
+  /** Of a guess from the last step: its unknown, where this step begins in it, and how much longer it is. */
+  readonly last?: Node<'input'>;
+  readonly ahead?: Node<'input'>;
+  readonly ratio?: Node<'input'>;
+}
+
+/** Of a step whose length is chosen, or that is looked into: how its functions for that are meant. */
+export interface AlongStep {
+  /** See `Formulation.effects`. */
+  readonly effects?: {readonly [block: string]: number};
+  /** What of [own size] is judged. */
+  readonly judged?: Uint8Array;
+  /** The power of h that the estimate falls with. */
+  readonly errorOrder: number;
+}
+
+/** One step: its functions, what they read, and what is known of them. */
 export interface TracedStep {
   readonly name: string;
   readonly order: number;
@@ -23,30 +54,18 @@ export interface TracedStep {
   readonly state: Layout;
   readonly unknown: Layout;
   readonly parameters: readonly Parameter[];
-  readonly x: Node<'input'>;
-  readonly z: Node<'input'>;
-  readonly t: Node<'input'>;
-  readonly h: Node<'input'>;
-  readonly residual?: Node;
-  /** The residual with its derivative by blocks, and its model, where Newton's matrix is to be made from that (graph/newton-matrix.ts). */
-  readonly residualBlocks?: Node;
-  readonly residualModel?: Node;
-  readonly update: Node;
-  readonly guess?: TracedGuess;
-  /** What the user observes of a state, as a function of x, t and the parameters. */
-  readonly observed?: TracedObservation;
-  /** Of a state with exact contacts: how far each is from being neither open nor closed, as a length. */
-  readonly touching?: Node;
-  /** M(q) of a start, in the shape the user gave it. */
-  readonly mass?: Node;
-  /** Of a start with constraints: φ, φ' and ψ of the state it was given. */
-  readonly gaps?: {readonly positions: Node; readonly velocities: Node};
+  readonly inputs: StepInputs;
+  readonly functions: StepFunctions;
+  /** The shape of `observed`, which is flat. */
+  readonly observedShape?: Shape;
+  /** See `Guess.linearized`. */
+  readonly linearized?: boolean;
   /** See `Formulation.still`; of the start. */
   readonly still?: boolean;
   /** See `Formulation.startsAhead`; of the start. */
   readonly ahead?: boolean;
-  /** Error estimate, dense output and events, where the run asks for them. */
-  readonly along?: TracedAlong;
+  /** There where the run asked for an error estimate, dense output or events. */
+  readonly along?: AlongStep;
 }
 
 /** A run's two kinds of step: the one that begins it, from the user's own blocks to the whole state, and all others. */
@@ -57,26 +76,6 @@ export interface TracedRun {
   readonly unread?: OptionError;
 }
 
-export interface TracedObservation {
-  /** Flat. */
-  readonly node: Node;
-  readonly shape: Shape;
-}
-
-export interface TracedGuess {
-  readonly z: Node;
-  /** The eliminated kinematics' defect as a function of x, and the input that stands for it. */
-  readonly defect?: {readonly value: Node; readonly input: Node<'input'>; readonly residual: Node; readonly residualBlocks?: Node; readonly residualModel?: Node};
-  /** The first residual, its forces those of the step's start. */
-  readonly frozen?: Node;
-  readonly linearized: boolean;
-}
-
-/** Every function of a step by a name of its own, but for what is traced along with it (`alongOutputs`). */
-export function stepOutputs({update, residual, residualBlocks, residualModel, guess, observed, touching, mass, gaps}: TracedStep): {[name: string]: Node | undefined} {
-  const {value: defectValue, residual: defectResidual, residualBlocks: defectBlocks, residualModel: defectModel} = {...guess?.defect};
-  return {
-    update, residual, residualBlocks, residualModel, guess: guess?.z, frozen: guess?.frozen, defectValue, defectResidual, defectBlocks, defectModel,
-    mass, touching, positions: gaps?.positions, velocities: gaps?.velocities, observed: observed?.node,
-  };
-}
+/** Inputs in the order they are declared; those that are not there are left out. */
+export const inputsOf = (inputs: StepInputs): Node<'input'>[] =>
+  (Object.values(inputs) as (Node<'input'> | undefined)[]).filter(node => node !== undefined);

@@ -12,8 +12,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import type {Check} from '../given.js';
-import {boolean, callable, nonNegative, numeric, oneOf, refuseUnknownOptions, requireValue, shown, text} from '../given.js';
+import type {Check} from '../checks.js';
+import {boolean, callable, nonNegative, numeric, oneOf, refuseUnknownOptions, requireValue, shown, text} from '../checks.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';

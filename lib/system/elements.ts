@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {any, object, refuseUnknownOptions, shown, text} from '../given.js';
+import {any, object, refuseUnknownOptions, shown, text} from '../checks.js';
 import {batch} from '../graph/batch.js';
 import {constant, gather, input, matMul, neg, reshape, scalar, scatter, semidefinite} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';

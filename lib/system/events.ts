@@ -1,7 +1,7 @@
 /** Events: where a function of the state crosses zero, and what happens there (equations.md §7). */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {any, positive, refuseUnknownOptions, shown, text} from '../given.js';
+import {any, positive, refuseUnknownOptions, shown, text} from '../checks.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
 import type {Lenient, Params, ParamsLike} from './params.js';

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {any, numeric, refuseUnknownOptions} from '../given.js';
+import {any, numeric, refuseUnknownOptions} from '../checks.js';
 import {sizeOf} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';

@@ -6,7 +6,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import {Tensor} from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {shown} from '../given.js';
+import {shown} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {newNumbers} from '../memory.js';

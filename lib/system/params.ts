@@ -1,7 +1,7 @@
 /** Parameters are trees of tensors; inside, they are a list of named leaves. */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {shown} from '../given.js';
+import {shown} from '../checks.js';
 import type {Numeric, NumericValue} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 

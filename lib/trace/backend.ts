@@ -103,7 +103,7 @@ function refuse(kernel: string): KernelFunc {
 }
 
 /** What a kernel is in a trace. */
-export function registerLowering(kernelName: string, lowering: Lowering): void {
+function registerLowering(kernelName: string, lowering: Lowering): void {
   tf.registerKernel({kernelName, backendName, kernelFunc: kernelOf(kernelName, lowering)});
 }
 

@@ -16,7 +16,7 @@ import {requireSession} from './session.js';
  * tfjs's own operations that are written with customGrad (tfjs 4.22), as it names their scopes. Their gradients
  * are those of the primitives they become, which also have right second derivatives (see tfjs/repair.ts).
  */
-const ownOperations: ReadonlySet<string> = new Set([
+const tfjsScopes: ReadonlySet<string> = new Set([
   'fusedMatMul__op', 'fusedConv2d__op', 'fusedDepthwiseConv2d__op', 'logSigmoid__op', 'logSoftmax__op', 'softmaxCrossEntropy__op',
 ]);
 
@@ -24,7 +24,7 @@ const ownOperations: ReadonlySet<string> = new Set([
 export function runDeclared(kernel: CustomKernel, run: RunKernelFunc): tf.Tensor | tf.Tensor[] {
   const {forwardFunc, backwardsFunc, inputs} = kernel;
   const scope = (internals().state.activeScope as {name?: string} | null)?.name;
-  if (backwardsFunc === undefined || (scope !== undefined && ownOperations.has(scope))) return run(kernel);
+  if (backwardsFunc === undefined || (scope !== undefined && tfjsScopes.has(scope))) return run(kernel);
   return run({
     ...kernel,
     forwardFunc(backend, save) {

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError, TraceError} from '../errors.js';
-import {callable, list, refuseUnknownOptions, requireValue, text} from '../given.js';
+import {callable, list, refuseUnknownOptions, requireValue, text} from '../checks.js';
 import type {Node} from '../graph/node.js';
 import {addMapped} from '../graph/primitives/mapped.js';
 import {substitute} from '../graph/substitute.js';

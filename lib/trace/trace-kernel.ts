@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {TensorInfo} from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {callable, requireValue, text} from '../given.js';
+import {callable, requireValue, text} from '../checks.js';
 import {backendName, supportedKernels} from './backend.js';
 import {immediate, within} from './trace.js';
 

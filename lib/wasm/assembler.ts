@@ -90,12 +90,6 @@ export class Body {
     return this;
   }
 
-  i64(value: bigint): this {
-    this.code.byte(0x42);
-    this.code.signed64(value);
-    return this;
-  }
-
   f64(value: number): this {
     this.code.byte(0x44);
     this.code.f64(value);

@@ -47,20 +47,6 @@ export class Bytes {
     }
   }
 
-  /** Signed LEB128 of a 64-bit integer. */
-  signed64(value: bigint): void {
-    let rest = BigInt.asIntN(64, value);
-    for (;;) {
-      const low = Number(rest & 0x7fn);
-      rest >>= 7n;
-      if ((rest === 0n && (low & 0x40) === 0) || (rest === -1n && (low & 0x40) !== 0)) {
-        this.byte(low);
-        return;
-      }
-      this.byte(low | 0x80);
-    }
-  }
-
   f64(value: number): void {
     scratch.setFloat64(0, value, true);
     this.append(scratchBytes);

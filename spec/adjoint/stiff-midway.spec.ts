@@ -7,6 +7,15 @@ import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {bdf2, generalizedAlpha, implicitMidpoint, kvaerno5, mechanics, radauIIA5, simulate, type EngineName, type Scheme} from '../../lib/index.js';
 
+/** Two masses that shrink with where they are, from 1 to 1e-12 at the end of the run. */
+const shrinking = mechanics({
+  mass: ({q}) => tf.pow(tf.scalar(10), tf.mul(-4, tf.sum(q))),
+  forces: ({q}) => {
+    const tension = tf.mul(1e4, tf.sub(tf.slice(q, [1], [1]), tf.slice(q, [0], [1])));
+    return tf.concat([tension, tf.neg(tension)]);
+  },
+});
+
 /** n masses in a row on springs whose stiffness changes at t = ½. */
 const row = (n: number, before: number, after: number) => mechanics({
   mass: 1,
@@ -20,6 +29,23 @@ const row = (n: number, before: number, after: number) => mechanics({
 const schemes: readonly (readonly [string, () => Scheme])[] = [
   ['implicitMidpoint', implicitMidpoint], ['generalizedAlpha', () => generalizedAlpha({rhoInf: 0.8})], ['radauIIA5', radauIIA5], ['kvaerno5', kvaerno5], ['bdf2', bdf2],
 ];
+
+describe('masses that go midway', () => {
+  for (const [name, scheme] of schemes) {
+    for (const engine of ['interpreter', 'wasm'] as const) {
+      it(`${name}, ${engine}`, () => {
+        const options = {scheme: scheme(), dt: 0.01, steps: 150, saveAt: 'end', engine} as const;
+        const initial = {q: [0, 0], v: [1, 1]};
+        const {trajectory, pullback} = simulate.vjp(shrinking, initial, options);
+        trajectory.dispose();
+        for (const value of pullback({q: [[0, 0], [1, 1]]}).initial.q as Float64Array) expect(value).closeTo(1, 1e-7);
+        const forward = simulate.jvp(shrinking, initial, options, {initial: {q: [1, 0], v: [0, 0]}});
+        forward.trajectory.dispose();
+        expect(forward.tangent.q.slice(-2).reduce((total, value) => total + value, 0)).closeTo(1, 1e-7);
+      });
+    }
+  }
+});
 
 describe('stiffness that comes or goes midway', () => {
   for (const [name, scheme] of schemes) {

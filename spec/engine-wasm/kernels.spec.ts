@@ -5,6 +5,7 @@ import wabt from 'wabt';
 import {lu} from '../../lib/linear/index.js';
 import {luFactor} from '../../lib/linear/dense-lu.js';
 import type {Pattern} from '../../lib/linear/index.js';
+import {KEEPING} from '../../lib/linear/lost-digits.js';
 import type {TridiagonalNumbers, TridiagonalPlaces} from '../../lib/linear/tridiagonal.js';
 import {factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed} from '../../lib/linear/tridiagonal.js';
 import type {NumericKernels} from '../../lib/engine/wasm/kernels.js';
@@ -45,6 +46,15 @@ const length = fc.integer({min: 0, max: 40});
 const seed = fc.nat(10_000);
 /** Sums of at most forty terms in another order. */
 const close = 1e-14;
+
+/** The least pivot as a share of the sizes in its row, the three diagonals row by row; whether it lies clear of `KEEPING`, which rounding may cross. */
+function leastPivot(values: Float64Array, reciprocals: Float64Array): {share: number; clear: boolean} {
+  const share = Math.min(...Array.from(reciprocals, (reciprocal, i) => {
+    const row = values.subarray(Math.max(0, 3 * i - 1), 3 * i + 2);
+    return Math.abs(1 / reciprocal) / row.reduce((sum, value) => sum + Math.abs(value), 0);
+  }));
+  return {share, clear: Math.abs(share / KEEPING - 1) > 1e-9};
+}
 
 describe('wasm kernels: vectors', () => {
   it('make a valid module', async () => {
@@ -198,7 +208,9 @@ describe('wasm kernels: linear systems', () => {
       kernels.tridiagonalSolveTransposed(at(actual.lower), at(actual.reciprocals), at(actual.upper), n, at(x), at(x));
       compare('transposed solution', x, reference, 'exact');
       const onwards = arrays.doubles(new Float64Array(n));
-      expect(kernels.tridiagonalSolveTransposedOnce(at(values), at(from), at(x), at(onwards), n)).to.equal(bits);
+      const once = kernels.tridiagonalSolveTransposedOnce(at(values), at(from), at(x), at(onwards), n);
+      const {share, clear} = leastPivot(values, actual.reciprocals);
+      if (clear) expect(once).to.equal(share > KEEPING ? bits : bits & ~tridiagonalSound);
       compare('solution of the transposed at once', x, reference, 'exact');
       compare('right-hand side', from, b, 'exact');
     }));
@@ -219,7 +231,8 @@ describe('wasm kernels: linear systems', () => {
       for (const symmetric of [false, true]) {
         const accepted = factorTridiagonal(values, tridiagonalPlaces(n), {lower, reciprocals, upper}, symmetric);
         expect(accepts(kept, symmetric), 'factor').to.equal(accepted);
-        expect(accepts(once, symmetric), 'at once').to.equal(accepted);
+        // What a factor is refused is refused at once, and what may lose digits too.
+        if (!accepted) expect(accepts(once, symmetric), 'at once').to.equal(false);
         if (!accepted) refused++;
       }
     }), {numRuns: 2000});

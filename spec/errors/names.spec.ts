@@ -2,7 +2,7 @@
 import {expect} from 'chai';
 import {build} from 'esbuild';
 import * as errors from '../../lib/errors.js';
-import {shown} from '../../lib/given.js';
+import {shown} from '../../lib/checks.js';
 import {root} from '../package/sources.js';
 
 type Errors = typeof errors;

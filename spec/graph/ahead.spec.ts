@@ -6,7 +6,7 @@ import {add, broadcastTo, constant, input, mul, slice, unary} from '../../lib/gr
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {workOf} from '../../lib/graph/work.js';
-import {graphOf} from '../../lib/step/programs.js';
+import {graphOf} from '../../lib/step/buffers.js';
 
 const changing = new Set(['z']);
 const prices = {runs: 1, store: ({size}: Node): number => 3 * size};

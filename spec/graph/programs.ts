@@ -248,7 +248,7 @@ export function program(choices: Choices, {steps = 10, largest = 64, ops = allOp
 /** Draws a program may use. */
 export const programDraws = 160;
 
-/** Graphs whose numbers are enough for every way of looping: pairs, several abreast, chains of sums, each with a rest. */
+/** Graphs whose numbers are enough for every way of looping: pairs, interleaved pairs, chains of sums, each with a rest. */
 export const graphs = (steps: number): fc.Arbitrary<Graph> => draws(programDraws).map(list => {
   const {inputs, outputs} = program(new Choices(list), {steps, largest: 80});
   return {inputs, outputs: outputs.map((node, k) => ({name: `y${k}`, node}))};

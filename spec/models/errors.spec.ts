@@ -5,8 +5,8 @@ import type {ForceTerm, StiffgradError} from '../../lib/index.js';
 import {mechanics, OptionError, ShapeError, simulate} from '../../lib/index.js';
 import type {Edge, SpringLaw} from '../../models/index.js';
 import {
-  cables, chain, contacts, coulomb, damper, dampers, doublePendulum, drivenBy, edgeLengths, fourBars, gravity, harmonic, mechanicalEnergy, mlp, net, neuralDissipation, neuralForce, neuralPotential, pendulum, planarMass,
-  planeContact, ramp, rayleigh, rodChain, rods, sliderCrank, spring, springs, stribeck,
+  cables, chain, contacts, coulomb, damper, dampers, doublePendulum, drivenBy, edgeLengths, fourBars, gravity, harmonic, mechanicalEnergy, mlp, springMesh, neuralDissipation, neuralForce, neuralPotential, pendulum, planarMass,
+  planeContact, ramp, rayleigh, rodChain, distanceConstraints, sliderCrank, spring, springs, stribeck,
 } from '../../models/index.js';
 import {valueOf} from './evaluate.js';
 
@@ -63,7 +63,7 @@ const failures: {readonly [what: string]: Failure} = {
   'ends that are not there': ['bad-chain', OptionError, () => chain({count: 1, stiffness: 1, ends: 'loose' as 'free'})],
   'a state that is not the chain\'s': ['chain-shape', ShapeError, () => simulate(chain({count: 4, stiffness: 1}), line, {dt: 1, steps: 1})],
   'a chain with stiffnesses of another number': ['coefficient-shape', ShapeError, () => simulate(chain({count: 3, stiffness: [1, 2]}), line, {dt: 1, steps: 1})],
-  'a net with masses of another number': ['coefficient-shape', ShapeError, () => simulate(net({rows: 1, columns: 3, stiffness: 1, mass: [1, 2], held: []}), {q: [[0, 0, 0], [1, 0, 0], [2, 0, 0]], v: [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}, {dt: 1, steps: 1})],
+  'a mesh with masses of another number': ['coefficient-shape', ShapeError, () => simulate(springMesh({rows: 1, columns: 3, stiffness: 1, mass: [1, 2], held: []}), {q: [[0, 0, 0], [1, 0, 0], [2, 0, 0]], v: [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}, {dt: 1, steps: 1})],
   'a ramp without time': ['bad-ramp', OptionError, () => ramp({start: 1, end: 1})],
   'a ramp that never ends': ['bad-ramp', OptionError, () => ramp({end: Infinity})],
   'a history that forgets to return': ['bad-coefficient', OptionError, () => traced(drivenBy(() => undefined as unknown as tf.Tensor))],
@@ -83,8 +83,8 @@ describe('models refuse', () => {
   const misspelt: {readonly [meant: string]: readonly [typo: string, run: (spec: never) => unknown]} = {
     count: ['cuont', chain], damping: ['dampin', doublePendulum], length: ['lenght', pendulum], rest: ['rst', spring], stiffness: ['stifness', springs], coefficient: ['coeficient', damper],
     fixed: ['fixd', dampers], gain: ['gian', spec => drivenBy(() => tf.scalar(0), spec)], frequency: ['freqency', harmonic], end: ['ennd', ramp], velocityScale: ['velocityscale', coulomb], viscous: ['viscos', stribeck],
-    direction: ['direktion', gravity], alpha: ['alhpa', rayleigh], seed: ['sed', mlp], held: ['helt', net], scale: ['scal', spec => neuralForce(x => x, spec)], shared: ['share', spec => neuralPotential(x => x, spec)],
-    inputs: ['input', spec => neuralDissipation(x => x, spec)], inertia: ['inertai', planarMass], compliance: ['complience', rods], smoothing: ['smothing', cables], distance: ['distanz', contacts], offset: ['ofset', planeContact],
+    direction: ['direktion', gravity], alpha: ['alhpa', rayleigh], seed: ['sed', mlp], held: ['helt', springMesh], scale: ['scal', spec => neuralForce(x => x, spec)], shared: ['share', spec => neuralPotential(x => x, spec)],
+    inputs: ['input', spec => neuralDissipation(x => x, spec)], inertia: ['inertai', planarMass], compliance: ['complience', distanceConstraints], smoothing: ['smothing', cables], distance: ['distanz', contacts], offset: ['ofset', planeContact],
     links: ['lnks', rodChain], windows: ['window', fourBars], crank: ['krank', sliderCrank],
   };
   for (const [meant, [typo, run]] of Object.entries(misspelt)) {

@@ -5,7 +5,7 @@ import type {MechanicalSystem, NumericParams, Params} from '../../lib/index.js';
 import {implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js';
 import type {Coefficient} from '../../models/index.js';
 import {
-  chain, coulomb, damper, dampers, doublePendulum, drivenBy, gravity, harmonic, mlp, net, neuralDissipation, neuralForce, neuralPotential,
+  chain, coulomb, damper, dampers, doublePendulum, drivenBy, gravity, harmonic, mlp, springMesh, neuralDissipation, neuralForce, neuralPotential,
   pendulum, ramp, rayleigh, spring, springs, stribeck,
 } from '../../models/index.js';
 import {draw, slope, stream} from '../simulate/numbers.js';
@@ -29,7 +29,7 @@ const potential = mlp({sizes: [3, 4, 1], seed: 1});
 const free = mlp({sizes: [3, 4, 3], activation: 'softplus', seed: 2});
 const passive = mlp({sizes: [3, 4, 9], activation: 'sigmoid', seed: 3});
 const elastic = [spring({stiffness: p('k'), cubic: 0.3})];
-const cloth = net({
+const cloth = springMesh({
   rows: 3, columns: 3, stiffness: p('k'), cubic: p('cubic'), restLength: p('restLength'), mass: p('mass'), damping: p('damping'), drag: p('drag'), g: p('g'), diagonals: true,
 });
 

@@ -7,7 +7,7 @@ import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
-import {bodyPoints, fourBars, pins, rodChain, rods, sliderCrank} from '../../models/index.js';
+import {bodyPoints, fourBars, pins, rodChain, distanceConstraints, sliderCrank} from '../../models/index.js';
 import {largest, order} from '../simulate/numbers.js';
 import {valueOf} from './evaluate.js';
 
@@ -71,7 +71,7 @@ describe('rod chain', () => {
     expect(() => rodChain({links: 0})).to.throw(OptionError, /links must be a whole number of at least 1/);
     expect(() => rodChain({links: 1, to: [1, 0]})).to.throw(OptionError, /at least 2/);
     expect(() => rodChain({links: 3, to: [1, 0, 0]})).to.throw(OptionError, /2 finite numbers/);
-    expect(() => simulate(rodChain({links: 2, length: [1, 2, 3]}), {q: [[1, 0], [2, 0]], v: [[0, 0], [0, 0]]}, {dt: 1, steps: 1})).to.throw(ShapeError, /rods: length/);
+    expect(() => simulate(rodChain({links: 2, length: [1, 2, 3]}), {q: [[1, 0], [2, 0]], v: [[0, 0], [0, 0]]}, {dt: 1, steps: 1})).to.throw(ShapeError, /distanceConstraints: length/);
   });
 });
 
@@ -152,7 +152,7 @@ describe('planar bodies', () => {
     expect(() => valueOf(({q}) => bodyPoints([{body: 2, at: [0, 0]}])(q), {q: [[0, 0, 0]], v: [[0, 0, 0]]})).to.throw(OptionError, /no body 2/);
     expect(() => valueOf(({q}) => bodyPoints([{body: 0, at: [0, 0]}])(q), {q: [[0, 0]], v: [[0, 0]]})).to.throw(ShapeError, /planar bodies are \[bodies, 3\]/);
     expect(() => fourBars({windows: 0})).to.throw(OptionError, /windows/);
-    expect(() => rods({edges: [[0, 1]], length: 0})).to.throw(OptionError, /positive/);
+    expect(() => distanceConstraints({edges: [[0, 1]], length: 0})).to.throw(OptionError, /positive/);
   });
 });
 
@@ -163,7 +163,7 @@ describe('a long chain of rods', () => {
     const params = {length: new Float64Array(links).fill(1 / links)};
     const path = simulate(system, {q, v: q.map(() => [0, 0])}, {dt: 0.01 / links, steps: 1, params});
     path.dispose();
-    const {residual} = traceRun(system, implicitMidpoint(), [links, 2], readParams(params)).step;
+    const {residual} = traceRun(system, implicitMidpoint(), [links, 2], readParams(params)).step.functions;
     return {nonzeros: path.stats.nonzeros, linear: path.stats.linear, nodes: topological([residual as Node]).length};
   };
 

@@ -1,14 +1,14 @@
 /**
  * Mutation testing by Stryker, on a sample (docs/testing.md says how to run it and what came out). The pool are the
- * files of one room where a mutant that no test notices could mean a wrong number. They are cut into blocks of
- * twelve lines, and a seeded generator takes one block in so many: ROOM=graph SEED=1 npx stryker run spec/mutation/...
+ * files of one layer where a mutant that no test notices could mean a wrong number. They are cut into blocks of
+ * twelve lines, and a seeded generator takes one block in so many: LAYER=graph SEED=1 npx stryker run spec/mutation/...
  */
 import {readFileSync} from 'node:fs';
 
 const specs = (folder, names) => names.split(' ').map((name) => `spec/${folder}/${name}.spec.ts`);
 
-/** Each room's pool, and the specs that ought to notice, the fast ones first: those that go through it and take seconds. */
-const ROOMS = {
+/** Each layer's pool, and the specs that ought to notice, the fast ones first: those that go through it and take seconds. */
+const LAYERS = {
   graph: {
     files: ['simplify', 'scales', 'masks', 'hoist', 'coloring', 'sparsity', 'differentiate', 'key'],
     specs: [...specs('graph', 'ahead bicoloring differentiate functions narrowest-cut star-coloring contents masks scales edges programs'),
@@ -30,7 +30,7 @@ const ROOMS = {
   },
 };
 
-const room = process.env.ROOM ?? 'graph';
+const layer = process.env.LAYER ?? 'graph';
 const seed = Number(process.env.SEED ?? 1);
 /** One block in this many. */
 const ONE_IN = Number(process.env.ONE_IN ?? 8);
@@ -46,11 +46,11 @@ function generator(state) {
   };
 }
 
-/** The blocks taken of the files of a room, as Stryker's `mutate` names them: file:first-last. */
-function sample(room) {
+/** The blocks taken of the files of a layer, as Stryker's `mutate` names them: file:first-last. */
+function sample(layer) {
   const random = generator(seed);
-  return ROOMS[room].files.flatMap((name) => {
-    const file = `lib/${room}/${name}.ts`;
+  return LAYERS[layer].files.flatMap((name) => {
+    const file = `lib/${layer}/${name}.ts`;
     const lines = readFileSync(file, 'utf8').split('\n').length;
     const blocks = Array.from({length: Math.ceil(lines / LINES)}, (_, k) => `${file}:${k * LINES + 1}-${(k + 1) * LINES}`);
     return blocks.filter(() => random() * ONE_IN < 1);
@@ -58,12 +58,12 @@ function sample(room) {
 }
 
 export default {
-  mutate: sample(room),
+  mutate: sample(layer),
   // Texts are tested in spec/errors, by pattern: a changed word there is not a wrong number.
   mutator: {excludedMutations: ['StringLiteral']},
   testRunner: 'mocha',
   testRunnerNodeArgs: ['--import', 'tsx'],
-  mochaOptions: {spec: ROOMS[room].specs},
+  mochaOptions: {spec: LAYERS[layer].specs},
   coverageAnalysis: 'perTest',
   ignoreStatic: true,
   symlinkNodeModules: true,
@@ -71,8 +71,8 @@ export default {
   concurrency: 1,
   timeoutMS: 8000,
   reporters: ['clear-text', 'json', 'progress-append-only'],
-  jsonReporter: {fileName: `reports/mutation/${room}-${seed}.json`},
+  jsonReporter: {fileName: `reports/mutation/${layer}-${seed}.json`},
   clearTextReporter: {logTests: false, reportTests: false, allowColor: false},
   ignorePatterns: ['.stryker-tmp-*', 'reports', 'dist'],
-  tempDirName: `.stryker-tmp-${room}`,
+  tempDirName: `.stryker-tmp-${layer}`,
 };

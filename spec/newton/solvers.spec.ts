@@ -9,7 +9,7 @@ import {
   auto, backtracking, cg, cholesky, gmres, implicitMidpoint, lu, mechanics, minres, NewtonError, newton, simulate, SingularMatrixError, sparseLdlt, sparseLu, StiffgradError,
   tensorflow, trapezoid,
 } from '../../lib/index.js';
-import {net} from '../../models/index.js';
+import {springMesh} from '../../models/index.js';
 import {relative} from '../simulate/numbers.js';
 
 const n = 6;
@@ -177,7 +177,7 @@ describe('newton: linear solvers', () => {
   it('a cloth that buckles in a step far too long: Newton fails, and every matrix on the way is factored as the symmetric one it is', () => {
     // Its tangent stiffness cancels where springs slacken, and rounding then differs between mirrored entries.
     const rows = 24;
-    const cloth = net({rows, columns: rows, spacing: 1 / (rows - 1), held: [[0, 0], [0, rows - 1]], mass: 1 / rows ** 2, g: 9.81, stiffness: 100});
+    const cloth = springMesh({rows, columns: rows, spacing: 1 / (rows - 1), held: [[0, 0], [0, rows - 1]], mass: 1 / rows ** 2, g: 9.81, stiffness: 100});
     const kinds = new Map<string, number>();
     const watched: LinearSolver = {
       name: 'auto, watched',

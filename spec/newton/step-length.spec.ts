@@ -142,7 +142,7 @@ describe('newton: step length', () => {
       refused(() => newton({tolerance: {relative: -1}}), /tolerance: relative.*not -1/);
       refused(() => newton({maxIterations: 0}), /maxIterations.*not 0/);
       refused(() => newton({iterations: 1.5}), /iterations.*whole number.*not 1\.5/);
-      refused(() => newton({jacobian: 'stale' as 'fresh'}), /jacobian must be one of 'counted', 'fresh', 'chord', 'auto'/);
+      refused(() => newton({jacobian: 'stale' as 'fresh'}), /jacobian must be one of 'by-cost', 'fresh', 'chord', 'auto'/);
       refused(() => newton({onFailure: 'ignore' as 'throw'}), /onFailure must be one of .throw., .halve., not .ignore./);
       refused(() => newton({step: 0.5 as unknown as StepLength}), /step.*full\(\), subSteps\(fraction\) or backtracking\(\)/);
       refused(() => newton({linear: 'lu' as never}), /linear must be a linear solver, called: auto\(\), lu\(\)/);
@@ -151,7 +151,7 @@ describe('newton: step length', () => {
     });
 
     it('have defaults', () => {
-      expect(newton()).to.deep.include({tolerance: {absolute: 0, relative: 1e-12}, maxIterations: 50, iterations: undefined, jacobian: 'counted', onFailure: 'throw'});
+      expect(newton()).to.deep.include({tolerance: {absolute: 0, relative: 1e-12}, maxIterations: 50, iterations: undefined, jacobian: 'by-cost', onFailure: 'throw'});
     });
   });
 });

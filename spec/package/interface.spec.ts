@@ -79,9 +79,9 @@ describe('the interface', function () {
   });
 
   it('documents the members of simulate, batch, batchAsync and equilibrium', () => {
-    const face = exportsOf(sources[0]).map(aliased);
+    const exported = exportsOf(sources[0]).map(aliased);
     for (const name of ['simulate', 'batch', 'batchAsync', 'equilibrium']) {
-      const symbol = face.find(one => one.name === name)!;
+      const symbol = exported.find(one => one.name === name)!;
       const type = checker.getTypeOfSymbol(symbol);
       expect(type.getProperties().length, name).to.be.above(0);
       for (const member of type.getProperties()) expect(ts.displayPartsToString(member.getDocumentationComment(checker)), `${name}.${member.name}`).to.not.equal('');

@@ -76,9 +76,11 @@ describe('the package', () => {
     expect([...used].sort()).to.deep.equal([...Object.keys(manifest.dependencies), '@tensorflow/tfjs'].sort());
   });
 
-  it('imports nothing of Node when it is loaded', () => {
+  it('imports nothing of Node, neither when it is loaded nor at a call', () => {
     const node = reachable(Object.values(entries)).flatMap(importsOf).filter(({to}) => to.startsWith('node:'));
     expect(node).to.deep.equal([]);
+    // webpack follows the imports of a call, too.
+    expect(published.filter(file => /\bimport\('node:/.test(readText(file).replace(/typeof import\(/g, '')))).to.deep.equal([]);
   });
 
   it("shares the user's tfjs, and asks for tfjs-node of nobody", () => {

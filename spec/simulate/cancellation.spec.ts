@@ -7,7 +7,9 @@ import {createRequire} from 'node:module';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {BatchMember, BatchOptions, SimulateOptions} from '../../lib/index.js';
-import {AbortError, batch, batchAsync, equilibrium, event, implicitEuler, mechanics, NewtonError, OptionError, rk4, simulate} from '../../lib/index.js';
+import {AbortError, batch, batchAsync, equilibrium, event, implicitAdjoint, implicitEuler, mechanics, NewtonError, OptionError, rk4, simulate, unrolledAdjoint} from '../../lib/index.js';
+import {prepare} from '../../lib/simulate/prepare.js';
+import {pullSeries} from '../../lib/simulate/series.js';
 import {root} from '../package/sources.js';
 
 const spring = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.sinh(q))});
@@ -73,6 +75,26 @@ describe('a signal', () => {
     await expectAborted(() => pullback({q: [0, 0, 1]}));
   });
 
+  it('is looked at before every step of the way back, whether it was recorded or is taken again', () => {
+    const falling = [event({when: ({q}) => q, then: 'record' as const})];
+    for (const more of [{}, {adjoint: implicitAdjoint({memory: 1})}, {adjoint: unrolledAdjoint()}, {events: falling}, {events: falling, adjoint: implicitAdjoint({memory: 1})}]) {
+      const prepared = prepare(spring, start, {dt: 0.1, steps: 40, saveAt: 'end', ...more});
+      const path = prepared.adjoint.run(prepared);
+      const asked = (most: number): number => {
+        let count = 0;
+        const poll = (): void => {
+          if (++count > most) throw reason;
+        };
+        const pull = (): unknown => pullSeries({...prepared, options: {...prepared.options, poll}}, path, Float64Array.of(0, 0, 1, 0));
+        if (most < Infinity) expect(pull).to.throw(reason.message);
+        else pull();
+        return count;
+      };
+      expect(asked(Infinity)).to.be.at.least(40);
+      expect(asked(7)).to.equal(8);
+    }
+  });
+
   it('that is none is an error', () => {
     for (const signal of [true, {}, 'stop', null]) expect(() => simulate(spring, start, {dt: 0.1, steps: 1, signal} as never)).to.throw(OptionError, /signal must be an AbortSignal/);
   });
@@ -94,6 +116,16 @@ describe('a batch on worker threads', function () {
     const controller = new AbortController();
     setTimeout(() => controller.abort(reason), 50);
     await expectAborted(() => batchAsync.vjp(spring, starts, {...endless, workers: 2, signal: controller.signal}));
+    await expectWorking();
+  });
+
+  it('is ended on its way back', async () => {
+    const controller = new AbortController();
+    // With room for two states 10⁶ steps are taken again a thousand times each.
+    const {trajectories, pullback} = await batchAsync.vjp(spring, starts.slice(0, 2), {dt: 1e-3, steps: 1e6, saveAt: 'end', workers: 2, signal: controller.signal, adjoint: implicitAdjoint({memory: 1})});
+    setTimeout(() => controller.abort(reason), 50);
+    await expectAborted(() => pullback([{q: [0, 1]}, {q: [0, 1]}]));
+    tf.dispose(trajectories.map(({t, q, v}) => [t, q, v]));
     await expectWorking();
   });
 

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Numeric, NumericParams, Params} from '../../lib/index.js';
 import {bilateral, compliant, equilibrium, InconsistentStateError, mechanics, nonholonomic, unilateral} from '../../lib/index.js';
-import {cables, contacts, gravity, planeContact, rodChain, rods} from '../../models/index.js';
+import {cables, contacts, gravity, planeContact, rodChain, distanceConstraints} from '../../models/index.js';
 import {order, richardson} from './numbers.js';
 
 const g = 9.81;
@@ -146,7 +146,7 @@ describe('rest of other kinds', () => {
   it('of redundant rows the multipliers are those of least norm, with their gradient', () => {
     const twice = mechanics({
       mass: 1, forces: ({q, params}) => tf.add(tf.zerosLike(q), tf.mul(number(params.weight), tf.tensor1d([0, -1]))),
-      constraints: [rods({edges: [[1, 0]], fixed: [[0, 0]], length: 1}), bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 1))].map(constraint => ({
+      constraints: [distanceConstraints({edges: [[1, 0]], fixed: [[0, 0]], length: 1}), bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 1))].map(constraint => ({
         ...constraint, gap: (at: Parameters<typeof constraint.gap>[0]) => constraint.gap({...at, q: tf.reshape(at.q, [1, 2])}),
       })),
     });

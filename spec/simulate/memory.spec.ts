@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {BatchOptions, Span, SimulateOptions} from '../../lib/index.js';
-import {adaptive, batch, MemoryError, mechanics, ode, OptionError, rk4, simulate} from '../../lib/index.js';
+import {adaptive, batch, event, forwardSensitivity, implicitAdjoint, MemoryError, mechanics, ode, OptionError, rk4, simulate} from '../../lib/index.js';
 import {readGrid, savedSteps} from '../../lib/integrate/grid.js';
 
 const spring = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
@@ -25,6 +25,28 @@ describe('memory of a run', () => {
     refused(() => simulate.jvp(spring, start, {dt: 1e-3, steps: 1e12, saveAt: 'end'}, {initial: {q: 1}}), /record of 1000000000000 steps/, /implicitAdjoint\(\{memory\}\)/);
     const options: BatchOptions = {scheme: rk4(), dt: 1e-6, steps: 2e4, workers: 0};
     refused(() => batch(decay, Array.from({length: 1000}, () => ({y: new Float64Array(1e4)})), options), /in each of 1000 runs/);
+  });
+
+  it('counts what gradients keep of adaptive steps: their times and lengths, records of tangents, tangents of what is saved', () => {
+    const options = {dt: 1e-3, steps: 1e12, saveAt: 'end', control: adaptive()} as const;
+    // Two numbers a step.
+    refused(() => simulate.vjp(spring, start, options), /times and lengths of 1000000000000 steps/, /about 16 TB/);
+    refused(() => simulate.vjp(spring, start, {...options, adjoint: forwardSensitivity()}), /times and lengths of 1000000000000 steps/);
+    refused(() => simulate.jvp(spring, start, options, {initial: {q: 1}}), /1000000000000 steps/);
+    refused(() => simulate(spring, start, {...options, saveAt: 'all'}), /1000000000001 saved states/);
+    // 20,000 saved states of 10,000 numbers, along 10,000 directions, 8 bytes each.
+    refused(() => simulate.vjp(decay, {y: new Float64Array(1e4)}, {scheme: rk4(), dt: 1e-3, steps: 19_999, adjoint: forwardSensitivity()}), /tangents of 20000 saved states along 10000 directions: about 16 TB/);
+  });
+
+  it('is not known where an event may end the run; a budget beyond the machine is cut to what it has', () => {
+    const fallen = [event({when: ({q}) => tf.sub(q, 0.5), then: 'stop'})];
+    for (const control of [adaptive(), undefined]) {
+      const {trajectory, pullback} = simulate.vjp(spring, start, {dt: 1e-2, steps: 1e9, saveAt: 'end', control, events: fallen, adjoint: implicitAdjoint({memory: 1e18})});
+      expect(trajectory.status).to.equal('event');
+      // q = cos t at the event is 0.5 whatever the start: only its time moves.
+      expect((pullback({q: [0, 1]}).initial.q as Float64Array)[0]).to.be.closeTo(0, 1e-12);
+      trajectory.dispose();
+    }
   });
 
   it('is none of a run that is gone through state by state', () => {

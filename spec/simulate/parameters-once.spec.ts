@@ -4,8 +4,8 @@ import {expect} from 'chai';
 import {input, matMul, mul, solve, sum, unary} from '../../lib/graph/build.js';
 import {topological} from '../../lib/graph/node.js';
 import {batch, implicitMidpoint, linalg, mechanics, simulate, trapezoid} from '../../lib/index.js';
-import {parameterProgram, withParameterProgram} from '../../lib/step/parameter-program.js';
-import {graphOf} from '../../lib/step/programs.js';
+import {parameterProgram, withParameterProgram} from '../../lib/step/precomputation.js';
+import {graphOf} from '../../lib/step/buffers.js';
 import {counted} from '../engine/counted.js';
 
 const n = 5;
@@ -37,7 +37,7 @@ describe('simulate: what depends on parameters alone', () => {
     const cheap = {residual: graphOf({R: mul(mul(input('p.0', [9]), input('p.1', [9])), input('z', [9]))})};
     expect(withParameterProgram(cheap)).to.equal(cheap);
     // What is given only in name: a direction, a cotangent.
-    const tangents = {push: graphOf({d: solve(input('dp.0', [1, 4, 4]), input('pCotangent.0', [1, 4, 2]))})};
+    const tangents = {push: graphOf({dx: solve(input('dp.0', [1, 4, 4]), input('pCotangent.0', [1, 4, 2]))})};
     expect(withParameterProgram(tangents)).to.equal(tangents);
   });
 

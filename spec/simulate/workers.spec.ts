@@ -5,7 +5,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {BatchMember, BatchOptions, Cotangent, System, AnyTrajectory} from '../../lib/index.js';
 import {
-  auto, backtracking, batch, batchAsync, gmres, implicitAdjoint, implicitEuler, implicitMidpoint, mechanics, newton, NewtonError, ode, simulate, SingularMatrixError, sparseLu, unrolledAdjoint,
+  auto, backtracking, batch, batchAsync, bdf2, generalizedAlpha, gmres, implicitAdjoint, implicitEuler, implicitMidpoint, mechanics, newton, NewtonError, ode, simulate, SingularMatrixError, sparseLu, unrolledAdjoint,
 } from '../../lib/index.js';
 import {programKey} from '../../lib/graph/key.js';
 import {input, mul, sub} from '../../lib/graph/build.js';
@@ -68,6 +68,13 @@ const rotated = Array.from({length: 6}, (_, i): BatchMember => ({
 describe('batch on worker threads', function () {
   this.timeout(120_000);
   after(() => batch.end());
+
+  it('of schemes that take their start from a first step, which is tried with half its length where it fails', () => {
+    const stiff = mechanics({mass: 1, forces: ({q}) => tf.mul(tf.sinh(tf.mul(q, 2)), -20)});
+    for (const scheme of [bdf2(), generalizedAlpha({rhoInf: 0.5})]) {
+      same(stiff, [{q: [1, 0.5], v: [0, 1]}, {q: [2, 0.1], v: [0, 1]}, {q: [1.5, 0.1], v: [1, 1]}], {scheme, dt: 0.8, steps: 3, newton: newton({onFailure: 'halve', maxIterations: 6})});
+    }
+  });
 
   it('gives the same bits on none, two and three, paths, gradients and sums, and those of simulate', () => {
     same(spring, starts, options);

@@ -9,7 +9,7 @@ import {prepare} from '../../lib/simulate/prepare.js';
 import {Stepper} from '../../lib/integrate/stepper.js';
 import {loadParameters} from '../../lib/step/context.js';
 import {directSolver} from '../../lib/step/solvers.js';
-import {net} from '../../models/index.js';
+import {springMesh} from '../../models/index.js';
 
 /** Unit masses in a row on springs k(d + d³/2). */
 const chain = (n: number) => mechanics({
@@ -88,7 +88,7 @@ describe('step: what is kept of a step', () => {
 
   it('does not change the step: states, and gradients from states or from records, are the same to the bit', () => {
     // Of this step what is kept costs less with factors late, the update does not.
-    const cloth = net({rows: 3, columns: 4, spacing: 0.3, mass: 0.1, g: 9.81, drag: 0.02, stiffness: params => params.k as tf.Tensor});
+    const cloth = springMesh({rows: 3, columns: 4, spacing: 0.3, mass: 0.1, g: 9.81, drag: 0.02, stiffness: params => params.k as tf.Tensor});
     const initial = {q: cloth.positions, v: cloth.positions.map(() => [0, 0, 0])};
     const run: SimulateOptions = {scheme: kvaerno3(), dt: 0.02, steps: 12, saveAt: 'end', params: {k: 100}};
     const cotangent = {q: Float64Array.from({length: 2 * 3 * cloth.positions.length}, (_, i) => Math.cos(i))};

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {StiffgradError} from '../../lib/index.js';
 import {elements, implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
+import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {traceRun} from '../../lib/step/trace-step.js';
@@ -53,7 +54,7 @@ describe('elements', () => {
       const nodes = Array.from({length: count - 1}, (_, i) => [i, i + 1]);
       const system = mechanics({mass: 1, forces: elements({nodes, energy: springEnergy, data: {rest: new Float64Array(count - 1).fill(0.1)}})});
       const traced = traceRun(system, implicitMidpoint(), [count, 2], readParams({k: 3})).step;
-      const {pattern} = jacobianProgram(traced.residual as NonNullable<typeof traced.residual>, traced.z);
+      const {pattern} = jacobianProgram(traced.functions.residual as Node, traced.inputs.z);
       return {nonzeros: pattern.columns.length, n: pattern.n};
     };
     // Each node of a chain in the plane has two coordinates and two neighbours.
@@ -72,7 +73,7 @@ describe('elements', () => {
       const paths = [[1, 3], [1, 5], [2, 3], [2, 6], [4, 5], [4, 6]];
       const nodes = Array.from({length: cubes}, (_, c) => paths.map(([a, b]) => [node(c, 0), node(c, a), node(c, b), node(c, 7)])).flat();
       const traced = traceRun(mechanics({mass: 1, forces: elements({nodes, energy: volume})}), implicitMidpoint(), [4 * (cubes + 1), 3], []).step;
-      const {values, colors} = jacobianProgram(traced.residualBlocks as NonNullable<typeof traced.residual>, traced.z);
+      const {values, colors} = jacobianProgram(traced.functions.residualBlocks as Node, traced.inputs.z);
       return {size: topological([values]).length, colors};
     };
     const [few, many] = [programOf(3), programOf(12)];

@@ -42,18 +42,19 @@ function pushedNet(m: number, share: number, hessian: Hessian): {system: ReturnT
 /** ∂f/∂q of a system at q, dense, and Newton's matrix for it. */
 function stiffness(system: ReturnType<typeof mechanics>, q: Float64Array, shape: number[], leaves: Record<string, number>): {exact: number[][]; matrix: number[][]} {
   const step = traceRun(system, equilibriumScheme, shape, readParams(leaves)).step;
+  const {z, x} = step.inputs;
   const dense = (residual: Node): number[][] => {
-    const {pattern, values} = jacobianProgram(residual, step.z);
+    const {pattern, values} = jacobianProgram(residual, z);
     const parameters = step.parameters.map(({node}) => node);
-    const [found] = evaluate([values], [step.z, step.x, ...parameters], [q, new Float64Array(step.x.size), ...Object.values(leaves).map(value => Float64Array.of(value))]);
+    const [found] = evaluate([values], [z, x, ...parameters], [q, new Float64Array(x.size), ...Object.values(leaves).map(value => Float64Array.of(value))]);
     return Array.from({length: pattern.n}, (_, row) => {
       const line = new Array<number>(pattern.n).fill(0);
       for (let k = pattern.rowPointers[row]; k < pattern.rowPointers[row + 1]; k++) line[pattern.columns[k]] = found[k];
       return line;
     });
   };
-  const residual = step.residual as Node;
-  return {exact: dense(step.residualBlocks ?? residual), matrix: dense(step.residualModel ?? residual)};
+  const {residual, residualBlocks, residualModel} = step.functions;
+  return {exact: dense(residualBlocks ?? residual as Node), matrix: dense(residualModel ?? residual as Node)};
 }
 
 /** The smallest pivot of elimination: positive where the matrix is positive definite. */

@@ -3,7 +3,9 @@
  * lock whose process is dead is taken over, so that a killed run can be resumed. To see that a process is the same
  * one and not another with its number, the time of its start is compared, where the system tells it (Linux).
  */
-import {randomName, writeNew, type FileSystem} from './write-whole.js';
+import {nodeOs} from '../../lib/builtin.js';
+import type {FileSystem} from './filesystem.js';
+import {randomName, writeNew} from './write-whole.js';
 
 export interface Holder {
   readonly pid: number;
@@ -143,4 +145,4 @@ async function startOf(fs: FileSystem, pid: number | 'self'): Promise<string> {
   }
 }
 
-const hostName = (): string => (process as Partial<NodeJS.Process>).getBuiltinModule?.('node:os').hostname() ?? '';
+const hostName = (): string => nodeOs?.hostname() ?? '';

@@ -3,7 +3,7 @@
  * size is held against a limit before it is allocated. All limits can be raised where a file is known to be good.
  */
 import {DataError, OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions} from '../../lib/given.js';
+import {refuseUnknownOptions} from '../../lib/checks.js';
 
 /** What a file may ask for before it is refused. */
 export interface ReadLimits {

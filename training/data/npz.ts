@@ -102,7 +102,7 @@ function readArrays(bytes: Uint8Array, budget: Budget, asked: (name: string) => 
   if (members.length === 0) throw malformed(file, 'the archive holds no .npy arrays');
   const names = members.map(({ name }) => name.slice(0, -4));
   const wanted = members.filter((_, i) => asked(names[i]));
-  archive.requireRoom(wanted);
+  archive.requireFit(wanted);
   return { arrays: wanted.map((member) => parseNpy(archive.extract(member), member.name.slice(0, -4), budget)), names };
 }
 

@@ -5,6 +5,7 @@
  * bundle, it reads here, after the same checks of what the file states, but cannot be ended.
  */
 import type * as Hyparquet from 'hyparquet';
+import { builtin, nodeThreads } from '../../lib/builtin.js';
 import type { Budget } from './limits.js';
 
 export type ParquetAnswer =
@@ -21,22 +22,19 @@ interface Limits {
 /** Between looks at the memory, in ms: a thread fills less than 0.1 GB in it. */
 const LOOK = 20;
 
-const builtin = (globalThis as { readonly process?: Partial<NodeJS.Process> }).process?.getBuiltinModule;
-
 /** @throws DataError 'table-limit' where the time or the memory is used up */
 export async function readParquet(bytes: Uint8Array, columns: readonly string[] | undefined, budget: Budget): Promise<ParquetAnswer> {
   const limits: Limits = { rows: budget.limit('rows'), columns: budget.limit('columns'), memory: budget.limit('memory') };
-  const threads = builtin?.('node:worker_threads');
   const library = libraryFile();
   // A view may be of a larger buffer, and this one is given away.
   const { buffer } = bytes.slice();
-  if (threads === undefined || library === undefined) return read(await import('hyparquet'), buffer, columns, limits);
+  if (nodeThreads === undefined || library === undefined) return read(await import('hyparquet'), buffer, columns, limits);
   const program = `const {workerData: {library, buffer, columns, limits}, parentPort} = require('node:worker_threads');
 const __name = one => one; // which esbuild writes around functions where names are kept
 const read = ${read.toString()};
 import(library).then(parquet => read(parquet, buffer, columns, limits)).catch(error => ({kind: 'failed', message: String(error)})).then(answer => parentPort.postMessage(answer));`;
   const megabytes = Math.min(limits.memory / 2 ** 20, 2 ** 16);
-  const worker = new threads.Worker(program, {
+  const worker = new nodeThreads.Worker(program, {
     eval: true, execArgv: [], stderr: true, workerData: { library, buffer, columns, limits }, transferList: [buffer],
     resourceLimits: { maxOldGenerationSizeMb: Math.max(32, megabytes), maxYoungGenerationSizeMb: 32 },
   });

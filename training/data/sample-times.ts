@@ -1,7 +1,7 @@
 /** The times of a record as a column has them, checked: ascending, without gaps, and in the unit that is meant. */
 import {DataError, OptionError} from '../../lib/errors.js';
 import {numberText} from '../report/number-text.js';
-import {any, oneOf, positive, refuseUnknownOptions} from '../../lib/given.js';
+import {any, oneOf, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
 /** Seconds in a unit. */
 const units = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600} as const;

@@ -85,12 +85,12 @@ function* randomStrokes(
   for (;;) {
     for (const speed of shuffled(speeds, random)) {
       const shortest = speed ** 2 / acceleration; // just reaches its speed
-      let room = direction > 0 ? travel - from : from;
-      if (room < shortest) {
+      let ahead = direction > 0 ? travel - from : from;
+      if (ahead < shortest) {
         direction = -direction;
-        room = travel - room;
+        ahead = travel - ahead;
       }
-      const distance = shortest + random() * (room - shortest);
+      const distance = shortest + random() * (ahead - shortest);
       const end = start + distance / speed + speed / acceleration;
       yield { start, end, from, distance: direction * distance, speed };
       start = end;

@@ -2,7 +2,7 @@
 import { DataError } from '../../lib/errors.js';
 import type { ReadColumn } from './column.js';
 import { excerpt, listed } from './excerpt.js';
-import {nearestName} from '../../lib/given.js';
+import {nearestName} from '../../lib/checks.js';
 
 export function wrongLength(file: string, line: number, record: readonly string[], columns: readonly { readonly name: string }[]): DataError {
   const few = record.length < columns.length;

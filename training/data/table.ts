@@ -2,15 +2,16 @@
  * Reads a table of measurements, CSV or TSV, row by row through the streaming parser `csv-parse`
  * (quotes, comments, byte order marks, either line end); NPZ, NPY and Parquet by readers of
  * their own. Numbers become
- * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. Node's file
- * system and the parser are loaded at the call, so that the module can be imported in a browser.
+ * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. The
+ * parser is loaded at the call, and Node's file system is no import, so that the module can be imported in a browser.
  */
 import type { TableOptions } from './table-options.js';
 import type { Options } from 'csv-parse';
+import { builtin, nodeFs } from '../../lib/builtin.js';
 import { DataError, OptionError } from '../../lib/errors.js';
 import { Column, type ReadColumn } from './column.js';
-import type { Checks } from '../../lib/given.js';
-import { any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text } from '../../lib/given.js';
+import type { Checks } from '../../lib/checks.js';
+import { any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text } from '../../lib/checks.js';
 import { excerpt } from './excerpt.js';
 import {Budget} from './limits.js';
 import { arrayColumns, isArrayFile } from './npz.js';
@@ -38,6 +39,9 @@ export interface ChunkOptions extends TableOptions {
   readonly rows?: number;
 }
 
+/** The path of a file, or the table itself: its text (of at least two lines, which no path has), its bytes, or a Blob, such as a File that a user chose. */
+export type TableSource = string | Uint8Array | ArrayBuffer | Blob;
+
 /**
  * Reads a CSV or TSV file with a header line. Blank lines and comment lines are skipped, fields are
  * trimmed; a column without a name and without content (a delimiter at the end of every line) is
@@ -45,10 +49,11 @@ export interface ChunkOptions extends TableOptions {
  * columns 'name[0]' … 'name[k−1]'; a Parquet file its flat columns. Throws DataError with `data.file` and, for a row, `data.line` (from 1,
  * counted in the file), `data.column` and `data.text`.
  */
-export async function readTable(path: string, options: TableOptions = {}): Promise<Table> {
+export async function readTable(source: TableSource, options: TableOptions = {}): Promise<Table> {
   refuseUnknownOptions(options, tableOptions, 'readTable');
+  const path = nameOf(source, 'readTable');
   const budget = new Budget(path, options.limits);
-  const chunks = fileChunks(path, budget);
+  const chunks = chunksOf(source, budget);
   const start = await beginning(path, chunks);
   if (isArrayFile(start)) {
     const { rows, columns } = arrayColumns(await whole(start, chunks), budget, options);
@@ -67,11 +72,12 @@ export async function readTable(path: string, options: TableOptions = {}): Promi
  * The same file as tables of `rows` rows each, one after another: for files larger than the memory. Of an NPZ
  * file, which has its arrays one behind the other, there is no such way.
  */
-export async function* tableChunks(path: string, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
+export async function* tableChunks(source: TableSource, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
   refuseUnknownOptions(options, { ...tableOptions, rows: count }, 'tableChunks');
   const { rows = 65536 } = options;
+  const path = nameOf(source, 'tableChunks');
   const budget = new Budget(path, { bytes: Infinity, rows: Infinity, seconds: Infinity, ...options.limits }, 'tableChunks');
-  const chunks = fileChunks(path, budget);
+  const chunks = chunksOf(source, budget);
   const start = await beginning(path, chunks);
   if (isArrayFile(start) || isParquet(start)) throw new DataError('table-binary', `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`, { file: path });
   const builder = new TableBuilder(path, options, budget);
@@ -95,16 +101,36 @@ async function whole(start: Buffer, rest: AsyncIterable<Buffer>): Promise<Uint8A
   return new Uint8Array(Buffer.concat(parts));
 }
 
+/** A text of several lines is a table itself; a text of one line is the path of a file. */
+const isText = (source: TableSource): source is string => typeof source === 'string' && /[\r\n]/.test(source);
+
+/** What errors call it. */
+function nameOf(source: TableSource, owner: string): string {
+  if (typeof source === 'string') return isText(source) ? 'the text' : source;
+  if (source instanceof Uint8Array || source instanceof ArrayBuffer) return 'the bytes';
+  if (typeof Blob !== 'undefined' && source instanceof Blob) return 'name' in source ? String(source.name) : 'the blob';
+  throw new OptionError('bad-option', `${owner} reads the path of a file, a table's text, its bytes or a Blob, not ${shown(source)}.`);
+}
+
+/** The bytes of any source, within the budget. */
+async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Buffer, void> {
+  if (typeof source === 'string' && !isText(source)) return yield* fileChunks(source, budget);
+  const bytes = typeof source === 'string' ? Buffer.from(source)
+    : source instanceof Uint8Array ? Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+      : Buffer.from(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
+  budget.require('bytes', bytes.length, 'it has');
+  // In parts, as a file comes: the first one decides the delimiter.
+  for (let i = 0; i === 0 || i < bytes.length; i += 2 ** 16) yield bytes.subarray(i, i + 2 ** 16);
+}
+
 /** The file's bytes, as many and as long as the budget has; what the operating system refuses is a DataError. */
 async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Buffer, void> {
-  const { createReadStream } = await import('node:fs');
-  // A bundle for browsers has an empty module in its place.
-  if (createReadStream === undefined) {
+  if (nodeFs === undefined) {
     throw new DataError('table-unreadable', `${path} cannot be read: readTable needs Node's file system, which is not here.`, { file: path });
   }
   let bytes = 0;
   try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    for await (const chunk of nodeFs.createReadStream(path) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       budget.require('bytes', bytes, 'the file has at least');
       budget.requireTime(bytes);
@@ -138,7 +164,8 @@ async function* records(
   dialect: Pick<Options, 'delimiter' | 'comment'>,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
-  const [{ parse }, { Readable, pipeline }] = await Promise.all([import('csv-parse'), import('node:stream')]);
+  const { parse } = await import('csv-parse');
+  const { Readable, pipeline } = (builtin as NonNullable<typeof builtin>)('node:stream'); // a chunk was read from a file
   async function* all(): AsyncGenerator<Buffer, void> {
     yield start;
     yield* rest;

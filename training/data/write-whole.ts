@@ -3,9 +3,7 @@
  * the name has its whole old content or its whole new one (Pillai et al., All File Systems Are Not Created Equal,
  * OSDI 2014: without both fsyncs a crash may keep the name and lose the content).
  */
-import type {filesystem} from './filesystem.js';
-
-export type FileSystem = Omit<Awaited<ReturnType<typeof filesystem>>, 'default'>;
+import {nodePath, type FileSystem} from './filesystem.js';
 
 /** Hexadecimal digits that nobody can know before. */
 export function randomName(digits: number): string {
@@ -48,8 +46,7 @@ export async function writeNew(fs: FileSystem, path: string, content: Uint8Array
 /** The new name, too, has to reach the disk. Windows has no such call and needs none. */
 async function syncFolder(fs: FileSystem, path: string): Promise<void> {
   if (process.platform === 'win32') return;
-  const {dirname} = await import('node:path');
-  const handle = await fs.open(dirname(path), 'r');
+  const handle = await fs.open(nodePath().dirname(path), 'r');
   try {
     await handle.sync();
   } finally {

@@ -2,7 +2,7 @@
  * ZIP archives, stored or deflated (PKWARE's APPNOTE 6.3.10; ZIP64's local headers too, which NumPy writes). The central
  * directory is read here, because it is what the checks need and what the libraries keep to themselves: members that
  * overlap (Fifield, A better zip bomb, WOOT 2019), stated sizes, checksums. Members are inflated by `fflate`, into
- * exactly the room that the directory states.
+ * exactly as many bytes as the directory states.
  */
 import { inflateSync } from 'fflate';
 import { DataError } from '../../lib/errors.js';
@@ -22,7 +22,7 @@ export interface Member {
 export interface Archive {
   readonly members: readonly Member[];
   /** @throws DataError 'table-limit' where these, unpacked, are more than the budget has */
-  requireRoom(members: readonly Member[]): void;
+  requireFit(members: readonly Member[]): void;
   /** @throws DataError 'npz-malformed' */
   extract(member: Member): Uint8Array;
 }
@@ -73,7 +73,7 @@ export function openArchive(bytes: Uint8Array, budget: Budget): Archive {
   if (over > 0) throw malformed(file, `'${excerpt(spans[over - 1].name)}' and '${excerpt(spans[over].name)}' overlap`);
   return {
     members,
-    requireRoom(some) {
+    requireFit(some) {
       const sum = (size: 'packed' | 'unpacked'): number => some.reduce((total, member) => total + member[size], 0);
       budget.requireRatio(sum('unpacked'), sum('packed'), 'its members have');
       budget.require('memory', sum('unpacked'), 'its members unpack to');

@@ -7,7 +7,7 @@ import {OptionError} from '../../lib/errors.js';
 import {Cost, descentIteration, relativeStep} from './descent.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult} from './least-squares.js';
 import {methodOf} from './least-squares.js';
-import {any, count, positive, refuseUnknownOptions} from '../../lib/given.js';
+import {any, count, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
 /** What `adam` may be told. */
 export interface AdamOptions {

@@ -1,13 +1,14 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
 import type {StiffgradError, System, AnyTrajectory} from '../../lib/index.js';
 import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
+import {input as isInput, requireValue} from '../../lib/checks.js';
 import type {LeastSquaresProblem, Linearization} from './least-squares.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';
 import type {Model, Values} from './record-model.js';
-import {ownKey, RecordModel} from './record-model.js';
-import type {Channel, MeasuredRecord, SeriesName} from './records.js';
-import {checkRecord, requireSignal} from './records.js';
+import {recordKey, RecordModel} from './record-model.js';
+import type {Channel, CheckedRecord, MeasuredRecord, SeriesName} from './records.js';
+import {checkRecord} from './records.js';
 import type {Whole} from './shooting.js';
 import type {ResidualSeries} from './uncertainty.js';
 
@@ -17,6 +18,18 @@ export interface FittedSeries {
   readonly t: Float64Array;
   readonly measured: Float64Array;
   readonly simulated: Float64Array;
+}
+
+/** @throws OptionError, ShapeError, DataError where the records do not fit the model, or each other */
+export function checkRecords(model: Model, data: MeasuredRecord | readonly MeasuredRecord[]): CheckedRecord[] {
+  for (const [name, input] of Object.entries(model.inputs ?? {})) requireValue(input, isInput, `inputs.${name}`, 'not-a-signal');
+  const list = Array.isArray(data) ? data as readonly MeasuredRecord[] : [data as MeasuredRecord];
+  if (list.length === 0) throw new OptionError('no-data', 'identify: data is empty.');
+  const compared = comparedSeries(model.system, model.observe !== undefined);
+  const records = list.map((record, i) => checkRecord(record, i, compared));
+  const twice = records.find(({name}, i) => records.findIndex(other => other.name === name) < i);
+  if (twice !== undefined) throw new OptionError('name-clash', `identify: two records are named '${twice.name}'; give each its own name.`, {name: twice.name});
+  return records;
 }
 
 export class Fit implements LeastSquaresProblem {
@@ -29,17 +42,10 @@ export class Fit implements LeastSquaresProblem {
   private readonly columns = new Map<string, number>();
 
   /** @throws OptionError, ShapeError, DataError where the problem is not well posed */
-  constructor(private readonly model: Model, data: MeasuredRecord | readonly MeasuredRecord[]) {
-    for (const [name, input] of Object.entries(model.inputs ?? {})) requireSignal(input, `inputs.${name}`);
-    const list = Array.isArray(data) ? data as readonly MeasuredRecord[] : [data as MeasuredRecord];
-    if (list.length === 0) throw new OptionError('no-data', 'identify: data is empty.');
-    const compared = comparedSeries(model.system, model.observe !== undefined);
-    const records = list.map((record, i) => checkRecord(record, i, compared));
-    const twice = records.find(({name}, i) => records.findIndex(other => other.name === name) < i);
-    if (twice !== undefined) throw new OptionError('name-clash', `identify: two records are named '${twice.name}'; give each its own name.`, {name: twice.name});
+  constructor(private readonly model: Model, records: readonly CheckedRecord[]) {
     this.models = records.map(record => new RecordModel(model, record));
     this.parameters = Object.assign({}, model.parameters, ...records.map(({name: record, parameters}) =>
-      Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [ownKey(record, name), parameter])))) as Parameters;
+      Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [recordKey(record, name), parameter])))) as Parameters;
     requireBlocks(this.parameters, model.system);
     this.space = new ParameterSpace(this.parameters);
     let columns = 0;
@@ -143,7 +149,7 @@ export class Fit implements LeastSquaresProblem {
       const values = trajectories[r].values(channel.simulated);
       return Array.from({length: channel.outputs}, (_, k) => ({
         ...oneOutput(record.t, channel, values, k),
-        name: this.models.length === 1 ? label(channel, k) : ownKey(record.name, label(channel, k)),
+        name: this.models.length === 1 ? label(channel, k) : recordKey(record.name, label(channel, k)),
       })).filter(({t}) => t.length > 0);
     }));
   }
@@ -192,7 +198,7 @@ export function prefixed(error: StiffgradError, where: string): StiffgradError {
   return again;
 }
 
-function comparedSeries({kind}: System, observed: boolean): {readonly [series in SeriesName]?: Channel['simulated']} {
+export function comparedSeries({kind}: System, observed: boolean): {readonly [series in SeriesName]?: Channel['simulated']} {
   const y = observed ? {y: 'observed'} as const : {};
   return kind === 'ode' ? {y: 'y', ...y} : {q: 'q', v: 'v', ...y};
 }

@@ -3,8 +3,8 @@ import type {AnySystem, System, Trajectory} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
-import type {Checks} from '../../lib/given.js';
-import {boolean, list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/given.js';
+import type {Checks} from '../../lib/checks.js';
+import {boolean, list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
 import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
 import type {Report, ReportFit, ReportParameter} from '../report/report.js';
@@ -12,8 +12,11 @@ import {renderFragment, renderReport, writeReport} from '../report/report.js';
 import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import {goodnessOfFit} from '../report/residual-statistics.js';
+import type {MeasuredRecord} from './records.js';
 import type {Uncertainty} from './uncertainty.js';
 import {uncertainty} from './uncertainty.js';
+import type {ValidateOptions, Validation} from './validation.js';
+import {simulateRecord, validate} from './validation.js';
 
 /** What `identify` found for the parameters T of the system S. */
 export type Identification<T = Parameters, S extends AnySystem = System> = Found<Estimates<T>, Errors<T>, Trajectory<S>>;
@@ -44,6 +47,17 @@ export interface Found<E, D, R> {
   /** What to know before the numbers are believed. */
   readonly warnings: readonly string[];
   readonly uncertainty: Uncertainty;
+  /**
+   * The model with the parameters found, over another record's times, inputs and start; measurements are not looked at.
+   * A start that the record does not give is the problem's.
+   */
+  simulate(record: MeasuredRecord): R;
+  /**
+   * How the model meets records that it was not fitted to: a free run of each, whose first `warmUp` samples find its
+   * start and are not judged; or predictions `horizon` samples ahead. Parameters stay as they were found.
+   * @throws (rejects) OptionError, DataError; what `simulate` throws where a record cannot be simulated
+   */
+  validate(records: MeasuredRecord | readonly MeasuredRecord[], options?: ValidateOptions): Promise<Validation[]>;
   /** Writes a self-contained HTML page. */
   report(path: string, details?: ReportDetails): Promise<void>;
   /** The same page as text; with `fragment`, as a part of a page or a notebook's cell, with its own style. */
@@ -60,13 +74,15 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
   readonly parameters?: {readonly [label: string]: Partial<ReportParameter>};
   /** Names and units: by series, as in `rmse`. */
   readonly fits?: {readonly [series: string]: Partial<ReportFit>};
+  /** What `validate` gave: a section for each record, and its row among the goodness of fit. */
+  readonly validations?: readonly Validation[];
 }
 
 const reportDetails: Checks = {
-  title: text, description: text, parameters: object, referenceName: text, fits: object, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list,
+  title: text, description: text, parameters: object, referenceName: text, fits: object, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list, validations: list,
 };
 
-export interface Judged extends Pick<Model, 'scheme' | 'dt'> {
+export interface Judged extends Model {
   readonly method?: {readonly name: string};
   readonly shooting?: {readonly segments: number};
   readonly residuals?: 'correlated' | 'independent';
@@ -88,14 +104,17 @@ export interface IdentificationSummary {
   readonly warnings: readonly string[];
 }
 
+type Actions = Pick<Identification, 'simulate' | 'validate'> & {readonly page: (details: ReportDetails) => Report};
+type Numbers = Omit<Identification, 'simulate' | 'validate' | 'report' | 'html' | 'toJSON'>;
+
 /** What a fit can do, as its prototype: what was found can then be copied (structuredClone) and printed. */
 class Identified {
-  readonly #found: Omit<Identification, 'report' | 'html' | 'toJSON'>;
-  readonly #report: (details: ReportDetails) => Report;
+  readonly #found: Numbers;
+  readonly #actions: Actions;
 
-  constructor(found: Omit<Identification, 'report' | 'html' | 'toJSON'>, report: (details: ReportDetails) => Report) {
+  constructor(found: Numbers, actions: Actions) {
     this.#found = found;
-    this.#report = report;
+    this.#actions = actions;
   }
 
   get report(): Identification['report'] {
@@ -115,7 +134,15 @@ class Identified {
 
   #detailed(details: ReportDetails, owner: string): Report {
     refuseUnknownOptions(details, reportDetails, owner);
-    return this.#report(details);
+    return this.#actions.page(details);
+  }
+
+  get simulate(): Identification['simulate'] {
+    return this.#actions.simulate;
+  }
+
+  get validate(): Identification['validate'] {
+    return this.#actions.validate;
   }
 
   toJSON(): IdentificationSummary {
@@ -187,8 +214,11 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     warnings,
     uncertainty: judged,
   };
-  const identification: Identification = Object.assign(
-    new Identified(results, details => detailed(reportOf(problem, fit, found, identification, series, milliseconds), details)), results);
+  const identification: Identification = Object.assign(new Identified(results, {
+    simulate: record => simulateRecord(problem, values, record),
+    validate: (records, options) => validate(problem, values, records, options),
+    page: details => detailed(reportOf(problem, fit, found, identification, series, milliseconds), details),
+  }), results);
   return identification;
 }
 
@@ -248,16 +278,26 @@ function reportParameters({space, parameters}: Fit, {x}: LeastSquaresResult, {st
   return [...space.labels.map((name, i) => ({name, estimate: natural[i], standardError: errors[i], interval: [low[i], high[i]] as const})), ...fixed];
 }
 
-function detailed(report: Report, {parameters = {}, fits = {}, notes = [], statistics = [], warnings = [], ...rest}: ReportDetails): Report {
+function detailed(report: Report, {parameters = {}, fits = {}, validations = [], notes = [], statistics = [], warnings = [], ...rest}: ReportDetails): Report {
   return {
     ...report, ...rest,
     parameters: merged(report.parameters, parameters, 'parameter'),
-    fits: merged(report.fits, fits, 'series'),
+    fits: merged([...report.fits, ...validations.flatMap(validationFits)], fits, 'series'),
     statistics: [...report.statistics ?? [], ...statistics],
-    warnings: [...report.warnings ?? [], ...warnings],
-    notes: [...report.notes ?? [], ...notes],
+    warnings: [...report.warnings ?? [], ...validations.flatMap(one => one.warnings), ...warnings],
+    notes: [...report.notes ?? [], ...validations.map(validationNote), ...notes],
   };
 }
+
+const validationFits = ({name, series}: Validation): ReportFit[] => series.map(one => ({...one, name: `validation, ${name}: ${one.name}`}));
+
+const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): string => {
+  const correlated = Object.values(outputs).some(one => one.correlated > WHITE);
+  return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as noise is.'}`;
+};
+
+/** Of white noise one autocorrelation in twenty leaves its band; of the forty lags that are shown at least, more than six do so once in 200 records (binomial). */
+const WHITE = 0.15;
 
 /** @throws OptionError where details are given for something that is not there */
 function merged<T extends {readonly name: string}>(list: readonly T[], details: {readonly [name: string]: Partial<T>}, what: string): T[] {

@@ -6,13 +6,13 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
-import {Fit, isFailedSimulation, prefixed} from './fit.js';
+import {checkRecords, Fit, isFailedSimulation, prefixed} from './fit.js';
 import type {Identification} from './identification.js';
 import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
-import type {Checks} from '../../lib/given.js';
-import {abortSignal, any, callable, count, object, oneOf, positive, refuseUnknownOptions, requireValue, throwIfAborted} from '../../lib/given.js';
+import type {Checks} from '../../lib/checks.js';
+import {abortSignal, any, callable, count, object, oneOf, positive, refuseUnknownOptions, requireValue, throwIfAborted} from '../../lib/checks.js';
 import type {Model} from './record-model.js';
 import type {Parameter, Parameters, ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -76,7 +76,7 @@ export async function identify<T extends Parameters, S extends AnySystem, Q = Pa
 export async function identify(problem: IdentificationProblem): Promise<Identification> {
   check(problem);
   const began = performance.now();
-  const fit = new Fit(problem, problem.data);
+  const fit = new Fit(problem, checkRecords(problem, problem.data));
   const method = problem.method ?? levenbergMarquardt();
   const {segments} = problem.shooting ?? single();
   let start = fit.space.start;

@@ -8,7 +8,7 @@ import type {CostPoint} from './descent.js';
 import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
 import {methodOf} from './least-squares.js';
-import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/given.js';
+import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {wolfeStep} from './wolfe.js';
 
 /** What `lbfgs` may be told. */

@@ -7,7 +7,7 @@
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
 import { GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
-import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/given.js';
+import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import { GAUSS_NEWTON_OFFSET, isMinimum, offsetOf } from './convergence.js';
 import { RowQr } from './row-qr.js';
 

@@ -8,7 +8,7 @@
  * standard error are of one model.
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, positive, refuseUnknownOptions} from '../../lib/given.js';
+import {count, positive, refuseUnknownOptions} from '../../lib/checks.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';

@@ -1,9 +1,8 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
-import type {Initial, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, AnyTrajectory} from '../../lib/index.js';
+import type {Initial, Inputs, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, AnyTrajectory} from '../../lib/index.js';
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
-import type {Inputs} from './inputs.js';
-import {driven, observedWith, withLeaf} from './inputs.js';
-import {nestedNumbers} from './nested.js';
+import {requireOwnPlaces} from '../../lib/checks.js';
+import {nestedNumbers, withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';
 import type {Channel, CheckedRecord, Start} from './records.js';
@@ -71,7 +70,7 @@ const isInitial = ({name}: Binding): boolean => name.startsWith(initialPrefix);
 const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
 
 /** The key of a parameter that belongs to one record alone. */
-export const ownKey = (record: string, name: string): string => `${record}: ${name}`;
+export const recordKey = (record: string, name: string): string => `${record}: ${name}`;
 
 export class RecordModel {
   /** Residuals of one sample. */
@@ -81,8 +80,7 @@ export class RecordModel {
   readonly warnings: readonly string[];
   private readonly bindings: readonly Binding[];
   private readonly directions: readonly Direction[];
-  private readonly system: System;
-  private readonly observe: Observe | undefined;
+  private readonly inputs: Inputs;
   private readonly start: Start & {readonly t: number};
   /** Traced once, at the guess. */
   private prepared: Simulation | undefined;
@@ -90,13 +88,11 @@ export class RecordModel {
   /** @throws OptionError, DataError where record and model do not fit together */
   constructor(private readonly model: Model, readonly record: CheckedRecord) {
     const {name, t, channels} = record;
-    const inputs = {...model.inputs, ...record.inputs};
-    this.system = driven(model.system, inputs);
-    this.observe = observedWith(model.observe, inputs);
+    const inputs = (this.inputs = {...model.inputs, ...record.inputs});
     requireParameters({...model.parameters, ...record.parameters});
     this.bindings = bind(model, record);
     this.directions = this.bindings.flatMap(directionsOf);
-    requireOwnPlaces([...this.bindings.map(binding => binding.name), ...Object.keys(inputs)]);
+    requireOwnPlaces([...this.bindings.map(binding => binding.name), ...Object.keys(inputs)], 'identify');
     const initial = {...model.initial, ...record.initial};
     this.start = {...initial, t: initial.t ?? t[0]};
     this.requireStart();
@@ -220,10 +216,10 @@ export class RecordModel {
   }
 
   private simulation(values: Values): Simulation {
-    const {scheme, dt, newton, engine} = this.model;
-    const {t} = this.record;
-    return (this.prepared ??= simulate.prepare(this.system, this.initial(values), {
-      scheme, dt, newton, engine, t1: t[t.length - 1], saveAt: Array.from(t), params: this.params(values), observe: this.observe,
+    const {system, observe, scheme, dt, newton, engine} = this.model;
+    const {inputs, record: {t}} = this;
+    return (this.prepared ??= simulate.prepare(system, this.initial(values), {
+      scheme, dt, newton, engine, t1: t[t.length - 1], saveAt: Array.from(t), params: this.params(values), inputs, observe,
     }));
   }
 
@@ -272,7 +268,7 @@ function bind({parameters}: Model, {name: record, owner = record, parameters: ow
   const shared = Object.entries(parameters)
     .filter(([name]) => !Object.hasOwn(own, name) && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))))
     .map(([name, parameter]) => ({name, key: name, parameter}));
-  return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: ownKey(name.startsWith(initialPrefix) ? record : owner, name), parameter}))];
+  return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: recordKey(name.startsWith(initialPrefix) ? record : owner, name), parameter}))];
 }
 
 function joined(parts: readonly Float64Array[]): Float64Array {
@@ -283,12 +279,6 @@ type Gradients = {readonly [name: string]: Float64Array | Gradients};
 
 function leafOf(tree: Gradients, path: string): Float64Array {
   return path.split('.').reduce<Float64Array | Gradients>((branch, key) => (branch as Gradients)[key], tree) as Float64Array;
-}
-
-/** In the tree of `params` a name is a leaf: of one parameter or one input, and without branches. */
-function requireOwnPlaces(names: readonly string[]): void {
-  const clash = names.find((name, i) => names.some((other, j) => i !== j && (other === name || other.startsWith(`${name}.`))));
-  if (clash !== undefined) throw new OptionError('name-clash', `identify: '${clash}' stands for two things among the parameters and inputs; rename one.`, {name: clash});
 }
 
 function directionsOf(binding: Binding): Direction[] {

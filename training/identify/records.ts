@@ -1,10 +1,10 @@
 /** Measured records as `identify` takes them: checked once, with what is compared and how it is weighed. */
-import type {Numeric, NumericValue} from '../../lib/index.js';
+import type {Inputs, Numeric, NumericValue} from '../../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
-import type {Checks} from '../../lib/given.js';
-import {any, finite, object, oneOf, refuseUnknownOptions, text} from '../../lib/given.js';
+import type {Checks} from '../../lib/checks.js';
+import {any, finite, input as isInput, object, oneOf, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
 import type {Parameters} from './parameters.js';
-import type {Signal} from '../data/signal.js';
+
 
 /** An initial state, of which parameters named initial.q, initial.v or initial.y may give a part. */
 export interface Start {
@@ -33,7 +33,7 @@ export interface MeasuredRecord {
   /** A measurement that is NaN: 'refuse' (default) is an error; 'skip' gives it weight 0. */
   readonly missing?: 'refuse' | 'skip';
   /** Inputs of this record, beside or in place of the problem's. */
-  readonly inputs?: {readonly [name: string]: Signal};
+  readonly inputs?: Inputs;
   /** Parameters of this record alone, beside or in place of the problem's: its start ('initial.q'), a load it was taken with. */
   readonly parameters?: Parameters;
   /** A start of its own, or a part of one, in place of the problem's. */
@@ -63,9 +63,18 @@ export interface CheckedRecord {
   readonly owner?: string;
   readonly t: Float64Array;
   readonly channels: readonly Channel[];
-  readonly inputs: {readonly [name: string]: Signal};
+  readonly inputs: Inputs;
   readonly parameters: Parameters;
   readonly initial?: Start;
+}
+
+/** Samples from … to − 1 of a record. */
+export function slicedRecord(record: CheckedRecord, from: number, to: number): CheckedRecord {
+  const channels = record.channels.map((channel): Channel => {
+    const part = (values: Float64Array): Float64Array => values.slice(from * channel.outputs, to * channel.outputs);
+    return {...channel, measured: part(channel.measured), weights: part(channel.weights)};
+  });
+  return {...record, t: record.t.slice(from, to), channels};
 }
 
 const seriesNames = ['q', 'v', 'y'] as const;
@@ -73,9 +82,10 @@ const recordChecks: Checks = {t: any, q: any, v: any, y: any, weights: any, miss
 
 /**
  * @param compared the simulated series that q, v and y stand for; absent: the system has none
+ * @param bare whether it may come without measurements, as a record to be simulated
  * @throws DataError, ShapeError, OptionError naming record, series and sample
  */
-export function checkRecord(record: MeasuredRecord, index: number, compared: {readonly [series in SeriesName]?: Channel['simulated']}): CheckedRecord {
+export function checkRecord(record: MeasuredRecord, index: number, compared: {readonly [series in SeriesName]?: Channel['simulated']}, bare = false): CheckedRecord {
   const name = typeof (record as MeasuredRecord | null)?.name === 'string' && record.name !== undefined ? record.name : `record ${index + 1}`;
   refuseUnknownOptions(record, recordChecks, name);
   refuseUnknownOptions(record.initial ?? {}, startChecks, `${name}: initial`, 'bad-initial');
@@ -87,20 +97,13 @@ export function checkRecord(record: MeasuredRecord, index: number, compared: {re
     if (simulated === undefined) throw notSimulated(series, name, Object.keys(compared));
     return [readChannel(record, series, simulated, t.length, name)];
   });
-  if (channels.length === 0) throw new OptionError('no-data', `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} beside t.`, {record: name});
-  for (const [input, one] of Object.entries(record.inputs ?? {})) requireSignal(one, `${name}: inputs.${input}`);
+  if (channels.length === 0 && !bare) throw new OptionError('no-data', `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} beside t.`, {record: name});
+  for (const [input, one] of Object.entries(record.inputs ?? {})) requireValue(one, isInput, `${name}: inputs.${input}`, 'not-a-signal');
   return {name, t, channels, inputs: record.inputs ?? {}, parameters: record.parameters ?? {}, initial: record.initial};
 }
 
 /** A start by its blocks, of which parameters may give some. */
 export const startChecks: Checks = {q: any, v: any, y: any, t: finite};
-
-/** @throws OptionError where something else than `signal(...)` is given as an input */
-export function requireSignal(value: unknown, name: string): void {
-  // An array has a function `at`, too.
-  if (typeof value === 'object' && value !== null && !Array.isArray(value) && 'at' in value && typeof value.at === 'function' && 't' in value) return;
-  throw new OptionError('not-a-signal', `${name} must be made by signal(t, values), for its value at any time is needed.`, {name});
-}
 
 function notSimulated(series: SeriesName, record: string, has: readonly string[]): OptionError {
   const remedy = series === 'y' ? 'To compare something else than the state, say by `observe` what it is.' : 'For other quantities there are `observe` and y.';

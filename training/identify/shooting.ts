@@ -9,12 +9,13 @@
  * from there; so the estimate and its errors are those of the plain fit.
  */
 import {OptionError} from '../../lib/errors.js';
-import {any, refuseUnknownOptions} from '../../lib/given.js';
+import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, Linearization} from './least-squares.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
 import type {Block, End, Model, Values} from './record-model.js';
-import {ownKey, RecordModel} from './record-model.js';
+import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
+import {slicedRecord} from './records.js';
 
 /** Into how many segments records are cut at first; made by `single` or `multiple`. */
 export interface Shooting {
@@ -196,10 +197,10 @@ function cutRecord(whole: Whole, segments: number): Cut {
     if (s === 0) return {model: new RecordModel(model, sliced(record, from, to, last, record.name)), follows: false, keys: []};
     const name = `${record.name}, segment ${s + 1}`;
     const own = Object.fromEntries(blocks.map(block => [`initial.${block}`, {...free([...startOf(whole, block, from)]), shape: whole.shapeOf(block)}]));
-    for (const [key, parameter] of Object.entries(own)) parameters[ownKey(name, key)] = parameter;
+    for (const [key, parameter] of Object.entries(own)) parameters[recordKey(name, key)] = parameter;
     starts.push(Float64Array.from(Object.values(own).flatMap(({guess}) => [...guess])));
     const piece: CheckedRecord = {...sliced(record, from, to, last, name), owner: record.name, initial: {t: record.t[from]}, parameters: {...withoutStart(record.parameters), ...own}};
-    return {model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece), follows: true, keys: blocks.map(block => ownKey(name, `initial.${block}`))};
+    return {model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece), follows: true, keys: blocks.map(block => recordKey(name, `initial.${block}`))};
   });
   return {pieces, parameters, starts};
 }
@@ -208,13 +209,9 @@ function cutRecord(whole: Whole, segments: number): Cut {
 const withoutStart = (parameters: Parameters): Parameters => Object.fromEntries(Object.entries(parameters).filter(([key]) => !key.startsWith('initial.')));
 
 function sliced(record: CheckedRecord, from: number, to: number, last: boolean, name: string): CheckedRecord {
-  const channels = record.channels.map((channel): Channel => {
-    const part = (values: Float64Array): Float64Array => values.slice(from * channel.outputs, (to + 1) * channel.outputs);
-    const weights = part(channel.weights);
-    if (!last) weights.fill(0, weights.length - channel.outputs);
-    return {...channel, measured: part(channel.measured), weights};
-  });
-  return {...record, name, t: record.t.slice(from, to + 1), channels};
+  const segment = slicedRecord(record, from, to + 1);
+  if (!last) for (const {weights, outputs} of segment.channels) weights.fill(0, weights.length - outputs);
+  return {...segment, name};
 }
 
 /** As measured; a velocity from the positions beside it, where those were; else from the simulation at the guess. */

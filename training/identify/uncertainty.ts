@@ -8,7 +8,7 @@
  * model misses lasts for many samples.
  */
 import { OptionError } from '../../lib/errors.js';
-import { list, nonNegative, positive, refuseUnknownOptions, whole } from '../../lib/given.js';
+import { list, nonNegative, positive, refuseUnknownOptions, whole } from '../../lib/checks.js';
 import type { Linearization } from './least-squares.js';
 import { longRunCovariance } from './long-run-covariance.js';
 import type { RowQr } from './row-qr.js';

@@ -7,7 +7,7 @@
 import { area, line } from 'd3-shape';
 import { scaleLinear } from 'd3-scale';
 import { OptionError } from '../../lib/errors.js';
-import { boolean, list, numbers, object, oneOf, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
+import { boolean, list, numbers, object, oneOf, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/checks.js';
 import { decimate, distinctPixels } from './decimate.js';
 import { numberText } from './number-text.js';
 import { layAxis, type Axis, type LaidAxis } from './plot-axis.js';

@@ -4,8 +4,8 @@
  * file only when the new one is whole.
  */
 import { DataError, OptionError } from '../../lib/errors.js';
-import { finite, list, numbers, object, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/given.js';
-import { filesystem, reasonOf } from '../data/filesystem.js';
+import { finite, list, numbers, object, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/checks.js';
+import { filesystem, nodePath, reasonOf } from '../data/filesystem.js';
 import { writeWhole } from '../data/write-whole.js';
 import { errorText, fixedText, measuredText, numberText } from './number-text.js';
 import { escapeXml, lineChart, type Chart, type Series } from './plot.js';
@@ -86,7 +86,7 @@ function mainPart(report: Report): string {
     warnings(report),
     facts(report),
     report.parameters.length === 0 ? '' : section('Parameters', parameterTable(report)),
-    ...(report.charts ?? []).map((chart, i) => ownChart(chart, i)),
+    ...(report.charts ?? []).map((chart, i) => chartSection(chart, i)),
     ...fits.map((fit, i) => section(fits.length > 1 ? `Fit: ${fit.name}` : 'Fit', fitFigures(fit, i))),
     fits.length === 0 ? '' : section('Goodness of fit', goodnessTable(fits)),
     history.length < 2 ? '' : section('Convergence', convergence(history)),
@@ -107,10 +107,9 @@ function mainPart(report: Report): string {
  */
 export async function writeReport(path: string, report: Report): Promise<void> {
   const html = renderReport(report);
-  const fs = await filesystem(() => new DataError('report-unwritable', `There is no file system here to write ${path} to: take the page's text from renderReport.`, { file: path }));
-  const { dirname } = await import('node:path');
+  const fs = filesystem(() => new DataError('report-unwritable', `There is no file system here to write ${path} to: take the page's text from renderReport.`, { file: path }));
   try {
-    await fs.mkdir(dirname(path), { recursive: true });
+    await fs.mkdir(nodePath().dirname(path), { recursive: true });
     await writeWhole(fs, path, html);
   } catch (cause) {
     throw new DataError('report-unwritable', `The report cannot be written to ${path}: ${reasonOf(cause)}.`, { file: path, cause });
@@ -129,7 +128,7 @@ function warnings({ warnings: sentences = [] }: Report): string {
   return `<section class="warnings" role="note">\n<h2>${sentences.length === 1 ? 'A warning' : 'Warnings'}</h2>\n${bullets(sentences)}\n</section>`;
 }
 
-function ownChart(chart: Chart, index: number): string {
+function chartSection(chart: Chart, index: number): string {
   return section(chart.title, `<figure>${lineChart({ width: WIDTH, height: 280, ...chart, id: `chart${index}`, bare: true })}</figure>`);
 }
 

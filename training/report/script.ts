@@ -49,10 +49,10 @@ export async function shown<Result>(title: string, work: (show: {readonly fit: (
 }
 
 /** Columns under each other, the first to the left, the others to the right. */
-export function printTable(rows: readonly (readonly string[])[]): void {
+export function printTable(rows: readonly (readonly string[])[], say: (line: string) => void = console.log): void {
   const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
-  for (const row of rows) console.log(`  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('   ').trimEnd()}`);
-  console.log('');
+  for (const row of rows) say(`  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('   ').trimEnd()}`);
+  say('');
 }
 
 /** Root mean square of a − b, of entries from … to − 1. */

@@ -80,12 +80,12 @@ export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise
   return {facts, arrays: arrays.map(({name, type, shape, from, length: count}) => ({name, shape, values: new types[type](whole.buffer, start + from, count)}))};
 }
 
-/** @param room bytes there are for the arrays */
-function headerOf(text: Uint8Array, room: number, file: string): {facts: unknown; arrays: readonly Entry[]} {
+/** @param size bytes there are for the arrays */
+function headerOf(text: Uint8Array, size: number, file: string): {facts: unknown; arrays: readonly Entry[]} {
   const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
   const isEntry = (entry: Partial<Entry> | null): entry is Entry =>
     typeof entry?.name === 'string' && typeof entry.type === 'string' && Object.hasOwn(types, entry.type) && isCount(entry.from) && entry.from % 8 === 0 && isCount(entry.length)
-    && entry.from + entry.length * types[entry.type].BYTES_PER_ELEMENT <= room
+    && entry.from + entry.length * types[entry.type].BYTES_PER_ELEMENT <= size
     && Array.isArray(entry.shape) && entry.shape.every(isCount) && entry.shape.reduce((product: number, n: number) => product * n, 1) === entry.length;
   let header: {facts?: unknown; arrays?: unknown} | null;
   try {

@@ -27,7 +27,7 @@ export class Checkpoints {
    * @throws CheckpointError 'checkpoint-locked' where another run has it; 'checkpoint-unwritable'
    */
   async open(): Promise<void> {
-    const fs = await files();
+    const fs = files();
     const {mkdir, readdir, rm} = fs;
     try {
       await mkdir(this.directory, {recursive: true});
@@ -55,7 +55,7 @@ export class Checkpoints {
   }
 
   async write(step: number, content: CheckpointContent): Promise<void> {
-    const fs = await files();
+    const fs = files();
     const {rm} = fs;
     const bytes = await encodeCheckpoint(content);
     if ((await this.lock?.isHeld()) !== true) throw locked(this.directory, 'another run, which took it from this one,');
@@ -76,7 +76,7 @@ export class Checkpoints {
   }
 
   private async steps(): Promise<number[]> {
-    const {readdir} = await files();
+    const {readdir} = files();
     const names = await readdir(this.directory);
     return names.flatMap(name => pattern.exec(name)?.[1] ?? []).map(Number).sort((a, b) => a - b);
   }
@@ -91,7 +91,7 @@ export class Checkpoints {
  * @throws CheckpointError 'checkpoint-unreadable', 'checkpoint-corrupt'
  */
 export async function readCheckpoint(file: string): Promise<CheckpointContent> {
-  const {readFile} = await files();
+  const {readFile} = files();
   const bytes = await readFile(file).catch((cause: unknown) => {
     throw new CheckpointError('checkpoint-unreadable', `${file} cannot be read: ${reasonOf(cause)}.`, {file, cause});
   });

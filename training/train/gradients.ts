@@ -1,6 +1,6 @@
 /** One step's loss and gradient on tfjs's tape, checked and clipped. */
 import * as tf from '@tensorflow/tfjs';
-import {positive, refuseUnknownOptions} from '../../lib/given.js';
+import {positive, refuseUnknownOptions} from '../../lib/checks.js';
 import {OptionError, ShapeError} from '../../lib/errors.js';
 
 /** How large gradients may become. */

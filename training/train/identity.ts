@@ -4,7 +4,7 @@
  */
 import type {Change} from './examples.js';
 import {CheckpointError, OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions, shown} from '../../lib/given.js';
+import {refuseUnknownOptions, shown} from '../../lib/checks.js';
 import {fingerprint} from './fingerprint.js';
 import {hyperparametersOf, kindOf, learningRateOf} from './optimizer-state.js';
 import type {TrainingProblem} from './problem.js';

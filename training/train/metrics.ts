@@ -4,7 +4,7 @@
  */
 import {DataError} from '../../lib/errors.js';
 import type {FileHandle} from '../data/filesystem.js';
-import {filesystem, reasonOf} from '../data/filesystem.js';
+import {filesystem, nodePath, reasonOf} from '../data/filesystem.js';
 
 /** What is noted after a step. */
 export interface StepMetrics {
@@ -56,10 +56,9 @@ class MetricsFile implements MetricsSink {
   private constructor(private readonly path: string, private readonly file: FileHandle, private length: number) {}
 
   static async open(path: string, from: number): Promise<MetricsFile> {
-    const {mkdir, open} = await filesystem(() => new DataError('metrics-unwritable', `There is no file system here to write ${path} to: give metrics as a function.`, {file: path}));
-    const {dirname} = await import('node:path');
+    const {mkdir, open} = filesystem(() => new DataError('metrics-unwritable', `There is no file system here to write ${path} to: give metrics as a function.`, {file: path}));
     try {
-      await mkdir(dirname(path), {recursive: true});
+      await mkdir(nodePath().dirname(path), {recursive: true});
       const file = await open(path, 'a'); // at its end even if somebody else makes it shorter: no gap of zeros
       const {size} = await file.stat();
       const length = Math.min(from, size);

@@ -6,9 +6,9 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {DataError} from '../../lib/errors.js';
-import {filesystem, reasonOf} from '../data/filesystem.js';
+import {filesystem, nodePath, reasonOf, type FileSystem} from '../data/filesystem.js';
 import {FolderLock} from '../data/folder-lock.js';
-import {randomName, writeNew, writeWhole, type FileSystem} from '../data/write-whole.js';
+import {randomName, writeNew, writeWhole} from '../data/write-whole.js';
 
 /**
  * For `model.save(modelFiles(directory))` and `tf.loadLayersModel(modelFiles(directory))`. Savers of one directory
@@ -34,10 +34,10 @@ interface ModelJson extends Omit<tf.io.ModelArtifacts, 'weightSpecs' | 'weightDa
 const WAIT = 30_000;
 
 /** Names that this module gives to weights: the plain one, and one each that replaces a model. */
-const ownWeights = /^weights(-[0-9a-f]{16})?\.bin$/;
+const weightsFile = /^weights(-[0-9a-f]{16})?\.bin$/;
 
 async function save(directory: string, {weightData, weightSpecs = [], ...topology}: tf.io.ModelArtifacts): Promise<tf.io.SaveResult> {
-  const fs = await files(directory);
+  const fs = files(directory);
   const parts = (Array.isArray(weightData) ? weightData : [weightData ?? new ArrayBuffer(0)]).map(part => new Uint8Array(part));
   const weights = new Uint8Array(Buffer.concat(parts));
   let lock: FolderLock | undefined;
@@ -57,7 +57,7 @@ async function save(directory: string, {weightData, weightSpecs = [], ...topolog
       throw cause;
     }
     // What the model before had, and what killed savers left.
-    for (const name of before) if (ownWeights.test(name) || /^model\.json\.[0-9a-f]+\.partial$/.test(name)) await fs.rm(`${directory}/${name}`, {force: true});
+    for (const name of before) if (weightsFile.test(name) || /^model\.json\.[0-9a-f]+\.partial$/.test(name)) await fs.rm(`${directory}/${name}`, {force: true});
   } catch (cause) {
     throw new DataError('model-unwritable', `The model cannot be written to ${directory}: ${reasonOf(cause)}.`, {file: directory, cause});
   } finally {
@@ -67,7 +67,7 @@ async function save(directory: string, {weightData, weightSpecs = [], ...topolog
 }
 
 async function load(directory: string): Promise<tf.io.ModelArtifacts> {
-  const fs = await files(directory);
+  const fs = files(directory);
   for (let first = true; ; first = false) {
     const text = await fs.readFile(`${directory}/model.json`, 'utf8').catch((cause: unknown) => {
       throw unreadable(directory, reasonOf(cause), cause);
@@ -141,7 +141,7 @@ function bytesOf(specs: readonly tf.io.WeightsManifestEntry[]): number | undefin
 async function requireInside(fs: FileSystem, directory: string, path: string): Promise<void> {
   const outside = path === '' || /^[/\\]|^[A-Za-z]:|\0/.test(path) || path.split(/[/\\]/).includes('..');
   if (!outside) {
-    const {sep} = await import('node:path');
+    const {sep} = nodePath();
     const [root, file] = await Promise.all([fs.realpath(directory), fs.realpath(`${directory}/${path}`)]);
     if (file.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)) return;
   }

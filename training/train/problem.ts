@@ -2,8 +2,8 @@
 import type {Examples} from './examples.js';
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
-import type {Check, Checks} from '../../lib/given.js';
-import {abortSignal, any, boolean, callable, count, nonNegative, object, oneOf, refuseUnknownOptions, text} from '../../lib/given.js';
+import type {Check, Checks} from '../../lib/checks.js';
+import {abortSignal, any, boolean, callable, count, nonNegative, object, oneOf, refuseUnknownOptions, text} from '../../lib/checks.js';
 import type {Clip} from './gradients.js';
 import type {Change} from './examples.js';
 import {checkClip} from './gradients.js';

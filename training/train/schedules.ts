@@ -1,6 +1,6 @@
 /** Learning rates as functions of the step: pure, so that a run that is resumed goes on where it was. */
 import {OptionError} from '../../lib/errors.js';
-import {any, boolean, nonNegative, positive, refuseUnknownOptions} from '../../lib/given.js';
+import {any, boolean, nonNegative, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
 /** Where in the training a rate is asked for. */
 export interface ScheduleAt {

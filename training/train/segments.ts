@@ -1,7 +1,7 @@
 /** A long record cut into short ones: what mini-batches of a trajectory are made of. */
 import type {Numeric} from '../../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
-import {any, refuseUnknownOptions} from '../../lib/given.js';
+import {any, refuseUnknownOptions} from '../../lib/checks.js';
 
 /** Times, and series of as many samples each. */
 export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: Numeric};

@@ -5,7 +5,7 @@
 import type {TrainingResult} from './result.js';
 import * as tf from '@tensorflow/tfjs';
 import {InconsistentStateError, NewtonError, SingularMatrixError, StiffgradError} from '../../lib/errors.js';
-import {throwIfAborted} from '../../lib/given.js';
+import {throwIfAborted} from '../../lib/checks.js';
 import {Checkpoints} from './checkpoints.js';
 import {clipped, lossAndGradients} from './gradients.js';
 import {acceptedChanges, identityOf, requireSame, type Identity} from './identity.js';

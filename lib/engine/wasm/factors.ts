@@ -14,12 +14,12 @@ import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from
 
 /**
  * Doubles between arrays that are read together, so that those of a power of two do not fall on the same
- * lines of the first-level cache (see `room` in memory.ts).
+ * lines of the first-level cache (see `blockBytes` in memory.ts).
  */
 const gap = 24;
 
 /** Doubles that the factor of an analysis needs in the memory; 0 where there is no kernel for its method. */
-export function factorRoom({n, method}: Analysis): number {
+export function factorSize({n, method}: Analysis): number {
   switch (method?.name) {
     case 'tridiagonal': return 3 * (n + gap);
     case 'dense': return n * n + n + Math.ceil(n / 2);
@@ -27,65 +27,65 @@ export function factorRoom({n, method}: Analysis): number {
   }
 }
 
-/** @param room as many doubles as `factorRoom` says, in the kernels' memory */
-export function memoryFactor(analysis: Analysis, kernels: NumericKernels, memory: WebAssembly.Memory, room: Float64Array): MemoryFactor {
+/** @param workspace as many doubles as `factorSize` says, in the kernels' memory */
+export function memoryFactor(analysis: Analysis, kernels: NumericKernels, memory: WebAssembly.Memory, workspace: Float64Array): MemoryFactor {
   const {method, n} = analysis;
-  if (method?.name === 'dense' && n >= unrolledSizes.from && n <= unrolledSizes.to) return new UnrolledMemoryFactor(analysis, unrolledKernels(n, memory), room);
-  return method?.name === 'tridiagonal' ? new TridiagonalMemoryFactor(analysis, kernels, room, method) : new DenseMemoryFactor(analysis, kernels, room);
+  if (method?.name === 'dense' && n >= unrolledSizes.from && n <= unrolledSizes.to) return new UnrolledMemoryFactor(analysis, unrolledKernels(n, memory), workspace);
+  return method?.name === 'tridiagonal' ? new TridiagonalMemoryFactor(analysis, kernels, workspace, method) : new DenseMemoryFactor(analysis, kernels, workspace);
 }
 
 /** Right-hand sides and solutions lie in the same memory as the values: nothing looks whether they do, as asking an array for its memory takes longer than a small solve. */
 export abstract class MemoryFactor implements Factor {
   readonly n: number;
   generation = 0;
-  protected abstract readonly ownKind: string;
+  protected abstract readonly method: string;
   /** There is a matrix, and the kernel took it. */
-  private own = false;
-  private other: Factor | undefined;
+  private compiled = false;
+  private general: Factor | undefined;
   /** The matrix went to lib/linear's factor. */
-  private passedOn = false;
+  private usesGeneral = false;
 
-  constructor(readonly analysis: Analysis, private readonly room: Float64Array) {
+  constructor(readonly analysis: Analysis, private readonly workspace: Float64Array) {
     this.n = analysis.n;
   }
 
   get kind(): string {
-    return this.passedOn ? this.other?.kind ?? this.ownKind : this.ownKind;
+    return this.usesGeneral ? this.general?.kind ?? this.method : this.method;
   }
 
   get size(): number {
-    return this.room.length + (this.other?.size ?? 0);
+    return this.workspace.length + (this.general?.size ?? 0);
   }
 
   get linearIterations(): number {
-    return this.passedOn ? this.other?.linearIterations ?? 0 : 0;
+    return this.usesGeneral ? this.general?.linearIterations ?? 0 : 0;
   }
 
   refactor(values: Float64Array): void {
     this.generation++;
-    this.passedOn = false;
-    this.own = this.eliminate(values.byteOffset);
-    if (this.own) return;
-    this.other ??= this.analysis.createFactor();
-    this.other.refactor(values);
-    this.passedOn = true;
+    this.usesGeneral = false;
+    this.compiled = this.eliminate(values.byteOffset);
+    if (this.compiled) return;
+    this.general ??= this.analysis.createFactor();
+    this.general.refactor(values);
+    this.usesGeneral = true;
   }
 
   solve(b: Float64Array, x: Float64Array, count = 1): void {
-    if (this.own) for (let k = 0, at = 0; k < count; k++, at += 8 * this.n) this.substitute(b.byteOffset + at, x.byteOffset + at, false);
-    else this.general().solve(b, x, count);
+    if (this.compiled) for (let k = 0, at = 0; k < count; k++, at += 8 * this.n) this.substitute(b.byteOffset + at, x.byteOffset + at, false);
+    else this.inGeneral().solve(b, x, count);
   }
 
   solveTransposed(b: Float64Array, x: Float64Array, count = 1): void {
-    if (this.own) for (let k = 0, at = 0; k < count; k++, at += 8 * this.n) this.substitute(b.byteOffset + at, x.byteOffset + at, true);
-    else this.general().solveTransposed(b, x, count);
+    if (this.compiled) for (let k = 0, at = 0; k < count; k++, at += 8 * this.n) this.substitute(b.byteOffset + at, x.byteOffset + at, true);
+    else this.inGeneral().solveTransposed(b, x, count);
   }
 
   /** See `TransposedSolve`; in other arrays of the memory than each other. Afterwards there is no factor. */
   solveTransposedOnce(values: Float64Array, b: Float64Array, x: Float64Array): boolean {
     this.generation++;
-    this.own = false;
-    this.passedOn = false;
+    this.compiled = false;
+    this.usesGeneral = false;
     if (this.once(values.byteOffset, b.byteOffset, x.byteOffset)) return true;
     this.refactor(values);
     this.solveTransposed(b, x);
@@ -97,9 +97,9 @@ export abstract class MemoryFactor implements Factor {
     return false;
   }
 
-  private general(): Factor {
-    if (this.other === undefined || !this.passedOn) throwNotFactored();
-    return this.other;
+  private inGeneral(): Factor {
+    if (this.general === undefined || !this.usesGeneral) throwNotFactored();
+    return this.general;
   }
 
   /** Factors the values at an address; false where the matrix is not one for the kernel. */
@@ -109,17 +109,17 @@ export abstract class MemoryFactor implements Factor {
 }
 
 class TridiagonalMemoryFactor extends MemoryFactor {
-  protected readonly ownKind = 'tridiagonal';
+  protected readonly method = 'tridiagonal';
   private readonly lower: number;
   private readonly reciprocals: number;
   private readonly upper: number;
   private readonly stable: number;
 
-  constructor(analysis: Analysis, private readonly kernels: NumericKernels, room: Float64Array, method: Extract<CompiledMethod, {name: 'tridiagonal'}>) {
-    super(analysis, room);
+  constructor(analysis: Analysis, private readonly kernels: NumericKernels, workspace: Float64Array, method: Extract<CompiledMethod, {name: 'tridiagonal'}>) {
+    super(analysis, workspace);
     const {n} = analysis;
     const stride = 8 * (n + gap);
-    this.lower = room.byteOffset;
+    this.lower = workspace.byteOffset;
     this.reciprocals = this.lower + stride;
     this.upper = this.reciprocals + stride;
     this.stable = tridiagonalSmallMultipliers | (method.symmetric ? tridiagonalPositive : 0);
@@ -143,24 +143,24 @@ class TridiagonalMemoryFactor extends MemoryFactor {
   }
 }
 
-/** Where a dense LU lies in its room: the matrix, the rows' scales, the pivots. */
-abstract class DenseRoom<Kernels> extends MemoryFactor {
-  protected readonly ownKind = 'lu';
+/** Where a dense LU lies in its workspace: the matrix, the rows' scales, the pivots. */
+abstract class DenseLayout<Kernels> extends MemoryFactor {
+  protected readonly method = 'lu';
   protected readonly matrix: number;
   protected readonly scale: number;
   protected readonly pivots: number;
 
-  constructor(analysis: Analysis, protected readonly kernels: Kernels, room: Float64Array) {
-    super(analysis, room);
+  constructor(analysis: Analysis, protected readonly kernels: Kernels, workspace: Float64Array) {
+    super(analysis, workspace);
     const {n} = analysis;
-    this.matrix = room.byteOffset;
+    this.matrix = workspace.byteOffset;
     this.scale = this.matrix + 8 * n * n;
     this.pivots = this.scale + 8 * n;
   }
 }
 
 /** Dense LU of a few unknowns, without loops. */
-class UnrolledMemoryFactor extends DenseRoom<UnrolledKernels> {
+class UnrolledMemoryFactor extends DenseLayout<UnrolledKernels> {
   protected eliminate(values: number): boolean {
     return this.kernels.factor(values, this.matrix, this.pivots, this.scale) > SUSPICIOUS_PIVOT;
   }
@@ -171,7 +171,7 @@ class UnrolledMemoryFactor extends DenseRoom<UnrolledKernels> {
   }
 }
 
-class DenseMemoryFactor extends DenseRoom<NumericKernels> {
+class DenseMemoryFactor extends DenseLayout<NumericKernels> {
   protected eliminate(values: number): boolean {
     const {kernels, n, matrix, scale, pivots} = this;
     kernels.copy(matrix, values, n * n);

@@ -74,7 +74,7 @@ export function mayJoin(earlier: Loop, later: Loop): boolean {
 }
 
 /** Whether the loop reads the given values only at the point it is at. */
-export function readsInPlace({nest, built}: Loop, values: ReadonlySet<Node>): boolean {
+function readsInPlace({nest, built}: Loop, values: ReadonlySet<Node>): boolean {
   const steps = flatSteps(nest);
   return built.pieces.every(piece => {
     let from = 0;

@@ -15,8 +15,7 @@ import type {ModuleSurroundings} from './program.js';
 import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
-import type {MemoryUse} from './memory.js';
-import {aligned, ordinary, placeValues, room} from './memory.js';
+import {aligned, placeValues} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
 export interface Layout {
@@ -43,8 +42,8 @@ const mostBytes = 2 ** 32;
 /** Address 0 holds a pair of zeros: what a missing position reads. */
 const firstAddress = 16;
 
-export function link(programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, memory = ordinary): Linked {
-  return new Linker(programs, bufferSizes, memory).link();
+export function link(programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, poisoned = false): Linked {
+  return new Linker(programs, bufferSizes, poisoned).link();
 }
 
 class Linker implements ModuleSurroundings {
@@ -67,22 +66,22 @@ class Linker implements ModuleSurroundings {
   private poison: Defined | undefined;
   private copy: Defined | undefined;
 
-  constructor(private readonly programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, readonly memory: MemoryUse) {
+  constructor(private readonly programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, readonly poisoned: boolean) {
     this.end = firstAddress;
-    for (const [name, size] of bufferSizes) this.buffers.set(name, {address: this.room(8 * size), size});
+    for (const [name, size] of bufferSizes) this.buffers.set(name, {address: this.reserve(8 * size), size});
     this.shared = this.end;
   }
 
-  private room(bytes: number): number {
+  private reserve(bytes: number): number {
     const address = this.end;
-    this.end = address + room(bytes);
+    this.end = address + aligned(bytes);
     if (this.end > mostBytes) throw new RangeError(`a memory of WebAssembly holds ${mostBytes} bytes`);
     return address;
   }
 
   link(): Linked {
-    const placements = new Map([...this.programs].map(([name, lowered]) => [name, placeValues(lowered, this.memory)]));
-    this.room(Math.max(0, ...[...placements.values()].map(placement => placement.size)));
+    const placements = new Map([...this.programs].map(([name, lowered]) => [name, placeValues(lowered)]));
+    this.reserve(Math.max(0, ...[...placements.values()].map(placement => placement.size)));
     this.declareImports();
     this.defineVectorFunctions();
     const exports = new Map<string, string>();
@@ -135,14 +134,14 @@ class Linker implements ModuleSurroundings {
     }
   }
 
-  /** Zeroes doubles, in pairs: the room behind an odd one belongs to it. */
+  /** Zeroes doubles, in pairs: the one behind an odd count belongs to it. */
   emitZero(body: Body, address: number, count: number): void {
     if (count === 0) return;
     if (this.zero === undefined) defineFill((this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, 0);
     body.i32(address).i32(aligned(8 * count)).call(this.zero.index);
   }
 
-  /** Makes all of a value's room NaN. */
+  /** Makes all of a value's block NaN. */
   emitPoison(body: Body, address: number, bytes: number): void {
     if (bytes === 0) return;
     if (this.poison === undefined) defineFill((this.poison = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, NaN);
@@ -166,15 +165,15 @@ class Linker implements ModuleSurroundings {
     return this.shared + offset;
   }
 
-  /** Room for values set aside while outputs change places. */
+  /** A workspace for values set aside while outputs change places. */
   scratch(bytes: number): number {
-    return this.room(bytes);
+    return this.reserve(bytes);
   }
 
   constantAddress(values: Float64Array): number {
     let address = this.constants.get(values);
     if (address === undefined) {
-      this.constants.set(values, (address = this.room(values.byteLength)));
+      this.constants.set(values, (address = this.reserve(values.byteLength)));
       this.data.push({address, values});
     }
     return address;
@@ -184,7 +183,7 @@ class Linker implements ModuleSurroundings {
   private pairAddress(bits: bigint): number {
     let address = this.pairs.get(bits);
     if (address === undefined) {
-      this.pairs.set(bits, (address = this.room(16)));
+      this.pairs.set(bits, (address = this.reserve(16)));
       this.data.push({address, values: new Float64Array(BigUint64Array.of(bits, bits).buffer)});
     }
     return address;
@@ -196,7 +195,7 @@ class Linker implements ModuleSurroundings {
     if (address === undefined) {
       const offsets = new Int32Array(table.length);
       for (let i = 0; i < table.length; i++) offsets[i] = table[i] < 0 ? -1 : 8 * table[i];
-      this.tables.set(table, (address = this.room(offsets.byteLength)));
+      this.tables.set(table, (address = this.reserve(offsets.byteLength)));
       this.data.push({address, values: offsets});
     }
     return address;

@@ -6,7 +6,7 @@
  */
 import {chains, shortestChains, shortestRow} from '../../graph/primitives/summation.js';
 import type {Body, Local} from '../../wasm/assembler.js';
-import {awaited, interleavedPairs, resultsOf} from './abreast.js';
+import {awaited, interleavedPairs, resultsOf} from './interleave.js';
 import type {Access} from './access.js';
 import type {Advance} from './counting.js';
 import {repeat} from './counting.js';
@@ -40,13 +40,12 @@ export interface LoopSurroundings extends Surroundings {
   zero(body: Body, address: number, count: number): void;
 }
 
-/** @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored */
-export function emitNest(body: Body, {nest, built}: {readonly nest: Nest; readonly built: Built}, overwrites: boolean, around: LoopSurroundings): void {
+export function emitNest(body: Body, {nest, built}: {readonly nest: Nest; readonly built: Built}, around: LoopSurroundings): void {
   for (const {node, clear} of nest.roots) {
     const place = around.place(node);
     if (clear && 'address' in place) around.zero(body, place.address, node.size);
   }
-  new NestEmitter(body, nest, built, overwrites, around).emit();
+  new NestEmitter(body, nest, built, around).emit();
 }
 
 function isReduction(root: Root): boolean {
@@ -89,7 +88,7 @@ class NestEmitter {
 
   constructor(
     private readonly body: Body, private readonly nest: Nest, private readonly built: Built,
-    private readonly overwrites: boolean, private readonly around: LoopSurroundings,
+    private readonly around: LoopSurroundings,
   ) {
     this.vectorAxis = chooseVectorAxis(nest, built);
     this.at = new PointEmitter(body, around);
@@ -238,26 +237,12 @@ class NestEmitter {
 
   /** The points of several pairs at once, with what functions wait for computed for all of them first. */
   private interleavedPoints(pieces: readonly Piece[], early: readonly Expression[]): void {
-    this.at.abreast(interleavedPairs, resultsOf(pieces), early, pair => (this.ahead = 2 * pair), () => this.assignAll(pieces, true));
+    this.at.interleaved(interleavedPairs, resultsOf(pieces), early, pair => (this.ahead = 2 * pair), () => this.assignAll(pieces, true));
     this.ahead = 0;
   }
 
   private assignAll(pieces: readonly Piece[], inPairs: boolean): void {
-    const assignments = pieces.flatMap(piece => piece.assignments);
-    if (!this.overwrites) {
-      for (const assignment of assignments) this.assign(assignment, inPairs);
-      return;
-    }
-    const kept = assignments.map(({value}) => {
-      const local = this.body.local(inPairs ? 'v128' : 'f64');
-      this.push(value, inPairs);
-      this.body.set(local);
-      return local;
-    });
-    assignments.forEach((assignment, i) => {
-      this.enter(assignment, inPairs, () => this.body.get(kept[i]));
-      this.body.release(kept[i]);
-    });
+    for (const {assignments} of pieces) for (const assignment of assignments) this.assign(assignment, inPairs);
   }
 
   private push(e: Expression, inPairs: boolean): void {

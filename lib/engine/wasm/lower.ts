@@ -126,7 +126,7 @@ class Steps {
 function scalarsFirst(stored: readonly Node[]): readonly Node[] {
   const early = new Set<Node>();
   for (const node of topological(stored)) {
-    if (node.size === 1 && kinds[node.op] !== 'kernel' && node.operands.every(operand => kinds[operand.op] === 'given' || early.has(operand))) early.add(node);
+    if (node.size === 1 && kinds[node.op] !== 'kernel' && node.operands.every(operand => kinds[operand.op] === 'leaf' || early.has(operand))) early.add(node);
   }
   return [...stored.filter(node => early.has(node)), ...stored.filter(node => !early.has(node))];
 }

@@ -86,7 +86,7 @@ export class PointEmitter {
    * As `point`, for so many pairs side by side: what is to be had early is computed for one after the other, then comes
    * each one's code. `enter` is called whenever the code that follows is another pair's.
    */
-  abreast(pairs: number, results: readonly Expression[], early: readonly Expression[], enter: (pair: number) => void, code: () => void): void {
+  interleaved(pairs: number, results: readonly Expression[], early: readonly Expression[], enter: (pair: number) => void, code: () => void): void {
     const [outerUses, outerMade] = [this.uses, this.made];
     this.uses = new Map();
     for (const e of results) this.count(e);

@@ -15,14 +15,14 @@ import {bare} from './view.js';
 import type {Views} from './view-cache.js';
 
 /**
- * What a primitive is to the loops: given from outside or before; computed point by point; a view;
+ * What a primitive is to the loops: a leaf, there from outside or before; computed point by point; a view;
  * put together from parts; looked up through a table; written by a nest of its own; or a kernel.
  */
-export type Kind = 'given' | 'point' | 'view' | 'composed' | 'lookup' | 'nest' | 'kernel';
+export type Kind = 'leaf' | 'point' | 'view' | 'composed' | 'lookup' | 'nest' | 'kernel';
 
 const table = {
-  input: 'given',
-  constant: 'given',
+  input: 'leaf',
+  constant: 'leaf',
   unary: 'point',
   binary: 'point',
   select: 'point',
@@ -68,7 +68,7 @@ const partsInPlace = 4;
 const compositionReadings = 2;
 
 export interface Storage {
-  /** Values with a storage of their own, operands before users; given ones are not listed. */
+  /** Values with a storage of their own, operands before users; leaves are not listed. */
   readonly stored: readonly Node[];
   isStored(node: Node): boolean;
   /** The operands of the kernels. */
@@ -113,7 +113,7 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
   const ids = new Map(order.map((node, i) => [node, i]));
   const trivial = trivialValues(order);
   const stored = new Set<Node>([...forced, ...outputs.map(bare), ...deepValues(order), ...slopesOfSoftplus(order)]);
-  const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'given';
+  const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'leaf';
   const operands = new Map<Node, readonly Operand[]>();
   const readers = new Map<Node, Path[]>();
   const paths = new Paths();
@@ -126,7 +126,7 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
   for (const node of [...order].reverse()) {
     const kind = kinds[node.op];
     const ways = readers.get(node) ?? [];
-    if (kind === 'given' || (ways.length === 0 && !stored.has(node))) continue;
+    if (kind === 'leaf' || (ways.length === 0 && !stored.has(node))) continue;
     const id = ids.get(node) ?? -1;
     if (stored.has(node) || mustStore(node) || worthStoring(node, ways, trivial)) {
       if (node.op !== 'reshape') stored.add(node);
@@ -135,7 +135,7 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
       const find = node.op === 'matMul' ? stridedOperand : contiguousOperand;
       const found = node.operands.map(operand => find(operand, views, isStored));
       operands.set(node, found);
-      for (const {of} of found) if (kinds[of.op] !== 'given') stored.add(of);
+      for (const {of} of found) if (kinds[of.op] !== 'leaf') stored.add(of);
       continue;
     }
     if (isOp(node, 'gather') && views.table(node).table !== undefined) stored.add(bare(node.operands[0]));
@@ -148,7 +148,7 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
       else read(operand, ways.map(way => paths.through(way, id, part, share)));
     });
   }
-  return {stored: order.filter(node => stored.has(node) && kinds[node.op] !== 'given'), isStored, operands};
+  return {stored: order.filter(node => stored.has(node) && kinds[node.op] !== 'leaf'), isStored, operands};
 }
 
 /**
@@ -198,7 +198,7 @@ function trivialValues(order: readonly Node[]): Set<Node> {
   const isShared = (array: Node): boolean => (readers.get(array) ?? 0) > 1;
   // One number throughout, or in each of a few parts: outside the loop it is no array.
   const flat = new Set<Node>();
-  const isLoaded = (node: Node): boolean => ['given', 'kernel', 'nest'].includes(kinds[node.op]) || (kinds[node.op] === 'point' && !trivial.has(node));
+  const isLoaded = (node: Node): boolean => ['leaf', 'kernel', 'nest'].includes(kinds[node.op]) || (kinds[node.op] === 'point' && !trivial.has(node));
   for (const node of order) {
     const arrays = node.operands.map(belowViews).filter(operand => !flat.has(operand));
     const composed = kinds[node.op] === 'composed' && node.operands.length <= partsInPlace;

@@ -6,7 +6,7 @@
  * log1p 0.76, tanh 2.11, sin 0.79, cos 0.80.
  */
 import {
-  expLimits, expm1Low, largestAngle, ln2High, ln2Low, log2e, quarterTurn, series, shifter, tanhHigh, tiny as ownValue,
+  expLimits, expm1Low, largestAngle, ln2High, ln2Low, log2e, quarterTurn, series, shifter, tanhHigh, tiny as identityBelow,
 } from '../../graph/primitives/transcendental.js';
 import type {Body} from '../../wasm/assembler.js';
 import type {Part} from './formula.js';
@@ -100,7 +100,7 @@ function exponentialLessOne(f: Formula, given: Part): Part {
   const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(expm1Low)));
   const {k, y} = lessOne(f, x);
   const farOut = f.not(f.less(x, f.constant(normalExponents)));
-  const tiny = f.less(f.abs(x), f.constant(ownValue));
+  const tiny = f.less(f.abs(x), f.constant(identityBelow));
   return f.choose(tiny, x, f.whereAny(farOut, scaledTwice(f, y, k), f.mul(y, powerOfTwo(f, k))));
 }
 
@@ -176,7 +176,7 @@ function logarithmOfOneMore(f: Formula, x: Part): Part {
   // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
   const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
   const value = logarithmOf(f, k, r, f.keep(f.div(lost, u)));
-  const tiny = f.less(f.abs(x), f.constant(ownValue));
+  const tiny = f.less(f.abs(x), f.constant(identityBelow));
   return f.choose(tiny, x, atEnds(f, u, value));
 }
 

@@ -22,11 +22,9 @@ import {MemoryError} from '../../errors.js';
 import {numericKernels} from './kernels.js';
 import type {Layout} from './link.js';
 import type {MemoryFactor} from './factors.js';
-import {factorRoom, memoryFactor} from './factors.js';
+import {factorSize, memoryFactor} from './factors.js';
 import {link} from './link.js';
 import {lower} from './lower.js';
-import type {MemoryUse} from './memory.js';
-import {ordinary} from './memory.js';
 import type {Vectors} from '../vectors.js';
 import {memoryVectors} from './vectors.js';
 
@@ -95,23 +93,23 @@ export interface WasmEngine extends Engine {
   compile(programs: Programs, options?: CompileOptions): WasmExecutable;
 }
 
-let memoryUse = ordinary;
+let poisoned = false;
 
 /**
- * For finding mistakes in the compiler: from now on programs are compiled to treat their memory so, until this is
- * called again. What was compiled before stays as it is.
+ * For finding mistakes in the compiler: programs compiled from now on fill with NaN what is not written yet, and what was
+ * read for the last time, until this is turned off. What was compiled before stays as it is.
  */
-export function treatMemory(use: Partial<MemoryUse>): void {
-  memoryUse = {...ordinary, ...use};
+export function poisonMemory(on: boolean): void {
+  poisoned = on;
 }
 
 export const wasm: WasmEngine = {
   name: 'wasm',
   epsilon: Number.EPSILON,
   compile: (programs, {extra, analysis} = {}) => {
-    const room = analysis === undefined ? 0 : factorRoom(analysis);
+    const size = analysis === undefined ? 0 : factorSize(analysis);
     try {
-      return instantiate(compiled(programs, {extra: room > 0 ? {...extra, [factorBuffer]: room} : extra}));
+      return instantiate(compiled(programs, {extra: size > 0 ? {...extra, [factorBuffer]: size} : extra}));
     } catch (error) {
       // Too much for one memory, or more than the system gives: of data, code or address space.
       if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
@@ -123,19 +121,19 @@ export const wasm: WasmEngine = {
 };
 
 function compiled(programs: Programs, options: CompileOptions): Compiled {
-  const key = programKey(JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse]), Object.values(programs));
+  const key = programKey(JSON.stringify([Object.keys(programs), options.extra ?? {}, poisoned]), Object.values(programs));
   let found = cache.get(key);
   if (found === undefined) cache.add(key, (found = compileAnew(programs, options)));
   return found;
 }
 
 function compileAnew(programs: Programs, options: CompileOptions): Compiled {
-  const {bytes, layout, beginnings} = generate(programs, options, memoryUse);
+  const {bytes, layout, beginnings} = generate(programs, options, poisoned);
   return {module: new WebAssembly.Module(bytes), layout, beginnings};
 }
 
 /** The module's bytes and what an instance needs beside them. */
-export function generate(programs: Programs, options: CompileOptions = {}, memory = ordinary): {bytes: Uint8Array<ArrayBuffer>; layout: Layout; beginnings: string[]} {
+export function generate(programs: Programs, options: CompileOptions = {}, poison = false): {bytes: Uint8Array<ArrayBuffer>; layout: Layout; beginnings: string[]} {
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
   for (const [name, graph] of Object.entries(programs)) {
@@ -151,7 +149,7 @@ export function generate(programs: Programs, options: CompileOptions = {}, memor
   const sizes = bufferSizes(Object.fromEntries(parts));
   for (const [name, size] of bufferSizes(programs, options)) sizes.set(name, size);
   const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph)]));
-  return {...link(lowered, sizes, memory), beginnings};
+  return {...link(lowered, sizes, poison), beginnings};
 }
 
 /** Where the compiled factor of the matrix lies. */
@@ -192,10 +190,10 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
-  const ownFactor = (analysis: Analysis): MemoryFactor | undefined => {
-    const room = views.get(factorBuffer);
-    if (room === undefined || room.length !== factorRoom(analysis)) return undefined;
-    if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), memory, room);
+  const compiledFactor = (analysis: Analysis): MemoryFactor | undefined => {
+    const workspace = views.get(factorBuffer);
+    if (workspace === undefined || workspace.length !== factorSize(analysis)) return undefined;
+    if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), memory, workspace);
     return factor;
   };
   return {
@@ -216,17 +214,17 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       return (vectors ??= memoryVectors(boundKernels()));
     },
     factorization(analysis, alone) {
-      const own = ownFactor(analysis);
-      if (own === undefined) return factorizationOf(analysis, alone);
+      const compiled = compiledFactor(analysis);
+      if (compiled === undefined) return factorizationOf(analysis, alone);
       return values => {
-        own.refactor(values);
-        return own;
+        compiled.refactor(values);
+        return compiled;
       };
     },
     transposedSolve(analysis) {
-      const own = ownFactor(analysis);
-      if (own === undefined) return byFactor(factorizationOf(analysis));
-      return (values, b, x) => own.solveTransposedOnce(values, b, x);
+      const compiled = compiledFactor(analysis);
+      if (compiled === undefined) return byFactor(factorizationOf(analysis));
+      return (values, b, x) => compiled.solveTransposedOnce(values, b, x);
     },
     address(name) {
       const found = layout.buffers.get(name);

@@ -40,16 +40,6 @@ export function cumsum(x: Node, axis: number, exclusive: boolean, reverse: boole
   return make('cumsum', [x], {axis, exclusive, reverse}, x.shape, summedType(x));
 }
 
-/** Sums away the axes that broadcasting added or stretched: the transpose of broadcastTo. */
-export function sumTo(x: Node, shape: Shape): Node {
-  const lead = x.shape.length - shape.length;
-  const axes: number[] = [];
-  for (let axis = 0; axis < x.shape.length; axis++) {
-    if (axis < lead || (shape[axis - lead] === 1 && x.shape[axis] !== 1)) axes.push(axis);
-  }
-  return reshape(sum(x, axes), shape);
-}
-
 /** Puts reduced axes back, as size 1, and repeats to the unreduced shape. */
 export function expandReduced(reduced: Node, shape: Shape, axes: readonly number[]): Node {
   return broadcastTo(reshape(reduced, shape.map((n, axis) => (axes.includes(axis) ? 1 : n))), shape);

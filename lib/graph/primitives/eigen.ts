@@ -67,7 +67,7 @@ export function ascending(keys: Float64Array, order: Int32Array): void {
 }
 
 /** What `sortedEigen` works in. */
-export class EigenRoom {
+export class EigenWorkspace {
   readonly matrix: Float64Array;
   readonly vectors: Float64Array;
   readonly order: Int32Array;
@@ -86,8 +86,8 @@ export class EigenRoom {
  * `toValues` on, and the vectors that belong to them into the columns of the n × n numbers of `vectors` from
  * `toVectors` on. A matrix that is not finite has NaN for both.
  */
-export function sortedEigen(a: Float64Array, at: number, room: EigenRoom, values: Float64Array, toValues: number, vectors: Float64Array, toVectors: number): void {
-  const {n, matrix, vectors: v, order, keys} = room;
+export function sortedEigen(a: Float64Array, at: number, workspace: EigenWorkspace, values: Float64Array, toValues: number, vectors: Float64Array, toVectors: number): void {
+  const {n, matrix, vectors: v, order, keys} = workspace;
   let check = 0;
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {

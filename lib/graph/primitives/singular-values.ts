@@ -16,7 +16,7 @@ const orthogonal = 4 * Number.EPSILON;
 /** Of a column this small beside the largest only rounding is left, and its direction is no direction. */
 const nothing = 16 * Number.EPSILON;
 
-export class SingularRoom {
+export class SvdWorkspace {
   /** A or Aᵀ by columns, as many as are rotated: p × q, p ≥ q. */
   readonly columns: Float64Array;
   /** The rotations, by columns. */
@@ -49,32 +49,32 @@ export class SingularRoom {
 
 /**
  * Of the m × n numbers of `a` from `at` on: s, descending, U [m, k] and V [n, k], row-major, one after another into `out`
- * from `to` on, k = min(m, n), or all columns where the room is for the full form. A matrix that is not finite has NaN for all.
+ * from `to` on, k = min(m, n), or all columns where the workspace is for the full form. A matrix that is not finite has NaN for all.
  */
-export function singularValues(a: Float64Array, at: number, room: SingularRoom, out: Float64Array, to: number): void {
-  const {m, n, q, p, full, widths, lengths, keys, order, long, turned} = room;
+export function singularValues(a: Float64Array, at: number, workspace: SvdWorkspace, out: Float64Array, to: number): void {
+  const {m, n, q, p, full, widths, lengths, keys, order, long, turned} = workspace;
   const toU = to + q;
   const toV = toU + m * widths.u;
-  if (!load(a, at, room)) {
+  if (!load(a, at, workspace)) {
     out.fill(NaN, to, toV + n * widths.v);
     return;
   }
-  rotateAll(room);
+  rotateAll(workspace);
   for (let j = 0; j < q; j++) {
-    storeLength(room.columns, j * p, p, lengths, j);
+    storeLength(workspace.columns, j * p, p, lengths, j);
     keys[j] = -lengths[j];
   }
   ascending(keys, order);
-  orthonormalize(room, full ? p : q);
+  orthonormalize(workspace, full ? p : q);
   // The long side is U's where A has no fewer rows than columns.
-  for (let k = 0; k < q; k++) out[to + k] = lengths[order[k]] * room.size[0];
+  for (let k = 0; k < q; k++) out[to + k] = lengths[order[k]] * workspace.size[0];
   writeColumns(long, out, m >= n ? toU : toV, p, m >= n ? widths.u : widths.v, undefined);
   // The short side's completion is itself: its rotations are square.
   writeColumns(turned, out, m >= n ? toV : toU, q, q, order);
 }
 
 /** The matrix by columns of its longer side, scaled so that no square leaves the range; false where it is not finite. */
-function load(a: Float64Array, at: number, {m, n, p, q, columns, turned, size: scale}: SingularRoom): boolean {
+function load(a: Float64Array, at: number, {m, n, p, q, columns, turned, size: scale}: SvdWorkspace): boolean {
   let largest = 0;
   for (let i = 0; i < m * n; i++) {
     if (!Number.isFinite(a[at + i])) return false;
@@ -91,7 +91,7 @@ function load(a: Float64Array, at: number, {m, n, p, q, columns, turned, size: s
   return true;
 }
 
-function rotateAll({p, q, columns, turned}: SingularRoom): void {
+function rotateAll({p, q, columns, turned}: SvdWorkspace): void {
   for (let sweep = 0, rotated = true; rotated && sweep < mostSweeps; sweep++) {
     rotated = false;
     let largest = 0;
@@ -134,7 +134,7 @@ function turn(x: Float64Array, i: number, j: number, count: number, c: number, s
 }
 
 /** Columns of unit length in the order of the singular values, then others orthogonal to them, `count` in all. */
-function orthonormalize({p, q, columns, lengths, order, long, size}: SingularRoom, count: number): void {
+function orthonormalize({p, q, columns, lengths, order, long, size}: SvdWorkspace, count: number): void {
   for (let k = 0; k < count; k++) {
     if (k < q && lengths[order[k]] > nothing * lengths[order[0]]) {
       for (let i = 0; i < p; i++) long[k * p + i] = columns[order[k] * p + i] / lengths[order[k]];
@@ -189,7 +189,7 @@ function writeColumns(from: Float64Array, out: Float64Array, to: number, rows: n
   }
 }
 
-/** ‖x[at … at + count)‖₂ into an array: a number that a function gives back may take room of its own. */
+/** ‖x[at … at + count)‖₂ into an array: a number that a function gives back may be boxed, which allocates. */
 function storeLength(x: Float64Array, at: number, count: number, into: Float64Array, place: number): void {
   let square = 0;
   for (let i = at; i < at + count; i++) square += x[i] * x[i];
@@ -201,12 +201,12 @@ function storeLength(x: Float64Array, at: number, count: number, into: Float64Ar
  * up to `share` of the largest count as zero.
  */
 export function leastNorm(
-  a: Float64Array, at: number, room: SingularRoom, factors: Float64Array, share: number, b: Float64Array, atB: number, x: Float64Array, atX: number, k: number,
+  a: Float64Array, at: number, workspace: SvdWorkspace, factors: Float64Array, share: number, b: Float64Array, atB: number, x: Float64Array, atX: number, k: number,
 ): void {
-  const {m, n, q} = room;
+  const {m, n, q} = workspace;
   const u = q;
   const v = q + m * q;
-  singularValues(a, at, room, factors, 0);
+  singularValues(a, at, workspace, factors, 0);
   x.fill(Number.isNaN(factors[0]) ? NaN : 0, atX, atX + n * k);
   const least = share * factors[0];
   for (let r = 0; r < q; r++) {

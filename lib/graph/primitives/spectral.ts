@@ -12,10 +12,10 @@ import {
   addAll, broadcastTo, concat, constant, div, eigen, leastSquares, matMul, max, mul, neg, reshape, scale, select, slice, sub, sum, svd, transpose, unary, binary, add, full,
 } from '../build.js';
 import type {Node} from '../node.js';
-import {EigenRoom, sortedEigen} from './eigen.js';
+import {EigenWorkspace, sortedEigen} from './eigen.js';
 import type {Primitive} from './primitive.js';
 import {evenRows} from './primitive.js';
-import {leastNorm, SingularRoom, singularValues} from './singular-values.js';
+import {leastNorm, SvdWorkspace, singularValues} from './singular-values.js';
 
 const transposed = (x: Node): Node => transpose(x, [0, 2, 1]);
 const columnsOf = (x: Node, from: number, count: number): Node => slice(x, [0, 0, from], [x.shape[0], x.shape[1], count]);
@@ -63,9 +63,9 @@ export function eigenParts(packed: Node): {readonly values: Node; readonly vecto
 export const eigenPrimitive: Primitive<'eigen'> = {
   evaluate(node) {
     const [batch, , n] = node.shape;
-    const room = new EigenRoom(n);
+    const workspace = new EigenWorkspace(n);
     return ([a], out) => {
-      for (let s = 0; s < batch; s++) sortedEigen(a, s * n * n, room, out, s * (n + 1) * n, out, s * (n + 1) * n + n);
+      for (let s = 0; s < batch; s++) sortedEigen(a, s * n * n, workspace, out, s * (n + 1) * n, out, s * (n + 1) * n + n);
     };
   },
   /** With M = VᵀS˙V, S the symmetric part: λ˙ = diag M and V˙ = V(F∘M), F_ij = 1/(λ_j − λ_i). */
@@ -124,10 +124,10 @@ function turnedTangent(all: Node, k: number, f: Node, mixed: Node, moved: Node, 
 export const svdPrimitive: Primitive<'svd'> = {
   evaluate(node) {
     const [batch, m, n] = node.operands[0].shape;
-    const room = new SingularRoom(m, n, node.attributes.fullMatrices);
+    const workspace = new SvdWorkspace(m, n, node.attributes.fullMatrices);
     const size = node.shape[1];
     return ([a], out) => {
-      for (let b = 0; b < batch; b++) singularValues(a, b * m * n, room, out, b * size);
+      for (let b = 0; b < batch; b++) singularValues(a, b * m * n, workspace, out, b * size);
     };
   },
   /** s˙ = diag dP, and U˙, V˙ as in `turnedTangent` with F_ij = 1/(s_j² − s_i²). */
@@ -164,11 +164,11 @@ export const leastSquaresPrimitive: Primitive<'leastSquares'> = {
   evaluate(node) {
     const [batch, m, n] = node.operands[0].shape;
     const k = node.shape[2];
-    const room = new SingularRoom(m, n, false);
+    const workspace = new SvdWorkspace(m, n, false);
     const factors = new Float64Array(singularSize(m, n, false));
     const share = rankShare(m, n, Number.EPSILON);
     return ([a, b], out) => {
-      for (let s = 0; s < batch; s++) leastNorm(a, s * m * n, room, factors, share, b, s * m * k, out, s * n * k, k);
+      for (let s = 0; s < batch; s++) leastNorm(a, s * m * n, workspace, factors, share, b, s * m * k, out, s * n * k, k);
     };
   },
   /**

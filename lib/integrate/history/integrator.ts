@@ -3,10 +3,11 @@
  * The loop drives it forwards, and a checkpointed gradient takes transitions again with it.
  */
 import type {StepHistory} from '../../adjoint/step-history.js';
-import {historyForward} from '../../adjoint/history-backward.js';
+import {historyForward} from '../../adjoint/timed-pull.js';
 import type {StepRecord} from '../../adjoint/record.js';
-import type {Executable} from '../../engine/engine.js';
+import type {StepExecutable} from '../../step/buffers.js';
 import {loadParameters} from '../../step/context.js';
+import type {HistoryProgram} from '../../step/history-programs.js';
 import type {Runnable} from '../runnable.js';
 import {startRun} from '../start.js';
 import type {Counters, Status} from '../counters.js';
@@ -36,7 +37,7 @@ export class Integrator {
   /** What the present start was made of, until the run goes on from it: the user's blocks, and whether a jump made them. */
   private begun: {readonly given: Float64Array; readonly jumped: boolean} | undefined;
   readonly stepper: Stepper;
-  private readonly along: Executable;
+  private readonly along: StepExecutable<HistoryProgram>;
   private readonly buffers: Buffers;
   private readonly programs: {readonly [name in 'between' | 'dense' | 'watch' | 'events']?: () => void};
   private readonly ownSize: number;
@@ -52,7 +53,7 @@ export class Integrator {
     loadParameters(this.along, prepared);
     this.buffers = Object.fromEntries(bufferNames.map(name => [name, this.along.find(name)]));
     this.programs = Object.fromEntries((['between', 'dense', 'watch', 'events'] as const).map(name => [name, this.along.has(name) ? this.along.program(name) : undefined]));
-    this.ownSize = prepared.start.traced.x.size;
+    this.ownSize = prepared.start.traced.inputs.x.size;
   }
 
   /** The user's blocks of a state. */

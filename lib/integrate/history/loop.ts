@@ -7,7 +7,8 @@ import {StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
 import type {PlannedEvent} from './plan.js';
 import {historyFailure} from '../failure.js';
-import type {Keeping} from '../path.js';
+import type {Loop, LoopResult} from '../loop.js';
+import type {Companion, Keeping} from '../path.js';
 import type {Runnable} from '../runnable.js';
 import {contradiction} from '../start.js';
 import {ContactWatch} from '../warnings.js';
@@ -15,8 +16,6 @@ import type {Standing} from '../run-state.js';
 import type {Counters, Failure, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {ErrorEstimate} from './error-estimate.js';
-import {Follower} from './follower.js';
-import {Checkpointer} from './checkpointer.js';
 import {locate} from './locate.js';
 import type {Taken} from './integrator.js';
 import {Integrator} from './integrator.js';
@@ -36,18 +35,19 @@ const longestHistory = 500;
 /** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
 const still = 64 * Number.EPSILON;
 
-export class HistoryLoop {
+export class HistoryLoop implements Loop {
   readonly history = new StepHistory();
   readonly counters: Counters = noCounts();
   readonly integrator: Integrator;
-  readonly contacts: ContactWatch;
-  readonly stiff: StiffnessWatch;
+  private readonly contacts: ContactWatch;
+  private readonly stiff: StiffnessWatch;
   /** h|λ| over what is stable, of the step last taken. */
   private readonly stiffness?: Float64Array;
   readonly saver: Saver;
-  readonly log: EventLog;
-  checkpointer: Checkpointer | Follower | undefined;
-  readonly pace: Pace;
+  private readonly log: EventLog;
+  /** Made with the first transition: the start may be made anew before that. */
+  private companion: Companion | undefined;
+  private readonly pace: Pace;
   t: number;
   /** Ends of steps that `saveAt` counts. */
   boundaries = 0;
@@ -75,17 +75,16 @@ export class HistoryLoop {
   private jumped = new Set<number>();
 
   /** @param keeping for a gradient; undefined where none is wanted */
-  constructor(private readonly prepared: Runnable, plan: Plan, keeping: Keeping) {
+  constructor(private readonly prepared: Runnable, plan: Plan, private readonly keeping: Keeping | undefined) {
     const {options, traced} = prepared;
     const {grid, newton} = options;
     this.events = plan.events;
     this.integrator = new Integrator(prepared, this.counters, keeping !== undefined);
     this.contacts = new ContactWatch(prepared);
     this.stiff = new StiffnessWatch(traced.name);
-    this.stiffness = traced.along?.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
+    this.stiffness = traced.functions.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
     this.saver = new Saver(plan.saving, this.integrator, this.history, traced.state.size);
-    this.checkpointer = keeping === undefined ? undefined : keeping === 'tangents' ? new Follower(prepared, this.history, this.integrator.start) : new Checkpointer(prepared, keeping.memory);
-    const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.x.size);
+    const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.inputs.x.size);
     this.log = new EventLog(plan.events, own);
     this.t = grid.t0;
     const implicit = prepared.compiled.implicit;
@@ -122,11 +121,25 @@ export class HistoryLoop {
     };
   }
 
+  get done(): boolean {
+    return this.pace.done(this.t);
+  }
+
+  result(): LoopResult {
+    const {saver, integrator, counters, log, contacts, stiff, standing} = this;
+    // Trials of the error and of an event's time are no steps of the run.
+    counters.steps = this.taken;
+    return {
+      states: saver.states, times: saver.times, status: this.status, error: this.error, warnings: [...contacts.warnings, ...log.warnings, ...(stiff.sentence === undefined ? [] : [stiff.sentence])], counters,
+      completed: this.boundaries, start: integrator.start, standing, events: log.records, kept: this.along?.finish(this.count, standing.x),
+    };
+  }
+
   /** One more step, and the events in it; false where the run is over. */
   advance(): boolean {
     const {pace, t} = this;
     // Without a gradient to come, little is kept of the way.
-    if (this.checkpointer === undefined && this.count > longestHistory) this.history.forget();
+    if (this.keeping === undefined && this.count > longestHistory) this.history.forget();
     if (this.status !== 'completed') return false;
     if (pace.done(t)) {
       this.saver.finish(t, false, this.moment);
@@ -150,11 +163,10 @@ export class HistoryLoop {
 
   /** The start, or what follows a jump, for a first step shorter than the one it was made for. */
   private startAgain(t: number, h: number): Float64Array | undefined {
-    const {integrator, history, count, saver, prepared} = this;
+    const {integrator, history, count, saver} = this;
     const again = integrator.startAgain(t, h);
     if (again === undefined) return undefined;
     if (again.jumped) history.h[count - 1] = h;
-    else if (this.checkpointer instanceof Follower) this.checkpointer = new Follower(prepared, history, integrator.start);
     saver.again(t, again.x);
     return again.x;
   }
@@ -313,7 +325,7 @@ export class HistoryLoop {
   }
 
   private jump(event: number, before: Float64Array): void {
-    const {history, integrator, checkpointer, pace, t} = this;
+    const {history, integrator, pace, t} = this;
     const h = pace.length;
     integrator.jump(event, t, h);
     integrator.stepper.follow(undefined);
@@ -321,12 +333,12 @@ export class HistoryLoop {
     const n = this.count;
     history.jumps.set(n, this.moment as number);
     history.append(t, h);
-    checkpointer?.append(n, t, h, before, integrator.stepper.z);
+    this.record(n, t, h, before, integrator.stepper.z);
   }
 
   /** A step becomes part of the step history; with an event, its end is that event's time, and `least` the rate below which it touches. */
   private commit(step: Taken, event?: number, least = 0): void {
-    const {history, checkpointer, saver, integrator, moment, count} = this;
+    const {history, saver, integrator, moment, count} = this;
     history.append(step.t, step.h);
     if (moment !== undefined) history.from.set(count, moment);
     this.moment = undefined;
@@ -336,7 +348,7 @@ export class HistoryLoop {
       history.least.push(least);
       history.to.set(count, this.moment);
     }
-    checkpointer?.append(count, step.t, step.h, step.x, step.z);
+    this.record(count, step.t, step.h, step.x, step.z);
     integrator.stepper.follow(step);
     this.taken++;
     integrator.left();
@@ -349,6 +361,17 @@ export class HistoryLoop {
     if (torn !== undefined) [this.status, this.error] = ['singular', torn];
     if (this.settled.size > 0) this.settled = new Set();
     if (this.jumped.size > 0) this.jumped = new Set();
+  }
+
+  /** Transition n, from x, for a derivative. */
+  private record(n: number, t: number, h: number, x: Float64Array, z: Float64Array | undefined): void {
+    const companion = this.along;
+    companion?.reach(n, x);
+    companion?.record?.append(t, h, x, z);
+  }
+
+  private get along(): Companion | undefined {
+    return (this.companion ??= this.keeping?.begin(this.prepared, this.integrator.start, this.history.saved, this.history));
   }
 
   private boundary(): void {

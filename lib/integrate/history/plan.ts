@@ -1,6 +1,6 @@
 /** What a run with adaptive steps, events, or states saved between its steps is asked to do. */
 import {OptionError} from '../../errors.js';
-import {shown} from '../../given.js';
+import {shown} from '../../checks.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
@@ -97,4 +97,27 @@ function readSaving(saveAt: SaveAt, grid: Grid, end: number | undefined, isAdapt
   }
   if (saveAt === 'end') return {kind: 'end'};
   return {kind: 'steps', every: saveAt === 'all' ? 1 : readEvery(saveAt)};
+}
+
+/** Where a run goes and what it saves. */
+interface Asked {
+  readonly plan?: Plan;
+  readonly grid: Grid;
+  readonly saved: Float64Array;
+}
+
+/** Steps that a run will take, as far as that is known before it: not where only its end is given, or where an event may end it. */
+export function knownSteps({plan, grid}: Asked): number {
+  if (plan === undefined) return grid.steps;
+  if (plan.events.some(({then}) => then === 'stop')) return 0;
+  return plan.control.kind === 'constant' || plan.end === undefined ? grid.steps : 0;
+}
+
+/** States that it will save, as far as that is known. */
+export function savedCount({plan, saved, grid}: Asked): number {
+  if (plan === undefined) return saved.length;
+  const {saving, control} = plan;
+  if (saving.kind === 'times') return saving.times.length;
+  const steps = control.kind === 'constant' ? grid.steps : knownSteps({plan, saved, grid});
+  return saving.kind === 'end' ? 2 : Math.max(2, Math.floor(steps / saving.every) + 1);
 }

@@ -97,7 +97,7 @@ export class Saver {
       this.rows = grown;
     }
     this.rows.set(state, count * size);
-    this.history.save(count, theta, moment);
+    this.history.save(theta, moment);
     this.saved.push(t);
     this.last = t;
   }

@@ -1,12 +1,12 @@
 /** What passes between a batch and its worker threads: plain values alone. */
-import type {Adjoint} from '../../adjoint/index.js';
-import type {Sensitivities} from '../../adjoint/forward.js';
 import type {PlainRecord} from '../../adjoint/record.js';
 import type {Engine} from '../../engine/engine.js';
 import type {PlainNewton} from '../../newton/plain.js';
 import type {Learned} from '../../step/compiled.js';
 import type {Redundancy} from '../../step/context.js';
-import type {PlainStep, StepNames} from '../../step/plain.js';
+import type {PlainStep, StepFacts} from '../../step/plain.js';
+import type {PlainAdjoint} from '../../integrate/adjoints/adjoint.js';
+import type {PlainKept} from '../../integrate/path.js';
 import type {GridOptions, Progress} from '../../integrate/grid.js';
 import type {Counters, Status} from '../../integrate/counters.js';
 import type {PlainError} from './plain-error.js';
@@ -15,16 +15,16 @@ import type {PlainError} from './plain-error.js';
 export interface Task {
   /** The number of a step that was sent before. */
   readonly step: number;
-  readonly names: StepNames;
+  readonly facts: StepFacts;
   /** The same of the step that begins the run. */
   readonly first: number;
-  readonly firstNames: StepNames;
+  readonly firstFacts: StepFacts;
   readonly engine: 'auto' | 'wasm' | 'interpreter';
   readonly t0: number;
   readonly grid: GridOptions;
   readonly saved: Float64Array;
   readonly newton: PlainNewton;
-  readonly adjoint: Adjoint;
+  readonly adjoint: PlainAdjoint;
   readonly consistent: 'check' | 'project';
   readonly progress: boolean;
   /** Members beyond the number that stands here are no longer wanted (abort.ts); absent where there is no shared memory. */
@@ -40,19 +40,12 @@ export interface Start {
   readonly own: readonly (readonly [parameter: number, values: Float64Array])[];
 }
 
-export interface PlainKeep {
-  readonly record?: PlainRecord;
-  readonly states?: ReadonlyMap<number, Float64Array>;
-  readonly room?: number;
-  readonly sensitivities?: Sensitivities;
-}
-
 /** What the way back needs of a run. */
 export interface PlainPath {
   readonly states: Float64Array;
   readonly times: Float64Array;
   readonly completed: number;
-  readonly kept?: PlainKeep;
+  readonly kept?: PlainKept;
   readonly history?: Learned;
   /** The step that began the run. */
   readonly start: PlainRecord;
@@ -93,13 +86,13 @@ export type Reply =
 export type Answer =
   /** `matrix` is there where it is not the states themselves. */
   | {readonly kind: 'ran'; readonly job: number; readonly run: PlainRun; readonly matrix?: Float64Array}
-  | {readonly kind: 'pulled'; readonly job: number; readonly gradient: PlainGradient; readonly kept?: PlainKeep}
+  | {readonly kind: 'pulled'; readonly job: number; readonly gradient: PlainGradient; readonly kept?: PlainKept}
   /** Without an error that is one of ours the batch runs the job itself, and meets its error there. */
   | {readonly kind: 'failed'; readonly job: number; readonly error?: PlainError}
   | {readonly kind: 'progress'; readonly job: number; readonly progress: Progress};
 
 /** The memory of what is kept, which a message moves instead of copying it. */
-export function memoryOf({record, states}: PlainKeep = {}): ArrayBuffer[] {
+export function memoryOf({record, states}: PlainKept = {}): ArrayBuffer[] {
   const arrays = [...(record === undefined ? [] : [record.rows]), ...(states?.values() ?? [])];
   return [...new Set(arrays.map(({buffer}) => buffer as ArrayBuffer))];
 }

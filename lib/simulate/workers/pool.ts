@@ -10,8 +10,8 @@ import {openChannel} from './channel.js';
 import type {Answer, Reply, Task} from './messages.js';
 import type {Phase} from './phase.js';
 
-/** Jobs a thread has at hand: the one it works on, and the next. */
-const atHand = 2;
+/** The most jobs a thread has: the one it works on, and the next. */
+const mostJobs = 2;
 
 /** Steps a thread keeps compiled, as many as this thread does (step/compiled.ts). */
 const keptSteps = 32;
@@ -20,20 +20,20 @@ const keptSteps = 32;
  * Milliseconds without an answer after which the waiting thread does a job itself. A thread that ran out of memory
  * leaves no sign that a waiting thread could see; and where it merely takes long, one more helps.
  */
-const silence = 10_000;
+const answerTimeout = 10_000;
 
 /** Milliseconds in which a thread's message is seen that had come while this thread was busy. */
-const lastCall = 1_000;
+const lateReplyTimeout = 1_000;
 
-interface Ticket {
+interface Assignment {
   readonly phase: Phase;
   readonly index: number;
 }
 
-class Hand {
+class PoolWorker {
   /** It has said that it started. */
   ready = false;
-  readonly jobs = new Map<number, Ticket>();
+  readonly jobs = new Map<number, Assignment>();
   readonly tasks = new Set<number>();
   readonly steps = new Set<number>();
   constructor(readonly channel: Channel) {}
@@ -58,7 +58,7 @@ class Hand {
 
 class Pool {
   private readonly signal = new Int32Array(typeof SharedArrayBuffer === 'undefined' ? new ArrayBuffer(4) : new SharedArrayBuffer(4));
-  private readonly hands: Hand[] = [];
+  private readonly workers: PoolWorker[] = [];
   private phases: Phase[] = [];
   private jobs = 0;
   private answers = 0;
@@ -69,11 +69,11 @@ class Pool {
 
   /** Threads that run already. */
   get size(): number {
-    return this.hands.length;
+    return this.workers.length;
   }
 
   knows(step: number): boolean {
-    return this.hands.some(({steps}) => steps.has(step));
+    return this.workers.some(({steps}) => steps.has(step));
   }
 
   start(phase: Phase): void {
@@ -90,12 +90,12 @@ class Pool {
 
   /** Until a phase is done, on Node. */
   wait(phase: Phase): void {
-    let patience = silence;
+    let patience = answerTimeout;
     try {
       while (!phase.done) {
         const before = Atomics.load(this.signal, 0);
-        if (this.drain()) patience = silence;
-        else if (this.broken || this.hands.length === 0) phase.helpOut();
+        if (this.drain()) patience = answerTimeout;
+        else if (this.broken || this.workers.length === 0) phase.helpOut();
         else if (Atomics.wait(this.signal, 0, before, patience) === 'timed-out') {
           patience = 0;
           phase.helpOut();
@@ -110,14 +110,14 @@ class Pool {
   /** Ends all threads; the next batch starts new ones. */
   async end(): Promise<void> {
     this.broken = false;
-    const ended = this.hands.splice(0);
+    const ended = this.workers.splice(0);
     for (const {jobs} of ended) this.returnJobs(jobs);
     await Promise.all(ended.map(({channel}) => channel.end()));
   }
 
-  private grow(workers: number): void {
+  private grow(count: number): void {
     try {
-      while (!this.broken && this.hands.length < workers) this.hire();
+      while (!this.broken && this.workers.length < count) this.startWorker();
     } catch (error) {
       this.giveUp(error instanceof Error ? error.message : String(error));
     }
@@ -129,19 +129,19 @@ class Pool {
     this.broken = true;
   }
 
-  private hire(): void {
+  private startWorker(): void {
     const channel = openChannel(this.signal, {
       reply: reply => {
-        this.take(hand, reply);
+        this.take(worker, reply);
         this.pump();
       },
-      lost: () => this.lose(hand),
+      lost: () => this.lose(worker),
     });
-    const hand = new Hand(channel);
-    this.hands.push(hand);
-    this.after(silence, () => this.checkStarted(hand, () => this.after(lastCall, () => this.checkStarted(hand, () => {
+    const worker = new PoolWorker(channel);
+    this.workers.push(worker);
+    this.after(answerTimeout, () => this.checkStarted(worker, () => this.after(lateReplyTimeout, () => this.checkStarted(worker, () => {
       this.late = true;
-      this.lose(hand);
+      this.lose(worker);
       void channel.end();
     }))));
   }
@@ -152,20 +152,20 @@ class Pool {
     (timer as {unref?(): void}).unref?.();
   }
 
-  private checkStarted(hand: Hand, otherwise: () => void): void {
-    if (hand.ready || !this.hands.includes(hand)) return;
+  private checkStarted(worker: PoolWorker, otherwise: () => void): void {
+    if (worker.ready || !this.workers.includes(worker)) return;
     this.drain();
-    if (!hand.ready) otherwise();
+    if (!worker.ready) otherwise();
   }
 
-  /** Gives jobs out until every hand has enough. */
+  /** Gives jobs out until every worker has enough. */
   private pump(): void {
     for (const phase of this.phases) {
       for (;;) {
-        const hand = this.hands.slice(0, phase.workers).reduce<Hand | undefined>((least, next) => (next.jobs.size < (least?.jobs.size ?? atHand) ? next : least), undefined);
-        const index = hand === undefined ? undefined : phase.next();
-        if (hand === undefined || index === undefined) break;
-        this.assign(hand, phase, index);
+        const worker = this.workers.slice(0, phase.workers).reduce<PoolWorker | undefined>((least, next) => (next.jobs.size < (least?.jobs.size ?? mostJobs) ? next : least), undefined);
+        const index = worker === undefined ? undefined : phase.next();
+        if (worker === undefined || index === undefined) break;
+        this.assign(worker, phase, index);
       }
     }
     for (const phase of this.phases.filter(({done}) => done)) this.finish(phase);
@@ -176,33 +176,33 @@ class Pool {
   /** The program goes on as long as a batch is under way. */
   private hold(): void {
     const busy = this.phases.some(({done}) => !done);
-    for (const {channel} of this.hands) channel.hold(busy);
+    for (const {channel} of this.workers) channel.hold(busy);
   }
 
   /** Threads that work on what nobody wants, and cannot see it, are ended, and others take their places. */
   private free(): void {
-    for (const hand of [...this.hands]) {
-      const jobs = [...hand.jobs.values()];
+    for (const worker of [...this.workers]) {
+      const jobs = [...worker.jobs.values()];
       if (!jobs.some(({phase, index}) => !phase.interruptible && !phase.wants(index))) continue;
-      this.hands.splice(this.hands.indexOf(hand), 1);
-      void hand.channel.end();
+      this.workers.splice(this.workers.indexOf(worker), 1);
+      void worker.channel.end();
       for (const {phase, index} of jobs) if (phase.wants(index)) phase.giveBack(index);
     }
     const wanted = Math.max(0, ...this.phases.map(({workers}) => workers));
-    if (this.hands.length >= wanted) return;
-    const before = this.hands.length;
+    if (this.workers.length >= wanted) return;
+    const before = this.workers.length;
     this.grow(wanted);
-    if (this.hands.length > before) this.pump();
-    else if (this.hands.length === 0) this.returnJobs(new Map());
+    if (this.workers.length > before) this.pump();
+    else if (this.workers.length === 0) this.returnJobs(new Map());
   }
 
-  private assign(hand: Hand, phase: Phase, index: number): void {
+  private assign(worker: PoolWorker, phase: Phase, index: number): void {
     const job = ++this.jobs;
     try {
-      hand.introduce(phase.id, phase.task, phase.step);
+      worker.introduce(phase.id, phase.task, phase.step);
       const {request, transfer} = phase.request(index, job);
-      hand.channel.post(request, transfer);
-      hand.jobs.set(job, {phase, index});
+      worker.channel.post(request, transfer);
+      worker.jobs.set(job, {phase, index});
     } catch {
       // What no message carries is done here.
       phase.doHere(index);
@@ -212,51 +212,51 @@ class Pool {
   /** Takes every answer that has come; whether there was one. */
   private drain(): boolean {
     let some = false;
-    for (const hand of [...this.hands]) {
-      for (let reply = hand.channel.receive(); reply !== undefined; reply = hand.channel.receive()) {
+    for (const worker of [...this.workers]) {
+      for (let reply = worker.channel.receive(); reply !== undefined; reply = worker.channel.receive()) {
         some = true;
-        this.take(hand, reply);
+        this.take(worker, reply);
       }
     }
     if (some) this.pump();
     return some;
   }
 
-  private take(hand: Hand, reply: Reply): void {
+  private take(worker: PoolWorker, reply: Reply): void {
     this.answers++;
     if (reply.kind === 'ready') {
-      hand.ready = true;
+      worker.ready = true;
       return;
     }
-    this.settle(hand, reply);
+    this.settle(worker, reply);
   }
 
-  private settle(hand: Hand, reply: Answer): void {
-    const ticket = hand.jobs.get(reply.job);
-    if (ticket === undefined) return;
-    if (reply.kind !== 'progress') hand.jobs.delete(reply.job);
-    ticket.phase.settle(ticket.index, reply);
+  private settle(worker: PoolWorker, reply: Answer): void {
+    const assignment = worker.jobs.get(reply.job);
+    if (assignment === undefined) return;
+    if (reply.kind !== 'progress') worker.jobs.delete(reply.job);
+    assignment.phase.settle(assignment.index, reply);
   }
 
   private finish(phase: Phase): void {
     phase.abandon();
     this.phases = this.phases.filter(other => other !== phase);
-    for (const {channel, tasks} of this.hands) if (tasks.delete(phase.id)) channel.post({kind: 'end', task: phase.id});
+    for (const {channel, tasks} of this.workers) if (tasks.delete(phase.id)) channel.post({kind: 'end', task: phase.id});
     this.hold();
   }
 
-  private lose(hand: Hand): void {
-    const at = this.hands.indexOf(hand);
+  private lose(worker: PoolWorker): void {
+    const at = this.workers.indexOf(worker);
     if (at < 0) return;
-    this.hands.splice(at, 1);
+    this.workers.splice(at, 1);
     if (this.answers === 0) this.giveUp('their script did not start, as where a bundler left it behind');
-    this.returnJobs(hand.jobs);
+    this.returnJobs(worker.jobs);
   }
 
   /** Jobs whose thread is gone are done here, and the rest of their phases where no thread is left. */
-  private returnJobs(jobs: ReadonlyMap<number, Ticket>): void {
+  private returnJobs(jobs: ReadonlyMap<number, Assignment>): void {
     for (const {phase, index} of jobs.values()) phase.doHere(index);
-    if (this.hands.length === 0) for (const phase of [...this.phases]) while (!phase.done) phase.helpOut();
+    if (this.workers.length === 0) for (const phase of [...this.phases]) while (!phase.done) phase.helpOut();
     this.pump();
   }
 }

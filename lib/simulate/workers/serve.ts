@@ -2,7 +2,6 @@
  * A worker thread's work: it compiles the steps it is sent, each once, and answers one job after another.
  * It keeps nothing of a job, so that any worker can do any job.
  */
-import {StepRecord} from '../../adjoint/record.js';
 import {automatic} from '../../engine/automatic.js';
 import type {Engine} from '../../engine/engine.js';
 import {interpreter} from '../../engine/interpreter.js';
@@ -11,9 +10,11 @@ import {newtonFromPlain} from '../../newton/plain.js';
 import {CompiledStep} from '../../step/compiled.js';
 import type {StepPrograms} from '../../step/context.js';
 import {noRedundancy} from '../../step/context.js';
-import type {PlainStep, StepGraph, StepNames} from '../../step/plain.js';
-import {nameStep, stepFromPlain} from '../../step/plain.js';
+import type {PlainStep, StepFacts, StepGraph} from '../../step/plain.js';
+import {stepFromPlain, stepOf} from '../../step/plain.js';
 import {polling} from '../abort.js';
+import type {PreparedAdjoint} from '../../integrate/adjoints/adjoint.js';
+import {adjointOf} from '../../integrate/adjoints/plain.js';
 import {readGrid} from '../../integrate/grid.js';
 import type {Progress} from '../../integrate/grid.js';
 import {run} from '../../integrate/run.js';
@@ -22,7 +23,7 @@ import {pullSeries, seriesValues} from '../series.js';
 import type {Reply, Request, Start, Task} from './messages.js';
 import {memoryOf} from './messages.js';
 import {plainError} from './plain-error.js';
-import {keepFromPlain, plainKeep, plainRun} from './plain-run.js';
+import {pathFromPlain, plainRun} from './plain-run.js';
 
 type Post = (reply: Reply, transfer: ArrayBuffer[]) => void;
 
@@ -35,45 +36,53 @@ interface KnownStep {
   compiled?: CompiledStep;
 }
 
+interface KnownTask {
+  readonly plain: Task;
+  readonly runnable: Runnable;
+  readonly adjoint: PreparedAdjoint;
+}
+
 /** A function that takes requests; its answers go through `post`. */
 export function serve(post: Post): (request: Request) => void {
   const steps = new Map<number, KnownStep>();
-  const tasks = new Map<number, {readonly plain: Task; readonly runnable: Runnable}>();
-  const prepare = (plain: Task): Runnable => {
+  const tasks = new Map<number, KnownTask>();
+  const prepare = (plain: Task): KnownTask => {
     const engine = engines[plain.engine];
-    const stepOf = (step: number, names: StepNames): StepPrograms => {
+    const programsOf = (step: number, facts: StepFacts): StepPrograms => {
       const known = steps.get(step);
       if (known === undefined) throw new Error(`step ${step} is not here`);
-      const traced = nameStep(known.graph, names);
+      const traced = stepOf(known.graph, facts);
       known.compiled ??= new CompiledStep(traced, engine, known.checked);
       return {traced, compiled: known.compiled};
     };
     const grid = readGrid(plain.grid, plain.t0);
     const newton = newtonFromPlain(plain.newton);
-    return {
-      ...stepOf(plain.step, plain.names), start: stepOf(plain.first, plain.firstNames), redundancy: noRedundancy, engine, given: new Float64Array(0), parameterValues: plain.parameters, coordinates: plain.coordinates,
-      t0: grid.t0, h0: grid.length(0), linear: newton.linear, options: {grid, saved: plain.saved, newton, adjoint: plain.adjoint, consistent: plain.consistent},
+    const adjoint = adjointOf(plain.adjoint);
+    const runnable: Runnable = {
+      ...programsOf(plain.step, plain.facts), start: programsOf(plain.first, plain.firstFacts), redundancy: noRedundancy, engine, given: new Float64Array(0), parameterValues: plain.parameters, coordinates: plain.coordinates,
+      t0: grid.t0, h0: grid.length(0), linear: newton.linear, options: {grid, saved: plain.saved, newton, ownJacobians: adjoint.ownJacobians, consistent: plain.consistent},
     };
+    return {plain, runnable, adjoint};
   };
-  const runnableFor = ({job, member, task, start}: {readonly job: number; readonly member: number; readonly task: number; readonly start: Start}): Runnable => {
+  const runnableFor = ({job, member, task, start}: {readonly job: number; readonly member: number; readonly task: number; readonly start: Start}): {runnable: Runnable; adjoint: PreparedAdjoint} => {
     const known = tasks.get(task);
     if (known === undefined) throw new Error(`task ${task} is not here`);
-    const {plain, runnable} = known;
+    const {plain, runnable, adjoint} = known;
     const parameterValues = [...runnable.parameterValues];
     for (const [parameter, values] of start.own) parameterValues[parameter] = values;
     runnable.compiled.compileTime = 0;
     const onProgress = plain.progress ? (progress: Progress): void => post({kind: 'progress', job, progress}, []) : undefined;
-    return {...runnable, given: start.given, parameterValues, options: {...runnable.options, onProgress, poll: polling(plain.interest, member)}};
+    return {adjoint, runnable: {...runnable, given: start.given, parameterValues, options: {...runnable.options, onProgress, poll: polling(plain.interest, member)}}};
   };
   const answer = (request: Request): void => {
     switch (request.kind) {
       case 'step': steps.set(request.step, {graph: stepFromPlain(request.plain), checked: request.plain.checked}); return;
       case 'drop': steps.delete(request.step); return;
-      case 'task': tasks.set(request.task, {plain: request.plain, runnable: prepare(request.plain)}); return;
+      case 'task': tasks.set(request.task, prepare(request.plain)); return;
       case 'end': tasks.delete(request.task); return;
       case 'run': {
-        const runnable = runnableFor(request);
-        const result = run(runnable, request.keep ? 'budget' : undefined);
+        const {runnable, adjoint} = runnableFor(request);
+        const result = request.keep ? adjoint.run(runnable) : run(runnable);
         const matrix = seriesValues(runnable, result);
         const plain = plainRun(runnable, result);
         const own = matrix === result.states ? undefined : matrix;
@@ -81,10 +90,10 @@ export function serve(post: Post): (request: Request) => void {
         return;
       }
       case 'pull': {
-        const runnable = runnableFor(request);
-        const kept = keepFromPlain(request.path.kept);
-        const gradient = pullSeries(runnable, {...request.path, start: StepRecord.fromPlain(request.path.start), kept}, request.cotangents);
-        const plain = plainKeep(kept);
+        const {runnable, adjoint} = runnableFor(request);
+        const path = pathFromPlain(request.path, adjoint);
+        const gradient = pullSeries(runnable, path, request.cotangents);
+        const plain = path.kept?.plain?.();
         post({kind: 'pulled', job: request.job, gradient, kept: plain}, memoryOf(plain));
       }
     }

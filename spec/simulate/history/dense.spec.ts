@@ -8,9 +8,7 @@ import {
 import type {Node} from '../../../lib/graph/node.js';
 import {isOp, topological} from '../../../lib/graph/node.js';
 import {simplifyNodes} from '../../../lib/graph/simplify.js';
-import type {Inside} from '../../../lib/step/inside.js';
 import {traceRun} from '../../../lib/step/trace-step.js';
-import type {TracedAlong} from '../../../lib/step/traced-along.js';
 import {doubleEngines} from '../engines.js';
 import {largest, order} from '../numbers.js';
 
@@ -85,8 +83,8 @@ describe('states between steps', () => {
     const tanhs = (of: readonly Node[]): number => topological(of).filter(node => isOp(node, 'unary') && node.attributes.fn === 'tanh').length;
     for (const [scheme, stages] of [[dopri5(), 6], [tsit5(), 6], [rk4(), 4]] as const) {
       const {step} = traceRun(swirl, scheme, [2], [], undefined, undefined, along);
-      const {dense, inside, error} = step.along as TracedAlong;
-      const update = [step.update, ...(error === undefined ? [] : [error]), (inside as Inside).node];
+      const {dense, inside, error, update: end} = step.functions;
+      const update = [end, ...(error === undefined ? [] : [error]), inside as Node];
       expect(tanhs(simplifyNodes(update))).to.equal(stages);
       // Hermite's interpolation asks for the slope at the end, which rk4 has not made.
       expect(tanhs(simplifyNodes([dense as Node]))).to.equal(scheme.name === 'rk4' ? 1 : 0);

@@ -31,6 +31,22 @@ async function failure(attempt: Promise<unknown> | (() => unknown)): Promise<Dat
 }
 
 describe('readTable', () => {
+  it('reads text, bytes and blobs as it reads files', async () => {
+    const text = '# a remark\nt;y\n0;1.5\n1;2,5\n'.replace(',', '.');
+    const bytes = new TextEncoder().encode(text);
+    for (const source of [text, bytes, bytes.buffer, new Blob([text])]) {
+      const table = await readTable(source);
+      expect([table.columns, [...table.column('t')], [...table.column('y')]]).to.deep.equal([['t', 'y'], [0, 1], [1.5, 2.5]]);
+    }
+    const headless = await readTable('1 2\n3 4\n'.replaceAll(' ', ','), {header: false});
+    expect([headless.columns, [...headless.column('c1')]]).to.deep.equal([['c0', 'c1'], [2, 4]]);
+    expect((await failure(readTable('a,b\n1,2\n2,x\n'))).message).to.match(/^the text, line/);
+    const long = Array.from({length: 20_000}, (_, i) => `${i},${2 * i}`).join('\n');
+    expect((await readTable(`t,y\n${long}`)).column('y')[19_999]).to.equal(39_998);
+    const named = new File([text], 'record.csv');
+    expect((await readTable(named)).rows).to.equal(2);
+  });
+
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'table-'));
   });

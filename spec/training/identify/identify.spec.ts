@@ -16,7 +16,7 @@ import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
 import {multiple} from '../../../training/identify/shooting.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
-import {signal} from '../../../training/data/signal.js';
+import {signal} from '../../../lib/index.js';
 import {elementsOf} from '../well-formed.js';
 
 /** m q″ + c q′ + k q = force, with what is known written in. */

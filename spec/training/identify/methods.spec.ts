@@ -6,7 +6,9 @@ import type {Params} from '../../../lib/index.js';
 import {damper, pendulum, spring} from '../../../models/index.js';
 import type {Identification, IdentificationProblem} from '../../../training/index.js';
 import {adam, bounded, fixed, free, identify, lbfgs, levenbergMarquardt, likelihoodProfile, multiple, positive, profileChart, single} from '../../../training/index.js';
-import {Fit} from '../../../training/identify/fit.js';
+import {checkRecords, Fit} from '../../../training/identify/fit.js';
+import type {Model} from '../../../training/identify/record-model.js';
+import type {MeasuredRecord} from '../../../training/identify/records.js';
 import type {LeastSquaresProblem} from '../../../training/index.js';
 import {MultipleShooting} from '../../../training/identify/shooting.js';
 import {wolfeStep} from '../../../training/identify/wolfe.js';
@@ -42,6 +44,8 @@ async function found(over: Partial<IdentificationProblem> = {}): Promise<Identif
 const rosenbrock: LeastSquaresProblem = {
   linearize: ([x, y]) => ({residuals: Float64Array.of(10 * (y - x * x), 1 - x), jacobian: Float64Array.of(-20 * x, 10, -1, 0)}),
 };
+
+const fitOf = (model: Model, data: MeasuredRecord | readonly MeasuredRecord[]): Fit => new Fit(model, checkRecords(model, data));
 
 describe('methods of identify', () => {
   describe('lbfgs', () => {
@@ -109,9 +113,9 @@ describe('methods of identify', () => {
     const decay = ode(({y, params}) => tf.mul(tf.neg(params.a as tf.Tensor), tf.mul(y, params.b as tf.Tensor)));
     const t = times(11, 0.1);
     const fits = [
-      new Fit({system: oscillator, initial: {q: 1, v: 0}, dt: 0.05, observe: ({q, v}) => tf.stack([q, tf.mul(q, v)]), parameters: {k: positive(3), c: bounded(0, 2, 0.1), 'initial.v': free(0.2)}},
+      fitOf({system: oscillator, initial: {q: 1, v: 0}, dt: 0.05, observe: ({q, v}) => tf.stack([q, tf.mul(q, v)]), parameters: {k: positive(3), c: bounded(0, 2, 0.1), 'initial.v': free(0.2)}},
         [{t, y: Array.from(t, x => [x, 1 - x]), weights: [2, 0.5]}, {t, q: t, name: 'second', parameters: {c: positive(0.4)}}]),
-      new Fit({system: decay, dt: 0.1, scheme: rk4(), parameters: {a: positive(1), b: positive([0.5, 2]), 'initial.y': free([1, -1])}}, {t, y: Array.from(t, x => [Math.exp(-x), -Math.exp(-2 * x)])}),
+      fitOf({system: decay, dt: 0.1, scheme: rk4(), parameters: {a: positive(1), b: positive([0.5, 2]), 'initial.y': free([1, -1])}}, {t, y: Array.from(t, x => [Math.exp(-x), -Math.exp(-2 * x)])}),
     ];
     for (const fit of fits) {
       const x = fit.space.start.map((value, i) => value + 0.1 * Math.sin(i + 1));
@@ -168,7 +172,7 @@ describe('multiple shooting', () => {
       {t: times(21, 0.1), q: times(21, 0.1).map(Math.cos), y: times(21, 0.1).map(Math.sin)},
       {t: times(11, 0.1), q: times(11, 0.1).map(Math.cos), name: 'second', parameters: {c: positive(0.4)}},
     ]});
-    const fit = new Fit(held, held.data);
+    const fit = fitOf(held, held.data);
     const shooting = new MultipleShooting(fit.wholes(fit.space.start), fit.parameters, 3);
     for (let round = 0; round < 2; round++) {
       const x = shooting.space.start.map((value, i) => value + 0.1 * Math.sin(i + 1));

@@ -90,8 +90,8 @@ function choosePivot(w: Writer, dense: Dense, k: Local): void {
     w.body.release(other);
   });
   w.if(w.op('f64.eq', w.get(best), w.number(0)), () => {
-    const ownScale = w.load(w.get(own));
-    w.store(w.get(diagonal), w.op('f64.mul', w.number(ZERO_PIVOT), w.choose(w.op('f64.gt', ownScale, w.number(0)), w.op('f64.div', w.number(1), ownScale), w.number(1))));
+    const rowScale = w.load(w.get(own));
+    w.store(w.get(diagonal), w.op('f64.mul', w.number(ZERO_PIVOT), w.choose(w.op('f64.gt', rowScale, w.number(0)), w.op('f64.div', w.number(1), rowScale), w.number(1))));
   });
   w.store(w.get(diagonal), w.op('f64.div', w.number(1), w.load(w.get(diagonal))));
   w.set(smallest, w.op('f64.min', w.get(smallest), w.get(best)));

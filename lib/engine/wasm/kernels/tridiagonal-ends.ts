@@ -11,7 +11,7 @@ export const tridiagonalSmallMultipliers = 2;
 export const tridiagonalPositive = 4;
 
 /** Bytes from one row's diagonal entry to the next row's: the 3n − 2 values lie row by row, b₀ c₀, a₁ b₁ c₁, …, a b. */
-export const rowBytes = 24;
+const rowBytes = 24;
 
 /** Bytes from the diagonal entry of the present row to the farthest that is read with it, the next row's `back`. */
 const reach = 40;

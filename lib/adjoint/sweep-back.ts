@@ -1,0 +1,71 @@
+/**
+ * The gradient of a run: cotangents of the saved states go back transition by transition, each transition's cotangent
+ * pulled through by its own rule (equations.md §5 and §7).
+ */
+import type {StepContext} from '../step/context.js';
+import {loadParameters, startOf} from '../step/context.js';
+import {addTo} from './add-to.js';
+import type {Gradient, Looked, TransitionPull} from './gradient.js';
+import {implicitPull} from './implicit.js';
+import type {Watch} from './not-finite.js';
+import {ParameterCotangents} from './parameter-cotangents.js';
+import type {StepRecord} from './record.js';
+import type {Backwards, Saved} from './step-history.js';
+import {SavedCursor} from './step-history.js';
+
+/** What a gradient begins with. */
+export interface RunCotangents {
+  /** Of the saved states, [saved, state]. */
+  readonly states: Float64Array;
+  /** Of the saved states' times, [saved]: those that are an event's move with it. */
+  readonly times?: Float64Array;
+  /** Of the times of the events that happened, in their order. */
+  readonly happened?: Float64Array;
+}
+
+const nothing: readonly Looked[] = [];
+
+/**
+ * @param start the step that began the run
+ * @param watch looks at every transition
+ */
+export function sweepBack(context: StepContext, saved: Saved, start: StepRecord, backwards: Backwards, pull: TransitionPull, {states}: RunCotangents, watch?: Watch): Gradient {
+  const {size} = context.traced.state;
+  const {xCotangent, executable} = pull;
+  const cursor = new SavedCursor(saved, true);
+  let isNew = true;
+  /** Adds the cotangent of the end of the transition at the cursor, where it is saved; those of states inside it are returned. */
+  const look = (): readonly Looked[] => {
+    let within: Looked[] | undefined;
+    for (let i = cursor.from; i < cursor.to; i++) {
+      const theta = cursor.theta(i);
+      if (theta === 1) {
+        addTo(xCotangent, states, 1, i * size);
+        isNew = true;
+      } else {
+        (within ??= []).push({theta, cotangent: states.subarray(i * size, (i + 1) * size)});
+      }
+    }
+    return within ?? nothing;
+  };
+  const recomputedSteps = backwards((n, record, from, to, end) => {
+    const within = cursor.back(n) ? look() : nothing;
+    pull.pull(n, record, from, to, end, isNew, within);
+    isNew = false;
+    watch?.(n, record.time(from), xCotangent, executable);
+  });
+  if (cursor.back(-1)) look();
+  const parameters = pull.finish();
+  return {initial: pullStart(startOf(context), start, xCotangent, parameters), parameters, recomputedSteps};
+}
+
+/** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
+function pullStart(context: StepContext, record: StepRecord, xCotangent: Float64Array, totals: readonly Float64Array[]): Float64Array {
+  if (context.resumed === true) return xCotangent.slice();
+  const adjoint = context.compiled.wholeAdjoint(context.linear);
+  loadParameters(adjoint, context);
+  const ofParameters = new ParameterCotangents(context, adjoint, context.compiled.addsUp);
+  implicitPull(context, adjoint, ofParameters)(record, 0, xCotangent, true);
+  ofParameters.finish().forEach((cotangent, i) => addTo(totals[i], cotangent));
+  return xCotangent.slice(0, context.given.length);
+}

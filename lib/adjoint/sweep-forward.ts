@@ -1,0 +1,112 @@
+/** Tangents go along with a run, transition by transition, and those of what is saved are kept. */
+import type {StepContext} from '../step/context.js';
+import type {Directions} from './directions.js';
+import type {StepRecord} from './record.js';
+import type {Saved, Visit} from './step-history.js';
+import {SavedCursor} from './step-history.js';
+import {startTangent, stepPush} from './tangent.js';
+
+/** A saved state inside a transition. */
+export interface Inside {
+  /** Among the saved states. */
+  readonly index: number;
+  readonly theta: number;
+}
+
+/** Takes tangents [count, state] through one transition after another. */
+export interface TransitionPush {
+  /**
+   * Those of the beginning of transition n become those of its end; see `Visit`.
+   * @param keep is given those of the saved states inside it
+   */
+  push(n: number, record: StepRecord, from: number, to: number, end: Float64Array, dx: Float64Array, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): Float64Array;
+  /** The tangents of times that move; none of a grid. */
+  times?(saved: number): Pick<Sensitivities, 'times' | 'happened'>;
+}
+
+/** Tangents of all that was saved and that happened: plain values, for every direction `count`. */
+export interface Sensitivities {
+  readonly count: number;
+  /** By saved state: its tangents [count, state]. */
+  readonly states: readonly Float64Array[];
+  /** By saved state: the tangents of its time [count]; absent where all times are constants. */
+  readonly times?: readonly Float64Array[];
+  /** By event that happened: the tangents of its time [count]. */
+  readonly happened?: readonly Float64Array[];
+}
+
+const nothing: readonly Inside[] = [];
+
+/** Transitions whose times are constants and that have no saved states inside them: row by row. */
+export function pushRows(context: StepContext, directions: Directions): TransitionPush {
+  const push = stepPush(context, directions);
+  return {
+    push(_n, record, from, to, _end, dx) {
+      for (let k = from; k < to; k++) dx.set(push(record, k, dx));
+      return dx;
+    },
+  };
+}
+
+export class SweepForward {
+  /** By saved state. */
+  readonly states: Float64Array[] = [];
+  private dx: Float64Array;
+  private readonly cursor: SavedCursor;
+  private readonly keep = (index: number, tangents: Float64Array): void => {
+    this.states[index] = tangents.slice();
+  };
+
+  /** @param start the step that began the run */
+  constructor(context: StepContext, saved: Saved, start: StepRecord, private readonly directions: Directions, private readonly push: TransitionPush) {
+    this.cursor = new SavedCursor(saved, false);
+    this.dx = startTangent(context, start, directions);
+    // The state that the run began with, where it is a saved one.
+    this.cursor.on(-1);
+    this.keepEnd();
+  }
+
+  /** Goes on over a transition whose saved states and events are noted. */
+  readonly follow: Visit = (n, record, from, to, end) => {
+    const {cursor, push, keep} = this;
+    cursor.on(n);
+    let within: Inside[] | undefined;
+    for (let index = cursor.from; index < cursor.to; index++) if (cursor.theta(index) !== 1) (within ??= []).push({index, theta: cursor.theta(index)});
+    this.dx = push.push(n, record, from, to, end, this.dx, within ?? nothing, keep);
+    this.keepEnd();
+  };
+
+  finish(): Sensitivities {
+    const {states, push, directions: {count}} = this;
+    return {count, states, ...push.times?.(states.length)};
+  }
+
+  private keepEnd(): void {
+    const {cursor} = this;
+    for (let index = cursor.from; index < cursor.to; index++) if (cursor.theta(index) === 1) this.keep(index, this.dx);
+  }
+}
+
+/** Such tangents by direction. */
+export interface TangentsByDirection {
+  /** Of the saved states, [count, saved, state]. */
+  readonly states: Float64Array;
+  /** Of the saved states' times, [count, saved]: zero where they are constants. */
+  readonly times: Float64Array;
+  /** Of the times of the events that happened, [count, events]. */
+  readonly happened: Float64Array;
+}
+
+export function byDirection({count, states, times, happened = []}: Sensitivities): TangentsByDirection {
+  return {states: turned(states, count), times: times === undefined ? new Float64Array(count * states.length) : turned(times, count), happened: turned(happened, count)};
+}
+
+/** [count, rows, width] from rows [count, width]. */
+function turned(rows: readonly Float64Array[], count: number): Float64Array {
+  const width = rows.length === 0 ? 0 : rows[0].length / count;
+  const result = new Float64Array(count * rows.length * width);
+  rows.forEach((row, i) => {
+    for (let d = 0; d < count; d++) result.set(row.subarray(d * width, (d + 1) * width), (d * rows.length + i) * width);
+  });
+  return result;
+}

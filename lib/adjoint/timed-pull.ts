@@ -1,0 +1,193 @@
+/**
+ * How cotangents go back over transitions whose times move, with events and states saved between steps. The
+ * time τ of an event, where e(x⁻, τ; p) = 0, is a function of what came before it: with x⁻_h the
+ * derivative of the step's end by its length and s = e_x x⁻_h + e_t, a cotangent τ̄ of that time and x̄ of
+ * that state go back as
+ *
+ *     μ = (x̄·x⁻_h + τ̄)/s,    x̄ ← x̄ − μ e_xᵀ,    p̄ ← p̄ − μ e_pᵀ
+ *
+ * through the step at fixed length: the saltation term of equations.md §7, exact for the discrete scheme.
+ * Times that are not an event's are constants: the sequence of steps counts as given.
+ */
+import {EventError} from '../errors.js';
+import {dot} from '../linear/index.js';
+import type {StepExecutable} from '../step/buffers.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters, startOf} from '../step/context.js';
+import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
+import {historyAdjointPrograms, historyPrograms} from '../step/history-programs.js';
+import {addTo} from './add-to.js';
+import type {Looked, TransitionPull} from './gradient.js';
+import {ParameterCotangents} from './parameter-cotangents.js';
+import type {StepHistory, Restart} from './step-history.js';
+import type {RunCotangents} from './sweep-back.js';
+import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
+import type {ByLength, TimedStep} from './timed-step.js';
+import {lengthDerivative, timedStep} from './timed-step.js';
+import type {Between, PullWithin} from './within-step.js';
+import {withinStep} from './within-step.js';
+
+export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExecutable<HistoryAdjointProgram> =>
+  compiled.group('historyAdjoint', () => historyAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp), {
+    analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
+    // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
+    extra: {dzH: traced.unknown.size},
+  });
+export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryProgram> => compiled.group('history', () => historyPrograms(compiled.derived.step));
+
+/** The programs that go before dense output, with x, z, t, h and next set. */
+export function lookInside(forward: StepExecutable<HistoryProgram>): void {
+  if (forward.has('inside')) forward.run('inside');
+  if (forward.has('between')) forward.run('between');
+}
+
+/**
+ * The divisor of an event's derivatives.
+ * @param least see `StepHistory.least`
+ * @throws EventError 'grazing' where the event's function touches zero, as far as rounding can tell
+ */
+export function crossingRate(rate: number, least: number, t: number, event: number): number {
+  if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
+    throw new EventError('grazing', `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, as far as rounding can tell: the time of such an event has no derivative. Move the threshold, or take a loss that does not depend on this event.`, {event, t, rate});
+  }
+  return rate;
+}
+
+export class TimedPull implements TransitionPull {
+  readonly executable: StepExecutable<HistoryAdjointProgram>;
+  readonly xCotangent: Float64Array;
+  private readonly cotangents: ParameterCotangents;
+  private readonly happenedCotangents: Float64Array;
+  private readonly momentCotangents: Float64Array;
+  private readonly step: TimedStep;
+  private pullWithin: PullWithin | undefined;
+  private readonly byLength: (record: StepRecord, k: number) => ByLength;
+  private readonly end: Float64Array;
+  private readonly eventCotangent?: Float64Array;
+  private restarting: {readonly step: TimedStep; readonly cotangents: ParameterCotangents} | undefined;
+
+  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, {times, happened}: RunCotangents) {
+    this.executable = historyAdjoint(context);
+    loadParameters(this.executable, context);
+    this.cotangents = new ParameterCotangents(context, this.executable, context.compiled.addsUp, true);
+    this.step = timedStep(context, this.executable, this.cotangents);
+    this.byLength = lengthDerivative(context, this.executable);
+    this.xCotangent = new Float64Array(context.traced.state.size);
+    this.end = new Float64Array(context.traced.state.size);
+    this.happenedCotangents = happened ?? new Float64Array(history.happened.length);
+    this.momentCotangents = new Float64Array(history.moments.length);
+    history.happened.forEach((moment, i) => {
+      if (moment !== undefined) this.momentCotangents[moment] += this.happenedCotangents[i];
+    });
+    if (times !== undefined) for (const [saved, moment] of history.moving) this.momentCotangents[moment] += times[saved];
+    this.eventCotangent = this.executable.find('eCotangent');
+  }
+
+  pull(n: number, record: StepRecord, k: number, _to: number, end: Float64Array, _isNew: boolean, within: readonly Looked[]): void {
+    this.end.set(end);
+    const jump = this.history.jumps.get(n);
+    if (jump === undefined) this.pullStep(record, k, n, within);
+    else this.pullJump(record, k, n, jump);
+  }
+
+  finish(): Float64Array[] {
+    const totals = this.cotangents.finish();
+    this.restarting?.cotangents.finish().forEach((total, p) => addTo(totals[p], total));
+    return totals;
+  }
+
+  private pullStep(record: StepRecord, k: number, n: number, within: readonly Looked[]): void {
+    const {history, xCotangent, step, momentCotangents} = this;
+    const from = history.from.get(n);
+    const to = history.to.get(n);
+    const looked = history.noted.has(n) ? [...within, ...this.pullNoted(record, k, n)] : within;
+    const between = looked.length === 0 ? undefined : this.within(record, k, history.h[n], this.end, looked, xCotangent);
+    if (to !== undefined) this.correct(record, k, n, to, between);
+    const {tCotangent, hCotangent} = step.pull(record, k, xCotangent, between?.zCotangent, between?.insideCotangent);
+    if (between !== undefined) addTo(xCotangent, between.xCotangent);
+    if (from !== undefined) momentCotangents[from] += tCotangent + (between?.tCotangent ?? 0) - hCotangent - (between?.hCotangent ?? 0);
+  }
+
+  /** Only runs with dense output have states within steps. */
+  private get within(): PullWithin {
+    return (this.pullWithin ??= withinStep(this.context, this.executable, this.cotangents));
+  }
+
+  /**
+   * Times of events that were noted on the dense output D: with s = dg/dθ/h the rate of the event's
+   * function there, τ̄ goes back as the cotangent −(τ̄/s) e_xᵀ of the state D at that time.
+   */
+  private pullNoted(record: StepRecord, k: number, n: number): Looked[] {
+    const {context, executable, eventCotangent, history, happenedCotangents, cotangents} = this;
+    const noted = (history.noted.get(n) ?? []).filter(({record: i}) => happenedCotangents[i] !== 0);
+    if (noted.length === 0 || eventCotangent === undefined) return [];
+    const forward = historyForward(context);
+    loadParameters(forward, context);
+    record.load(k, stepBuffers(forward));
+    forward.find('next')?.set(this.end);
+    lookInside(forward);
+    return noted.map(({record: i, event, theta, least}) => {
+      const [t, h] = [history.t[n], history.h[n]];
+      forward.find('theta')?.fill(theta);
+      forward.run('watch');
+      const mu = happenedCotangents[i] / crossingRate(forward.buffer('dg')[event] / h, least, t + theta * h, event);
+      forward.run('dense');
+      executable.find('x')?.set(forward.buffer('D'));
+      executable.find('t')?.fill(t + theta * h);
+      eventCotangent.fill(0);
+      eventCotangent[event] = 1;
+      executable.run('pullEvents');
+      cotangents.add('pullEvents', -mu);
+      return {theta, cotangent: executable.buffer('eXCotangent').map(value => -mu * value)};
+    });
+  }
+
+  /** The event's time is a function of the state that the step makes at fixed length. */
+  private correct(record: StepRecord, k: number, n: number, moment: number, between: Between | undefined): void {
+    const {executable, eventCotangent, xCotangent, history, momentCotangents} = this;
+    if (eventCotangent === undefined) return;
+    const {dNext, dInside, dz} = this.byLength(record, k);
+    let timeCotangent = momentCotangents[moment] + dot(xCotangent, dNext) + (between?.hCotangent ?? 0);
+    if (between?.zCotangent !== undefined && dz !== undefined) timeCotangent += dot(between.zCotangent, dz);
+    if (between?.insideCotangent !== undefined && dInside !== undefined) timeCotangent += dot(between.insideCotangent, dInside);
+    const event = history.moments[moment];
+    const at = history.t[n] + history.h[n];
+    eventCotangent.fill(0);
+    eventCotangent[event] = 1;
+    executable.find('x')?.set(this.end);
+    executable.find('t')?.fill(at);
+    executable.run('pullEvents');
+    const slope = executable.buffer('eXCotangent');
+    const mu = timeCotangent / crossingRate(dot(slope, dNext) + executable.buffer('eTCotangent')[0], history.least[moment], at, event);
+    addTo(xCotangent, slope, -mu);
+    this.cotangents.add('pullEvents', -mu);
+  }
+
+  private pullJump(record: StepRecord, k: number, n: number, moment: number): void {
+    const {executable, history, context, xCotangent, momentCotangents} = this;
+    const event = history.moments[moment];
+    const [t, h] = [history.t[n], history.h[n]];
+    const forward = historyForward(context);
+    loadParameters(forward, context);
+    record.load(k, stepBuffers(forward));
+    forward.run(`jump.${event}`);
+    const given = forward.buffer('given').slice();
+    this.restarting ??= this.restartingStep();
+    const restarted = this.restarting.step.pull(this.restart(given, t, h).record, 0, xCotangent);
+    executable.find('givenCotangent')?.set(xCotangent.subarray(0, given.length));
+    record.load(k, stepBuffers(executable));
+    executable.run(`pullJump.${event}`);
+    this.cotangents.add(`pullJump.${event}`);
+    xCotangent.set(executable.buffer('jXCotangent'));
+    momentCotangents[moment] += restarted.tCotangent + executable.buffer('jTCotangent')[0];
+  }
+
+  private restartingStep(): {step: TimedStep; cotangents: ParameterCotangents} {
+    const context = startOf(this.context);
+    const executable = historyAdjoint(context);
+    loadParameters(executable, context);
+    const cotangents = new ParameterCotangents(context, executable, context.compiled.addsUp, true);
+    return {step: timedStep(context, executable, cotangents), cotangents};
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * How tangents go over transitions whose times move, with events and states saved between steps, along several
+ * directions at once: as tangent.ts, with t and h among the arguments of a step. At an event, where e(x⁻, τ; p) = 0,
+ *
+ *     τ̇ = −(e_x ẋ⁻ + e_p ṗ)/(e_x x⁻_h + e_t),    ẋ⁻ ← ẋ⁻ + x⁻_h τ̇
+ *
+ * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative by the step's length.
+ */
+import type {BufferName, StepExecutable} from '../step/buffers.js';
+import type {StepContext} from '../step/context.js';
+import {loadParameters, startOf} from '../step/context.js';
+import type {HistoryTangentProgram} from '../step/history-programs.js';
+import {historyTangentPrograms} from '../step/history-programs.js';
+import type {StepHistory, Noted, Restart} from './step-history.js';
+import type {Inside, Sensitivities, TransitionPush} from './sweep-forward.js';
+import {historyAdjoint, historyForward, crossingRate, lookInside} from './timed-pull.js';
+import {setDirections} from './derived.js';
+import {jacobianFactor} from './jacobian-factor.js';
+import type {JacobianFactor} from './jacobian-factor.js';
+import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
+import type {ByLength} from './timed-step.js';
+import {lengthDerivative} from './timed-step.js';
+import type {Directions} from './directions.js';
+import {TangentLeft} from './tangent-left.js';
+
+/** A step's tangent programs for `count` directions, loaded. */
+class StepTangents {
+  readonly executable: StepExecutable<HistoryTangentProgram>;
+  readonly jacobian: JacobianFactor | undefined;
+  readonly dz?: Float64Array;
+  private remainder: TangentLeft | undefined;
+
+  constructor(readonly context: StepContext, private readonly directions: Directions) {
+    const {compiled, traced} = context;
+    const {count} = directions;
+    this.executable = compiled.group(`historyTangent.${count}`, () => historyTangentPrograms(compiled.derived.step, compiled.jacobian, count));
+    loadParameters(this.executable, context);
+    setDirections(context, this.executable, directions);
+    this.jacobian = jacobianFactor(context, this.executable);
+    if (this.jacobian !== undefined) this.dz = this.executable.find('dz') ?? new Float64Array(count * traced.unknown.size);
+  }
+
+  set(name: BufferName, values: Float64Array): void {
+    this.executable.find(name)?.set(values);
+  }
+
+  /** Adds s times a vector to direction d of the tangents of what dense output reads inside the step. */
+  addInside(d: number, vector: Float64Array, s: number): void {
+    const tangents = this.executable.find('dInside');
+    if (tangents !== undefined) for (let i = 0; i < vector.length; i++) tangents[d * vector.length + i] += s * vector[i];
+  }
+
+  /** ẋ of the step's end, for dx, dt and dh; the executable's own buffer. */
+  push(record: StepRecord, k: number, dx: Float64Array, dt: Float64Array, dh: Float64Array): Float64Array {
+    const {executable, jacobian, dz, directions} = this;
+    record.load(k, stepBuffers(executable));
+    this.set('dx', dx);
+    this.set('dt', dt);
+    this.set('dh', dh);
+    if (jacobian !== undefined && dz !== undefined) {
+      jacobian.refresh();
+      executable.run('pushResidual');
+      this.remainder ??= new TangentLeft(this.context, directions.count, {dx: executable.find('dx'), dt: executable.find('dt'), dh: executable.find('dh'), dz}, directions);
+      this.remainder.stand(record, k);
+      jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);
+    }
+    executable.run('pushUpdate');
+    return executable.buffer('dNext');
+  }
+}
+
+export class TimedPush implements TransitionPush {
+  /** By moment, the tangents of its time [count]. */
+  private readonly moments = new Map<number, Float64Array>();
+  /** By event that was only noted, the same. */
+  private readonly noted = new Map<number, Float64Array>();
+  private readonly step: StepTangents;
+  private readonly byLength: (record: StepRecord, k: number) => ByLength;
+  private readonly end: Float64Array;
+  private restarting: StepTangents | undefined;
+  private readonly size: number;
+
+  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, private readonly directions: Directions) {
+    this.step = new StepTangents(context, directions);
+    const forLengths = historyAdjoint(context);
+    loadParameters(forLengths, context);
+    this.byLength = lengthDerivative(context, forLengths);
+    this.size = context.traced.state.size;
+    this.end = new Float64Array(this.size);
+  }
+
+  push(n: number, record: StepRecord, k: number, _to: number, end: Float64Array, dx: Float64Array, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): Float64Array {
+    this.end.set(end);
+    const jump = this.history.jumps.get(n);
+    return jump === undefined ? this.pushStep(record, k, n, dx, within, keep) : this.pushJump(record, k, n, jump, dx);
+  }
+
+  times(saved: number): Pick<Sensitivities, 'times' | 'happened'> {
+    const {history, directions: {count}} = this;
+    const none = new Float64Array(count);
+    const of = (moment: number | undefined): Float64Array | undefined => (moment === undefined ? undefined : this.moments.get(moment));
+    return {
+      times: Array.from({length: saved}, (_, index) => of(history.moving.get(index)) ?? none),
+      happened: history.happened.map((moment, i) => of(moment) ?? this.noted.get(i) ?? none),
+    };
+  }
+
+  private moment(moment: number): Float64Array {
+    const known = this.moments.get(moment) ?? new Float64Array(this.directions.count);
+    this.moments.set(moment, known);
+    return known;
+  }
+
+  private pushStep(record: StepRecord, k: number, n: number, dx: Float64Array, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): Float64Array {
+    const {history, step, directions: {count}} = this;
+    const from = history.from.get(n);
+    const to = history.to.get(n);
+    const dt = from === undefined ? new Float64Array(count) : this.moment(from);
+    // The end is held: the length gives what the start's time takes.
+    const dh = dt.map(value => -value);
+    const dNext = step.push(record, k, dx, dt, dh).slice();
+    if (to !== undefined) this.moveEnd(record, k, n, to, dNext, dt, dh);
+    this.pushWithin(record, k, n, {dx, dNext, dt, dh}, within, keep);
+    return dNext;
+  }
+
+  /** The time of the event at the step's end, and what it changes. */
+  private moveEnd(record: StepRecord, k: number, n: number, moment: number, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
+    const {history, step, size, directions: {count}} = this;
+    const event = history.moments[moment];
+    const byLength = this.byLength(record, k);
+    const at = history.t[n] + history.h[n];
+    step.set('x', this.end);
+    step.set('t', Float64Array.of(at));
+    step.set('dx', dNext);
+    step.set('dt', new Float64Array(count));
+    step.executable.run('pushEvents');
+    const de = step.executable.buffer('de');
+    const width = de.length / count;
+    const rate = crossingRate(this.eventRate(event, byLength.dNext, at), history.least[moment], at, event);
+    const dtau = this.moment(moment);
+    for (let d = 0; d < count; d++) {
+      dtau[d] = -de[d * width + event] / rate;
+      for (let i = 0; i < size; i++) dNext[d * size + i] += byLength.dNext[i] * dtau[d];
+      if (byLength.dInside !== undefined) step.addInside(d, byLength.dInside, dtau[d]);
+      dh[d] = dtau[d] - dt[d];
+      const {dz} = step;
+      if (dz === undefined || byLength.dz === undefined) continue;
+      const n = byLength.dz.length;
+      for (let i = 0; i < n; i++) dz[d * n + i] += byLength.dz[i] * dtau[d];
+    }
+  }
+
+  /** e_x ẋ + e_t for ẋ the derivative of the step's end by its length. */
+  private eventRate(event: number, dNext: Float64Array, at: number): number {
+    const pull = historyAdjoint(this.context);
+    pull.find('x')?.set(this.end);
+    pull.find('t')?.fill(at);
+    const cotangent = pull.buffer('eCotangent');
+    cotangent.fill(0);
+    cotangent[event] = 1;
+    pull.run('pullEvents');
+    const slope = pull.buffer('eXCotangent');
+    let rate = pull.buffer('eTCotangent')[0];
+    for (let i = 0; i < slope.length; i++) rate += slope[i] * dNext[i];
+    return rate;
+  }
+
+  private pushWithin(record: StepRecord, k: number, n: number, tangents: {readonly [name in 'dx' | 'dNext' | 'dt' | 'dh']: Float64Array}, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): void {
+    const {history, step, directions: {count}} = this;
+    const noted = history.noted.get(n) ?? [];
+    if (within.length + noted.length === 0) return;
+    const {executable, dz} = step;
+    const dtheta = new Float64Array(count);
+    record.load(k, stepBuffers(executable));
+    step.set('next', this.end);
+    if (executable.has('inside')) executable.run('inside');
+    if (dz !== undefined) step.set('dz', dz);
+    for (const name of ['dx', 'dNext', 'dt', 'dh'] as const) step.set(name, tangents[name]);
+    const {dt, dh} = tangents;
+    // The saved time is a constant: θ = (time − t)/h.
+    const at = (theta: number): Float64Array => {
+      for (let d = 0; d < count; d++) dtheta[d] = -(dt[d] + theta * dh[d]) / history.h[n];
+      executable.find('theta')?.fill(theta);
+      step.set('dtheta', dtheta);
+      executable.run('pushDense');
+      return executable.buffer('dD');
+    };
+    for (const {index, theta} of within) keep(index, at(theta));
+    // What follows sets the executable's place anew, and so comes last.
+    const dense = noted.map(({theta}) => at(theta).slice());
+    noted.forEach((one, i) => this.pushNoted(record, k, n, one, dense[i]));
+  }
+
+  /** The time of an event noted on the dense output: its function's change at that time over its rate. */
+  private pushNoted(record: StepRecord, k: number, n: number, {event, theta, least, record: happened}: Noted, dD: Float64Array): void {
+    const {history, context, step, directions: {count}} = this;
+    const [t, h] = [history.t[n], history.h[n]];
+    const forward = historyForward(context);
+    loadParameters(forward, context);
+    record.load(k, stepBuffers(forward));
+    forward.find('next')?.set(this.end);
+    lookInside(forward);
+    forward.find('theta')?.fill(theta);
+    forward.run('watch');
+    const rate = crossingRate(forward.buffer('dg')[event] / h, least, t + theta * h, event);
+    forward.run('dense');
+    step.set('x', forward.buffer('D'));
+    step.set('t', Float64Array.of(t + theta * h));
+    step.set('dx', dD);
+    step.set('dt', new Float64Array(count));
+    step.executable.run('pushEvents');
+    const de = step.executable.buffer('de');
+    this.noted.set(happened, Float64Array.from({length: count}, (_, d) => -de[(d * de.length) / count + event] / rate));
+  }
+
+  private pushJump(record: StepRecord, k: number, n: number, moment: number, dx: Float64Array): Float64Array {
+    const {history, context, step, directions} = this;
+    const event = history.moments[moment];
+    const forward = historyForward(context);
+    loadParameters(forward, context);
+    record.load(k, stepBuffers(forward));
+    forward.run(`jump.${event}`);
+    const given = forward.buffer('given').slice();
+    record.load(k, stepBuffers(step.executable));
+    step.set('dx', dx);
+    step.set('dt', this.moment(moment));
+    step.executable.run(`pushJump.${event}`);
+    const dGiven = step.executable.buffer('dGiven').slice();
+    this.restarting ??= new StepTangents(startOf(context), directions);
+    const restarted = this.restart(given, history.t[n], history.h[n]).record;
+    return this.restarting.push(restarted, 0, dGiven, this.moment(moment), new Float64Array(directions.count)).slice();
+  }
+}

@@ -1,0 +1,72 @@
+/** Gradients by tangents that run beside the simulation (adjoint/forward.ts), so that its steps need not be kept. */
+import {contract, unitDirections} from '../../adjoint/forward.js';
+import {StepRecord} from '../../adjoint/record.js';
+import type {Saved, StepHistory} from '../../adjoint/step-history.js';
+import type {Sensitivities} from '../../adjoint/sweep-forward.js';
+import {pushRows, SweepForward} from '../../adjoint/sweep-forward.js';
+import {TimedPush} from '../../adjoint/timed-push.js';
+import {noCounts} from '../counters.js';
+import {requireHistoryMemory} from '../checkpointer.js';
+import {restart} from '../history/integrator.js';
+import {savedCount} from '../history/plan.js';
+import {bytesPerNumber, fewerSaved, requireMemory} from '../memory.js';
+import type {Companion, Kept} from '../path.js';
+import {run} from '../run.js';
+import type {Runnable} from '../runnable.js';
+import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
+
+/**
+ * Tangents that run beside the simulation, one for each number of the initial state, of the params and of
+ * every captured variable, contracted with the cotangents in the end: exact, as `implicitAdjoint`. Costs a
+ * solve and a tangent a step for each of these numbers, and memory for as many states as these numbers
+ * times the saved states, whatever the number of steps (`saveAt: 'end'` keeps two). For few parameters and
+ * long runs; each further pullback is a product.
+ */
+export function forwardSensitivity(): Adjoint {
+  return method;
+}
+
+const name = 'forwardSensitivity';
+
+export const forward: PreparedAdjoint = {
+  run: prepared => run(prepared, {begin: alongside, requireMemory: requireTangentMemory}),
+  // A product with sensitivities is worth no thread.
+  threads: {plain: {name}, gain: false, kept: ({sensitivities}) => keptTangents(sensitivities ?? {count: 0, states: []})},
+};
+
+const method: AdjointMethod = {name, prepare: () => forward};
+
+function requireTangentMemory(prepared: Runnable): void {
+  requireHistoryMemory(prepared);
+  const count = prepared.parameterValues.reduce((sum, {length}) => sum + length, prepared.given.length);
+  const saved = savedCount(prepared.options);
+  requireMemory(saved * count * prepared.traced.state.size * bytesPerNumber, `the tangents of ${saved} saved states along ${count} directions`, 'Take implicitAdjoint(), which keeps none. ' + fewerSaved);
+}
+
+/** @param start the step that began the run */
+function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?: StepHistory): Companion {
+  const {traced, compiled} = prepared;
+  const directions = unitDirections(prepared);
+  const push = history === undefined ? pushRows(prepared, directions) : new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
+  const sweep = new SweepForward(prepared, saved, start, directions, push);
+  // The transition under way.
+  const record = new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, 1);
+  const reach = (n: number, state: Float64Array): void => {
+    if (n === 0) return;
+    sweep.follow(n - 1, record, 0, record.count, state);
+    record.clear();
+  };
+  return {
+    // The tangents of a step take the place of its factor.
+    record, repeatable: true, reach,
+    finish(n, state) {
+      reach(n, state);
+      return keptTangents(sweep.finish());
+    },
+  };
+}
+
+/** Plain values already. */
+function keptTangents(sensitivities: Sensitivities): Kept {
+  return {pull: (prepared, _path, cotangents) => contract(prepared, sensitivities, cotangents), plain: () => ({sensitivities})};
+}

@@ -1,0 +1,35 @@
+/** The adjoint of the implicit function (equations.md §5), by the steps of a run or by checkpoints. */
+import {implicitBack} from '../../adjoint/implicit.js';
+import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
+import type {GridSteps} from '../checkpointer.js';
+import {keepSteps, keptStepsOf} from '../checkpointer.js';
+import {run} from '../run.js';
+import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
+
+/** 1 GiB: a quarter of what Node gives a process by default, and more than most browsers' pages may take. */
+const defaultMemory = 2 ** 30;
+
+/**
+ * The adjoint of the implicit function (equations.md §5): one transposed solve and one vector–Jacobian
+ * product a step, exact for a step that converged, independent of how it did. Steps beyond `memory` (in
+ * bytes, default 1 GiB, half of the machine's at most) are taken again from kept states by a binomial schedule; the
+ * gradient is the same to the last bit, whatever the budget. Two states are kept where it holds fewer (four along adaptive
+ * steps), and then n steps are taken again some √(2n) times. It keeps Jacobians of one step from serving the next.
+ */
+export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoint {
+  refuseUnknownOptions(options, {memory: positiveOrInfinite}, 'implicitAdjoint', 'bad-adjoint');
+  const {memory = defaultMemory} = options;
+  const method: AdjointMethod = {name, secondOrder: {memory}, prepare: () => implicit(memory)};
+  return method;
+}
+
+const name = 'implicitAdjoint';
+
+const steps: GridSteps = {narrow: () => true, iterations: false, pull: implicitBack};
+
+export function implicit(memory: number): PreparedAdjoint {
+  return {
+    run: prepared => run(prepared, keepSteps(memory, steps)),
+    threads: {plain: {name, memory}, gain: true, kept: (plain, completed) => keptStepsOf(plain, steps, completed)},
+  };
+}

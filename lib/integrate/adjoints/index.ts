@@ -1,0 +1,6 @@
+/** How a gradient goes back through a run: values, chosen in the options of `simulate`. */
+export type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
+export {backsolveAdjoint} from './backsolve.js';
+export {forwardSensitivity} from './forward.js';
+export {implicitAdjoint} from './implicit.js';
+export {unrolledAdjoint} from './unrolled.js';

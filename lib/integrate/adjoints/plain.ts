@@ -1,0 +1,14 @@
+/** Adjoints as messages carry them: those that go without tfjs. */
+import type {PlainAdjoint, PreparedAdjoint} from './adjoint.js';
+import {forward} from './forward.js';
+import {implicit} from './implicit.js';
+import {unrolled} from './unrolled.js';
+
+const sent: {readonly [name: string]: (plain: PlainAdjoint) => PreparedAdjoint} = {
+  implicitAdjoint: ({memory = Infinity}) => implicit(memory), unrolledAdjoint: () => unrolled, forwardSensitivity: () => forward,
+};
+
+/** What a message brought (`Threaded.plain`). */
+export function adjointOf(plain: PlainAdjoint): PreparedAdjoint {
+  return sent[plain.name](plain);
+}

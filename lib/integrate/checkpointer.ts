@@ -1,0 +1,225 @@
+/**
+ * What a run keeps of its steps for a derivative: every transition while the budget lasts; beyond it states alone, from
+ * which the others are taken again. Along a grid these are the ones that the binomial schedule asks for (adjoint/schedule.ts).
+ * Where the number of steps is not known they are those of every second transition, of every fourth, and so on, as
+ * many as half the budget holds; the other half serves the way back.
+ */
+import type {Directions} from '../adjoint/directions.js';
+import type {Gradient, TransitionPull} from '../adjoint/gradient.js';
+import type {Watch} from '../adjoint/not-finite.js';
+import {StepRecord} from '../adjoint/record.js';
+import {firstPass, reverseAll} from '../adjoint/schedule.js';
+import type {StepHistory, Visit} from '../adjoint/step-history.js';
+import type {RunCotangents} from '../adjoint/sweep-back.js';
+import {sweepBack} from '../adjoint/sweep-back.js';
+import type {Sensitivities} from '../adjoint/sweep-forward.js';
+import {pushRows, SweepForward} from '../adjoint/sweep-forward.js';
+import {TimedPull} from '../adjoint/timed-pull.js';
+import {TimedPush} from '../adjoint/timed-push.js';
+import type {StepContext} from '../step/context.js';
+import {repeatGrid, repeatHistory} from './again.js';
+import {noCounts} from './counters.js';
+import {restart} from './history/integrator.js';
+import {knownSteps} from './history/plan.js';
+import {bytesPerNumber, mostStates, requireMemory, withinMachine} from './memory.js';
+import type {Companion, Keeping, Kept, Path, PlainKept} from './path.js';
+import type {Runnable} from './runnable.js';
+
+/** How the steps of a grid are recorded and pulled back. */
+export interface GridSteps extends Required<Pick<Keeping, 'narrow' | 'iterations'>> {
+  pull(context: StepContext): TransitionPull;
+}
+
+/** Numbers in a row of the record. */
+const rowSize = ({traced, compiled, narrow}: Runnable): number => 2 + (narrow === true ? compiled.kept.size : traced.state.size + (compiled.implicit ? traced.unknown.size : 0));
+
+export function newRecord({traced, compiled, narrow}: Runnable, expected: number, most = Infinity): StepRecord {
+  if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected, most);
+  return new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, expected, most);
+}
+
+/** States that a budget in bytes holds. */
+const roomFor = (memory: number, size: number, least: number): number => Math.max(least, Math.min(mostStates, Math.floor(memory / (size * bytesPerNumber))));
+
+/** How steps are kept within so many bytes. @param grid for gradients; tangents need whole steps, and no way back */
+export function keepSteps(memory: number, grid?: GridSteps): Keeping {
+  return {
+    narrow: context => grid?.narrow(context) ?? false,
+    iterations: grid?.iterations,
+    requireMemory(prepared) {
+      requireHistoryMemory(prepared);
+      // Where a gradient is asked for, what has no room is taken again.
+      if (grid !== undefined) return;
+      const steps = knownSteps(prepared.options);
+      requireMemory(steps * rowSize(prepared) * bytesPerNumber, `the record of ${steps} steps, which a derivative keeps`, 'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.');
+    },
+    begin: (prepared, _start, _saved, history) => new Checkpointer(prepared, memory, grid, history),
+  };
+}
+
+/** The times of steps that are not a grid's, which every derivative along them keeps. @throws MemoryError */
+export function requireHistoryMemory({options}: Runnable): void {
+  const steps = options.plan === undefined ? 0 : knownSteps(options);
+  requireMemory(2 * steps * bytesPerNumber, `the times and lengths of ${steps} steps, which a derivative keeps`, 'Take fewer steps.');
+}
+
+class Checkpointer implements Companion {
+  record: StepRecord | undefined;
+  readonly repeatable: boolean;
+  private readonly states = new Map<number, Float64Array>();
+  /** Of a grid beyond the budget: the steps whose beginnings are kept. */
+  private readonly schedule: ReadonlySet<number> | undefined;
+  private stride = 1;
+  /** Steps that a record within the budget holds, and states. */
+  private readonly most: number;
+  private readonly room: number;
+
+  /** @param history where the number of transitions is not known */
+  constructor(private readonly prepared: Runnable, memory: number, private readonly grid: GridSteps | undefined, private readonly history: StepHistory | undefined) {
+    const {options: {grid: {steps}, newton}, traced: {state}} = prepared;
+    const row = rowSize(prepared) * bytesPerNumber;
+    const budget = grid === undefined ? memory : withinMachine(memory);
+    if (history !== undefined) {
+      this.most = budget / row;
+      this.room = roomFor(budget, state.size, 4);
+      this.record = newRecord(prepared, 16, this.most);
+    } else {
+      this.most = Infinity;
+      this.room = Math.min(steps, roomFor(budget, state.size, 2));
+      if (steps * row <= budget || steps <= 2) this.record = newRecord(prepared, steps);
+      else this.schedule = new Set(firstPass(steps, this.room));
+    }
+    this.repeatable = this.record === undefined || newton.jacobian === 'by-cost';
+  }
+
+  reach(n: number, state: Float64Array): void {
+    const {record, schedule} = this;
+    if (record !== undefined) {
+      if (record.count + 1 <= this.most) return;
+      this.thin(record);
+    }
+    if (schedule === undefined ? n % this.stride === 0 : schedule.has(n)) this.states.set(n, state.slice());
+    if (schedule === undefined) while (this.states.size > this.room / 2) this.widen();
+  }
+
+  finish(n: number, state: Float64Array): Kept {
+    const {prepared, record, states, room, grid, history, schedule} = this;
+    // A run cut short left states where the whole schedule wanted them; only its start is of use to the shorter one.
+    if (schedule !== undefined && n < prepared.options.grid.steps) for (const at of states.keys()) if (at > 0) states.delete(at);
+    return new KeptSteps(grid, n, record ?? {states, room}, history === undefined ? undefined : {history, end: state.slice()});
+  }
+
+  private thin(record: StepRecord): void {
+    this.record = undefined;
+    while ((record.count + 1) / this.stride > this.room / 2) this.stride *= 2;
+    for (let n = 0; n < record.count; n += this.stride) {
+      const state = new Float64Array(record.stateSize);
+      record.load(n, {x: state});
+      this.states.set(n, state);
+    }
+  }
+
+  private widen(): void {
+    this.stride *= 2;
+    for (const n of this.states.keys()) if (n % this.stride !== 0) this.states.delete(n);
+  }
+}
+
+/** States at the beginnings of some transitions; `room` of them at most on the way back. */
+interface Checkpoints {
+  readonly states: ReadonlyMap<number, Float64Array>;
+  readonly room: number;
+}
+
+/** Transitions whole, or checkpoints. */
+class KeptSteps implements Kept {
+  /** @param timed where the times of transitions are written down, and may move: their history, and the state at their end */
+  constructor(
+    private readonly grid: GridSteps | undefined, private readonly count: number, private readonly kept: StepRecord | Checkpoints,
+    private readonly timed: {readonly history: StepHistory; readonly end: Float64Array} | undefined,
+  ) {}
+
+  get record(): StepRecord | undefined {
+    return this.kept instanceof StepRecord && this.timed === undefined ? this.kept : undefined;
+  }
+
+  pull(prepared: Runnable, {start}: Path, cotangents: RunCotangents, watch?: Watch): Gradient {
+    const {grid, timed} = this;
+    if (grid === undefined) throw new Error('a run kept for its tangents has no way back');
+    const saved = timed?.history.saved ?? {after: prepared.options.saved};
+    const pull = timed === undefined ? grid.pull(prepared) : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
+    return sweepBack(prepared, saved, start, visit => this.backwards(prepared, visit), pull, cotangents, watch);
+  }
+
+  push(prepared: Runnable, {start}: Path, directions: Directions): Sensitivities {
+    const {timed, kept, count} = this;
+    if (!(kept instanceof StepRecord)) throw new Error('a run for a tangent keeps its steps');
+    const saved = timed?.history.saved ?? {after: prepared.options.saved};
+    const push = timed === undefined ? pushRows(prepared, directions) : new TimedPush(prepared, timed.history, restart(prepared, noCounts()), directions);
+    const sweep = new SweepForward(prepared, saved, start, directions, push);
+    const end = this.endsOf(kept);
+    for (let n = 0, from = 0; n < count; n++) {
+      let to = from + 1;
+      while (kept.within.has(to - 1)) to++;
+      sweep.follow(n, kept, from, to, end(to));
+      from = to;
+    }
+    return sweep.finish();
+  }
+
+  plain(): PlainKept {
+    const {kept} = this;
+    return kept instanceof StepRecord ? {record: kept.plain()} : kept;
+  }
+
+  private backwards(prepared: Runnable, visit: Visit): number {
+    const {kept, count} = this;
+    if (!(kept instanceof StepRecord)) return this.takeAgain(prepared, kept, visit);
+    const {poll} = prepared.options;
+    const end = this.endsOf(kept);
+    for (let n = count - 1, to = kept.count; n >= 0; n--) {
+      poll?.();
+      const from = kept.firstOf(to - 1);
+      visit(n, kept, from, to, end(to));
+      to = from;
+    }
+    return 0;
+  }
+
+  /** The state before each row of a whole record, where it is asked for: its last one is that at the end. */
+  private endsOf(record: StepRecord): (row: number) => Float64Array {
+    const {timed} = this;
+    if (timed === undefined) return () => nothing;
+    const state = new Float64Array(record.stateSize);
+    return row => {
+      if (row === record.count) return timed.end;
+      record.load(row, {x: state});
+      return state;
+    };
+  }
+
+  private takeAgain(prepared: Runnable, {states, room}: Checkpoints, visit: Visit): number {
+    const {grid, timed, count} = this;
+    const context = {...prepared, narrow: timed === undefined && grid?.narrow(prepared) === true};
+    const run = timed === undefined ? repeatGrid(context, grid?.iterations === true) : repeatHistory(context, timed.history);
+    const {state} = run;
+    const piece = newRecord(context, 1);
+    return reverseAll(states, count, room, {
+      restore: kept => state.set(kept),
+      keep: () => state.slice(),
+      take: n => run.take(n, undefined),
+      reverse(n) {
+        piece.clear();
+        run.take(n, piece);
+        visit(n, piece, 0, piece.count, state);
+      },
+    });
+  }
+}
+
+const nothing = new Float64Array(0);
+
+/** What `plain` gave of a run on its grid. */
+export function keptStepsOf({record, states = new Map(), room = states.size}: PlainKept, grid: GridSteps, completed: number): Kept {
+  return new KeptSteps(grid, completed, record === undefined ? {states, room} : StepRecord.fromPlain(record), undefined);
+}

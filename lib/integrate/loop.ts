@@ -1,0 +1,17 @@
+/** A run as its driver sees it (run.ts): one step after another. */
+import type {Run} from './path.js';
+
+export type LoopResult = Omit<Run, 'milliseconds' | 'redundancy' | 'history' | 'elsewhere'>;
+
+export interface Loop {
+  /** The present time. */
+  readonly t: number;
+  /** Ends of steps that `saveAt` counts. */
+  readonly boundaries: number;
+  /** The end has been reached. */
+  readonly done: boolean;
+  /** One more step; false where the run is over. */
+  advance(): boolean;
+  /** What there is of the run, once it is over. */
+  result(): LoopResult;
+}

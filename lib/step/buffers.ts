@@ -1,0 +1,235 @@
+/**
+ * The buffers of a step's programs, a line of one table each: what lies there, its shape, and how long it stays as it
+ * is. Programs that are compiled together share buffers by name, so these names are the contract between the programs
+ * (programs.ts and its like), Newton's iteration, the integrators and the adjoints; a name that is not here does not
+ * compile. `buffer(name)` is for what must be there, `find(name)` for what some programs do not read or write, by design:
+ * a force without time reads no t, a step without an error estimate has no E.
+ */
+import type {Executable, Programs} from '../engine/engine.js';
+import {bufferSizes} from '../engine/engine.js';
+import {input} from '../graph/build.js';
+import {namedGraph} from '../graph/named-graph.js';
+import type {DType, Graph, Node, Shape} from '../graph/node.js';
+
+/**
+ * How long an input stays as it is. Set for a run: parameters, and what is computed from them. Set for a step: where
+ * it begins. Set for an iterate of Newton's method, or for a step that is looked at again: the unknown. Set for each
+ * call: directions, cotangents, places within a step. What depends on inputs of long lives alone is computed as seldom
+ * as they change (precomputation.ts).
+ */
+export const lifetimes = ['run', 'step', 'iterate', 'call'] as const;
+export type Lifetime = (typeof lifetimes)[number];
+
+/**
+ * What the shapes are called. state: the blocks that a step begins with (of a run's first step those of the user, own);
+ * end: those that it ends with; unknown: z; block: one of the unknown's blocks that are found in turn; defect: the blocks
+ * that a guess may break; parameter: that of the parameter, or of the value derived from parameters; matrix: the entries
+ * of a pattern; any: what the program makes of it.
+ */
+export type Space =
+  | 'number' | 'state' | 'end' | 'own' | 'unknown' | 'block' | 'defect' | 'parameter' | 'matrix' | 'mass' | 'rows' | 'events' | 'inside' | 'kept'
+  | 'states' | 'times' | 'observed' | 'any';
+
+/** A row of the table. */
+export interface BufferKind {
+  readonly shape: Space;
+  /** Default: 'call'. */
+  readonly lifetime?: Lifetime;
+  /** One for each of several directions, before the other axes. */
+  readonly along?: true;
+  /** By number, 'p.0'; or by program and number, 'parameters.residual.0'. */
+  readonly indexed?: 'number' | 'program';
+}
+
+export const buffers = {
+  // What a run sets once.
+  /** The parameters, and values derived from them (derived.ts). */
+  p: {shape: 'parameter', lifetime: 'run', indexed: 'number'},
+  derived: {shape: 'parameter', lifetime: 'run', indexed: 'number'},
+  /** Compliance given to redundant constraints. */
+  regularization: {shape: 'number', lifetime: 'run'},
+  /** Of a program: what it computes from these alone. */
+  parameters: {shape: 'any', lifetime: 'run', indexed: 'program'},
+
+  // Where a step begins.
+  x: {shape: 'state', lifetime: 'step'},
+  t: {shape: 'number', lifetime: 'step'},
+  h: {shape: 'number', lifetime: 'step'},
+  /** Of a guess from the last step: its unknown, where this step begins in it, and how much longer it is. */
+  last: {shape: 'unknown', lifetime: 'step'},
+  ahead: {shape: 'number', lifetime: 'step'},
+  ratio: {shape: 'number', lifetime: 'step'},
+  /** What is computed from these alone. */
+  stepStart: {shape: 'any', lifetime: 'step', indexed: 'number'},
+  turnStep: {shape: 'any', lifetime: 'step', indexed: 'number'},
+
+  // The unknown, and what a step that was taken leaves.
+  z: {shape: 'unknown', lifetime: 'iterate'},
+  /** How far the guess breaks the kinematics: the guess makes it, so that it is no part of the step's beginning. */
+  defect: {shape: 'defect', lifetime: 'iterate'},
+  /** x⁺, and what the update makes for dense output (inside.ts). */
+  next: {shape: 'end', lifetime: 'iterate'},
+  inside: {shape: 'inside', lifetime: 'iterate'},
+  /** What a step leaves for its gradient (kept.ts). */
+  kept: {shape: 'kept', lifetime: 'iterate'},
+  /** What is computed from these alone: for matrix-free products, for dense output, for one block of the unknown. */
+  linearize: {shape: 'any', lifetime: 'iterate', indexed: 'number'},
+  between: {shape: 'any', lifetime: 'iterate', indexed: 'number'},
+  turnBegin: {shape: 'any', lifetime: 'iterate', indexed: 'program'},
+
+  // Newton's iteration.
+  /** The residual R(z) and the matrix ∂R/∂z, or its model; the Jacobian itself where that is a model. */
+  R: {shape: 'unknown'},
+  J: {shape: 'matrix'},
+  exactJ: {shape: 'matrix'},
+  /** Of a block of an unknown that is found in turn: itself, its residual, its matrix. */
+  zs: {shape: 'block'},
+  Rs: {shape: 'block'},
+  Js: {shape: 'matrix'},
+  /** The correction, and the iteration's own vectors (newton/system.ts); of the blocks where these are found in turn. */
+  delta: {shape: 'unknown'},
+  nextDelta: {shape: 'unknown'},
+  base: {shape: 'unknown'},
+  weights: {shape: 'unknown'},
+  rowScale: {shape: 'unknown'},
+  /** Matrix-free: a direction, J times it, Jᵀ times it. */
+  direction: {shape: 'unknown'},
+  Jd: {shape: 'unknown'},
+  JTd: {shape: 'unknown'},
+  /** Refinement of solves with the transposed matrix: Jᵀw. */
+  JTw: {shape: 'unknown'},
+
+  // What a step tells beside its end.
+  /** The estimate of its error, the displacement and the matrix of its filter. */
+  E: {shape: 'own'},
+  shift: {shape: 'own'},
+  filterJ: {shape: 'matrix'},
+  stiffness: {shape: 'number'},
+  touching: {shape: 'rows'},
+  /** Of a start. */
+  mass: {shape: 'mass'},
+  positions: {shape: 'rows'},
+  velocities: {shape: 'rows'},
+
+  // Dense output, events and jumps.
+  theta: {shape: 'number'},
+  D: {shape: 'end'},
+  /** The events on the dense output, and their derivatives by θ. */
+  g: {shape: 'events'},
+  dg: {shape: 'events'},
+  /** The events of a state, and how they change along the motion. */
+  e: {shape: 'events'},
+  rates: {shape: 'events'},
+  /** The user's blocks after a jump. */
+  given: {shape: 'own'},
+
+  // Cotangents of a step.
+  nextCotangent: {shape: 'end'},
+  insideCotangent: {shape: 'inside'},
+  zCotangent: {shape: 'unknown'},
+  /** The solution of Jᵀw = z̄. */
+  w: {shape: 'unknown'},
+  xCotangent: {shape: 'state'},
+  tCotangent: {shape: 'number'},
+  hCotangent: {shape: 'number'},
+  pCotangent: {shape: 'parameter', indexed: 'program'},
+  derivedCotangent: {shape: 'parameter', indexed: 'program'},
+  /** Of dense output, and what it asks of the step. */
+  denseCotangent: {shape: 'end'},
+  denseNextCotangent: {shape: 'end'},
+  denseInsideCotangent: {shape: 'inside'},
+  denseZCotangent: {shape: 'unknown'},
+  denseXCotangent: {shape: 'state'},
+  denseTCotangent: {shape: 'number'},
+  denseHCotangent: {shape: 'number'},
+  denseThetaCotangent: {shape: 'number'},
+  /** Of events, and what they ask of the state and the time. */
+  eCotangent: {shape: 'events'},
+  eXCotangent: {shape: 'state'},
+  eTCotangent: {shape: 'number'},
+  /** Of the blocks after a jump, and what they ask of the state and the time. */
+  givenCotangent: {shape: 'own'},
+  jXCotangent: {shape: 'state'},
+  jTCotangent: {shape: 'number'},
+
+  // Tangents along several directions.
+  dx: {shape: 'state', along: true},
+  dz: {shape: 'unknown', along: true},
+  dt: {shape: 'number', along: true},
+  dh: {shape: 'number', along: true},
+  dtheta: {shape: 'number', along: true},
+  dp: {shape: 'parameter', along: true, indexed: 'number'},
+  dderived: {shape: 'parameter', along: true, indexed: 'number'},
+  /** −(R_x ẋ + R_p ṗ), and the same less R_z ż. */
+  rhs: {shape: 'unknown', along: true},
+  left: {shape: 'unknown', along: true},
+  dNext: {shape: 'end', along: true},
+  dInside: {shape: 'inside', along: true},
+  dD: {shape: 'end', along: true},
+  de: {shape: 'events', along: true},
+  dGiven: {shape: 'own', along: true},
+  /** Derivatives by the step's length. */
+  rhsH: {shape: 'unknown'},
+  dzH: {shape: 'unknown'},
+  dNextH: {shape: 'end'},
+  dInsideH: {shape: 'inside'},
+
+  // Tangents of cotangents.
+  dNextCotangent: {shape: 'end', along: true},
+  dZCotangent: {shape: 'unknown', along: true},
+  dXCotangent: {shape: 'state', along: true},
+  dw: {shape: 'unknown', along: true},
+  dPCotangent: {shape: 'parameter', along: true, indexed: 'number'},
+  dDerivedCotangent: {shape: 'parameter', along: true, indexed: 'number'},
+  dDenseCotangent: {shape: 'end', along: true},
+
+  // Observations of many states at once.
+  xs: {shape: 'states'},
+  ts: {shape: 'times'},
+  observed: {shape: 'observed'},
+  observedCotangent: {shape: 'observed'},
+  xsCotangent: {shape: 'states'},
+  tsCotangent: {shape: 'times'},
+  dxs: {shape: 'states'},
+  dts: {shape: 'times'},
+  dObserved: {shape: 'observed'},
+} as const satisfies {readonly [name: string]: BufferKind};
+
+type Table = typeof buffers;
+type Named<Name extends string, Indexed> =
+  Indexed extends 'number' ? `${Name}.${number}` : Indexed extends 'program' ? `${Name}.${string}` : Name;
+
+/** The name of a buffer. */
+export type BufferName = {
+  [Name in keyof Table]: Named<Name, Table[Name] extends {readonly indexed: infer By} ? By : undefined>;
+}[keyof Table];
+
+/** Programs of a step by their names, those that it has none of left out. */
+export type ProgramsOf<Name extends string> = {readonly [N in Name]?: Graph};
+
+/** Programs of a step that were compiled together; `parameters` is run by `loadParameters` where it is there. */
+export type StepExecutable<Name extends string = never> = Executable<Name | 'parameters', BufferName>;
+
+/** A named input of a step's programs. */
+export const bufferInput = (name: BufferName, shape: Shape, dtype?: DType): Node<'input'> => input(name, shape, dtype);
+
+/** Where a node's tangents along several directions are set. */
+export const seed = (count: number) => (node: Node, name: BufferName): [node: Node, seed: Node] =>
+  [node, bufferInput(name, [count, ...node.shape])];
+
+/** A program of a step from its outputs, those that it has not left out. */
+export const graphOf = (outputs: {readonly [Name in BufferName]?: Node | undefined}): Graph => namedGraph(outputs);
+
+const kinds: {readonly [name: string]: BufferKind | undefined} = buffers;
+
+/** The row of the table for a name; undefined of what is no buffer, as the inputs inside a declared derivative. */
+export const kindOf = (name: string): BufferKind | undefined => kinds[name.split('.')[0]];
+
+/** Whether an input stays as it is at least so long. */
+export const lasts = (name: string, lifetime: Lifetime): boolean =>
+  lifetimes.indexOf(kindOf(name)?.lifetime ?? 'call') <= lifetimes.indexOf(lifetime);
+
+/** What names that were put together at run time could still miss. */
+export function requireNamed(programs: Programs): void {
+  for (const name of bufferSizes(programs).keys()) if (kindOf(name) === undefined) throw new Error(`no buffer of a step is called ${name}`);
+}

@@ -1,0 +1,141 @@
+/**
+ * What depends on inputs that stay as they are (`Lifetime` in buffers.ts) is computed as seldom as they change, where
+ * that pays by counted work. A minimum cut says which values these are (graph/ahead.ts); they pass through buffers.
+ *
+ * Once a run: by `parameters`, when the parameters are loaded. A mass matrix and its inverse, a stiffness assembled from
+ * moduli, positive parameters as softplus of free ones are values of the step before it is differentiated (derived.ts),
+ * so that their derivatives too are taken once a run; here follows what only the derivatives ask of the parameters.
+ *
+ * Once a step: by the programs that guess. Every step begins with one of them, so it costs no call. What Newton's
+ * iteration asks of the step's beginning is the force there under the trapezoidal rule, a drive at times that are known,
+ * the mass matrix where the step begins.
+ *
+ * Once an iterate: by a program of its own, `linearize` for all matrix-free products with one Jacobian, `between` for
+ * all places within one step, `turnBegin` for one block of an unknown that is found block by block.
+ *
+ * What depends on no input at all is the engine's to compute once (graph/hoist.ts): it knows no lifetimes, and what is
+ * never computed again has no price. What the update makes for dense output (inside.ts) is judged by what the update
+ * computes anyway, which no lifetime tells.
+ */
+import type {Programs} from '../engine/engine.js';
+import {readingAhead, unified, withOutputs, worthAhead} from '../graph/ahead.js';
+import {input} from '../graph/build.js';
+import type {Graph, Node, Output} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
+import {simplify, substitute} from '../graph/simplify.js';
+import {countWork} from '../graph/work.js';
+import type {Lifetime} from './buffers.js';
+import {lasts} from './buffers.js';
+import type {ForwardProgram} from './programs.js';
+
+/** A value of the parameters alone, and the input that stands for it. */
+export interface DerivedValue {
+  readonly node: Node<'input'>;
+  readonly value: Node;
+}
+
+/**
+ * What a number that is made ahead costs, in operations of one run of its program. A run's is written once for all
+ * steps, and read twice: it breaks a loop in two. A step evaluates the residual at its guess and after the first
+ * correction, which mostly is the last, and a Krylov solve of two products is a short one: there a value is computed
+ * once instead of twice, and for that each of its numbers is written once and read twice.
+ */
+const price: {readonly [L in Exclude<Lifetime, 'call'>]: number} = {run: 2, step: 3, iterate: 3};
+
+/** A gain of less than this share of a program is within what counting operations can tell. */
+const leastShare = 1 / 16;
+
+type Lasting = keyof typeof price;
+
+/** What of some outputs is worth computing as seldom as its inputs change that last so long. */
+export function ahead(outputs: readonly Node[], lifetime: Lasting): readonly Node[] {
+  const names = topological(outputs).flatMap(node => (isOp(node, 'input') ? [node.attributes.name] : []));
+  const changing = new Set(names.filter(name => !lasts(name, lifetime)));
+  const {values, saved} = worthAhead(outputs, changing, {runs: 1, store: ({size}) => price[lifetime] * size});
+  return saved >= leastShare * countWork(outputs) ? values : [];
+}
+
+type Buffers = ReadonlyMap<Node, Node<'input'>>;
+
+/** By value that is worth it, the input that stands for it. */
+function buffersFor({outputs}: Graph, lifetime: Lasting, prefix: string): Buffers {
+  const values = ahead(outputs.map(({node}) => node), lifetime);
+  return new Map(values.map((node, i) => [node, input(`${prefix}.${i}`, node.shape, node.dtype)]));
+}
+
+const nothing: Graph = {inputs: [], outputs: []};
+
+/** A program in two: what of it is worth computing ahead, and the rest, as it is where nothing is. */
+export function apart(graph: Graph, lifetime: Lasting, prefix: string): {readonly before: Graph; readonly each: Graph} {
+  const buffers = buffersFor(graph, lifetime, prefix);
+  return {before: withOutputs(nothing, buffers), each: buffers.size === 0 ? graph : readingAhead(graph, buffers)};
+}
+
+/** Run by `loadParameters` where it is there. */
+export const parameterProgram = 'parameters';
+
+/** Once a run: the programs, with `parameters` among them where they read derived values, or more of them is worth it. */
+export function withParameterProgram(programs: Programs, derived: readonly DerivedValue[] = []): Programs {
+  const rest: Record<string, Graph> = {};
+  const made: Output[] = [];
+  for (const [name, graph] of Object.entries(programs)) {
+    const {before, each} = apart(graph, 'run', `${parameterProgram}.${name}`);
+    rest[name] = each;
+    made.push(...before.outputs);
+  }
+  const read = new Set(Object.values(rest).flatMap(({inputs}) => inputs));
+  const values = derived.filter(({node}) => read.has(node)).map(({node, value}) => ({name: node.attributes.name, node: value}));
+  const outputs = [...values, ...throughDerived(made, derived)];
+  if (outputs.length === 0) return programs;
+  const inputs = topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> => isOp(node, 'input'));
+  return {...rest, [parameterProgram]: simplify({inputs, outputs})};
+}
+
+/** As functions of the parameters themselves: one program makes all. */
+function throughDerived(outputs: readonly Output[], derived: readonly DerivedValue[]): Output[] {
+  const nodes = substitute(outputs.map(({node}) => node), new Map<Node, Node>(derived.map(({node, value}) => [node, value])));
+  return outputs.map(({name}, i) => ({name, node: nodes[i]}));
+}
+
+/** Programs that begin a step: one of them runs before any of the others. */
+const beginnings: readonly ForwardProgram[] = ['guess', 'extrapolate'];
+
+/** Programs that run after them while the step's beginning lies where it is. */
+const followers: readonly (ForwardProgram | 'keep')[] =
+  ['residual', 'startResidual', 'jacobian', 'startJacobian', 'exactJacobian', 'update', 'keep'];
+
+const pick = (programs: Programs, names: readonly string[]): Programs =>
+  Object.fromEntries(names.flatMap(name => (name in programs ? [[name, programs[name]]] : [])));
+
+const mapped = (programs: Programs, change: (graph: Graph) => Graph): Programs =>
+  Object.fromEntries(Object.entries(programs).map(([name, graph]) => [name, change(graph)]));
+
+/** Once a step: the programs of Newton's iteration, those that begin a step with more outputs. */
+export function withStepStart(programs: Programs): Programs {
+  if (!('guess' in programs) || !('residual' in programs)) return programs;
+  // Most programs have none, and need not be made one graph to know.
+  if (buffersFor(programs.residual, 'step', 'stepStart').size === 0) return programs;
+  const whole = unified(pick(programs, [...beginnings, ...followers]));
+  const buffers = buffersFor(whole.residual, 'step', 'stepStart');
+  return {
+    ...programs,
+    ...mapped(pick(whole, beginnings), graph => withOutputs(graph, buffers)),
+    ...mapped(pick(whole, followers), graph => readingAhead(graph, buffers)),
+  };
+}
+
+/** Run whenever the place of matrix-free products has changed, where there is one. */
+export const linearization = 'linearize';
+
+/** Once an iterate: matrix-free products, what they share computed by `linearize`. */
+export function withLinearization(programs: Programs): Programs {
+  if (!('apply' in programs)) return programs;
+  const whole = unified(programs);
+  const buffers = buffersFor(whole.apply, 'iterate', linearization);
+  if (buffers.size === 0) return programs;
+  return {...mapped(whole, graph => readingAhead(graph, buffers)), [linearization]: withOutputs(nothing, buffers)};
+}
+
+/** All of them, for programs that are compiled together. */
+export const precomputed = (programs: Programs, derived: readonly DerivedValue[]): Programs =>
+  withLinearization(withStepStart(withParameterProgram(programs, derived)));

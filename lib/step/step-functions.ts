@@ -1,0 +1,117 @@
+/**
+ * The functions of a step, a line of one table each. Whatever goes over all of them (nodes replaced throughout, the key
+ * of the compiled step, messages to other threads, what every step computes) follows from the table: a new function is
+ * a line here, the place that makes it, and the place that uses it.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import type {Node, Output} from '../graph/node.js';
+import {substitute} from '../graph/substitute.js';
+
+interface Kind {
+  /** Computed in every step. */
+  readonly everyStep?: true;
+  /** One for each block of the unknown, or for each event. */
+  readonly indexed?: true;
+}
+
+/** Arrays are flat but for those of the mass; 'own' are the user's blocks of the state, q and v, or y. */
+export const stepFunctions = {
+  /** R(z), [unknown]: zero where z solves the step. */
+  residual: {everyStep: true},
+  /** The residual with its derivative by blocks, and its model, where Newton's matrix is made from that (graph/newton-matrix.ts). */
+  residualBlocks: {everyStep: true},
+  residualModel: {everyStep: true},
+  /** The state at the step's end, [state]. */
+  update: {everyStep: true},
+  /** Where Newton starts, [unknown]. */
+  guess: {},
+  /** How far the guess breaks the kinematics, as a function of x, and the residual that takes it as the input `defect`. */
+  defect: {},
+  defectResidual: {},
+  defectBlocks: {},
+  defectModel: {},
+  /** The first residual, its forces those of the step's start. */
+  frozen: {},
+  /** What the user observes of a state, flat, as a function of x, t and the parameters. */
+  observed: {},
+  /** Of a state with exact contacts: how far each is from being neither open nor closed, as a length. */
+  touching: {},
+  /** M(q) of a start, in the shape the user gave it. */
+  mass: {},
+  /** φ of the state that a start was given, where there are constraints. */
+  positions: {},
+  /** φ' and ψ of it. */
+  velocities: {},
+  /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */
+  error: {everyStep: true},
+  /** The function of `shift` whose derivative is the estimate's matrix, [own]. */
+  filter: {everyStep: true},
+  /** h|λ| over what is stable, a scalar. */
+  stiffness: {},
+  /** A guess of the unknown from that of the last step, [unknown]. */
+  extrapolated: {},
+  /** Of blocks that are found in turn: a guess of each from those before it; none where they are not. */
+  predicted: {indexed: true},
+  /** What the update makes for dense output, see inside.ts. */
+  inside: {everyStep: true},
+  /** The state at t + θh, [state]; a function of the input `inside` too, where there is that. */
+  dense: {everyStep: true},
+  /** The events' functions of x and t, [events]. */
+  events: {},
+  /** Their rates of change along the motion, [events]. */
+  rates: {},
+  /** By event: the user's blocks after its jump, [own]. */
+  jump: {indexed: true},
+} as const satisfies {readonly [name: string]: Kind};
+
+type Table = typeof stepFunctions;
+type Name = keyof Table;
+type Indexed = {[N in Name]: Table[N] extends {readonly indexed: true} ? N : never}[Name];
+
+/** The functions of one step as nodes over shared inputs; every step has an update. */
+export type StepFunctions = {
+  readonly [N in Name]?: N extends Indexed ? readonly (Node | undefined)[] : Node;
+} & {readonly update: Node};
+
+/** What a single one is called: 'residual', 'jump.0'. */
+export type StepFunctionName = Exclude<Name, Indexed> | `${Indexed}.${number}`;
+
+/** What the trace of a step gives: these, and the events one by one and the slope, of which along.ts makes `events` and `rates`. */
+export type Traced = {readonly [N in StepFunctionName | `event.${number}` | 'rate']?: tf.Tensor | undefined};
+
+const names = Object.keys(stepFunctions) as Name[];
+
+const nodesOf = (functions: StepFunctions, name: Name): Output[] => {
+  const own = functions[name];
+  if (own === undefined) return [];
+  return 'op' in own ? [{name, node: own}] : own.flatMap((node, i) => (node === undefined ? [] : [{name: `${name}.${i}`, node}]));
+};
+
+/** Every function that is there, each by a name of its own. */
+export const namedFunctions = (functions: StepFunctions): Output[] => names.flatMap(name => nodesOf(functions, name));
+
+/** Those that every step computes. */
+export const everyStep = (functions: StepFunctions): Node[] =>
+  names.filter(name => 'everyStep' in stepFunctions[name]).flatMap(name => nodesOf(functions, name).map(({node}) => node));
+
+const isFunction = (name: string): name is Name => Object.hasOwn(stepFunctions, name);
+
+/** The functions among named nodes: what `namedFunctions` took apart, and what a trace gave of them. */
+export function functionsFrom(nodes: Iterable<readonly [name: string, node: Node]>): StepFunctions {
+  const functions: {[N in Name]?: Node | (Node | undefined)[]} = {};
+  for (const [name, node] of nodes) {
+    const [family, index] = name.split('.');
+    if (!isFunction(family)) continue;
+    if (index === undefined) functions[family] = node;
+    else ((functions[family] ??= []) as (Node | undefined)[])[Number(index)] = node;
+  }
+  if (functions.update === undefined) throw new Error('a step without an update');
+  return functions as StepFunctions;
+}
+
+/** The functions with nodes replaced throughout. */
+export function withReplaced(functions: StepFunctions, replacements: ReadonlyMap<Node, Node>): StepFunctions {
+  const all = namedFunctions(functions);
+  const replaced = substitute(all.map(({node}) => node), replacements);
+  return functionsFrom(all.map(({name}, i) => [name, replaced[i]]));
+}

@@ -1,0 +1,115 @@
+/**
+ * Inputs of a run: quantities known over time that a system's functions read among their parameters, as their values
+ * at the time at which the function is asked. A mass and a compliance have no time, and so no inputs.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import {nearestName} from '../checks.js';
+import type {Constraint} from './constraint-kinds.js';
+import type {Event} from './events.js';
+import type {MechanicalSystem} from './mechanics.js';
+import type {OdeSystem} from './ode.js';
+import type {Params} from './params.js';
+import type {Input} from './signal.js';
+
+/** Inputs by the name they have in `params`; 'wind.speed' is params.wind.speed. */
+export type Inputs = {readonly [name: string]: Input};
+
+type State = {readonly t: tf.Tensor; readonly params: Params};
+
+/** The functions of a run with its inputs, and which of these they read. */
+export class InputReads {
+  private readonly read = new Set<string>();
+  private readonly tree: Branch;
+
+  constructor(private readonly inputs: Inputs) {
+    this.tree = branchesOf(inputs);
+  }
+
+  /** A system's functions, of which those that have a time get the inputs. */
+  system<S extends MechanicalSystem | OdeSystem>(system: S): S;
+  system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
+    if (system.kind === 'ode') return {...system, derivative: this.of(system.derivative)};
+    const {mass, forces, constraints} = system;
+    return {
+      ...system,
+      mass: typeof mass === 'function' ? at => mass({...at, params: this.refused(at.params, 'mass')}) : mass,
+      forces: forces.map(force => this.of(force)),
+      constraints: constraints.map(constraint => this.constraint(constraint)),
+    };
+  }
+
+  event(event: Event): Event {
+    const {when, then} = event;
+    return {...event, when: this.of(when), then: typeof then === 'function' ? this.of(then) : then};
+  }
+
+  /** A function of a state and its time. */
+  of<At extends State, R>(f: (at: At) => R): (at: At) => R {
+    return at => f({...at, params: overlaid(at.params, this.tree, (name, input) => {
+      this.read.add(name);
+      return input.at(at.t);
+    })});
+  }
+
+  /** The first input that nothing read; undefined where all were. */
+  unread(): OptionError | undefined {
+    const name = Object.keys(this.inputs).find(one => !this.read.has(one));
+    if (name === undefined) return undefined;
+    const meant = nearestName(name, [...this.read]);
+    return new OptionError('unknown-input', `inputs.${name} is read by none of the system's functions, nor by observe or events${meant === undefined ? '' : `, which read '${meant}'`}. Leave it out, or read params.${name}.`, {name});
+  }
+
+  private constraint(constraint: Constraint): Constraint {
+    const {gap, compliance} = constraint;
+    return {...constraint, gap: this.of(gap), compliance: typeof compliance === 'function' ? params => compliance(this.refused(params, 'compliance')) : compliance};
+  }
+
+  private refused(params: Params, what: string): Params {
+    return overlaid(params, this.tree, name => {
+      throw new OptionError('input-in-mass', `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, gaps, events and observe have. Make it a parameter, or write its change as a force.`, {name});
+    });
+  }
+}
+
+interface Leaf {
+  readonly name: string;
+  readonly input: Input;
+}
+
+/** The inputs as a tree, by the parts of their names. */
+type Branch = Map<string, Branch | Leaf>;
+
+function branchesOf(inputs: Inputs): Branch {
+  const root: Branch = new Map();
+  for (const [name, input] of Object.entries(inputs)) {
+    const path = name.split('.');
+    let branch = root;
+    for (const key of path.slice(0, -1)) {
+      if (!branch.has(key)) branch.set(key, new Map());
+      branch = branch.get(key) as Branch;
+    }
+    branch.set(path[path.length - 1], {name, input});
+  }
+  return root;
+}
+
+/** Parameters with inputs among them, each made where it is read. */
+function overlaid(params: Params, branch: Branch, value: (name: string, input: Input) => tf.Tensor): Params {
+  const of = (key: string, below: Branch | Leaf): tf.Tensor | Params =>
+    (below instanceof Map ? overlaid(key in params ? params[key] as Params : {}, below, value) : value(below.name, below.input));
+  const find = (key: string | symbol): Branch | Leaf | undefined => (typeof key === 'string' ? branch.get(key) : undefined);
+  return new Proxy(params, {
+    get(target, key): unknown {
+      const below = find(key);
+      return below === undefined ? Reflect.get(target, key) : of(key as string, below);
+    },
+    has: (target, key) => find(key) !== undefined || Reflect.has(target, key),
+    // What lists or spreads the parameters gets the inputs too.
+    ownKeys: target => [...new Set([...Reflect.ownKeys(target), ...branch.keys()])],
+    getOwnPropertyDescriptor(target, key) {
+      const below = find(key);
+      return below === undefined ? Reflect.getOwnPropertyDescriptor(target, key) : {value: of(key as string, below), enumerable: true, configurable: true, writable: true};
+    },
+  });
+}

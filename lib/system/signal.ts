@@ -1,0 +1,288 @@
+/**
+ * A quantity known at some times as a function of all times, for use inside forces and as an input of a run: found by
+ * bisection among its samples, interpolated in tfjs operations, so that it is traced like everything else. Outside
+ * its samples it keeps its first and last value.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {DataError, OptionError, ShapeError} from '../errors.js';
+import {oneOf, positiveOrInfinite, refuseUnknownOptions} from '../checks.js';
+import {constantTensor, isTracing} from '../trace/trace.js';
+import type {Numeric} from './numeric.js';
+import {readNumeric} from './numeric.js';
+
+/** What a signal is between its samples. */
+export type SignalKind = 'linear' | 'hold' | 'cubic';
+
+/** A quantity that has a value at any time. */
+export interface Input {
+  /** [samples], ascending: it is known from the first to the last. */
+  readonly t: Float64Array;
+  /** The value at a time []; inside a force in double precision. */
+  at(t: tf.Tensor): tf.Tensor;
+}
+
+/** A measured input, or one to be found; made by `signal`. */
+export interface Signal extends Input {
+  readonly kind: SignalKind;
+  /** [samples, ...shape], row-major. */
+  readonly values: Float64Array;
+  /** Of one sample: [] for a number a time. */
+  readonly shape: readonly number[];
+  /** Its rate of change, an input like itself: zero beyond the samples, and everywhere of 'hold'; at a corner of 'linear' that of the piece which begins. */
+  readonly derivative: Input;
+}
+
+/** What `signal` may be told. */
+export interface SignalOptions {
+  /** A sample that is NaN: 'refuse' (default) is an error, 'bridge' leaves it out, so that its neighbours are joined as the kind joins them. */
+  readonly missing?: 'refuse' | 'bridge';
+  /** The longest stretch of time that may be bridged, from a sample that is there to the next; default any. */
+  readonly longest?: number;
+}
+
+/**
+ * 'linear' (default) joins samples by lines, 'hold' keeps each until the next (what a digital output
+ * does), 'cubic' is the natural spline (twice continuously differentiable; de Boor 1978).
+ * @param t [samples], strictly ascending, in the system's unit of time
+ * @param values [samples, ...shape]: a number a time, or an array a time. A tf.Variable, and inside a force a
+ *   tensor made of `params`, is read anew in every run and has gradients; each step then costs as much as it has samples
+ * @throws ShapeError where the lengths differ; DataError where times do not ascend, a number is not finite,
+ *   or a gap is longer than allowed, with the sample's index
+ */
+export function signal(t: Numeric, values: Numeric, kind: SignalKind = 'linear', options: SignalOptions = {}): Signal {
+  refuseUnknownOptions(options, {missing: oneOf('refuse', 'bridge'), longest: positiveOrInfinite}, 'signal');
+  const times = readNumeric(t, 'signal: t').values;
+  return values instanceof tf.Tensor && (values instanceof tf.Variable || isTracing()) ? ofTensor(times, values, kind) : ofNumbers(times, values, kind, options);
+}
+
+function ofNumbers(t: Float64Array, given: Numeric, kind: SignalKind, options: SignalOptions): Signal {
+  const read = {times: t, ...readNumeric(given, 'signal: values')};
+  const {times, values, shape: [, ...shape], shape: all} = options.missing === 'bridge' ? bridged(read, options) : read;
+  check(times, values.length, all, kind);
+  requireFinite(times, values);
+  return {kind, t: times, values, shape, ...interpolated(kind, new Knots(times, tableOf(times, values, shape)))};
+}
+
+function ofTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Signal {
+  const [, ...shape] = tensor.shape;
+  check(t, tensor.size, tensor.shape, kind);
+  return {
+    kind, t, shape, ...interpolated(kind, new Knots(t, tableOfTensor(t, tensor, kind))),
+    get values() {
+      return Float64Array.from(tensor.dataSync());
+    },
+  };
+}
+
+function interpolated(kind: SignalKind, knots: Knots): Pick<Signal, 'at' | 'derivative'> {
+  const {at, rate} = interpolators[kind](knots);
+  return {at: time => tf.tidy(() => at(time)), derivative: {t: knots.t, at: time => tf.tidy(() => rate(time))}};
+}
+
+interface Given {
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  readonly shape: readonly number[];
+}
+
+/** Without the samples of which a number is NaN. */
+function bridged(given: Given, {longest = Infinity}: SignalOptions): Given {
+  const {times, values, shape} = given;
+  const width = values.length / times.length;
+  if (!Number.isInteger(width)) return given; // the lengths' own error comes first
+  const kept = [...times.keys()].filter(i => !values.subarray(i * width, (i + 1) * width).some(Number.isNaN));
+  if (kept.length === 0) throw new DataError('signal-not-finite', `signal: all ${times.length} samples are missing.`, {samples: times.length});
+  const from = kept.findIndex((sample, k) => k > 0 && sample > kept[k - 1] + 1 && times[sample] - times[kept[k - 1]] > longest);
+  if (from >= 0) {
+    const [before, after] = [kept[from - 1], kept[from]];
+    throw new DataError('signal-gap', `signal: samples ${before + 1} to ${after - 1} are missing, which leaves ${times[after] - times[before]} from ${times[before]} to ${times[after]} to be bridged; the longest allowed is ${longest}. Cut the record there, or measure anew.`, {index: before + 1, missing: after - before - 1});
+  }
+  return {times: Float64Array.from(kept, i => times[i]), values: Float64Array.from(kept.flatMap(i => [...values.subarray(i * width, (i + 1) * width)])), shape: shape.length === 0 ? shape : [kept.length, ...shape.slice(1)]};
+}
+
+/** @param size of all samples together, whose shape is [samples, ...] */
+function check(t: Float64Array, size: number, shape: readonly number[], kind: SignalKind): void {
+  if (!Object.hasOwn(interpolators, kind)) throw new OptionError('signal-kind', `signal: kind must be 'linear', 'hold' or 'cubic', not '${String(kind)}'.`, {kind});
+  const samples = shape[0] ?? 1;
+  if (t.length !== samples || size === 0) {
+    throw new ShapeError('signal-length', `signal: ${t.length} times, but values of shape [${shape.join(', ')}]; give one value (or one array) a time, and at least one.`, {times: t.length, values: [...shape]});
+  }
+  for (let i = 0; i < t.length; i++) {
+    if (!Number.isFinite(t[i])) throw new DataError('signal-not-finite', `signal: the time of sample ${i} is ${t[i]}; every number must be finite.`, {index: i});
+    if (i > 0 && !(t[i] > t[i - 1])) throw new DataError('signal-order', `signal: times must ascend, but sample ${i} is at ${t[i]} after ${t[i - 1]}. Sort the samples, and remove repeated ones.`, {index: i});
+  }
+}
+
+function requireFinite(t: Float64Array, values: Float64Array): void {
+  const bad = values.findIndex(value => !Number.isFinite(value));
+  if (bad < 0) return;
+  const sample = Math.floor((bad * t.length) / values.length);
+  throw new DataError('signal-not-finite', `signal: the value of sample ${sample}, at ${t[sample]}, is ${values[bad]}; every number must be finite.`, {index: sample});
+}
+
+/** What stands at a sample, by its index. */
+type Rows = (index: tf.Tensor) => tf.Tensor;
+
+/** Samples as an interpolator reads them. */
+interface Table {
+  /** Of one sample. */
+  readonly shape: readonly number[];
+  readonly value: Rows;
+  /** From one sample to the next. */
+  readonly rise: Rows;
+  /** Second derivative of the natural spline. */
+  readonly bend: Rows;
+}
+
+/** Numbers are constants of a program. */
+function tableOf(t: Float64Array, values: Float64Array, shape: readonly number[]): Table {
+  const size = values.length / t.length;
+  const rises = differences(values, size);
+  let bends: Float64Array | undefined;
+  const rows = (numbers: Float64Array): Rows => index => pick(numbers, shape, index);
+  return {shape, value: rows(values), rise: rows(rises), bend: index => pick(bends ??= secondDerivatives(t, values), shape, index)};
+}
+
+/** The spline through so many unknown samples is made by a matrix of as many rows and columns: 8 MB of constants. */
+const mostKnots = 1000;
+
+/** Samples that are unknowns, or depend on them; the spline's second derivatives are linear in them. */
+function tableOfTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Table {
+  const n = t.length;
+  const [, ...shape] = tensor.shape;
+  if (kind === 'cubic' && n > mostKnots) throw new OptionError('signal-kind', `signal: a cubic one of ${n} samples that are unknown takes a matrix of ${n} rows and columns: at most ${mostKnots} may be, 'linear' has no limit.`, {samples: n});
+  const rows = (of: () => tf.Tensor): Rows => index => tf.gather(of(), tf.cast(index, 'int32'));
+  const value = rows(() => tensor);
+  const identity = new Float64Array(n * n).map((_, i) => (i % (n + 1) === 0 ? 1 : 0));
+  return {
+    shape, value,
+    rise: index => tf.sub(value(tf.add(index, 1)), value(index)),
+    bend: rows(() => tf.reshape(tf.matMul(constantTensor(secondDerivatives(t, identity), [n, n]), tf.reshape(tensor, [n, tensor.size / n])), tensor.shape)),
+  };
+}
+
+/** Where a time lies: in the interval from sample `index` on, `share` of its `width` behind its start. */
+interface Place {
+  readonly index: tf.Tensor;
+  readonly share: tf.Tensor;
+  readonly width: tf.Tensor;
+}
+
+/** The samples, and the search among them. */
+class Knots {
+  readonly count: number;
+  /** Of each sample to the next, in time. */
+  readonly widths: Float64Array;
+
+  constructor(readonly t: Float64Array, readonly table: Table) {
+    this.count = t.length;
+    this.widths = differences(t, 1);
+  }
+
+  /** The last sample at or before a time, −1 before the first; not an integer tensor, which has no arithmetic with others. */
+  lastUpTo(time: tf.Tensor): tf.Tensor {
+    const found = tf.searchSorted(constantTensor(this.t, [1, this.count]), tf.reshape(time, [1, 1]), 'right');
+    return tf.sub(tf.cast(tf.reshape(found, []), 'float32'), 1);
+  }
+
+  /** The end intervals' ends for times beyond them. */
+  place(time: tf.Tensor): Place {
+    const inside = tf.clipByValue(time, this.t[0], this.t[this.count - 1]);
+    const index = tf.clipByValue(this.lastUpTo(inside), 0, this.count - 2);
+    const width = pick(this.widths, [], index);
+    return {index, width, share: tf.div(tf.sub(inside, pick(this.t, [], index)), width)};
+  }
+
+  /** A rate of change, which is zero beyond the samples. */
+  within(time: tf.Tensor, rate: tf.Tensor): tf.Tensor {
+    const known = tf.logicalAnd(tf.greaterEqual(time, this.t[0]), tf.lessEqual(time, this.t[this.count - 1]));
+    return tf.where(known, rate, tf.zerosLike(rate));
+  }
+}
+
+function differences(values: Float64Array, size: number): Float64Array {
+  return Float64Array.from({length: values.length - size}, (_, i) => values[i + size] - values[i]);
+}
+
+function pick(table: Float64Array, shape: readonly number[], index: tf.Tensor): tf.Tensor {
+  const size = shape.reduce((product, n) => product * n, 1);
+  return tf.gather(constantTensor(table, [table.length / size, ...shape]), tf.cast(index, 'int32'));
+}
+
+/** The value at a time, and its rate of change. */
+interface Interpolator {
+  at(t: tf.Tensor): tf.Tensor;
+  rate(t: tf.Tensor): tf.Tensor;
+}
+
+/** Times computed as t₀ + n·h meet a sample's time up to rounding: this share of the shortest interval counts as met. */
+const holdSlack = 1e-6;
+
+function hold(knots: Knots): Interpolator {
+  const {t, count, table} = knots;
+  const shortest = knots.widths.reduce((least, width) => Math.min(least, width), Infinity);
+  const slack = Number.isFinite(shortest) ? Math.max(holdSlack * shortest, 4 * Number.EPSILON * Math.max(Math.abs(t[0]), Math.abs(t[count - 1]))) : 0;
+  return {
+    at: time => table.value(tf.clipByValue(knots.lastUpTo(tf.add(time, slack)), 0, count - 1)),
+    rate: () => tf.zeros([...table.shape]),
+  };
+}
+
+function linear(knots: Knots): Interpolator {
+  if (knots.count === 1) return hold(knots);
+  const {table} = knots;
+  return {
+    at(time) {
+      const {index, share} = knots.place(time);
+      return tf.add(table.value(index), tf.mul(share, table.rise(index)));
+    },
+    rate(time) {
+      const {index, width} = knots.place(time);
+      return knots.within(time, tf.div(table.rise(index), width));
+    },
+  };
+}
+
+/** s = (1−u) a + u b + w²/6 · [((1−u)³ − (1−u)) A + (u³ − u) B], A and B the second derivatives at the ends. */
+function cubic(knots: Knots): Interpolator {
+  if (knots.count < 3) return linear(knots);
+  const {table} = knots;
+  const hump = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(x, tf.square(x)), x);
+  const slope = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(3, tf.square(x)), 1);
+  return {
+    at(time) {
+      const {index, share: u, width} = knots.place(time);
+      const next = tf.add(index, 1);
+      const w = tf.sub(1, u);
+      const line = tf.add(tf.mul(w, table.value(index)), tf.mul(u, table.value(next)));
+      const bend = tf.add(tf.mul(hump(w), table.bend(index)), tf.mul(hump(u), table.bend(next)));
+      return tf.add(line, tf.mul(tf.div(tf.square(width), 6), bend));
+    },
+    rate(time) {
+      const {index, share: u, width} = knots.place(time);
+      const bend = tf.sub(tf.mul(slope(u), table.bend(tf.add(index, 1))), tf.mul(slope(tf.sub(1, u)), table.bend(index)));
+      return knots.within(time, tf.add(tf.div(table.rise(index), width), tf.mul(tf.div(width, 6), bend)));
+    },
+  };
+}
+
+/** Of the natural spline, [samples, ...shape]: a tridiagonal system, diagonally dominant, solved without pivoting (Thomas). */
+function secondDerivatives(t: Float64Array, values: Float64Array): Float64Array {
+  const n = t.length;
+  const size = values.length / n;
+  const widths = differences(t, 1);
+  const bends = new Float64Array(n * size);
+  const upper = new Float64Array(n);
+  const slope = (i: number, k: number): number => (values[(i + 1) * size + k] - values[i * size + k]) / widths[i];
+  for (let i = 1; i < n - 1; i++) {
+    const pivot = 2 * (widths[i - 1] + widths[i]) - widths[i - 1] * upper[i - 1];
+    upper[i] = widths[i] / pivot;
+    for (let k = 0; k < size; k++) {
+      bends[i * size + k] = (6 * (slope(i, k) - slope(i - 1, k)) - widths[i - 1] * bends[(i - 1) * size + k]) / pivot;
+    }
+  }
+  for (let i = n - 2; i > 0; i--) for (let k = 0; k < size; k++) bends[i * size + k] -= upper[i] * bends[(i + 1) * size + k];
+  return bends;
+}
+
+const interpolators: {readonly [K in SignalKind]: (knots: Knots) => Interpolator} = {linear, hold, cubic};

@@ -1,0 +1,112 @@
+/** Validation of a fit on records of its own: free runs after a warm-up, predictions, their statistics, and the report's section. */
+import {mkdtemp, readFile, rm} from 'node:fs/promises';
+import {tmpdir} from 'node:os';
+import path from 'node:path';
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {mechanics, ode, OptionError, rk4, signal, simulate} from '../../../lib/index.js';
+import {gaussian} from '../../../training/data/noise.js';
+import {identify} from '../../../training/identify/identify.js';
+import {positive} from '../../../training/identify/parameters.js';
+
+const dt = 0.05;
+const truth = {k: 9, c: 0.4};
+const oscillator = mechanics<{k: tf.Tensor; c: tf.Tensor; u: tf.Tensor}>({
+  mass: 1, forces: ({q, v, params: {k, c, u}}) => tf.sub(u, tf.add(tf.mul(k, q), tf.mul(c, v))),
+});
+const clock = Float64Array.from({length: 401}, (_, i) => i * dt);
+const push = (phase: number): Float64Array => clock.map(t => 3 * Math.sin(1.7 * t + phase) + 2 * Math.sin(4.1 * t + 2 * phase));
+
+function record(phase: number, start: {q: number; v: number}, deviation: number): {t: Float64Array; q: Float64Array; inputs: {u: ReturnType<typeof signal>}} {
+  const inputs = {u: signal(clock, push(phase), 'cubic')};
+  const trajectory = simulate(oscillator, start, {scheme: rk4(), dt, steps: 400, params: truth, inputs});
+  const noise = gaussian(1 + Math.round(10 * phase));
+  const q = trajectory.values('q').map(value => value + deviation * noise());
+  trajectory.dispose();
+  return {t: clock, q, inputs};
+}
+
+const fitted = (deviation: number): ReturnType<typeof identify> => {
+  const data = record(0, {q: 0, v: 0}, deviation);
+  return identify({system: oscillator, scheme: rk4(), dt, initial: {q: 0, v: 0}, data, parameters: {k: positive(8), c: positive(0.3)}, residuals: 'independent'}) as ReturnType<typeof identify>;
+};
+
+describe('validation', () => {
+  it('finds a start from the first samples and judges the rest: what remains is the noise', async () => {
+    const fit = await fitted(0.01);
+    const other = record(1, {q: 0.7, v: -1}, 0.01);
+    const [judged] = await fit.validate(other, {warmUp: 60});
+    expect(judged.name).to.equal('record 1');
+    expect(judged.samples).to.equal(341);
+    // 341 samples tell a standard deviation to 4 %; two of these.
+    expect(judged.rmse).to.be.closeTo(0.01, 0.0008);
+    expect(judged.found['initial.q'][0]).to.be.closeTo(0.7, 0.02);
+    expect(judged.found['initial.v'][0]).to.be.closeTo(-1, 0.05);
+    // Forty lags of noise: six beyond their band at most, 199 times in 200.
+    expect(judged.outputs.q.correlated).to.be.at.most(0.15);
+    expect(judged.outputs.q.standardDeviation).to.be.closeTo(judged.rmse, 1e-4);
+    const spread = Math.sqrt(other.q.slice(60).reduce((sum, q, _, all) => sum + (q - all.reduce((a, b) => a + b, 0) / all.length) ** 2, 0) / 341);
+    expect(judged.nrmse).to.be.closeTo(judged.rmse / spread, 1e-12);
+    expect(judged.r2).to.be.closeTo(1 - judged.nrmse ** 2, 1e-12);
+    // Without a warm-up the start is the problem's, at rest, which is wrong here.
+    const [cold] = await fit.validate(other);
+    expect(cold.samples).to.equal(401);
+    expect(cold.rmse).to.be.above(0.1);
+    expect(cold.outputs.q.correlated).to.be.above(0.5);
+    // And right where the record gives it.
+    const [told] = await fit.validate({...other, initial: {q: 0.7, v: -1}, name: 'told'});
+    expect(told.name).to.equal('told');
+    expect(told.rmse).to.be.closeTo(0.01, 0.0008);
+  });
+
+  it('simulates a record that has only times and inputs', async () => {
+    const fit = await fitted(0);
+    const {t, q, inputs} = record(2, {q: -0.3, v: 0.5}, 0);
+    const trajectory = fit.simulate({t, inputs, initial: {q: -0.3, v: 0.5}});
+    trajectory.values('q').forEach((value, i) => expect(value).to.be.closeTo(q[i], 1e-6));
+    trajectory.dispose();
+  });
+
+  it('predicts k samples ahead, from the states before', async () => {
+    const fit = await fitted(0);
+    const exact = record(1, {q: 0.7, v: -1}, 0);
+    // A force that the model does not know: one sample ahead it does little harm, ten ahead more.
+    const unknown = {...exact, q: exact.q.map((q, i) => q + 0.05 * Math.sin(0.3 * i * dt))};
+    const [[one], [ten]] = [await fit.validate(unknown, {warmUp: 8, horizon: 1, every: 10}), await fit.validate(unknown, {warmUp: 8, horizon: 10, every: 10})];
+    expect(one.samples).to.equal(40);
+    expect(one.rmse).to.be.below(ten.rmse / 3);
+    const [perfect] = await fit.validate(exact, {warmUp: 8, horizon: 10, every: 50});
+    expect(perfect.rmse).to.be.below(1e-6);
+    // Where the whole state is measured, one sample tells it: y′ = −ay, ten steps of 0.1 ahead.
+    const t = Float64Array.from({length: 31}, (_, i) => 0.1 * i);
+    const y = t.map(time => 2 * Math.exp(-0.8 * time));
+    const decay = await identify({system: ode<{a: tf.Tensor}>(({y: state, params: {a}}) => tf.neg(tf.mul(a, state))), scheme: rk4(), dt: 0.1, initial: {y: 2}, data: {t, y}, parameters: {a: positive(1)}});
+    const [ahead] = await decay.validate({t, y: y.map((value, i) => value * (1 + 0.01 * (i % 2)))}, {warmUp: 1, horizon: 10});
+    expect(ahead.samples).to.equal(21);
+    // From even samples to even ones: both right, or both one percent too large.
+    expect(ahead.rmse).to.be.below(1e-5);
+  });
+
+  it('adds its sections to the report', async () => {
+    const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-validation-'));
+    try {
+      const fit = await fitted(0.01);
+      const validations = await fit.validate([{...record(1, {q: 0.7, v: -1}, 0.01), name: 'run 2'}], {warmUp: 60});
+      await fit.report(path.join(place, 'fit.html'), {validations, fits: {'validation, run 2: q': {unit: 'm'}}});
+      const page = await readFile(path.join(place, 'fit.html'), 'utf8');
+      expect(page).to.include('Fit: validation, run 2: q').and.include('Validation, run 2: RMSE').and.include('as uncorrelated in time as noise is');
+    } finally {
+      await rm(place, {recursive: true});
+    }
+  });
+
+  it('says what cannot be', async () => {
+    const fit = await fitted(0);
+    const other = record(1, {q: 0, v: 0}, 0);
+    const refused = async (work: Promise<unknown>): Promise<string> => work.then(() => 'nothing was thrown', (error: unknown) => (error instanceof OptionError ? error.message : String(error)));
+    expect(await refused(fit.validate(other, {warmUp: 401}))).to.match(/401 samples; a warm-up of 401/);
+    expect(await refused(fit.validate(other, {warmUp: 1}))).to.match(/v of record 1 is not measured/);
+    expect(await refused(fit.validate(other, {warmup: 3} as never))).to.match(/Did you mean 'warmUp'/);
+    expect(await refused(fit.validate({t: clock} as never))).to.match(/nothing to compare with/);
+  });
+});
