@@ -45,6 +45,7 @@ export interface Animation {
 const GRID = 4096;
 
 /**
+ * A run as a moving picture: a player, a strip of frames, an SVG that moves.
  * @throws OptionError 'no-figure' where neither the system nor the options say how it is drawn, 'bad-option', 'bad-figure';
  *   ShapeError 'figure-shape'
  */
