@@ -45,7 +45,7 @@ export async function bundle(folder, more = []) {
 async function modules(folder) {
   const sources = await Promise.all(['lib', 'models', 'training', 'plot'].map(async room =>
     (await readdir(path.join(root, room), {recursive: true})).filter(file => file.endsWith('.ts')).map(file => path.join(room, file))));
-  const isScript = file => path.dirname(file) === 'training' && file !== entries.find(entry => entry.startsWith('training/'));
+  const isScript = file => ['training', 'training/benchmarks'].includes(path.dirname(file)) && file !== entries.find(entry => entry.startsWith('training/'));
   await build({
     absWorkingDir: root, entryPoints: sources.flat().filter(file => !isScript(file)), outbase: '.', outdir: folder,
     format: 'esm', platform: 'neutral', target: 'es2022', legalComments: 'none', logLevel: 'warning',

@@ -1,7 +1,7 @@
 /**
  * A doctor for models. Each term of a system is made a system of its own, M = 1 and one explicit step of length 1, so that
  * v⁺ − v is the term itself in double precision; its declared derivatives are compared with central differences, first and second,
- * and its values are searched for jumps. Then the whole is run: its matrix, Newton's history, its gradient.
+ * and its values are searched for jumps. Then the whole is run: its matrix, Newton's history, a gradient, which has to be finite.
  */
 import {explicitEuler, mechanics, ode, readNumeric, simulate, StiffgradError, type AnyTrajectory, type System} from '../lib/index.js';
 import {jacobianPattern} from '../plot/index.js';
