@@ -4,6 +4,7 @@ import {add, concat, input, mul, neg, place, scale, slice, sub, unary, zeros} fr
 import type {Graph, Node} from '../../lib/graph/node.js';
 import {simplify} from '../../lib/graph/simplify.js';
 import {lower} from '../../lib/engine/wasm/lower.js';
+import {placeValues} from '../../lib/engine/wasm/memory.js';
 import {agree} from './agreement.js';
 
 const n = 40;
@@ -61,16 +62,20 @@ describe('wasm engine: loops', () => {
     expect(loop(add(zeros([n]), scalar))).to.equal(loop(scale(y, 2)) + 1);
   });
 
-  it('put the parts of a sum of placed values side by side, to where what they are made from lies', () => {
+  it('put the parts of a sum of placed values side by side, over what they are made from', () => {
     const cotangent = input('cotangent', [2 * n]);
     const [upper, lowerHalf] = [slice(cotangent, [0], [n]), slice(cotangent, [n], [n])];
     const graph = graphOf([cotangent, x], {cotangent: add(place(mul(lowerHalf, x), [n], [2 * n]), place(add(upper, shifted(x)), [0], [2 * n]))});
     expect(graph.outputs[0].node.op).to.equal('concat');
+    expect([...placeValues(lower(graph)).direct.values()]).to.deep.equal(['cotangent']);
     agree(graph, 4);
-    // The halves exchanged.
+    // The halves exchanged: at a point both are read before they are written.
     const exchanged = graphOf([cotangent, x], {cotangent: concat([mul(lowerHalf, x), add(upper, shifted(x))], 0)});
+    expect([...placeValues(lower(exchanged)).direct.values()]).to.deep.equal(['cotangent']);
     agree(exchanged, 5);
+    // A left neighbour would have been overwritten.
     const neighbours = graphOf([cotangent, x], {cotangent: concat([shifted(upper), mul(lowerHalf, x)], 0)});
+    expect([...placeValues(lower(neighbours)).direct.values()]).to.deep.equal([]);
     agree(neighbours, 6);
   });
 

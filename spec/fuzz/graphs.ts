@@ -1,11 +1,12 @@
 /**
  * Random graphs of every primitive: their values, tangents, gradients and second derivatives on the compiled engine
- * against the interpreter, to the bit. The compiled engine poisons what is dead; every eighth
- * graph also runs as users run it. Gradients of every second graph go where the inputs lie.
+ * against the interpreter, to the bit. The compiled engine writes in place and poisons what is dead; every eighth
+ * graph also runs as users run it, and without writing in place. Gradients of every second graph go where the inputs lie.
  */
 import {interpreter} from '../../lib/engine/interpreter.js';
 import type {Engine, Executable, Programs} from '../../lib/engine/engine.js';
-import {poisonMemory, wasm} from '../../lib/engine/wasm/wasm.js';
+import type {MemoryUse} from '../../lib/engine/wasm/memory.js';
+import {treatMemory, wasm} from '../../lib/engine/wasm/wasm.js';
 import {batch} from '../../lib/graph/batch.js';
 import {input} from '../../lib/graph/build.js';
 import {orZeros, pullback, pushforward} from '../../lib/graph/differentiate.js';
@@ -66,9 +67,9 @@ function runWith(executable: Executable, name: string, graph: Graph, seed: numbe
 }
 
 /** The first difference, as a sentence. */
-function difference(programs: Programs, seed: number, poisoned: boolean, expected: Executable): string | undefined {
+function difference(programs: Programs, seed: number, use: Partial<MemoryUse>, expected: Executable): string | undefined {
   const compile = (engine: Engine): Executable => engine.compile(programs);
-  poisonMemory(poisoned);
+  treatMemory(use);
   try {
     const actual = compile(wasm);
     for (const [name, graph] of Object.entries(programs)) {
@@ -78,17 +79,18 @@ function difference(programs: Programs, seed: number, poisoned: boolean, expecte
     }
     return undefined;
   } catch (error) {
-    return `${poisoned ? 'poisoned' : 'as users run it'}: ${(error as Error).message}`;
+    return `${JSON.stringify(use)}: ${(error as Error).message}`;
   } finally {
-    poisonMemory(false);
+    treatMemory({});
   }
 }
 
 function differenceOf(given: Program, seed: number): string | undefined {
   const programs = derivatives(given, seed % 2 === 1);
   const expected = interpreter.compile(programs);
-  for (const poisoned of seed % 8 === 0 ? [true, false] : [true]) {
-    const found = difference(programs, seed, poisoned, expected);
+  const uses: Partial<MemoryUse>[] = [{poisoned: true}, ...(seed % 8 === 0 ? [{}, {inPlace: false, poisoned: true}] : [])];
+  for (const use of uses) {
+    const found = difference(programs, seed, use, expected);
     if (found !== undefined) return found;
   }
   return undefined;

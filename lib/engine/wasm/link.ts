@@ -15,7 +15,8 @@ import type {ModuleSurroundings} from './program.js';
 import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
-import {aligned, placeValues} from './memory.js';
+import type {MemoryUse} from './memory.js';
+import {aligned, ordinary, placeValues} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
 export interface Layout {
@@ -42,8 +43,8 @@ const mostBytes = 2 ** 32;
 /** Address 0 holds a pair of zeros: what a missing position reads. */
 const firstAddress = 16;
 
-export function link(programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, poisoned = false): Linked {
-  return new Linker(programs, bufferSizes, poisoned).link();
+export function link(programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, memory = ordinary): Linked {
+  return new Linker(programs, bufferSizes, memory).link();
 }
 
 class Linker implements ModuleSurroundings {
@@ -66,7 +67,7 @@ class Linker implements ModuleSurroundings {
   private poison: Defined | undefined;
   private copy: Defined | undefined;
 
-  constructor(private readonly programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, readonly poisoned: boolean) {
+  constructor(private readonly programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, readonly memory: MemoryUse) {
     this.end = firstAddress;
     for (const [name, size] of bufferSizes) this.buffers.set(name, {address: this.reserve(8 * size), size});
     this.shared = this.end;
@@ -80,7 +81,7 @@ class Linker implements ModuleSurroundings {
   }
 
   link(): Linked {
-    const placements = new Map([...this.programs].map(([name, lowered]) => [name, placeValues(lowered)]));
+    const placements = new Map([...this.programs].map(([name, lowered]) => [name, placeValues(lowered, this.memory)]));
     this.reserve(Math.max(0, ...[...placements.values()].map(placement => placement.size)));
     this.declareImports();
     this.defineVectorFunctions();

@@ -40,12 +40,13 @@ export interface LoopSurroundings extends Surroundings {
   zero(body: Body, address: number, count: number): void;
 }
 
-export function emitNest(body: Body, {nest, built}: {readonly nest: Nest; readonly built: Built}, around: LoopSurroundings): void {
+/** @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored */
+export function emitNest(body: Body, {nest, built}: {readonly nest: Nest; readonly built: Built}, overwrites: boolean, around: LoopSurroundings): void {
   for (const {node, clear} of nest.roots) {
     const place = around.place(node);
     if (clear && 'address' in place) around.zero(body, place.address, node.size);
   }
-  new NestEmitter(body, nest, built, around).emit();
+  new NestEmitter(body, nest, built, overwrites, around).emit();
 }
 
 function isReduction(root: Root): boolean {
@@ -88,7 +89,7 @@ class NestEmitter {
 
   constructor(
     private readonly body: Body, private readonly nest: Nest, private readonly built: Built,
-    private readonly around: LoopSurroundings,
+    private readonly overwrites: boolean, private readonly around: LoopSurroundings,
   ) {
     this.vectorAxis = chooseVectorAxis(nest, built);
     this.at = new PointEmitter(body, around);
@@ -242,7 +243,21 @@ class NestEmitter {
   }
 
   private assignAll(pieces: readonly Piece[], inPairs: boolean): void {
-    for (const {assignments} of pieces) for (const assignment of assignments) this.assign(assignment, inPairs);
+    const assignments = pieces.flatMap(piece => piece.assignments);
+    if (!this.overwrites) {
+      for (const assignment of assignments) this.assign(assignment, inPairs);
+      return;
+    }
+    const kept = assignments.map(({value}) => {
+      const local = this.body.local(inPairs ? 'v128' : 'f64');
+      this.push(value, inPairs);
+      this.body.set(local);
+      return local;
+    });
+    assignments.forEach((assignment, i) => {
+      this.enter(assignment, inPairs, () => this.body.get(kept[i]));
+      this.body.release(kept[i]);
+    });
   }
 
   private push(e: Expression, inPairs: boolean): void {

@@ -3,6 +3,8 @@
  * time and keep nothing there); a value gives its block back after the last step that reads it.
  */
 import type {Node} from '../../graph/node.js';
+import type {Access} from './access.js';
+import {visitExpressions} from './fuse.js';
 import type {Lowered, Step} from './lower.js';
 import {bare} from './view.js';
 
@@ -57,6 +59,16 @@ export class Region {
   }
 }
 
+/** How programs treat their memory; other than `ordinary` for finding mistakes in that. */
+export interface MemoryUse {
+  /** Values may be written over others that the same loop reads for the last time. */
+  readonly inPlace: boolean;
+  /** The region, and outputs that are no inputs, are NaN when a program begins, and a value's block is NaN again after it was last read. */
+  readonly poisoned: boolean;
+}
+
+export const ordinary: MemoryUse = {inPlace: true, poisoned: false};
+
 export interface Placement {
   /** Offset in the shared region of each intermediate value that has an address there. */
   readonly offsets: ReadonlyMap<Node, number>;
@@ -64,25 +76,28 @@ export interface Placement {
   readonly direct: ReadonlyMap<Node, string>;
   /** Single numbers kept in locals. */
   readonly locals: ReadonlySet<Node>;
+  /** Loops that write over what they read: at each point, all is read before anything is written. */
+  readonly overwriting: ReadonlySet<Step>;
   /** Values whose block is freed after a step. */
   readonly dead: ReadonlyMap<Step, readonly Node[]>;
   /** Bytes of the shared region. */
   readonly size: number;
 }
 
-export function placeValues(lowered: Lowered): Placement {
-  return new Placing(lowered).place();
+export function placeValues(lowered: Lowered, {inPlace}: MemoryUse = ordinary): Placement {
+  return new Placing(lowered, inPlace).place();
 }
 
 class Placing {
   private readonly locals = new Set<Node>();
   private readonly direct = new Map<Node, string>();
   private readonly offsets = new Map<Node, number>();
+  private readonly overwriting = new Set<Step>();
   private readonly dead = new Map<Step, readonly Node[]>();
   private readonly lastRead = new Map<Node, number>();
   private readonly firstWrite = new Map<Node, number>();
 
-  constructor(private readonly lowered: Lowered) {
+  constructor(private readonly lowered: Lowered, private readonly inPlace: boolean) {
     const {graph, steps, addressed} = lowered;
     steps.forEach((step, i) => {
       for (const node of step.reads) this.lastRead.set(node, i);
@@ -97,15 +112,21 @@ class Placing {
   place(): Placement {
     for (const {name, node} of this.lowered.graph.outputs) this.placeOutput(name, bare(node));
     const size = this.placeIntermediates();
-    return {offsets: this.offsets, direct: this.direct, locals: this.locals, dead: this.dead, size};
+    return {offsets: this.offsets, direct: this.direct, locals: this.locals, overwriting: this.overwriting, dead: this.dead, size};
   }
 
-  /** A result goes straight to its output's buffer, unless the program reads that buffer as an input then or later. */
+  /** A result goes straight to its output's buffer, unless this program still reads that buffer as an input. */
   private placeOutput(name: string, value: Node): void {
     const written = this.firstWrite.get(value);
     if (written === undefined || this.direct.has(value) || this.locals.has(value)) return;
-    const {graph} = this.lowered;
-    if (graph.inputs.some(input => input.attributes.name === name && (this.lastRead.get(input) ?? -1) >= written)) return;
+    const {graph, steps} = this.lowered;
+    for (const input of graph.inputs) {
+      if (input.attributes.name !== name) continue;
+      const read = this.lastRead.get(input) ?? -1;
+      if (read < written) continue;
+      if (read > written || !this.mayOverwrite(steps[written], value, input)) return;
+      this.overwriting.add(steps[written]);
+    }
     this.direct.set(value, name);
   }
 
@@ -116,7 +137,12 @@ class Placing {
     steps.forEach((step, i) => {
       for (const node of step.writes) {
         if (this.locals.has(node) || this.direct.has(node) || this.offsets.has(node)) continue;
-        this.offsets.set(node, region.take(8 * node.size));
+        const overwritten = [...dying[i]].find(value => this.mayOverwrite(step, node, value));
+        if (overwritten !== undefined) {
+          dying[i].delete(overwritten);
+          this.overwriting.add(step);
+        }
+        this.offsets.set(node, this.offsets.get(overwritten ?? node) ?? region.take(8 * node.size));
         const last = Math.max(i, this.lastRead.get(node) ?? i);
         if (last < steps.length) dying[last].add(node);
       }
@@ -125,4 +151,55 @@ class Placing {
     });
     return region.size;
   }
+
+  private mayOverwrite(step: Step, written: Node, read: Node): boolean {
+    return this.inPlace && mayOverwrite(step, written, read);
+  }
+}
+
+/**
+ * Whether a loop may write one value where another lies that it reads: wherever it reads, it has not written before.
+ * At a point all is read before anything is written, so that the same place may be read and written there. What is
+ * zeroed before the loop, or added to element by element, is written before anything is read; and the value that
+ * lies there must be complete, not one that this loop writes too.
+ */
+function mayOverwrite(step: Step, written: Node, read: Node): boolean {
+  if (step.kind !== 'loop' || written.size !== read.size) return false;
+  const {nest, built} = step;
+  if (step.writes.includes(read) || nest.roots.some(root => root.node === written && (root.clear || root.combine !== 'store'))) return false;
+  const pieces = built.pieces.map(piece => {
+    const loads: Access[] = [];
+    let scattered = false;
+    visitExpressions({...built, pieces: [piece]}, e => {
+      if (e.kind === 'load' && e.of === read) loads.push(e.access);
+      else if ((e.kind === 'lookup' || e.kind === 'loadAt') && e.of === read) scattered = true;
+    });
+    return {sizes: piece.sizes, loads, scattered, stores: piece.assignments.filter(({root}) => root.node === written).map(({target}) => target)};
+  });
+  // The pieces of one axis follow each other; those of several may take turns.
+  const inOrder = nest.axes.length <= 1;
+  return pieces.every((reading, r) => !reading.scattered && pieces.every((writing, w) => {
+    if (inOrder && w > r) return true;
+    return reading.loads.every(load => writing.stores.every(store => (r === w && sameAccess(load, store)) || apart(load, reading.sizes, store, writing.sizes)));
+  }));
+}
+
+function sameAccess(a: Access, b: Access): boolean {
+  return a.offset === b.offset && a.coefficients.every((c, axis) => c === b.coefficients[axis]);
+}
+
+/** Whether one lies before the other altogether. */
+function apart(a: Access, sizesA: readonly number[], b: Access, sizesB: readonly number[]): boolean {
+  const [[lowA, highA], [lowB, highB]] = [reachOf(a, sizesA), reachOf(b, sizesB)];
+  return highA < lowB || highB < lowA;
+}
+
+function reachOf({offset, coefficients}: Access, sizes: readonly number[]): [number, number] {
+  let [low, high] = [offset, offset];
+  coefficients.forEach((c, axis) => {
+    const reach = c * (sizes[axis] - 1);
+    if (reach > 0) high += reach;
+    else low += reach;
+  });
+  return [low, high];
 }

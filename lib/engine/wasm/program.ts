@@ -9,7 +9,7 @@ import type {HostKernel} from './host.js';
 import type {LoopSurroundings} from './loops.js';
 import {emitNest} from './loops.js';
 import type {KernelStep, Lowered} from './lower.js';
-import type {Placement} from './memory.js';
+import type {MemoryUse, Placement} from './memory.js';
 import type {Operand} from './operands.js';
 import {bare} from './view.js';
 import type {Place} from './point.js';
@@ -21,13 +21,12 @@ type Write<O extends Op> = (node: Node<O>, arrays: {readonly from: readonly numb
 
 /** What a program asks of the module that it is part of: addresses, other functions, and code that all programs share. */
 export interface ModuleSurroundings {
-  /** Every array is NaN before it is written, and again after it was last read: for finding mistakes. */
-  readonly poisoned: boolean;
+  readonly memory: MemoryUse;
   bufferAddress(name: string): number;
   sharedAddress(offset: number): number;
   constantAddress(values: Float64Array): number;
   tableAddress(table: Int32Array): number;
-  /** A workspace that is nobody's between two steps. */
+  /** Room that is nobody's between two steps. */
   scratch(bytes: number): number;
   callIndex(fn: FunctionName | BinaryName): number;
   /** Index of the import that computes this step in JavaScript. */
@@ -45,10 +44,10 @@ export class ProgramEmitter implements LoopSurroundings {
   ) {}
 
   emit(): void {
-    const {poisoned} = this.linker;
+    const {poisoned} = this.linker.memory;
     if (poisoned) this.poisonAll();
     for (const step of this.lowered.steps) {
-      if (step.kind === 'loop') emitNest(this.body, step, this);
+      if (step.kind === 'loop') emitNest(this.body, step, this.placement.overwriting.has(step), this);
       else this.kernel(step);
       if (poisoned) for (const node of this.placement.dead.get(step) ?? []) this.linker.emitPoison(this.body, this.addressOf(node), 8 * node.size);
     }

@@ -25,6 +25,8 @@ import type {MemoryFactor} from './factors.js';
 import {factorSize, memoryFactor} from './factors.js';
 import {link} from './link.js';
 import {lower} from './lower.js';
+import type {MemoryUse} from './memory.js';
+import {ordinary} from './memory.js';
 import type {Vectors} from '../vectors.js';
 import {memoryVectors} from './vectors.js';
 
@@ -93,14 +95,14 @@ export interface WasmEngine extends Engine {
   compile(programs: Programs, options?: CompileOptions): WasmExecutable;
 }
 
-let poisoned = false;
+let memoryUse = ordinary;
 
 /**
- * For finding mistakes in the compiler: programs compiled from now on fill with NaN what is not written yet, and what was
- * read for the last time, until this is turned off. What was compiled before stays as it is.
+ * For finding mistakes in the compiler: from now on programs are compiled to treat their memory so, until this is
+ * called again. What was compiled before stays as it is.
  */
-export function poisonMemory(on: boolean): void {
-  poisoned = on;
+export function treatMemory(use: Partial<MemoryUse>): void {
+  memoryUse = {...ordinary, ...use};
 }
 
 export const wasm: WasmEngine = {
@@ -121,19 +123,19 @@ export const wasm: WasmEngine = {
 };
 
 function compiled(programs: Programs, options: CompileOptions): Compiled {
-  const key = programKey(JSON.stringify([Object.keys(programs), options.extra ?? {}, poisoned]), Object.values(programs));
+  const key = programKey(JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse]), Object.values(programs));
   let found = cache.get(key);
   if (found === undefined) cache.add(key, (found = compileAnew(programs, options)));
   return found;
 }
 
 function compileAnew(programs: Programs, options: CompileOptions): Compiled {
-  const {bytes, layout, beginnings} = generate(programs, options, poisoned);
+  const {bytes, layout, beginnings} = generate(programs, options, memoryUse);
   return {module: new WebAssembly.Module(bytes), layout, beginnings};
 }
 
 /** The module's bytes and what an instance needs beside them. */
-export function generate(programs: Programs, options: CompileOptions = {}, poison = false): {bytes: Uint8Array<ArrayBuffer>; layout: Layout; beginnings: string[]} {
+export function generate(programs: Programs, options: CompileOptions = {}, memory = ordinary): {bytes: Uint8Array<ArrayBuffer>; layout: Layout; beginnings: string[]} {
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
   for (const [name, graph] of Object.entries(programs)) {
@@ -149,7 +151,7 @@ export function generate(programs: Programs, options: CompileOptions = {}, poiso
   const sizes = bufferSizes(Object.fromEntries(parts));
   for (const [name, size] of bufferSizes(programs, options)) sizes.set(name, size);
   const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph)]));
-  return {...link(lowered, sizes, poison), beginnings};
+  return {...link(lowered, sizes, memory), beginnings};
 }
 
 /** Where the compiled factor of the matrix lies. */
