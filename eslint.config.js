@@ -4,7 +4,10 @@
  */
 import tseslint from 'typescript-eslint';
 
-const noNode = {regex: '^node:', message: 'It must run in a browser too: what only Node has is asked of lib/builtin.ts.'};
+const noNode = {
+  regex: '^node:',
+  message: 'It must run in a browser too: what only Node has is asked of lib/builtin.ts.',
+};
 
 export default tseslint.config(
   {ignores: ['dist/', 'reports/', '**/.*']},
@@ -17,11 +20,17 @@ export default tseslint.config(
       'no-var': 'error',
       'prefer-const': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
-      '@typescript-eslint/no-unused-vars': ['error', {argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'none'}],
-      '@typescript-eslint/no-floating-promises': ['error', {
-        // tfjs types it asynchronous; it is not where the backend's factory is not.
-        allowForKnownSafeCalls: [{from: 'package', package: '@tensorflow/tfjs-core', name: 'setBackend'}],
-      }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        {argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'none'},
+      ],
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        {
+          // tfjs types it asynchronous; it is not where the backend's factory is not.
+          allowForKnownSafeCalls: [{from: 'package', package: '@tensorflow/tfjs-core', name: 'setBackend'}],
+        },
+      ],
       // Messages show numbers and shapes as they are; values made of closures lose nothing when taken apart.
       '@typescript-eslint/restrict-template-expressions': 'off',
       '@typescript-eslint/unbound-method': 'off',
@@ -48,23 +57,71 @@ export default tseslint.config(
   {files: ['**/*.js', '**/*.mjs'], ...tseslint.configs.disableTypeChecked},
   {
     files: ['lib/**'],
-    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/(models|training|spec|bench)/', message: 'Imports run downwards.'}]}]},
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {patterns: [noNode, {regex: '/(models|training|spec|bench)/', message: 'Imports run downwards.'}]},
+      ],
+    },
   },
   {
     files: ['models/**'],
-    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$)', message: "models knows lib's public API only."}]}]},
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            noNode,
+            {regex: '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$)', message: "models knows lib's public API only."},
+          ],
+        },
+      ],
+    },
   },
   {
     files: ['training/**'],
-    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$|builtin\\.js$)', message: "training knows lib's public API only."}]}]},
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            noNode,
+            {
+              regex: '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$|builtin\\.js$)',
+              message: "training knows lib's public API only.",
+            },
+          ],
+        },
+      ],
+    },
   },
   {
     files: ['plot/**'],
-    rules: {'no-restricted-imports': ['error', {patterns: [noNode, {regex: '/(lib/(?!index\\.js$|errors\\.js$|checks\\.js$)|(models|training)/(?!index\\.js$))', message: "plot knows the public API of what it shows."}]}]},
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            noNode,
+            {
+              regex: '/(lib/(?!index\\.js$|errors\\.js$|checks\\.js$)|(models|training)/(?!index\\.js$))',
+              message: 'plot knows the public API of what it shows.',
+            },
+          ],
+        },
+      ],
+    },
   },
   {
     // Scripts speak to a terminal and run on Node.
-    files: ['cli/**', 'training/*.ts', 'training/benchmarks/*.ts', 'training/report/progress.ts', 'training/report/script.ts', 'bench/**'],
+    files: [
+      'cli/**',
+      'training/*.ts',
+      'training/benchmarks/*.ts',
+      'training/report/progress.ts',
+      'training/report/script.ts',
+      'bench/**',
+    ],
     rules: {'no-console': 'off', 'no-restricted-imports': 'off'},
   },
 );

@@ -11,7 +11,14 @@ import {build} from 'esbuild';
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** The command is for Node alone: no bundler takes it module by module. */
 const command = 'cli/main.ts';
-const entries = ['lib/index.ts', 'lib/simulate/workers/node-worker.ts', 'lib/simulate/workers/page-worker.ts', 'models/index.ts', 'training/index.ts', 'plot/index.ts'];
+const entries = [
+  'lib/index.ts',
+  'lib/simulate/workers/node-worker.ts',
+  'lib/simulate/workers/page-worker.ts',
+  'models/index.ts',
+  'training/index.ts',
+  'plot/index.ts',
+];
 
 /** The threads' files are found from the module that starts them, which goes into a file in lib/. */
 const workersFromLib = {
@@ -19,8 +26,12 @@ const workersFromLib = {
   setup({onLoad}) {
     onLoad({filter: /[\\/]workers[\\/]channel\.ts$/}, async ({path: file}) => {
       const source = await readFile(file, 'utf8');
-      const contents = source.replaceAll(/new URL\('\.\/((?:node|page)-worker\.js)'/g, "new URL('./simulate/workers/$1'");
-      if (contents.split('simulate/workers/').length !== 3) throw new Error(`${file} names its threads' files in another way than the build expects`);
+      const contents = source.replaceAll(
+        /new URL\('\.\/((?:node|page)-worker\.js)'/g,
+        "new URL('./simulate/workers/$1'",
+      );
+      if (contents.split('simulate/workers/').length !== 3)
+        throw new Error(`${file} names its threads' files in another way than the build expects`);
       return {contents, loader: 'ts'};
     });
   },
@@ -32,9 +43,20 @@ const workersFromLib = {
  */
 export async function bundle(folder, more = []) {
   await build({
-    absWorkingDir: root, entryPoints: [...entries, ...more], outbase: '.', outdir: folder, chunkNames: 'lib/chunk-[hash]',
-    bundle: true, splitting: true, format: 'esm', platform: 'neutral', target: 'es2022', packages: 'external', legalComments: 'none',
-    plugins: [workersFromLib], logLevel: 'warning',
+    absWorkingDir: root,
+    entryPoints: [...entries, ...more],
+    outbase: '.',
+    outdir: folder,
+    chunkNames: 'lib/chunk-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'es2022',
+    packages: 'external',
+    legalComments: 'none',
+    plugins: [workersFromLib],
+    logLevel: 'warning',
   });
 }
 
@@ -43,12 +65,26 @@ export async function bundle(folder, more = []) {
  * @param {string} folder
  */
 async function modules(folder) {
-  const sources = await Promise.all(['lib', 'models', 'training', 'plot'].map(async room =>
-    (await readdir(path.join(root, room), {recursive: true})).filter(file => file.endsWith('.ts')).map(file => path.join(room, file))));
-  const isScript = file => ['training', 'training/benchmarks'].includes(path.dirname(file)) && file !== entries.find(entry => entry.startsWith('training/'));
+  const sources = await Promise.all(
+    ['lib', 'models', 'training', 'plot'].map(async room =>
+      (await readdir(path.join(root, room), {recursive: true}))
+        .filter(file => file.endsWith('.ts'))
+        .map(file => path.join(room, file)),
+    ),
+  );
+  const isScript = file =>
+    ['training', 'training/benchmarks'].includes(path.dirname(file))
+    && file !== entries.find(entry => entry.startsWith('training/'));
   await build({
-    absWorkingDir: root, entryPoints: sources.flat().filter(file => !isScript(file)), outbase: '.', outdir: folder,
-    format: 'esm', platform: 'neutral', target: 'es2022', legalComments: 'none', logLevel: 'warning',
+    absWorkingDir: root,
+    entryPoints: sources.flat().filter(file => !isScript(file)),
+    outbase: '.',
+    outdir: folder,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'es2022',
+    legalComments: 'none',
+    logLevel: 'warning',
   });
 }
 

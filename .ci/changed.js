@@ -2,7 +2,10 @@
 import {execFileSync, spawnSync} from 'node:child_process';
 import {existsSync} from 'node:fs';
 
-const changed = execFileSync('git', ['status', '--porcelain', '--untracked-files=all'], {encoding: 'utf8'}).split('\n').filter(line => line !== '').map(line => line.slice(3).split(' -> ').pop() ?? '');
+const changed = execFileSync('git', ['status', '--porcelain', '--untracked-files=all'], {encoding: 'utf8'})
+  .split('\n')
+  .filter(line => line !== '')
+  .map(line => line.slice(3).split(' -> ').pop() ?? '');
 const folders = new Set();
 for (const path of changed) {
   const [top, layer] = path.split('/');
@@ -19,6 +22,8 @@ const specs = [...folders].filter(folder => existsSync(folder)).sort();
 if (specs.length === 0) console.log('Nothing differs from the last commit.');
 else {
   console.log(specs.join(' '));
-  const {status} = spawnSync('npx', ['mocha', '--parallel', ...specs.map(folder => `${folder}/**/*.spec.ts`)], {stdio: 'inherit'});
+  const {status} = spawnSync('npx', ['mocha', '--parallel', ...specs.map(folder => `${folder}/**/*.spec.ts`)], {
+    stdio: 'inherit',
+  });
   process.exitCode = status ?? 1;
 }

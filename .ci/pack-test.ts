@@ -26,7 +26,7 @@ near('tape', grads[stiffness.name].dataSync()[0], -0.005 / 1.025 ** 2, 1e-9);
 // Two starts on two worker threads, waited for and not: q⁺ is linear in q.
 const both = [start, {q: 2, v: 0}];
 for (const paths of [batch(oscillator, both, {...options, workers: 2}), await batchAsync(oscillator, both, options)]) {
-  paths.forEach((path, i) => near(`member ${i}`, path.values('q')[1], (i + 1) * 0.975 / 1.025, 2e-15));
+  paths.forEach((path, i) => near(`member ${i}`, path.values('q')[1], ((i + 1) * 0.975) / 1.025, 2e-15));
   if (paths.some(({stats}) => stats.thread !== 'worker')) throw new Error('no worker thread ran the batch');
 }
 
@@ -34,12 +34,23 @@ for (const paths of [batch(oscillator, both, {...options, workers: 2}), await ba
 const steps = 100;
 const run = simulate(oscillator, start, {...options, steps});
 const fit = await identify({
-  system: oscillator, initial: start, scheme: options.scheme, dt: options.dt,
-  data: {t: run.values('t'), q: run.values('q')}, parameters: {k: positive(8)},
+  system: oscillator,
+  initial: start,
+  scheme: options.scheme,
+  dt: options.dt,
+  data: {t: run.values('t'), q: run.values('q')},
+  parameters: {k: positive(8)},
 });
 near('k', fit.estimate.k as number, 10, 1e-8);
 
-if (typeof pendulum !== 'function' || !lineChart({title: 'q', x: {label: 't'}, y: {label: 'q'}, series: [{name: 'q', x: [0, 1], y: [0, 1]}]}).startsWith('<svg')) throw new Error('an entry is not whole');
-if (!renderReport({title: 'k', parameters: [{name: 'k', estimate: 10}], fits: []}).startsWith('<!doctype html>')) throw new Error('no report');
+if (
+  typeof pendulum !== 'function'
+  || !lineChart({title: 'q', x: {label: 't'}, y: {label: 'q'}, series: [{name: 'q', x: [0, 1], y: [0, 1]}]}).startsWith(
+    '<svg',
+  )
+)
+  throw new Error('an entry is not whole');
+if (!renderReport({title: 'k', parameters: [{name: 'k', estimate: 10}], fits: []}).startsWith('<!doctype html>'))
+  throw new Error('no report');
 if (!(new NewtonError('code', 'sentence') instanceof Error)) throw new Error('errors are no errors');
 console.log(`packed and installed: q = ${trajectory.values('q')[1]}, k = ${fit.estimate.k as number}`);

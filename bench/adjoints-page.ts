@@ -16,12 +16,28 @@ function comparison({times, errors, memory}: AdjointsResults): string {
   const row = times.find(({n}) => n === 8) ?? times[0];
   const at = errors.find(({scheme, steps}) => scheme === 'trapezoid' && steps === row.steps) ?? errors[0];
   return table(
-    ['', 'run and gradient, ms', 'beside the run alone', ...(memory[0]?.bytes ?? []).map(({steps}) => `held after ${steps.toLocaleString('en')} steps`), 'off the derivative of the run'],
+    [
+      '',
+      'run and gradient, ms',
+      'beside the run alone',
+      ...(memory[0]?.bytes ?? []).map(({steps}) => `held after ${steps.toLocaleString('en')} steps`),
+      'off the derivative of the run',
+    ],
     [
       ...memory.map(({name, bytes: held}) => [
-        `\`${name}\``, time(row.gradients[name]), `${(row.gradients[name] / row.forward).toFixed(2)} ×`, ...held.map(one => bytes(one.held)), error(at.adjoints[name]),
+        `\`${name}\``,
+        time(row.gradients[name]),
+        `${(row.gradients[name] / row.forward).toFixed(2)} ×`,
+        ...held.map(one => bytes(one.held)),
+        error(at.adjoints[name]),
       ]),
-      ['`simulate.hvp`, one direction', time(row.hvp), `${(row.hvp / row.forward).toFixed(2)} ×`, ...(memory[0]?.bytes ?? []).map(() => ''), ''],
+      [
+        '`simulate.hvp`, one direction',
+        time(row.hvp),
+        `${(row.hvp / row.forward).toFixed(2)} ×`,
+        ...(memory[0]?.bytes ?? []).map(() => ''),
+        '',
+      ],
     ],
   );
 }
@@ -29,22 +45,42 @@ function comparison({times, errors, memory}: AdjointsResults): string {
 function byOrder({errors}: AdjointsResults): string {
   const counts = [...new Set(errors.map(({steps}) => steps))];
   const schemes = [...new Set(errors.map(({scheme}) => scheme))];
-  const of = (scheme: string, steps: number): AdjointsResults['errors'][number] | undefined => errors.find(one => one.scheme === scheme && one.steps === steps);
-  return table(['', ...counts.map(steps => `${steps} steps`)], schemes.flatMap(scheme => [
-    [`${scheme}: the run's derivative, off that of the motion`, ...counts.map(steps => error(of(scheme, steps)?.run ?? NaN))],
-    [`${scheme}: backsolve, off the run's derivative`, ...counts.map(steps => error(of(scheme, steps)?.adjoints['backsolveAdjoint()'] ?? NaN))],
-  ]));
+  const of = (scheme: string, steps: number): AdjointsResults['errors'][number] | undefined =>
+    errors.find(one => one.scheme === scheme && one.steps === steps);
+  return table(
+    ['', ...counts.map(steps => `${steps} steps`)],
+    schemes.flatMap(scheme => [
+      [
+        `${scheme}: the run's derivative, off that of the motion`,
+        ...counts.map(steps => error(of(scheme, steps)?.run ?? NaN)),
+      ],
+      [
+        `${scheme}: backsolve, off the run's derivative`,
+        ...counts.map(steps => error(of(scheme, steps)?.adjoints['backsolveAdjoint()'] ?? NaN)),
+      ],
+    ]),
+  );
 }
 
 const byDamping = ({decay}: AdjointsResults): string =>
-  table(['damping', ...decay.map(({c}) => String(c))], [['error of the gradient', ...decay.map(({error: share, code}) => (share === null ? `\`${code ?? 'failed'}\`` : error(share)))]]);
+  table(
+    ['damping', ...decay.map(({c}) => String(c))],
+    [
+      [
+        'error of the gradient',
+        ...decay.map(({error: share, code}) => (share === null ? `\`${code ?? 'failed'}\`` : error(share))),
+      ],
+    ],
+  );
 
 function figure({times}: AdjointsResults): string {
   const names = Object.keys(times[0].gradients);
   const x = times.map(({parameters}) => parameters);
   return lineChart({
-    title: `${times[0].steps} steps and the gradient of all parameters`, height: 360,
-    x: {label: 'parameters: three for every mass', scale: 'log'}, y: {label: 'run and gradient', unit: 'ms', scale: 'log'},
+    title: `${times[0].steps} steps and the gradient of all parameters`,
+    height: 360,
+    x: {label: 'parameters: three for every mass', scale: 'log'},
+    y: {label: 'run and gradient', unit: 'ms', scale: 'log'},
     series: [
       {name: 'the run alone', x, y: times.map(({forward}) => forward), style: 'dashed', color: 5},
       ...names.map((name, i) => ({name, x, y: times.map(({gradients}) => gradients[name]), color: i})),

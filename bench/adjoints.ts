@@ -5,7 +5,18 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Adjoint, Initial, Scheme, SimulateOptions} from '../lib/index.js';
-import {backsolveAdjoint, forwardSensitivity, gaussLegendre, implicitAdjoint, kvaerno3, mechanics, rk4, simulate, trapezoid, unrolledAdjoint} from '../lib/index.js';
+import {
+  backsolveAdjoint,
+  forwardSensitivity,
+  gaussLegendre,
+  implicitAdjoint,
+  kvaerno3,
+  mechanics,
+  rk4,
+  simulate,
+  trapezoid,
+  unrolledAdjoint,
+} from '../lib/index.js';
 import type {AdjointsResults} from './results.js';
 
 /** Of the checkpointed run: what 40 steps of 8 masses leave. */
@@ -20,22 +31,38 @@ const adjoints: Readonly<Record<string, Adjoint>> = {
 };
 
 /** n unit masses in a row, one end on a wall, springs k(d + d³/2) with k = 10, damping c, gravity 1; 10 units of time. */
-function problem(n: number, c = 0.1): {system: ReturnType<typeof mechanics>; initial: Initial; params: {k: Float64Array}; end: number} {
+function problem(
+  n: number,
+  c = 0.1,
+): {system: ReturnType<typeof mechanics>; initial: Initial; params: {k: Float64Array}; end: number} {
   const system = mechanics({
     mass: 1,
     forces: ({q, v, params}) => {
       const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [n - 1])]));
       const tension = tf.mul(params.k as tf.Tensor, tf.add(d, tf.mul(0.5, tf.mul(d, tf.square(d)))));
-      return tf.add(tf.sub(tf.sub(tf.concat([tf.slice(tension, [1], [n - 1]), tf.zeros([1])]), tension), tf.mul(v, c)), 1);
+      return tf.add(
+        tf.sub(tf.sub(tf.concat([tf.slice(tension, [1], [n - 1]), tf.zeros([1])]), tension), tf.mul(v, c)),
+        1,
+      );
     },
   });
-  return {system, initial: {q: new Float64Array(n), v: new Float64Array(n)}, params: {k: new Float64Array(n).fill(10)}, end: 10};
+  return {
+    system,
+    initial: {q: new Float64Array(n), v: new Float64Array(n)},
+    params: {k: new Float64Array(n).fill(10)},
+    end: 10,
+  };
 }
 
 type Gradient = () => Float64Array;
 
 /** The run alone, and with its gradient of Σ(q² + v²) at the end. */
-function prepare(n: number, steps: number, adjoint: Adjoint, {scheme = trapezoid(), c}: {scheme?: Scheme; c?: number} = {}): {forward: () => void; gradient: Gradient} {
+function prepare(
+  n: number,
+  steps: number,
+  adjoint: Adjoint,
+  {scheme = trapezoid(), c}: {scheme?: Scheme; c?: number} = {},
+): {forward: () => void; gradient: Gradient} {
   const {system, initial, params, end} = problem(n, c);
   const options: SimulateOptions = {scheme, dt: end / steps, steps, saveAt: 'end', params, adjoint};
   const simulation = simulate.prepare(system, initial, options);
@@ -45,8 +72,11 @@ function prepare(n: number, steps: number, adjoint: Adjoint, {scheme = trapezoid
     gradient: () => {
       const {trajectory, pullback} = simulation.vjp();
       trajectory.dispose();
-      const {initial: {q, v}, params: {k}} = pullback({q: ends(trajectory.values('q')), v: ends(trajectory.values('v'))});
-      return Float64Array.from([...q as Float64Array, ...v as Float64Array, ...k as Float64Array]);
+      const {
+        initial: {q, v},
+        params: {k},
+      } = pullback({q: ends(trajectory.values('q')), v: ends(trajectory.values('v'))});
+      return Float64Array.from([...(q as Float64Array), ...(v as Float64Array), ...(k as Float64Array)]);
     },
   };
 }
@@ -54,12 +84,20 @@ function prepare(n: number, steps: number, adjoint: Adjoint, {scheme = trapezoid
 /** The gradient and a product with the Hessian, along one direction. */
 function hessian(n: number, steps: number): () => void {
   const {system, initial, params, end} = problem(n);
-  const simulation = simulate.prepare(system, initial, {scheme: trapezoid(), dt: end / steps, steps, saveAt: 'end', params});
-  const loss = ({q, v}: {q: tf.Tensor; v: tf.Tensor}): tf.Tensor => tf.add(tf.sum(tf.square(tf.slice(q, [1, 0], [1, n]))), tf.sum(tf.square(tf.slice(v, [1, 0], [1, n]))));
+  const simulation = simulate.prepare(system, initial, {
+    scheme: trapezoid(),
+    dt: end / steps,
+    steps,
+    saveAt: 'end',
+    params,
+  });
+  const loss = ({q, v}: {q: tf.Tensor; v: tf.Tensor}): tf.Tensor =>
+    tf.add(tf.sum(tf.square(tf.slice(q, [1, 0], [1, n]))), tf.sum(tf.square(tf.slice(v, [1, 0], [1, n]))));
   return () => simulation.hvps(loss, [{params: {k: new Float64Array(n).fill(1)}}]).trajectory.dispose();
 }
 
-const relative = (a: Float64Array, b: Float64Array): number => Math.hypot(...a.map((x, i) => x - b[i])) / Math.hypot(...b);
+const relative = (a: Float64Array, b: Float64Array): number =>
+  Math.hypot(...a.map((x, i) => x - b[i])) / Math.hypot(...b);
 
 /** V8 has optimised what it will by then, in milliseconds. */
 const warmUp = 800;
@@ -93,8 +131,14 @@ const steps = 1000;
 function times(): AdjointsResults['times'] {
   return [2, 4, 8, 16, 32].map(n => {
     const each = Object.entries(adjoints).map(([name, adjoint]) => [name, prepare(n, steps, adjoint)] as const);
-    const {'simulate.hvp': hvp, forward, ...gradients} = race({
-      forward: each[0][1].forward, ...Object.fromEntries(each.map(([name, {gradient}]) => [name, gradient])), 'simulate.hvp': hessian(n, steps),
+    const {
+      'simulate.hvp': hvp,
+      forward,
+      ...gradients
+    } = race({
+      forward: each[0][1].forward,
+      ...Object.fromEntries(each.map(([name, {gradient}]) => [name, gradient])),
+      'simulate.hvp': hessian(n, steps),
     });
     return {n, parameters: 3 * n, steps, forward, gradients, hvp};
   });
@@ -104,13 +148,22 @@ function errors(): AdjointsResults['errors'] {
   const n = 8;
   const ofMotion = prepare(n, 2000, implicitAdjoint(), {scheme: gaussLegendre({stages: 3})}).gradient();
   const schemes = [trapezoid(), kvaerno3(), rk4()];
-  return schemes.flatMap(scheme => [250, 500, 1000, 2000].map(count => {
-    const ofRun = prepare(n, count, implicitAdjoint(), {scheme}).gradient();
-    return {
-      scheme: scheme.name, steps: count, run: relative(ofRun, ofMotion),
-      adjoints: Object.fromEntries(Object.entries(adjoints).map(([name, adjoint]) => [name, relative(prepare(n, count, adjoint, {scheme}).gradient(), ofRun)])),
-    };
-  }));
+  return schemes.flatMap(scheme =>
+    [250, 500, 1000, 2000].map(count => {
+      const ofRun = prepare(n, count, implicitAdjoint(), {scheme}).gradient();
+      return {
+        scheme: scheme.name,
+        steps: count,
+        run: relative(ofRun, ofMotion),
+        adjoints: Object.fromEntries(
+          Object.entries(adjoints).map(([name, adjoint]) => [
+            name,
+            relative(prepare(n, count, adjoint, {scheme}).gradient(), ofRun),
+          ]),
+        ),
+      };
+    }),
+  );
 }
 
 /** Damping makes the motion forget where it came from. */
@@ -118,7 +171,13 @@ function decay(): AdjointsResults['decay'] {
   return [0, 0.1, 0.5, 1, 2, 4, 8].map(c => {
     const options = {scheme: rk4(), c};
     try {
-      return {c, error: relative(prepare(8, steps, backsolveAdjoint({drift: Infinity}), options).gradient(), prepare(8, steps, implicitAdjoint(), options).gradient())};
+      return {
+        c,
+        error: relative(
+          prepare(8, steps, backsolveAdjoint({drift: Infinity}), options).gradient(),
+          prepare(8, steps, implicitAdjoint(), options).gradient(),
+        ),
+      };
     } catch (error) {
       return {c, error: null, code: (error as {code?: string}).code};
     }
@@ -136,7 +195,14 @@ function memory(name: string, count: number): number {
   };
   const {system, initial, params, end} = problem(8);
   const run = (length: number): (() => void) => {
-    const {trajectory, pullback} = simulate.vjp(system, initial, {scheme: trapezoid(), dt: end / length, steps: length, saveAt: 'end', params, adjoint: adjoints[name]});
+    const {trajectory, pullback} = simulate.vjp(system, initial, {
+      scheme: trapezoid(),
+      dt: end / length,
+      steps: length,
+      saveAt: 'end',
+      params,
+      adjoint: adjoints[name],
+    });
     trajectory.dispose();
     return () => void pullback({q: new Float64Array(16).fill(1)});
   };

@@ -17,7 +17,8 @@ export interface Entry {
   readonly enters: (workload: WorkloadName, n: number) => boolean;
 }
 
-export type Preparation = (Answer & {readonly first: number; readonly [detail: string]: unknown}) | {readonly skip: string};
+export type Preparation =
+  (Answer & {readonly first: number; readonly [detail: string]: unknown}) | {readonly skip: string};
 
 export class Contestant {
   private readonly process: ChildProcessWithoutNullStreams;
@@ -34,7 +35,7 @@ export class Contestant {
 
   async prepare(workload: WorkloadName, n: number): Promise<Preparation> {
     const answer = await this.ask(`prepare ${workload} ${n}`);
-    return answer === undefined ? {skip: this.lastWords()} : JSON.parse(answer) as Preparation;
+    return answer === undefined ? {skip: this.lastWords()} : (JSON.parse(answer) as Preparation);
   }
 
   async time(what: 'forward' | 'gradient' | 'processor', repeats: number): Promise<number[]> {
@@ -53,7 +54,7 @@ export class Contestant {
     if (this.process.exitCode !== null) return undefined;
     this.process.stdin.write(`${line}\n`);
     for (;;) {
-      const {value, done} = await this.answers.next() as IteratorResult<string, undefined>;
+      const {value, done} = (await this.answers.next()) as IteratorResult<string, undefined>;
       if (done === true || value === undefined) return undefined;
       if (/^[[{]/.test(value)) return value;
     }
@@ -61,7 +62,12 @@ export class Contestant {
 
   /** Of a process that has ended: the last line that it wrote as an error, without the places in it. */
   private lastWords(): string {
-    const line = this.complaint.trim().split('\n').filter(text => text.trim() !== '').at(-1) ?? 'it ended without a word';
+    const line =
+      this.complaint
+        .trim()
+        .split('\n')
+        .filter(text => text.trim() !== '')
+        .at(-1) ?? 'it ended without a word';
     return line.replace(/(\/[\w.+@-]+){2,}/g, '…');
   }
 }

@@ -23,14 +23,24 @@ interface Described {
 function described(): ReadonlyMap<string, Described> {
   const path = fileURLToPath(new URL('../lib/graph/node.ts', import.meta.url));
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2022, true);
-  const table = source.statements.find((statement): statement is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(statement) && statement.name.text === 'Attributes');
+  const table = source.statements.find(
+    (statement): statement is ts.InterfaceDeclaration =>
+      ts.isInterfaceDeclaration(statement) && statement.name.text === 'Attributes',
+  );
   const members = (table?.members ?? []) as readonly ts.TypeElement[];
-  return new Map(members.flatMap(member => (ts.isPropertySignature(member) ? [[member.name.getText(), describe(member)] as const] : [])));
+  return new Map(
+    members.flatMap(member =>
+      ts.isPropertySignature(member) ? [[member.name.getText(), describe(member)] as const] : [],
+    ),
+  );
 }
 
 function describe(member: ts.PropertySignature): Described {
   const comments = ts.getJSDocCommentsAndTags(member).map(comment => ts.getTextOfJSDocComment(comment.comment) ?? '');
-  const names = member.type !== undefined && ts.isTypeLiteralNode(member.type) ? member.type.members.map(({name}) => `\`${name?.getText() ?? ''}\``) : [];
+  const names =
+    member.type !== undefined && ts.isTypeLiteralNode(member.type)
+      ? member.type.members.map(({name}) => `\`${name?.getText() ?? ''}\``)
+      : [];
   return {attributes: names.join(', '), meaning: comments.join(' ').replace(/\s+/g, ' ')};
 }
 
@@ -49,11 +59,18 @@ function linearity(op: Op): string {
   if (op === 'unary' || op === 'binary') return 'see below';
   if (primitives[op].transpose === undefined) return '';
   switch (op) {
-    case 'gatherAt': case 'scatterAt': return 'in x';
-    case 'select': return 'in then and else';
-    case 'matMul': return 'in either';
-    case 'solve': case 'triangularSolve': return 'in B';
-    default: return 'yes';
+    case 'gatherAt':
+    case 'scatterAt':
+      return 'in x';
+    case 'select':
+      return 'in then and else';
+    case 'matMul':
+      return 'in either';
+    case 'solve':
+    case 'triangularSolve':
+      return 'in B';
+    default:
+      return 'yes';
   }
 }
 
@@ -64,8 +81,20 @@ function isLinearUnary(fn: UnaryName): boolean {
 
 function linearityOfBinary(fn: BinaryName): string {
   const node = binary(fn, a, b);
-  const [both, first, second] = [[true, true], [true, false], [false, true]].map(operands => isLinear(node, operands));
-  return both ? 'linear' : first && second ? 'linear in either operand' : first ? 'linear in the first operand' : second ? 'linear in the second operand' : '';
+  const [both, first, second] = [
+    [true, true],
+    [true, false],
+    [false, true],
+  ].map(operands => isLinear(node, operands));
+  return both
+    ? 'linear'
+    : first && second
+      ? 'linear in either operand'
+      : first
+        ? 'linear in the first operand'
+        : second
+          ? 'linear in the second operand'
+          : '';
 }
 
 const row = (...cells: readonly string[]): string => `| ${cells.map(cell => cell.replace(/\|/g, '\\|')).join(' | ')} |`;
@@ -90,7 +119,10 @@ function functionsOfTwo(): string {
 function refused(): string {
   const byReason = new Map<string, string[]>();
   for (const {kernel, reason} of refusals) byReason.set(reason, [...(byReason.get(reason) ?? []), kernel]);
-  return table(['kernels', 'why, and what instead'], [...byReason].sort(([x], [y]) => (x < y ? -1 : 1)).map(([reason, kernels]) => [list(kernels), reason]));
+  return table(
+    ['kernels', 'why, and what instead'],
+    [...byReason].sort(([x], [y]) => (x < y ? -1 : 1)).map(([reason, kernels]) => [list(kernels), reason]),
+  );
 }
 
 /** The whole document. */
@@ -110,7 +142,10 @@ for what depends on what. The same function may use the kernels of the second li
 *Linear*: in which operands a primitive is linear, so that it can stand in a tangent and be transposed. Operands
 have the shapes the constructors in \`lib/graph/build.ts\` ask for; b is a batch.
 
-${table(['primitive', 'attributes', 'meaning', 'linear'], ops.map(op => [`\`${op}\``, meanings.get(op)?.attributes ?? '', meanings.get(op)?.meaning ?? '', linearity(op)]))}
+${table(
+  ['primitive', 'attributes', 'meaning', 'linear'],
+  ops.map(op => [`\`${op}\``, meanings.get(op)?.attributes ?? '', meanings.get(op)?.meaning ?? '', linearity(op)]),
+)}
 
 ### Functions of one number
 

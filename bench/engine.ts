@@ -5,7 +5,21 @@
  * Run with `npx tsx bench/engine.ts`.
  */
 import {batch} from '../lib/graph/batch.js';
-import {add, concat, constant, input, matMul, mul, reshape, scalar, scale, slice, sub, unary, zeros} from '../lib/graph/build.js';
+import {
+  add,
+  concat,
+  constant,
+  input,
+  matMul,
+  mul,
+  reshape,
+  scalar,
+  scale,
+  slice,
+  sub,
+  unary,
+  zeros,
+} from '../lib/graph/build.js';
 import {orZeros, pullback, pushforward} from '../lib/graph/differentiate.js';
 import type {Graph, Node} from '../lib/graph/node.js';
 import {sparseJacobian} from '../lib/graph/sparse-jacobian.js';
@@ -14,10 +28,19 @@ import type {Engine} from '../lib/engine/engine.js';
 import {interpreter} from '../lib/engine/interpreter.js';
 import {generate, wasm} from '../lib/engine/wasm/wasm.js';
 
-const named = (nodes: Readonly<Record<string, Node>>): Graph['outputs'] => Object.entries(nodes).map(([name, node]) => ({name, node}));
+const named = (nodes: Readonly<Record<string, Node>>): Graph['outputs'] =>
+  Object.entries(nodes).map(([name, node]) => ({name, node}));
 
 /** Implicit midpoint for n unit masses in a row, springs k(d + d³/2), damping 0.1, gravity 1. */
-function chain(n: number): {inputs: readonly Node<'input'>[]; residual: Node; next: Node; v1: Node<'input'>; q0: Node<'input'>; v0: Node<'input'>; k: Node<'input'>} {
+function chain(n: number): {
+  inputs: readonly Node<'input'>[];
+  residual: Node;
+  next: Node;
+  v1: Node<'input'>;
+  q0: Node<'input'>;
+  v0: Node<'input'>;
+  k: Node<'input'>;
+} {
   const [q0, v0, v1, k] = ['q0', 'v0', 'v1', 'k'].map(name => input(name, [n]));
   const step = 0.01;
   const velocity = scale(add(v0, v1), 0.5);
@@ -26,7 +49,11 @@ function chain(n: number): {inputs: readonly Node<'input'>[]; residual: Node; ne
   const force = mul(k, add(d, scale(mul(mul(d, d), d), 0.5)));
   const total = sub(sub(concat([slice(force, [1], [n - 1]), zeros([1])], 0), force), scale(velocity, 0.1));
   return {
-    inputs: [q0, v0, v1, k], q0, v0, v1, k,
+    inputs: [q0, v0, v1, k],
+    q0,
+    v0,
+    v1,
+    k,
     residual: sub(sub(v1, v0), scale(add(total, scalar(1)), step)),
     next: add(q0, scale(velocity, step)),
   };
@@ -34,7 +61,10 @@ function chain(n: number): {inputs: readonly Node<'input'>[]; residual: Node; ne
 
 /** Seeds of three colours for a tridiagonal matrix. */
 function colored(n: number): Node {
-  return constant(Float64Array.from({length: 3 * n}, (_, i) => (i % n % 3 === Math.floor(i / n) ? 1 : 0)), [3, n]);
+  return constant(
+    Float64Array.from({length: 3 * n}, (_, i) => ((i % n) % 3 === Math.floor(i / n) ? 1 : 0)),
+    [3, n],
+  );
 }
 
 function workloads(n: number): {name: string; graph: Graph; elements: number}[] {
@@ -51,8 +81,16 @@ function workloads(n: number): {name: string; graph: Graph; elements: number}[] 
     {name: 'chain: residual', elements: n, graph: {inputs, outputs: named({residual, next})}},
     {name: 'chain: three colours', elements: n, graph: {inputs, outputs: named({jacobian})}},
     {name: 'chain: entries of the Jacobian', elements: n, graph: {inputs, outputs: named({entries: entries.values})}},
-    {name: 'chain: residual and entries', elements: n, graph: {inputs, outputs: named({residual, entries: entries.values})}},
-    {name: 'chain: transposed product', elements: n, graph: {inputs: [...inputs, adjoint], outputs: named({toQ, toV, toK})}},
+    {
+      name: 'chain: residual and entries',
+      elements: n,
+      graph: {inputs, outputs: named({residual, entries: entries.values})},
+    },
+    {
+      name: 'chain: transposed product',
+      elements: n,
+      graph: {inputs: [...inputs, adjoint], outputs: named({toQ, toV, toK})},
+    },
   ];
 }
 
@@ -73,7 +111,11 @@ function neural(masses: number): {name: string; graph: Graph; elements: number}[
   const cotangents = pullback([y], inputs, [adjoint]).map((node, i) => orZeros(node, inputs[i]));
   return [
     {name: `network, ${masses} masses: value`, elements: masses, graph: {inputs, outputs: named({y})}},
-    {name: `network, ${masses} masses: gradient`, elements: masses, graph: {inputs: [...inputs, adjoint], outputs: cotangents.map((node, i) => ({name: `g${i}`, node}))}},
+    {
+      name: `network, ${masses} masses: gradient`,
+      elements: masses,
+      graph: {inputs: [...inputs, adjoint], outputs: cotangents.map((node, i) => ({name: `g${i}`, node}))},
+    },
   ];
 }
 
@@ -106,7 +148,7 @@ function row(name: string, graph: Graph, elements: number): void {
   const [compiledTime, interpretedTime] = [time(wasm, simple), time(interpreter, simple)];
   console.log(
     `${name.padEnd(34)} wasm ${compiledTime.toFixed(0).padStart(8)} ns  ${(compiledTime / elements).toFixed(2).padStart(7)} an element`
-    + `   interpreter ${(interpretedTime / elements).toFixed(2).padStart(8)}   generated in ${generated.toFixed(2)} ms, ${bytes.length} bytes, V8 ${compiled.toFixed(2)} ms`,
+      + `   interpreter ${(interpretedTime / elements).toFixed(2).padStart(8)}   generated in ${generated.toFixed(2)} ms, ${bytes.length} bytes, V8 ${compiled.toFixed(2)} ms`,
   );
 }
 

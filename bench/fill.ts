@@ -19,10 +19,27 @@ import {springMesh} from '../models/index.js';
 import type {Fill} from './results.js';
 
 /** Where fill.ts or its compiled form lies, the script lies in bench/oracles of the project. */
-const script = process.env.STIFFGRAD_FILL_ORACLE ?? fileURLToPath(new URL('../../../../bench/oracles/fill.py', import.meta.url));
+const script =
+  process.env.STIFFGRAD_FILL_ORACLE ?? fileURLToPath(new URL('../../../../bench/oracles/fill.py', import.meta.url));
 
 function netPattern(rows: number): Pattern {
-  const {functions: {residual}, inputs: {z}} = traceRun(springMesh({rows, columns: rows, held: [[0, 0], [0, rows - 1]], stiffness: 100}), implicitMidpoint(), [rows * rows - 2, 3], []).step;
+  const {
+    functions: {residual},
+    inputs: {z},
+  } = traceRun(
+    springMesh({
+      rows,
+      columns: rows,
+      held: [
+        [0, 0],
+        [0, rows - 1],
+      ],
+      stiffness: 100,
+    }),
+    implicitMidpoint(),
+    [rows * rows - 2, 3],
+    [],
+  ).step;
   if (residual === undefined) throw new Error('implicit midpoint has a residual');
   return jacobianProgram(residual, z).pattern;
 }
@@ -31,8 +48,20 @@ function reference({n, rowPointers, columns}: Pattern): Fill['references'] {
   const folder = mkdtempSync(join(tmpdir(), 'stiffgrad-fill-'));
   const file = join(folder, 'pattern.bin');
   try {
-    writeFileSync(file, Buffer.concat([Int32Array.of(n), rowPointers, columns].map(part => Buffer.from(part.buffer, part.byteOffset, part.byteLength))));
-    return JSON.parse(execFileSync(process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3', [script, file], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']})) as Fill['references'];
+    writeFileSync(
+      file,
+      Buffer.concat(
+        [Int32Array.of(n), rowPointers, columns].map(part =>
+          Buffer.from(part.buffer, part.byteOffset, part.byteLength),
+        ),
+      ),
+    );
+    return JSON.parse(
+      execFileSync(process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3', [script, file], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }),
+    ) as Fill['references'];
   } catch {
     // No Python, or no scipy in it: the page then shows this project's numbers alone.
     return {};
@@ -48,7 +77,16 @@ function measure(rows: number): Fill {
   const elimination = eliminate(graph, amd(graph));
   const {size, work} = supernodes(graph, elimination);
   const analysis = performance.now() - begin;
-  return {rows, unknowns: pattern.n, entries: pattern.columns.length, nonzeros: elimination.below + pattern.n, stored: size, work, analysis, references: reference(pattern)};
+  return {
+    rows,
+    unknowns: pattern.n,
+    entries: pattern.columns.length,
+    nonzeros: elimination.below + pattern.n,
+    stored: size,
+    work,
+    analysis,
+    references: reference(pattern),
+  };
 }
 
 console.log(JSON.stringify(process.argv.slice(2).map(Number).map(measure)));

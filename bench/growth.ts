@@ -9,13 +9,18 @@ function manyTerms(terms: number): {trace: number; compile: number; again: numbe
     mass: 1,
     forces: ({q, params}) => {
       let force: tf.Tensor = tf.zerosLike(q);
-      for (let i = 0; i < terms; i++) force = tf.sub(force, tf.mul(params.k as tf.Tensor, tf.tanh(tf.sub(q, i / terms))));
+      for (let i = 0; i < terms; i++)
+        force = tf.sub(force, tf.mul(params.k as tf.Tensor, tf.tanh(tf.sub(q, i / terms))));
       return force;
     },
   });
   const gradient = (): {total: number; trace: number; compile: number} => {
     const begin = performance.now();
-    const {trajectory, pullback} = simulate.vjp(system, {q: new Float64Array(4), v: new Float64Array(4)}, {scheme: implicitMidpoint(), dt: 0.01, steps: 1, saveAt: 'end', params: {k: 1}});
+    const {trajectory, pullback} = simulate.vjp(
+      system,
+      {q: new Float64Array(4), v: new Float64Array(4)},
+      {scheme: implicitMidpoint(), dt: 0.01, steps: 1, saveAt: 'end', params: {k: 1}},
+    );
     pullback({q: new Float64Array(8).fill(1)});
     const {trace, compile} = trajectory.stats.milliseconds;
     trajectory.dispose();

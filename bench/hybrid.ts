@@ -13,10 +13,16 @@ export const damping = 0.1;
 export const stiffness = (): number[] => Array.from({length: masses}, (_, i) => 20 + 2 * i);
 /** {k, w0, b0, w1, b1} as numbers; the network's last weights are small, as one begins. */
 export const parameters = (): {[name: string]: number[] | number[][]} => ({
-  k: stiffness(), w0: layer(0, 2 * masses, hidden), b0: Array.from({length: hidden}, () => 0),
-  w1: layer(1, hidden, masses).map(row => row.map(value => 0.1 * value)), b1: Array.from({length: masses}, () => 0),
+  k: stiffness(),
+  w0: layer(0, 2 * masses, hidden),
+  b0: Array.from({length: hidden}, () => 0),
+  w1: layer(1, hidden, masses).map(row => row.map(value => 0.1 * value)),
+  b1: Array.from({length: masses}, () => 0),
 });
-export const start = {q: Array.from({length: masses}, (_, i) => 0.5 * Math.cos(i)), v: Array.from({length: masses}, () => 0)};
+export const start = {
+  q: Array.from({length: masses}, (_, i) => 0.5 * Math.cos(i)),
+  v: Array.from({length: masses}, () => 0),
+};
 
 /** The motion to be met, [steps + 1, masses]: springs k(d + d³) of other stiffness, by steps of velocity Verlet ten times as fine. */
 export function target(): Float64Array {

@@ -21,7 +21,13 @@ import {chartStyle, lineChart} from '../training/report/plot.js';
 export const pagePath = fileURLToPath(new URL('../docs/initial-guesses.md', import.meta.url));
 export const figurePath = fileURLToPath(new URL('../docs/figures/initial-guesses.svg', import.meta.url));
 
-export const guesses = ['rest', 'current', 'consistent', 'linearized', 'extrapolated'] as const satisfies readonly GuessName[];
+export const guesses = [
+  'rest',
+  'current',
+  'consistent',
+  'linearized',
+  'extrapolated',
+] as const satisfies readonly GuessName[];
 
 interface Load {
   readonly name: string;
@@ -61,12 +67,15 @@ export const loads: readonly Load[] = [
     name: 'smooth',
     about: 'eight pendulums side by side, coupled by soft springs, swinging widely, one of them driven at 2 rad/s',
     frequency: 5.5,
-    system: mechanics({mass: 1, forces: [
-      ({q}) => tf.mul(-9.81, tf.sin(q)),
-      ({q}) => tf.mul(5, tf.sub(tf.add(before(q), after(q)), tf.mul(2, q))),
-      ({v}) => tf.mul(-0.05, v),
-      ({t}) => tf.mul(tf.sin(tf.mul(2, t)), lastOnly),
-    ]}),
+    system: mechanics({
+      mass: 1,
+      forces: [
+        ({q}) => tf.mul(-9.81, tf.sin(q)),
+        ({q}) => tf.mul(5, tf.sub(tf.add(before(q), after(q)), tf.mul(2, q))),
+        ({v}) => tf.mul(-0.05, v),
+        ({t}) => tf.mul(tf.sin(tf.mul(2, t)), lastOnly),
+      ],
+    }),
     initial: {q: each(i => 1.2 * Math.cos(i)), v: still.v},
     end: 6,
     steps: [0.01, 0.03, 0.1, 0.3],
@@ -84,7 +93,10 @@ export const loads: readonly Load[] = [
     name: 'stiff, driven',
     about: 'the same from rest, its end pulled by 20 kN at 5 rad/s',
     frequency: 2000,
-    system: mechanics({mass: 1, forces: [hardeningChain(1e6, 1), ({t}) => tf.mul(tf.mul(2e4, tf.sin(tf.mul(5, t))), lastOnly)]}),
+    system: mechanics({
+      mass: 1,
+      forces: [hardeningChain(1e6, 1), ({t}) => tf.mul(tf.mul(2e4, tf.sin(tf.mul(5, t))), lastOnly)],
+    }),
     initial: still,
     end: 0.6,
     steps: [0.001, 0.003, 0.01, 0.03],
@@ -100,13 +112,17 @@ export const loads: readonly Load[] = [
   },
   {
     name: 'contact',
-    about: 'eight balls of 1 kg dropped from 0.1 to 0.8 m on a floor of 1e6 N/m, smoothed over a millimetre, with damping',
+    about:
+      'eight balls of 1 kg dropped from 0.1 to 0.8 m on a floor of 1e6 N/m, smoothed over a millimetre, with damping',
     frequency: 1000,
-    system: mechanics({mass: 1, forces: [
-      ({q}) => tf.mul(1e3, tf.softplus(tf.mul(-1e3, q))),
-      ({q, v}) => tf.mul(-20, tf.mul(v, tf.sigmoid(tf.mul(-1e3, q)))),
-      ({q}) => tf.fill(q.shape, -9.81),
-    ]}),
+    system: mechanics({
+      mass: 1,
+      forces: [
+        ({q}) => tf.mul(1e3, tf.softplus(tf.mul(-1e3, q))),
+        ({q, v}) => tf.mul(-20, tf.mul(v, tf.sigmoid(tf.mul(-1e3, q)))),
+        ({q}) => tf.fill(q.shape, -9.81),
+      ],
+    }),
     initial: {q: each(i => 0.1 + 0.1 * i), v: still.v},
     end: 0.6,
     steps: [0.0003, 0.001, 0.003, 0.01],
@@ -150,12 +166,21 @@ export function measure({system, initial, end}: Load, dt: number, scheme: Scheme
 /** The error at the end of a run whose steps are all cut off after so many iterations, as a share of the largest position. */
 export function truncatedRun({system, initial, end}: Load, dt: number, scheme: Scheme, iterations: number): number {
   const run = (how: Newton): Float64Array => {
-    const path = simulate(system, initial, {scheme, dt, steps: Math.round(end / dt), saveAt: 'end', newton: how, throw: false});
+    const path = simulate(system, initial, {
+      scheme,
+      dt,
+      steps: Math.round(end / dt),
+      saveAt: 'end',
+      newton: how,
+      throw: false,
+    });
     path.dispose();
     return path.status === 'completed' ? path.values('q').slice(n) : new Float64Array(n).fill(NaN);
   };
   const exact = run(newton());
-  return Math.max(...run(newton({iterations})).map((x, i) => Math.abs(x - exact[i]))) / Math.max(...exact.map(Math.abs));
+  return (
+    Math.max(...run(newton({iterations})).map((x, i) => Math.abs(x - exact[i]))) / Math.max(...exact.map(Math.abs))
+  );
 }
 
 /** The midpoint rule's balance of momentum. */
@@ -195,34 +220,60 @@ interface Row {
 }
 
 function measureAll(): Row[] {
-  return loads.flatMap(load => load.steps.map(dt => ({
-    load,
-    dt,
-    byGuess: Object.fromEntries(guesses.map(guess => [guess, measure(load, dt, implicitMidpoint({guess}), guess === 'linearized')])),
-    // The balls' later bounces depend on the last bit of the earlier ones.
-    run: load.name === 'contact' ? {} : Object.fromEntries(guesses.map(guess => [guess, truncatedRun(load, dt, implicitMidpoint({guess}), 1)])),
-    evaluated: measure(load, dt, evaluated),
-    without: measure(load, dt, withoutTerm),
-  })));
+  return loads.flatMap(load =>
+    load.steps.map(dt => ({
+      load,
+      dt,
+      byGuess: Object.fromEntries(
+        guesses.map(guess => [guess, measure(load, dt, implicitMidpoint({guess}), guess === 'linearized')]),
+      ),
+      // The balls' later bounces depend on the last bit of the earlier ones.
+      run:
+        load.name === 'contact'
+          ? {}
+          : Object.fromEntries(guesses.map(guess => [guess, truncatedRun(load, dt, implicitMidpoint({guess}), 1)])),
+      evaluated: measure(load, dt, evaluated),
+      without: measure(load, dt, withoutTerm),
+    })),
+  );
 }
 
 const size = (x: number): string => (x < 1e-12 ? '< 1e-12' : x <= 1 ? x.toExponential(1) : 'lost');
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map((_, i) => (i < 2 ? '---' : '--:')), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n');
-const place = ({load, dt}: Row): string[] => [load.name, `${dt} s, hω = ${Number((dt * load.frequency).toPrecision(1))}`];
+const place = ({load, dt}: Row): string[] => [
+  load.name,
+  `${dt} s, hω = ${Number((dt * load.frequency).toPrecision(1))}`,
+];
 
 function byGuess(rows: readonly Row[], cell: (row: Row, guess: GuessName) => string): string {
-  return table(['load', 'step', ...guesses], rows.map(row => [...place(row), ...guesses.map(guess => cell(row, guess))]));
+  return table(
+    ['load', 'step', ...guesses],
+    rows.map(row => [...place(row), ...guesses.map(guess => cell(row, guess))]),
+  );
 }
 
 function chart(rows: readonly Row[], load: Load): string {
   const own = rows.filter(row => row.load === load);
-  const line = (name: string, guess: GuessName, style: Series['style']): Series =>
-    ({name, style, x: own.map(({dt}) => dt), y: own.map(row => Math.max(row.byGuess[guess].error[0], 1e-13))});
+  const line = (name: string, guess: GuessName, style: Series['style']): Series => ({
+    name,
+    style,
+    x: own.map(({dt}) => dt),
+    y: own.map(row => Math.max(row.byGuess[guess].error[0], 1e-13)),
+  });
   return lineChart({
-    title: `${load.name}: error of a step after one iteration`, id: `guess-${slug(load.name)}`, bare: true, height: chartHeight,
-    series: [line('rest', 'rest', 'underlay'), line('current, linearized', 'current', 'line'), line('consistent', 'consistent', 'line'), line('extrapolated', 'extrapolated', 'dashed')],
-    x: {label: 'step', unit: 's', scale: 'log'}, y: {label: 'share of the largest speed', scale: 'log'},
+    title: `${load.name}: error of a step after one iteration`,
+    id: `guess-${slug(load.name)}`,
+    bare: true,
+    height: chartHeight,
+    series: [
+      line('rest', 'rest', 'underlay'),
+      line('current, linearized', 'current', 'line'),
+      line('consistent', 'consistent', 'line'),
+      line('extrapolated', 'extrapolated', 'dashed'),
+    ],
+    x: {label: 'step', unit: 's', scale: 'log'},
+    y: {label: 'share of the largest speed', scale: 'log'},
   });
 }
 
@@ -306,7 +357,10 @@ ${byGuess(rows, (row, guess) => size(row.byGuess[guess].error[1]))}
 \`newton({iterations: 1})\` in every step: the error of the last positions against the converged run, as a share of the
 largest of them; "lost" is more than 1. Here \`linearized\` has its own iteration besides.
 
-${byGuess(rows.filter(({load}) => load.name !== 'contact'), (row, guess) => size(row.run[guess]))}
+${byGuess(
+  rows.filter(({load}) => load.name !== 'contact'),
+  (row, guess) => size(row.run[guess]),
+)}
 
 ## Inside \`current\`
 
@@ -315,9 +369,12 @@ and with f⁺₀ = f but −hθK R_q left out. What \`current\` loses under a dr
 in unresolved vibrations it owes to the term.
 
 ${table(
-    ['load', 'step', 'current', 'f⁺₀ evaluated', 'without the term', 'consistent'],
-    rows.map(row => [...place(row), ...[row.byGuess.current, row.evaluated, row.without, row.byGuess.consistent].map(({error}) => size(error[0]))]),
-  )}
+  ['load', 'step', 'current', 'f⁺₀ evaluated', 'without the term', 'consistent'],
+  rows.map(row => [
+    ...place(row),
+    ...[row.byGuess.current, row.evaluated, row.without, row.byGuess.consistent].map(({error}) => size(error[0])),
+  ]),
+)}
 `;
 }
 

@@ -20,7 +20,10 @@ const timed: LinearSolver = {
     const analysis = auto().analyze(pattern);
     const {kind, n, nonzeros, work} = analysis;
     return {
-      kind, n, nonzeros, work,
+      kind,
+      n,
+      nonzeros,
+      work,
       createFactor: () => analysis.createFactor(),
       factor(values) {
         const begin = performance.now();
@@ -40,7 +43,8 @@ function gradient(): {forward: number; total: number; iterations: number} {
   const begin = performance.now();
   const {trajectory, pullback} = prepared.vjp({params});
   const forward = performance.now() - begin;
-  const doubled = (name: 'q' | 'v'): Float64Array => trajectory.values(name).map((x, i, all) => (i < all.length - size ? 0 : 2 * x));
+  const doubled = (name: 'q' | 'v'): Float64Array =>
+    trajectory.values(name).map((x, i, all) => (i < all.length - size ? 0 : 2 * x));
   pullback({q: doubled('q'), v: doubled('v')});
   const iterations = trajectory.stats.newtonIterations;
   trajectory.dispose();
@@ -51,7 +55,13 @@ const first = gradient().total;
 factoring = factorizations = 0;
 const {forward, total, iterations} = gradient();
 const result: Large = {
-  rows, unknowns: size, iterations, first, forward, gradient: total, factorization: factoring / factorizations,
+  rows,
+  unknowns: size,
+  iterations,
+  first,
+  forward,
+  gradient: total,
+  factorization: factoring / factorizations,
   peak: process.resourceUsage().maxRSS / 1024,
 };
 console.log(JSON.stringify(result));

@@ -7,7 +7,8 @@ import {stiffSection} from './stiff-page.js';
 import type {Fill, Large, Results, Row, Timed} from './results.js';
 import {rodSteps} from './workloads.js';
 
-export const time = (milliseconds: number): string => (milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3));
+export const time = (milliseconds: number): string =>
+  milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3);
 const ratio = (x: number): string => (x >= 10 ? x.toFixed(0) : x.toFixed(1));
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map((_, i) => (i === 0 ? '---' : '--:')), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n');
@@ -18,46 +19,82 @@ const own = 'stiffgrad, prepared';
 /** Every contestant of a workload, in the order of the rows' own, and what it took for each size. */
 function timesTable(rows: readonly Row[], unit: (row: Row) => string): string {
   const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))];
-  return table(['ms, forward / with gradient', ...rows.map(unit)], names.map(name => [name, ...rows.map(row => {
-    const one = of(row, name);
-    return one === undefined ? '' : `${time(one.forward.min)} / ${time(one.gradient.min)}`;
-  })]));
+  return table(
+    ['ms, forward / with gradient', ...rows.map(unit)],
+    names.map(name => [
+      name,
+      ...rows.map(row => {
+        const one = of(row, name);
+        return one === undefined ? '' : `${time(one.forward.min)} / ${time(one.gradient.min)}`;
+      }),
+    ]),
+  );
 }
 
 /** The median over the rounds, of two batches timed one after the other, with the least and the most. */
 function shareOf(one: Timed | undefined): string {
   if (one === undefined) return '';
   const {ratios} = one;
-  return ratios === undefined ? (one.gradient.min / one.forward.min).toFixed(2) : `${ratios.median.toFixed(2)} (${ratios.least.toFixed(2)}–${ratios.most.toFixed(2)})`;
+  return ratios === undefined
+    ? (one.gradient.min / one.forward.min).toFixed(2)
+    : `${ratios.median.toFixed(2)} (${ratios.least.toFixed(2)}–${ratios.most.toFixed(2)})`;
 }
 
 function ratioTable(rows: readonly Row[], unit: (row: Row) => string): string {
   const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))].filter(name => name !== own);
-  return table(['with gradient, in units of stiffgrad, prepared', ...rows.map(unit)], [
-    ...names.map(name => [name, ...rows.map(row => {
-      const [one, mine] = [of(row, name), of(row, own)];
-      return one === undefined || mine === undefined ? '' : ratio(one.gradient.min / mine.gradient.min);
-    })]),
-    ...[own, 'C'].filter(name => rows.some(row => of(row, name) !== undefined)).map(name => [`${name}: gradient / forward`, ...rows.map(row => shareOf(of(row, name)))]),
-  ]);
+  return table(
+    ['with gradient, in units of stiffgrad, prepared', ...rows.map(unit)],
+    [
+      ...names.map(name => [
+        name,
+        ...rows.map(row => {
+          const [one, mine] = [of(row, name), of(row, own)];
+          return one === undefined || mine === undefined ? '' : ratio(one.gradient.min / mine.gradient.min);
+        }),
+      ]),
+      ...[own, 'C']
+        .filter(name => rows.some(row => of(row, name) !== undefined))
+        .map(name => [`${name}: gradient / forward`, ...rows.map(row => shareOf(of(row, name)))]),
+    ],
+  );
 }
 
 function skips(rows: readonly Row[]): string {
-  const words = new Map(rows.flatMap(row => Object.entries(row.skipped).map(([name, why]) => [`${name}: ${why}`, `- ${name} (n = ${row.n}): ${why}`])));
+  const words = new Map(
+    rows.flatMap(row =>
+      Object.entries(row.skipped).map(([name, why]) => [`${name}: ${why}`, `- ${name} (n = ${row.n}): ${why}`]),
+    ),
+  );
   return words.size === 0 ? '' : `\nNot there:\n\n${[...words.values()].join('\n')}\n`;
 }
 
-function figure(folder: string, file: string, title: string, rows: readonly Row[], label: string, unknowns: (row: Row) => number): string {
+function figure(
+  folder: string,
+  file: string,
+  title: string,
+  rows: readonly Row[],
+  label: string,
+  unknowns: (row: Row) => number,
+): string {
   const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))];
   const series: Series[] = names.map((name, i) => {
     const there = rows.flatMap(row => {
       const one = of(row, name);
       return one === undefined ? [] : [{x: unknowns(row), y: one.gradient.min}];
     });
-    return {name, x: there.map(({x}) => x), y: there.map(({y}) => y), color: i % 6, style: there.length === 1 ? 'points' as const : i >= 6 ? 'dashed' as const : 'line' as const};
+    return {
+      name,
+      x: there.map(({x}) => x),
+      y: there.map(({y}) => y),
+      color: i % 6,
+      style: there.length === 1 ? ('points' as const) : i >= 6 ? ('dashed' as const) : ('line' as const),
+    };
   });
   mkdirSync(folder, {recursive: true});
-  writeFileSync(join(folder, file), `${lineChart({title, x: {label, scale: 'log'}, y: {label: 'forward and gradient', unit: 'ms', scale: 'log'}, series, height: 360})}\n`);
+  writeFileSync(
+    join(folder, file),
+    `${lineChart({title, x: {label, scale: 'log'}, y: {label: 'forward and gradient', unit: 'ms', scale: 'log'}, series, height: 360})}\n`,
+  );
   return `![${title}](figures/${file})`;
 }
 
@@ -66,14 +103,17 @@ function largeNets(large: readonly Large[]): string {
 
 The first 5 of these steps and their gradient, this project alone, each size in a process of its own.
 
-${table(['', ...large.map(({rows, unknowns}) => `${rows}², ${unknowns.toLocaleString('en')} unknowns`)], [
+${table(
+  ['', ...large.map(({rows, unknowns}) => `${rows}², ${unknowns.toLocaleString('en')} unknowns`)],
+  [
     ['first gradient, tracing and compiling included', ...large.map(({first}) => `${(first / 1000).toFixed(1)} s`)],
     ['forward', ...large.map(({forward}) => `${(forward / 1000).toFixed(1)} s`)],
     ['forward and gradient', ...large.map(({gradient}) => `${(gradient / 1000).toFixed(1)} s`)],
     ['Newton iterations', ...large.map(({iterations}) => String(iterations))],
     ['one factorization', ...large.map(({factorization}) => `${time(factorization)} ms`)],
     ['peak resident memory', ...large.map(({peak}) => `${peak.toFixed(0)} MiB`)],
-  ])}`;
+  ],
+)}`;
 }
 
 function fillOfNets(fill: readonly Fill[]): string {
@@ -83,13 +123,19 @@ function fillOfNets(fill: readonly Fill[]): string {
 Nonzeros of the net's factor L, beside those that other programs' orderings give for the same pattern
 ([script](../bench/oracles/fill.py)).
 
-${table(['', ...fill.map(({rows}) => `${rows}²`)], [
+${table(
+  ['', ...fill.map(({rows}) => `${rows}²`)],
+  [
     ['nonzeros of L', ...fill.map(({nonzeros}) => nonzeros.toLocaleString('en'))],
-    ...names.map(name => [`in units of ${name}`, ...fill.map(({nonzeros, references}) => (name in references ? (nonzeros / references[name]).toFixed(2) : ''))]),
+    ...names.map(name => [
+      `in units of ${name}`,
+      ...fill.map(({nonzeros, references}) => (name in references ? (nonzeros / references[name]).toFixed(2) : '')),
+    ]),
     ['numbers kept, the zeros of supernodes included', ...fill.map(({stored}) => stored.toLocaleString('en'))],
     ['operations of a factorization, in millions', ...fill.map(({work}) => (work / 1e6).toFixed(0))],
     ['ordering and symbolic factorization, ms', ...fill.map(({analysis}) => time(analysis))],
-  ])}`;
+  ],
+)}`;
 }
 
 function rodChains(rods: readonly Row[]): string {
@@ -104,22 +150,46 @@ multipliers are one band of 15 numbers a rod. ${rodSteps} steps of implicit midp
 
 ${timesTable(rods, ({n}) => `n = ${n.toLocaleString('en')}`)}
 
-${table(['µs for each rod and step', ...rods.map(({n}) => `n = ${n.toLocaleString('en')}`)], [
+${table(
+  ['µs for each rod and step', ...rods.map(({n}) => `n = ${n.toLocaleString('en')}`)],
+  [
     ['forward', ...rods.map(row => each(row, one => one.forward.min))],
     ['with gradient', ...rods.map(row => each(row, one => one.gradient.min))],
-  ])}
+  ],
+)}
 ${skips(rods)}`;
 }
 
 /** Training: milliseconds of a step of every contestant, and in units of this project's. */
 function trainingTable(rows: readonly Row[], unit: (row: Row) => string): string {
   const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))];
-  return table(['', ...rows.flatMap(row => [`${unit(row)}: the run alone, ms`, 'a training step, ms', 'its processor time, ms', 'in units of stiffgrad, prepared: time', 'and processor time'])], names.map(name => [name, ...rows.flatMap(row => {
-    const [one, mine] = [of(row, name), of(row, own)];
-    if (one === undefined || mine === undefined) return ['', '', '', '', ''];
-    const [cost, ownCost] = [one.processor ?? NaN, mine.processor ?? NaN];
-    return [time(one.forward.min), time(one.gradient.min), time(cost), ratio(one.gradient.min / mine.gradient.min), ratio(cost / ownCost)];
-  })]));
+  return table(
+    [
+      '',
+      ...rows.flatMap(row => [
+        `${unit(row)}: the run alone, ms`,
+        'a training step, ms',
+        'its processor time, ms',
+        'in units of stiffgrad, prepared: time',
+        'and processor time',
+      ]),
+    ],
+    names.map(name => [
+      name,
+      ...rows.flatMap(row => {
+        const [one, mine] = [of(row, name), of(row, own)];
+        if (one === undefined || mine === undefined) return ['', '', '', '', ''];
+        const [cost, ownCost] = [one.processor ?? NaN, mine.processor ?? NaN];
+        return [
+          time(one.forward.min),
+          time(one.gradient.min),
+          time(cost),
+          ratio(one.gradient.min / mine.gradient.min),
+          ratio(cost / ownCost),
+        ];
+      }),
+    ]),
+  );
 }
 
 function neuralOde(rows: readonly Row[]): string {
@@ -232,14 +302,17 @@ ${skips(mlp)}`);
 
 A new process, to the first gradient of the chain with n = 32, with the package's own files; the least of seven starts.
 
-${table(['', 'ms'], [
+${table(
+  ['', 'ms'],
+  [
     ['importing tfjs alone', time(cold.tfjs)],
     ['importing everything', time(cold.imported)],
     ['to the first gradient', time(cold.total)],
     ['**over importing tfjs alone**', `**${time(cold.total - cold.tfjs)}**`],
     ['of that, tracing, compiling, 200 steps and gradient', time(cold.gradient)],
     ['a second system of the same structure, built anew', time(cold.second)],
-  ])}`);
+  ],
+)}`);
   }
   if (tracing !== undefined) {
     parts.push(`## Tracing and compiling
@@ -247,11 +320,19 @@ ${table(['', 'ms'], [
 A force written as a sum of so many terms, each a few operations of its own: the first gradient of one step, and that of the
 same structure again (ms).
 
-${table(['terms', 'trace', 'differentiate, compile, run', 'again'], tracing.map(({terms, trace, compile, again}) => [String(terms), time(trace), time(compile), time(again)]))}`);
+${table(
+  ['terms', 'trace', 'differentiate, compile, run', 'again'],
+  tracing.map(({terms, trace, compile, again}) => [String(terms), time(trace), time(compile), time(again)]),
+)}`);
   }
   if (batch !== undefined) {
     const [one, two] = batch.threads;
-    const row = (name: string, of: 'forward' | 'gradient'): string[] => [name, time(one[of]), time(two[of]), (one[of] / two[of]).toFixed(2)];
+    const row = (name: string, of: 'forward' | 'gradient'): string[] => [
+      name,
+      time(one[of]),
+      time(two[of]),
+      (one[of] / two[of]).toFixed(2),
+    ];
     parts.push(`## Many runs on two threads
 
 \`batch\` of ${batch.runs} chains of ${batch.masses} masses over ${batch.steps} steps, each with stiffnesses of its own, in this thread and on two workers; the shortest of

@@ -69,13 +69,28 @@ export interface Large {
 /** Every adjoint on one problem (adjoints.ts). */
 export interface AdjointsResults {
   /** Milliseconds by number of masses: the run alone, and with each adjoint's gradient, or a product with the Hessian. */
-  readonly times: readonly {readonly n: number; readonly parameters: number; readonly steps: number; readonly forward: number; readonly gradients: Readonly<Record<string, number>>; readonly hvp: number}[];
+  readonly times: readonly {
+    readonly n: number;
+    readonly parameters: number;
+    readonly steps: number;
+    readonly forward: number;
+    readonly gradients: Readonly<Record<string, number>>;
+    readonly hvp: number;
+  }[];
   /** Relative: of the run's derivative against the motion's, and of each adjoint's gradient against the run's derivative. */
-  readonly errors: readonly {readonly scheme: string; readonly steps: number; readonly run: number; readonly adjoints: Readonly<Record<string, number>>}[];
+  readonly errors: readonly {
+    readonly scheme: string;
+    readonly steps: number;
+    readonly run: number;
+    readonly adjoints: Readonly<Record<string, number>>;
+  }[];
   /** By damping, of the continuous adjoint; null where it failed. */
   readonly decay: readonly {readonly c: number; readonly error: number | null; readonly code?: string}[];
   /** Bytes held between a run and its gradient, by number of steps. */
-  readonly memory: readonly {readonly name: string; readonly bytes: readonly {readonly steps: number; readonly held: number}[]}[];
+  readonly memory: readonly {
+    readonly name: string;
+    readonly bytes: readonly {readonly steps: number; readonly held: number}[];
+  }[];
 }
 
 /** Errors and times of one stiff problem, by contestant and tolerance. */
@@ -85,7 +100,12 @@ export interface StiffRow {
   readonly load: number;
   readonly contestants: readonly {
     readonly name: string;
-    readonly points: readonly {readonly rtol: number; readonly error: number; readonly steps: number; readonly milliseconds: number}[];
+    readonly points: readonly {
+      readonly rtol: number;
+      readonly error: number;
+      readonly steps: number;
+      readonly milliseconds: number;
+    }[];
   }[];
   readonly skipped: Readonly<Record<string, string>>;
 }
@@ -104,9 +124,20 @@ export interface Results {
   readonly machine: {readonly node: string; readonly processor: string; readonly cores: number; readonly load: number};
   readonly rows: readonly Row[];
   /** A new process: importing tfjs alone; to the first gradient; of that, importing everything and the gradient; a second system of the same structure. */
-  readonly cold?: {readonly tfjs: number; readonly total: number; readonly imported: number; readonly gradient: number; readonly second: number};
+  readonly cold?: {
+    readonly tfjs: number;
+    readonly total: number;
+    readonly imported: number;
+    readonly gradient: number;
+    readonly second: number;
+  };
   /** The first gradient of a chain of springs written one by one, against the number of terms. */
-  readonly tracing?: readonly {readonly terms: number; readonly trace: number; readonly compile: number; readonly again: number}[];
+  readonly tracing?: readonly {
+    readonly terms: number;
+    readonly trace: number;
+    readonly compile: number;
+    readonly again: number;
+  }[];
   readonly stiff?: readonly StiffRow[];
   readonly fill?: readonly Fill[];
   readonly large?: readonly Large[];

@@ -47,20 +47,30 @@ const sizes: Readonly<Record<WorkloadName, readonly number[]>> = {
   hybrid: [4],
 };
 
-const isTraining = (name: WorkloadName): name is TrainingName => name === 'spiral' || name === 'spiral-adaptive' || name === 'hybrid';
+const isTraining = (name: WorkloadName): name is TrainingName =>
+  name === 'spiral' || name === 'spiral-adaptive' || name === 'hybrid';
 
 /** Those who take part in training alone. */
 function training(python: string, peer: (name: string) => string): Entry[] {
   const spiral = (name: WorkloadName): boolean => name === 'spiral' || name === 'spiral-adaptive';
   const inTurn = (backend: string): Entry => ({
-    name: `tfjs, ${backend}`, command: process.execPath, args: [built('peers/plain-training.js'), backend], enters: name => name === 'spiral' || name === 'hybrid',
+    name: `tfjs, ${backend}`,
+    command: process.execPath,
+    args: [built('peers/plain-training.js'), backend],
+    enters: name => name === 'spiral' || name === 'hybrid',
   });
   return [
-    {name: 'stiffgrad, two threads', command: process.execPath, args: [built('peers/stiffgrad.js'), 'threads'], enters: name => name === 'spiral'},
+    {
+      name: 'stiffgrad, two threads',
+      command: process.execPath,
+      args: [built('peers/stiffgrad.js'), 'threads'],
+      enters: name => name === 'spiral',
+    },
     {name: 'diffrax', command: python, args: [peer('spiral_diffrax.py'), '64'], enters: spiral},
     {name: 'diffrax, single precision', command: python, args: [peer('spiral_diffrax.py'), '32'], enters: spiral},
     {name: 'PyTorch', command: python, args: [peer('spiral_torch.py')], enters: name => name === 'spiral'},
-    inTurn('cpu'), inTurn('wasm'),
+    inTurn('cpu'),
+    inTurn('wasm'),
   ];
 }
 
@@ -76,13 +86,48 @@ function contestants(workspace: string): Entry[] {
   return [
     ...training(python, peer),
     {name: 'C', command: program, args: [], enters: name => name === 'chain'},
-    {name: 'stiffgrad, prepared', command: process.execPath, args: [built('peers/stiffgrad.js'), 'prepared'], enters: () => true},
-    {name: 'stiffgrad', command: process.execPath, args: [built('peers/stiffgrad.js'), 'plain'], enters: (name, n) => name !== 'rods' && n < 10000},
-    {name: 'CasADi', command: python, args: [peer('casadi_peer.py')], enters: (name, n) => !isTraining(name) && name !== 'rods' && n <= (name === 'net' ? 40 : 1024)},
-    {name: 'diffrax, Newton', command: python, args: [peer('diffrax_peer.py'), 'newton'], enters: (name, n) => (name === 'chain' || name === 'mlp') && n <= 128},
-    {name: 'diffrax, chord', command: python, args: [peer('diffrax_peer.py'), 'chord'], enters: (name, n) => (name === 'chain' || name === 'mlp') && n <= 128},
-    {name: 'jax-js', command: process.execPath, args: [peer('jax-js.mjs'), built('peers/protocol.js')], enters: (name, n) => name === 'chain' && n <= 8},
-    {name: 'tfjs, naive', command: process.execPath, args: [built('peers/naive-tfjs.js')], enters: (name, n) => name === 'chain' && n <= 8},
+    {
+      name: 'stiffgrad, prepared',
+      command: process.execPath,
+      args: [built('peers/stiffgrad.js'), 'prepared'],
+      enters: () => true,
+    },
+    {
+      name: 'stiffgrad',
+      command: process.execPath,
+      args: [built('peers/stiffgrad.js'), 'plain'],
+      enters: (name, n) => name !== 'rods' && n < 10000,
+    },
+    {
+      name: 'CasADi',
+      command: python,
+      args: [peer('casadi_peer.py')],
+      enters: (name, n) => !isTraining(name) && name !== 'rods' && n <= (name === 'net' ? 40 : 1024),
+    },
+    {
+      name: 'diffrax, Newton',
+      command: python,
+      args: [peer('diffrax_peer.py'), 'newton'],
+      enters: (name, n) => (name === 'chain' || name === 'mlp') && n <= 128,
+    },
+    {
+      name: 'diffrax, chord',
+      command: python,
+      args: [peer('diffrax_peer.py'), 'chord'],
+      enters: (name, n) => (name === 'chain' || name === 'mlp') && n <= 128,
+    },
+    {
+      name: 'jax-js',
+      command: process.execPath,
+      args: [peer('jax-js.mjs'), built('peers/protocol.js')],
+      enters: (name, n) => name === 'chain' && n <= 8,
+    },
+    {
+      name: 'tfjs, naive',
+      command: process.execPath,
+      args: [built('peers/naive-tfjs.js')],
+      enters: (name, n) => name === 'chain' && n <= 8,
+    },
   ];
 }
 
@@ -90,15 +135,26 @@ function contestants(workspace: string): Entry[] {
  * The reference numbers of the chain have five digits; other workloads are compared with each other. Single precision has four
  * at best, where an implicit scheme's loss is small; runs of different step lengths differ by their tolerance.
  */
-const digits = (workload: WorkloadName, single: boolean): number => (single ? 1e-2 : workload === 'chain' ? 5e-5 : workload === 'spiral-adaptive' ? 1e-3 : 1e-6);
+const digits = (workload: WorkloadName, single: boolean): number =>
+  single ? 1e-2 : workload === 'chain' ? 5e-5 : workload === 'spiral-adaptive' ? 1e-3 : 1e-6;
 
 function stiffEntries(): Entry[] {
   const python = process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3';
   const peer = (name: string): string => join(root, 'bench/peers', name);
   const enters = (): boolean => true;
   return [
-    ...['kvaerno5', 'radauIIA5', 'kvaerno3'].map(scheme => ({name: `stiffgrad, ${scheme}`, command: process.execPath, args: [built('peers/stiff-stiffgrad.js'), scheme], enters})),
-    ...['Radau', 'BDF'].map(method => ({name: `SciPy, ${method}`, command: python, args: [peer('stiff_scipy.py'), method], enters})),
+    ...['kvaerno5', 'radauIIA5', 'kvaerno3'].map(scheme => ({
+      name: `stiffgrad, ${scheme}`,
+      command: process.execPath,
+      args: [built('peers/stiff-stiffgrad.js'), scheme],
+      enters,
+    })),
+    ...['Radau', 'BDF'].map(method => ({
+      name: `SciPy, ${method}`,
+      command: python,
+      args: [peer('stiff_scipy.py'), method],
+      enters,
+    })),
     {name: 'diffrax, Kvaerno5, Newton', command: python, args: [peer('stiff_diffrax.py'), 'newton'], enters},
     {name: 'diffrax, Kvaerno5, VeryChord', command: python, args: [peer('stiff_diffrax.py'), 'chord'], enters},
   ];
@@ -107,15 +163,27 @@ function stiffEntries(): Entry[] {
 const near = (a: number, b: number, digits: number): boolean => Math.abs(a - b) <= digits * Math.abs(b);
 
 /** What a contestant found against the reference and against this project; a sentence where it is something else. */
-function differs(answer: {loss: number; gradientNorm: number}, reference: {loss: number; gradientNorm: number}, digits: number): string | undefined {
-  if (near(answer.loss, reference.loss, digits) && near(answer.gradientNorm, reference.gradientNorm, digits)) return undefined;
+function differs(
+  answer: {loss: number; gradientNorm: number},
+  reference: {loss: number; gradientNorm: number},
+  digits: number,
+): string | undefined {
+  if (near(answer.loss, reference.loss, digits) && near(answer.gradientNorm, reference.gradientNorm, digits))
+    return undefined;
   return `finds loss ${answer.loss.toPrecision(6)} and gradient norm ${answer.gradientNorm.toPrecision(6)} instead of ${reference.loss.toPrecision(6)} and ${reference.gradientNorm.toPrecision(6)}`;
 }
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 async function race(workload: WorkloadName, n: number, entries: readonly Entry[]): Promise<Row> {
-  const started: {contestant: Contestant; preparation: Exclude<Preparation, {skip: string}>; forward: number[]; gradient: number[]; ratios: number[]; processor: number[]}[] = [];
+  const started: {
+    contestant: Contestant;
+    preparation: Exclude<Preparation, {skip: string}>;
+    forward: number[];
+    gradient: number[];
+    ratios: number[];
+    processor: number[];
+  }[] = [];
   const skipped: Record<string, string> = {};
   for (const entry of entries.filter(({enters}) => enters(workload, n))) {
     const contestant = new Contestant(entry);
@@ -128,7 +196,10 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
   const own = started.find(({contestant}) => contestant.entry.name === 'stiffgrad, prepared');
   const reference = (workload === 'chain' ? chainReference.get(n) : undefined) ?? own?.preparation;
   const sound = started.filter(({contestant, preparation}) => {
-    const word = reference === undefined || preparation.loss === null ? undefined : differs(preparation, reference, digits(workload, preparation.single === true));
+    const word =
+      reference === undefined || preparation.loss === null
+        ? undefined
+        : differs(preparation, reference, digits(workload, preparation.single === true));
     if (word === undefined) return true;
     skipped[contestant.entry.name] = word;
     contestant.end();
@@ -155,42 +226,72 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
     for (const {contestant, forward, gradient, ratios, processor} of sound) {
       const batch = batches.get(contestant);
       if (batch === undefined) continue;
-      const [there, back] = [await contestant.time('forward', batch.forward), await contestant.time('gradient', batch.gradient)];
+      const [there, back] = [
+        await contestant.time('forward', batch.forward),
+        await contestant.time('gradient', batch.gradient),
+      ];
       forward.push(...there);
       gradient.push(...back);
       ratios.push(median(back) / median(there));
-      if (isTraining(workload)) processor.push(...await contestant.time('processor', batch.gradient));
+      if (isTraining(workload)) processor.push(...(await contestant.time('processor', batch.gradient)));
     }
   }
   for (const {contestant} of sound) contestant.end();
   return {
-    workload, n, skipped, load: loadavg()[0],
-    contestants: sound.map(({contestant, preparation: {loss, gradientNorm, first, scale = 1, ...details}, forward, gradient, ratios, processor}) => ({
-      name: contestant.entry.name, loss, gradientNorm, first, details,
-      forward: {min: (scale as number) * Math.min(...forward), median: (scale as number) * median(forward)},
-      gradient: {min: (scale as number) * Math.min(...gradient), median: (scale as number) * median(gradient)},
-      ratios: {median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios)},
-      ...(processor.length > 0 ? {processor: Math.min(...processor)} : {}),
-    })),
+    workload,
+    n,
+    skipped,
+    load: loadavg()[0],
+    contestants: sound.map(
+      ({
+        contestant,
+        preparation: {loss, gradientNorm, first, scale = 1, ...details},
+        forward,
+        gradient,
+        ratios,
+        processor,
+      }) => ({
+        name: contestant.entry.name,
+        loss,
+        gradientNorm,
+        first,
+        details,
+        forward: {min: (scale as number) * Math.min(...forward), median: (scale as number) * median(forward)},
+        gradient: {min: (scale as number) * Math.min(...gradient), median: (scale as number) * median(gradient)},
+        ratios: {median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios)},
+        ...(processor.length > 0 ? {processor: Math.min(...processor)} : {}),
+      }),
+    ),
   };
 }
 
 /** A script of its own process, and the JSON it ends with. */
 function measure<T>(script: string, args: readonly string[] = [], nodeArgs: readonly string[] = []): T {
-  const text = execFileSync(process.execPath, [...nodeArgs, built(script), ...args], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']});
+  const text = execFileSync(process.execPath, [...nodeArgs, built(script), ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   return JSON.parse(text.trim().split('\n').at(-1) ?? '') as T;
 }
 
 /** The fastest of several new processes, as a start is disturbed by everything; the files are those of the package, bundled. */
 async function coldStarts(): Promise<Results['cold']> {
   const folder = join(root, 'reports/bench/package');
-  const {bundle} = await import(pathToFileURL(join(root, '.ci/bundle.js')).href) as {bundle: (folder: string, more: readonly string[]) => Promise<void>};
+  const {bundle} = (await import(pathToFileURL(join(root, '.ci/bundle.js')).href)) as {
+    bundle: (folder: string, more: readonly string[]) => Promise<void>;
+  };
   await bundle(folder, ['bench/cold-start.ts']);
   const start = <T>(what: 'all' | 'tfjs'): T => measure<T>(join(folder, 'bench/cold-start.js'), [what]);
   const runs = Array.from({length: 7}, () => start<NonNullable<Results['cold']>>('all'));
   const tfjs = Math.min(...Array.from({length: 7}, () => start<{total: number}>('tfjs').total));
   const least = (pick: (run: NonNullable<Results['cold']>) => number): number => Math.min(...runs.map(pick));
-  return {tfjs, total: least(run => run.total), imported: least(run => run.imported), gradient: least(run => run.gradient), second: least(run => run.second)};
+  return {
+    tfjs,
+    total: least(run => run.total),
+    imported: least(run => run.imported),
+    gradient: least(run => run.gradient),
+    second: least(run => run.second),
+  };
 }
 
 const workspace = mkdtempSync(join(tmpdir(), 'stiffgrad-bench-'));
@@ -204,8 +305,21 @@ const before = ((): Partial<Results> => {
 })();
 
 let results: Results = {
-  machine: {node: process.version, processor: cpus()[0].model.trim(), cores: availableParallelism(), load: loadavg()[0]},
-  rows: before.rows ?? [], stiff: before.stiff, cold: before.cold, tracing: before.tracing, growth: before.growth, fill: before.fill, large: before.large, adjoints: before.adjoints, batch: before.batch,
+  machine: {
+    node: process.version,
+    processor: cpus()[0].model.trim(),
+    cores: availableParallelism(),
+    load: loadavg()[0],
+  },
+  rows: before.rows ?? [],
+  stiff: before.stiff,
+  cold: before.cold,
+  tracing: before.tracing,
+  growth: before.growth,
+  fill: before.fill,
+  large: before.large,
+  adjoints: before.adjoints,
+  batch: before.batch,
 };
 
 /** Kept after every workload: a run of everything takes half an hour. */
@@ -219,7 +333,9 @@ function keep(news: Partial<Results>): void {
 function report({workload, n, load, contestants: all, skipped}: Row): void {
   console.log(`${workload} ${n} (load ${load.toFixed(1)})`);
   for (const {name, forward, gradient, processor, details} of all) {
-    console.log(`  ${name.padEnd(20)} ${forward.min.toPrecision(3).padStart(8)} / ${gradient.min.toPrecision(3).padStart(8)} ms   median ${forward.median.toPrecision(3)} / ${gradient.median.toPrecision(3)}  ${processor === undefined ? '' : `processor ${processor.toPrecision(3)}  `}${JSON.stringify(details)}`);
+    console.log(
+      `  ${name.padEnd(20)} ${forward.min.toPrecision(3).padStart(8)} / ${gradient.min.toPrecision(3).padStart(8)} ms   median ${forward.median.toPrecision(3)} / ${gradient.median.toPrecision(3)}  ${processor === undefined ? '' : `processor ${processor.toPrecision(3)}  `}${JSON.stringify(details)}`,
+    );
   }
   for (const [name, why] of Object.entries(skipped)) console.log(`  ${name.padEnd(20)} skipped: ${why}`);
 }
@@ -232,24 +348,45 @@ for (const name of order.filter(wanted)) {
   for (const n of sizes[name]) {
     const row = await race(name, n, entries);
     report(row);
-    keep({rows: [...results.rows.filter(other => place(other) !== place(row)), row].sort((a, b) => place(a) - place(b))});
+    keep({
+      rows: [...results.rows.filter(other => place(other) !== place(row)), row].sort((a, b) => place(a) - place(b)),
+    });
   }
 }
 rmSync(workspace, {recursive: true});
 
-if (wanted('stiff')) keep({stiff: await raceStiff(stiffEntries().filter(({name}) => !without.some(part => name.includes(part))), Math.ceil(rounds / 3))});
+if (wanted('stiff'))
+  keep({
+    stiff: await raceStiff(
+      stiffEntries().filter(({name}) => !without.some(part => name.includes(part))),
+      Math.ceil(rounds / 3),
+    ),
+  });
 if (wanted('cold')) keep({cold: await coldStarts()});
 if (wanted('trace')) keep({tracing: measure<NonNullable<Results['tracing']>>('growth.js', ['tracing'])});
 if (wanted('fill')) keep({fill: measure<NonNullable<Results['fill']>>('fill.js', ['20', '40', '60', '100', '200'])});
 // 200² masses: some minutes.
-if (wanted('large')) keep({large: [100, 200].map(rows => measure<NonNullable<Results['large']>[number]>('large.js', [String(rows)]))});
+if (wanted('large'))
+  keep({large: [100, 200].map(rows => measure<NonNullable<Results['large']>[number]>('large.js', [String(rows)]))});
 if (wanted('adjoints')) {
   const names = measure<string[]>('adjoints.js', ['names']);
   const memory = names.map(name => ({
-    name, bytes: [10000, 100000].map(steps => ({steps, held: measure<number>('adjoints.js', ['memory', name, String(steps)], ['--expose-gc'])})),
+    name,
+    bytes: [10000, 100000].map(steps => ({
+      steps,
+      held: measure<number>('adjoints.js', ['memory', name, String(steps)], ['--expose-gc']),
+    })),
   }));
   keep({adjoints: {...measure<Omit<NonNullable<Results['adjoints']>, 'memory'>>('adjoints.js', ['all']), memory}});
 }
 if (wanted('batch')) keep({batch: measure<NonNullable<Results['batch']>>('batch.js', [])});
 if (wanted('growth')) keep({growth: measure<NonNullable<Results['growth']>>('growth.js', ['heap'], ['--expose-gc'])});
-console.log(JSON.stringify({cold: results.cold, tracing: results.tracing, growth: results.growth, fill: results.fill, large: results.large}));
+console.log(
+  JSON.stringify({
+    cold: results.cold,
+    tracing: results.tracing,
+    growth: results.growth,
+    fill: results.fill,
+    large: results.large,
+  }),
+);

@@ -55,9 +55,14 @@ export function targets(index: number): Float64Array {
 }
 
 /** The starts of a batch, [batch, 2]. */
-export const startsOf = (target: Float64Array): [number, number][] => Array.from({length: batchSize}, (_, row) => [target[2 * row], target[2 * row + 1]]);
+export const startsOf = (target: Float64Array): [number, number][] =>
+  Array.from({length: batchSize}, (_, row) => [target[2 * row], target[2 * row + 1]]);
 
 /** {w0, b0, w1, …}: weights as in the neural force, biases zero. */
-export const weights = (): {[name: string]: number[] | number[][]} => Object.fromEntries<number[] | number[][]>(sizes.slice(1).flatMap((to, i) => [
-  [`w${i}`, layer(i, sizes[i], to)], [`b${i}`, Array.from({length: to}, () => 0)],
-]));
+export const weights = (): {[name: string]: number[] | number[][]} =>
+  Object.fromEntries<number[] | number[][]>(
+    sizes.slice(1).flatMap((to, i) => [
+      [`w${i}`, layer(i, sizes[i], to)],
+      [`b${i}`, Array.from({length: to}, () => 0)],
+    ]),
+  );

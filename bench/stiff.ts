@@ -21,7 +21,11 @@ const longestMilliseconds = 4000;
 export async function raceStiff(entries: readonly Entry[], rounds: number): Promise<StiffRow[]> {
   const rows: StiffRow[] = [];
   for (const problem of problems) {
-    const contestants = entries.map(entry => ({contestant: new Contestant(entry), points: [] as StiffRow['contestants'][number]['points'][number][], out: false}));
+    const contestants = entries.map(entry => ({
+      contestant: new Contestant(entry),
+      points: [] as StiffRow['contestants'][number]['points'][number][],
+      out: false,
+    }));
     const skipped: Record<string, string> = {};
     for (const one of digits) {
       const present = [];
@@ -43,22 +47,38 @@ export async function raceStiff(entries: readonly Entry[], rounds: number): Prom
           spent += times.reduce((sum, x) => sum + x, 0);
         }
         if (last > longestMilliseconds) each.out = true;
-        present.push({each, error, steps: preparation.gradientNorm, repeats: Math.max(1, Math.round(turnMilliseconds / last)), least: last, slow: last > longestMilliseconds / 4});
+        present.push({
+          each,
+          error,
+          steps: preparation.gradientNorm,
+          repeats: Math.max(1, Math.round(turnMilliseconds / last)),
+          least: last,
+          slow: last > longestMilliseconds / 4,
+        });
       }
       for (let round = 0; round < rounds; round++) {
         for (const turn of present) {
           if (turn.slow && round > 0) continue;
-          turn.least = Math.min(turn.least, ...await turn.each.contestant.time('forward', turn.repeats));
+          turn.least = Math.min(turn.least, ...(await turn.each.contestant.time('forward', turn.repeats)));
         }
       }
       for (const {each, error, steps, least} of present) {
         each.points.push({rtol: Number(`1e-${one}`), error, steps, milliseconds: least});
-        console.log(`${problem} 1e-${one} ${each.contestant.entry.name.padEnd(28)} error ${error.toExponential(1)} ${least.toPrecision(3).padStart(8)} ms, ${steps} steps`);
+        console.log(
+          `${problem} 1e-${one} ${each.contestant.entry.name.padEnd(28)} error ${error.toExponential(1)} ${least.toPrecision(3).padStart(8)} ms, ${steps} steps`,
+        );
       }
     }
     for (const {contestant} of contestants) contestant.end();
     for (const [name, why] of Object.entries(skipped)) console.log(`  ${name} skipped: ${why}`);
-    rows.push({problem, load: loadavg()[0], skipped, contestants: contestants.map(({contestant, points}) => ({name: contestant.entry.name, points})).filter(({points}) => points.length > 0)});
+    rows.push({
+      problem,
+      load: loadavg()[0],
+      skipped,
+      contestants: contestants
+        .map(({contestant, points}) => ({name: contestant.entry.name, points}))
+        .filter(({points}) => points.length > 0),
+    });
   }
   return rows;
 }

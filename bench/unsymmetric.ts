@@ -27,7 +27,13 @@ function advection(k: number): Matrix {
       const angle = (7 * r + 3 * c) / k;
       const [x, y] = [0.8 * Math.cos(angle), 0.8 * Math.sin(angle)];
       // By ascending columns, as the pattern has them.
-      const row: [boolean, number, number][] = [[r > 0, at(r - 1, c), -1 - y], [c > 0, at(r, c - 1), -1 - x], [true, at(r, c), 4], [c + 1 < k, at(r, c + 1), -1 + x], [r + 1 < k, at(r + 1, c), -1 + y]];
+      const row: [boolean, number, number][] = [
+        [r > 0, at(r - 1, c), -1 - y],
+        [c > 0, at(r, c - 1), -1 - x],
+        [true, at(r, c), 4],
+        [c + 1 < k, at(r, c + 1), -1 + x],
+        [r + 1 < k, at(r + 1, c), -1 + y],
+      ];
       for (const [inside, column, value] of row) {
         if (!inside) continue;
         rows.push(at(r, c));
@@ -47,7 +53,11 @@ function follower(rows: number): Matrix {
     analyze(pattern) {
       const analysis = auto().analyze(pattern);
       return {
-        kind: analysis.kind, n: analysis.n, nonzeros: analysis.nonzeros, work: analysis.work, createFactor: () => analysis.createFactor(),
+        kind: analysis.kind,
+        n: analysis.n,
+        nonzeros: analysis.nonzeros,
+        work: analysis.work,
+        createFactor: () => analysis.createFactor(),
         factor(values) {
           found.push({pattern, values: values.slice()});
           return analysis.factor(values);
@@ -56,14 +66,20 @@ function follower(rows: number): Matrix {
     },
   };
   const {system, positions} = followerNet(rows);
-  const options = {scheme: implicitMidpoint(), dt: 0.01, steps: 1, params: {k: 100, p: 40}, newton: newton({linear: watching})};
+  const options = {
+    scheme: implicitMidpoint(),
+    dt: 0.01,
+    steps: 1,
+    params: {k: 100, p: 40},
+    newton: newton({linear: watching}),
+  };
   simulate(system, {q: positions, v: positions.map(() => [0, 0, 0])}, options).dispose();
   return found[found.length - 1];
 }
 
 function median(work: () => void): number {
   const times: number[] = [];
-  for (const begin = performance.now(); times.length < 3 || performance.now() - begin < 500; ) {
+  for (const begin = performance.now(); times.length < 3 || performance.now() - begin < 500;) {
     const start = performance.now();
     work();
     times.push(performance.now() - start);
@@ -71,13 +87,21 @@ function median(work: () => void): number {
   return times.sort((a, b) => a - b)[times.length >> 1];
 }
 
-function measure(solver: LinearSolver, {pattern, values}: Matrix): {first: number; factor: number; solve: number; nonzeros: number} {
+function measure(
+  solver: LinearSolver,
+  {pattern, values}: Matrix,
+): {first: number; factor: number; solve: number; nonzeros: number} {
   const analysis = solver.analyze(pattern);
   const start = performance.now();
   const factor = analysis.factor(values);
   const first = performance.now() - start;
   const x = new Float64Array(pattern.n).fill(1);
-  return {first, factor: median(() => analysis.factor(values)), solve: median(() => factor.solve(x, x)), nonzeros: analysis.nonzeros};
+  return {
+    first,
+    factor: median(() => analysis.factor(values)),
+    solve: median(() => factor.solve(x, x)),
+    nonzeros: analysis.nonzeros,
+  };
 }
 
 interface Reference {
@@ -90,8 +114,20 @@ function superLu({pattern: {n, rowPointers, columns}, values}: Matrix): Referenc
   const file = join(folder, 'matrix.bin');
   const script = fileURLToPath(new URL('oracles/superlu.py', import.meta.url));
   try {
-    writeFileSync(file, Buffer.concat([Int32Array.of(n), rowPointers, columns, values].map(part => Buffer.from(part.buffer, part.byteOffset, part.byteLength))));
-    return JSON.parse(execFileSync(process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3', [script, file], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']})) as Reference;
+    writeFileSync(
+      file,
+      Buffer.concat(
+        [Int32Array.of(n), rowPointers, columns, values].map(part =>
+          Buffer.from(part.buffer, part.byteOffset, part.byteLength),
+        ),
+      ),
+    );
+    return JSON.parse(
+      execFileSync(process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3', [script, file], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }),
+    ) as Reference;
   } catch {
     // No Python, or no scipy in it.
     return undefined;
@@ -101,14 +137,23 @@ function superLu({pattern: {n, rowPointers, columns}, values}: Matrix): Referenc
 }
 
 const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [20, 40, 60, 80, 100];
-console.log('| matrix | unknowns | scalar, first | scalar | supernodal | ratio | solve, scalar | solve | fill, scalar | stored | SuperLU | its fill |\n| - | - | - | - | - | - | - | - | - | - | - | - |');
-for (const [name, make] of [['advection', advection], ['follower', follower]] as const) {
+console.log(
+  '| matrix | unknowns | scalar, first | scalar | supernodal | ratio | solve, scalar | solve | fill, scalar | stored | SuperLU | its fill |\n| - | - | - | - | - | - | - | - | - | - | - | - |',
+);
+for (const [name, make] of [
+  ['advection', advection],
+  ['follower', follower],
+] as const) {
   for (const k of sizes) {
     const matrix = make(k);
-    const [scalar, supernodal] = [sparseLu({ordering: 'symmetric'}), supernodalLu()].map(solver => measure(solver, matrix));
+    const [scalar, supernodal] = [sparseLu({ordering: 'symmetric'}), supernodalLu()].map(solver =>
+      measure(solver, matrix),
+    );
     const reference = superLu(matrix);
     const cells = [scalar.first, scalar.factor, supernodal.factor].map(t => t.toFixed(2));
-    console.log(`| ${name} ${k}² | ${matrix.pattern.n} | ${cells.join(' | ')} | ${(scalar.factor / supernodal.factor).toFixed(1)} | ${scalar.solve.toFixed(3)} | ${supernodal.solve.toFixed(3)} | `
-      + `${scalar.nonzeros} | ${supernodal.nonzeros} | ${reference?.milliseconds.toFixed(1) ?? '–'} | ${reference?.nonzeros ?? '–'} |`);
+    console.log(
+      `| ${name} ${k}² | ${matrix.pattern.n} | ${cells.join(' | ')} | ${(scalar.factor / supernodal.factor).toFixed(1)} | ${scalar.solve.toFixed(3)} | ${supernodal.solve.toFixed(3)} | `
+        + `${scalar.nonzeros} | ${supernodal.nonzeros} | ${reference?.milliseconds.toFixed(1) ?? '–'} | ${reference?.nonzeros ?? '–'} |`,
+    );
   }
 }

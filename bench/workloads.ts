@@ -33,7 +33,13 @@ export function chainWorkload(n: number): Workload {
       return tf.add(tf.sub(tf.sub(after, tension), tf.mul(v, 0.1)), 1);
     },
   });
-  const options = {scheme: implicitMidpoint(), dt: 0.01, steps: 200, saveAt: 'end', params: {k: new Float64Array(n).fill(1e4)}} as const;
+  const options = {
+    scheme: implicitMidpoint(),
+    dt: 0.01,
+    steps: 200,
+    saveAt: 'end',
+    params: {k: new Float64Array(n).fill(1e4)},
+  } as const;
   return {system, options, size: n, initial: {q: new Float64Array(n), v: new Float64Array(n)}};
 }
 
@@ -46,11 +52,26 @@ export const netSteps = 10;
  */
 export function netWorkload(rows: number): Workload {
   const cloth = springMesh({
-    rows, columns: rows, spacing: 1 / (rows - 1), held: [[0, 0], [0, rows - 1]], mass: 1 / (rows * rows), g: 9.81, drag: 0.1 / (rows * rows),
+    rows,
+    columns: rows,
+    spacing: 1 / (rows - 1),
+    held: [
+      [0, 0],
+      [0, rows - 1],
+    ],
+    mass: 1 / (rows * rows),
+    g: 9.81,
+    drag: 0.1 / (rows * rows),
     stiffness: params => params.k as tf.Tensor,
   });
   const q = cloth.positions;
-  const options = {scheme: implicitMidpoint(), dt: 0.01, steps: netSteps, saveAt: 'end', params: {k: new Float64Array(cloth.edges.length).fill(100)}} as const;
+  const options = {
+    scheme: implicitMidpoint(),
+    dt: 0.01,
+    steps: netSteps,
+    saveAt: 'end',
+    params: {k: new Float64Array(cloth.edges.length).fill(100)},
+  } as const;
   return {system: cloth, options, size: 3 * q.length, initial: {q, v: q.map(() => [0, 0, 0])}};
 }
 
@@ -66,7 +87,13 @@ export function rodsWorkload(n: number): Workload {
   const system = rodChain({links: n, length: 1, g: 1, mass: params => params.m as tf.Tensor});
   const q: number[][] = [];
   for (let i = 0, x = 0, y = 0; i < n; i++) q.push([(x += Math.cos(i)), (y += Math.sin(i))]);
-  const options = {scheme: implicitMidpoint(), dt: 0.01, steps: rodSteps, saveAt: 'end', params: {m: new Float64Array(n).fill(1)}} as const;
+  const options = {
+    scheme: implicitMidpoint(),
+    dt: 0.01,
+    steps: rodSteps,
+    saveAt: 'end',
+    params: {m: new Float64Array(n).fill(1)},
+  } as const;
   return {system, options, size: 2 * n, initial: {q, v: q.map(() => [0, 0])}};
 }
 
@@ -86,7 +113,12 @@ export function mlpWorkload(n: number): Workload {
     },
   });
   const options = {scheme: implicitMidpoint(), dt: 0.01, steps: 200, saveAt: 'end', params} as const;
-  return {system, options, size: n, initial: {q: Float64Array.from({length: n}, (_, i) => 0.1 * (i + 1)), v: new Float64Array(n)}};
+  return {
+    system,
+    options,
+    size: n,
+    initial: {q: Float64Array.from({length: n}, (_, i) => 0.1 * (i + 1)), v: new Float64Array(n)},
+  };
 }
 
 export function workload(name: Exclude<WorkloadName, TrainingName>, n: number): Workload {

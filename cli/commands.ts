@@ -40,11 +40,15 @@ async function save(file: string, content: string): Promise<void> {
 export async function newProject(given: Given, out: Out): Promise<number> {
   const folder = argument(given, 0, 'a folder for the project');
   const template = option(given, 'template') ?? 'identify';
-  if (!(templates as readonly string[]).includes(template)) throw new Usage(`There is no template '${template}'; there are ${templates.join(', ')}.`);
+  if (!(templates as readonly string[]).includes(template))
+    throw new Usage(`There is no template '${template}'; there are ${templates.join(', ')}.`);
   const there = await readdir(folder).catch(() => []);
   if (there.length > 0) throw new Usage(`${folder} is not empty: choose another name.`);
   const {version} = createRequire(import.meta.url)('stiffgrad/package.json') as {version: string};
-  const name = path.basename(path.resolve(folder)).toLowerCase().replace(/[^a-z0-9-]+/g, '-');
+  const name = path
+    .basename(path.resolve(folder))
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-');
   const files = filesOf(template as TemplateName, name, option(given, 'from') ?? `^${version}`);
   for (const [file, content] of Object.entries(files)) await save(path.join(folder, file), content);
   out.json({folder, template, files: Object.keys(files)});
@@ -54,18 +58,38 @@ export async function newProject(given: Given, out: Out): Promise<number> {
 
 function measured({data}: ModelFile, table: Table): IdentificationProblem['data'] {
   if (data !== undefined) return data(table);
-  const found = Object.fromEntries(['q', 'v', 'y'].filter(name => table.has(name)).map(name => [name, table.column(name)]));
-  if (!table.has('t') || Object.keys(found).length === 0) throw new Usage(`The record has the columns ${table.columns.join(', ')}; without t and one of q, v, y the model must say what they are: data: table => ({t: table.column('time'), q: table.column('…')}).`);
+  const found = Object.fromEntries(
+    ['q', 'v', 'y'].filter(name => table.has(name)).map(name => [name, table.column(name)]),
+  );
+  if (!table.has('t') || Object.keys(found).length === 0)
+    throw new Usage(
+      `The record has the columns ${table.columns.join(', ')}; without t and one of q, v, y the model must say what they are: data: table => ({t: table.column('time'), q: table.column('…')}).`,
+    );
   return {t: table.column('t'), ...found};
 }
 
 export async function identify(given: Given, out: Out): Promise<number> {
   const model = await loadModel(argument(given, 0, 'a model, as model.ts'));
   const table = await readTable(argument(given, 1, 'a record, as record.csv'));
-  const {system, initial, parameters, options: {dt, scheme}} = model;
-  if (parameters === undefined) throw new Usage('The model does not say what is looked for: parameters: {k: positive(1)} in its default export, with positive, free or bounded of stiffgrad/training.');
+  const {
+    system,
+    initial,
+    parameters,
+    options: {dt, scheme},
+  } = model;
+  if (parameters === undefined)
+    throw new Usage(
+      'The model does not say what is looked for: parameters: {k: positive(1)} in its default export, with positive, free or bounded of stiffgrad/training.',
+    );
   const fit = await identifyParameters({
-    system, initial: initial, parameters, dt, scheme, data: measured(model, table), inputs: model.inputs?.(table), observe: model.observe,
+    system,
+    initial: initial,
+    parameters,
+    dt,
+    scheme,
+    data: measured(model, table),
+    inputs: model.inputs?.(table),
+    observe: model.observe,
     onProgress: ({iteration, cost}) => out.progress(`iteration ${iteration}, cost ${cost.toPrecision(6)}`),
   });
   const report = option(given, 'report');
@@ -76,14 +100,25 @@ export async function identify(given: Given, out: Out): Promise<number> {
 }
 
 /** The run of a model, whole or as far as it came. */
-const runOf = ({system, initial, options}: ModelFile): AnyTrajectory => simulateSystem(system, initial as never, {...options, throw: false} as never);
+const runOf = ({system, initial, options}: ModelFile): AnyTrajectory =>
+  simulateSystem(system, initial as never, {...options, throw: false} as never);
 
 function csvOf(run: AnyTrajectory): string {
   const t = run.values('t');
-  const series = (run.system.kind === 'ode' ? ['y'] as const : ['q', 'v'] as const).map(name => ({name, values: run.values(name)}));
+  const series = (run.system.kind === 'ode' ? (['y'] as const) : (['q', 'v'] as const)).map(name => ({
+    name,
+    values: run.values(name),
+  }));
   const width = (values: Float64Array): number => values.length / t.length;
-  const head = series.flatMap(({name, values}) => (width(values) === 1 ? [name] : Array.from({length: width(values)}, (_, k) => `${name}[${k}]`)));
-  const rows = Array.from(t, (time, i) => [time, ...series.flatMap(({values}) => Array.from(values.subarray(i * width(values), (i + 1) * width(values))))].join(','));
+  const head = series.flatMap(({name, values}) =>
+    width(values) === 1 ? [name] : Array.from({length: width(values)}, (_, k) => `${name}[${k}]`),
+  );
+  const rows = Array.from(t, (time, i) =>
+    [
+      time,
+      ...series.flatMap(({values}) => Array.from(values.subarray(i * width(values), (i + 1) * width(values)))),
+    ].join(','),
+  );
   return `t,${head.join(',')}\n${rows.join('\n')}\n`;
 }
 
@@ -112,7 +147,15 @@ export async function check(given: Given, out: Out): Promise<number> {
   const findings = checkModel(await loadModel(file));
   const wrong = findings.filter(({ok}) => !ok);
   out.json({ok: wrong.length === 0, findings});
-  out.text([...findings.map(({ok, check: name, where, message}) => `${ok ? 'ok   ' : 'WRONG'} ${name}, ${where}: ${message}`), '', wrong.length === 0 ? `Nothing is wrong with ${file} that this could find.` : `${wrong.length} of ${findings.length} checks failed.`].join('\n'));
+  out.text(
+    [
+      ...findings.map(({ok, check: name, where, message}) => `${ok ? 'ok   ' : 'WRONG'} ${name}, ${where}: ${message}`),
+      '',
+      wrong.length === 0
+        ? `Nothing is wrong with ${file} that this could find.`
+        : `${wrong.length} of ${findings.length} checks failed.`,
+    ].join('\n'),
+  );
   return wrong.length === 0 ? 0 : 1;
 }
 
@@ -126,7 +169,10 @@ export async function report(given: Given, out: Out): Promise<number> {
     ['Over time', () => plot(run)],
     ['Phase portrait', () => phasePortrait(run)],
     ['Energy', () => energyPlot(run)],
-    ['The step\'s matrix', () => sparsityPlot(jacobianPattern(system, initial as never, {...options, steps: 1, t1: undefined} as never))],
+    [
+      "The step's matrix",
+      () => sparsityPlot(jacobianPattern(system, initial as never, {...options, steps: 1, t1: undefined} as never)),
+    ],
     ['Motion', () => animate(run, {params: options.params as never}).strip()],
   ];
   const shown: string[] = [];

@@ -21,30 +21,50 @@ interface Command {
 
 const commands: {readonly [name: string]: Command} = {
   new: {
-    run: newProject, usage: 'new <folder> [--template identify|train|notebook|page]', what: 'makes a project that runs by npm install and npm start',
-    options: {template: 'identify (default): a model, a record, a fit; train: a network beside physics; notebook: for Deno\'s Jupyter kernel; page: for the browser', from: 'what npm installs for stiffgrad, as file:../stiffgrad.tgz; default this version'},
+    run: newProject,
+    usage: 'new <folder> [--template identify|train|notebook|page]',
+    what: 'makes a project that runs by npm install and npm start',
+    options: {
+      template:
+        "identify (default): a model, a record, a fit; train: a network beside physics; notebook: for Deno's Jupyter kernel; page: for the browser",
+      from: 'what npm installs for stiffgrad, as file:../stiffgrad.tgz; default this version',
+    },
   },
   identify: {
-    run: identify, usage: 'identify <model.ts> <record.csv> [--report page.html]', what: 'finds a model\'s parameters from a record, with their standard errors',
+    run: identify,
+    usage: 'identify <model.ts> <record.csv> [--report page.html]',
+    what: "finds a model's parameters from a record, with their standard errors",
     options: {report: 'where the page goes that shows the fit'},
   },
   simulate: {
-    run: simulate, usage: 'simulate <model.ts> [--csv file] [--plot file.svg] [--animate file.html]', what: 'runs a model',
-    options: {csv: 'where the saved states go', plot: 'where a picture over time goes', animate: 'where a page with a player goes'},
+    run: simulate,
+    usage: 'simulate <model.ts> [--csv file] [--plot file.svg] [--animate file.html]',
+    what: 'runs a model',
+    options: {
+      csv: 'where the saved states go',
+      plot: 'where a picture over time goes',
+      animate: 'where a page with a player goes',
+    },
   },
   check: {
-    run: check, usage: 'check <model.ts>', what: 'compares first and second derivatives with differences, looks for jumps and hidden reads, shows the step\'s matrix and Newton\'s history',
+    run: check,
+    usage: 'check <model.ts>',
+    what: "compares first and second derivatives with differences, looks for jumps and hidden reads, shows the step's matrix and Newton's history",
     options: {},
   },
   report: {
-    run: report, usage: 'report <model.ts> [--output page.html]', what: 'runs a model and shows it on a page: series, phases, matrix, motion',
+    run: report,
+    usage: 'report <model.ts> [--output page.html]',
+    what: 'runs a model and shows it on a page: series, phases, matrix, motion',
     options: {output: 'the page; default report.html'},
   },
 };
 
 const help = `stiffgrad: differentiable simulation of stiff systems
 
-${Object.values(commands).map(({usage, what}) => `  stiffgrad ${usage}\n      ${what}`).join('\n')}
+${Object.values(commands)
+  .map(({usage, what}) => `  stiffgrad ${usage}\n      ${what}`)
+  .join('\n')}
 
 Every command takes --json (its result as one JSON object) and --help. Exit codes: 0 done; 1 the model or its fit is wrong;
 2 the command cannot be used so; 3 a run broke off with an error.
@@ -61,12 +81,17 @@ A model is a file with one default export:
 To begin: npx stiffgrad new demo && cd demo && npm install && npm start`;
 
 function helpOf({usage, what, options}: Command): string {
-  const lines = Object.entries({...options, json: 'the result as one JSON object'}).map(([name, does]) => `  --${name.padEnd(9)} ${does}`);
+  const lines = Object.entries({...options, json: 'the result as one JSON object'}).map(
+    ([name, does]) => `  --${name.padEnd(9)} ${does}`,
+  );
   return `stiffgrad ${usage}\n\n${what[0].toUpperCase()}${what.slice(1)}.\n\n${lines.join('\n')}`;
 }
 
 /** Runs one command line; gives the exit code. */
-export async function main(args: readonly string[], write: {out(text: string): void; err(text: string): void}): Promise<number> {
+export async function main(
+  args: readonly string[],
+  write: {out(text: string): void; err(text: string): void},
+): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     write.out(help);
@@ -77,7 +102,10 @@ export async function main(args: readonly string[], write: {out(text: string): v
   tf.enableProdMode();
   let json = rest.includes('--json');
   try {
-    if (command === undefined) throw new Usage(`There is no command '${name}'; there are ${Object.keys(commands).join(', ')}. stiffgrad --help says more.`);
+    if (command === undefined)
+      throw new Usage(
+        `There is no command '${name}'; there are ${Object.keys(commands).join(', ')}. stiffgrad --help says more.`,
+      );
     const given = parsed(command, rest);
     if (given.values.help === true) {
       write.out(helpOf(command));
@@ -85,14 +113,29 @@ export async function main(args: readonly string[], write: {out(text: string): v
     }
     json = given.values.json === true;
     return await command.run(given, {
-      text: lines => { if (!json) write.out(lines); },
-      json: value => { if (json) write.out(JSON.stringify(value)); },
-      progress: line => { if (!json) write.err(line); },
+      text: lines => {
+        if (!json) write.out(lines);
+      },
+      json: value => {
+        if (json) write.out(JSON.stringify(value));
+      },
+      progress: line => {
+        if (!json) write.err(line);
+      },
     });
   } catch (error) {
     if (!(error instanceof Usage) && !(error instanceof StiffgradError)) throw error;
     const code = error instanceof Usage ? 2 : 3;
-    if (json) write.out(JSON.stringify({error: {name: error.name, message: error.message, ...(error instanceof StiffgradError ? {code: error.code} : {})}}));
+    if (json)
+      write.out(
+        JSON.stringify({
+          error: {
+            name: error.name,
+            message: error.message,
+            ...(error instanceof StiffgradError ? {code: error.code} : {}),
+          },
+        }),
+      );
     else write.err(error instanceof Usage ? error.message : `${error.name}: ${error.message}`);
     return code;
   }
@@ -101,7 +144,11 @@ export async function main(args: readonly string[], write: {out(text: string): v
 function parsed({options}: Command, args: readonly string[]): Given {
   try {
     const texts = Object.fromEntries(Object.keys(options).map(name => [name, {type: 'string'} as const]));
-    const {positionals, values} = parseArgs({args: [...args], allowPositionals: true, options: {...texts, json: {type: 'boolean'}, help: {type: 'boolean', short: 'h'}}});
+    const {positionals, values} = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {...texts, json: {type: 'boolean'}, help: {type: 'boolean', short: 'h'}},
+    });
     return {positionals, values: values};
   } catch (error) {
     throw new Usage((error as Error).message);
@@ -110,7 +157,9 @@ function parsed({options}: Command, args: readonly string[]): Given {
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   main(process.argv.slice(2), {out: text => console.log(text), err: text => console.error(text)}).then(
-    code => { process.exitCode = code; },
+    code => {
+      process.exitCode = code;
+    },
     (error: unknown) => {
       console.error(error);
       process.exitCode = 3;

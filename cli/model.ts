@@ -26,19 +26,41 @@ export interface ModelFile {
 
 /** @throws Usage where the file does not exist, cannot be loaded, or is no model */
 export async function loadModel(file: string): Promise<ModelFile> {
-  if (/\.[mc]?ts$/.test(file) && !('typescript' in process.features && process.features.typescript !== false)) await registerTsx(file);
+  if (/\.[mc]?ts$/.test(file) && !('typescript' in process.features && process.features.typescript !== false))
+    await registerTsx(file);
   let module: {readonly default?: unknown};
   try {
-    module = await import(pathToFileURL(path.resolve(file)).href) as typeof module;
+    module = (await import(pathToFileURL(path.resolve(file)).href)) as typeof module;
   } catch (error) {
-    if ((error as {code?: string}).code === 'ERR_MODULE_NOT_FOUND') throw new Usage(`${file} cannot be loaded: ${(error as Error).message}`);
+    if ((error as {code?: string}).code === 'ERR_MODULE_NOT_FOUND')
+      throw new Usage(`${file} cannot be loaded: ${(error as Error).message}`);
     throw error;
   }
   const model = module.default as ModelFile | undefined;
-  if (typeof model !== 'object' || model === null || !('system' in model) || !('initial' in model) || !('options' in model)) {
-    throw new Usage(`${file} has no model: it should have export default {system, initial, options: {dt, steps}}, and for identify parameters too.`);
+  if (
+    typeof model !== 'object'
+    || model === null
+    || !('system' in model)
+    || !('initial' in model)
+    || !('options' in model)
+  ) {
+    throw new Usage(
+      `${file} has no model: it should have export default {system, initial, options: {dt, steps}}, and for identify parameters too.`,
+    );
   }
-  refuseUnknownOptions(model, {system: object, initial: object, options: object, parameters: object, data: callable, inputs: callable, observe: callable}, `The model in ${file}`);
+  refuseUnknownOptions(
+    model,
+    {
+      system: object,
+      initial: object,
+      options: object,
+      parameters: object,
+      data: callable,
+      inputs: callable,
+      observe: callable,
+    },
+    `The model in ${file}`,
+  );
   return model;
 }
 
@@ -47,10 +69,14 @@ async function registerTsx(file: string): Promise<void> {
   if (process.execArgv.some(argument => argument.includes('tsx'))) return;
   try {
     // require.resolve finds the CommonJS twin, which looks for its loader in the wrong folder (tsx 4.23).
-    const place = createRequire(path.join(process.cwd(), 'package.json')).resolve('tsx/esm/api').replace(/\.cjs$/, '.mjs');
-    const {register} = await import(pathToFileURL(place).href) as {register: () => unknown};
+    const place = createRequire(path.join(process.cwd(), 'package.json'))
+      .resolve('tsx/esm/api')
+      .replace(/\.cjs$/, '.mjs');
+    const {register} = (await import(pathToFileURL(place).href)) as {register: () => unknown};
     register();
   } catch {
-    throw new Usage(`${file} is TypeScript, which this Node (${process.version}) does not read by itself. Install tsx here (npm install -D tsx), or use Node 22.18 or later.`);
+    throw new Usage(
+      `${file} is TypeScript, which this Node (${process.version}) does not read by itself. Install tsx here (npm install -D tsx), or use Node 22.18 or later.`,
+    );
   }
 }

@@ -107,17 +107,44 @@ show();
 `;
 
 const cell = (kind: 'code' | 'markdown', ...lines: string[]): object => ({
-  cell_type: kind, metadata: {}, source: lines.map((line, i) => (i < lines.length - 1 ? `${line}\n` : line)), ...(kind === 'code' ? {execution_count: null, outputs: []} : {}),
+  cell_type: kind,
+  metadata: {},
+  source: lines.map((line, i) => (i < lines.length - 1 ? `${line}\n` : line)),
+  ...(kind === 'code' ? {execution_count: null, outputs: []} : {}),
 });
 
-const notebook = JSON.stringify({
-  cells: [
-    cell('markdown', '# First swing', '', 'A pendulum, its motion, and the gradient of its last angle. Needs Deno\'s kernel (`npm start`).'),
-    cell('code', "import * as tf from '@tensorflow/tfjs';", "import {simulate} from 'stiffgrad';", "import {pendulum} from 'stiffgrad/models';", "import {animate, plot, show} from 'stiffgrad/plot';", '', 'const system = pendulum({length: ({l}) => l, damping: 0.2});', 'const path = simulate(system, {q: 2, v: 0}, {dt: 0.01, t1: 6, params: {l: 1}});', "show(plot(path, {unit: 'rad'}))"),
-    cell('code', 'animate(path, {params: {l: 1}})'),
-  ],
-  metadata: {kernelspec: {display_name: 'Deno', language: 'typescript', name: 'deno'}, language_info: {name: 'typescript'}}, nbformat: 4, nbformat_minor: 5,
-}, null, 1);
+const notebook = JSON.stringify(
+  {
+    cells: [
+      cell(
+        'markdown',
+        '# First swing',
+        '',
+        "A pendulum, its motion, and the gradient of its last angle. Needs Deno's kernel (`npm start`).",
+      ),
+      cell(
+        'code',
+        "import * as tf from '@tensorflow/tfjs';",
+        "import {simulate} from 'stiffgrad';",
+        "import {pendulum} from 'stiffgrad/models';",
+        "import {animate, plot, show} from 'stiffgrad/plot';",
+        '',
+        'const system = pendulum({length: ({l}) => l, damping: 0.2});',
+        'const path = simulate(system, {q: 2, v: 0}, {dt: 0.01, t1: 6, params: {l: 1}});',
+        "show(plot(path, {unit: 'rad'}))",
+      ),
+      cell('code', 'animate(path, {params: {l: 1}})'),
+    ],
+    metadata: {
+      kernelspec: {display_name: 'Deno', language: 'typescript', name: 'deno'},
+      language_info: {name: 'typescript'},
+    },
+    nbformat: 4,
+    nbformat_minor: 5,
+  },
+  null,
+  1,
+);
 
 /** Versions that the projects are tried with. */
 const versions = {tfjs: '^4.22.0', tsx: '^4.23.0', esbuild: '^0.28.0', deno: '^2.9.0'};
@@ -125,18 +152,38 @@ const versions = {tfjs: '^4.22.0', tsx: '^4.23.0', esbuild: '^0.28.0', deno: '^2
 /** @param from what npm installs for stiffgrad: a version, or 'file:…' */
 export function filesOf(template: TemplateName, name: string, from: string): {readonly [file: string]: string} {
   const scripts = {
-    identify: {start: 'stiffgrad identify model.ts record.csv --report report.html', check: 'stiffgrad check model.ts', simulate: 'stiffgrad simulate model.ts --animate animation.html'},
+    identify: {
+      start: 'stiffgrad identify model.ts record.csv --report report.html',
+      check: 'stiffgrad check model.ts',
+      simulate: 'stiffgrad simulate model.ts --animate animation.html',
+    },
     train: {start: 'tsx train.ts'},
     notebook: {start: 'deno jupyter --install'},
     page: {start: 'esbuild main.js --bundle --format=esm --outdir=www --servedir=www'},
   }[template];
-  const tools = {identify: {tsx: versions.tsx}, train: {tsx: versions.tsx}, notebook: {deno: versions.deno}, page: {esbuild: versions.esbuild}}[template];
-  const manifest = {name, private: true, type: 'module', scripts, dependencies: {stiffgrad: from, '@tensorflow/tfjs': versions.tfjs}, devDependencies: tools};
+  const tools = {
+    identify: {tsx: versions.tsx},
+    train: {tsx: versions.tsx},
+    notebook: {deno: versions.deno},
+    page: {esbuild: versions.esbuild},
+  }[template];
+  const manifest = {
+    name,
+    private: true,
+    type: 'module',
+    scripts,
+    dependencies: {stiffgrad: from, '@tensorflow/tfjs': versions.tfjs},
+    devDependencies: tools,
+  };
   const own: {readonly [template in TemplateName]: {readonly [file: string]: string}} = {
     identify: {'model.ts': model, 'record.csv': record()},
     train: {'train.ts': training, 'record.csv': record()},
     notebook: {'first-swing.ipynb': `${notebook}\n`},
     page: {'main.js': pageScript, 'www/index.html': page},
   };
-  return {'package.json': `${JSON.stringify(manifest, null, 2)}\n`, '.gitignore': 'node_modules/\nreport.html\nanimation.html\nwww/main.js\n', ...own[template]};
+  return {
+    'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
+    '.gitignore': 'node_modules/\nreport.html\nanimation.html\nwww/main.js\n',
+    ...own[template],
+  };
 }

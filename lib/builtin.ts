@@ -4,7 +4,8 @@
  */
 const {process} = globalThis as {readonly process?: Partial<NodeJS.Process>};
 
-export const builtin: NodeJS.Process['getBuiltinModule'] | undefined = typeof process?.getBuiltinModule === 'function' ? process.getBuiltinModule : undefined;
+export const builtin: NodeJS.Process['getBuiltinModule'] | undefined =
+  typeof process?.getBuiltinModule === 'function' ? process.getBuiltinModule : undefined;
 
 export const nodeThreads = builtin?.('node:worker_threads');
 export const nodeOs = builtin?.('node:os');

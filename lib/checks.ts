@@ -22,7 +22,10 @@ export interface Check {
 /** By name of the option. */
 export type Checks = Readonly<Record<string, Check>>;
 
-const number = (what: string, test: (value: number) => boolean): Check => ({what, test: value => typeof value === 'number' && test(value)});
+const number = (what: string, test: (value: number) => boolean): Check => ({
+  what,
+  test: value => typeof value === 'number' && test(value),
+});
 
 export const finite = number('a finite number', Number.isFinite);
 export const positive = number('a positive number', value => value > 0 && value < Infinity);
@@ -35,7 +38,10 @@ export const boolean: Check = {what: 'true or false', test: value => typeof valu
 export const text: Check = {what: 'text', test: value => typeof value === 'string'};
 export const callable: Check = {what: 'a function', test: value => typeof value === 'function'};
 export const list: Check = {what: 'a list', test: Array.isArray};
-export const object: Check = {what: 'an object', test: value => typeof value === 'object' && value !== null && !Array.isArray(value)};
+export const object: Check = {
+  what: 'an object',
+  test: value => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
 export const abortSignal: Check = {
   what: 'an AbortSignal, as that of new AbortController()',
   test: value => typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
@@ -45,22 +51,42 @@ export const any: Check = {what: 'given, or left out', test: value => value !== 
 /** Numbers in some form, or what makes them when it is traced. */
 export const numeric: Check = {
   what: 'a number, an array of numbers, a tensor or a function',
-  test: value => typeof value === 'function' || (typeof value === 'number' ? Number.isFinite(value) : Array.isArray(value) || ArrayBuffer.isView(value) ? (value as ArrayLike<unknown>).length > 0 : typeof value === 'object' && value !== null && 'dataSync' in value),
+  test: value =>
+    typeof value === 'function'
+    || (typeof value === 'number'
+      ? Number.isFinite(value)
+      : Array.isArray(value) || ArrayBuffer.isView(value)
+        ? (value as ArrayLike<unknown>).length > 0
+        : typeof value === 'object' && value !== null && 'dataSync' in value),
 };
 /** As `signal` makes it. An array has a function `at`, too. */
 export const input: Check = {
   what: 'made by signal(t, values), for its value at any time is needed',
-  test: value => typeof value === 'object' && value !== null && !Array.isArray(value) && 'at' in value && typeof value.at === 'function' && 't' in value,
+  test: value =>
+    typeof value === 'object'
+    && value !== null
+    && !Array.isArray(value)
+    && 'at' in value
+    && typeof value.at === 'function'
+    && 't' in value,
 };
-export const oneOf = (...names: readonly string[]): Check => ({what: `one of ${names.map(shown).join(', ')}`, test: value => typeof value === 'string' && names.includes(value)});
+export const oneOf = (...names: readonly string[]): Check => ({
+  what: `one of ${names.map(shown).join(', ')}`,
+  test: value => typeof value === 'string' && names.includes(value),
+});
 /** NaN and the infinite too, as what is only shown may be. */
 export const real = number('a number', () => true);
 /** Numbers in a row, of any kind of array: at least as many entries as none. */
 export const numbers: Check = {
   what: 'an array of numbers',
-  test: value => (ArrayBuffer.isView(value) && !(value instanceof DataView)) || (Array.isArray(value) && value.every(entry => typeof entry === 'number')),
+  test: value =>
+    (ArrayBuffer.isView(value) && !(value instanceof DataView))
+    || (Array.isArray(value) && value.every(entry => typeof entry === 'number')),
 };
-export const listOf = (what: string, each: Check): Check => ({what: `a list of ${what}`, test: value => Array.isArray(value) && value.every(each.test)});
+export const listOf = (what: string, each: Check): Check => ({
+  what: `a list of ${what}`,
+  test: value => Array.isArray(value) && value.every(each.test),
+});
 
 /**
  * Options as a caller without types gives them. A misspelt one would otherwise be a default in silence, and one of
@@ -70,16 +96,28 @@ export const listOf = (what: string, each: Check): Check => ({what: `a list of $
  * @param code of the error; default 'unknown-option', or 'bad-option' of a wrong value
  * @throws OptionError
  */
-export function refuseUnknownOptions(given: object, known: readonly string[] | Checks, owner: string, code?: string): void {
+export function refuseUnknownOptions(
+  given: object,
+  known: readonly string[] | Checks,
+  owner: string,
+  code?: string,
+): void {
   const checks: Checks | undefined = isNames(known) ? undefined : known;
   const names = isNames(known) ? known : Object.keys(known);
   if (typeof (given as unknown) !== 'object' || (given as unknown) === null || Array.isArray(given)) {
-    throw new OptionError(code ?? 'unknown-option', `${owner} takes an object with ${names.join(', ')}, not ${shown(given)}.`);
+    throw new OptionError(
+      code ?? 'unknown-option',
+      `${owner} takes an object with ${names.join(', ')}, not ${shown(given)}.`,
+    );
   }
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (!names.includes(name)) {
       const nearest = nearestName(name, names);
-      throw new OptionError(code ?? 'unknown-option', `${owner} has no option '${shown(name).slice(1, -1)}'; it has ${names.join(', ')}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`, {option: name});
+      throw new OptionError(
+        code ?? 'unknown-option',
+        `${owner} has no option '${shown(name).slice(1, -1)}'; it has ${names.join(', ')}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`,
+        {option: name},
+      );
     }
     if (value === undefined) continue;
     if (checks === undefined) requireValue(value, any, `${owner}: ${name}`, code, name);
@@ -90,19 +128,38 @@ export function refuseUnknownOptions(given: object, known: readonly string[] | C
 const isNames = (known: readonly string[] | Checks): known is readonly string[] => Array.isArray(known);
 
 /** @throws OptionError where one value, in an option or an argument, is not what it may be */
-export function requireValue(value: unknown, {what, test}: Check, name: string, code = 'bad-option', option = name): void {
+export function requireValue(
+  value: unknown,
+  {what, test}: Check,
+  name: string,
+  code = 'bad-option',
+  option = name,
+): void {
   if (!test(value)) throw new OptionError(code, `${name} must be ${what}, not ${shown(value)}.`, {option, value});
 }
 
 /** @throws OptionError where a name is given that is not one of these */
 /** In the tree of `params` a name is a leaf: of one parameter or one input, and without branches. @throws OptionError 'name-clash' */
 export function requireOwnPlaces(names: readonly string[], owner: string): void {
-  const clash = names.find((name, i) => names.some((other, j) => i !== j && (other === name || other.startsWith(`${name}.`))));
-  if (clash !== undefined) throw new OptionError('name-clash', `${owner}: '${clash}' stands for two things among the parameters and inputs; rename one.`, {name: clash});
+  const clash = names.find((name, i) =>
+    names.some((other, j) => i !== j && (other === name || other.startsWith(`${name}.`))),
+  );
+  if (clash !== undefined)
+    throw new OptionError(
+      'name-clash',
+      `${owner}: '${clash}' stands for two things among the parameters and inputs; rename one.`,
+      {name: clash},
+    );
 }
 
-export function refuseUnknownName(what: string, given: string | undefined, known: readonly string[], code = 'bad-linear'): void {
-  if (given !== undefined && !known.includes(given)) throw new OptionError(code, `${what} must be one of ${known.join(', ')}, not ${shown(given)}.`);
+export function refuseUnknownName(
+  what: string,
+  given: string | undefined,
+  known: readonly string[],
+  code = 'bad-linear',
+): void {
+  if (given !== undefined && !known.includes(given))
+    throw new OptionError(code, `${what} must be one of ${known.join(', ')}, not ${shown(given)}.`);
 }
 
 /**

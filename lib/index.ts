@@ -2,9 +2,27 @@
 import './tfjs/repair.js';
 
 export * from './errors.js';
-export {backsolveAdjoint, forwardSensitivity, implicitAdjoint, unrolledAdjoint, type Adjoint} from './integrate/adjoints/index.js';
+export {
+  backsolveAdjoint,
+  forwardSensitivity,
+  implicitAdjoint,
+  unrolledAdjoint,
+  type Adjoint,
+} from './integrate/adjoints/index.js';
 export {linalg} from './linalg/index.js';
-export {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu, type LinearSolver} from './linear/index.js';
+export {
+  auto,
+  band,
+  cg,
+  cholesky,
+  gmres,
+  lu,
+  minres,
+  sparseLdlt,
+  sparseLu,
+  supernodalLu,
+  type LinearSolver,
+} from './linear/index.js';
 export type {GmresOptions} from './linear/gmres.js';
 export type {KrylovFactor, KrylovOptions, KrylovSolver, Preconditioner} from './linear/krylov.js';
 export type {Analysis, CompiledMethod, Factor, Pattern} from './linear/solver.js';
@@ -15,24 +33,97 @@ export type {ArithmeticName, LdltOptions} from './linear/sparse-ldlt.js';
 export type {SparseLuOptions} from './linear/sparse-lu.js';
 export type {SupernodalLuOptions} from './linear/supernodal-lu.js';
 export {tensorflow} from './linear/tensorflow.js';
-export {backtracking, eisenstatWalker, full, newton, subSteps, type Forcing, type Newton, type NewtonOptions, type StepLength} from './newton/index.js';
+export {
+  backtracking,
+  eisenstatWalker,
+  full,
+  newton,
+  subSteps,
+  type Forcing,
+  type Newton,
+  type NewtonOptions,
+  type StepLength,
+} from './newton/index.js';
 export type {JacobianUse} from './newton/options.js';
 export type {BacktrackingOptions, Trial} from './newton/step-length.js';
 export * from './scheme/index.js';
-export {batch, batchAsync, type Batch, type BatchAsync, type BatchGradient, type BatchMember, type BatchOptions, type BatchPullback, type BatchThreads, type BatchVjp, type BatchVjpAsync, type RunsAndPullback} from './simulate/batch.js';
 export {
-  equilibrium, type AnyEquilibrium, type Equilibrium, type EquilibriumOptions, type EquilibriumStart, type EquilibriumVjp, type FindEquilibrium, type RestAndPullback, type MechanicalEquilibrium,
-  type OdeEquilibrium, type RestCotangent, type RestOfMechanics, type RestOfOde,
+  batch,
+  batchAsync,
+  type Batch,
+  type BatchAsync,
+  type BatchGradient,
+  type BatchMember,
+  type BatchOptions,
+  type BatchPullback,
+  type BatchThreads,
+  type BatchVjp,
+  type BatchVjpAsync,
+  type RunsAndPullback,
+} from './simulate/batch.js';
+export {
+  equilibrium,
+  type AnyEquilibrium,
+  type Equilibrium,
+  type EquilibriumOptions,
+  type EquilibriumStart,
+  type EquilibriumVjp,
+  type FindEquilibrium,
+  type RestAndPullback,
+  type MechanicalEquilibrium,
+  type OdeEquilibrium,
+  type RestCotangent,
+  type RestOfMechanics,
+  type RestOfOde,
 } from './simulate/equilibrium.js';
 export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
 export type {
-  AnyCotangent, AnySavedTangent, AnySystem, ByKind, Cotangent, Initial, MechanicalCotangent, MechanicalInitial, MechanicalSavedTangent, NamedValues, OdeCotangent,
-  OdeInitial, OdeSavedTangent, ParamsOf, Pullback, PullbackTo, SavedTangent, StateOf, Tangent, TangentFrom,
+  AnyCotangent,
+  AnySavedTangent,
+  AnySystem,
+  ByKind,
+  Cotangent,
+  Initial,
+  MechanicalCotangent,
+  MechanicalInitial,
+  MechanicalSavedTangent,
+  NamedValues,
+  OdeCotangent,
+  OdeInitial,
+  OdeSavedTangent,
+  ParamsOf,
+  Pullback,
+  PullbackTo,
+  SavedTangent,
+  StateOf,
+  Tangent,
+  TangentFrom,
 } from './simulate/kinds.js';
-export {simulate, type Jvp, type Jvps, type RunAndPullback, type RunAndTangent, type RunAndTangents, type RunValues, type StartAndParams, type Simulate, type Simulation, type Values, type Vjp} from './simulate/simulate.js';
-export {adaptive, constant, type AdaptiveControl, type AdaptiveOptions, type ConstantControl, type ControlSettings, type StepControl} from './integrate/control.js';
+export {
+  simulate,
+  type Jvp,
+  type Jvps,
+  type RunAndPullback,
+  type RunAndTangent,
+  type RunAndTangents,
+  type RunValues,
+  type StartAndParams,
+  type Simulate,
+  type Simulation,
+  type Values,
+  type Vjp,
+} from './simulate/simulate.js';
+export {
+  adaptive,
+  constant,
+  type AdaptiveControl,
+  type AdaptiveOptions,
+  type ConstantControl,
+  type ControlSettings,
+  type StepControl,
+} from './integrate/control.js';
 export type {GridPlace, NewtonMemory, PlainNumbers, RunState} from './integrate/run-state.js';
 export type {StepMemory} from './integrate/history/step-lengths.js';
 export type {Status} from './integrate/counters.js';
@@ -41,13 +132,36 @@ export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './integrate/history/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
 export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
-export type {AnyTrajectory, MechanicalTrajectory, OdeTrajectory, SeriesName, Stats, Trajectory, TrajectorySummary} from './simulate/trajectory.js';
+export type {
+  AnyTrajectory,
+  MechanicalTrajectory,
+  OdeTrajectory,
+  SeriesName,
+  Stats,
+  Trajectory,
+  TrajectorySummary,
+} from './simulate/trajectory.js';
 export {
-  bilateral, compliant, nonholonomic, unilateral, type Compliance, type Constraint, type ConstraintKind, type Gap, type VelocityGap,
+  bilateral,
+  compliant,
+  nonholonomic,
+  unilateral,
+  type Compliance,
+  type Constraint,
+  type ConstraintKind,
+  type Gap,
+  type VelocityGap,
 } from './system/constraint-kinds.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
-export {mechanics, type ForceAt, type ForceTerm, type Mass, type MechanicalSystem, type MechanicsSpec} from './system/mechanics.js';
+export {
+  mechanics,
+  type ForceAt,
+  type ForceTerm,
+  type Mass,
+  type MechanicalSystem,
+  type MechanicsSpec,
+} from './system/mechanics.js';
 export type {Inputs} from './system/inputs.js';
 export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
@@ -64,9 +178,36 @@ export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './
 export type {Constraints, Place, RowScale} from './system/constraints.js';
 export type {Blocks, Equations} from './system/equations.js';
 // an engine,
-export {bufferSizes, byFactor, chooseEngine, factorizationOf, plainVectors, type CompileOptions, type Engine, type EngineName, type Executable, type Programs, type TransposedSolve, type Vectors} from './engine/index.js';
+export {
+  bufferSizes,
+  byFactor,
+  chooseEngine,
+  factorizationOf,
+  plainVectors,
+  type CompileOptions,
+  type Engine,
+  type EngineName,
+  type Executable,
+  type Programs,
+  type TransposedSolve,
+  type Vectors,
+} from './engine/index.js';
 export {valuesOf} from './graph/declarations.js';
-export {binaryNames, topological, unaryNames, type Attributes, type BinaryName, type DType, type Empty, type Graph, type Node, type Op, type Output, type Shape, type UnaryName} from './graph/node.js';
+export {
+  binaryNames,
+  topological,
+  unaryNames,
+  type Attributes,
+  type BinaryName,
+  type DType,
+  type Empty,
+  type Graph,
+  type Node,
+  type Op,
+  type Output,
+  type Shape,
+  type UnaryName,
+} from './graph/node.js';
 export {primitiveOf} from './graph/primitives/index.js';
 export type {Kernel, Primitive, Relation, Rows} from './graph/primitives/primitive.js';
 // a linear solver,

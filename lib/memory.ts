@@ -20,7 +20,11 @@ export function newNumbers(count: number, what: string, remedy = 'Make it smalle
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const bytes = 8 * count;
-    const refused = new MemoryError('out-of-memory', `There is no room for ${what}: ${count} numbers, ${bytesText(bytes)}. ${remedy}`, {bytes, what});
+    const refused = new MemoryError(
+      'out-of-memory',
+      `There is no room for ${what}: ${count} numbers, ${bytesText(bytes)}. ${remedy}`,
+      {bytes, what},
+    );
     refused.cause = error;
     throw refused;
   }

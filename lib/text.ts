@@ -11,7 +11,9 @@ const mostListed = 8;
 
 /** The entries of a list in a sentence, of a long one the first and how many there are. */
 export function listed(entries: readonly unknown[]): string {
-  return entries.length <= mostListed ? entries.join(', ') : `${entries.slice(0, mostListed).join(', ')}, … (${entries.length} in all)`;
+  return entries.length <= mostListed
+    ? entries.join(', ')
+    : `${entries.slice(0, mostListed).join(', ')}, … (${entries.length} in all)`;
 }
 
 /** Keys that tell objects apart which may have one name, for what is kept by them. */

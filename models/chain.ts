@@ -36,7 +36,10 @@ const steps = (x: tf.Tensor): tf.Tensor => tf.sub(tf.slice(x, [1], [x.size - 1])
  * The two difference operators of a chain, each the other's negative transpose. An end on a wall has
  * displacement zero beyond it, a free end tension zero.
  */
-function chainDifferences(ends: 'fixed-free' | 'fixed-fixed' | 'free'): {elongation(q: tf.Tensor): tf.Tensor; force(tension: tf.Tensor): tf.Tensor} {
+function chainDifferences(ends: 'fixed-free' | 'fixed-fixed' | 'free'): {
+  elongation(q: tf.Tensor): tf.Tensor;
+  force(tension: tf.Tensor): tf.Tensor;
+} {
   const walls: [number, number] = ends === 'free' ? [0, 0] : ends === 'fixed-free' ? [1, 0] : [1, 1];
   const open: [number, number] = [1 - walls[0], 1 - walls[1]];
   return {
@@ -51,20 +54,33 @@ function chainDifferences(ends: 'fixed-free' | 'fixed-fixed' | 'free'): {elongat
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-spring'; ShapeError 'chain-shape', 'coefficient-shape' when traced
  */
 export function chain(spec: ChainSpec): SystemWithEnergy & Drawn {
-  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, count: any, ends: any, mass: any, damping: any, drag: any, g: any}, 'chain');
+  refuseUnknownOptions(
+    spec,
+    {stiffness: any, cubic: any, law: object, count: any, ends: any, mass: any, damping: any, drag: any, g: any},
+    'chain',
+  );
   const {count, ends = 'fixed-free', damping = 0, drag = 0, g = 0} = spec;
-  if (!Number.isInteger(count) || count < 1) throw new OptionError('bad-chain', `chain: count must be a whole number of at least 1, not ${count}.`, {count});
-  if (!['fixed-free', 'fixed-fixed', 'free'].includes(ends)) throw new OptionError('bad-chain', `chain: ends must be 'fixed-free', 'fixed-fixed' or 'free', not '${String(ends)}'.`, {ends});
-  if (ends === 'free' && count < 2) throw new OptionError('bad-chain', 'chain: a free chain has at least 2 masses.', {count, ends});
+  if (!Number.isInteger(count) || count < 1)
+    throw new OptionError('bad-chain', `chain: count must be a whole number of at least 1, not ${count}.`, {count});
+  if (!['fixed-free', 'fixed-fixed', 'free'].includes(ends))
+    throw new OptionError(
+      'bad-chain',
+      `chain: ends must be 'fixed-free', 'fixed-fixed' or 'free', not '${String(ends)}'.`,
+      {ends},
+    );
+  if (ends === 'free' && count < 2)
+    throw new OptionError('bad-chain', 'chain: a free chain has at least 2 masses.', {count, ends});
   const law = springLaw(spec, 'chain');
   const viscosity = coefficient(damping, 'chain: damping', 'non-negative');
   const {elongation, force} = chainDifferences(ends);
   const stretch = (q: tf.Tensor): tf.Tensor => elongation(requireChain(q, count));
 
-  const forces: ForceTerm[] = [conservative(
-    ({q, params}) => force(law.tension(stretch(q), params)),
-    ({q, params}) => tf.sum(law.energy(stretch(q), params)),
-  )];
+  const forces: ForceTerm[] = [
+    conservative(
+      ({q, params}) => force(law.tension(stretch(q), params)),
+      ({q, params}) => tf.sum(law.energy(stretch(q), params)),
+    ),
+  ];
   if (!isZero(damping)) {
     forces.push(({v, params}) => {
       const rate = elongation(v);
@@ -87,13 +103,18 @@ function chainFigure(count: number, ends: 'fixed-free' | 'fixed-fixed' | 'free')
       const x = tf.concat([tf.add(q, tf.tensor1d(rest)), tf.tensor1d(walls)]);
       return tf.stack([x, tf.zerosLike(x)], 1);
     },
-    springs: joined.slice(1).map((to, i) => [joined[i], to] as const), fixed: range(count, walls.length),
+    springs: joined.slice(1).map((to, i) => [joined[i], to] as const),
+    fixed: range(count, walls.length),
   };
 }
 
 function requireChain(q: tf.Tensor, count: number): tf.Tensor {
   if (q.shape.length === 1 && q.shape[0] === count) return q;
-  throw new ShapeError('chain-shape', `chain: q has shape [${q.shape.join(', ')}]; a chain of ${count} masses has [${count}].`, {q: q.shape, count});
+  throw new ShapeError(
+    'chain-shape',
+    `chain: q has shape [${q.shape.join(', ')}]; a chain of ${count} masses has [${count}].`,
+    {q: q.shape, count},
+  );
 }
 
 /** One mass for all particles or one each, [particles], as a mass of the shape of q. */

@@ -33,18 +33,33 @@ const demands: {readonly [sign in Sign]: string} = {
 export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'): (params: Params) => tf.Tensor {
   if (typeof value === 'function') return params => requireTensor(value(params), name);
   if (value instanceof tf.Tensor) return () => value;
-  if (value === undefined || value === null) throw new OptionError('bad-coefficient', `${name} is missing: give a number, an array, a tensor, or a function of params.`, {name});
+  if (value === undefined || value === null)
+    throw new OptionError(
+      'bad-coefficient',
+      `${name} is missing: give a number, an array, a tensor, or a function of params.`,
+      {name},
+    );
   const {values, shape} = readNumeric(value, name);
-  if (values.length === 0) throw new OptionError('bad-coefficient', `${name} is an empty array: give one number at least.`, {name});
+  if (values.length === 0)
+    throw new OptionError('bad-coefficient', `${name} is an empty array: give one number at least.`, {name});
   const bad = values.findIndex(x => !allowed[sign](x));
-  if (bad >= 0) throw new OptionError('bad-coefficient', `${name} must be ${demands[sign]}; ${values.length === 1 ? 'it' : `number ${bad}`} is ${values[bad]}.`, {name, index: bad, value: values[bad]});
+  if (bad >= 0)
+    throw new OptionError(
+      'bad-coefficient',
+      `${name} must be ${demands[sign]}; ${values.length === 1 ? 'it' : `number ${bad}`} is ${values[bad]}.`,
+      {name, index: bad, value: values[bad]},
+    );
   return () => constantTensor(values, shape);
 }
 
 /** @throws OptionError 'bad-coefficient' where a user's function gave none */
 export function requireTensor(value: tf.Tensor | undefined, name: string): tf.Tensor {
   if (value instanceof tf.Tensor) return value;
-  throw new OptionError('bad-coefficient', `${name} is a function that returned ${value === undefined ? 'undefined' : typeof value}, not a tensor: is the parameter it reads in options.params?`, {name});
+  throw new OptionError(
+    'bad-coefficient',
+    `${name} is a function that returned ${value === undefined ? 'undefined' : typeof value}, not a tensor: is the parameter it reads in options.params?`,
+    {name},
+  );
 }
 
 /** Known to be zero when the model is built, so that its term can be left out. */

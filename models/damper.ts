@@ -37,14 +37,24 @@ export interface RayleighSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError when traced
  */
 export function rayleigh(spec: RayleighSpec): ForceTerm {
-  refuseUnknownOptions(spec, {mass: numeric, elastic: listOf('force terms', callable), alpha: any, beta: any}, 'rayleigh');
+  refuseUnknownOptions(
+    spec,
+    {mass: numeric, elastic: listOf('force terms', callable), alpha: any, beta: any},
+    'rayleigh',
+  );
   const {mass, elastic, alpha = 0, beta = 0} = spec;
   const a = coefficient(alpha, 'rayleigh: alpha', 'non-negative');
   const b = coefficient(beta, 'rayleigh: beta', 'non-negative');
   return ({q, v, t, params}) => {
     const inertial = tf.mul(fitting(a(params), [], 'rayleigh: alpha', 'a number'), massTimes(mass, v, {q, params}));
     if (elastic.length === 0) return tf.neg(inertial);
-    const power = (x: tf.Tensor): tf.Tensor => tf.sum(tf.mul(elastic.map(term => term({q: x, v, t, params})).reduce((sum, f) => tf.add(sum, f)), v));
+    const power = (x: tf.Tensor): tf.Tensor =>
+      tf.sum(
+        tf.mul(
+          elastic.map(term => term({q: x, v, t, params})).reduce((sum, f) => tf.add(sum, f)),
+          v,
+        ),
+      );
     return tf.sub(tf.mul(fitting(b(params), [], 'rayleigh: beta', 'a number'), tf.grad(power)(q)), inertial);
   };
 }

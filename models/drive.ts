@@ -24,7 +24,10 @@ export function drivenBy(drive: Drive, spec: {readonly gain?: Coefficient} = {})
   const history = historyOf(drive);
   const gain = coefficient(spec.gain ?? 1, 'drivenBy: gain');
   return ({q, t, params}) => {
-    const load = tf.mul(fitting(gain(params), q.shape, 'drivenBy: gain'), fitting(requireTensor(history(t, params), 'drivenBy: the history'), q.shape, 'drivenBy: the history'));
+    const load = tf.mul(
+      fitting(gain(params), q.shape, 'drivenBy: gain'),
+      fitting(requireTensor(history(t, params), 'drivenBy: the history'), q.shape, 'drivenBy: the history'),
+    );
     return tf.broadcastTo(load, q.shape);
   };
 }
@@ -32,7 +35,10 @@ export function drivenBy(drive: Drive, spec: {readonly gain?: Coefficient} = {})
 function historyOf(drive: Drive): History {
   if (typeof drive === 'function') return drive;
   if (typeof drive?.at === 'function') return t => drive.at(t);
-  throw new OptionError('bad-drive', 'drivenBy takes a function of time, t => tensor, or an object with one, {at(t)}, such as a signal.');
+  throw new OptionError(
+    'bad-drive',
+    'drivenBy takes a function of time, t => tensor, or an object with one, {at(t)}, such as a signal.',
+  );
 }
 
 /** What `harmonic` makes a history of. */
@@ -80,7 +86,8 @@ export interface RampSpec {
 export function ramp(spec: RampSpec): History {
   refuseUnknownOptions(spec, {from: any, to: any, start: any, end: any}, 'ramp');
   const {from = 0, to = 1, start = 0, end} = spec;
-  if (!Number.isFinite(start) || !Number.isFinite(end) || !(start < end)) throw new OptionError('bad-ramp', `ramp: start = ${start} must lie before end = ${end}.`, {start, end});
+  if (!Number.isFinite(start) || !Number.isFinite(end) || !(start < end))
+    throw new OptionError('bad-ramp', `ramp: start = ${start} must lie before end = ${end}.`, {start, end});
   const low = coefficient(from, 'ramp: from');
   const high = coefficient(to, 'ramp: to');
   return (t, params) => {

@@ -47,7 +47,11 @@ export function readEdges({edges, fixed}: EdgesSpec, name: string): Edges {
     const at = points?.(params);
     if (at !== undefined && (at.shape.length !== q.shape.length || at.shape[1] !== q.shape[1])) {
       const expected = q.shape.length === 1 ? '[points]' : `[points, ${q.shape[1]}]`;
-      throw new ShapeError('fixed-shape', `${name}: fixed has shape [${at.shape.join(', ')}]; for q of shape [${q.shape.join(', ')}] give ${expected}.`, {fixed: at.shape, q: q.shape});
+      throw new ShapeError(
+        'fixed-shape',
+        `${name}: fixed has shape [${at.shape.join(', ')}]; for q of shape [${q.shape.join(', ')}] give ${expected}.`,
+        {fixed: at.shape, q: q.shape},
+      );
     }
     const known = q.shape[0] + (at?.shape[0] ?? 0);
     if (highest >= known) {
@@ -85,12 +89,17 @@ const indices = (ends: Int32Array): tf.Tensor1D => tf.tensor1d(ends, 'int32');
 
 function readEnds(edges: readonly Edge[], name: string): [Int32Array, Int32Array] {
   const given: unknown = edges;
-  if (!Array.isArray(given) || given.length === 0) throw new OptionError('bad-edge', `${name}: edges must be a list of at least one pair [i, j] of particle numbers.`);
+  if (!Array.isArray(given) || given.length === 0)
+    throw new OptionError('bad-edge', `${name}: edges must be a list of at least one pair [i, j] of particle numbers.`);
   edges.forEach((edge, index) => {
     const ends: unknown = edge;
     const whole = Array.isArray(ends) && ends.length === 2 && ends.every(end => Number.isInteger(end) && end >= 0);
     if (!whole || edge[0] === edge[1]) {
-      throw new OptionError('bad-edge', `${name}: edge ${index} is ${JSON.stringify(edge)}; an edge is two different particle numbers [i, j], counted from 0.`, {edge: index});
+      throw new OptionError(
+        'bad-edge',
+        `${name}: edge ${index} is ${JSON.stringify(edge)}; an edge is two different particle numbers [i, j], counted from 0.`,
+        {edge: index},
+      );
     }
   });
   return [Int32Array.from(edges, edge => edge[0]), Int32Array.from(edges, edge => edge[1])];
@@ -102,7 +111,11 @@ const largest = (numbers: Int32Array): number => numbers.reduce((most, x) => Mat
 /** @throws ShapeError 'particles-shape' unless q is [particles] or [particles, dim] */
 function requireParticles(q: tf.Tensor, name: string): void {
   if (q.shape.length === 1 || q.shape.length === 2) return;
-  throw new ShapeError('particles-shape', `${name}: q has shape [${q.shape.join(', ')}]; particles are [particles], on a line, or [particles, dim].`, {q: q.shape});
+  throw new ShapeError(
+    'particles-shape',
+    `${name}: q has shape [${q.shape.join(', ')}]; particles are [particles], on a line, or [particles, dim].`,
+    {q: q.shape},
+  );
 }
 
 /**
@@ -114,7 +127,12 @@ export function edgeLengths(positions: readonly (readonly number[])[], edges: re
   const [first, second] = readEnds(edges, 'edgeLengths');
   return Float64Array.from(first, (i, edge) => {
     const j = second[edge];
-    if (i >= positions.length || j >= positions.length) throw new OptionError('edge-out-of-range', `edgeLengths: edge ${edge} is [${i}, ${j}], but there are ${positions.length} points.`, {edge});
+    if (i >= positions.length || j >= positions.length)
+      throw new OptionError(
+        'edge-out-of-range',
+        `edgeLengths: edge ${edge} is [${i}, ${j}], but there are ${positions.length} points.`,
+        {edge},
+      );
     return Math.hypot(...positions[i].map((x, axis) => x - positions[j][axis]));
   });
 }

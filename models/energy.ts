@@ -42,7 +42,11 @@ export function mechanicalEnergy({mass, forces}: Pick<MechanicalSystem, 'mass' |
 }
 
 /** `mechanics({mass, forces, constraints})` with its mechanical energy; what compliant constraints store is not in it. */
-export function withEnergy(mass: Mass, forces: readonly ForceTerm[], constraints: readonly Constraint[] = []): SystemWithEnergy {
+export function withEnergy(
+  mass: Mass,
+  forces: readonly ForceTerm[],
+  constraints: readonly Constraint[] = [],
+): SystemWithEnergy {
   const system = mechanics({mass, forces, constraints});
   return {...system, energy: mechanicalEnergy(system)};
 }
@@ -58,7 +62,11 @@ export function massTimes(mass: Mass, w: tf.Tensor, at: {readonly q: tf.Tensor; 
   if (m.shape.length === 2 && m.shape[0] === w.size && m.shape[1] === w.size) {
     return tf.reshape(tf.matMul(m as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
   }
-  throw new ShapeError('mass-shape', `mass has shape [${m.shape.join(', ')}]: give a number, one mass a coordinate [${w.shape.join(', ')}], or a matrix [${w.size}, ${w.size}].`, {mass: m.shape, q: w.shape});
+  throw new ShapeError(
+    'mass-shape',
+    `mass has shape [${m.shape.join(', ')}]: give a number, one mass a coordinate [${w.shape.join(', ')}], or a matrix [${w.size}, ${w.size}].`,
+    {mass: m.shape, q: w.shape},
+  );
 }
 
 function massTensor(mass: Mass, at: {readonly q: tf.Tensor; readonly params: Params}): tf.Tensor {

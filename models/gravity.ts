@@ -30,7 +30,10 @@ export function gravity(spec: GravitySpec): ConservativeTerm {
   const strength = coefficient(g, 'gravity: g');
   const down = coefficient(direction, 'gravity: direction');
   const weight = (q: tf.Tensor, params: Params): tf.Tensor => {
-    const acceleration = tf.mul(fitting(strength(params), [], 'gravity: g', 'a number'), fitting(down(params), q.shape, 'gravity: direction'));
+    const acceleration = tf.mul(
+      fitting(strength(params), [], 'gravity: g', 'a number'),
+      fitting(down(params), q.shape, 'gravity: direction'),
+    );
     return massTimes(mass, tf.broadcastTo(acceleration, q.shape), {q, params});
   };
   return conservative(

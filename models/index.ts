@@ -10,17 +10,56 @@ export {damper, rayleigh, type RayleighSpec} from './damper.js';
 export {net, rods, type Net, type NetSpec, type RodsSpec} from './deprecated.js';
 export {drivenBy, harmonic, ramp, type Drive, type HarmonicSpec, type History, type RampSpec} from './drive.js';
 export {edgeLengths, type Edge, type EdgesSpec} from './edges.js';
-export {conservative, mechanicalEnergy, type ConservativeTerm, type Energy, type Potential, type SystemWithEnergy} from './energy.js';
+export {
+  conservative,
+  mechanicalEnergy,
+  type ConservativeTerm,
+  type Energy,
+  type Potential,
+  type SystemWithEnergy,
+} from './energy.js';
 export {withFigure, type Drawn, type Figure} from './figure.js';
 export {coulomb, stribeck, type CoulombSpec, type StribeckSpec} from './friction.js';
 export {gravity, standardGravity, type GravitySpec} from './gravity.js';
-export {fourBars, rodChain, sliderCrank, type FourBars, type FourBarsSpec, type RodChainSpec, type SliderCrankSpec} from './linkages.js';
-export {cables, contacts, distanceConstraints, planeContact, type CablesSpec, type ContactsSpec, type DistanceConstraintsSpec, type PlaneContactSpec} from './links.js';
+export {
+  fourBars,
+  rodChain,
+  sliderCrank,
+  type FourBars,
+  type FourBarsSpec,
+  type RodChainSpec,
+  type SliderCrankSpec,
+} from './linkages.js';
+export {
+  cables,
+  contacts,
+  distanceConstraints,
+  planeContact,
+  type CablesSpec,
+  type ContactsSpec,
+  type DistanceConstraintsSpec,
+  type PlaneContactSpec,
+} from './links.js';
 export {mlp, type Activation, type Mlp, type MlpSpec} from './mlp.js';
 export {layersModel, mlpOfLayers} from './mlp-layers.js';
-export {neuralDissipation, neuralForce, neuralPotential, type Network, type NetworkInput, type NetworkOptions} from './neural.js';
+export {
+  neuralDissipation,
+  neuralForce,
+  neuralPotential,
+  type Network,
+  type NetworkInput,
+  type NetworkOptions,
+} from './neural.js';
 export {doublePendulum, pendulum, type DoublePendulumSpec, type PendulumSpec} from './pendulum.js';
-export {bodyPoints, pins, planarGravity, planarMass, type BodyPoint, type Pin, type PlanarBodiesSpec} from './planar-bodies.js';
+export {
+  bodyPoints,
+  pins,
+  planarGravity,
+  planarMass,
+  type BodyPoint,
+  type Pin,
+  type PlanarBodiesSpec,
+} from './planar-bodies.js';
 export {spring, type CubicElasticity, type Elasticity, type SpringLaw} from './spring.js';
 export {springMesh, type Knot, type SpringMesh, type SpringMeshSpec} from './spring-mesh.js';
 export {dampers, springs, type DampersSpec, type SpringsSpec} from './springs.js';

@@ -41,12 +41,23 @@ export interface RodChainSpec {
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
 export function rodChain(spec: RodChainSpec): SystemWithEnergy & Drawn {
-  refuseUnknownOptions(spec, {links: any, length: any, mass: any, g: any, compliance: any, dimension: any, to: list}, 'rodChain');
+  refuseUnknownOptions(
+    spec,
+    {links: any, length: any, mass: any, g: any, compliance: any, dimension: any, to: list},
+    'rodChain',
+  );
   const {links, length = 1, g = standardGravity, dimension = 2, to, compliance} = spec;
-  if (dimension !== 2 && dimension !== 3) throw new OptionError('bad-chain', `rodChain: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
+  if (dimension !== 2 && dimension !== 3)
+    throw new OptionError('bad-chain', `rodChain: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
   const least = to === undefined ? 1 : 2;
-  if (!Number.isInteger(links) || links < least) throw new OptionError('bad-chain', `rodChain: links must be a whole number of at least ${least}, not ${links}.`, {links});
-  if (to !== undefined && (to.length !== dimension || !to.every(Number.isFinite))) throw new OptionError('bad-chain', `rodChain: to must be ${dimension} finite numbers, not [${to.join(', ')}].`, {to: [...to]});
+  if (!Number.isInteger(links) || links < least)
+    throw new OptionError('bad-chain', `rodChain: links must be a whole number of at least ${least}, not ${links}.`, {
+      links,
+    });
+  if (to !== undefined && (to.length !== dimension || !to.every(Number.isFinite)))
+    throw new OptionError('bad-chain', `rodChain: to must be ${dimension} finite numbers, not [${to.join(', ')}].`, {
+      to: [...to],
+    });
   const points = to === undefined ? links : links - 1;
   const origin = new Array<number>(dimension).fill(0);
   const edges = Array.from({length: links}, (_, i): Edge => [i === 0 ? points : i - 1, i === points ? points + 1 : i]);
@@ -54,7 +65,12 @@ export function rodChain(spec: RodChainSpec): SystemWithEnergy & Drawn {
   const down = dimension === 2 ? [0, -1] : [0, 0, -1];
   const forces = isZero(g) ? [] : [gravity({mass, g, direction: down})];
   const fixed = to === undefined ? [origin] : [origin, [...to]];
-  const figure: Figure = {points: pointsAndFixed(fixed), rods: edges, fixed: range(points, fixed.length), trails: to === undefined ? [points - 1] : []};
+  const figure: Figure = {
+    points: pointsAndFixed(fixed),
+    rods: edges,
+    fixed: range(points, fixed.length),
+    trails: to === undefined ? [points - 1] : [],
+  };
   return withFigure(withEnergy(mass, forces, [distanceConstraints({edges, fixed, length, compliance})]), figure);
 }
 
@@ -91,8 +107,12 @@ export interface FourBars extends SystemWithEnergy, Drawn {
 export function fourBars(spec: FourBarsSpec): FourBars {
   refuseUnknownOptions(spec, {windows: any, length: any, mass: any, g: any, speed: finite}, 'fourBars');
   const {windows, length = 1, mass = 1, g = standardGravity, speed = 1} = spec;
-  if (!Number.isInteger(windows) || windows < 1) throw new OptionError('bad-four-bars', `fourBars: windows must be a whole number of at least 1, not ${windows}.`, {windows});
-  if (!(length > 0) || !Number.isFinite(length)) throw new OptionError('bad-four-bars', `fourBars: length must be positive, not ${length}.`, {length});
+  if (!Number.isInteger(windows) || windows < 1)
+    throw new OptionError('bad-four-bars', `fourBars: windows must be a whole number of at least 1, not ${windows}.`, {
+      windows,
+    });
+  if (!(length > 0) || !Number.isFinite(length))
+    throw new OptionError('bad-four-bars', `fourBars: length must be positive, not ${length}.`, {length});
   const half = length / 2;
   const foot = (body: number): BodyPoint => ({body, at: [-half, 0]});
   const head = (body: number): BodyPoint => ({body, at: [half, 0]});
@@ -105,16 +125,28 @@ export function fourBars(spec: FourBarsSpec): FourBars {
   }
   const own = coefficient(mass, 'fourBars: mass', 'positive');
   const inertia = planarMass({mass, inertia: params => tf.mul(own(params), length ** 2 / 12)});
-  const standing = (i: number): [number[], number[]] => [[i * length, half, Math.PI / 2], [speed / 2, 0, -speed / length]];
-  const across = (i: number): [number[], number[]] => [[(i + 0.5) * length, length, 0], [speed, 0, 0]];
-  const bars = [...Array.from({length: windows + 1}, (_, i) => standing(i)), ...Array.from({length: windows}, (_, i) => across(i))];
+  const standing = (i: number): [number[], number[]] => [
+    [i * length, half, Math.PI / 2],
+    [speed / 2, 0, -speed / length],
+  ];
+  const across = (i: number): [number[], number[]] => [
+    [(i + 0.5) * length, length, 0],
+    [speed, 0, 0],
+  ];
+  const bars = [
+    ...Array.from({length: windows + 1}, (_, i) => standing(i)),
+    ...Array.from({length: windows}, (_, i) => across(i)),
+  ];
   const ends = bodyPoints(bars.flatMap((_, i) => [foot(i), head(i)]));
   return {
     ...withEnergy(inertia, [planarGravity(inertia, g)], [pins(joints)]),
     initial: {q: bars.map(([q]) => q), v: bars.map(([, v]) => v)},
     joint: head,
     figure: {
-      points: ({q}) => ends(q), rods: bars.map((_, i) => [2 * i, 2 * i + 1] as const), fixed: range(0, windows + 1).map(i => 2 * i), trails: [1],
+      points: ({q}) => ends(q),
+      rods: bars.map((_, i) => [2 * i, 2 * i + 1] as const),
+      fixed: range(0, windows + 1).map(i => 2 * i),
+      trails: [1],
     },
   };
 }
@@ -142,21 +174,46 @@ export interface SliderCrankSpec {
 export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy & Drawn {
   refuseUnknownOptions(spec, {crank: any, rod: any, mass: any, angle: callable, g: any}, 'sliderCrank');
   const {crank, rod, mass = 1, angle, g = 0} = spec;
-  const [radius, reach] = [coefficient(crank, 'sliderCrank: crank', 'positive'), coefficient(rod, 'sliderCrank: rod', 'positive')];
-  const number = (value: tf.Tensor, name: string): tf.Tensor => tf.reshape(fitting(value, [], `sliderCrank: ${name}`, 'a number'), [1]);
-  const length = (params: Params): tf.Tensor => tf.concat([number(radius(params), 'crank'), number(reach(params), 'rod')]);
+  const [radius, reach] = [
+    coefficient(crank, 'sliderCrank: crank', 'positive'),
+    coefficient(rod, 'sliderCrank: rod', 'positive'),
+  ];
+  const number = (value: tf.Tensor, name: string): tf.Tensor =>
+    tf.reshape(fitting(value, [], `sliderCrank: ${name}`, 'a number'), [1]);
+  const length = (params: Params): tf.Tensor =>
+    tf.concat([number(radius(params), 'crank'), number(reach(params), 'rod')]);
   const constraints: Constraint[] = [
-    distanceConstraints({edges: [[2, 0], [0, 1]], fixed: [[0, 0]], length}),
+    distanceConstraints({
+      edges: [
+        [2, 0],
+        [0, 1],
+      ],
+      fixed: [[0, 0]],
+      length,
+    }),
     bilateral(({q}) => tf.slice(tf.reshape(q, [4]), [3], [1])),
   ];
   if (angle !== undefined) {
-    constraints.push(bilateral(({q, t, params}) => {
-      const turned = requireTensor(angle({t, params}), 'sliderCrank: angle');
-      const [x, y] = [tf.slice(tf.reshape(q, [4]), [0], [1]), tf.slice(tf.reshape(q, [4]), [1], [1])];
-      return tf.sub(tf.mul(y, tf.cos(turned)), tf.mul(x, tf.sin(turned)));
-    }));
+    constraints.push(
+      bilateral(({q, t, params}) => {
+        const turned = requireTensor(angle({t, params}), 'sliderCrank: angle');
+        const [x, y] = [tf.slice(tf.reshape(q, [4]), [0], [1]), tf.slice(tf.reshape(q, [4]), [1], [1])];
+        return tf.sub(tf.mul(y, tf.cos(turned)), tf.mul(x, tf.sin(turned)));
+      }),
+    );
   }
   const inertia = particleMass(mass, 'sliderCrank');
-  const figure: Figure = {points: pointsAndFixed([[0, 0]]), rods: [[2, 0], [0, 1]], fixed: [2], ground: [{normal: [0, 1]}]};
-  return withFigure(withEnergy(inertia, isZero(g) ? [] : [gravity({mass: inertia, g, direction: [0, -1]})], constraints), figure);
+  const figure: Figure = {
+    points: pointsAndFixed([[0, 0]]),
+    rods: [
+      [2, 0],
+      [0, 1],
+    ],
+    fixed: [2],
+    ground: [{normal: [0, 1]}],
+  };
+  return withFigure(
+    withEnergy(inertia, isZero(g) ? [] : [gravity({mass: inertia, g, direction: [0, -1]})], constraints),
+    figure,
+  );
 }

@@ -75,7 +75,11 @@ export interface ContactsSpec extends EdgesSpec {
  * @throws as `distanceConstraints`
  */
 export function contacts(spec: ContactsSpec): Constraint {
-  refuseUnknownOptions(spec, {edges: any, fixed: any, distance: any, compliance: any, smoothing: nonNegative}, 'contacts');
+  refuseUnknownOptions(
+    spec,
+    {edges: any, fixed: any, distance: any, compliance: any, smoothing: nonNegative},
+    'contacts',
+  );
   const edges = readEdges(spec, 'contacts');
   const least = lengths(spec.distance, edges, 'contacts');
   const {compliance, smoothing} = spec;
@@ -102,16 +106,26 @@ export interface PlaneContactSpec {
  * @throws OptionError 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
 export function planeContact(spec: PlaneContactSpec): Constraint {
-  refuseUnknownOptions(spec, {normal: any, offset: any, radius: any, compliance: any, smoothing: nonNegative}, 'planeContact');
+  refuseUnknownOptions(
+    spec,
+    {normal: any, offset: any, radius: any, compliance: any, smoothing: nonNegative},
+    'planeContact',
+  );
   const {normal, offset = 0, radius = 0, compliance, smoothing} = spec;
   const direction = coefficient(normal, 'planeContact: normal');
   const height = coefficient(offset, 'planeContact: offset');
   const size = coefficient(radius, 'planeContact: radius', 'non-negative');
-  return unilateral(({q, params}) => {
-    const above = tf.sum(tf.mul(q, fitting(direction(params), q.shape, 'planeContact: normal')), -1);
-    const least = tf.add(fitting(height(params), above.shape, 'planeContact: offset', 'the points'), fitting(size(params), above.shape, 'planeContact: radius', 'the points'));
-    return tf.sub(above, least);
-  }, {compliance, smoothing});
+  return unilateral(
+    ({q, params}) => {
+      const above = tf.sum(tf.mul(q, fitting(direction(params), q.shape, 'planeContact: normal')), -1);
+      const least = tf.add(
+        fitting(height(params), above.shape, 'planeContact: offset', 'the points'),
+        fitting(size(params), above.shape, 'planeContact: radius', 'the points'),
+      );
+      return tf.sub(above, least);
+    },
+    {compliance, smoothing},
+  );
 }
 
 function lengths(value: Coefficient, edges: Edges, name: string): (params: Params) => tf.Tensor {
@@ -130,4 +144,5 @@ function excess(edges: Edges, length: (params: Params) => tf.Tensor, compliance:
 }
 
 /** (|d|² − l²)/(2l), which is |d| − l to first order. */
-const over = (d: tf.Tensor, length: tf.Tensor): tf.Tensor => tf.div(tf.sub(squared(d), tf.square(length)), tf.mul(2, length));
+const over = (d: tf.Tensor, length: tf.Tensor): tf.Tensor =>
+  tf.div(tf.sub(squared(d), tf.square(length)), tf.mul(2, length));

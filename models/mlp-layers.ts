@@ -18,11 +18,21 @@ const names: readonly string[] = ['tanh', 'sigmoid', 'softplus', 'elu', 'relu', 
  * @throws OptionError 'bad-network' for an activation of one's own, which no format holds
  */
 export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential {
-  if (typeof activation === 'function') throw new OptionError('bad-network', 'layersModel: an activation that is a function cannot be saved; use one of the named ones.');
+  if (typeof activation === 'function')
+    throw new OptionError(
+      'bad-network',
+      'layersModel: an activation that is a function cannot be saved; use one of the named ones.',
+    );
   const last = sizes.length - 2;
   const model = tf.sequential();
   for (let layer = 0; layer <= last; layer++) {
-    model.add(tf.layers.dense({units: sizes[layer + 1], activation: layer < last ? activation : 'linear', ...(layer === 0 ? {inputShape: [sizes[0]]} : {})}));
+    model.add(
+      tf.layers.dense({
+        units: sizes[layer + 1],
+        activation: layer < last ? activation : 'linear',
+        ...(layer === 0 ? {inputShape: [sizes[0]]} : {}),
+      }),
+    );
   }
   model.setWeights([...variables]);
   return model;
@@ -34,16 +44,29 @@ export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential 
  */
 export function mlpOfLayers(model: tf.LayersModel): Mlp {
   const dense = model.layers.filter(layer => layer.getClassName() !== 'InputLayer');
-  const refuse = (why: string): OptionError => new OptionError('bad-network', `mlpOfLayers: the tf.layers model '${model.name}' ${why}.`);
+  const refuse = (why: string): OptionError =>
+    new OptionError('bad-network', `mlpOfLayers: the tf.layers model '${model.name}' ${why}.`);
   const other = dense.find(layer => layer.getClassName() !== 'Dense');
-  if (other !== undefined || dense.length === 0) throw refuse(`has a layer of the kind ${other?.getClassName() ?? 'none'}; an mlp has dense ones only`);
+  if (other !== undefined || dense.length === 0)
+    throw refuse(`has a layer of the kind ${other?.getClassName() ?? 'none'}; an mlp has dense ones only`);
   const configs = dense.map(layer => layer.getConfig() as {readonly activation: string; readonly useBias: boolean});
   const last = configs[configs.length - 1];
   const activation = configs[0] === last ? 'linear' : configs[0].activation;
   if (last.activation !== 'linear') throw refuse(`ends with the activation ${last.activation}; an mlp ends linear`);
-  if (configs.slice(0, -1).some(config => config.activation !== activation) || !names.includes(activation)) throw refuse(`has the activations ${configs.map(config => config.activation).join(', ')}; an mlp has one of ${names.join(', ')} after every layer but the last`);
-  return mlpOfWeights(activation as Named, dense.map((layer, i) => {
-    const [kernel, bias] = layer.getWeights();
-    return {weights: kernel.arraySync() as number[][], bias: configs[i].useBias ? bias.arraySync() as number[] : new Array<number>(kernel.shape[1] as number).fill(0)};
-  }));
+  if (configs.slice(0, -1).some(config => config.activation !== activation) || !names.includes(activation))
+    throw refuse(
+      `has the activations ${configs.map(config => config.activation).join(', ')}; an mlp has one of ${names.join(', ')} after every layer but the last`,
+    );
+  return mlpOfWeights(
+    activation as Named,
+    dense.map((layer, i) => {
+      const [kernel, bias] = layer.getWeights();
+      return {
+        weights: kernel.arraySync() as number[][],
+        bias: configs[i].useBias
+          ? (bias.arraySync() as number[])
+          : new Array<number>(kernel.shape[1] as number).fill(0),
+      };
+    }),
+  );
 }

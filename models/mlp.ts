@@ -59,42 +59,86 @@ export function mlp(spec: MlpSpec): Mlp {
   const {sizes, activation = 'tanh', seed = 0} = spec;
   const given: unknown = sizes;
   if (!Array.isArray(given) || given.length < 2 || given.some(n => !Number.isInteger(n) || n < 1)) {
-    throw new OptionError('bad-network', `mlp: sizes must be at least two whole numbers of at least 1, not ${JSON.stringify(sizes)}.`, {sizes});
+    throw new OptionError(
+      'bad-network',
+      `mlp: sizes must be at least two whole numbers of at least 1, not ${JSON.stringify(sizes)}.`,
+      {sizes},
+    );
   }
   const act = typeof activation === 'function' ? activation : activations[activation];
-  if (act === undefined) throw new OptionError('bad-network', `mlp: there is no activation '${String(activation)}'; choose one of ${Object.keys(activations).join(', ')}, or give a function.`, {activation});
+  if (act === undefined)
+    throw new OptionError(
+      'bad-network',
+      `mlp: there is no activation '${String(activation)}'; choose one of ${Object.keys(activations).join(', ')}, or give a function.`,
+      {activation},
+    );
   const random = uniform(seed);
   const params: {[name: string]: number[] | number[][]} = {};
   for (let layer = 0; layer + 1 < sizes.length; layer++) {
     const [rows, columns] = [sizes[layer], sizes[layer + 1]];
     const limit = Math.sqrt(6 / (rows + columns));
     // Rounded to float32, so that the variables hold the same numbers.
-    params[`w${layer}`] = Array.from({length: rows}, () => Array.from({length: columns}, () => Math.fround(limit * (2 * random() - 1))));
+    params[`w${layer}`] = Array.from({length: rows}, () =>
+      Array.from({length: columns}, () => Math.fround(limit * (2 * random() - 1))),
+    );
     params[`b${layer}`] = new Array<number>(columns).fill(0);
   }
   return network(sizes, activation, act, params);
 }
 
 /** A network of given weights, by layer: [in, out] and [out]. */
-export function mlpOfWeights(activation: Exclude<Activation, (x: tf.Tensor) => tf.Tensor>, layers: readonly {readonly weights: number[][]; readonly bias: number[]}[]): Mlp {
+export function mlpOfWeights(
+  activation: Exclude<Activation, (x: tf.Tensor) => tf.Tensor>,
+  layers: readonly {readonly weights: number[][]; readonly bias: number[]}[],
+): Mlp {
   const sizes = [layers[0].weights.length, ...layers.map(({bias}) => bias.length)];
-  return network(sizes, activation, activations[activation], Object.fromEntries<number[] | number[][]>(layers.flatMap(({weights, bias}, layer) => [[`w${layer}`, weights], [`b${layer}`, bias]] as const)));
+  return network(
+    sizes,
+    activation,
+    activations[activation],
+    Object.fromEntries<number[] | number[][]>(
+      layers.flatMap(
+        ({weights, bias}, layer) =>
+          [
+            [`w${layer}`, weights],
+            [`b${layer}`, bias],
+          ] as const,
+      ),
+    ),
+  );
 }
 
-function network(sizes: readonly number[], activation: Activation, act: (x: tf.Tensor) => tf.Tensor, params: {readonly [name: string]: number[] | number[][]}): Mlp {
+function network(
+  sizes: readonly number[],
+  activation: Activation,
+  act: (x: tf.Tensor) => tf.Tensor,
+  params: {readonly [name: string]: number[] | number[][]},
+): Mlp {
   const names = Object.keys(params);
   const variables = tf.tidy(() => names.map(name => tf.variable(tf.tensor(params[name]))));
   const own: Params = Object.fromEntries(names.map((name, i) => [name, variables[i]]));
   return {
-    sizes, activation, variables, params,
+    sizes,
+    activation,
+    variables,
+    params,
     apply: (x, weights = own) => forward(x, sizes, act, name => weight(weights, name)),
     dispose: () => tf.dispose(variables),
   };
 }
 
-function forward(x: tf.Tensor, sizes: readonly number[], act: (x: tf.Tensor) => tf.Tensor, weightOf: (name: string) => tf.Tensor): tf.Tensor {
+function forward(
+  x: tf.Tensor,
+  sizes: readonly number[],
+  act: (x: tf.Tensor) => tf.Tensor,
+  weightOf: (name: string) => tf.Tensor,
+): tf.Tensor {
   if (x.shape.length !== 2 || x.shape[1] !== sizes[0]) {
-    throw new ShapeError('network-input', `mlp: the input has shape [${x.shape.join(', ')}], but the network takes [rows, ${sizes[0]}].`, {input: x.shape, sizes});
+    throw new ShapeError(
+      'network-input',
+      `mlp: the input has shape [${x.shape.join(', ')}], but the network takes [rows, ${sizes[0]}].`,
+      {input: x.shape, sizes},
+    );
   }
   const last = sizes.length - 2;
   let signal = x;
@@ -108,7 +152,11 @@ function forward(x: tf.Tensor, sizes: readonly number[], act: (x: tf.Tensor) => 
 function weight(weights: Params, name: string): tf.Tensor {
   const tensor = (weights as Params | undefined)?.[name];
   if (tensor instanceof tf.Tensor) return tensor;
-  throw new OptionError('network-weights', `mlp: the weights given have no tensor '${name}'; give a tree like the network's params.`, {name});
+  throw new OptionError(
+    'network-weights',
+    `mlp: the weights given have no tensor '${name}'; give a tree like the network's params.`,
+    {name},
+  );
 }
 
 /** Numbers in [0, 1) by mulberry32 (T. Ettinger, 2017, public domain): a generator of 32 bits of state in four lines, which is plenty for weights. */

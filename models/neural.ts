@@ -48,7 +48,10 @@ type Evaluate = (at: At) => tf.Tensor;
  * @throws OptionError 'bad-network', 'bad-coefficient'; when traced, ShapeError
  *   'network-input', 'network-output', 'coefficient-shape'
  */
-export function neuralForce(network: Network, options: NetworkOptions & {readonly scale?: Coefficient} = {}): ForceTerm {
+export function neuralForce(
+  network: Network,
+  options: NetworkOptions & {readonly scale?: Coefficient} = {},
+): ForceTerm {
   refuseUnknownOptions(options, {inputs: list, shared: boolean, scale: any}, 'neuralForce');
   const evaluate = evaluator(network, options, ['q', 'v'], 'neuralForce');
   const scale = coefficient(options.scale ?? 1, 'neuralForce: scale');
@@ -83,21 +86,37 @@ export function neuralPotential(network: Network, options: {readonly shared?: bo
  * @param options.inputs default ['q']
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
-export function neuralDissipation(network: Network, options: {readonly inputs?: readonly NetworkInput[]} = {}): ForceTerm {
+export function neuralDissipation(
+  network: Network,
+  options: {readonly inputs?: readonly NetworkInput[]} = {},
+): ForceTerm {
   refuseUnknownOptions(options, {inputs: list}, 'neuralDissipation');
   const evaluate = evaluator(network, options, ['q'], 'neuralDissipation');
   return at => {
     const n = at.v.size;
-    const factor = tf.reshape<tf.Rank.R2>(requireOutputs(evaluate(at), n * n, 'neuralDissipation', 'a matrix [n, n]'), [n, n]);
+    const factor = tf.reshape<tf.Rank.R2>(requireOutputs(evaluate(at), n * n, 'neuralDissipation', 'a matrix [n, n]'), [
+      n,
+      n,
+    ]);
     const velocity = tf.reshape<tf.Rank.R2>(at.v, [n, 1]);
     return tf.neg(tf.reshape(tf.matMul(factor, tf.matMul(factor, velocity, true)), at.v.shape));
   };
 }
 
-function evaluator(network: Network, {inputs, shared = false}: NetworkOptions, defaults: readonly NetworkInput[], name: string): Evaluate {
+function evaluator(
+  network: Network,
+  {inputs, shared = false}: NetworkOptions,
+  defaults: readonly NetworkInput[],
+  name: string,
+): Evaluate {
   const chosen = inputs ?? defaults;
   const unknown = chosen.find(input => !['q', 'v', 't'].includes(input));
-  if (unknown !== undefined || chosen.length === 0) throw new OptionError('bad-network', `${name}: inputs must be some of 'q', 'v' and 't', not ${JSON.stringify(chosen)}.`, {inputs: chosen});
+  if (unknown !== undefined || chosen.length === 0)
+    throw new OptionError(
+      'bad-network',
+      `${name}: inputs must be some of 'q', 'v' and 't', not ${JSON.stringify(chosen)}.`,
+      {inputs: chosen},
+    );
   const apply = applier(network, name);
   return at => {
     const output: unknown = apply(features(at, chosen, shared), at.params);
@@ -108,35 +127,54 @@ function evaluator(network: Network, {inputs, shared = false}: NetworkOptions, d
 
 /** [1, all] or, shared, [particles, each]. */
 function features(at: At, inputs: readonly NetworkInput[], shared: boolean): tf.Tensor2D {
-  const rows = shared ? at.q.shape[0] ?? 1 : 1;
-  return tf.concat2d(inputs.map(input => (input === 't' ? tf.broadcastTo(at.t, [rows, 1]) : tf.reshape(at[input], [rows, at.q.size / rows]))), 1);
+  const rows = shared ? (at.q.shape[0] ?? 1) : 1;
+  return tf.concat2d(
+    inputs.map(input =>
+      input === 't' ? tf.broadcastTo(at.t, [rows, 1]) : tf.reshape(at[input], [rows, at.q.size / rows]),
+    ),
+    1,
+  );
 }
 
 function requireOutputs(output: tf.Tensor, size: number, name: string, what: string): tf.Tensor {
   if (output.size === size) return output;
   const got = `${output.size} numbers, shape [${output.shape.join(', ')}]`;
-  throw new ShapeError('network-output', `${name}: the network must give ${size} numbers, ${what}, but gave ${got}.`, {size});
+  throw new ShapeError('network-output', `${name}: the network must give ${size} numbers, ${what}, but gave ${got}.`, {
+    size,
+  });
 }
 
 function applier(network: Network, name: string): (x: tf.Tensor2D, params: Params) => tf.Tensor {
   if (typeof network === 'function') return network;
   if (isLayersModel(network)) return layersApplier(network, name);
   if (typeof network?.apply === 'function' && Array.isArray(network.sizes)) return x => network.apply(x);
-  throw new OptionError('bad-network', `${name} takes a tf.layers model, an mlp, or a function of a tensor [rows, features].`);
+  throw new OptionError(
+    'bad-network',
+    `${name} takes a tf.layers model, an mlp, or a function of a tensor [rows, features].`,
+  );
 }
 
 const isLayersModel = (network: tf.LayersModel | Mlp): network is tf.LayersModel => network instanceof tf.LayersModel;
 
 function layersApplier(model: tf.LayersModel, name: string): (x: tf.Tensor2D) => tf.Tensor {
   // A sequential model without layers has neither list, whatever its type says.
-  const [inputs, outputs] = [model.inputs, model.outputs].map(list => (list as readonly unknown[] | undefined)?.length ?? 0);
+  const [inputs, outputs] = [model.inputs, model.outputs].map(
+    list => (list as readonly unknown[] | undefined)?.length ?? 0,
+  );
   if (inputs !== 1 || outputs !== 1) {
-    throw new OptionError('bad-network', `${name}: the tf.layers model '${model.name}' has ${inputs} inputs and ${outputs} outputs; it must have one of each.`);
+    throw new OptionError(
+      'bad-network',
+      `${name}: the tf.layers model '${model.name}' has ${inputs} inputs and ${outputs} outputs; it must have one of each.`,
+    );
   }
   const [, ...shape] = model.inputs[0].shape;
   return x => {
     if (shape.length !== 1 || shape[0] !== x.shape[1]) {
-      throw new ShapeError('network-input', `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], but the state gives it ${x.shape[1]} numbers a row.`, {expected: shape, given: x.shape[1]});
+      throw new ShapeError(
+        'network-input',
+        `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], but the state gives it ${x.shape[1]} numbers a row.`,
+        {expected: shape, given: x.shape[1]},
+      );
     }
     return model.apply(x) as tf.Tensor;
   };

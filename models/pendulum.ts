@@ -35,7 +35,10 @@ export function pendulum(spec: PendulumSpec): SystemWithEnergy & Drawn {
   const bob = coefficient(spec.mass ?? 1, 'pendulum: mass', 'positive');
   const g = coefficient(spec.g ?? standardGravity, 'pendulum: g');
   const inertia: Mass = ({q, params}) => {
-    const product = tf.mul(fitting(bob(params), q.shape, 'pendulum: mass'), tf.square(fitting(length(params), q.shape, 'pendulum: length')));
+    const product = tf.mul(
+      fitting(bob(params), q.shape, 'pendulum: mass'),
+      tf.square(fitting(length(params), q.shape, 'pendulum: length')),
+    );
     return product.size === 1 ? product : tf.broadcastTo(product, q.shape);
   };
   const moment = (params: Params): tf.Tensor => tf.mul(tf.mul(bob(params), g(params)), length(params));
@@ -43,7 +46,12 @@ export function pendulum(spec: PendulumSpec): SystemWithEnergy & Drawn {
     ({q, params}) => tf.neg(tf.mul(moment(params), tf.sin(q))),
     ({q, params}) => tf.sum(tf.mul(moment(params), versine(q))),
   );
-  return withFigure(withEnergy(inertia, [weight, ...hinge(spec.damping)]), {points: hungPoint(length), rods: [[1, 0]], fixed: [1], trails: [0]});
+  return withFigure(withEnergy(inertia, [weight, ...hinge(spec.damping)]), {
+    points: hungPoint(length),
+    rods: [[1, 0]],
+    fixed: [1],
+    trails: [0],
+  });
 }
 
 /** The first pendulum's bob and its hinge at the origin. */
@@ -51,14 +59,18 @@ function hungPoint(length: (params: Params) => tf.Tensor): Figure['points'] {
   return ({q, params}) => {
     const first = (x: tf.Tensor): tf.Tensor => tf.reshape(tf.slice(tf.reshape(x, [-1]), [0], [1]), [1]);
     const [angle, reach] = [first(q), first(length(params))];
-    return tf.concat([tf.stack([tf.mul(reach, tf.sin(angle)), tf.neg(tf.mul(reach, tf.cos(angle)))], 1), tf.zeros([1, 2])]);
+    return tf.concat([
+      tf.stack([tf.mul(reach, tf.sin(angle)), tf.neg(tf.mul(reach, tf.cos(angle)))], 1),
+      tf.zeros([1, 2]),
+    ]);
   };
 }
 
 /** 1 − cos q without cancellation at small angles. */
 const versine = (q: tf.Tensor): tf.Tensor => tf.mul(2, tf.square(tf.sin(tf.mul(0.5, q))));
 
-const hinge = (damping: Coefficient | undefined): ForceTerm[] => (damping === undefined || damping === 0 ? [] : [damper({coefficient: damping})]);
+const hinge = (damping: Coefficient | undefined): ForceTerm[] =>
+  damping === undefined || damping === 0 ? [] : [damper({coefficient: damping})];
 
 /** What `doublePendulum` makes a system of. */
 export interface DoublePendulumSpec {
@@ -100,7 +112,11 @@ export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Dra
   const inertias = (params: Params): {upper: tf.Tensor; mixed: tf.Tensor; lower: tf.Tensor} => {
     const [l1, l2] = lengths(params);
     const [m1, m2] = masses(params);
-    return {upper: tf.mul(tf.add(m1, m2), tf.square(l1)), mixed: tf.mul(m2, tf.mul(l1, l2)), lower: tf.mul(m2, tf.square(l2))};
+    return {
+      upper: tf.mul(tf.add(m1, m2), tf.square(l1)),
+      mixed: tf.mul(m2, tf.mul(l1, l2)),
+      lower: tf.mul(m2, tf.square(l2)),
+    };
   };
   const mass: Mass = ({q, params}) => {
     const [q1, q2] = angles(q);
@@ -118,7 +134,10 @@ export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Dra
   const moments = (params: Params): tf.Tensor => {
     const [l1, l2] = lengths(params);
     const [m1, m2] = masses(params);
-    return tf.mul(fitting(gravity(params), [], 'doublePendulum: g', 'a number'), tf.stack([tf.mul(tf.add(m1, m2), l1), tf.mul(m2, l2)]));
+    return tf.mul(
+      fitting(gravity(params), [], 'doublePendulum: g', 'a number'),
+      tf.stack([tf.mul(tf.add(m1, m2), l1), tf.mul(m2, l2)]),
+    );
   };
   const weight = conservative(
     ({q, params}) => tf.neg(tf.mul(moments(params), tf.sin(q))),
@@ -129,11 +148,23 @@ export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Dra
     const [x, y] = [tf.cumsum(tf.mul(reach, tf.sin(q))), tf.neg(tf.cumsum(tf.mul(reach, tf.cos(q))))];
     return tf.concat([tf.stack([x, y], 1), tf.zeros([1, 2])]);
   };
-  return withFigure(withEnergy(mass, [inertial, weight, ...hinges(spec.damping)]), {points, rods: [[2, 0], [0, 1]], fixed: [2], trails: [1]});
+  return withFigure(withEnergy(mass, [inertial, weight, ...hinges(spec.damping)]), {
+    points,
+    rods: [
+      [2, 0],
+      [0, 1],
+    ],
+    fixed: [2],
+    trails: [1],
+  });
 }
 
 /** Two numbers, each a scalar tensor. */
-function pair(value: Coefficient, name: string, sign: 'positive' | 'non-negative'): (params: Params) => [tf.Tensor, tf.Tensor] {
+function pair(
+  value: Coefficient,
+  name: string,
+  sign: 'positive' | 'non-negative',
+): (params: Params) => [tf.Tensor, tf.Tensor] {
   const read = coefficient(value, name, sign);
   return params => {
     const both = tf.broadcastTo(fitting(read(params), [2], name, 'a pair'), [2]);
@@ -141,21 +172,30 @@ function pair(value: Coefficient, name: string, sign: 'positive' | 'non-negative
   };
 }
 
-const entries = (x: tf.Tensor): [tf.Tensor, tf.Tensor] => [tf.reshape(tf.slice(x, [0], [1]), []), tf.reshape(tf.slice(x, [1], [1]), [])];
+const entries = (x: tf.Tensor): [tf.Tensor, tf.Tensor] => [
+  tf.reshape(tf.slice(x, [0], [1]), []),
+  tf.reshape(tf.slice(x, [1], [1]), []),
+];
 
 function angles(q: tf.Tensor): [tf.Tensor, tf.Tensor] {
   if (q.shape.length === 1 && q.shape[0] === 2) return entries(q);
-  throw new ShapeError('double-pendulum-shape', `doublePendulum: q has shape [${q.shape.join(', ')}]; it is the two angles, [2].`, {q: q.shape});
+  throw new ShapeError(
+    'double-pendulum-shape',
+    `doublePendulum: q has shape [${q.shape.join(', ')}]; it is the two angles, [2].`,
+    {q: q.shape},
+  );
 }
 
 /** The gradient of −½c₁q₁′² − ½c₂(q₂′ − q₁′)². */
 function hinges(damping: Coefficient | undefined): ForceTerm[] {
   if (damping === undefined || damping === 0) return [];
   const coefficients = pair(damping, 'doublePendulum: damping', 'non-negative');
-  return [({v, params}) => {
-    const [c1, c2] = coefficients(params);
-    const [v1, v2] = angles(v);
-    const lower = tf.mul(c2, tf.sub(v2, v1));
-    return tf.stack([tf.sub(lower, tf.mul(c1, v1)), tf.neg(lower)]);
-  }];
+  return [
+    ({v, params}) => {
+      const [c1, c2] = coefficients(params);
+      const [v1, v2] = angles(v);
+      const lower = tf.mul(c2, tf.sub(v2, v1));
+      return tf.stack([tf.sub(lower, tf.mul(c1, v1)), tf.neg(lower)]);
+    },
+  ];
 }

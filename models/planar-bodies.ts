@@ -30,7 +30,8 @@ export function planarMass(spec: PlanarBodiesSpec): Mass {
   const inertia = coefficient(spec.inertia, 'planarMass: inertia', 'positive');
   return ({q, params}) => {
     const bodies = requirePlanar(q, 'planarMass');
-    const column = (value: tf.Tensor, name: string): tf.Tensor => tf.reshape(tf.broadcastTo(fitting(value, [bodies], `planarMass: ${name}`, 'the bodies'), [bodies]), [bodies, 1]);
+    const column = (value: tf.Tensor, name: string): tf.Tensor =>
+      tf.reshape(tf.broadcastTo(fitting(value, [bodies], `planarMass: ${name}`, 'the bodies'), [bodies]), [bodies, 1]);
     const m = column(mass(params), 'mass');
     return tf.concat([m, m, column(inertia(params), 'inertia')], 1);
   };
@@ -56,21 +57,33 @@ export type Pin = readonly [BodyPoint, BodyPoint];
  */
 export function bodyPoints(points: readonly BodyPoint[]): (q: tf.Tensor) => tf.Tensor {
   points.forEach((point, index) => checkPoint(point, index));
-  const offsets = (axis: 0 | 1): tf.Tensor => constantTensor(Float64Array.from(points, ({at}) => at[axis]), [points.length]);
+  const offsets = (axis: 0 | 1): tf.Tensor =>
+    constantTensor(
+      Float64Array.from(points, ({at}) => at[axis]),
+      [points.length],
+    );
   return q => {
     const bodies = requirePlanar(q, 'bodyPoints');
     const beyond = points.find(({body}) => body !== 'ground' && body >= bodies);
-    if (beyond !== undefined) throw new OptionError('body-out-of-range', `bodyPoints: there is no body ${beyond.body}; q of shape [${q.shape.join(', ')}] has bodies 0 to ${bodies - 1}.`, {body: beyond.body, bodies});
+    if (beyond !== undefined)
+      throw new OptionError(
+        'body-out-of-range',
+        `bodyPoints: there is no body ${beyond.body}; q of shape [${q.shape.join(', ')}] has bodies 0 to ${bodies - 1}.`,
+        {body: beyond.body, bodies},
+      );
     // The ground is one more body, which rests at the origin.
-    const rows = tf.tensor1d(Int32Array.from(points, ({body}) => (body === 'ground' ? bodies : body)), 'int32');
+    const rows = tf.tensor1d(
+      Int32Array.from(points, ({body}) => (body === 'ground' ? bodies : body)),
+      'int32',
+    );
     const all = tf.gather(tf.concat([q, tf.zeros([1, 3])]), rows);
     const column = (i: number): tf.Tensor => tf.reshape(tf.slice(all, [0, i], [points.length, 1]), [points.length]);
     const [c, s] = [tf.cos(column(2)), tf.sin(column(2))];
     const [a, b] = [offsets(0), offsets(1)];
-    return tf.stack([
-      tf.add(column(0), tf.sub(tf.mul(c, a), tf.mul(s, b))),
-      tf.add(column(1), tf.add(tf.mul(s, a), tf.mul(c, b))),
-    ], 1);
+    return tf.stack(
+      [tf.add(column(0), tf.sub(tf.mul(c, a), tf.mul(s, b))), tf.add(column(1), tf.add(tf.mul(s, a), tf.mul(c, b)))],
+      1,
+    );
   };
 }
 
@@ -81,7 +94,8 @@ export function bodyPoints(points: readonly BodyPoint[]): (q: tf.Tensor) => tf.T
  */
 export function pins(joints: readonly Pin[]): Constraint {
   const given: unknown = joints;
-  if (!Array.isArray(given) || given.length === 0) throw new OptionError('bad-pin', 'pins takes a list of at least one pair of body points.');
+  if (!Array.isArray(given) || given.length === 0)
+    throw new OptionError('bad-pin', 'pins takes a list of at least one pair of body points.');
   const [first, second] = [0, 1].map(side => bodyPoints(joints.map(joint => joint[side])));
   return bilateral(({q}) => tf.reshape(tf.sub(first(q), second(q)), [2 * joints.length]));
 }
@@ -89,10 +103,18 @@ export function pins(joints: readonly Pin[]): Constraint {
 function checkPoint({body, at}: BodyPoint, index: number): void {
   const known = body === 'ground' || (Number.isInteger(body) && body >= 0);
   if (known && at.length === 2 && at.every(Number.isFinite)) return;
-  throw new OptionError('bad-pin', `bodyPoints: point ${index} is ${JSON.stringify({body, at})}; give a body number (or 'ground') and two finite coordinates.`, {index});
+  throw new OptionError(
+    'bad-pin',
+    `bodyPoints: point ${index} is ${JSON.stringify({body, at})}; give a body number (or 'ground') and two finite coordinates.`,
+    {index},
+  );
 }
 
 function requirePlanar(q: tf.Tensor, name: string): number {
   if (q.shape.length === 2 && q.shape[1] === 3) return q.shape[0];
-  throw new ShapeError('planar-shape', `${name}: q has shape [${q.shape.join(', ')}]; planar bodies are [bodies, 3]: x, y and the angle of each.`, {q: q.shape});
+  throw new ShapeError(
+    'planar-shape',
+    `${name}: q has shape [${q.shape.join(', ')}]; planar bodies are [bodies, 3]: x, y and the angle of each.`,
+    {q: q.shape},
+  );
 }

@@ -64,7 +64,26 @@ export interface SpringMesh extends SystemWithEnergy, Drawn {
  * @throws OptionError 'bad-net', 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
 export function springMesh(spec: SpringMeshSpec): SpringMesh {
-  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, rows: any, columns: any, dimension: any, spacing: any, diagonals: boolean, restLength: any, held: heldChoice, mass: any, damping: any, drag: any, g: any}, 'springMesh');
+  refuseUnknownOptions(
+    spec,
+    {
+      stiffness: any,
+      cubic: any,
+      law: object,
+      rows: any,
+      columns: any,
+      dimension: any,
+      spacing: any,
+      diagonals: boolean,
+      restLength: any,
+      held: heldChoice,
+      mass: any,
+      damping: any,
+      drag: any,
+      g: any,
+    },
+    'springMesh',
+  );
   const {rows, columns, dimension = 3, spacing = 1, damping = 0, drag = 0, g = 0} = spec;
   requireMesh(spec);
   const held = heldKnots(spec, dimension);
@@ -74,14 +93,17 @@ export function springMesh(spec: SpringMeshSpec): SpringMesh {
   const positions: number[][] = [];
   const fixed: number[][] = [];
   for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) (held.has(row * columns + column) ? fixed : positions).push(place(row, column));
+    for (let column = 0; column < columns; column++)
+      (held.has(row * columns + column) ? fixed : positions).push(place(row, column));
   }
   if (positions.length === 0) throw new OptionError('bad-net', 'springMesh: every knot is held, so nothing can move.');
   const edges = meshEdges(spec, particle);
   const joined = {edges, fixed: fixed.length > 0 ? fixed : undefined};
   const mass = particleMass(spec.mass ?? 1, 'springMesh');
   const down = dimension === 2 ? [0, -1] : [0, 0, -1];
-  const forces: ForceTerm[] = [springsOf({...spec, ...joined, restLength: spec.restLength ?? edgeLengths([...positions, ...fixed], edges)})];
+  const forces: ForceTerm[] = [
+    springsOf({...spec, ...joined, restLength: spec.restLength ?? edgeLengths([...positions, ...fixed], edges)}),
+  ];
   if (!isZero(damping)) forces.push(dampers({...joined, coefficient: damping}));
   if (!isZero(drag)) forces.push(damper({coefficient: drag}));
   if (!isZero(g)) forces.push(gravity({mass, g, direction: down}));
@@ -89,28 +111,57 @@ export function springMesh(spec: SpringMeshSpec): SpringMesh {
   return {...withEnergy(mass, forces), positions, fixed, edges, particle, figure};
 }
 
-const heldChoice: Check = {what: "'corners' or a list of knots [row, column]", test: value => value === 'corners' || (Array.isArray(value) && value.every(Array.isArray))};
+const heldChoice: Check = {
+  what: "'corners' or a list of knots [row, column]",
+  test: value => value === 'corners' || (Array.isArray(value) && value.every(Array.isArray)),
+};
 
 function requireMesh({rows, columns, dimension = 3, spacing = 1}: SpringMeshSpec): void {
-  for (const [name, value] of [['rows', rows], ['columns', columns]] as const) {
-    if (!Number.isInteger(value) || value < 1) throw new OptionError('bad-net', `springMesh: ${name} must be a whole number of at least 1, not ${value}.`, {[name]: value});
+  for (const [name, value] of [
+    ['rows', rows],
+    ['columns', columns],
+  ] as const) {
+    if (!Number.isInteger(value) || value < 1)
+      throw new OptionError('bad-net', `springMesh: ${name} must be a whole number of at least 1, not ${value}.`, {
+        [name]: value,
+      });
   }
-  if (rows * columns < 2) throw new OptionError('bad-net', 'springMesh: a mesh has at least two knots.', {rows, columns});
-  if (dimension !== 2 && dimension !== 3) throw new OptionError('bad-net', `springMesh: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
-  if (!(spacing > 0) || !Number.isFinite(spacing)) throw new OptionError('bad-net', `springMesh: spacing must be a positive length, not ${spacing}.`, {spacing});
+  if (rows * columns < 2)
+    throw new OptionError('bad-net', 'springMesh: a mesh has at least two knots.', {rows, columns});
+  if (dimension !== 2 && dimension !== 3)
+    throw new OptionError('bad-net', `springMesh: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
+  if (!(spacing > 0) || !Number.isFinite(spacing))
+    throw new OptionError('bad-net', `springMesh: spacing must be a positive length, not ${spacing}.`, {spacing});
 }
 
 function heldKnots({rows, columns, held = 'corners'}: SpringMeshSpec, dimension: 2 | 3): Set<number> {
-  const corners: Knot[] = [[0, 0], [0, columns - 1], ...(dimension === 3 ? [[rows - 1, 0], [rows - 1, columns - 1]] as Knot[] : [])];
-  return new Set((held === 'corners' ? corners : held).map(([row, column]) => {
-    requireKnot(row, column, rows, columns);
-    return row * columns + column;
-  }));
+  const corners: Knot[] = [
+    [0, 0],
+    [0, columns - 1],
+    ...(dimension === 3
+      ? ([
+          [rows - 1, 0],
+          [rows - 1, columns - 1],
+        ] as Knot[])
+      : []),
+  ];
+  return new Set(
+    (held === 'corners' ? corners : held).map(([row, column]) => {
+      requireKnot(row, column, rows, columns);
+      return row * columns + column;
+    }),
+  );
 }
 
 function requireKnot(row: number, column: number, rows: number, columns: number): void {
-  const inside = Number.isInteger(row) && Number.isInteger(column) && row >= 0 && row < rows && column >= 0 && column < columns;
-  if (!inside) throw new OptionError('bad-net', `springMesh: there is no knot [${row}, ${column}] in ${rows} rows and ${columns} columns, counted from 0.`, {row, column});
+  const inside =
+    Number.isInteger(row) && Number.isInteger(column) && row >= 0 && row < rows && column >= 0 && column < columns;
+  if (!inside)
+    throw new OptionError(
+      'bad-net',
+      `springMesh: there is no knot [${row}, ${column}] in ${rows} rows and ${columns} columns, counted from 0.`,
+      {row, column},
+    );
 }
 
 /** Moving knots by rows from 0 on, then the held ones by rows. */
@@ -125,7 +176,10 @@ function numbering(rows: number, columns: number, held: ReadonlySet<number>): (r
   };
 }
 
-function meshEdges({rows, columns, diagonals = false}: SpringMeshSpec, particle: (row: number, column: number) => number): Edge[] {
+function meshEdges(
+  {rows, columns, diagonals = false}: SpringMeshSpec,
+  particle: (row: number, column: number) => number,
+): Edge[] {
   const edges: Edge[] = [];
   const join = (downwards: number, rightwards: number): void => {
     for (let row = 0; row + downwards < rows; row++) {

@@ -42,9 +42,11 @@ export interface ResolvedLaw extends SpringLaw {
  */
 export function springLaw(elasticity: Elasticity, name: string): ResolvedLaw {
   const {law, stiffness, cubic} = elasticity as Partial<CubicElasticity> & {readonly law?: SpringLaw};
-  if ((law === undefined) === (stiffness === undefined)) throw new OptionError('bad-spring', `${name} takes either a stiffness (and cubic) or a law {tension, energy}.`);
+  if ((law === undefined) === (stiffness === undefined))
+    throw new OptionError('bad-spring', `${name} takes either a stiffness (and cubic) or a law {tension, energy}.`);
   if (law !== undefined) {
-    if (typeof law.tension !== 'function' || typeof law.energy !== 'function') throw new OptionError('bad-spring', `${name}: law needs two functions of the elongation, tension and energy.`);
+    if (typeof law.tension !== 'function' || typeof law.energy !== 'function')
+      throw new OptionError('bad-spring', `${name}: law needs two functions of the elongation, tension and energy.`);
     return law;
   }
   const k = fitted(coefficient(stiffness as Coefficient, `${name}: stiffness`), `${name}: stiffness`);
@@ -82,7 +84,8 @@ export function spring(spec: Elasticity & {readonly rest?: Coefficient}): Conser
   refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, rest: any}, 'spring');
   const law = springLaw(spec, 'spring');
   const rest = coefficient(spec.rest ?? 0, 'spring: rest');
-  const elongation = (q: tf.Tensor, params: Params): tf.Tensor => tf.sub(q, fitting(rest(params), q.shape, 'spring: rest'));
+  const elongation = (q: tf.Tensor, params: Params): tf.Tensor =>
+    tf.sub(q, fitting(rest(params), q.shape, 'spring: rest'));
   return conservative(
     ({q, params}) => tf.neg(law.tension(elongation(q, params), params)),
     ({q, params}) => tf.sum(law.energy(elongation(q, params), params)),

@@ -12,10 +12,11 @@ import type {Elasticity, ResolvedLaw} from './spring.js';
 import {springLaw} from './spring.js';
 
 /** Stiffness, cubic and rest length are one number for all edges or [edges]. */
-export type SpringsSpec = EdgesSpec & Elasticity & {
-  /** [length]; default 0. See `edgeLengths` for springs that are unstressed in a given place. */
-  readonly restLength?: Coefficient;
-};
+export type SpringsSpec = EdgesSpec
+  & Elasticity & {
+    /** [length]; default 0. See `edgeLengths` for springs that are unstressed in a given place. */
+    readonly restLength?: Coefficient;
+  };
 
 /**
  * Springs along edges. In space edge [i, j] has the elongation |x_j − x_i| − L and pulls its ends
@@ -31,7 +32,11 @@ export type SpringsSpec = EdgesSpec & Elasticity & {
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function springs(spec: SpringsSpec): ConservativeTerm {
-  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, edges: any, fixed: any, restLength: any}, 'springs');
+  refuseUnknownOptions(
+    spec,
+    {stiffness: any, cubic: any, law: object, edges: any, fixed: any, restLength: any},
+    'springs',
+  );
   return springsOf(spec);
 }
 
@@ -67,7 +72,8 @@ function pulls(law: ResolvedLaw, rest: (params: Params) => tf.Tensor): Pull {
 function pullsFromZero(law: ResolvedLaw): Pull {
   const {secant} = law;
   if (secant === undefined) return pulls(law, () => tf.scalar(0));
-  return (d, params) => (d.shape.length === 1 ? law.tension(d, params) : tf.mul(column(edgewise(secant, d, params)), d));
+  return (d, params) =>
+    d.shape.length === 1 ? law.tension(d, params) : tf.mul(column(edgewise(secant, d, params)), d);
 }
 
 /** A function of squared lengths, [edges], also where it is one number for all. */

@@ -50,34 +50,64 @@ const GRID = 4096;
  *   ShapeError 'figure-shape'
  */
 export function animate(run: AnyTrajectory, options: AnimateOptions = {}): Animation {
-  refuseUnknownOptions(options, {figure: object, params: object, frames: count, pace: positive, timeUnit: text, title: text, description: text, theme: oneOf('auto', 'light', 'dark')}, 'animate', 'bad-option');
+  refuseUnknownOptions(
+    options,
+    {
+      figure: object,
+      params: object,
+      frames: count,
+      pace: positive,
+      timeUnit: text,
+      title: text,
+      description: text,
+      theme: oneOf('auto', 'light', 'dark'),
+    },
+    'animate',
+    'bad-option',
+  );
   const {theme = 'auto', title = 'Animation'} = options;
   const figure = options.figure ?? (run.system as {readonly figure?: Figure}).figure;
-  if (figure === undefined) throw new OptionError('no-figure', 'animate: this system does not say how it is drawn. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or make the system by withFigure of stiffgrad/models.');
-  refuseUnknownOptions(figure, {points: any, rods: any, springs: any, fixed: any, radius: any, ground: any, trails: any}, 'animate: figure', 'bad-figure');
+  if (figure === undefined)
+    throw new OptionError(
+      'no-figure',
+      'animate: this system does not say how it is drawn. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or make the system by withFigure of stiffgrad/models.',
+    );
+  refuseUnknownOptions(
+    figure,
+    {points: any, rods: any, springs: any, fixed: any, radius: any, ground: any, trails: any},
+    'animate: figure',
+    'bad-figure',
+  );
   const frames = framesOf(run, figure, options);
-  const description = options.description ?? `${frames.points} points from t = ${frames.t[0].toPrecision(3)} to ${frames.t[frames.t.length - 1].toPrecision(3)} ${frames.unit}`;
+  const description =
+    options.description
+    ?? `${frames.points} points from t = ${frames.t[0].toPrecision(3)} to ${frames.t[frames.t.length - 1].toPrecision(3)} ${frames.unit}`;
   const page = (): string => playerPage(frames, escaped(title), escaped(description), theme);
-  const cell = (): string => `<iframe srcdoc="${escaped(page())}" sandbox="allow-scripts" title="${escaped(title)}" style="width:100%;height:34rem;border:0"></iframe>`;
+  const cell = (): string =>
+    `<iframe srcdoc="${escaped(page())}" sandbox="allow-scripts" title="${escaped(title)}" style="width:100%;height:34rem;border:0"></iframe>`;
   const words = `Animation: ${description}`;
-  return Object.defineProperties({
-    html: page,
-    strip: (given: {readonly frames?: number} = {}) => {
-      refuseUnknownOptions(given, {frames: count}, 'strip', 'bad-option');
-      return strip(frames, given.frames ?? 6, {title, description, theme});
+  return Object.defineProperties(
+    {
+      html: page,
+      strip: (given: {readonly frames?: number} = {}) => {
+        refuseUnknownOptions(given, {frames: count}, 'strip', 'bad-option');
+        return strip(frames, given.frames ?? 6, {title, description, theme});
+      },
+      svg: (given: {readonly width?: number; readonly frames?: number} = {}) => {
+        refuseUnknownOptions(given, {width: positive, frames: count}, 'svg', 'bad-option');
+        return moving(frames, given.frames ?? 60, given.width ?? 480, {title, description, theme});
+      },
+      toString: cell,
     },
-    svg: (given: {readonly width?: number; readonly frames?: number} = {}) => {
-      refuseUnknownOptions(given, {width: positive, frames: count}, 'svg', 'bad-option');
-      return moving(frames, given.frames ?? 60, given.width ?? 480, {title, description, theme});
+    {
+      [Symbol.for('nodejs.util.inspect.custom')]: {value: () => words},
+      [Symbol.for('Jupyter.display')]: {value: (): MediaBundle => ({'text/html': cell(), 'text/plain': words})},
     },
-    toString: cell,
-  }, {
-    [Symbol.for('nodejs.util.inspect.custom')]: {value: () => words},
-    [Symbol.for('Jupyter.display')]: {value: (): MediaBundle => ({'text/html': cell(), 'text/plain': words})},
-  });
+  );
 }
 
-const escaped = (words: string): string => words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+const escaped = (words: string): string =>
+  words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
 
 /** The chosen states as points on the grid. */
 function framesOf(run: AnyTrajectory, figure: Figure, options: AnimateOptions): Frames {
@@ -90,20 +120,36 @@ function framesOf(run: AnyTrajectory, figure: Figure, options: AnimateOptions): 
   const on = (value: number, axis: number): number => Math.round((value - box.low[axis]) * scale);
   const duration = t[t.length - 1] - t[0];
   return {
-    t: kept.map(i => Number(t[i].toPrecision(7))), dim, points,
+    t: kept.map(i => Number(t[i].toPrecision(7))),
+    dim,
+    points,
     at: places.map(row => Array.from(row, (value, k) => on(value, k % dim))),
-    fixed: within(figure.fixed, points, 'fixed'), trails: within(figure.trails, points, 'trails'),
-    rods: pairs(figure.rods, points, 'rods'), springs: pairs(figure.springs, points, 'springs'),
-    radius: radius.map(r => Math.round(r * scale)), box: box.size.map(side => Math.round(side * scale)),
-    ground: dim === 2 ? (figure.ground ?? []).map(({normal, offset = 0}) => groundLine(normal, offset, box).map((value, k) => on(value, k % 2)) as [number, number, number, number]) : [],
-    pace: options.pace ?? (duration > 12 ? 12 / duration : 1), unit: options.timeUnit ?? 's',
+    fixed: within(figure.fixed, points, 'fixed'),
+    trails: within(figure.trails, points, 'trails'),
+    rods: pairs(figure.rods, points, 'rods'),
+    springs: pairs(figure.springs, points, 'springs'),
+    radius: radius.map(r => Math.round(r * scale)),
+    box: box.size.map(side => Math.round(side * scale)),
+    ground:
+      dim === 2
+        ? (figure.ground ?? []).map(
+            ({normal, offset = 0}) =>
+              groundLine(normal, offset, box).map((value, k) => on(value, k % 2)) as [number, number, number, number],
+          )
+        : [],
+    pace: options.pace ?? (duration > 12 ? 12 / duration : 1),
+    unit: options.timeUnit ?? 's',
   };
 }
 
 /** States at nearly equal times: an adaptive run saves more where much happens. */
 function chosen(t: Float64Array, most: number): number[] {
   const last = t.length - 1;
-  if (last < 1) throw new OptionError('bad-option', 'animate: this run saved one state; there is no motion in it. Leave saveAt out.');
+  if (last < 1)
+    throw new OptionError(
+      'bad-option',
+      'animate: this run saved one state; there is no motion in it. Leave saveAt out.',
+    );
   const frames = Math.min(most - 1, last);
   const found = new Set<number>([0]);
   for (let k = 1, i = 0; k <= frames; k++) {
@@ -114,32 +160,53 @@ function chosen(t: Float64Array, most: number): number[] {
   return [...found.add(last)];
 }
 
-function pointsAt(run: AnyTrajectory, figure: Figure, kept: readonly number[], given: {readonly [name: string]: Numeric}): {points: number; places: Float32Array[]; dim: 2 | 3} {
+function pointsAt(
+  run: AnyTrajectory,
+  figure: Figure,
+  kept: readonly number[],
+  given: {readonly [name: string]: Numeric},
+): {points: number; places: Float32Array[]; dim: 2 | 3} {
   const mechanical = run.system.kind !== 'ode';
   const values = run.values(mechanical ? 'q' : 'y');
   const t = run.values('t');
-  const {shape: [, ...shape]} = (mechanical ? run.q : run.y) as tf.Tensor;
+  const {
+    shape: [, ...shape],
+  } = (mechanical ? run.q : run.y) as tf.Tensor;
   const width = values.length / t.length;
   const params: {[name: string]: tf.Tensor} = {};
   let found: {points: number; dim: 2 | 3} | undefined;
-  const places = kept.map(i => tf.tidy(() => {
-    for (const [name, value] of Object.entries(given)) {
-      const number = readNumeric(value, `animate: params.${name}`);
-      params[name] = tf.tensor(Float32Array.from(number.values), [...number.shape]);
-    }
-    const at = figure.points({q: tf.tensor(Float32Array.from(values.subarray(i * width, (i + 1) * width)), shape), t: tf.scalar(t[i]), params: params});
-    const [count = 0, dim = 0] = at.shape;
-    if (at.shape.length !== 2 || (dim !== 2 && dim !== 3)) throw new ShapeError('figure-shape', `animate: the figure's points have shape [${at.shape.join(', ')}]; give [points, 2] in the plane or [points, 3] in space.`, {points: at.shape});
-    found = {points: count, dim};
-    return at.dataSync() as Float32Array;
-  }));
+  const places = kept.map(i =>
+    tf.tidy(() => {
+      for (const [name, value] of Object.entries(given)) {
+        const number = readNumeric(value, `animate: params.${name}`);
+        params[name] = tf.tensor(Float32Array.from(number.values), [...number.shape]);
+      }
+      const at = figure.points({
+        q: tf.tensor(Float32Array.from(values.subarray(i * width, (i + 1) * width)), shape),
+        t: tf.scalar(t[i]),
+        params: params,
+      });
+      const [count = 0, dim = 0] = at.shape;
+      if (at.shape.length !== 2 || (dim !== 2 && dim !== 3))
+        throw new ShapeError(
+          'figure-shape',
+          `animate: the figure's points have shape [${at.shape.join(', ')}]; give [points, 2] in the plane or [points, 3] in space.`,
+          {points: at.shape},
+        );
+      found = {points: count, dim};
+      return at.dataSync() as Float32Array;
+    }),
+  );
   return {...(found as unknown as {points: number; dim: 2 | 3}), places};
 }
 
 function radii(radius: Figure['radius'] = 0, points: number): number[] {
   const all = typeof radius === 'number' ? new Array<number>(points).fill(radius) : [...radius];
   if (all.length === points && all.every(r => r >= 0)) return all;
-  throw new OptionError('bad-figure', `animate: figure.radius has ${all.length} numbers for ${points} points; give one that is not negative, or one each.`);
+  throw new OptionError(
+    'bad-figure',
+    `animate: figure.radius has ${all.length} numbers for ${points} points; give one that is not negative, or one each.`,
+  );
 }
 
 function pairs(list: Figure['rods'] = [], points: number, name: string): Frames['rods'] {
@@ -150,7 +217,10 @@ function pairs(list: Figure['rods'] = [], points: number, name: string): Frames[
 function within(list: readonly number[] = [], points: number, name: string): readonly number[] {
   const odd = list.find(i => !Number.isInteger(i) || i < 0 || i >= points);
   if (odd === undefined) return list;
-  throw new OptionError('bad-figure', `animate: figure.${name} names point ${odd}; there are points 0 to ${points - 1}.`);
+  throw new OptionError(
+    'bad-figure',
+    `animate: figure.${name} names point ${odd}; there are points 0 to ${points - 1}.`,
+  );
 }
 
 interface Box {
@@ -177,7 +247,11 @@ function boxOf(places: readonly Float32Array[], dim: number, radius: readonly nu
 }
 
 /** Where a line lies within the box, from one side to the other. */
-function groundLine([a, b]: readonly [number, number], offset: number, {low, size}: Box): [number, number, number, number] {
+function groundLine(
+  [a, b]: readonly [number, number],
+  offset: number,
+  {low, size}: Box,
+): [number, number, number, number] {
   const norm = Math.hypot(a, b) ** 2 || 1;
   const foot = [(a * offset) / norm, (b * offset) / norm];
   const reach = Math.hypot(...size);

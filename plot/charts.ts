@@ -1,8 +1,28 @@
 /** Runs, fits and trainings as charts: what is shown of each, in words and units; training's `lineChart` draws it. */
-import {boolean, finite, list, numbers, object, oneOf, positive, refuseUnknownOptions, requireValue, text, type Checks} from '../lib/checks.js';
+import {
+  boolean,
+  finite,
+  list,
+  numbers,
+  object,
+  oneOf,
+  positive,
+  refuseUnknownOptions,
+  requireValue,
+  text,
+  type Checks,
+} from '../lib/checks.js';
 import type {AnyTrajectory, SeriesName} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
-import {goodnessOfFit, lineChart, numberText, type Chart, type EpochMetrics, type Series, type Theme} from '../training/index.js';
+import {
+  goodnessOfFit,
+  lineChart,
+  numberText,
+  type Chart,
+  type EpochMetrics,
+  type Series,
+  type Theme,
+} from '../training/index.js';
 
 /** How any picture looks. */
 export interface Look {
@@ -16,9 +36,20 @@ export interface Look {
   readonly height?: number;
 }
 
-export const lookOptions = {title: text, description: text, theme: oneOf('auto', 'light', 'dark'), width: positive, height: positive} satisfies Checks;
+export const lookOptions = {
+  title: text,
+  description: text,
+  theme: oneOf('auto', 'light', 'dark'),
+  width: positive,
+  height: positive,
+} satisfies Checks;
 
-export const lookOf = ({description, theme, width, height}: Look): Pick<Chart, 'description' | 'theme' | 'width' | 'height'> => ({description, theme, width, height});
+export const lookOf = ({
+  description,
+  theme,
+  width,
+  height,
+}: Look): Pick<Chart, 'description' | 'theme' | 'width' | 'height'> => ({description, theme, width, height});
 
 /** What `plot` shows of a run. */
 export interface PlotOptions extends Look {
@@ -39,7 +70,16 @@ export interface PlotOptions extends Look {
 }
 
 const names = oneOf('q', 'v', 'a', 'lambda', 'y', 'observed');
-const plotOptions: Checks = {...lookOptions, series: names, components: list, names: list, unit: text, timeUnit: text, coverage: positive, spread: numbers};
+const plotOptions: Checks = {
+  ...lookOptions,
+  series: names,
+  components: list,
+  names: list,
+  unit: text,
+  timeUnit: text,
+  coverage: positive,
+  spread: numbers,
+};
 
 /** Lines that are told apart by colour: there are six colours (Okabe & Ito). */
 const LINES = 6;
@@ -53,32 +93,63 @@ export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: Plo
   refuseUnknownOptions(options, plotOptions, 'plot', 'bad-option');
   const runs = requireRuns(run);
   const {series = mainSeries(runs[0]), unit, timeUnit = 's', coverage = 0.9, spread} = options;
-  if (coverage >= 1) throw new OptionError('bad-option', `plot: coverage is a share below 1, not ${coverage}.`, {coverage});
+  if (coverage >= 1)
+    throw new OptionError('bad-option', `plot: coverage is a share below 1, not ${coverage}.`, {coverage});
   const t = runs[0].values('t');
   const all = runs.map(one => columnsOf(one, series, t.length));
   const chosen = componentsOf(options.components, all[0].length);
-  if (spread !== undefined && (runs.length > 1 || spread.length !== t.length * chosen.length)) throw new OptionError('bad-plot', `plot: spread has ${spread.length} numbers; one run of ${t.length} states and ${chosen.length} components needs ${t.length * chosen.length}.`);
-  if (runs.some(one => !sameTimes(one.values('t'), t))) throw new OptionError('bad-plot', 'plot: the runs are saved at different times; give them the same saveAt.');
+  if (spread !== undefined && (runs.length > 1 || spread.length !== t.length * chosen.length))
+    throw new OptionError(
+      'bad-plot',
+      `plot: spread has ${spread.length} numbers; one run of ${t.length} states and ${chosen.length} components needs ${t.length * chosen.length}.`,
+    );
+  if (runs.some(one => !sameTimes(one.values('t'), t)))
+    throw new OptionError('bad-plot', 'plot: the runs are saved at different times; give them the same saveAt.');
   const lines = chosen.flatMap((k, i): Series[] => {
     const name = options.names?.[i] ?? (all[0].length === 1 ? series : `${series}[${k}]`);
     const members = all.map(columns => columns[k]);
     if (members.length > 1) {
       const [low, middle, high] = [(1 - coverage) / 2, 0.5, (1 + coverage) / 2].map(share => quantiles(members, share));
-      return [{name: `${percent(coverage)} of ${runs.length} runs`, x: t, y: high, low, style: 'band', color: i}, {name, x: t, y: middle, color: i}];
+      return [
+        {name: `${percent(coverage)} of ${runs.length} runs`, x: t, y: high, low, style: 'band', color: i},
+        {name, x: t, y: middle, color: i},
+      ];
     }
     const values = members[0];
     const at = (j: number): number => spread?.[j * chosen.length + i] ?? 0;
-    const band: Series[] = spread === undefined ? [] : [{name: `${name} ± uncertainty`, x: t, y: values.map((value, j) => value + at(j)), low: values.map((value, j) => value - at(j)), style: 'band', color: i}];
+    const band: Series[] =
+      spread === undefined
+        ? []
+        : [
+            {
+              name: `${name} ± uncertainty`,
+              x: t,
+              y: values.map((value, j) => value + at(j)),
+              low: values.map((value, j) => value - at(j)),
+              style: 'band',
+              color: i,
+            },
+          ];
     return [...band, {name, x: t, y: values, color: i}];
   });
   const some = chosen.length < all[0].length ? `, ${chosen.length} of ${all[0].length}` : '';
   return lineChart({
-    title: options.title ?? `${spoken[series]} over time${some}`, ...lookOf(options),
-    x: {label: 'time', unit: timeUnit}, y: {label: options.names?.length === 1 ? options.names[0] : series, unit}, series: lines,
+    title: options.title ?? `${spoken[series]} over time${some}`,
+    ...lookOf(options),
+    x: {label: 'time', unit: timeUnit},
+    y: {label: options.names?.length === 1 ? options.names[0] : series, unit},
+    series: lines,
   });
 }
 
-const spoken: {readonly [series in Exclude<SeriesName, 't'>]: string} = {q: 'Position', v: 'Velocity', a: 'Acceleration', lambda: 'Multipliers', y: 'State', observed: 'Observed'};
+const spoken: {readonly [series in Exclude<SeriesName, 't'>]: string} = {
+  q: 'Position',
+  v: 'Velocity',
+  a: 'Acceleration',
+  lambda: 'Multipliers',
+  y: 'State',
+  observed: 'Observed',
+};
 
 /** One number of a saved state. */
 export interface Place {
@@ -106,15 +177,29 @@ export function phasePortrait(run: AnyTrajectory | readonly AnyTrajectory[], opt
   const runs = requireRuns(run);
   const mechanical = mainSeries(runs[0]) === 'q';
   const {x = {series: mechanical ? 'q' : 'y'}, y = mechanical ? {series: 'v'} : {series: 'y', component: 1}} = options;
-  for (const [name, place] of Object.entries({x, y})) refuseUnknownOptions(place, {series: names, component: finite, name: text, unit: text}, `phasePortrait: ${name}`, 'bad-option');
-  const label = ({series, component, name}: Place): string => name ?? (component === undefined ? series : `${series}[${component}]`);
+  for (const [name, place] of Object.entries({x, y}))
+    refuseUnknownOptions(
+      place,
+      {series: names, component: finite, name: text, unit: text},
+      `phasePortrait: ${name}`,
+      'bad-option',
+    );
+  const label = ({series, component, name}: Place): string =>
+    name ?? (component === undefined ? series : `${series}[${component}]`);
   const curves = runs.flatMap((one, i): Series[] => {
     const [horizontal, vertical] = [place(one, x), place(one, y)];
-    return [{name: runs.length > 1 ? `run ${i + 1}` : 'path', x: horizontal, y: vertical, color: i}, {name: '', x: [horizontal[0]], y: [vertical[0]], style: 'points', color: i}];
+    return [
+      {name: runs.length > 1 ? `run ${i + 1}` : 'path', x: horizontal, y: vertical, color: i},
+      {name: '', x: [horizontal[0]], y: [vertical[0]], style: 'points', color: i},
+    ];
   });
   return lineChart({
-    title: options.title ?? `${label(y)} against ${label(x)}`, ...lookOf({width: 420, height: 380, ...options}), legend: runs.length > 1 && runs.length <= LINES,
-    x: {label: label(x), unit: x.unit}, y: {label: label(y), unit: y.unit}, series: curves,
+    title: options.title ?? `${label(y)} against ${label(x)}`,
+    ...lookOf({width: 420, height: 380, ...options}),
+    legend: runs.length > 1 && runs.length <= LINES,
+    x: {label: label(x), unit: x.unit},
+    y: {label: label(y), unit: y.unit},
+    series: curves,
   });
 }
 
@@ -127,15 +212,35 @@ function place(run: AnyTrajectory, {series, component = 0}: Place): Float64Array
  * What was observed of a run, `observe: system.energy`, as its change from the start: what a scheme loses or wins shows in it.
  * @throws OptionError 'no-series' where the run observed nothing, 'bad-plot' where it observed more than a number
  */
-export function energyPlot(run: AnyTrajectory, options: Look & {readonly unit?: string; readonly timeUnit?: string; /** Divided by the start's; default true where that is not 0. */ readonly relative?: boolean} = {}): string {
-  refuseUnknownOptions(options, {...lookOptions, unit: text, timeUnit: text, relative: boolean}, 'energyPlot', 'bad-option');
+export function energyPlot(
+  run: AnyTrajectory,
+  options: Look & {
+    readonly unit?: string;
+    readonly timeUnit?: string;
+    /** Divided by the start's; default true where that is not 0. */ readonly relative?: boolean;
+  } = {},
+): string {
+  refuseUnknownOptions(
+    options,
+    {...lookOptions, unit: text, timeUnit: text, relative: boolean},
+    'energyPlot',
+    'bad-option',
+  );
   const [t, energy] = [run.values('t'), run.values('observed')];
-  if (energy.length !== t.length) throw new OptionError('bad-plot', 'energyPlot: what this run observed is not one number for each state; simulate with observe: system.energy.');
+  if (energy.length !== t.length)
+    throw new OptionError(
+      'bad-plot',
+      'energyPlot: what this run observed is not one number for each state; simulate with observe: system.energy.',
+    );
   const {relative = energy[0] !== 0, unit = 'J', timeUnit = 's'} = options;
   const change = energy.map(value => (value - energy[0]) / (relative ? Math.abs(energy[0]) : 1));
   return lineChart({
-    title: options.title ?? `Change of energy from ${numberText(energy[0])} ${unit}`, ...lookOf(options),
-    x: {label: 'time', unit: timeUnit}, y: {label: relative ? 'relative change' : 'change', unit: relative ? undefined : unit}, series: [{name: 'energy', x: t, y: change}], levels: [{y: 0}],
+    title: options.title ?? `Change of energy from ${numberText(energy[0])} ${unit}`,
+    ...lookOf(options),
+    x: {label: 'time', unit: timeUnit},
+    y: {label: relative ? 'relative change' : 'change', unit: relative ? undefined : unit},
+    series: [{name: 'energy', x: t, y: change}],
+    levels: [{y: 0}],
   });
 }
 
@@ -154,30 +259,63 @@ export interface ResidualSamples {
  * @throws OptionError 'bad-option', 'bad-plot'
  */
 export function residualPlot(samples: ResidualSamples, look: Look = {}): string {
-  refuseUnknownOptions(samples, {t: numbers, measured: numbers, simulated: numbers, name: text, unit: text, timeUnit: text}, 'residualPlot', 'bad-option');
+  refuseUnknownOptions(
+    samples,
+    {t: numbers, measured: numbers, simulated: numbers, name: text, unit: text, timeUnit: text},
+    'residualPlot',
+    'bad-option',
+  );
   refuseUnknownOptions(look, lookOptions, 'residualPlot', 'bad-option');
   const {t, measured, simulated, name = 'output', unit, timeUnit = 's'} = samples;
-  for (const one of ['t', 'measured', 'simulated'] as const) requireValue(samples[one], numbers, `residualPlot: ${one}`);
-  if (t.length !== measured.length || t.length !== simulated.length) throw new OptionError('bad-plot', `residualPlot: there are ${t.length} times, ${measured.length} measured and ${simulated.length} simulated values.`);
+  for (const one of ['t', 'measured', 'simulated'] as const)
+    requireValue(samples[one], numbers, `residualPlot: ${one}`);
+  if (t.length !== measured.length || t.length !== simulated.length)
+    throw new OptionError(
+      'bad-plot',
+      `residualPlot: there are ${t.length} times, ${measured.length} measured and ${simulated.length} simulated values.`,
+    );
   const {rmse} = goodnessOfFit(measured, simulated);
   return lineChart({
-    title: look.title ?? `Residual of ${name}: measured − simulated (dashed: ± RMSE)`, ...lookOf(look), x: {label: 'time', unit: timeUnit}, y: {label: 'residual', unit},
-    levels: [{y: rmse}, {y: -rmse}], series: [{name: 'residual', x: t, y: Float64Array.from(measured, (value, i) => value - simulated[i]), color: 1}],
+    title: look.title ?? `Residual of ${name}: measured − simulated (dashed: ± RMSE)`,
+    ...lookOf(look),
+    x: {label: 'time', unit: timeUnit},
+    y: {label: 'residual', unit},
+    levels: [{y: rmse}, {y: -rmse}],
+    series: [{name: 'residual', x: t, y: Float64Array.from(measured, (value, i) => value - simulated[i]), color: 1}],
   });
 }
 
 /** Loss by epoch of a training, or cost by iteration of a fit. @throws OptionError 'bad-option', 'bad-plot' */
-export function lossCurve({history}: {readonly history: readonly (Pick<EpochMetrics, 'epoch' | 'loss' | 'validation'> | {readonly iteration: number; readonly cost: number})[]}, look: Look = {}): string {
+export function lossCurve(
+  {
+    history,
+  }: {
+    readonly history: readonly (
+      Pick<EpochMetrics, 'epoch' | 'loss' | 'validation'> | {readonly iteration: number; readonly cost: number}
+    )[];
+  },
+  look: Look = {},
+): string {
   refuseUnknownOptions(look, lookOptions, 'lossCurve', 'bad-option');
   if (history.length === 0) throw new OptionError('bad-plot', 'lossCurve: the history is empty.');
   const fit = 'cost' in history[0];
   const x = history.map(one => ('cost' in one ? one.iteration : one.epoch));
-  const loss: Series = {name: fit ? 'cost' : 'training', x, y: history.map(one => ('cost' in one ? one.cost : one.loss))};
-  const validation = history.map(one => ('cost' in one ? NaN : one.validation ?? NaN));
+  const loss: Series = {
+    name: fit ? 'cost' : 'training',
+    x,
+    y: history.map(one => ('cost' in one ? one.cost : one.loss)),
+  };
+  const validation = history.map(one => ('cost' in one ? NaN : (one.validation ?? NaN)));
   const series = [loss, ...(validation.some(Number.isFinite) ? [{name: 'validation', x, y: validation}] : [])];
   // A loss may be negative, a likelihood's for one; then there is no logarithm.
   const scale = series.every(({y}) => Array.from(y).every(value => !(value <= 0))) ? 'log' : undefined;
-  return lineChart({title: look.title ?? (fit ? 'Cost after each iteration' : 'Loss after each epoch'), ...lookOf(look), x: {label: fit ? 'iteration' : 'epoch', integer: true}, y: {label: fit ? 'cost' : 'loss', scale}, series});
+  return lineChart({
+    title: look.title ?? (fit ? 'Cost after each iteration' : 'Loss after each epoch'),
+    ...lookOf(look),
+    x: {label: fit ? 'iteration' : 'epoch', integer: true},
+    y: {label: fit ? 'cost' : 'loss', scale},
+    series,
+  });
 }
 
 /** Of one method: work and error of several runs. */
@@ -191,17 +329,26 @@ export interface WorkPrecision {
  * Error against work, both logarithmic (Hairer & Wanner, Solving Ordinary Differential Equations II, §IV.10): the lower line wins.
  * @param unit of the work: 'ms'
  */
-export function workPrecision(methods: readonly WorkPrecision[], options: Look & {readonly work?: string; readonly unit?: string; readonly error?: string} = {}): string {
+export function workPrecision(
+  methods: readonly WorkPrecision[],
+  options: Look & {readonly work?: string; readonly unit?: string; readonly error?: string} = {},
+): string {
   refuseUnknownOptions(options, {...lookOptions, work: text, unit: text, error: text}, 'workPrecision', 'bad-option');
   const {work = 'work', unit, error = 'error'} = options;
   return lineChart({
-    title: options.title ?? 'Work and precision', ...lookOf(options), x: {label: work, unit, scale: 'log'}, y: {label: error, scale: 'log'},
-    series: methods.flatMap(({name, work: x, error: y}, i): Series[] => [{name, x, y, color: i}, {name: '', x, y, color: i, style: 'points'}]),
+    title: options.title ?? 'Work and precision',
+    ...lookOf(options),
+    x: {label: work, unit, scale: 'log'},
+    y: {label: error, scale: 'log'},
+    series: methods.flatMap(({name, work: x, error: y}, i): Series[] => [
+      {name, x, y, color: i},
+      {name: '', x, y, color: i, style: 'points'},
+    ]),
   });
 }
 
 function requireRuns(run: AnyTrajectory | readonly AnyTrajectory[]): readonly AnyTrajectory[] {
-  const runs = Array.isArray(run) ? run as readonly AnyTrajectory[] : [run as AnyTrajectory];
+  const runs = Array.isArray(run) ? (run as readonly AnyTrajectory[]) : [run as AnyTrajectory];
   const given: readonly unknown[] = runs;
   if (runs.length > 0 && given.every(one => typeof one === 'object' && one !== null && 'values' in one)) return runs;
   throw new OptionError('bad-plot', 'A picture of a run takes a trajectory, as simulate gives it, or a list of them.');
@@ -213,17 +360,24 @@ const mainSeries = (run: AnyTrajectory): 'q' | 'y' => (run.system.kind === 'ode'
 function columnsOf(run: AnyTrajectory, series: SeriesName, saved: number): Float64Array[] {
   const values = run.values(series);
   const width = values.length / saved;
-  return Array.from({length: width}, (_, k) => Float64Array.from({length: saved}, (_unused, i) => values[i * width + k]));
+  return Array.from({length: width}, (_, k) =>
+    Float64Array.from({length: saved}, (_unused, i) => values[i * width + k]),
+  );
 }
 
 function componentsOf(wanted: readonly number[] | undefined, width: number): readonly number[] {
   if (wanted === undefined) return Array.from({length: Math.min(width, LINES)}, (_, k) => k);
   const odd = wanted.find(k => !Number.isInteger(k) || k < 0 || k >= width);
   if (odd === undefined && wanted.length > 0) return wanted;
-  throw new OptionError('bad-option', `A saved state of this series has ${width} numbers, 0 to ${width - 1}; there is no component ${odd}.`, {component: odd});
+  throw new OptionError(
+    'bad-option',
+    `A saved state of this series has ${width} numbers, 0 to ${width - 1}; there is no component ${odd}.`,
+    {component: odd},
+  );
 }
 
-const sameTimes = (a: Float64Array, b: Float64Array): boolean => a.length === b.length && a.every((value, i) => value === b[i]);
+const sameTimes = (a: Float64Array, b: Float64Array): boolean =>
+  a.length === b.length && a.every((value, i) => value === b[i]);
 
 /** At every time, the value below which a share of the members lies, between neighbours by a straight line (type 7 of Hyndman & Fan 1996). */
 function quantiles(members: readonly Float64Array[], share: number): Float64Array {

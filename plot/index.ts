@@ -6,7 +6,20 @@ import {displayRunsWith} from '../lib/index.js';
 import {display} from './display.js';
 
 export {animate, type AnimateOptions, type Animation} from './animate.js';
-export {energyPlot, lossCurve, phasePortrait, plot, residualPlot, workPrecision, type Look, type PhaseOptions, type Place, type PlotOptions, type ResidualSamples, type WorkPrecision} from './charts.js';
+export {
+  energyPlot,
+  lossCurve,
+  phasePortrait,
+  plot,
+  residualPlot,
+  workPrecision,
+  type Look,
+  type PhaseOptions,
+  type Place,
+  type PlotOptions,
+  type ResidualSamples,
+  type WorkPrecision,
+} from './charts.js';
 export {display};
 export {jacobianPattern, sparsityPlot, type JacobianPattern} from './jacobian-pattern.js';
 export {lossLandscape, type Landscape} from './landscape.js';

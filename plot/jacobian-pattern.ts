@@ -31,22 +31,51 @@ export interface JacobianPattern {
  * The pattern of a system's step matrix, by one step of it (or `steps`).
  * @throws OptionError 'bad-option' for an explicit scheme, which has no such matrix; errors of the run
  */
-export function jacobianPattern(system: System, initial: Initial<AnySystem>, options: RunSettings & {readonly steps?: number}): JacobianPattern {
+export function jacobianPattern(
+  system: System,
+  initial: Initial<AnySystem>,
+  options: RunSettings & {readonly steps?: number},
+): JacobianPattern {
   const {steps = 1, ...rest} = options;
   const seen: {pattern?: Pattern; solver: string; residuals: number[]} = {solver: 'none', residuals: []};
   const run = simulate(system, initial, {...rest, steps, newton: newton({linear: noting(seen)}), throw: true});
   run.dispose();
   const {pattern, solver} = seen;
-  if (pattern === undefined) throw new OptionError('bad-option', 'jacobianPattern: this scheme solves no linear systems; choose an implicit one.');
+  if (pattern === undefined)
+    throw new OptionError(
+      'bad-option',
+      'jacobianPattern: this scheme solves no linear systems; choose an implicit one.',
+    );
   const {n, rowPointers, columns, symmetric} = pattern;
-  return describing({n, nonzeros: columns.length, rowPointers: rowPointers.slice(), columns: columns.slice(), symmetric, solver, residuals: seen.residuals});
+  return describing({
+    n,
+    nonzeros: columns.length,
+    rowPointers: rowPointers.slice(),
+    columns: columns.slice(),
+    symmetric,
+    solver,
+    residuals: seen.residuals,
+  });
 }
 
 /** `auto()`, with a look at what goes through it. */
 function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}): LinearSolver {
-  const norm = (b: Float64Array, n: number): number => b.subarray(0, n).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const norm = (b: Float64Array, n: number): number =>
+    b.subarray(0, n).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const watched = (factor: Factor): Factor => ({
-    n: factor.n, get kind() { return factor.kind; }, get size() { return factor.size; }, get generation() { return factor.generation; }, get linearIterations() { return factor.linearIterations; },
+    n: factor.n,
+    get kind() {
+      return factor.kind;
+    },
+    get size() {
+      return factor.size;
+    },
+    get generation() {
+      return factor.generation;
+    },
+    get linearIterations() {
+      return factor.linearIterations;
+    },
     refactor: values => factor.refactor(values),
     solve: (b, x, count) => {
       const residual = norm(b, factor.n);
@@ -63,15 +92,22 @@ function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}):
       seen.solver = analysis.kind;
       let own: Factor | undefined;
       return {
-        kind: analysis.kind, n: analysis.n, nonzeros: analysis.nonzeros, work: analysis.work,
+        kind: analysis.kind,
+        n: analysis.n,
+        nonzeros: analysis.nonzeros,
+        work: analysis.work,
         factor: values => {
           const factor = analysis.factor(values);
           own ??= watched(factor);
           return own;
         },
         createFactor: () => watched(analysis.createFactor()),
-        get history() { return analysis.history; },
-        set history(value) { analysis.history = value; },
+        get history() {
+          return analysis.history;
+        },
+        set history(value) {
+          analysis.history = value;
+        },
       };
     },
   };
@@ -82,7 +118,9 @@ function describing(pattern: JacobianPattern): JacobianPattern {
   return Object.defineProperties(pattern, {
     toString: {value: () => text},
     [Symbol.for('nodejs.util.inspect.custom')]: {value: () => text},
-    [Symbol.for('Jupyter.display')]: {value: (): MediaBundle => ({'text/html': figure(sparsityPlot(pattern), text), 'text/plain': text})},
+    [Symbol.for('Jupyter.display')]: {
+      value: (): MediaBundle => ({'text/html': figure(sparsityPlot(pattern), text), 'text/plain': text}),
+    },
   });
 }
 
@@ -93,13 +131,21 @@ export function sparsityPlot(pattern: Pick<JacobianPattern, 'n' | 'rowPointers' 
   const block = Math.max(1, Math.ceil(n / CELLS));
   const cells = new Set<number>();
   const across = Math.ceil(n / block);
-  for (let i = 0; i < n; i++) for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) cells.add(Math.floor(i / block) * across + Math.floor(columns[p] / block));
+  for (let i = 0; i < n; i++)
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++)
+      cells.add(Math.floor(i / block) * across + Math.floor(columns[p] / block));
   const middle = (cell: number): number => (cell + 0.5) * block - 0.5;
-  const [x, y] = [[...cells].map(cell => middle(cell % across)), [...cells].map(cell => middle(Math.floor(cell / across)))];
+  const [x, y] = [
+    [...cells].map(cell => middle(cell % across)),
+    [...cells].map(cell => middle(Math.floor(cell / across))),
+  ];
   const domain = [-0.5, across * block - 0.5] as const;
   return lineChart({
-    title: look.title ?? `${columns.length} entries of ${n} × ${n}`, ...lookOf({width: 420, height: 420, ...look}),
-    x: {label: 'column', integer: true, domain}, y: {label: 'row', integer: true, domain: [domain[1], domain[0]]}, legend: false,
+    title: look.title ?? `${columns.length} entries of ${n} × ${n}`,
+    ...lookOf({width: 420, height: 420, ...look}),
+    x: {label: 'column', integer: true, domain},
+    y: {label: 'row', integer: true, domain: [domain[1], domain[0]]},
+    legend: false,
     series: [{name: block === 1 ? 'entries' : `blocks of ${block} × ${block} with entries`, x, y, style: 'cells'}],
   });
 }

@@ -100,21 +100,34 @@ const script = `(root, data) => {
   if (!matchMedia('(prefers-reduced-motion: reduce)').matches) play(true);
 }`;
 
-const light = '--paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rod: #1f2328; --spring: #0072b2; --ball: #d55e00; --trail: #56b4e9';
-const dark = '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f';
+const light =
+  '--paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rod: #1f2328; --spring: #0072b2; --ball: #d55e00; --trail: #56b4e9';
+const dark =
+  '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f';
 
-const style = (theme: string): string => `.player { ${theme === 'dark' ? dark : light}; background: var(--paper); color: var(--ink); font: 14px/1.4 system-ui, sans-serif; margin: 0; padding: 12px; }
+const style = (
+  theme: string,
+): string => `.player { ${theme === 'dark' ? dark : light}; background: var(--paper); color: var(--ink); font: 14px/1.4 system-ui, sans-serif; margin: 0; padding: 12px; }
 ${theme === 'auto' ? `@media (prefers-color-scheme: dark) { .player { ${dark} } }` : ''}
 .player h1 { font-size: 1.05rem; margin: 0 0 8px; } .player canvas { display: block; width: 100%; height: min(60vh, 26rem); touch-action: pan-y; } .player canvas:focus-visible, .player button:focus-visible, .player input:focus-visible { outline: 3px solid var(--spring); }
 .player div { display: flex; gap: 10px; align-items: center; } .player button { font: inherit; width: 2.4rem; height: 2.2rem; color: inherit; background: none; border: 1px solid var(--soft); border-radius: 6px; } .player input { flex: 1; min-width: 4rem; accent-color: var(--spring); } .player output { min-width: 7.5em; font-variant-numeric: tabular-nums; text-align: right; }
 .player p { color: var(--soft); margin: 8px 0 0; font-size: 12px; }`;
 
 /** Only its own style and script run, and nothing is loaded. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** The page, whole. @param title and description as escaped text */
-export function playerPage(frames: Frames, title: string, description: string, theme: 'auto' | 'light' | 'dark'): string {
-  const keys = frames.dim === 3 ? 'Space plays, Shift with ← → steps, arrows or dragging turn the view.' : 'Space plays, ← → step, Home and End.';
+export function playerPage(
+  frames: Frames,
+  title: string,
+  description: string,
+  theme: 'auto' | 'light' | 'dark',
+): string {
+  const keys =
+    frames.dim === 3
+      ? 'Space plays, Shift with ← → steps, arrows or dragging turn the view.'
+      : 'Space plays, ← → step, Home and End.';
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <title>${title}</title><style>

@@ -25,18 +25,24 @@ export function figure(picture: string, caption = ''): string {
   return `<figure class="stiffgrad-figure"><style>${style}</style>${picture}${caption === '' ? '' : `<figcaption>${escaped(caption)}</figcaption>`}</figure>`;
 }
 
-const escaped = (sentence: string): string => sentence.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+const escaped = (sentence: string): string =>
+  sentence.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
 /** SVG or HTML, a `plot(…)` or `fit.html({fragment: true})`, as the value of a cell: the kernel shows it instead of its letters. */
 export function show(picture: string, caption = ''): Shown {
   requireValue(picture, text, 'show: the picture');
-  const html = picture.startsWith('<svg') ? figure(picture, caption) : `${picture}${caption === '' ? '' : figure('', caption)}`;
+  const html = picture.startsWith('<svg')
+    ? figure(picture, caption)
+    : `${picture}${caption === '' ? '' : figure('', caption)}`;
   const words = caption === '' ? titleOf(picture) : caption;
-  return Object.defineProperties({}, {
-    toString: {value: () => html},
-    [Symbol.for('nodejs.util.inspect.custom')]: {value: () => `[picture: ${words}]`},
-    [Symbol.for('Jupyter.display')]: {value: (): MediaBundle => ({'text/html': html, 'text/plain': words})},
-  });
+  return Object.defineProperties(
+    {},
+    {
+      toString: {value: () => html},
+      [Symbol.for('nodejs.util.inspect.custom')]: {value: () => `[picture: ${words}]`},
+      [Symbol.for('Jupyter.display')]: {value: (): MediaBundle => ({'text/html': html, 'text/plain': words})},
+    },
+  );
 }
 
 /** What a picture says to a reader who does not see it. */

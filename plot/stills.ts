@@ -17,7 +17,8 @@ const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap:
 const styleOf = (theme: Words['theme']): string =>
   `<style>.still { ${theme === 'dark' ? dark : light} }${theme === 'auto' ? ` @media (prefers-color-scheme: dark) { .still { ${dark} } }` : ''}\n${rules}</style>`;
 
-const escaped = (words: string): string => words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+const escaped = (words: string): string =>
+  words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
 
 const open = (width: number, height: number, {title, description, theme}: Words): string =>
   `<svg class="still" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"><title>${escaped(title)}</title><desc>${escaped(description)}</desc>${styleOf(theme)}`;
@@ -43,18 +44,28 @@ function viewOf(frames: Frames, width: number, left = 0): View {
     return [a * Math.cos(TURN) - b * Math.sin(TURN), c * Math.cos(TILT) + away * Math.sin(TILT)];
   };
   const all = at.flatMap(row => Array.from({length: frames.points}, (_, i) => project(row, i)));
-  const bound = (axis: 0 | 1): [number, number] => (dim === 2 ? [0, box[axis]] : all.reduce(([low, high], point) => [Math.min(low, point[axis]), Math.max(high, point[axis])], [Infinity, -Infinity]));
+  const bound = (axis: 0 | 1): [number, number] =>
+    dim === 2
+      ? [0, box[axis]]
+      : all.reduce(
+          ([low, high], point) => [Math.min(low, point[axis]), Math.max(high, point[axis])],
+          [Infinity, -Infinity],
+        );
   const [[x0, x1], [y0, y1]] = [bound(0), bound(1)];
   const inner = width - 2 * MARGIN;
   const scale = Math.min(inner / Math.max(x1 - x0, 1), inner / Math.max(y1 - y0, 1));
   const height = Math.round((y1 - y0) * scale + 2 * MARGIN);
   const indent = left + MARGIN + (inner - (x1 - x0) * scale) / 2;
-  const flat = (x: number, y: number): readonly [number, number] => [indent + (x - x0) * scale, height - MARGIN - (y - y0) * scale];
+  const flat = (x: number, y: number): readonly [number, number] => [
+    indent + (x - x0) * scale,
+    height - MARGIN - (y - y0) * scale,
+  ];
   return {height, scale, flat, place: (frame, point) => flat(...project(at[frame], point))};
 }
 
 const px = (value: number): string => String(Math.round(value * 10) / 10);
-const join = (points: readonly (readonly [number, number])[]): string => points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${px(x)} ${px(y)}`).join('');
+const join = (points: readonly (readonly [number, number])[]): string =>
+  points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${px(x)} ${px(y)}`).join('');
 
 /** A spring's windings between two points: always as many, so that paths of different frames have one form. */
 function winding([a, b]: readonly [number, number], [c, d]: readonly [number, number]): string {
@@ -82,21 +93,36 @@ function layersOf(frames: Frames, view: View): Layer[] {
   const free = Array.from({length: points}, (_, i) => i).filter(i => !still.has(i));
   const thin = points > WOUND;
   const sizes = [...new Set(free.map(i => radius[i]))];
-  const dots = (list: readonly number[], frame: number): string => list.map(i => `M${view.place(frame, i).map(px).join(' ')}h0`).join('');
-  const spring = springs.length > WOUND ? (a: readonly [number, number], b: readonly [number, number]) => join([a, b]) : winding;
+  const dots = (list: readonly number[], frame: number): string =>
+    list.map(i => `M${view.place(frame, i).map(px).join(' ')}h0`).join('');
+  const spring =
+    springs.length > WOUND ? (a: readonly [number, number], b: readonly [number, number]) => join([a, b]) : winding;
   const layers: Layer[] = [
     {name: 'springs', style: '', d: k => springs.map(([i, j]) => spring(view.place(k, i), view.place(k, j))).join('')},
     {name: 'rods', style: '', d: k => rods.map(([i, j]) => join([view.place(k, i), view.place(k, j)])).join('')},
-    ...sizes.map((size): Layer => ({name: 'balls', style: ` style="stroke-width:${size > 0 ? px(2 * size * view.scale) : thin ? 3 : 9}"`, d: k => dots(free.filter(i => radius[i] === size), k)})),
+    ...sizes.map((size): Layer => ({
+      name: 'balls',
+      style: ` style="stroke-width:${size > 0 ? px(2 * size * view.scale) : thin ? 3 : 9}"`,
+      d: k =>
+        dots(
+          free.filter(i => radius[i] === size),
+          k,
+        ),
+    })),
     {name: 'fixed', style: thin ? ' style="stroke-width:4"' : '', d: k => dots(fixed, k)},
   ];
   return layers.filter(({d}) => d(0) !== '');
 }
 
-const ground = (frames: Frames, view: View): string => frames.ground.map(([a, b, c, d]) => `<path class="ground" d="${join([view.flat(a, b), view.flat(c, d)])}"/>`).join('');
+const ground = (frames: Frames, view: View): string =>
+  frames.ground
+    .map(([a, b, c, d]) => `<path class="ground" d="${join([view.flat(a, b), view.flat(c, d)])}"/>`)
+    .join('');
 
 function trail(frames: Frames, view: View, to: number): string {
-  return frames.trails.map(i => `<path class="trail" d="${join(Array.from({length: to + 1}, (_, k) => view.place(k, i)))}"/>`).join('');
+  return frames.trails
+    .map(i => `<path class="trail" d="${join(Array.from({length: to + 1}, (_, k) => view.place(k, i)))}"/>`)
+    .join('');
 }
 
 /** `count` frames at equal distances, none twice. */
@@ -130,7 +156,9 @@ export function moving(frames: Frames, count: number, width: number, words: Word
     const values = kept.map(d);
     const moves = values.some(value => value !== values[0]);
     const start = `<path class="${name}"${style} d="${values[0]}"`;
-    return moves ? `${start}><animate attributeName="d" dur="${seconds}s" repeatCount="indefinite" values="${values.join(';')}"/></path>` : `${start}/>`;
+    return moves
+      ? `${start}><animate attributeName="d" dur="${seconds}s" repeatCount="indefinite" values="${values.join(';')}"/></path>`
+      : `${start}/>`;
   });
   return `${open(width, view.height, words)}${ground(frames, view)}${layers.join('')}</svg>`;
 }

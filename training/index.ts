@@ -4,17 +4,54 @@
  */
 export type {Found, IdentificationSummary, ReportDetails} from './identify/identification.js';
 export {adam, type AdamOptions} from './identify/adam.js';
-export {identify, type Identification, type IdentificationProblem, type IdentificationProgress, type Named} from './identify/identify.js';
 export {
-  levenbergMarquardt, type LeastSquaresIteration, type LeastSquaresMethod, type LeastSquaresProblem, type LeastSquaresResult,
-  type LeastSquaresStatus, type LevenbergMarquardtOptions, type Linearization,
+  identify,
+  type Identification,
+  type IdentificationProblem,
+  type IdentificationProgress,
+  type Named,
+} from './identify/identify.js';
+export {
+  levenbergMarquardt,
+  type LeastSquaresIteration,
+  type LeastSquaresMethod,
+  type LeastSquaresProblem,
+  type LeastSquaresResult,
+  type LeastSquaresStatus,
+  type LevenbergMarquardtOptions,
+  type Linearization,
 } from './identify/least-squares.js';
 export {lbfgs, type LbfgsOptions} from './identify/lbfgs.js';
 export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
-export {bounded, estimatedTree, fixed, free, freeTree, positive, type Errors, type Estimates, type Fixed, type Parameter, type ParameterKind, type Parameters, type ParameterTree, type ParameterValue, type ShapeOf} from './identify/parameters.js';
+export {
+  bounded,
+  estimatedTree,
+  fixed,
+  free,
+  freeTree,
+  positive,
+  type Errors,
+  type Estimates,
+  type Fixed,
+  type Parameter,
+  type ParameterKind,
+  type Parameters,
+  type ParameterTree,
+  type ParameterValue,
+  type ShapeOf,
+} from './identify/parameters.js';
 export {errorText, measuredText, numberText} from './report/number-text.js';
-export {chartStyle, lineChart, type Axis, type Chart, type Level, type Series, type SeriesStyle, type Theme} from './report/plot.js';
+export {
+  chartStyle,
+  lineChart,
+  type Axis,
+  type Chart,
+  type Level,
+  type Series,
+  type SeriesStyle,
+  type Theme,
+} from './report/plot.js';
 export type {OffGrid} from './identify/sampling.js';
 export type {Model} from './identify/record-model.js';
 export type {RowQr} from './identify/row-qr.js';
@@ -22,8 +59,22 @@ export type {MeasuredRecord, Start} from './identify/records.js';
 export type {OutputValidation, ValidateOptions, Validation} from './identify/validation.js';
 export type {FittedSeries} from './identify/fit.js';
 export type {MediaBundle, Shows} from './report/displayed.js';
-export {renderFragment, renderReport, writeReport, type Report, type ReportFit, type ReportParameter} from './report/report.js';
-export {autocorrelation, goodnessOfFit, histogram, type Autocorrelation, type GoodnessOfFit, type Histogram} from './report/residual-statistics.js';
+export {
+  renderFragment,
+  renderReport,
+  writeReport,
+  type Report,
+  type ReportFit,
+  type ReportParameter,
+} from './report/report.js';
+export {
+  autocorrelation,
+  goodnessOfFit,
+  histogram,
+  type Autocorrelation,
+  type GoodnessOfFit,
+  type Histogram,
+} from './report/residual-statistics.js';
 export type {ReadLimits} from './data/limits.js';
 export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
 export {decimate, resample, stillSamples, upsample, type Resampled} from './data/resample.js';
@@ -31,7 +82,13 @@ export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample
 export {signal, type Inputs, type Signal, type SignalKind, type SignalOptions} from '../lib/index.js';
 export {readTable, tableChunks, type ChunkOptions, type Table, type TableSource} from './data/table.js';
 export {type TableOptions} from './data/table-options.js';
-export {uncertainty, type ResidualSeries, type Uncertainty, type UncertaintyOptions, type UnidentifiedDirection} from './identify/uncertainty.js';
+export {
+  uncertainty,
+  type ResidualSeries,
+  type Uncertainty,
+  type UncertaintyOptions,
+  type UnidentifiedDirection,
+} from './identify/uncertainty.js';
 export type {CheckpointContent, NamedArray, NumberArray} from './train/checkpoint-file.js';
 export {readCheckpoint} from './train/checkpoints.js';
 export type {Clip} from './train/gradients.js';

@@ -12,7 +12,15 @@ import type {Identification} from './identify/identify.js';
 import {identify} from './identify/identify.js';
 import {levenbergMarquardt} from './identify/least-squares.js';
 import {estimatedTree, free, freeTree, positive} from './identify/parameters.js';
-import {frictionScale, loop, measuredRecord, observe, stage, syntheticRecord, type StageRecord} from './positioning-stage.js';
+import {
+  frictionScale,
+  loop,
+  measuredRecord,
+  observe,
+  stage,
+  syntheticRecord,
+  type StageRecord,
+} from './positioning-stage.js';
 import {printTable, rms, script, shown, type ScriptArguments} from './report/script.js';
 
 /** The part of a record that is learnt from. */
@@ -24,13 +32,28 @@ const network = mlp({sizes: [3, 6, 1], seed: 1});
 /** In N: half of what is known as Coulomb friction. */
 const scale = 10;
 
-function missedForce({q, v, params}: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly params: Params}): tf.Tensor {
+function missedForce({
+  q,
+  v,
+  params,
+}: {
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly params: Params;
+}): tf.Tensor {
   const speed = tf.gather(v, 0);
-  const seen = tf.stack([tf.div(speed, 0.05), tf.tanh(tf.div(speed, frictionScale)), tf.sub(tf.div(tf.gather(q, 0), 0.1), 1)]);
+  const seen = tf.stack([
+    tf.div(speed, 0.05),
+    tf.tanh(tf.div(speed, frictionScale)),
+    tf.sub(tf.div(tf.gather(q, 0), 0.1), 1),
+  ]);
   return tf.mul(-scale, tf.reshape(network.apply(tf.reshape(seen, [1, 3]), params.network as Params), []));
 }
 
-const hybrid = mechanics({mass: stage.mass, forces: [...stage.forces, at => tf.stack([missedForce(at), tf.zerosLike(tf.gather(at.q, 0))])]});
+const hybrid = mechanics({
+  mass: stage.mass,
+  forces: [...stage.forces, at => tf.stack([missedForce(at), tf.zerosLike(tf.gather(at.q, 0))])],
+});
 
 export interface FrictionErrors {
   readonly fit: Identification;
@@ -39,13 +62,29 @@ export interface FrictionErrors {
   readonly heldOut: number;
 }
 
-function fitted(system: MechanicalSystem, {t, reference, position, voltage, start, noise}: StageRecord, extra: ReturnType<typeof freeTree>, iterations: number, onProgress: Parameters<typeof identify>[0]['onProgress']): Promise<Identification> {
+function fitted(
+  system: MechanicalSystem,
+  {t, reference, position, voltage, start, noise}: StageRecord,
+  extra: ReturnType<typeof freeTree>,
+  iterations: number,
+  onProgress: Parameters<typeof identify>[0]['onProgress'],
+): Promise<Identification> {
   const samples = Math.floor(share * t.length);
   return identify({
-    system, observe, initial: start, scheme: implicitMidpoint(), dt: (t[t.length - 1] - t[0]) / (t.length - 1), inputs: {reference: signal(t, reference)},
-    data: {t: t.slice(0, samples), y: Array.from(position.subarray(0, samples), (value, i) => [value, voltage[i]]), weights: [1 / noise.position, 1 / noise.voltage]},
+    system,
+    observe,
+    initial: start,
+    scheme: implicitMidpoint(),
+    dt: (t[t.length - 1] - t[0]) / (t.length - 1),
+    inputs: {reference: signal(t, reference)},
+    data: {
+      t: t.slice(0, samples),
+      y: Array.from(position.subarray(0, samples), (value, i) => [value, voltage[i]]),
+      weights: [1 / noise.position, 1 / noise.voltage],
+    },
     parameters: {M: positive(95), Fv: positive(200), Fc: positive(20), offset: free(-3), ...extra},
-    method: levenbergMarquardt({maxIterations: iterations, tolerance: {cost: 1e-6}}), onProgress,
+    method: levenbergMarquardt({maxIterations: iterations, tolerance: {cost: 1e-6}}),
+    onProgress,
   });
 }
 
@@ -53,9 +92,17 @@ function fitted(system: MechanicalSystem, {t, reference, position, voltage, star
 function judged(system: MechanicalSystem, record: StageRecord, fit: Identification): FrictionErrors {
   const {t, reference, voltage, start} = record;
   const path = simulate(system, start, {
-    scheme: implicitMidpoint(), dt: (t[t.length - 1] - t[0]) / (t.length - 1), steps: t.length - 1, params: paramsOf(fit), inputs: {reference: signal(t, reference)}, observe,
+    scheme: implicitMidpoint(),
+    dt: (t[t.length - 1] - t[0]) / (t.length - 1),
+    steps: t.length - 1,
+    params: paramsOf(fit),
+    inputs: {reference: signal(t, reference)},
+    observe,
   });
-  const simulated = path.values('observed').filter((_, i) => i % 2 === 1).map(volts => loop.force * volts);
+  const simulated = path
+    .values('observed')
+    .filter((_, i) => i % 2 === 1)
+    .map(volts => loop.force * volts);
   path.dispose();
   const measured = voltage.map(volts => loop.force * volts);
   const samples = Math.floor(share * t.length);
@@ -69,7 +116,11 @@ function paramsOf({estimate}: Identification): NumericParams {
 }
 
 /** Physics alone, then with the network, both learnt from the first part of the record. */
-export async function compareFriction(record: StageRecord, iterations: number, show: Parameters<Parameters<typeof shown>[1]>[0]): Promise<{physics: FrictionErrors; hybrid: FrictionErrors}> {
+export async function compareFriction(
+  record: StageRecord,
+  iterations: number,
+  show: Parameters<Parameters<typeof shown>[1]>[0],
+): Promise<{physics: FrictionErrors; hybrid: FrictionErrors}> {
   const physics = await fitted(stage, record, {}, iterations, show.fit);
   const both = await fitted(hybrid, record, freeTree('network', network.params), iterations, show.fit);
   return {physics: judged(stage, record, physics), hybrid: judged(hybrid, record, both)};
@@ -85,8 +136,19 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     ['physics', newtons(physics.learnt), newtons(physics.heldOut)],
     ['physics and network', newtons(both.learnt), newtons(both.heldOut)],
   ]);
-  await both.fit.report(report, {title: record.title, description: 'The positioning stage with a network for what its friction misses.', notes: [`Force on the part not learnt from: physics ${newtons(physics.heldOut)}, with the network ${newtons(both.heldOut)}.`]});
+  await both.fit.report(report, {
+    title: record.title,
+    description: 'The positioning stage with a network for what its friction misses.',
+    notes: [
+      `Force on the part not learnt from: physics ${newtons(physics.heldOut)}, with the network ${newtons(both.heldOut)}.`,
+    ],
+  });
   console.log(`Report: ${report}`);
 }
 
-script(import.meta.url, 'neural-friction', 'The positioning stage, and a network for the friction its parameters miss.', main);
+script(
+  import.meta.url,
+  'neural-friction',
+  'The positioning stage, and a network for the friction its parameters miss.',
+  main,
+);

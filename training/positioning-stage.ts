@@ -36,14 +36,18 @@ const measuredNoise = {position: 2e-6, voltage: 0.09};
 type Values = {readonly [name: string]: number};
 
 /** What is looked for, and what the benchmark's authors found through inverse dynamics. */
-const quantities: {readonly [name: string]: {readonly unit: string; readonly description: string; readonly published: number}} = {
+const quantities: {
+  readonly [name: string]: {readonly unit: string; readonly description: string; readonly published: number};
+} = {
   M: {unit: 'kg', description: 'moving mass', published: 95.1089},
   Fv: {unit: 'N·s/m', description: 'viscous friction', published: 203.5034},
   Fc: {unit: 'N', description: 'Coulomb friction', published: 20.3935},
   offset: {unit: 'N', description: 'offset of the motor force', published: -3.1648},
 };
 
-export const published: Values = Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, quantity.published]));
+export const published: Values = Object.fromEntries(
+  Object.entries(quantities).map(([name, quantity]) => [name, quantity.published]),
+);
 
 /** Of a made record, where none is asked for: the year the benchmark was published in, chosen before any result of it was seen. */
 export const defaultSeed = 2019;
@@ -108,24 +112,48 @@ function measuredStart(t: Float64Array, reference: Float64Array, position: Float
 }
 
 /** The loop closed over a reference: position and voltage of every sample. */
-function follow(t: Float64Array, reference: Float64Array, start: Start, params: Values): {position: Float64Array; voltage: Float64Array} {
-  const path = simulate(stage, start, {scheme, dt: sampleInterval(t), t1: t[t.length - 1], saveAt: Array.from(t), params, inputs: {reference: signal(t, reference)}, observe});
+function follow(
+  t: Float64Array,
+  reference: Float64Array,
+  start: Start,
+  params: Values,
+): {position: Float64Array; voltage: Float64Array} {
+  const path = simulate(stage, start, {
+    scheme,
+    dt: sampleInterval(t),
+    t1: t[t.length - 1],
+    saveAt: Array.from(t),
+    params,
+    inputs: {reference: signal(t, reference)},
+    observe,
+  });
   const observed = path.values('observed');
   path.dispose();
   return {position: observed.filter((_, i) => i % 2 === 0), voltage: observed.filter((_, i) => i % 2 === 1)};
 }
 
 /** Random strokes of a stage with known parameters, measured with noise; ten seconds of them. */
-export function syntheticRecord({seed = defaultSeed, seconds = 10, truth = published}: {readonly seed?: number; readonly seconds?: number; readonly truth?: Values} = {}): StageRecord {
-  if (!Number.isSafeInteger(seed) || seed < 0) throw new OptionError('bad-seed', `The seed must be a whole number, not ${seed}.`, {seed});
+export function syntheticRecord({
+  seed = defaultSeed,
+  seconds = 10,
+  truth = published,
+}: {readonly seed?: number; readonly seconds?: number; readonly truth?: Values} = {}): StageRecord {
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new OptionError('bad-seed', `The seed must be a whole number, not ${seed}.`, {seed});
   const {t, position: reference} = positioningReference({seconds, seed: 3 * seed});
   const start = {q: [0, 0], v: [0, 0], t: t[0]};
   const clean = follow(t, reference, start, truth);
   return {
-    title: `A positioning stage, simulated here with noise (seed ${seed})`, t, reference, start,
+    title: `A positioning stage, simulated here with noise (seed ${seed})`,
+    t,
+    reference,
+    start,
     position: noisy(clean.position, positioningNoise.position, 3 * seed + 1),
     voltage: noisy(clean.voltage, positioningNoise.voltage, 3 * seed + 2),
-    noise: positioningNoise, residuals: 'independent', known: truth, knownAs: 'truth',
+    noise: positioningNoise,
+    residuals: 'independent',
+    known: truth,
+    knownAs: 'truth',
   };
 }
 
@@ -134,19 +162,44 @@ export async function measuredRecord(path: string): Promise<StageRecord> {
   const table = await readTable(path);
   const [t, reference, position, volts] = ['t_s', 'qg_ref_m', 'qm_meas_m', 'vir_V'].map(name => table.column(name));
   const back = t.findIndex((time, i) => i > 0 && !(time > t[i - 1]));
-  if (back >= 0) throw new DataError('time-order', `${path}, column 't_s': time does not go on in row ${back + 1} of the data, from ${t[back - 1]} to ${t[back]}. Sort the rows, and remove repeated ones.`, {file: path, column: 't_s', row: back + 1});
+  if (back >= 0)
+    throw new DataError(
+      'time-order',
+      `${path}, column 't_s': time does not go on in row ${back + 1} of the data, from ${t[back - 1]} to ${t[back]}. Sort the rows, and remove repeated ones.`,
+      {file: path, column: 't_s', row: back + 1},
+    );
   return {
     title: `A positioning stage, measured (${path.split(/[\\/]/).pop()})`,
-    t, reference, position, voltage: volts, start: measuredStart(t, reference, position, volts),
-    noise: measuredNoise, residuals: 'correlated', known: published, knownAs: 'published',
+    t,
+    reference,
+    position,
+    voltage: volts,
+    start: measuredStart(t, reference, position, volts),
+    noise: measuredNoise,
+    residuals: 'correlated',
+    known: published,
+    knownAs: 'published',
   };
 }
 
 /** The fit of a record, from a guess that is wrong by a fifth and more. */
-export function identifyStage({title, t, reference, position, voltage: volts, start, noise, residuals}: StageRecord, onProgress?: IdentificationProblem['onProgress']): Promise<Identification> {
+export function identifyStage(
+  {title, t, reference, position, voltage: volts, start, noise, residuals}: StageRecord,
+  onProgress?: IdentificationProblem['onProgress'],
+): Promise<Identification> {
   return identify({
-    system: stage, observe, initial: start, scheme, dt: sampleInterval(t), inputs: {reference: signal(t, reference)},
-    data: {name: title, t, y: Array.from(position, (value, i) => [value, volts[i]]), weights: [1 / noise.position, 1 / noise.voltage]},
+    system: stage,
+    observe,
+    initial: start,
+    scheme,
+    dt: sampleInterval(t),
+    inputs: {reference: signal(t, reference)},
+    data: {
+      name: title,
+      t,
+      y: Array.from(position, (value, i) => [value, volts[i]]),
+      weights: [1 / noise.position, 1 / noise.voltage],
+    },
     parameters: {M: positive(80), Fv: positive(150), Fc: positive(15), offset: free(0)},
     residuals,
     onProgress,
@@ -154,7 +207,10 @@ export function identifyStage({title, t, reference, position, voltage: volts, st
 }
 
 /** Root mean square of the closed loop's deviation from a record with given parameters: m and V. */
-export function closedLoopError({t, reference, start, position, voltage: volts}: StageRecord, params: Values): {position: number; voltage: number} {
+export function closedLoopError(
+  {t, reference, start, position, voltage: volts}: StageRecord,
+  params: Values,
+): {position: number; voltage: number} {
   const path = follow(t, reference, start, params);
   const rms = (measured: Float64Array, simulated: Float64Array): number =>
     Math.sqrt(measured.reduce((sum, value, i) => sum + (value - simulated[i]) ** 2, 0) / measured.length);
@@ -166,8 +222,14 @@ export function reportDetails(record: StageRecord, {rmse}: Identification): Repo
   const {position, voltage: volts} = closedLoopError(record, record.known);
   return {
     title: record.title,
-    description: 'M a = motor force − Fv v − Fc sign(v) − offset, in closed loop with its controller: least squares on position and motor voltage, with sensitivities through every implicit step.',
-    parameters: Object.fromEntries(Object.entries(quantities).map(([name, {unit, description}]) => [name, {unit, description, reference: record.known[name]}])),
+    description:
+      'M a = motor force − Fv v − Fc sign(v) − offset, in closed loop with its controller: least squares on position and motor voltage, with sensitivities through every implicit step.',
+    parameters: Object.fromEntries(
+      Object.entries(quantities).map(([name, {unit, description}]) => [
+        name,
+        {unit, description, reference: record.known[name]},
+      ]),
+    ),
     referenceName: record.knownAs,
     fits: {'y[0]': {name: 'position', unit: 'm'}, 'y[1]': {name: 'motor voltage', unit: 'V'}},
     notes: [
@@ -176,7 +238,8 @@ export function reportDetails(record: StageRecord, {rmse}: Identification): Repo
   };
 }
 
-const knownText = ({knownAs}: StageRecord): string => (knownAs === 'truth' ? 'true parameters' : 'published parameters');
+const knownText = ({knownAs}: StageRecord): string =>
+  knownAs === 'truth' ? 'true parameters' : 'published parameters';
 
 function printParameters({known, knownAs}: StageRecord, {estimate, standardError}: Identification): void {
   printTable([
@@ -184,7 +247,14 @@ function printParameters({known, knownAs}: StageRecord, {estimate, standardError
     ...Object.entries(quantities).map(([name, {unit}]) => {
       const [value, error] = [estimate[name] as number, standardError[name] as number];
       const difference = fixedText((100 * (value - known[name])) / Math.abs(known[name]), 2);
-      return [name, measuredText(value, error), errorText(error), numberText(known[name], 7), `${difference.startsWith('−') ? '' : '+'}${difference} %`, unit];
+      return [
+        name,
+        measuredText(value, error),
+        errorText(error),
+        numberText(known[name], 7),
+        `${difference.startsWith('−') ? '' : '+'}${difference} %`,
+        unit,
+      ];
     }),
   ]);
 }
@@ -202,7 +272,10 @@ function printErrors(record: StageRecord, {rmse}: Identification): void {
 function printTable(rows: readonly (readonly string[])[]): void {
   const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
   const last = rows[0].length - 1;
-  const cell = (text: string, column: number): string => (column === 0 || (column === last && rows[0][last] === '') ? text.padEnd(widths[column]) : text.padStart(widths[column]));
+  const cell = (text: string, column: number): string =>
+    column === 0 || (column === last && rows[0][last] === '')
+      ? text.padEnd(widths[column])
+      : text.padStart(widths[column]);
   for (const row of rows) console.log(`  ${row.map(cell).join('   ').trimEnd()}`);
   console.log('');
 }
@@ -216,14 +289,21 @@ async function main(): Promise<void> {
   tf.enableProdMode(); // without tfjs's advertisement among the results
   const {values, positionals} = parseArgs({
     allowPositionals: true,
-    options: {report: {type: 'string', default: 'reports/positioning-stage.html'}, seed: {type: 'string', default: String(defaultSeed)}, help: {type: 'boolean', short: 'h'}},
+    options: {
+      report: {type: 'string', default: 'reports/positioning-stage.html'},
+      seed: {type: 'string', default: String(defaultSeed)},
+      help: {type: 'boolean', short: 'h'},
+    },
   });
   if (values.help === true) {
     console.log(usage);
     return;
   }
-  const record = positionals[0] === undefined ? syntheticRecord({seed: Number(values.seed)}) : await measuredRecord(positionals[0]);
-  console.log(`${record.title}: ${record.t.length} samples, ${numberText(record.t[record.t.length - 1] - record.t[0])} s.\n`);
+  const record =
+    positionals[0] === undefined ? syntheticRecord({seed: Number(values.seed)}) : await measuredRecord(positionals[0]);
+  console.log(
+    `${record.title}: ${record.t.length} samples, ${numberText(record.t[record.t.length - 1] - record.t[0])} s.\n`,
+  );
   const identification = await watched(record);
   console.log('');
   printParameters(record, identification);
@@ -238,7 +318,9 @@ async function main(): Promise<void> {
 async function watched(record: StageRecord): Promise<Identification> {
   const bar = progress({title: 'Identifying', unit: 'iterations'});
   try {
-    return await identifyStage(record, ({iteration, cost}) => bar.update(iteration, `half the sum of squares ${cost.toPrecision(6)}`));
+    return await identifyStage(record, ({iteration, cost}) =>
+      bar.update(iteration, `half the sum of squares ${cost.toPrecision(6)}`),
+    );
   } finally {
     bar.finish();
   }

@@ -24,7 +24,13 @@ export interface Spirals {
 /** With x = y / (1 + |y|), y′ = (x₂, −x₁), elementwise: the field behind the spirals. */
 const field = ode(({y}) => {
   const x = tf.div(y, tf.add(1, tf.abs(y)));
-  return tf.matMul(x, tf.tensor2d([[0, -1], [1, 0]]));
+  return tf.matMul(
+    x,
+    tf.tensor2d([
+      [0, -1],
+      [1, 0],
+    ]),
+  );
 });
 
 /** `count` spirals at `times` times from 0 to 10. */
@@ -36,7 +42,13 @@ export function made(count: number, times: number): Spirals {
   const run = simulate(field, {y: rows}, {scheme: tsit5(), dt, steps: times - 1});
   const all = run.values('y');
   run.dispose();
-  return {times, dt, paths: rows.map((_, i) => Float64Array.from({length: 2 * times}, (_, k) => all[Math.floor(k / 2) * 2 * count + 2 * i + (k % 2)]))};
+  return {
+    times,
+    dt,
+    paths: rows.map((_, i) =>
+      Float64Array.from({length: 2 * times}, (_, k) => all[Math.floor(k / 2) * 2 * count + 2 * i + (k % 2)]),
+    ),
+  };
 }
 
 /** The derivative that is learnt. */
@@ -52,14 +64,33 @@ function stacked(batch: readonly Float64Array[], times: number): tf.Tensor3D {
 }
 
 /** A stage of the training: on the first `times` times of every spiral. */
-export async function stage(network: Mlp, {paths, dt}: Spirals, times: number, epochs: number, batchSize: number, onProgress?: Parameters<typeof train>[0]['onProgress']): Promise<TrainingResult> {
-  const model = simulate.prepare(learntField(network), {y: Array.from({length: batchSize}, () => [0, 0])}, {scheme: tsit5(), dt, steps: times - 1});
+export async function stage(
+  network: Mlp,
+  {paths, dt}: Spirals,
+  times: number,
+  epochs: number,
+  batchSize: number,
+  onProgress?: Parameters<typeof train>[0]['onProgress'],
+): Promise<TrainingResult> {
+  const model = simulate.prepare(
+    learntField(network),
+    {y: Array.from({length: batchSize}, () => [0, 0])},
+    {scheme: tsit5(), dt, steps: times - 1},
+  );
   return train({
-    loss: batch => tf.tidy(() => {
-      const {y} = model.run({initial: {y: batch.map(path => [path[0], path[1]])}});
-      return tf.mean(tf.squaredDifference(y, stacked(batch, times)));
-    }),
-    variables: network.variables, optimizer: tf.train.adam(3e-3), data: paths, batchSize, epochs, seed: 5678, clip: {norm: 1}, onProgress,
+    loss: batch =>
+      tf.tidy(() => {
+        const {y} = model.run({initial: {y: batch.map(path => [path[0], path[1]])}});
+        return tf.mean(tf.squaredDifference(y, stacked(batch, times)));
+      }),
+    variables: network.variables,
+    optimizer: tf.train.adam(3e-3),
+    data: paths,
+    batchSize,
+    epochs,
+    seed: 5678,
+    clip: {norm: 1},
+    onProgress,
   });
 }
 
@@ -71,7 +102,10 @@ function figure(network: Mlp, {paths, times, dt}: Spirals): Chart {
     const learnt = run.values('y');
     run.dispose();
     const of = (values: Float64Array, k: number): Float64Array => values.filter((_, i) => i % 2 === k);
-    return [{name: `spiral ${which + 1}`, x: of(path, 0), y: of(path, 1), style: 'underlay'}, {name: 'learnt', x: of(learnt, 0), y: of(learnt, 1), color: which}];
+    return [
+      {name: `spiral ${which + 1}`, x: of(path, 0), y: of(path, 1), style: 'underlay'},
+      {name: 'learnt', x: of(learnt, 0), y: of(learnt, 1), color: which},
+    ];
   });
   return {title: 'Spirals', x: {label: 'y₁'}, y: {label: 'y₂'}, series};
 }
@@ -83,11 +117,21 @@ export async function main({report, short}: ScriptArguments): Promise<void> {
   console.log(`${spirals.paths.length} spirals of ${spirals.times} points; a network 2–64–64–2.\n`);
   // 8 batches an epoch: 500 steps each, as the example takes.
   const epochs = short ? 2 : 63;
-  const first = await shown('A tenth of the time', show => stage(network, spirals, Math.max(2, Math.round(spirals.times / 10)), epochs, batchSize, show.train));
-  const second = await shown('All of it', show => stage(network, spirals, spirals.times, epochs, batchSize, show.train));
+  const first = await shown('A tenth of the time', show =>
+    stage(network, spirals, Math.max(2, Math.round(spirals.times / 10)), epochs, batchSize, show.train),
+  );
+  const second = await shown('All of it', show =>
+    stage(network, spirals, spirals.times, epochs, batchSize, show.train),
+  );
   const loss = ({history}: TrainingResult): string => history[history.length - 1].loss.toPrecision(3);
-  console.log(`Mean square error: ${loss(first)} on a tenth of the time, then ${loss(second)} on all of it; ${((1e3 * second.seconds) / second.steps).toFixed(0)} ms a step.`);
-  await second.report(report, {title: 'A neural ODE on spirals', description: 'The second stage of the training, on whole spirals.', charts: [figure(network, spirals)]});
+  console.log(
+    `Mean square error: ${loss(first)} on a tenth of the time, then ${loss(second)} on all of it; ${((1e3 * second.seconds) / second.steps).toFixed(0)} ms a step.`,
+  );
+  await second.report(report, {
+    title: 'A neural ODE on spirals',
+    description: 'The second stage of the training, on whole spirals.',
+    charts: [figure(network, spirals)],
+  });
   console.log(`Report: ${report}`);
 }
 

@@ -72,11 +72,14 @@ function machinery({numpy: np, jit, jacfwd, vjp}) {
   };
 }
 
-const make = jax === undefined ? undefined : await (async () => {
-  await jax.init('wasm');
-  jax.defaultDevice('wasm');
-  return machinery(jax);
-})();
+const make =
+  jax === undefined
+    ? undefined
+    : await (async () => {
+        await jax.init('wasm');
+        jax.defaultDevice('wasm');
+        return machinery(jax);
+      })();
 
 await serve((workload, n) => {
   if (make === undefined) return '@jax-js/jax is not installed';

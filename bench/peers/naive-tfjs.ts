@@ -12,7 +12,11 @@ function force(q: tf.Tensor1D, v: tf.Tensor1D, k: tf.Tensor1D): tf.Tensor1D {
   const n = q.size;
   const d = q.sub(tf.concat([tf.zeros([1]), q.slice([0], [n - 1])]));
   const tension = k.mul(d.add(d.mul(d).mul(d).mul(0.5)));
-  return tf.concat([tension.slice([1], [n - 1]), tf.zeros([1])]).sub(tension).sub(v.mul(0.1)).add(1);
+  return tf
+    .concat([tension.slice([1], [n - 1]), tf.zeros([1])])
+    .sub(tension)
+    .sub(v.mul(0.1))
+    .add(1);
 }
 
 function residual(z: tf.Tensor1D, q: tf.Tensor1D, v: tf.Tensor1D, k: tf.Tensor1D): tf.Tensor1D {
@@ -23,7 +27,9 @@ function residual(z: tf.Tensor1D, q: tf.Tensor1D, v: tf.Tensor1D, k: tf.Tensor1D
 /** Rows ∂R_i/∂z, one VJP each. */
 function jacobian(z: tf.Tensor1D, q: tf.Tensor1D, v: tf.Tensor1D, k: tf.Tensor1D): tf.Tensor2D {
   const pull = tf.grad(x => residual(x as tf.Tensor1D, q, v, k));
-  return tf.stack(Array.from({length: z.size}, (_, i) => pull(z, tf.oneHot(tf.scalar(i, 'int32'), z.size).toFloat()))) as tf.Tensor2D;
+  return tf.stack(
+    Array.from({length: z.size}, (_, i) => pull(z, tf.oneHot(tf.scalar(i, 'int32'), z.size).toFloat())),
+  ) as tf.Tensor2D;
 }
 
 /** QR, then back substitution a row at a time, as tfjs has none. */
@@ -62,7 +68,9 @@ function run(n: number, steps: number, gradient: boolean): {loss: number; gradie
     for (const [q0, v0, z] of states.reverse()) {
       [toQ, toV, toK] = tf.tidy(() => {
         const w = solve(jacobian(z, q0, v0, k).transpose(), toV.add(toQ.mul(h / 2)));
-        const [byQ, byV, byK] = tf.grads((a, b, c) => residual(z, a as tf.Tensor1D, b as tf.Tensor1D, c as tf.Tensor1D))([q0, v0, k], w.neg());
+        const [byQ, byV, byK] = tf.grads((a, b, c) =>
+          residual(z, a as tf.Tensor1D, b as tf.Tensor1D, c as tf.Tensor1D),
+        )([q0, v0, k], w.neg());
         return [toQ.add(byQ), toQ.mul(h / 2).add(byV), toK.add(byK)] as [tf.Tensor1D, tf.Tensor1D, tf.Tensor1D];
       });
     }

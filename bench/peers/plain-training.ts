@@ -31,7 +31,10 @@ function variablesOf(values: {readonly [name: string]: number[] | number[][]}): 
 
 function valueAndNorm(loss: () => tf.Scalar, variables: readonly tf.Variable[]): Answer {
   const {value, grads} = tf.variableGrads(() => tf.tidy(loss), [...variables]);
-  return {loss: value.dataSync()[0], gradientNorm: gradientNorm(Object.values(grads).map(gradient => Float64Array.from(gradient.dataSync())))};
+  return {
+    loss: value.dataSync()[0],
+    gradientNorm: gradientNorm(Object.values(grads).map(gradient => Float64Array.from(gradient.dataSync()))),
+  };
 }
 
 // ---------------------------------------------------------------- the neural ODE
@@ -41,7 +44,10 @@ function spiral(): Prepared {
   const slope = (y: tf.Tensor): tf.Tensor => {
     let signal = y;
     for (let i = 0; i + 1 < sizes.length; i++) {
-      signal = tf.add(tf.matMul(signal as tf.Tensor2D, named.get(`w${i}`) as tf.Variable as tf.Tensor2D), named.get(`b${i}`) as tf.Variable);
+      signal = tf.add(
+        tf.matMul(signal as tf.Tensor2D, named.get(`w${i}`) as tf.Variable as tf.Tensor2D),
+        named.get(`b${i}`) as tf.Variable,
+      );
       if (i + 2 < sizes.length) signal = tf.softplus(signal);
     }
     return signal;
@@ -61,9 +67,11 @@ function spiral(): Prepared {
     return tf.stack(path);
   };
   const data = Array.from({length: spirals / batchSize}, (_, i) => targets(i)).map(values => ({
-    start: tf.tensor2d(startsOf(values)), target: tf.tensor3d(Float32Array.from(values), [times, batchSize, 2]),
+    start: tf.tensor2d(startsOf(values)),
+    target: tf.tensor3d(Float32Array.from(values), [times, batchSize, 2]),
   }));
-  const loss = (step: number): tf.Scalar => tf.mean(tf.squaredDifference(run(data[step % data.length].start), data[step % data.length].target));
+  const loss = (step: number): tf.Scalar =>
+    tf.mean(tf.squaredDifference(run(data[step % data.length].start), data[step % data.length].target));
   return training([...named.values()], loss);
 }
 
@@ -90,7 +98,9 @@ function force(q: tf.Tensor1D, v: tf.Tensor1D, [k, w0, b0, w1, b1]: Weights): tf
   const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [masses - 1])]));
   const tension = tf.mul(k, d) as tf.Tensor1D;
   const springs = tf.sub(tf.concat([tf.slice(tension, [1], [masses - 1]), tf.zeros([1])]), tension);
-  const signal = tf.tanh(tf.add(tf.matMul(tf.reshape(tf.concat([q, v]), [1, 2 * masses]), w0 as tf.Tensor2D), b0)) as tf.Tensor2D;
+  const signal = tf.tanh(
+    tf.add(tf.matMul(tf.reshape(tf.concat([q, v]), [1, 2 * masses]), w0 as tf.Tensor2D), b0),
+  ) as tf.Tensor2D;
   const network = tf.reshape(tf.add(tf.matMul(signal, w1 as tf.Tensor2D), b1), [masses]);
   return tf.sub(tf.add(springs, network), tf.mul(v, damping));
 }
@@ -103,7 +113,9 @@ function residual(z: tf.Tensor1D, q: tf.Tensor1D, v: tf.Tensor1D, p: Weights): t
 /** Rows ∂R_i/∂z, one VJP each. */
 function jacobian(z: tf.Tensor1D, q: tf.Tensor1D, v: tf.Tensor1D, p: Weights): tf.Tensor2D {
   const pull = tf.grad(x => residual(x as tf.Tensor1D, q, v, p));
-  return tf.stack(Array.from({length: masses}, (_, i) => pull(z, tf.oneHot(tf.scalar(i, 'int32'), masses).toFloat()))) as tf.Tensor2D;
+  return tf.stack(
+    Array.from({length: masses}, (_, i) => pull(z, tf.oneHot(tf.scalar(i, 'int32'), masses).toFloat())),
+  ) as tf.Tensor2D;
 }
 
 /** Gauss's elimination on numbers read back: tf.linalg.qr takes a hundred times as long. */
@@ -142,7 +154,9 @@ function hybridPass(p: Weights, target: tf.Tensor2D, withGradient: boolean): {lo
   for (let n = steps - 1; n >= 0; n--) {
     const [q0, v0, z] = record[n];
     const w = solve(tf.transpose(jacobian(z, q0, v0, p)), tf.add(toV, tf.mul(toQ, h / 2)));
-    const [byQ, byV, ...byP] = tf.grads((a, b, ...rest) => residual(z, a as tf.Tensor1D, b as tf.Tensor1D, rest as unknown as Weights))([q0, v0, ...p], tf.neg(w));
+    const [byQ, byV, ...byP] = tf.grads((a, b, ...rest) =>
+      residual(z, a as tf.Tensor1D, b as tf.Tensor1D, rest as unknown as Weights),
+    )([q0, v0, ...p], tf.neg(w));
     [toQ, toV] = [tf.addN([toQ, byQ, cotangents[n]]) as tf.Tensor1D, tf.add(tf.mul(toQ, h / 2), byV) as tf.Tensor1D];
     gradients = gradients.map((sum, i) => tf.add(sum, byP[i]));
   }
@@ -153,18 +167,21 @@ function hybrid(): Prepared {
   const named = variablesOf(hybridModel.parameters());
   const variables = [...named.values()];
   const target = tf.tensor2d(Float32Array.from(hybridModel.target()), [steps + 1, masses]);
-  const pass = (withGradient: boolean): {loss: number; gradients: tf.Tensor[]} => hybridPass(variables as unknown as Weights, target, withGradient);
+  const pass = (withGradient: boolean): {loss: number; gradients: tf.Tensor[]} =>
+    hybridPass(variables as unknown as Weights, target, withGradient);
   const optimizer = tf.train.adam(3e-3);
   return {
     forward: () => tf.tidy(() => void pass(false)),
-    gradient: () => tf.tidy(() => {
-      const {loss, gradients} = pass(true);
-      return {loss, gradientNorm: gradientNorm(gradients.map(gradient => Float64Array.from(gradient.dataSync())))};
-    }),
-    step: () => tf.tidy(() => {
-      const {gradients} = pass(true);
-      optimizer.applyGradients(variables.map(({name}, i) => ({name, tensor: gradients[i]})));
-    }),
+    gradient: () =>
+      tf.tidy(() => {
+        const {loss, gradients} = pass(true);
+        return {loss, gradientNorm: gradientNorm(gradients.map(gradient => Float64Array.from(gradient.dataSync())))};
+      }),
+    step: () =>
+      tf.tidy(() => {
+        const {gradients} = pass(true);
+        optimizer.applyGradients(variables.map(({name}, i) => ({name, tensor: gradients[i]})));
+      }),
     details,
   };
 }
@@ -185,7 +202,7 @@ async function missing(): Promise<string | undefined> {
       return '@tensorflow/tfjs-backend-wasm is not installed';
     }
   }
-  return await tf.setBackend(backend) ? undefined : `tfjs has no backend ${backend} here`;
+  return (await tf.setBackend(backend)) ? undefined : `tfjs has no backend ${backend} here`;
 }
 
 const absence = await missing();

@@ -33,12 +33,14 @@ export async function serve(prepare: (workload: WorkloadName, n: number) => Prep
       const {user, system} = process.cpuUsage(begin);
       say([(user + system) / 1000 / Number(first)]);
     } else if (prepared !== undefined) {
-      const work = what === 'forward' ? prepared.forward : prepared.step ?? prepared.gradient;
-      say(Array.from({length: Number(first)}, () => {
-        const begin = performance.now();
-        work();
-        return performance.now() - begin;
-      }));
+      const work = what === 'forward' ? prepared.forward : (prepared.step ?? prepared.gradient);
+      say(
+        Array.from({length: Number(first)}, () => {
+          const begin = performance.now();
+          work();
+          return performance.now() - begin;
+        }),
+      );
     }
   }
 }

@@ -15,14 +15,18 @@ import {gradientNorm, Trainer} from './trainer.js';
 export type Way = 'prepared' | 'plain' | 'threads';
 
 /** The network as a slope; its weights by name. */
-const learntField = (weight: Weight): OdeSystem => ode(({y, params}) => {
-  let signal: tf.Tensor = y;
-  for (let i = 0; i + 1 < sizes.length; i++) {
-    signal = tf.add(tf.matMul(signal as tf.Tensor2D, weight(`w${i}`, params) as tf.Tensor2D), weight(`b${i}`, params));
-    if (i + 2 < sizes.length) signal = tf.softplus(signal);
-  }
-  return signal;
-});
+const learntField = (weight: Weight): OdeSystem =>
+  ode(({y, params}) => {
+    let signal: tf.Tensor = y;
+    for (let i = 0; i + 1 < sizes.length; i++) {
+      signal = tf.add(
+        tf.matMul(signal as tf.Tensor2D, weight(`w${i}`, params) as tf.Tensor2D),
+        weight(`b${i}`, params),
+      );
+      if (i + 2 < sizes.length) signal = tf.softplus(signal);
+    }
+    return signal;
+  });
 
 type Weight = (name: string, params: {readonly [name: string]: unknown}) => tf.Tensor;
 const ofParams: Weight = (name, params) => params[name] as tf.Tensor;
@@ -30,33 +34,69 @@ const variablesOf = (values: {readonly [name: string]: number[] | number[][]}): 
   new Map(Object.entries(values).map(([name, numbers]) => [name, tf.variable(tf.tensor(numbers))]));
 
 /** Mean square distance of the saved values from a target, and the norm of its gradient, in double precision. */
-function answer(system: System, initial: Initial, options: SimulateOptions, name: 'q' | 'y', target: Float64Array): Answer {
+function answer(
+  system: System,
+  initial: Initial,
+  options: SimulateOptions,
+  name: 'q' | 'y',
+  target: Float64Array,
+): Answer {
   const {trajectory, pullback} = simulate.vjp(system, initial, options);
   const error = trajectory.values(name).map((value, i) => value - target[i]);
   trajectory.dispose();
   const gradient = pullback({[name]: error.map(e => (2 * e) / error.length)}).params;
-  return {loss: error.reduce((sum, e) => sum + e * e, 0) / error.length, gradientNorm: gradientNorm(Object.values(gradient) as Float64Array[])};
+  return {
+    loss: error.reduce((sum, e) => sum + e * e, 0) / error.length,
+    gradientNorm: gradientNorm(Object.values(gradient) as Float64Array[]),
+  };
 }
 
 /** Runs a whole batch and gives its states as [times, batch, 2]. */
-function runner(system: OdeSystem, options: SimulateOptions, way: Way): (starts: readonly [number, number][]) => tf.Tensor {
+function runner(
+  system: OdeSystem,
+  options: SimulateOptions,
+  way: Way,
+): (starts: readonly [number, number][]) => tf.Tensor {
   if (way === 'plain') return starts => simulate(system, {y: starts}, options).y as tf.Tensor;
   if (way === 'prepared') {
     const model = simulate.prepare(system, {y: startsOf(targets(0))}, options);
     return starts => model.run({initial: {y: starts}}).y as tf.Tensor;
   }
   const half = batchSize / 2;
-  return starts => tf.concat(batch(system, [starts.slice(0, half), starts.slice(half)].map(y => ({y})), {...options, workers: 2}).map(({y}) => y as tf.Tensor), 1);
+  return starts =>
+    tf.concat(
+      batch(
+        system,
+        [starts.slice(0, half), starts.slice(half)].map(y => ({y})),
+        {...options, workers: 2},
+      ).map(({y}) => y as tf.Tensor),
+      1,
+    );
 }
 
 export function spiral(isAdaptive: boolean, way: Way): Prepared {
   const fixed = {scheme: tsit5(), dt, steps: times - 1};
-  const options = isAdaptive ? {scheme: tsit5(), dt, t1: (times - 1) * dt, control: adaptive(tolerances), saveAt: Array.from({length: times}, (_, k) => k * dt)} : fixed;
+  const options = isAdaptive
+    ? {
+        scheme: tsit5(),
+        dt,
+        t1: (times - 1) * dt,
+        control: adaptive(tolerances),
+        saveAt: Array.from({length: times}, (_, k) => k * dt),
+      }
+    : fixed;
   const all = targets(0);
   const first = answer(learntField(ofParams), {y: startsOf(all)}, {...options, params: weights()}, 'y', all);
   const named = variablesOf(weights());
-  const run = runner(learntField(name => named.get(name) as tf.Variable), options, way);
-  const data = Array.from({length: spirals / batchSize}, (_, i) => targets(i)).map(values => ({starts: startsOf(values), target: tf.tensor3d(Float32Array.from(values), [times, batchSize, 2])}));
+  const run = runner(
+    learntField(name => named.get(name) as tf.Variable),
+    options,
+    way,
+  );
+  const data = Array.from({length: spirals / batchSize}, (_, i) => targets(i)).map(values => ({
+    starts: startsOf(values),
+    target: tf.tensor3d(Float32Array.from(values), [times, batchSize, 2]),
+  }));
   const trainer = new Trainer([...named.values()], step => {
     const {starts, target} = data[step % data.length];
     return tf.mean(tf.squaredDifference(run(starts), target));
@@ -65,18 +105,27 @@ export function spiral(isAdaptive: boolean, way: Way): Prepared {
 }
 
 /** Springs and a network on the masses of hybrid.ts. */
-const hybridSystem = (weight: Weight): MechanicalSystem => mechanics({
-  mass: 1,
-  forces: ({q, v, params}) => {
-    const {masses, damping} = hybridModel;
-    const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [masses - 1])]));
-    const tension = tf.mul(weight('k', params), d);
-    const springs = tf.sub(tf.concat([tf.slice(tension, [1], [masses - 1]), tf.zeros([1])]), tension);
-    const signal = tf.tanh(tf.add(tf.matMul(tf.reshape(tf.concat([q, v]), [1, 2 * masses]), weight('w0', params) as tf.Tensor2D), weight('b0', params)));
-    const network = tf.add(tf.matMul(signal as tf.Tensor2D, weight('w1', params) as tf.Tensor2D), weight('b1', params));
-    return tf.sub(tf.add(springs, tf.reshape(network, [masses])), tf.mul(v, damping));
-  },
-});
+const hybridSystem = (weight: Weight): MechanicalSystem =>
+  mechanics({
+    mass: 1,
+    forces: ({q, v, params}) => {
+      const {masses, damping} = hybridModel;
+      const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [masses - 1])]));
+      const tension = tf.mul(weight('k', params), d);
+      const springs = tf.sub(tf.concat([tf.slice(tension, [1], [masses - 1]), tf.zeros([1])]), tension);
+      const signal = tf.tanh(
+        tf.add(
+          tf.matMul(tf.reshape(tf.concat([q, v]), [1, 2 * masses]), weight('w0', params) as tf.Tensor2D),
+          weight('b0', params),
+        ),
+      );
+      const network = tf.add(
+        tf.matMul(signal as tf.Tensor2D, weight('w1', params) as tf.Tensor2D),
+        weight('b1', params),
+      );
+      return tf.sub(tf.add(springs, tf.reshape(network, [masses])), tf.mul(v, damping));
+    },
+  });
 
 export function hybrid(way: Way): Prepared {
   const {start, steps, masses} = hybridModel;
@@ -88,6 +137,7 @@ export function hybrid(way: Way): Prepared {
   const values = hybridModel.target();
   const target = tf.tensor2d(Float32Array.from(values), [steps + 1, masses]);
   const trainer = new Trainer([...named.values()], () => tf.mean(tf.squaredDifference(run(), target)));
-  const gradient = (): Answer => answer(hybridSystem(ofParams), start, {...options, params: hybridModel.parameters()}, 'q', values);
+  const gradient = (): Answer =>
+    answer(hybridSystem(ofParams), start, {...options, params: hybridModel.parameters()}, 'q', values);
   return {forward: () => tf.dispose(run()), gradient, step: () => trainer.step()};
 }

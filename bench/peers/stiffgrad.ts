@@ -29,7 +29,10 @@ function gradient({trajectory, pullback}: Vjp, size: number): Answer {
   };
   const leaves = numbers(pullback({q: doubled(q), v: doubled(v)}).params);
   trajectory.dispose();
-  return {loss: square(q, size) + square(v, size), gradientNorm: Math.sqrt(leaves.reduce((sum, leaf) => sum + square(leaf), 0))};
+  return {
+    loss: square(q, size) + square(v, size),
+    gradientNorm: Math.sqrt(leaves.reduce((sum, leaf) => sum + square(leaf), 0)),
+  };
 }
 
 function runners({system, initial, options}: Workload): {run: () => AnyTrajectory; vjp: () => Vjp} {

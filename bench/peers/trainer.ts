@@ -9,7 +9,10 @@ export class Trainer {
   private count = 0;
 
   /** @param loss of a step's number since the beginning */
-  constructor(private readonly variables: readonly tf.Variable[], private readonly loss: (step: number) => tf.Scalar) {
+  constructor(
+    private readonly variables: readonly tf.Variable[],
+    private readonly loss: (step: number) => tf.Scalar,
+  ) {
     this.begin = variables.map(variable => tf.tensor(variable.dataSync(), variable.shape));
   }
 

@@ -42,12 +42,27 @@ export interface AdjointSystem {
  * @param parameters of the run: leaves first, then captured tensors
  * @throws TraceError where f has a derivative that cannot be taken
  */
-export function adjointSystem(system: System, shape: Shape, leaves: readonly Leaf[], parameters: readonly Parameter[]): AdjointSystem {
+export function adjointSystem(
+  system: System,
+  shape: Shape,
+  leaves: readonly Leaf[],
+  parameters: readonly Parameter[],
+): AdjointSystem {
   const own = new Layout(stateBlocks(system).map(name => ({name, shape})));
-  const {graph, captured} = trace(at => {
-    const params = toTree(leaves, leaves.map((_, i) => at[`p.${i}`])) as Params;
-    return {rate: joinBlocks(own, equationsOf(system, params).rate(splitBlocks(own, at.x), at.t) , 'rate')};
-  }, [{name: 'x', shape: [own.size]}, {name: 't', shape: []}, ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape}))]);
+  const {graph, captured} = trace(
+    at => {
+      const params = toTree(
+        leaves,
+        leaves.map((_, i) => at[`p.${i}`]),
+      ) as Params;
+      return {rate: joinBlocks(own, equationsOf(system, params).rate(splitBlocks(own, at.x), at.t), 'rate')};
+    },
+    [
+      {name: 'x', shape: [own.size]},
+      {name: 't', shape: []},
+      ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape})),
+    ],
+  );
   const [rate] = settled([graph.outputs[0].node], 'value');
   const [x, t, ...sources] = graph.inputs;
   const cotangent = input('cotangent', [own.size]);
@@ -66,22 +81,41 @@ export function adjointSystem(system: System, shape: Shape, leaves: readonly Lea
   const at = ({y, t: s, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor => {
     const whole = nodeOf(y);
     const part = (from: number): Node => slice(whole, [from], [own.size]);
-    const place = new Map<Node, Node>([[x, part(0)], [cotangent, part(own.size)], [t, neg(nodeOf(s))]]);
+    const place = new Map<Node, Node>([
+      [x, part(0)],
+      [cotangent, part(own.size)],
+      [t, neg(nodeOf(s))],
+    ]);
     leaves.forEach((leaf, i) => place.set(sources[i], nodeOf(leafOf(params, leaf))));
     captured.forEach(({node, tensor}) => place.set(node, nodeOf(tensor)));
     return tensorOf(substitute([derivative], place)[0]);
   };
-  return {system: ode(at), states: own.size, size, parameters: present.map(({index, offset, size: count}) => ({index, offset, size: count}))};
+  return {
+    system: ode(at),
+    states: own.size,
+    size,
+    parameters: present.map(({index, offset, size: count}) => ({index, offset, size: count})),
+  };
 }
 
-const leafOf = (params: Params, {path}: Leaf): tf.Tensor => path.reduce<tf.Tensor | Params>((tree, key) => (tree as Params)[key], params) as tf.Tensor;
+const leafOf = (params: Params, {path}: Leaf): tf.Tensor =>
+  path.reduce<tf.Tensor | Params>((tree, key) => (tree as Params)[key], params) as tf.Tensor;
 
 /** @throws OptionError 'bad-adjoint' where the motion has no continuous adjoint that the scheme could integrate */
 export function checkBacksolve(system: System, scheme: Scheme, events: number): void {
   const instead = 'use implicitAdjoint(), or forwardSensitivity() for few parameters.';
-  if (isConstrained(system)) throw new OptionError('bad-adjoint', `backsolveAdjoint goes with free motion, and this system has constraints, whose multipliers it does not integrate: ${instead}`);
-  if (events > 0) throw new OptionError('bad-adjoint', `backsolveAdjoint does not go back over events and their jumps: ${instead}`);
+  if (isConstrained(system))
+    throw new OptionError(
+      'bad-adjoint',
+      `backsolveAdjoint goes with free motion, and this system has constraints, whose multipliers it does not integrate: ${instead}`,
+    );
+  if (events > 0)
+    throw new OptionError('bad-adjoint', `backsolveAdjoint does not go back over events and their jumps: ${instead}`);
   if (scheme.ode === undefined) {
-    throw new OptionError('bad-adjoint', `backsolveAdjoint integrates state and adjoint as an ode, which scheme ${scheme.name} does not do: choose one for odes, as trapezoid() or rk4(); or ${instead}`, {scheme: scheme.name});
+    throw new OptionError(
+      'bad-adjoint',
+      `backsolveAdjoint integrates state and adjoint as an ode, which scheme ${scheme.name} does not do: choose one for odes, as trapezoid() or rk4(); or ${instead}`,
+      {scheme: scheme.name},
+    );
   }
 }

@@ -39,17 +39,29 @@ export class SecondOrderDense {
   private readonly remainder: TangentLeft;
   private readonly names: readonly ParameterName[];
 
-  constructor(context: StepContext, private readonly directions: Directions) {
+  constructor(
+    context: StepContext,
+    private readonly directions: Directions,
+  ) {
     const {compiled} = context;
     const {step} = compiled.derived;
     const dense = wholeDense(step);
     if (dense === undefined) throw new Error('a run with states within its steps has their dense output');
-    this.executable = compiled.group(`denseHessian.${directions.count}`, () => denseHessianPrograms(step, dense, compiled.jacobian, directions.count), {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')});
+    this.executable = compiled.group(
+      `denseHessian.${directions.count}`,
+      () => denseHessianPrograms(step, dense, compiled.jacobian, directions.count),
+      {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')},
+    );
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);
     this.names = parameterNames(context);
     this.jacobian = jacobianFactor(context, this.executable);
-    this.remainder = new TangentLeft(context, directions.count, {dx: this.executable.find('dx'), dz: this.executable.find('dz')}, directions);
+    this.remainder = new TangentLeft(
+      context,
+      directions.count,
+      {dx: this.executable.find('dx'), dz: this.executable.find('dz')},
+      directions,
+    );
   }
 
   /** Loads a step, the tangents of its unknown with it. */
@@ -76,16 +88,28 @@ export class SecondOrderDense {
   }
 
   /** Its cotangents, the parameters' added to `cotangents` and `turns`; the executable's own buffers. */
-  pull(theta: number, {cotangent, turn}: SecondOrderCotangent, cotangents: readonly Float64Array[], turns: readonly Float64Array[]): WithinCotangents {
+  pull(
+    theta: number,
+    {cotangent, turn}: SecondOrderCotangent,
+    cotangents: readonly Float64Array[],
+    turns: readonly Float64Array[],
+  ): WithinCotangents {
     const {executable, names} = this;
     executable.find('theta')?.fill(theta);
     executable.find('denseCotangent')?.set(cotangent);
     executable.find('dDenseCotangent')?.set(turn);
     executable.run('pullDense');
     executable.run('turnDense');
-    const of = (cotangentName: BufferName, turnName: BufferName): SecondOrderCotangent => ({cotangent: executable.buffer(cotangentName), turn: executable.buffer(turnName)});
+    const of = (cotangentName: BufferName, turnName: BufferName): SecondOrderCotangent => ({
+      cotangent: executable.buffer(cotangentName),
+      turn: executable.buffer(turnName),
+    });
     cotangents.forEach((total, i) => addTo(total, executable.find(cotangentName(names[i]))));
     turns.forEach((total, i) => addTo(total, executable.find(turnName(names[i]))));
-    return {next: of('nextCotangent', 'dNextCotangent'), z: of('zCotangent', 'dZCotangent'), x: of('xCotangent', 'dXCotangent')};
+    return {
+      next: of('nextCotangent', 'dNextCotangent'),
+      z: of('zCotangent', 'dZCotangent'),
+      x: of('xCotangent', 'dXCotangent'),
+    };
   }
 }

@@ -15,12 +15,17 @@ type Context = Pick<StepContext, 'compiled' | 'parameterValues' | 'redundancy'>;
 
 /** The parameters, then the values derived from them, as their buffers are called. */
 export function parameterNames({compiled, parameterValues}: Context): ParameterName[] {
-  return [...parameterValues.map((_, i) => `p.${i}` as const), ...compiled.derived.parameters.map(({node}) => node.attributes.name as ParameterName)];
+  return [
+    ...parameterValues.map((_, i) => `p.${i}` as const),
+    ...compiled.derived.parameters.map(({node}) => node.attributes.name as ParameterName),
+  ];
 }
 
 /** Room for the cotangents of all these, `count` of each. */
 export function zeroCotangents({compiled, parameterValues}: Context, count = 1): Float64Array[] {
-  return [...parameterValues.map(({length}) => length), ...compiled.derived.parameters.map(({node}) => node.size)].map(size => new Float64Array(count * size));
+  return [...parameterValues.map(({length}) => length), ...compiled.derived.parameters.map(({node}) => node.size)].map(
+    size => new Float64Array(count * size),
+  );
 }
 
 /**
@@ -39,7 +44,12 @@ export function throughDerived(context: Context, cotangents: readonly Float64Arr
 }
 
 /** The same for their changes along directions; the cotangents' own are as the sweep left them. */
-export function turnThroughDerived(context: Context, directions: Directions, cotangents: readonly Float64Array[], turns: readonly Float64Array[]): Float64Array[] {
+export function turnThroughDerived(
+  context: Context,
+  directions: Directions,
+  cotangents: readonly Float64Array[],
+  turns: readonly Float64Array[],
+): Float64Array[] {
   const own = turns.slice(0, context.parameterValues.length);
   const executable = loadTurns(context, directions);
   if (executable === undefined) return own;
@@ -56,10 +66,14 @@ export function setDirections(context: Context, executable: StepExecutable, dire
   const push = loadTurns(context, directions);
   if (push === undefined) return;
   push.run('pushDerived');
-  for (const {node} of context.compiled.derived.parameters) executable.find(directionName(node))?.set(push.buffer(directionName(node)));
+  for (const {node} of context.compiled.derived.parameters)
+    executable.find(directionName(node))?.set(push.buffer(directionName(node)));
 }
 
-function loadTurns(context: Context, {count, parameters}: Directions): StepExecutable<'pushDerived' | 'turnDerived'> | undefined {
+function loadTurns(
+  context: Context,
+  {count, parameters}: Directions,
+): StepExecutable<'pushDerived' | 'turnDerived'> | undefined {
   const executable = context.compiled.turnDerived(count);
   if (executable === undefined) return undefined;
   loadParameters(executable, context);
@@ -67,7 +81,14 @@ function loadTurns(context: Context, {count, parameters}: Directions): StepExecu
   return executable;
 }
 
-function setCotangents(context: Context, executable: StepExecutable, cotangents: readonly Float64Array[], name: (of: ParameterName) => BufferName): void {
+function setCotangents(
+  context: Context,
+  executable: StepExecutable,
+  cotangents: readonly Float64Array[],
+  name: (of: ParameterName) => BufferName,
+): void {
   const first = context.parameterValues.length;
-  parameterNames(context).slice(first).forEach((of, j) => executable.find(name(of))?.set(cotangents[first + j]));
+  parameterNames(context)
+    .slice(first)
+    .forEach((of, j) => executable.find(name(of))?.set(cotangents[first + j]));
 }

@@ -28,17 +28,24 @@ const dot = (a: Float64Array, at: number, b: Float64Array, from: number, count: 
 };
 
 /** The gradient for cotangents of the saved states, from the tangents along `unitDirections`. */
-export function contract({given, parameterValues, traced}: StepContext, {count, states, times, happened}: Sensitivities, cotangents: RunCotangents): Gradient {
+export function contract(
+  {given, parameterValues, traced}: StepContext,
+  {count, states, times, happened}: Sensitivities,
+  cotangents: RunCotangents,
+): Gradient {
   const {size} = traced.state;
   const flat = new Float64Array(count);
   for (let d = 0; d < count; d++) {
     states.forEach((tangents, saved) => (flat[d] += dot(tangents, d * size, cotangents.states, saved * size, size)));
-    if (cotangents.times !== undefined) times?.forEach((tangents, saved) => (flat[d] += tangents[d] * (cotangents.times as Float64Array)[saved]));
-    if (cotangents.happened !== undefined) happened?.forEach((tangents, event) => (flat[d] += tangents[d] * (cotangents.happened as Float64Array)[event]));
+    if (cotangents.times !== undefined)
+      times?.forEach((tangents, saved) => (flat[d] += tangents[d] * (cotangents.times as Float64Array)[saved]));
+    if (cotangents.happened !== undefined)
+      happened?.forEach((tangents, event) => (flat[d] += tangents[d] * (cotangents.happened as Float64Array)[event]));
   }
   let at = given.length;
   return {
-    initial: flat.slice(0, at), recomputedSteps: 0,
+    initial: flat.slice(0, at),
+    recomputedSteps: 0,
     parameters: parameterValues.map(({length}) => flat.slice(at, (at += length))),
   };
 }

@@ -36,17 +36,31 @@ export interface TransitionPull {
    * @param isNew xCotangent is not what the call before has left
    * @param within the saved states inside it
    */
-  pull(n: number, record: StepRecord, from: number, to: number, end: Float64Array, isNew: boolean, within: readonly Looked[]): void;
+  pull(
+    n: number,
+    record: StepRecord,
+    from: number,
+    to: number,
+    end: Float64Array,
+    isNew: boolean,
+    within: readonly Looked[],
+  ): void;
   /** The cotangents of the parameters, after the last transition. */
   finish(): Float64Array[];
 }
 
 /** Transitions whose times are constants and that have no saved states inside them: row by row. */
-export function pullRows({traced}: StepContext, executable: StepExecutable, cotangents: ParameterCotangents, pull: StepPull): TransitionPull {
+export function pullRows(
+  {traced}: StepContext,
+  executable: StepExecutable,
+  cotangents: ParameterCotangents,
+  pull: StepPull,
+): TransitionPull {
   // In the programs' own memory, where they read it.
   const xCotangent = executable.find('nextCotangent')?.fill(0) ?? new Float64Array(traced.state.size);
   return {
-    executable, xCotangent,
+    executable,
+    xCotangent,
     pull(_n, record, from, to, _end, isNew) {
       pull(record, to - 1, xCotangent, isNew);
       for (let k = to - 2; k >= from; k--) pull(record, k, xCotangent, false);

@@ -49,12 +49,25 @@ export class SecondOrderPull {
   readonly cotangents: readonly Float64Array[];
   /** The same, [count, size]. */
   readonly turns: readonly Float64Array[];
-  private readonly pullRow: (record: StepRecord, k: number, dx: Float64Array, x: SecondOrderCotangent, z: SecondOrderCotangent | undefined) => SecondOrderCotangent;
+  private readonly pullRow: (
+    record: StepRecord,
+    k: number,
+    dx: Float64Array,
+    x: SecondOrderCotangent,
+    z: SecondOrderCotangent | undefined,
+  ) => SecondOrderCotangent;
 
-  constructor(private readonly context: StepContext, private readonly directions: Directions) {
+  constructor(
+    private readonly context: StepContext,
+    private readonly directions: Directions,
+  ) {
     const {compiled} = context;
     const {count} = directions;
-    const executable = compiled.group(`hessian.${count}`, () => hessianPrograms(compiled.derived.step, compiled.jacobian, count), {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')});
+    const executable = compiled.group(
+      `hessian.${count}`,
+      () => hessianPrograms(compiled.derived.step, compiled.jacobian, count),
+      {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')},
+    );
     loadParameters(executable, context);
     setDirections(context, executable, directions);
     this.cotangents = zeroCotangents(context);
@@ -62,12 +75,20 @@ export class SecondOrderPull {
     const jacobian = jacobianFactor(context, executable);
     const buffers = stepBuffers(executable);
     const find = (name: BufferName): Float64Array | undefined => executable.find(name);
-    const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = (['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'] as const).map(find);
+    const [nextCotangent, dNextCotangent, dxIn, dz, zCotangent, w, dw] = (
+      ['nextCotangent', 'dNextCotangent', 'dx', 'dz', 'zCotangent', 'w', 'dw'] as const
+    ).map(find);
     const [xCotangent, dXCotangent] = (['xCotangent', 'dXCotangent'] as const).map(name => executable.buffer(name));
     const [rhs, dZCotangent] = (['rhs', 'dZCotangent'] as const).map(find);
-    const sources = parameterNames(context).map(name => ({cotangent: find(cotangentName(name)), turn: find(turnName(name))}));
-    const bound = (name: HessianProgram): (() => void) => (jacobian === undefined ? () => undefined : executable.program(name));
-    const [pushResidual, pullUnknown, turnUnknown] = (['pushResidual', 'pullUnknown', 'turnUnknown'] as const).map(bound);
+    const sources = parameterNames(context).map(name => ({
+      cotangent: find(cotangentName(name)),
+      turn: find(turnName(name)),
+    }));
+    const bound = (name: HessianProgram): (() => void) =>
+      jacobian === undefined ? () => undefined : executable.program(name);
+    const [pushResidual, pullUnknown, turnUnknown] = (['pushResidual', 'pullUnknown', 'turnUnknown'] as const).map(
+      bound,
+    );
     const [pullStep, turnStep] = (['pullStep', 'turnStep'] as const).map(name => executable.program(name));
     const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
     this.pullRow = (record, k, dx, {cotangent, turn}, z) => {
@@ -85,7 +106,8 @@ export class SecondOrderPull {
         if (w !== undefined && zCotangent !== undefined) jacobian.solveManyTransposed(zCotangent, w, 1, record, k);
         turnUnknown();
         if (dZCotangent !== undefined) addTo(dZCotangent, z?.turn);
-        if (dw !== undefined && dZCotangent !== undefined) jacobian.solveManyTransposed(dZCotangent, dw, count, record, k);
+        if (dw !== undefined && dZCotangent !== undefined)
+          jacobian.solveManyTransposed(dZCotangent, dw, count, record, k);
       }
       pullStep();
       turnStep();
@@ -101,14 +123,23 @@ export class SecondOrderPull {
    * The cotangent of the beginning of a recorded step, and its change, from those of its end; the executable's own buffers.
    * @param z further cotangents of its unknown
    */
-  pull(record: StepRecord, k: number, dx: Float64Array, x: SecondOrderCotangent, z?: SecondOrderCotangent): SecondOrderCotangent {
+  pull(
+    record: StepRecord,
+    k: number,
+    dx: Float64Array,
+    x: SecondOrderCotangent,
+    z?: SecondOrderCotangent,
+  ): SecondOrderCotangent {
     return this.pullRow(record, k, dx, x, z);
   }
 
   /** The cotangents of the parameters and their changes, after the last step. */
   finish(): {readonly cotangents: readonly Float64Array[]; readonly turns: readonly Float64Array[]} {
     const {context, directions, cotangents, turns} = this;
-    return {turns: turnThroughDerived(context, directions, cotangents, turns), cotangents: throughDerived(context, cotangents)};
+    return {
+      turns: turnThroughDerived(context, directions, cotangents, turns),
+      cotangents: throughDerived(context, cotangents),
+    };
   }
 }
 
@@ -121,7 +152,12 @@ class SecondOrderSweep {
   private readonly dense?: SecondOrderDense;
   private readonly cursor: SavedCursor;
 
-  constructor(context: StepContext, directions: Directions, saved: Saved, private readonly cotangent: SavedCotangent) {
+  constructor(
+    context: StepContext,
+    directions: Directions,
+    saved: Saved,
+    private readonly cotangent: SavedCotangent,
+  ) {
     const {size} = context.traced.state;
     this.pull = new SecondOrderPull(context, directions);
     if (hasInside(saved)) this.dense = new SecondOrderDense(context, directions);
@@ -155,13 +191,22 @@ class SecondOrderSweep {
   }
 
   /** States within a step, whose end gets its part; the others are returned. Such a step is one row. */
-  private inside({record, from, tangent, next, dNext}: SecondOrderStep): {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined {
+  private inside({
+    record,
+    from,
+    tangent,
+    next,
+    dNext,
+  }: SecondOrderStep): {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined {
     const {dense, cursor, pull} = this;
     const within: number[] = [];
     for (let i = cursor.from; i < cursor.to; i++) if (cursor.theta(i) !== 1) within.push(i);
     if (dense === undefined || within.length === 0) return undefined;
     dense.load({record, row: from, dx: tangent(from), next, dNext});
-    const zero = ({cotangent, turn}: SecondOrderCotangent): SecondOrderCotangent => ({cotangent: new Float64Array(cotangent.length), turn: new Float64Array(turn.length)});
+    const zero = ({cotangent, turn}: SecondOrderCotangent): SecondOrderCotangent => ({
+      cotangent: new Float64Array(cotangent.length),
+      turn: new Float64Array(turn.length),
+    });
     let sum: {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined;
     for (const index of within) {
       const {next: end, z, x} = dense.pull(cursor.theta(index), this.cotangent(index), pull.cotangents, pull.turns);
@@ -180,7 +225,14 @@ class SecondOrderSweep {
  * @param start the step that began the run
  * @param cotangent the loss's own, by saved state
  */
-export function sweepBackSecondOrder(context: StepContext, start: StepRecord, directions: Directions, backwards: SecondOrderBackwards, saved: Saved, cotangent: SavedCotangent): SecondOrder {
+export function sweepBackSecondOrder(
+  context: StepContext,
+  start: StepRecord,
+  directions: Directions,
+  backwards: SecondOrderBackwards,
+  saved: Saved,
+  cotangent: SavedCotangent,
+): SecondOrder {
   const {count, initial} = directions;
   const sweep = new SecondOrderSweep(context, directions, saved, cotangent);
   const recomputedSteps = backwards(step => sweep.back(step));
@@ -198,7 +250,9 @@ export function sweepBackSecondOrder(context: StepContext, start: StepRecord, di
   return {
     gradient: {initial: began.cotangent.slice(), parameters: totals, recomputedSteps},
     products: Array.from({length: count}, (_, d) => ({
-      initial: began.turn.slice(d * given, (d + 1) * given), parameters: turns.map(turn => turn.slice((d * turn.length) / count, ((d + 1) * turn.length) / count)), recomputedSteps,
+      initial: began.turn.slice(d * given, (d + 1) * given),
+      parameters: turns.map(turn => turn.slice((d * turn.length) / count, ((d + 1) * turn.length) / count)),
+      recomputedSteps,
     })),
   };
 }

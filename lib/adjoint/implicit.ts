@@ -13,7 +13,11 @@ import {pullRows} from './gradient.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {stepBuffers} from './record.js';
 
-export function implicitPull(context: StepContext, executable: StepExecutable<AdjointProgram>, cotangents: ParameterCotangents): StepPull {
+export function implicitPull(
+  context: StepContext,
+  executable: StepExecutable<AdjointProgram>,
+  cotangents: ParameterCotangents,
+): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');

@@ -46,7 +46,10 @@ const longer = 2;
 const mostCorrections = 4;
 
 /** undefined for an explicit scheme. */
-export function jacobianFactor(context: StepContext, executable: StepExecutable<'jacobian'>): JacobianFactor | undefined {
+export function jacobianFactor(
+  context: StepContext,
+  executable: StepExecutable<'jacobian'>,
+): JacobianFactor | undefined {
   return context.compiled.implicit ? new SweepFactor(context, executable) : undefined;
 }
 
@@ -72,7 +75,10 @@ class SweepFactor implements JacobianFactor {
   private last: Factor | undefined;
   rest: Float64Array | undefined;
 
-  constructor(private readonly context: StepContext, private readonly executable: StepExecutable<'jacobian' | 'startJacobian'>) {
+  constructor(
+    private readonly context: StepContext,
+    private readonly executable: StepExecutable<'jacobian' | 'startJacobian'>,
+  ) {
     const {compiled, linear} = context;
     const solver = compiled.sweepSolver(linear);
     const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
@@ -132,7 +138,14 @@ class SweepFactor implements JacobianFactor {
     this.transposed(factor, b, x, count, record, k);
   }
 
-  private transposed(factor: Factor, b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void {
+  private transposed(
+    factor: Factor,
+    b: Float64Array,
+    x: Float64Array,
+    count: number,
+    record: StepRecord,
+    k: number,
+  ): void {
     this.rest = undefined;
     if (!this.losing) {
       factor.solveTransposed(b, x, count);
@@ -142,7 +155,13 @@ class SweepFactor implements JacobianFactor {
     factor.solveTransposed(b, x, count);
     const product = this.productAt(record, k);
     if (product === undefined) return;
-    this.refine(b, x, count, () => this.leftOf(product, right, x, count), (from, to) => factor.solveTransposed(from, to, count));
+    this.refine(
+      b,
+      x,
+      count,
+      () => this.leftOf(product, right, x, count),
+      (from, to) => factor.solveTransposed(from, to, count),
+    );
   }
 
   private isDue(): boolean {
@@ -155,7 +174,11 @@ class SweepFactor implements JacobianFactor {
 
   /** Solves for what is known, in the place of what is asked for, which stays as it was. In single precision the run itself is as inexact. */
   private measureIfDue(factor: Factor, b: Float64Array, x: Float64Array, transposed: boolean): void {
-    const {size, values, context: {compiled}} = this;
+    const {
+      size,
+      values,
+      context: {compiled},
+    } = this;
     if (!this.due) return;
     this.due = this.losing = false;
     if (compiled.jacobian === undefined || !compiled.addsUp) return;
@@ -175,7 +198,13 @@ class SweepFactor implements JacobianFactor {
    * Iterative refinement. A correction that is not half as large as the one before is below the last digit, or the factor is
    * of no use, as where the first is not half as large as the solution.
    */
-  private refine(b: Float64Array, x: Float64Array, count: number, left: Left, solve: (from: Float64Array, to: Float64Array) => void): void {
+  private refine(
+    b: Float64Array,
+    x: Float64Array,
+    count: number,
+    left: Left,
+    solve: (from: Float64Array, to: Float64Array) => void,
+  ): void {
     const {size} = this;
     const solution = x.slice(0, count * size);
     let before = 1;
@@ -197,7 +226,12 @@ class SweepFactor implements JacobianFactor {
     }
   }
 
-  private leftOf(product: StepExecutable<'transposedProduct'>, right: Float64Array, x: Float64Array, count: number): Float64Array {
+  private leftOf(
+    product: StepExecutable<'transposedProduct'>,
+    right: Float64Array,
+    x: Float64Array,
+    count: number,
+  ): Float64Array {
     const {size} = this;
     const left = new Float64Array(count * size);
     const w = product.find('w');

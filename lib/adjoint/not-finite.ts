@@ -12,11 +12,12 @@ import type {Gradient} from './gradient.js';
 /** Looks at what transition n of a sweep back, from time t, has left: the cotangent of its beginning, and those of the parameters. */
 export type Watch = (n: number, t: number, xCotangent: Float64Array, executable: StepExecutable) => void;
 
-const notFinite = (values: Float64Array | undefined): number => (values === undefined ? -1 : values.findIndex(value => !Number.isFinite(value)));
+const notFinite = (values: Float64Array | undefined): number =>
+  values === undefined ? -1 : values.findIndex(value => !Number.isFinite(value));
 
 const remedy =
-  'A slope is infinite there, as that of √x at 0, or the motion is chaotic or unstable and its gradient grows beyond the range of numbers: ' +
-  'choose another formula there (tf.where leaves out what it does not choose), or shorten the run.';
+  'A slope is infinite there, as that of √x at 0, or the motion is chaotic or unstable and its gradient grows beyond the range of numbers: '
+  + 'choose another formula there (tf.where leaves out what it does not choose), or shorten the run.';
 
 /** What parameter i is called: 'params.k', or the captured variable's name. */
 function parameterName({traced}: StepContext, i: number): string {
@@ -28,7 +29,10 @@ function parameterName({traced}: StepContext, i: number): string {
 }
 
 /** The first part of a gradient that is not finite. */
-export function notFinitePart(context: StepContext, {initial, parameters}: Pick<Gradient, 'initial' | 'parameters'>): {name: string; value: number} | undefined {
+export function notFinitePart(
+  context: StepContext,
+  {initial, parameters}: Pick<Gradient, 'initial' | 'parameters'>,
+): {name: string; value: number} | undefined {
   const row = notFinite(initial);
   if (row >= 0) return {name: `initial ${context.traced.state.rowName(row)}`, value: initial[row]};
   for (let i = 0; i < parameters.length; i++) {
@@ -45,9 +49,13 @@ export function watchFor(context: StepContext): Watch {
     const row = notFinite(xCotangent);
     const parameter = row >= 0 ? -1 : names.findIndex(name => notFinite(executable.find(cotangentName(name))) >= 0);
     if (row < 0 && parameter < 0) return;
-    const [name, value] = row >= 0
-      ? [context.traced.state.rowName(row), xCotangent[row]]
-      : [parameterName(context, parameter), executable.buffer(cotangentName(names[parameter])).find(entry => !Number.isFinite(entry)) ?? NaN];
+    const [name, value] =
+      row >= 0
+        ? [context.traced.state.rowName(row), xCotangent[row]]
+        : [
+            parameterName(context, parameter),
+            executable.buffer(cotangentName(names[parameter])).find(entry => !Number.isFinite(entry)) ?? NaN,
+          ];
     throw new GradientError(
       'gradient-not-finite',
       `The gradient is not finite. Going back, it is first ${value} in step ${n + 1}, from t = ${Number(t.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,
@@ -58,7 +66,11 @@ export function watchFor(context: StepContext): Watch {
 
 /** Where no step tells: what the loss gave, the start of the run, or a sweep that has no steps to look at. */
 export function gradientNotFinite({name, value}: {name: string; value: number}): GradientError {
-  return new GradientError('gradient-not-finite', `The gradient is not finite: that of ${name} is ${value}. ${remedy}`, {name, value});
+  return new GradientError(
+    'gradient-not-finite',
+    `The gradient is not finite: that of ${name} is ${value}. ${remedy}`,
+    {name, value},
+  );
 }
 
 /**
@@ -66,7 +78,13 @@ export function gradientNotFinite({name, value}: {name: string; value: number}):
  * @param matrices tangents of the saved series [saved, width], by direction
  * @param values the series
  */
-export function requireFiniteTangents(context: StepContext, matrices: readonly Float64Array[], width: number, times: Float64Array, values: () => Float64Array): void {
+export function requireFiniteTangents(
+  context: StepContext,
+  matrices: readonly Float64Array[],
+  width: number,
+  times: Float64Array,
+  values: () => Float64Array,
+): void {
   matrices.forEach((matrix, direction) => {
     if (notFinite(matrix) < 0) return;
     const series = values();

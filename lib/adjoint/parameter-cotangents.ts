@@ -19,7 +19,12 @@ export class ParameterCotangents {
    * @param byPrograms those that run for every step add to their cotangents themselves
    * @param apart each program has cotangents of its own (`parameterCotangent`); else they share those of their executable
    */
-  constructor(private readonly context: StepContext, private readonly executable: StepExecutable, private readonly byPrograms: boolean, private readonly apart = false) {
+  constructor(
+    private readonly context: StepContext,
+    private readonly executable: StepExecutable,
+    private readonly byPrograms: boolean,
+    private readonly apart = false,
+  ) {
     this.totals = zeroCotangents(context);
     this.names = parameterNames(context);
     this.untouched = byPrograms && !apart;
@@ -41,7 +46,11 @@ export class ParameterCotangents {
   private of(program: CotangentProgram): (Float64Array | undefined)[] {
     const {apart, executable, names, sources} = this;
     let known = sources.get(program);
-    if (known === undefined) sources.set(program, (known = names.map(name => executable.find(apart ? parameterCotangent(program, name) : cotangentName(name)))));
+    if (known === undefined)
+      sources.set(
+        program,
+        (known = names.map(name => executable.find(apart ? parameterCotangent(program, name) : cotangentName(name)))),
+      );
     return known;
   }
 

@@ -46,7 +46,12 @@ export class StepRecord {
    * @param expected steps to make room for; more may come
    * @param most that may come: no more room is made than for these
    */
-  constructor(readonly stateSize: number, private readonly unknownSize: number, expected: number, private readonly most = Infinity) {
+  constructor(
+    readonly stateSize: number,
+    private readonly unknownSize: number,
+    expected: number,
+    private readonly most = Infinity,
+  ) {
     this.width = start + stateSize + unknownSize;
     this.room = takeRoom(this.width * Math.max(expected, 1));
     this.room.views?.lie(this.width, start, stateSize);
@@ -63,7 +68,14 @@ export class StepRecord {
   }
 
   plain(): PlainRecord {
-    const {stateSize, unknownSize, count, room: {rows}, within, iterations} = this;
+    const {
+      stateSize,
+      unknownSize,
+      count,
+      room: {rows},
+      within,
+      iterations,
+    } = this;
     return {stateSize, unknownSize, count, rows, within, iterations};
   }
 
@@ -79,8 +91,16 @@ export class StepRecord {
   }
 
   private grow(): void {
-    const {room: {rows}, width, most, count} = this;
-    const grown = newNumbers(Math.min(2 * rows.length, width * Math.max(Math.ceil(most), count + 1)), 'the record of the steps');
+    const {
+      room: {rows},
+      width,
+      most,
+      count,
+    } = this;
+    const grown = newNumbers(
+      Math.min(2 * rows.length, width * Math.max(Math.ceil(most), count + 1)),
+      'the record of the steps',
+    );
     grown.set(rows);
     this.room = {rows: grown};
   }
@@ -124,7 +144,11 @@ export class StepRecord {
 
   /** Sets step k's t, h, x and z in an executable's buffers. */
   load(k: number, {t, h, x, z}: StepBuffers): void {
-    const {room: {rows, views}, stateSize, unknownSize} = this;
+    const {
+      room: {rows, views},
+      stateSize,
+      unknownSize,
+    } = this;
     const at = k * this.width;
     if (t !== undefined) t[0] = rows[at];
     if (h !== undefined) h[0] = rows[at + 1];
@@ -146,7 +170,12 @@ export interface StepBuffers {
 
 /** Programs that read what is kept of a step read no x. */
 export function stepBuffers(executable: StepExecutable): StepBuffers {
-  return {t: executable.find('t'), h: executable.find('h'), x: executable.find('x') ?? executable.find('kept'), z: executable.find('z')};
+  return {
+    t: executable.find('t'),
+    h: executable.find('h'),
+    x: executable.find('x') ?? executable.find('kept'),
+    z: executable.find('z'),
+  };
 }
 
 /** Up to this a loop is cheaper than `set`: measured 0.5 to 2 ns a number against 20 ns and 0.1 ns a number. */

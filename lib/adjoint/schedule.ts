@@ -128,7 +128,10 @@ export function revolve(from: number, to: number, states: number, reversal: Reve
     else {
       const middle = part.from + split(count, part.states);
       if (!reversal.has(middle)) reversal.advance(part.from, middle);
-      waiting.push({...part, to: middle, dropsEnd: true}, {from: middle, to: part.to, states: part.states - 1, dropsEnd: false});
+      waiting.push(
+        {...part, to: middle, dropsEnd: true},
+        {from: middle, to: part.to, states: part.states - 1, dropsEnd: false},
+      );
     }
   }
 }

@@ -26,13 +26,18 @@ export class SavedCursor {
   to: number;
 
   /** @param last goes from the last transition to the first, else from the first to the last */
-  constructor(private readonly saved: Saved, last: boolean) {
+  constructor(
+    private readonly saved: Saved,
+    last: boolean,
+  ) {
     this.from = this.to = last ? saved.after.length : 0;
   }
 
   /** Looks for those of transition n, lower than the ones before it; −1 is the start. Whether there are any. */
   back(n: number): boolean {
-    const {saved: {after}} = this;
+    const {
+      saved: {after},
+    } = this;
     let {from} = this;
     while (from > 0 && after[from - 1] > n + 1) from--;
     this.to = from;
@@ -43,7 +48,9 @@ export class SavedCursor {
 
   /** The same of a higher one. */
   on(n: number): boolean {
-    const {saved: {after}} = this;
+    const {
+      saved: {after},
+    } = this;
     let {to} = this;
     while (to < after.length && after[to] <= n) to++;
     this.from = to;
@@ -95,7 +102,8 @@ export class StepHistory {
 
   /** Drops all of it. */
   forget(): void {
-    for (const list of [this.t, this.h, this.moments, this.least, this.happened, this.saved.after, this.saved.theta]) list.length = 0;
+    for (const list of [this.t, this.h, this.moments, this.least, this.happened, this.saved.after, this.saved.theta])
+      list.length = 0;
     for (const map of [this.from, this.to, this.jumps, this.noted, this.moving]) map.clear();
   }
 
@@ -132,4 +140,8 @@ export type Visit = (n: number, record: StepRecord, from: number, to: number, en
 export type Backwards = (visit: Visit) => number;
 
 /** Begins anew after a jump: the step from the user's blocks to the whole state, as the start of a run takes it. */
-export type Restart = (given: Float64Array, t: number, h: number) => {readonly x: Float64Array; readonly record: StepRecord};
+export type Restart = (
+  given: Float64Array,
+  t: number,
+  h: number,
+) => {readonly x: Float64Array; readonly record: StepRecord};

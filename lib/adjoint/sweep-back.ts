@@ -29,7 +29,15 @@ const nothing: readonly Looked[] = [];
  * @param start the step that began the run
  * @param watch looks at every transition
  */
-export function sweepBack(context: StepContext, saved: Saved, start: StepRecord, backwards: Backwards, pull: TransitionPull, {states}: RunCotangents, watch?: Watch): Gradient {
+export function sweepBack(
+  context: StepContext,
+  saved: Saved,
+  start: StepRecord,
+  backwards: Backwards,
+  pull: TransitionPull,
+  {states}: RunCotangents,
+  watch?: Watch,
+): Gradient {
   const {size} = context.traced.state;
   const {xCotangent, executable} = pull;
   const cursor = new SavedCursor(saved, true);
@@ -60,7 +68,12 @@ export function sweepBack(context: StepContext, saved: Saved, start: StepRecord,
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
-function pullStart(context: StepContext, record: StepRecord, xCotangent: Float64Array, totals: readonly Float64Array[]): Float64Array {
+function pullStart(
+  context: StepContext,
+  record: StepRecord,
+  xCotangent: Float64Array,
+  totals: readonly Float64Array[],
+): Float64Array {
   if (context.resumed === true) return xCotangent.slice();
   const adjoint = context.compiled.wholeAdjoint(context.linear);
   loadParameters(adjoint, context);

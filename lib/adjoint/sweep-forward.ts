@@ -19,7 +19,16 @@ export interface TransitionPush {
    * Those of the beginning of transition n become those of its end; see `Visit`.
    * @param keep is given those of the saved states inside it
    */
-  push(n: number, record: StepRecord, from: number, to: number, end: Float64Array, dx: Float64Array, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): Float64Array;
+  push(
+    n: number,
+    record: StepRecord,
+    from: number,
+    to: number,
+    end: Float64Array,
+    dx: Float64Array,
+    within: readonly Inside[],
+    keep: (index: number, tangents: Float64Array) => void,
+  ): Float64Array;
   /** The tangents of times that move; none of a grid. */
   times?(saved: number): Pick<Sensitivities, 'times' | 'happened'>;
 }
@@ -58,7 +67,13 @@ export class SweepForward {
   };
 
   /** @param start the step that began the run */
-  constructor(context: StepContext, saved: Saved, start: StepRecord, private readonly directions: Directions, private readonly push: TransitionPush) {
+  constructor(
+    context: StepContext,
+    saved: Saved,
+    start: StepRecord,
+    private readonly directions: Directions,
+    private readonly push: TransitionPush,
+  ) {
     this.cursor = new SavedCursor(saved, false);
     this.dx = startTangent(context, start, directions);
     // The state that the run began with, where it is a saved one.
@@ -71,13 +86,18 @@ export class SweepForward {
     const {cursor, push, keep} = this;
     cursor.on(n);
     let within: Inside[] | undefined;
-    for (let index = cursor.from; index < cursor.to; index++) if (cursor.theta(index) !== 1) (within ??= []).push({index, theta: cursor.theta(index)});
+    for (let index = cursor.from; index < cursor.to; index++)
+      if (cursor.theta(index) !== 1) (within ??= []).push({index, theta: cursor.theta(index)});
     this.dx = push.push(n, record, from, to, end, this.dx, within ?? nothing, keep);
     this.keepEnd();
   };
 
   finish(): Sensitivities {
-    const {states, push, directions: {count}} = this;
+    const {
+      states,
+      push,
+      directions: {count},
+    } = this;
     return {count, states, ...push.times?.(states.length)};
   }
 
@@ -98,7 +118,11 @@ export interface TangentsByDirection {
 }
 
 export function byDirection({count, states, times, happened = []}: Sensitivities): TangentsByDirection {
-  return {states: turned(states, count), times: times === undefined ? new Float64Array(count * states.length) : turned(times, count), happened: turned(happened, count)};
+  return {
+    states: turned(states, count),
+    times: times === undefined ? new Float64Array(count * states.length) : turned(times, count),
+    happened: turned(happened, count),
+  };
 }
 
 /** [count, rows, width] from rows [count, width]. */

@@ -20,7 +20,12 @@ export class TangentLeft {
    *   time is among its arguments
    * @param directions of the parameters; undefined for the derivative by the step's length alone
    */
-  constructor(context: StepContext, count: number, tangents: {readonly [Name in 'dx' | 'dz' | 'dt' | 'dh']?: Float64Array}, directions?: Directions) {
+  constructor(
+    context: StepContext,
+    count: number,
+    tangents: {readonly [Name in 'dx' | 'dz' | 'dt' | 'dh']?: Float64Array},
+    directions?: Directions,
+  ) {
     const entries = Object.entries(tangents) as ['dx' | 'dz' | 'dt' | 'dh', Float64Array | undefined][];
     this.left = () => {
       const executable = (this.executable ??= this.compile(context, count, 'dh' in tangents, directions));
@@ -31,7 +36,12 @@ export class TangentLeft {
     };
   }
 
-  private compile(context: StepContext, count: number, timed: boolean, directions?: Directions): StepExecutable<'tangentLeft'> {
+  private compile(
+    context: StepContext,
+    count: number,
+    timed: boolean,
+    directions?: Directions,
+  ): StepExecutable<'tangentLeft'> {
     const {compiled} = context;
     const executable = directions === undefined ? compiled.lengthLeft : compiled.tangentLeft(count, timed);
     loadParameters(executable, context);

@@ -45,5 +45,7 @@ export function stepPush(context: StepContext, directions: Directions): Push {
 
 /** Through the step that begins the run, where there is one. */
 export function startTangent(context: StepContext, start: StepRecord, directions: Directions): Float64Array {
-  return context.resumed === true ? directions.initial.slice() : stepPush(startOf(context), directions)(start, 0, directions.initial).slice();
+  return context.resumed === true
+    ? directions.initial.slice()
+    : stepPush(startOf(context), directions)(start, 0, directions.initial).slice();
 }

@@ -29,12 +29,17 @@ import type {Between, PullWithin} from './within-step.js';
 import {withinStep} from './within-step.js';
 
 export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExecutable<HistoryAdjointProgram> =>
-  compiled.group('historyAdjoint', () => historyAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp), {
-    analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
-    // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
-    extra: {dzH: traced.unknown.size},
-  });
-export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryProgram> => compiled.group('history', () => historyPrograms(compiled.derived.step));
+  compiled.group(
+    'historyAdjoint',
+    () => historyAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp),
+    {
+      analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
+      // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
+      extra: {dzH: traced.unknown.size},
+    },
+  );
+export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryProgram> =>
+  compiled.group('history', () => historyPrograms(compiled.derived.step));
 
 /** The programs that go before dense output, with x, z, t, h and next set. */
 export function lookInside(forward: StepExecutable<HistoryProgram>): void {
@@ -49,7 +54,11 @@ export function lookInside(forward: StepExecutable<HistoryProgram>): void {
  */
 export function crossingRate(rate: number, least: number, t: number, event: number): number {
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
-    throw new EventError('grazing', `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, as far as rounding can tell: the time of such an event has no derivative. Move the threshold, or take a loss that does not depend on this event.`, {event, t, rate});
+    throw new EventError(
+      'grazing',
+      `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, as far as rounding can tell: the time of such an event has no derivative. Move the threshold, or take a loss that does not depend on this event.`,
+      {event, t, rate},
+    );
   }
   return rate;
 }
@@ -67,7 +76,12 @@ export class TimedPull implements TransitionPull {
   private readonly eventCotangent?: Float64Array;
   private restarting: {readonly step: TimedStep; readonly cotangents: ParameterCotangents} | undefined;
 
-  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, {times, happened}: RunCotangents) {
+  constructor(
+    private readonly context: StepContext,
+    private readonly history: StepHistory,
+    private readonly restart: Restart,
+    {times, happened}: RunCotangents,
+  ) {
     this.executable = historyAdjoint(context);
     loadParameters(this.executable, context);
     this.cotangents = new ParameterCotangents(context, this.executable, context.compiled.addsUp, true);
@@ -80,11 +94,20 @@ export class TimedPull implements TransitionPull {
     history.happened.forEach((moment, i) => {
       if (moment !== undefined) this.momentCotangents[moment] += this.happenedCotangents[i];
     });
-    if (times !== undefined) for (const [saved, moment] of history.moving) this.momentCotangents[moment] += times[saved];
+    if (times !== undefined)
+      for (const [saved, moment] of history.moving) this.momentCotangents[moment] += times[saved];
     this.eventCotangent = this.executable.find('eCotangent');
   }
 
-  pull(n: number, record: StepRecord, k: number, _to: number, end: Float64Array, _isNew: boolean, within: readonly Looked[]): void {
+  pull(
+    n: number,
+    record: StepRecord,
+    k: number,
+    _to: number,
+    end: Float64Array,
+    _isNew: boolean,
+    within: readonly Looked[],
+  ): void {
     this.end.set(end);
     const jump = this.history.jumps.get(n);
     if (jump === undefined) this.pullStep(record, k, n, within);
@@ -102,11 +125,13 @@ export class TimedPull implements TransitionPull {
     const from = history.from.get(n);
     const to = history.to.get(n);
     const looked = history.noted.has(n) ? [...within, ...this.pullNoted(record, k, n)] : within;
-    const between = looked.length === 0 ? undefined : this.within(record, k, history.h[n], this.end, looked, xCotangent);
+    const between =
+      looked.length === 0 ? undefined : this.within(record, k, history.h[n], this.end, looked, xCotangent);
     if (to !== undefined) this.correct(record, k, n, to, between);
     const {tCotangent, hCotangent} = step.pull(record, k, xCotangent, between?.zCotangent, between?.insideCotangent);
     if (between !== undefined) addTo(xCotangent, between.xCotangent);
-    if (from !== undefined) momentCotangents[from] += tCotangent + (between?.tCotangent ?? 0) - hCotangent - (between?.hCotangent ?? 0);
+    if (from !== undefined)
+      momentCotangents[from] += tCotangent + (between?.tCotangent ?? 0) - hCotangent - (between?.hCotangent ?? 0);
   }
 
   /** Only runs with dense output have states within steps. */
@@ -150,7 +175,8 @@ export class TimedPull implements TransitionPull {
     const {dNext, dInside, dz} = this.byLength(record, k);
     let timeCotangent = momentCotangents[moment] + dot(xCotangent, dNext) + (between?.hCotangent ?? 0);
     if (between?.zCotangent !== undefined && dz !== undefined) timeCotangent += dot(between.zCotangent, dz);
-    if (between?.insideCotangent !== undefined && dInside !== undefined) timeCotangent += dot(between.insideCotangent, dInside);
+    if (between?.insideCotangent !== undefined && dInside !== undefined)
+      timeCotangent += dot(between.insideCotangent, dInside);
     const event = history.moments[moment];
     const at = history.t[n] + history.h[n];
     eventCotangent.fill(0);
@@ -159,7 +185,9 @@ export class TimedPull implements TransitionPull {
     executable.find('t')?.fill(at);
     executable.run('pullEvents');
     const slope = executable.buffer('eXCotangent');
-    const mu = timeCotangent / crossingRate(dot(slope, dNext) + executable.buffer('eTCotangent')[0], history.least[moment], at, event);
+    const mu =
+      timeCotangent
+      / crossingRate(dot(slope, dNext) + executable.buffer('eTCotangent')[0], history.least[moment], at, event);
     addTo(xCotangent, slope, -mu);
     this.cotangents.add('pullEvents', -mu);
   }

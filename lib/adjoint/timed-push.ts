@@ -31,14 +31,20 @@ class StepTangents {
   readonly dz?: Float64Array;
   private remainder: TangentLeft | undefined;
 
-  constructor(readonly context: StepContext, private readonly directions: Directions) {
+  constructor(
+    readonly context: StepContext,
+    private readonly directions: Directions,
+  ) {
     const {compiled, traced} = context;
     const {count} = directions;
-    this.executable = compiled.group(`historyTangent.${count}`, () => historyTangentPrograms(compiled.derived.step, compiled.jacobian, count));
+    this.executable = compiled.group(`historyTangent.${count}`, () =>
+      historyTangentPrograms(compiled.derived.step, compiled.jacobian, count),
+    );
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);
     this.jacobian = jacobianFactor(context, this.executable);
-    if (this.jacobian !== undefined) this.dz = this.executable.find('dz') ?? new Float64Array(count * traced.unknown.size);
+    if (this.jacobian !== undefined)
+      this.dz = this.executable.find('dz') ?? new Float64Array(count * traced.unknown.size);
   }
 
   set(name: BufferName, values: Float64Array): void {
@@ -48,7 +54,8 @@ class StepTangents {
   /** Adds s times a vector to direction d of the tangents of what dense output reads inside the step. */
   addInside(d: number, vector: Float64Array, s: number): void {
     const tangents = this.executable.find('dInside');
-    if (tangents !== undefined) for (let i = 0; i < vector.length; i++) tangents[d * vector.length + i] += s * vector[i];
+    if (tangents !== undefined)
+      for (let i = 0; i < vector.length; i++) tangents[d * vector.length + i] += s * vector[i];
   }
 
   /** ẋ of the step's end, for dx, dt and dh; the executable's own buffer. */
@@ -61,7 +68,12 @@ class StepTangents {
     if (jacobian !== undefined && dz !== undefined) {
       jacobian.refresh();
       executable.run('pushResidual');
-      this.remainder ??= new TangentLeft(this.context, directions.count, {dx: executable.find('dx'), dt: executable.find('dt'), dh: executable.find('dh'), dz}, directions);
+      this.remainder ??= new TangentLeft(
+        this.context,
+        directions.count,
+        {dx: executable.find('dx'), dt: executable.find('dt'), dh: executable.find('dh'), dz},
+        directions,
+      );
       this.remainder.stand(record, k);
       jacobian.solve(executable.buffer('rhs'), dz, directions.count, this.remainder.left);
     }
@@ -81,7 +93,12 @@ export class TimedPush implements TransitionPush {
   private restarting: StepTangents | undefined;
   private readonly size: number;
 
-  constructor(private readonly context: StepContext, private readonly history: StepHistory, private readonly restart: Restart, private readonly directions: Directions) {
+  constructor(
+    private readonly context: StepContext,
+    private readonly history: StepHistory,
+    private readonly restart: Restart,
+    private readonly directions: Directions,
+  ) {
     this.step = new StepTangents(context, directions);
     const forLengths = historyAdjoint(context);
     loadParameters(forLengths, context);
@@ -90,16 +107,29 @@ export class TimedPush implements TransitionPush {
     this.end = new Float64Array(this.size);
   }
 
-  push(n: number, record: StepRecord, k: number, _to: number, end: Float64Array, dx: Float64Array, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): Float64Array {
+  push(
+    n: number,
+    record: StepRecord,
+    k: number,
+    _to: number,
+    end: Float64Array,
+    dx: Float64Array,
+    within: readonly Inside[],
+    keep: (index: number, tangents: Float64Array) => void,
+  ): Float64Array {
     this.end.set(end);
     const jump = this.history.jumps.get(n);
     return jump === undefined ? this.pushStep(record, k, n, dx, within, keep) : this.pushJump(record, k, n, jump, dx);
   }
 
   times(saved: number): Pick<Sensitivities, 'times' | 'happened'> {
-    const {history, directions: {count}} = this;
+    const {
+      history,
+      directions: {count},
+    } = this;
     const none = new Float64Array(count);
-    const of = (moment: number | undefined): Float64Array | undefined => (moment === undefined ? undefined : this.moments.get(moment));
+    const of = (moment: number | undefined): Float64Array | undefined =>
+      moment === undefined ? undefined : this.moments.get(moment);
     return {
       times: Array.from({length: saved}, (_, index) => of(history.moving.get(index)) ?? none),
       happened: history.happened.map((moment, i) => of(moment) ?? this.noted.get(i) ?? none),
@@ -112,8 +142,19 @@ export class TimedPush implements TransitionPush {
     return known;
   }
 
-  private pushStep(record: StepRecord, k: number, n: number, dx: Float64Array, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): Float64Array {
-    const {history, step, directions: {count}} = this;
+  private pushStep(
+    record: StepRecord,
+    k: number,
+    n: number,
+    dx: Float64Array,
+    within: readonly Inside[],
+    keep: (index: number, tangents: Float64Array) => void,
+  ): Float64Array {
+    const {
+      history,
+      step,
+      directions: {count},
+    } = this;
     const from = history.from.get(n);
     const to = history.to.get(n);
     const dt = from === undefined ? new Float64Array(count) : this.moment(from);
@@ -126,8 +167,21 @@ export class TimedPush implements TransitionPush {
   }
 
   /** The time of the event at the step's end, and what it changes. */
-  private moveEnd(record: StepRecord, k: number, n: number, moment: number, dNext: Float64Array, dt: Float64Array, dh: Float64Array): void {
-    const {history, step, size, directions: {count}} = this;
+  private moveEnd(
+    record: StepRecord,
+    k: number,
+    n: number,
+    moment: number,
+    dNext: Float64Array,
+    dt: Float64Array,
+    dh: Float64Array,
+  ): void {
+    const {
+      history,
+      step,
+      size,
+      directions: {count},
+    } = this;
     const event = history.moments[moment];
     const byLength = this.byLength(record, k);
     const at = history.t[n] + history.h[n];
@@ -167,8 +221,19 @@ export class TimedPush implements TransitionPush {
     return rate;
   }
 
-  private pushWithin(record: StepRecord, k: number, n: number, tangents: {readonly [name in 'dx' | 'dNext' | 'dt' | 'dh']: Float64Array}, within: readonly Inside[], keep: (index: number, tangents: Float64Array) => void): void {
-    const {history, step, directions: {count}} = this;
+  private pushWithin(
+    record: StepRecord,
+    k: number,
+    n: number,
+    tangents: {readonly [name in 'dx' | 'dNext' | 'dt' | 'dh']: Float64Array},
+    within: readonly Inside[],
+    keep: (index: number, tangents: Float64Array) => void,
+  ): void {
+    const {
+      history,
+      step,
+      directions: {count},
+    } = this;
     const noted = history.noted.get(n) ?? [];
     if (within.length + noted.length === 0) return;
     const {executable, dz} = step;
@@ -194,8 +259,19 @@ export class TimedPush implements TransitionPush {
   }
 
   /** The time of an event noted on the dense output: its function's change at that time over its rate. */
-  private pushNoted(record: StepRecord, k: number, n: number, {event, theta, least, record: happened}: Noted, dD: Float64Array): void {
-    const {history, context, step, directions: {count}} = this;
+  private pushNoted(
+    record: StepRecord,
+    k: number,
+    n: number,
+    {event, theta, least, record: happened}: Noted,
+    dD: Float64Array,
+  ): void {
+    const {
+      history,
+      context,
+      step,
+      directions: {count},
+    } = this;
     const [t, h] = [history.t[n], history.h[n]];
     const forward = historyForward(context);
     loadParameters(forward, context);
@@ -212,7 +288,10 @@ export class TimedPush implements TransitionPush {
     step.set('dt', new Float64Array(count));
     step.executable.run('pushEvents');
     const de = step.executable.buffer('de');
-    this.noted.set(happened, Float64Array.from({length: count}, (_, d) => -de[(d * de.length) / count + event] / rate));
+    this.noted.set(
+      happened,
+      Float64Array.from({length: count}, (_, d) => -de[(d * de.length) / count + event] / rate),
+    );
   }
 
   private pushJump(record: StepRecord, k: number, n: number, moment: number, dx: Float64Array): Float64Array {

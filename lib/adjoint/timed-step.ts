@@ -16,18 +16,32 @@ import {TangentLeft} from './tangent-left.js';
 
 export interface TimedStep {
   /** Replaces the cotangent of the end by that of the beginning, with those of the unknown and of `inside`, where dense output has some. Returns those of t and h. */
-  pull(record: StepRecord, k: number, xCotangent: Float64Array, zCotangent?: Float64Array, insideCotangent?: Float64Array): {readonly tCotangent: number; readonly hCotangent: number};
+  pull(
+    record: StepRecord,
+    k: number,
+    xCotangent: Float64Array,
+    zCotangent?: Float64Array,
+    insideCotangent?: Float64Array,
+  ): {readonly tCotangent: number; readonly hCotangent: number};
 }
 
 /** @param executable the context's historyAdjoint */
-export function timedStep(context: StepContext, executable: StepExecutable<AdjointProgram>, cotangents: ParameterCotangents): TimedStep {
+export function timedStep(
+  context: StepContext,
+  executable: StepExecutable<AdjointProgram>,
+  cotangents: ParameterCotangents,
+): TimedStep {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const pullStep = executable.program('pullStep');
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const find = (name: BufferName): Float64Array | undefined => executable.find(name);
-  const [nextCotangent, ownInsideCotangent, ownZCotangent, w] = (['nextCotangent', 'insideCotangent', 'zCotangent', 'w'] as const).map(find);
-  const [xCotangentOut, tCotangent, hCotangent] = (['xCotangent', 'tCotangent', 'hCotangent'] as const).map(name => executable.buffer(name));
+  const [nextCotangent, ownInsideCotangent, ownZCotangent, w] = (
+    ['nextCotangent', 'insideCotangent', 'zCotangent', 'w'] as const
+  ).map(find);
+  const [xCotangentOut, tCotangent, hCotangent] = (['xCotangent', 'tCotangent', 'hCotangent'] as const).map(name =>
+    executable.buffer(name),
+  );
   return {
     pull(record, k, xCotangent, zCotangent, insideCotangent) {
       record.load(k, buffers);
@@ -67,7 +81,10 @@ export interface ByLength {
 }
 
 /** @param executable one with pushLength, loaded with parameters */
-export function lengthDerivative(context: StepContext, executable: StepExecutable<HistoryAdjointProgram>): (record: StepRecord, k: number) => ByLength {
+export function lengthDerivative(
+  context: StepContext,
+  executable: StepExecutable<HistoryAdjointProgram>,
+): (record: StepRecord, k: number) => ByLength {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const dNext = executable.buffer('dNextH');

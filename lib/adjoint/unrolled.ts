@@ -21,18 +21,28 @@ import {stepBuffers} from './record.js';
 /** @throws OptionError where the iteration's Jacobian was not its own */
 export function checkUnrollable(jacobian: JacobianUse, context: Pick<StepContext, 'linear'>): void {
   if ((jacobian !== 'fresh' && jacobian !== 'by-cost') || isMatrixFree(context.linear)) {
-    throw new OptionError('bad-adjoint', 'unrolledAdjoint differentiates iterations with a Jacobian of their own: use newton({jacobian: \'fresh\'}) and a direct linear solver, or implicitAdjoint().');
+    throw new OptionError(
+      'bad-adjoint',
+      "unrolledAdjoint differentiates iterations with a Jacobian of their own: use newton({jacobian: 'fresh'}) and a direct linear solver, or implicitAdjoint().",
+    );
   }
 }
 
 /** @throws OptionError where Newton's matrix is a model of the Jacobian: its derivative is not known */
 export function checkExactMatrix({functions}: TracedStep): void {
   if (functions.residualModel !== undefined) {
-    throw new OptionError('bad-adjoint', "unrolledAdjoint differentiates iterations with the exact Jacobian: use elements({hessian: 'exact'}), or implicitAdjoint().");
+    throw new OptionError(
+      'bad-adjoint',
+      "unrolledAdjoint differentiates iterations with the exact Jacobian: use elements({hessian: 'exact'}), or implicitAdjoint().",
+    );
   }
 }
 
-function unrolledPull(context: StepContext, executable: StepExecutable<UnrolledProgram>, cotangents: ParameterCotangents): StepPull {
+function unrolledPull(
+  context: StepContext,
+  executable: StepExecutable<UnrolledProgram>,
+  cotangents: ParameterCotangents,
+): StepPull {
   const jacobian = jacobianFactor(context, executable);
   const buffers = stepBuffers(executable);
   const defectOf = context.traced.functions.defect === undefined ? undefined : guessDefects(context);

@@ -17,19 +17,33 @@ export interface Between {
   readonly hCotangent: number;
 }
 
-export type PullWithin = (record: StepRecord, k: number, h: number, end: Float64Array, looked: readonly Looked[], endCotangent: Float64Array) => Between;
+export type PullWithin = (
+  record: StepRecord,
+  k: number,
+  h: number,
+  end: Float64Array,
+  looked: readonly Looked[],
+  endCotangent: Float64Array,
+) => Between;
 
 /**
  * @param executable the context's historyAdjoint, of a run with dense output
  * @returns adds to the cotangent of the step's end, and gives what the rest is asked
  */
-export function withinStep(context: StepContext, executable: StepExecutable<HistoryAdjointProgram>, cotangents: ParameterCotangents): PullWithin {
+export function withinStep(
+  context: StepContext,
+  executable: StepExecutable<HistoryAdjointProgram>,
+  cotangents: ParameterCotangents,
+): PullWithin {
   const buffers = stepBuffers(executable);
   const pull = executable.program('pullDense');
   const look = executable.has('inside') ? executable.program('inside') : undefined;
-  const [next, thetas, denseCotangent] = (['next', 'theta', 'denseCotangent'] as const).map(name => executable.find(name));
-  const [endCotangents, xCotangents, tCotangents, hCotangents, thetaCotangents] =
-    (['denseNextCotangent', 'denseXCotangent', 'denseTCotangent', 'denseHCotangent', 'denseThetaCotangent'] as const).map(name => executable.buffer(name));
+  const [next, thetas, denseCotangent] = (['next', 'theta', 'denseCotangent'] as const).map(name =>
+    executable.find(name),
+  );
+  const [endCotangents, xCotangents, tCotangents, hCotangents, thetaCotangents] = (
+    ['denseNextCotangent', 'denseXCotangent', 'denseTCotangent', 'denseHCotangent', 'denseThetaCotangent'] as const
+  ).map(name => executable.buffer(name));
   const zCotangents = !context.compiled.implicit ? undefined : executable.buffer('denseZCotangent');
   const insideCotangents = executable.find('denseInsideCotangent');
   const xCotangent = new Float64Array(xCotangents.length);
@@ -52,7 +66,7 @@ export function withinStep(context: StepContext, executable: StepExecutable<Hist
       addTo(insideCotangent, insideCotangents);
       // The saved time is a constant: θ = (time − t)/h.
       tCotangent += tCotangents[0] - thetaCotangents[0] / h;
-      hCotangent += hCotangents[0] - thetaCotangents[0] * theta / h;
+      hCotangent += hCotangents[0] - (thetaCotangents[0] * theta) / h;
     }
     return {xCotangent, zCotangent, insideCotangent, tCotangent, hCotangent};
   };

@@ -27,7 +27,14 @@ let idle: Idle | undefined;
 export function takeRoom(numbers: number): Room {
   const found = idle;
   // Not far more than is needed: a short run's record should not hold a long one's memory.
-  if (found === undefined || found.room.rows.length < numbers || found.room.rows.length > 2 * numbers) return {rows: newNumbers(numbers, 'the record of the steps', 'Take fewer steps, or implicitAdjoint({memory}) with fewer bytes.')};
+  if (found === undefined || found.room.rows.length < numbers || found.room.rows.length > 2 * numbers)
+    return {
+      rows: newNumbers(
+        numbers,
+        'the record of the steps',
+        'Take fewer steps, or implicitAdjoint({memory}) with fewer bytes.',
+      ),
+    };
   idle = undefined;
   found.lose();
   const {rows, views = new RowViews(rows)} = found.room;

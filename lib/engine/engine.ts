@@ -85,7 +85,8 @@ export function bufferSizes(programs: Programs, {extra = {}}: CompileOptions = {
   const sizes = new Map<string, number>();
   const need = (name: string, size: number): void => {
     const known = sizes.get(name);
-    if (known !== undefined && known !== size) throw new Error(`buffer ${name} is ${known} numbers in one program and ${size} in another`);
+    if (known !== undefined && known !== size)
+      throw new Error(`buffer ${name} is ${known} numbers in one program and ${size} in another`);
     sizes.set(name, size);
   };
   for (const graph of Object.values(programs)) {

@@ -13,7 +13,11 @@ export type EngineName = 'auto' | 'wasm' | 'interpreter' | 'tensor';
 const engines: {readonly [N in EngineName]: () => Engine} = {
   auto: () => (wasmSupported() ? automatic : interpreter),
   wasm: () => {
-    if (!wasmSupported()) throw new OptionError('no-wasm', 'WebAssembly is missing or forbidden here (a content security policy may need \'wasm-unsafe-eval\'); use engine \'auto\' or \'interpreter\'.');
+    if (!wasmSupported())
+      throw new OptionError(
+        'no-wasm',
+        "WebAssembly is missing or forbidden here (a content security policy may need 'wasm-unsafe-eval'); use engine 'auto' or 'interpreter'.",
+      );
     return wasm;
   },
   interpreter: () => interpreter,
@@ -28,14 +32,24 @@ export function chooseEngine(engine: EngineName | Engine): Engine {
   if (isEngine(engine)) return engine;
   if (typeof engine === 'string' && Object.hasOwn(engines, engine)) return engines[engine]();
   const names = Object.keys(engines).join(', ');
-  throw new OptionError('bad-engine', typeof engine === 'string'
-    ? `There is no engine '${String(engine)}'; choose one of ${names}.`
-    : `engine must be one of ${names}, or an object with a name, the unit roundoff epsilon of its arithmetic, and compile(programs, options).`, {engine});
+  throw new OptionError(
+    'bad-engine',
+    typeof engine === 'string'
+      ? `There is no engine '${String(engine)}'; choose one of ${names}.`
+      : `engine must be one of ${names}, or an object with a name, the unit roundoff epsilon of its arithmetic, and compile(programs, options).`,
+    {engine},
+  );
 }
 
 function isEngine(given: EngineName | Engine): given is Engine {
   const {name, epsilon, compile} = (given as Engine | null) ?? ({} as Partial<Engine>);
-  return typeof given === 'object' && typeof name === 'string' && typeof compile === 'function' && typeof epsilon === 'number' && epsilon > 0;
+  return (
+    typeof given === 'object'
+    && typeof name === 'string'
+    && typeof compile === 'function'
+    && typeof epsilon === 'number'
+    && epsilon > 0
+  );
 }
 
 /** The name by which a worker thread has the same engine; undefined where it has not. */
@@ -43,6 +57,16 @@ export function threadEngine(engine: Engine): 'auto' | 'wasm' | 'interpreter' | 
   return engine === automatic ? 'auto' : engine === wasm ? 'wasm' : engine === interpreter ? 'interpreter' : undefined;
 }
 
-export {bufferSizes, byFactor, engineKey, factorizationOf, type CompileOptions, type Engine, type Executable, type Programs, type TransposedSolve} from './engine.js';
+export {
+  bufferSizes,
+  byFactor,
+  engineKey,
+  factorizationOf,
+  type CompileOptions,
+  type Engine,
+  type Executable,
+  type Programs,
+  type TransposedSolve,
+} from './engine.js';
 export {plainVectors, type Vectors} from './vectors.js';
 export {interpreter, tensor, wasm};

@@ -25,8 +25,11 @@ export const interpreter: Engine = {
   epsilon: Number.EPSILON,
   compile(programs: Programs, options?: CompileOptions): Executable {
     const buffers = new Map<string, Float64Array>();
-    for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, newNumbers(size, `${name} of a step`, 'Take a smaller system.'));
-    const programFunctions = new Map(Object.entries(programs).map(([name, graph]) => [name, sequence(compileGraph(valuesOf(graph), buffers))]));
+    for (const [name, size] of bufferSizes(programs, options))
+      buffers.set(name, newNumbers(size, `${name} of a step`, 'Take a smaller system.'));
+    const programFunctions = new Map(
+      Object.entries(programs).map(([name, graph]) => [name, sequence(compileGraph(valuesOf(graph), buffers))]),
+    );
     const program = (name: string): (() => void) => {
       const found = programFunctions.get(name);
       if (found === undefined) throw new Error(`no program is called ${name}`);
@@ -64,7 +67,8 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
   // A result goes straight to its output's buffer, unless that buffer is read by this very program.
   const direct = new Map<Node, Float64Array>();
   for (const {name, node} of graph.outputs) {
-    if (!inputNames.has(name) && !direct.has(node) && node.op !== 'reshape' && node.op !== 'constant') direct.set(node, namedBuffer(buffers, name));
+    if (!inputNames.has(name) && !direct.has(node) && node.op !== 'reshape' && node.op !== 'constant')
+      direct.set(node, namedBuffer(buffers, name));
   }
 
   const memory = new MemoryPlan(order, outputs);
@@ -104,7 +108,11 @@ function readNodes(outputs: readonly Node[]): Node[] {
  * Results that are not yet in their outputs' buffers. All outputs change at once: where one takes its
  * value from an input's buffer that another overwrites (an exchange), that value is set aside first.
  */
-function copies(graph: Graph, arrays: ReadonlyMap<Node, Float64Array>, buffers: ReadonlyMap<string, Float64Array>): Instruction[] {
+function copies(
+  graph: Graph,
+  arrays: ReadonlyMap<Node, Float64Array>,
+  buffers: ReadonlyMap<string, Float64Array>,
+): Instruction[] {
   const moves = graph.outputs
     .map(({name, node}) => ({source: arrayOf(arrays, node), target: namedBuffer(buffers, name)}))
     .filter(({source, target}) => source !== target);
@@ -127,13 +135,16 @@ function namedBuffer(buffers: ReadonlyMap<string, Float64Array>, name: string): 
 
 function arrayOf(arrays: ReadonlyMap<Node, Float64Array>, node: Node): Float64Array {
   const found = arrays.get(node);
-  if (found === undefined) throw new Error(`${node.op} is used before it is computed; is an input missing from the graph's list?`);
+  if (found === undefined)
+    throw new Error(`${node.op} is used before it is computed; is an input missing from the graph's list?`);
   return found;
 }
 
 /** The nodes whose numbers a node's instruction reads; a repeated scalar beside an array is read in place, not spread out first. */
 function sources(node: Node): readonly Node[] {
-  return node.op === 'binary' ? node.operands.map(operand => (isRepeatedScalar(operand) ? operand.operands[0] : operand)) : node.operands;
+  return node.op === 'binary'
+    ? node.operands.map(operand => (isRepeatedScalar(operand) ? operand.operands[0] : operand))
+    : node.operands;
 }
 
 function isRepeatedScalar(node: Node): boolean {
@@ -141,7 +152,11 @@ function isRepeatedScalar(node: Node): boolean {
 }
 
 function instruction(node: Node, arrays: ReadonlyMap<Node, Float64Array>, out: Float64Array): Instruction {
-  return {kernel: primitiveOf(node).evaluate(node), operands: sources(node).map(source => arrayOf(arrays, source)), out};
+  return {
+    kernel: primitiveOf(node).evaluate(node),
+    operands: sources(node).map(source => arrayOf(arrays, source)),
+    out,
+  };
 }
 
 /** The node whose array a value lives in: a reshape shows its operand's. */
@@ -165,7 +180,8 @@ class MemoryPlan {
   }
 
   take(node: Node): Float64Array {
-    const array = this.free.get(node.size)?.pop() ?? newNumbers(node.size, 'a value of a step', 'Take a smaller system.');
+    const array =
+      this.free.get(node.size)?.pop() ?? newNumbers(node.size, 'a value of a step', 'Take a smaller system.');
     this.owned.add(array);
     return array;
   }

@@ -10,7 +10,14 @@ export interface Vectors {
   /** max |xᵢ|/unitᵢ; 0/0 is 0, ∞ where a number is not one. */
   largestRatio(x: Float64Array, unit: Float64Array): number;
   /** weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|); returns the largest |xᵢ|/weightsᵢ, as above. */
-  weigh(weights: Float64Array, z: Float64Array, base: Float64Array, x: Float64Array, absolute: number, relative: number): number;
+  weigh(
+    weights: Float64Array,
+    z: Float64Array,
+    base: Float64Array,
+    x: Float64Array,
+    absolute: number,
+    relative: number,
+  ): number;
   /** base ← z, and z ← z − delta. */
   depart(z: Float64Array, base: Float64Array, delta: Float64Array): void;
   /** z = base − s·delta; base may be z. */
@@ -43,7 +50,8 @@ export const plainVectors: Vectors = {
     return worst;
   },
   weigh(weights, z, base, x, absolute, relative) {
-    for (let i = 0; i < weights.length; i++) weights[i] = absolute + relative * Math.max(Math.abs(z[i]), Math.abs(base[i]));
+    for (let i = 0; i < weights.length; i++)
+      weights[i] = absolute + relative * Math.max(Math.abs(z[i]), Math.abs(base[i]));
     return this.largestRatio(x, weights);
   },
   depart(z, base, delta) {

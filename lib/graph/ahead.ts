@@ -57,7 +57,10 @@ export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<strin
 }
 
 /** What depends on a changing input, and what is there without computing: the other inputs, and what depends on none, which engines compute once. */
-function kinds(order: readonly Node[], changing: ReadonlySet<string>): {readonly changes: ReadonlySet<Node>; readonly given: ReadonlySet<Node>} {
+function kinds(
+  order: readonly Node[],
+  changing: ReadonlySet<string>,
+): {readonly changes: ReadonlySet<Node>; readonly given: ReadonlySet<Node>} {
   const changes = new Set<Node>();
   const given = new Set<Node>();
   const varies = new Set<Node>();
@@ -82,22 +85,46 @@ function readByRuns(order: readonly Node[], outputs: readonly Node[], changes: R
 export function unified(programs: Readonly<Record<string, Graph>>): Record<string, Graph> {
   const graphs = Object.entries(programs);
   const inputs = new Set(graphs.flatMap(([, graph]) => graph.inputs));
-  const nodes = simplifyNodes(graphs.flatMap(([, {outputs}]) => outputs.map(({node}) => node)), [...inputs]);
+  const nodes = simplifyNodes(
+    graphs.flatMap(([, {outputs}]) => outputs.map(({node}) => node)),
+    [...inputs],
+  );
   let at = 0;
-  return Object.fromEntries(graphs.map(([name, graph]) => [name, {...graph, outputs: graph.outputs.map(output => ({name: output.name, node: nodes[at++]}))}]));
+  return Object.fromEntries(
+    graphs.map(([name, graph]) => [
+      name,
+      {...graph, outputs: graph.outputs.map(output => ({name: output.name, node: nodes[at++]}))},
+    ]),
+  );
 }
 
 /** A program that computes more. */
 export function withOutputs({outputs}: Graph, more: ReadonlyMap<Node, Node<'input'>>): Graph {
-  return of([...outputs, ...[...more].map(([node, {attributes: {name}}]) => ({name, node}))]);
+  return of([
+    ...outputs,
+    ...[...more].map(
+      ([
+        node,
+        {
+          attributes: {name},
+        },
+      ]) => ({name, node}),
+    ),
+  ]);
 }
 
 /** A program that reads values from buffers which another one fills. */
 export function readingAhead({outputs}: Graph, buffers: ReadonlyMap<Node, Node<'input'>>): Graph {
-  const nodes = substitute(outputs.map(({node}) => node), buffers);
+  const nodes = substitute(
+    outputs.map(({node}) => node),
+    buffers,
+  );
   return of(outputs.map(({name}, i) => ({name, node: nodes[i]})));
 }
 
 function of(outputs: readonly Output[]): Graph {
-  return {inputs: topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> => isOp(node, 'input')), outputs: [...outputs]};
+  return {
+    inputs: topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> => isOp(node, 'input')),
+    outputs: [...outputs],
+  };
 }

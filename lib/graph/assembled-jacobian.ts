@@ -74,7 +74,11 @@ function contributions(node: Node<'scatter'>, after: Term, elements: readonly Te
   const factor = uniform ? undefined : gather(after.coefficient, rows, [size]);
   return elements.map(({coefficient, table}) => {
     const flat = reshape(coefficient, [size]);
-    return {rows: rows.map((row, i) => (table[i] < 0 ? -1 : row)), columns: table, values: factor === undefined ? flat : mul(factor, flat)};
+    return {
+      rows: rows.map((row, i) => (table[i] < 0 ? -1 : row)),
+      columns: table,
+      values: factor === undefined ? flat : mul(factor, flat),
+    };
   });
 }
 
@@ -109,12 +113,22 @@ function gatherUp(blocks: readonly Block[], rows: number, columns: number): Omit
     all.set(table, at);
     return at + table.length;
   }, 0);
-  const values = scatter(concat(blocks.map(block => block.values), 0), all, [indices.length]);
+  const values = scatter(
+    concat(
+      blocks.map(block => block.values),
+      0,
+    ),
+    all,
+    [indices.length],
+  );
   return {pattern: {rows, columns, pointers, indices: Int32Array.from(indices)}, values};
 }
 
 /** All entries, row after row: those of row i are starts[i] … starts[i + 1] − 1 of the order. */
-function byRow(blocks: readonly Block[], rows: number): {starts: Int32Array; order: {block: Int32Array; entry: Int32Array}} {
+function byRow(
+  blocks: readonly Block[],
+  rows: number,
+): {starts: Int32Array; order: {block: Int32Array; entry: Int32Array}} {
   const starts = new Int32Array(rows + 1);
   for (const block of blocks) for (const row of block.rows) if (row >= 0) starts[row + 1]++;
   for (let row = 0; row < rows; row++) starts[row + 1] += starts[row];

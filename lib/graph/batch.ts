@@ -30,7 +30,15 @@ export function batch(outputs: readonly Node[], replacements: ReadonlyMap<Node, 
     }
     const rule = primitiveOf(node).batch;
     if (rule === undefined) throw new Error(`${node.op} cannot carry a batch axis`);
-    results.set(node, rule(node, node.operands.map(operand => results.get(operand) ?? operand), batched, size));
+    results.set(
+      node,
+      rule(
+        node,
+        node.operands.map(operand => results.get(operand) ?? operand),
+        batched,
+        size,
+      ),
+    );
     carries.add(node);
   }
   return outputs.map(output => {

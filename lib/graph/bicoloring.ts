@@ -31,7 +31,9 @@ export function bicolor(pattern: SparsityPattern): Bicoloring {
   const most = counts.reduce((a, b) => Math.max(a, b), 0);
   const limits = [most, 0];
   for (let limit = 1; limit < most; limit *= 2) limits.push(limit);
-  const candidates = limits.map(limit => ({limit, least: leastProducts(pattern, counts, limit)})).sort((a, b) => a.least - b.least || b.limit - a.limit);
+  const candidates = limits
+    .map(limit => ({limit, least: leastProducts(pattern, counts, limit)}))
+    .sort((a, b) => a.least - b.least || b.limit - a.limit);
   // No full rows unless that asks for far fewer products.
   const plain = candidates.findIndex(({limit}) => limit === most);
   if (candidates[0].least >= worthwhile * candidates[plain].least) candidates.unshift(...candidates.splice(plain, 1));

@@ -5,10 +5,42 @@
  * subexpressions is `simplify.ts`.
  */
 export {input, scalar, uniformValue} from './build/make.js';
-export {constant, full, zeros, broadcastShapes, broadcastTo, reshape, transpose, partRead, slice, place, concat} from './build/shapes.js';
+export {
+  constant,
+  full,
+  zeros,
+  broadcastShapes,
+  broadcastTo,
+  reshape,
+  transpose,
+  partRead,
+  slice,
+  place,
+  concat,
+} from './build/shapes.js';
 export {unary, binary, add, sub, mul, div, neg, scale, select, addAll, cast, mapped} from './build/elementwise.js';
-export {gather, scatter, gatherAt, scatterAt, searchSorted, viewTable, operandTable, sliceTable} from './build/indexing.js';
+export {
+  gather,
+  scatter,
+  gatherAt,
+  scatterAt,
+  searchSorted,
+  viewTable,
+  operandTable,
+  sliceTable,
+} from './build/indexing.js';
 export {sum, max, min, argExtreme, cumsum, expandReduced} from './build/reductions.js';
-export {matMul, solve, triangularSolve, cholesky, lu, luPermutation, semidefinite, eigen, svd, leastSquares} from './build/algebra.js';
+export {
+  matMul,
+  solve,
+  triangularSolve,
+  cholesky,
+  lu,
+  luPermutation,
+  semidefinite,
+  eigen,
+  svd,
+  leastSquares,
+} from './build/algebra.js';
 export {declared} from './build/declared.js';
 export {rebuild} from './build/rebuild.js';

@@ -16,40 +16,65 @@ export interface Declaration {
 
 export function declarationOf({operands}: Node<'declared'>): Declaration {
   const count = (operands.length - 2) / 2;
-  return {value: operands[0], args: operands.slice(1, count + 1), cotangent: operands[count + 1] as Node<'input'>, gradients: operands.slice(count + 2)};
+  return {
+    value: operands[0],
+    args: operands.slice(1, count + 1),
+    cotangent: operands[count + 1] as Node<'input'>,
+    gradients: operands.slice(count + 2),
+  };
 }
 
 export function notLinear(): TraceError {
   return new TraceError(
     'gradient-not-linear',
-    'The gradient function of a tf.customGrad is not linear in the cotangent dy (a clipped gradient, say), so that no derivative along a direction follows from it: ' +
-      "Newton's matrix of an implicit scheme, jvp and forward sensitivities need one. Use an explicit scheme with vjp or tf.grad, or a gradient that is a factor times dy.",
+    'The gradient function of a tf.customGrad is not linear in the cotangent dy (a clipped gradient, say), so that no derivative along a direction follows from it: '
+      + "Newton's matrix of an implicit scheme, jvp and forward sensitivities need one. Use an explicit scheme with vjp or tf.grad, or a gradient that is a factor times dy.",
   );
 }
 
 /** Whether outputs are linear in one node, sums with what does not depend on it excluded; by rule, without values; `depends` on it do these. */
 export function isLinearIn(outputs: readonly Node[], of: Node, depends: ReadonlySet<Node>): boolean {
   const without = (node: Node): boolean => depends.has(node) || uniformValue(node) === 0;
-  return outputs.every(without) && topological(outputs).every(node => {
-    if (node === of || !depends.has(node)) return true;
-    const [a, b] = node.operands;
-    switch (node.op) {
-      case 'unary': return isOp(node, 'unary') && node.attributes.fn === 'neg';
-      case 'binary': {
-        const fn = isOp(node, 'binary') ? node.attributes.fn : undefined;
-        if (fn === 'add' || fn === 'sub') return node.operands.every(without);
-        return fn === 'mul' ? !(depends.has(a) && depends.has(b)) : fn === 'div' && !depends.has(b);
+  return (
+    outputs.every(without)
+    && topological(outputs).every(node => {
+      if (node === of || !depends.has(node)) return true;
+      const [a, b] = node.operands;
+      switch (node.op) {
+        case 'unary':
+          return isOp(node, 'unary') && node.attributes.fn === 'neg';
+        case 'binary': {
+          const fn = isOp(node, 'binary') ? node.attributes.fn : undefined;
+          if (fn === 'add' || fn === 'sub') return node.operands.every(without);
+          return fn === 'mul' ? !(depends.has(a) && depends.has(b)) : fn === 'div' && !depends.has(b);
+        }
+        case 'select':
+          return !depends.has(a) && node.operands.slice(1).every(without);
+        case 'concat':
+          return node.operands.every(without);
+        case 'matMul':
+          return !(depends.has(a) && depends.has(b));
+        case 'solve':
+        case 'triangularSolve':
+          return !depends.has(a);
+        case 'gatherAt':
+        case 'scatterAt':
+          return !depends.has(b);
+        case 'reshape':
+        case 'transpose':
+        case 'broadcast':
+        case 'slice':
+        case 'place':
+        case 'gather':
+        case 'scatter':
+        case 'sum':
+        case 'cumsum':
+          return node.dtype === 'float';
+        default:
+          return false;
       }
-      case 'select': return !depends.has(a) && node.operands.slice(1).every(without);
-      case 'concat': return node.operands.every(without);
-      case 'matMul': return !(depends.has(a) && depends.has(b));
-      case 'solve': case 'triangularSolve': return !depends.has(a);
-      case 'gatherAt': case 'scatterAt': return !depends.has(b);
-      case 'reshape': case 'transpose': case 'broadcast': case 'slice': case 'place': case 'gather': case 'scatter': case 'sum': case 'cumsum':
-        return node.dtype === 'float';
-      default: return false;
-    }
-  });
+    })
+  );
 }
 
 /** The nodes' values: what was declared of derivatives is left behind. Only for programs that are not differentiated any more. */

@@ -15,22 +15,40 @@ import {primitiveOf} from './primitives/index.js';
 import {substitute} from './substitute.js';
 
 /** Tangents of the outputs along the tangents given for some nodes; undefined stands for zero, in the seeds too. */
-export function pushforward(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node | undefined>): (Node | undefined)[] {
+export function pushforward(
+  outputs: readonly Node[],
+  seeds: ReadonlyMap<Node, Node | undefined>,
+): (Node | undefined)[] {
   const tangents = linearized(outputs, seeds);
   const given = new Set([...seeds.values()].filter(seed => seed !== undefined));
   const order = topological(tangents.filter(tangent => tangent !== undefined));
   if (!order.some(node => makesZeros.has(node.op) || node.dtype === 'bool' || isOp(node, 'constant'))) return tangents;
   if ([...given].every(seed => seed.op === 'input') && !topological(outputs).some(node => given.has(node))) {
-    return guarded(tangents, dependents(tangents.filter(tangent => tangent !== undefined), given), order, given);
+    return guarded(
+      tangents,
+      dependents(
+        tangents.filter(tangent => tangent !== undefined),
+        given,
+      ),
+      order,
+      given,
+    );
   }
   // Seeds that are values of the program too: what is linear in them is told by others in their place.
-  const own = new Map([...seeds].map(([node, seed]) => [node, seed === undefined ? undefined : input('tangent', seed.shape)]));
-  const back = new Map<Node, Node>([...own].flatMap(([node, stand]) => (stand === undefined ? [] : [[stand, seeds.get(node) as Node] as const])));
+  const own = new Map(
+    [...seeds].map(([node, seed]) => [node, seed === undefined ? undefined : input('tangent', seed.shape)]),
+  );
+  const back = new Map<Node, Node>(
+    [...own].flatMap(([node, stand]) => (stand === undefined ? [] : [[stand, seeds.get(node) as Node] as const])),
+  );
   const raw = linearized(outputs, own);
   const present = raw.filter(tangent => tangent !== undefined);
   const safe = guarded(raw, dependents(present, back.keys()), topological(present), new Set<Node>(back.keys()));
   if (safe.every((tangent, i) => tangent === raw[i])) return tangents;
-  const done = substitute(safe.map((tangent, i) => orZeros(tangent, outputs[i])), back);
+  const done = substitute(
+    safe.map((tangent, i) => orZeros(tangent, outputs[i])),
+    back,
+  );
   return safe.map((tangent, i) => (tangent === undefined ? undefined : done[i]));
 }
 
@@ -42,7 +60,12 @@ function linearized(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node | un
   for (const node of topological(outputs)) {
     if (tangents.has(node)) continue;
     const incoming = node.operands.map(operand => tangents.get(operand));
-    tangents.set(node, incoming.every(tangent => tangent === undefined) ? undefined : expanded(primitiveOf(node).tangent(node, incoming)));
+    tangents.set(
+      node,
+      incoming.every(tangent => tangent === undefined)
+        ? undefined
+        : expanded(primitiveOf(node).tangent(node, incoming)),
+    );
   }
   return outputs.map(output => tangents.get(output));
 }
@@ -52,7 +75,11 @@ function expanded(tangent: Node | undefined): Node | undefined {
   if (tangent === undefined || !isOp(tangent, 'declared') || tangent.attributes.as === 'value') return tangent;
   const {args, cotangent, gradients} = declarationOf(tangent);
   if (!isLinearIn(gradients, cotangent, dependents(gradients, [cotangent]))) return tangent;
-  return transposeLinear(gradients, [cotangent], args.map(arg => (uniformValue(arg) === 0 ? undefined : arg)))[0];
+  return transposeLinear(
+    gradients,
+    [cotangent],
+    args.map(arg => (uniformValue(arg) === 0 ? undefined : arg)),
+  )[0];
 }
 
 /** Nodes that depend on any of the given ones, among those the outputs need. */
@@ -69,7 +96,9 @@ export function dependents(outputs: readonly Node[], on: Iterable<Node>): Set<No
  * output, the cotangent of each input. undefined stands for zero on both sides.
  */
 export function transposeLinear(
-  outputs: readonly (Node | undefined)[], inputs: readonly Node[], cotangents: readonly (Node | undefined)[],
+  outputs: readonly (Node | undefined)[],
+  inputs: readonly Node[],
+  cotangents: readonly (Node | undefined)[],
 ): (Node | undefined)[] {
   const present = outputs.filter(output => output !== undefined);
   const linear = dependents(present, inputs);
@@ -99,7 +128,9 @@ export function transposeLinear(
 
 /** Cotangents of `wrt` for cotangents of the outputs: a vector–Jacobian product. */
 export function pullback(
-  outputs: readonly Node[], wrt: readonly Node[], cotangents: readonly (Node | undefined)[],
+  outputs: readonly Node[],
+  wrt: readonly Node[],
+  cotangents: readonly (Node | undefined)[],
 ): (Node | undefined)[] {
   const seeds = wrt.map((node, i) => input(`tangent.${i}`, node.shape));
   const tangents = linearized(outputs, new Map(wrt.map((node, i) => [node, seeds[i]])));

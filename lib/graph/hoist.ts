@@ -26,12 +26,17 @@ export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoi
   const boundary = new Map<Node, Node<'input'>>();
   const pass = (node: Node): void => {
     const value = computedBelow(node);
-    if (value !== undefined && !boundary.has(value)) boundary.set(value, input(`${prefix}${boundary.size}`, value.shape, value.dtype));
+    if (value !== undefined && !boundary.has(value))
+      boundary.set(value, input(`${prefix}${boundary.size}`, value.shape, value.dtype));
   };
   // The cotangent of a declared derivative (primitives/declared.ts) is no input of the program: nothing that follows from it is computed before.
   const own = new Set<Node>(graph.inputs);
   for (const node of topological(outputs)) {
-    if (isOp(node, 'input') ? changing.has(node.attributes.name) || !own.has(node) : node.operands.some(operand => changes.has(operand))) {
+    if (
+      isOp(node, 'input')
+        ? changing.has(node.attributes.name) || !own.has(node)
+        : node.operands.some(operand => changes.has(operand))
+    ) {
       changes.add(node);
       for (const operand of node.operands) if (!changes.has(operand)) pass(operand);
     }
@@ -55,6 +60,7 @@ export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoi
 function computedBelow(node: Node): Node | undefined {
   if (node.op === 'input' || node.op === 'constant') return undefined;
   if (node.op === 'reshape' || node.op === 'broadcast') return computedBelow(node.operands[0]);
-  if (node.op === 'slice' || node.op === 'transpose') return computedBelow(node.operands[0]) === undefined ? undefined : node;
+  if (node.op === 'slice' || node.op === 'transpose')
+    return computedBelow(node.operands[0]) === undefined ? undefined : node;
   return node;
 }

@@ -15,13 +15,18 @@ export interface Key {
 }
 
 export function sameKey(a: Key, b: Key): boolean {
-  return a.text === b.text && a.arrays.length === b.arrays.length && a.arrays.every((array, i) => sameContents(array, b.arrays[i]));
+  return (
+    a.text === b.text
+    && a.arrays.length === b.arrays.length
+    && a.arrays.every((array, i) => sameContents(array, b.arrays[i]))
+  );
 }
 
 function attributeText(value: unknown, contents: ContentsTable): string {
   if (value instanceof Float64Array || value instanceof Int32Array) {
     // One number is written out; of −0 and NaN the text would not be.
-    const isPlain = value instanceof Float64Array && value.length === 1 && !Object.is(value[0], -0) && !Number.isNaN(value[0]);
+    const isPlain =
+      value instanceof Float64Array && value.length === 1 && !Object.is(value[0], -0) && !Number.isNaN(value[0]);
     return isPlain ? String(value[0]) : `#${contents.numberOf(value)}`;
   }
   // Names are quoted, so that none can be taken for a piece of the key.
@@ -31,7 +36,8 @@ function attributeText(value: unknown, contents: ContentsTable): string {
 /** One node whose operands are already numbered; its arrays by their numbers in the table. */
 export function structuralText(node: Node, operandIds: readonly number[], contents: ContentsTable): string {
   let text = `${node.op}:${node.dtype}[${node.shape.join(',')}](${operandIds.join(',')})`;
-  for (const name in node.attributes) text += `${name}=${attributeText((node.attributes as Record<string, unknown>)[name], contents)};`;
+  for (const name in node.attributes)
+    text += `${name}=${attributeText((node.attributes as Record<string, unknown>)[name], contents)};`;
   return text;
 }
 
@@ -47,7 +53,11 @@ function graphText(graph: Graph, contents: ContentsTable): string {
   const ids = new Map<Node, number>();
   const parts: string[] = [];
   for (const node of nodes) {
-    const text = structuralText(node, node.operands.map(operand => numbered(ids, operand)), contents);
+    const text = structuralText(
+      node,
+      node.operands.map(operand => numbered(ids, operand)),
+      contents,
+    );
     ids.set(node, ids.size);
     parts.push(text);
   }

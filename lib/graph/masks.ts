@@ -6,7 +6,20 @@
  * not be finite is applied where its mask holds and nowhere else. Zeros that are only numbers are not masks: a
  * chosen √q at 0 keeps its infinite slope. (jnp.where has the same trap; there users write a second where.)
  */
-import {binary, broadcastTo, constant, full, rebuild, reshape, select, sum, transpose, unary, uniformValue, zeros} from './build.js';
+import {
+  binary,
+  broadcastTo,
+  constant,
+  full,
+  rebuild,
+  reshape,
+  select,
+  sum,
+  transpose,
+  unary,
+  uniformValue,
+  zeros,
+} from './build.js';
 import type {Node, Op, Shape, UnaryName} from './node.js';
 import {isOp} from './node.js';
 import {primitiveOf} from './primitives/index.js';
@@ -35,11 +48,45 @@ function property<T>(rule: (node: Node, of: (operand: Node) => T) => T): (node: 
 }
 
 const finiteOfFinite: ReadonlySet<UnaryName> = new Set<UnaryName>([
-  'neg', 'abs', 'sign', 'square', 'sin', 'cos', 'atan', 'tanh', 'asinh', 'sigmoid', 'softplus', 'erf', 'relu', 'positive',
-  'floor', 'ceil', 'round', 'truncate', 'isNaN', 'isInf', 'isFinite', 'not', 'nonzero',
+  'neg',
+  'abs',
+  'sign',
+  'square',
+  'sin',
+  'cos',
+  'atan',
+  'tanh',
+  'asinh',
+  'sigmoid',
+  'softplus',
+  'erf',
+  'relu',
+  'positive',
+  'floor',
+  'ceil',
+  'round',
+  'truncate',
+  'isNaN',
+  'isInf',
+  'isFinite',
+  'not',
+  'nonzero',
 ]);
 /** Linear, with no number in them but 0 and 1: of masks they make masks. */
-const linearViews: ReadonlySet<Op> = new Set<Op>(['reshape', 'transpose', 'broadcast', 'slice', 'place', 'concat', 'gather', 'scatter', 'gatherAt', 'scatterAt', 'sum', 'cumsum']);
+const linearViews: ReadonlySet<Op> = new Set<Op>([
+  'reshape',
+  'transpose',
+  'broadcast',
+  'slice',
+  'place',
+  'concat',
+  'gather',
+  'scatter',
+  'gatherAt',
+  'scatterAt',
+  'sum',
+  'cumsum',
+]);
 
 /** Whether a value is finite wherever the inputs are: roots, logarithms, quotients and exponentials may not be. Products that overflow are not thought of. */
 export const isFinite = property<boolean>((node, of) => {
@@ -146,11 +193,19 @@ function onlyWhere(mask: Node, value: Node): Node {
 function asNumber(mask: Mask, shape: Shape): Node {
   if (mask === undefined) return full(1, shape);
   const known = knownMask(mask);
-  return known === undefined ? select(mask, full(1, shape), zeros(shape)) : constant(known.map(value => (value === 0 ? 0 : 1)), shape);
+  return known === undefined
+    ? select(mask, full(1, shape), zeros(shape))
+    : constant(
+        known.map(value => (value === 0 ? 0 : 1)),
+        shape,
+      );
 }
 /** Whether a mask holds anywhere along some axes, which stay with length 1. */
 function anyAlong(mask: Node, axes: readonly number[]): Node {
-  return reshape(sum(asNumber(mask, mask.shape), axes), mask.shape.map((n, axis) => (axes.includes(axis) ? 1 : n)));
+  return reshape(
+    sum(asNumber(mask, mask.shape), axes),
+    mask.shape.map((n, axis) => (axes.includes(axis) ? 1 : n)),
+  );
 }
 
 /** A tangent or cotangent with its mask. */
@@ -182,7 +237,10 @@ function met(mask: Node, factor: Turnable): Node {
   return isFinite(factor[0]) ? factor[0] : onlyWhere(spread(mask, factor), factor[0]);
 }
 
-const operandsOf = (node: Node<'matMul'>): [Turnable, Turnable] => [[node.operands[0], node.attributes.transposeA], [node.operands[1], node.attributes.transposeB]];
+const operandsOf = (node: Node<'matMul'>): [Turnable, Turnable] => [
+  [node.operands[0], node.attributes.transposeA],
+  [node.operands[1], node.attributes.transposeB],
+];
 
 const allAxes = (shape: Shape): number[] => shape.map((_, axis) => axis);
 
@@ -197,12 +255,17 @@ export function transposed(node: Node, cotangent: Masked, linear: readonly boole
   if (rule === undefined) throw new Error(`${node.op} stands in a linear map but has no transpose`);
   const {value, mask} = cotangent;
   const [a, b] = node.operands;
-  const masked = (parts: readonly (Node | undefined)[], maskOf: (k: number, part: Node) => Mask): (Masked | undefined)[] =>
+  const masked = (
+    parts: readonly (Node | undefined)[],
+    maskOf: (k: number, part: Node) => Mask,
+  ): (Masked | undefined)[] =>
     parts.map((part, k) => (part === undefined ? undefined : {value: part, mask: maskOf(k, part)}));
   const parts = rule(node, value, linear);
   if (isOp(node, 'binary') && (node.attributes.fn === 'mul' || node.attributes.fn === 'div')) {
     const divides = node.attributes.fn === 'div';
-    return parts.map((part, k) => (part === undefined ? undefined : scaledBy(part, cotangent, k === 0 ? b : a, divides)));
+    return parts.map((part, k) =>
+      part === undefined ? undefined : scaledBy(part, cotangent, k === 0 ? b : a, divides),
+    );
   }
   if (node.op === 'select') return masked(parts, k => both(mask, k === 1 ? a : not(a)));
   const leavesOut = node.op === 'slice' || node.op === 'gather';
@@ -217,10 +280,13 @@ export function transposed(node: Node, cotangent: Masked, linear: readonly boole
     const [left, right] = operandsOf(node);
     const [rows, columns] = [anyAlong(mask, [2]), anyAlong(mask, [1])];
     const clean: Node = {...node, operands: linear[0] ? [a, met(columns, right)] : [met(rows, left), b]};
-    return masked(rule(clean, value, linear), k => settledMask(spread(k === 0 ? rows : columns, k === 0 ? left : right)));
+    return masked(rule(clean, value, linear), k =>
+      settledMask(spread(k === 0 ? rows : columns, k === 0 ? left : right)),
+    );
   }
-  return masked(parts, (_, {shape}) => broadcastTo(isSolve(node) ? anyAlong(mask, [1]) : reshape(anyAlong(mask, allAxes(mask.shape)), []), shape))
-    .map(part => (part?.mask === undefined ? part : {value: onlyWhere(part.mask, part.value), mask: part.mask}));
+  return masked(parts, (_, {shape}) =>
+    broadcastTo(isSolve(node) ? anyAlong(mask, [1]) : reshape(anyAlong(mask, allAxes(mask.shape)), []), shape),
+  ).map(part => (part?.mask === undefined ? part : {value: onlyWhere(part.mask, part.value), mask: part.mask}));
 }
 
 // ---------------------------------------------------------------- forward
@@ -233,21 +299,40 @@ function pushed(node: Node, given: readonly (Masked | undefined)[]): Masked {
   const [first, second] = given;
   if (isOp(node, 'binary')) {
     const {fn} = node.attributes;
-    if (fn === 'mul' || fn === 'div') return first !== undefined ? scaledBy(value, first, b, fn === 'div') : scaledBy(value, second as Masked, a, false);
+    if (fn === 'mul' || fn === 'div')
+      return first !== undefined
+        ? scaledBy(value, first, b, fn === 'div')
+        : scaledBy(value, second as Masked, a, false);
     return {value, mask: either([first, second].flatMap(operand => (operand === undefined ? [] : [operand.mask])))};
   }
   if (node.op === 'unary') return {value, mask: first?.mask};
   if (node.op === 'select') {
     const none = (k: number): boolean => given[k] === undefined && uniformValue(operands[k]) === 0;
     const [then, otherwise] = [both(a, second?.mask), both(not(a), given[2]?.mask)];
-    return {value, mask: none(2) ? then : none(1) ? otherwise : second?.mask === undefined || given[2]?.mask === undefined ? undefined : either([then, otherwise])};
+    return {
+      value,
+      mask: none(2)
+        ? then
+        : none(1)
+          ? otherwise
+          : second?.mask === undefined || given[2]?.mask === undefined
+            ? undefined
+            : either([then, otherwise]),
+    };
   }
   const masks = given.map(operand => operand?.mask);
   const addsZeros = node.op === 'place' || node.op === 'gather' || node.op === 'concat';
   if (masks.every(mask => mask === undefined) && !addsZeros) return {value, mask: undefined};
   if (linearViews.has(node.op)) {
-    if (given.some((operand, k) => operand === undefined && k === 0 && node.op !== 'concat')) return {value, mask: undefined};
-    const truth = node.operands.map((operand, k) => (given[k] !== undefined ? asNumber(masks[k], operand.shape) : node.op !== 'concat' ? operand : full(uniformValue(operand) === 0 ? 0 : 1, operand.shape)));
+    if (given.some((operand, k) => operand === undefined && k === 0 && node.op !== 'concat'))
+      return {value, mask: undefined};
+    const truth = node.operands.map((operand, k) =>
+      given[k] !== undefined
+        ? asNumber(masks[k], operand.shape)
+        : node.op !== 'concat'
+          ? operand
+          : full(uniformValue(operand) === 0 ? 0 : 1, operand.shape),
+    );
     return {value, mask: settledMask(rebuild(node, truth))};
   }
   if (isOp(node, 'matMul')) {
@@ -266,11 +351,24 @@ function pushed(node: Node, given: readonly (Masked | undefined)[]): Masked {
 }
 
 /** The same tangents, with partials applied only where what they multiply is not zero by construction. */
-export function guarded(tangents: readonly (Node | undefined)[], linear: ReadonlySet<Node>, order: readonly Node[], seeds: ReadonlySet<Node>): (Node | undefined)[] {
+export function guarded(
+  tangents: readonly (Node | undefined)[],
+  linear: ReadonlySet<Node>,
+  order: readonly Node[],
+  seeds: ReadonlySet<Node>,
+): (Node | undefined)[] {
   const found = new Map<Node, Masked>();
   for (const node of order) {
     if (!linear.has(node)) continue;
-    found.set(node, seeds.has(node) ? {value: node, mask: undefined} : pushed(node, node.operands.map(operand => found.get(operand))));
+    found.set(
+      node,
+      seeds.has(node)
+        ? {value: node, mask: undefined}
+        : pushed(
+            node,
+            node.operands.map(operand => found.get(operand)),
+          ),
+    );
   }
-  return tangents.map(tangent => (tangent === undefined ? undefined : found.get(tangent)?.value ?? tangent));
+  return tangents.map(tangent => (tangent === undefined ? undefined : (found.get(tangent)?.value ?? tangent)));
 }

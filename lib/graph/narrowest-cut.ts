@@ -32,7 +32,8 @@ export function narrowestCut(outputs: readonly Node[], sources: readonly Node[],
     // What is not a number of double precision is computed again.
     flow.arc(exit(node) - 1, exit(node), node.dtype === 'float' ? node.size : Infinity);
     if (isOp(node, 'input')) flow.arc(source, exit(node) - 1, Infinity);
-    for (const operand of new Set(node.operands)) if (before.has(operand)) flow.arc(exit(operand), exit(node) - 1, Infinity);
+    for (const operand of new Set(node.operands))
+      if (before.has(operand)) flow.arc(exit(operand), exit(node) - 1, Infinity);
   }
   const asked = new Set(outputs);
   for (const node of order) if (behind.has(node)) for (const operand of node.operands) asked.add(operand);

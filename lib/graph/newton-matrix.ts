@@ -24,13 +24,23 @@ export function modelled(value: Node, blocks: Node, model: Node = blocks): Node 
 
 export function settled(outputs: readonly Node[], form: Form): Node[] {
   const bit = (on: boolean): Node => scalar(on ? 1 : 0, 'bool');
-  return substitute(outputs, new Map([[inJacobian, bit(form !== 'value')], [inMatrix, bit(form === 'matrix')]]));
+  return substitute(
+    outputs,
+    new Map([
+      [inJacobian, bit(form !== 'value')],
+      [inMatrix, bit(form === 'matrix')],
+    ]),
+  );
 }
 
 /** The forms of an output that differ from those before them. */
 export function formsOf(output: Node): Form[] {
   const nodes = new Set(topological([output]));
-  return ['value', ...(nodes.has(inJacobian) ? ['jacobian' as const] : []), ...(nodes.has(inMatrix) ? ['matrix' as const] : [])];
+  return [
+    'value',
+    ...(nodes.has(inJacobian) ? ['jacobian' as const] : []),
+    ...(nodes.has(inMatrix) ? ['matrix' as const] : []),
+  ];
 }
 
 /** The tangent of a residual in any form: blocks count as constant in it. */

@@ -25,7 +25,13 @@ export function plainNodes(roots: readonly Node[]): PlainNodes {
   const nodes = topological(roots).map((node, at): PlainNode => {
     places.set(node, at);
     const {op, operands, attributes, shape, dtype} = node;
-    return {op, operands: operands.map(operand => places.get(operand) as number), attributes: withoutSharedMemory(attributes), shape, dtype};
+    return {
+      op,
+      operands: operands.map(operand => places.get(operand) as number),
+      attributes: withoutSharedMemory(attributes),
+      shape,
+      dtype,
+    };
   });
   return {nodes, roots: roots.map(root => places.get(root) as number)};
 }
@@ -43,7 +49,9 @@ export function nodesFromPlain({nodes, roots}: PlainNodes): Node[] {
 function withoutSharedMemory(attributes: Attributes[Op]): Attributes[Op] {
   const entries = Object.entries(attributes) as [string, unknown][];
   if (!entries.some(([, value]) => isPart(value))) return attributes;
-  return Object.fromEntries(entries.map(([name, value]) => [name, isPart(value) ? value.slice() : value])) as unknown as Attributes[Op];
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, isPart(value) ? value.slice() : value]),
+  ) as unknown as Attributes[Op];
 }
 
 const isPart = (value: unknown): value is Float64Array | Int32Array =>

@@ -8,7 +8,21 @@
  * them lacks the scalars that come later, up to four of them: a scalar beyond 10^±75 that makes up for vectors as far
  * on the other side may let numbers leave their range that do not as the program was written.
  */
-import {add, binary, broadcastTo, mul, neg, partRead, rebuild, reshape, scalar, slice, sub, unary, uniformValue} from './build.js';
+import {
+  add,
+  binary,
+  broadcastTo,
+  mul,
+  neg,
+  partRead,
+  rebuild,
+  reshape,
+  scalar,
+  slice,
+  sub,
+  unary,
+  uniformValue,
+} from './build.js';
 import type {Graph, Node} from './node.js';
 import {isOp, topological} from './node.js';
 import {canonicalizer} from './simplify.js';
@@ -34,7 +48,8 @@ const one: Scale = {constant: 1, factors: []};
 const largestExponent = 64;
 const mostFactors = 4;
 
-const isModest = ({constant, factors}: Scale): boolean => Math.abs(Math.log2(Math.abs(constant))) <= largestExponent && factors.length <= mostFactors;
+const isModest = ({constant, factors}: Scale): boolean =>
+  Math.abs(Math.log2(Math.abs(constant))) <= largestExponent && factors.length <= mostFactors;
 
 /** Exactly a power of two: dividing by it rounds nothing. */
 const isPowerOfTwo = (x: number): boolean => Number.isInteger(Math.log2(Math.abs(x)));
@@ -49,10 +64,21 @@ function without(all: readonly Node[], some: readonly Node[]): Node[] {
   });
 }
 
-const sameFactors = (a: readonly Node[], b: readonly Node[]): boolean => a.length === b.length && without(a, b).length === 0;
+const sameFactors = (a: readonly Node[], b: readonly Node[]): boolean =>
+  a.length === b.length && without(a, b).length === 0;
 
 /** Operations through which a factor of their first operand passes, for they are linear in it. */
-const linear: ReadonlySet<Node['op']> = new Set<Node['op']>(['reshape', 'transpose', 'slice', 'place', 'broadcast', 'gather', 'scatter', 'sum', 'cumsum']);
+const linear: ReadonlySet<Node['op']> = new Set<Node['op']>([
+  'reshape',
+  'transpose',
+  'slice',
+  'place',
+  'broadcast',
+  'gather',
+  'scatter',
+  'sum',
+  'cumsum',
+]);
 
 /** Zeros beside a scaled part are few; a repetition makes more of its factor than there was. */
 const mostGrowth = 2;
@@ -65,7 +91,10 @@ class Scales {
   private readonly order = new Map<Node, number>();
 
   /** @param uses of each node in the program */
-  constructor(inputs: readonly Node[], private readonly uses: ReadonlyMap<Node, number>) {
+  constructor(
+    inputs: readonly Node[],
+    private readonly uses: ReadonlyMap<Node, number>,
+  ) {
     this.canonical = canonicalizer(inputs);
   }
 
@@ -87,14 +116,18 @@ class Scales {
   private applied(form: Scaled): Node {
     const {core, constant, factors} = form;
     if (factors.length === 0 && constant === 1) return core;
-    const result = this.canonical(factors.length === 0 && constant === -1 ? negated(core) : mul(core, this.scalarOf(form, core)));
+    const result = this.canonical(
+      factors.length === 0 && constant === -1 ? negated(core) : mul(core, this.scalarOf(form, core)),
+    );
     this.origins.set(result, form);
     return result;
   }
 
   private scalarOf({constant, factors}: Scale, {shape}: Node): Node {
     const sorted = [...factors].sort((a, b) => this.placeOf(a) - this.placeOf(b));
-    const product = sorted.map(factor => reshape(this.value(factor), [])).reduce<Node | undefined>((a, b) => (a === undefined ? b : mul(a, b)), undefined);
+    const product = sorted
+      .map(factor => reshape(this.value(factor), []))
+      .reduce<Node | undefined>((a, b) => (a === undefined ? b : mul(a, b)), undefined);
     const scale = product === undefined ? scalar(constant) : constant === 1 ? product : mul(product, scalar(constant));
     return broadcastTo(scale, shape);
   }
@@ -106,10 +139,20 @@ class Scales {
   }
 
   private split(node: Node): Scaled {
-    const whole = (): Scaled => ({core: node.operands.length === 0 ? node : rebuild(node, node.operands.map(operand => this.value(operand))), ...one});
+    const whole = (): Scaled => ({
+      core:
+        node.operands.length === 0
+          ? node
+          : rebuild(
+              node,
+              node.operands.map(operand => this.value(operand)),
+            ),
+      ...one,
+    });
     if (node.dtype !== 'float' || node.operands.some(({dtype}) => dtype !== 'float')) return whole();
     const known = uniformValue(node);
-    if (known !== undefined) return known < 0 ? {core: broadcastTo(scalar(-known), node.shape), ...one, constant: -1} : {core: node, ...one};
+    if (known !== undefined)
+      return known < 0 ? {core: broadcastTo(scalar(-known), node.shape), ...one, constant: -1} : {core: node, ...one};
     const [first, second] = node.operands;
     if (linear.has(node.op)) {
       const {core, ...scale} = this.form(first);
@@ -134,15 +177,28 @@ class Scales {
   private together(node: Node<'concat'>): Scaled | undefined {
     const parts = node.operands.map(operand => this.form(operand));
     const [of, ...others] = parts.filter(({core}) => uniformValue(core) !== 0);
-    if (of === undefined || others.some(({constant, factors}) => constant !== of.constant || !sameFactors(factors, of.factors))) return undefined;
-    return {...of, core: rebuild(node, parts.map(({core}) => core))};
+    if (
+      of === undefined
+      || others.some(({constant, factors}) => constant !== of.constant || !sameFactors(factors, of.factors))
+    )
+      return undefined;
+    return {
+      ...of,
+      core: rebuild(
+        node,
+        parts.map(({core}) => core),
+      ),
+    };
   }
 
   private product(node: Node<'matMul'>, a: Node, b: Node): Scaled {
-    const late = (operand: Node): Scaled => (node.size <= operand.size ? this.form(operand) : {core: this.value(operand), ...one});
+    const late = (operand: Node): Scaled =>
+      node.size <= operand.size ? this.form(operand) : {core: this.value(operand), ...one};
     const [left, right] = [late(a), late(b)];
     const scale = times(left, right);
-    return isModest(scale) ? {core: rebuild(node, [left.core, right.core]), ...scale} : {core: rebuild(node, [this.value(a), this.value(b)]), ...one};
+    return isModest(scale)
+      ? {core: rebuild(node, [left.core, right.core]), ...scale}
+      : {core: rebuild(node, [this.value(a), this.value(b)]), ...one};
   }
 
   private ofOne(node: Node<'unary'>): Scaled | undefined {
@@ -151,7 +207,8 @@ class Scales {
     if (node.attributes.fn === 'neg') return {core, constant: -constant, factors};
     const squared = times(form, form);
     if (node.attributes.fn === 'square' && isModest(squared)) return {core: unary('square', core), ...squared};
-    if (node.attributes.fn === 'abs' && factors.length === 0) return {core: unary('abs', core), constant: Math.abs(constant), factors};
+    if (node.attributes.fn === 'abs' && factors.length === 0)
+      return {core: unary('abs', core), constant: Math.abs(constant), factors};
     return undefined;
   }
 
@@ -166,7 +223,11 @@ class Scales {
       case 'mul':
         return this.scaledBy(left, b) ?? this.scaledBy(right, a) ?? this.times(left, right);
       case 'div':
-        return {core: binary('div', left.core, this.applied({...right, constant: Math.abs(right.constant)})), constant: left.constant * Math.sign(right.constant), factors: left.factors};
+        return {
+          core: binary('div', left.core, this.applied({...right, constant: Math.abs(right.constant)})),
+          constant: left.constant * Math.sign(right.constant),
+          factors: left.factors,
+        };
       default:
         return undefined;
     }
@@ -189,7 +250,8 @@ class Scales {
     const known = uniformValue(node);
     // Zero has no place among factors that are divided by; the constructors take it out before.
     if (known !== undefined && known !== 0 && Number.isFinite(known)) return {constant: known, factors: []};
-    if (node.op === 'broadcast' || node.op === 'reshape') return node.operands[0].dtype === 'float' ? this.factorsOf(node.operands[0]) : {constant: 1, factors: [node]};
+    if (node.op === 'broadcast' || node.op === 'reshape')
+      return node.operands[0].dtype === 'float' ? this.factorsOf(node.operands[0]) : {constant: 1, factors: [node]};
     if (isOp(node, 'unary') && node.attributes.fn === 'neg') {
       const {constant, factors} = this.factorsOf(node.operands[0]);
       return {constant: -constant, factors};
@@ -204,7 +266,13 @@ class Scales {
   private times(left: Scaled, right: Scaled): Scaled {
     const scale = times(left, right);
     if (!isModest(scale)) return {core: mul(this.applied(left), this.applied(right)), ...one};
-    return {core: this.squareInside(left.core, right.core) ?? this.squareInside(right.core, left.core) ?? mul(left.core, right.core), ...scale};
+    return {
+      core:
+        this.squareInside(left.core, right.core)
+        ?? this.squareInside(right.core, left.core)
+        ?? mul(left.core, right.core),
+      ...scale,
+    };
   }
 
   /** (x·y)·y as x·(y·y), which more than one product may want. */
@@ -217,20 +285,31 @@ class Scales {
 
   /** s(x + y) + z, the first sum for this alone, where sy and z are multiples of one value. */
   private gathered(of: Node, {core: total, constant, factors}: Scaled, whole: Scaled): Scaled | undefined {
-    if (this.uses.get(of) !== 1 || !isOp(total, 'binary') || total.attributes.fn !== 'add' || !isPowerOfTwo(constant)) return undefined;
+    if (this.uses.get(of) !== 1 || !isOp(total, 'binary') || total.attributes.fn !== 'add' || !isPowerOfTwo(constant))
+      return undefined;
     const z = {core: whole.core, constant: whole.constant / constant, factors: without(whole.factors, factors)};
     if (z.factors.length !== whole.factors.length - factors.length) return undefined;
     const [x, y] = total.operands.map(operand => this.origins.get(operand) ?? {core: operand, ...one});
     const [rest, like] = isLike(x, z) ? [y, x] : [x, y];
-    return isLike(like, z) && isSafelyGathered(like, z) ? this.rescaled(this.sum(rest, this.sum(like, z)), {constant, factors}) : undefined;
+    return isLike(like, z) && isSafelyGathered(like, z)
+      ? this.rescaled(this.sum(rest, this.sum(like, z)), {constant, factors})
+      : undefined;
   }
 
   private sum(a: Scaled, b: Scaled): Scaled {
     if (isLike(a, b) && a.constant + b.constant !== 0) return {...a, constant: a.constant + b.constant};
     const factors = without(a.factors, without(a.factors, b.factors));
     const ratio = b.constant / a.constant;
-    const constant = isPowerOfTwo(ratio) && (Math.abs(ratio) === 1 || (Math.abs(a.constant) !== 1 && Math.abs(b.constant) !== 1)) ? a.constant : Math.sign(a.constant);
-    const rest = (form: Scaled): Node => this.applied({core: form.core, constant: Math.abs(form.constant / constant), factors: without(form.factors, factors)});
+    const constant =
+      isPowerOfTwo(ratio) && (Math.abs(ratio) === 1 || (Math.abs(a.constant) !== 1 && Math.abs(b.constant) !== 1))
+        ? a.constant
+        : Math.sign(a.constant);
+    const rest = (form: Scaled): Node =>
+      this.applied({
+        core: form.core,
+        constant: Math.abs(form.constant / constant),
+        factors: without(form.factors, factors),
+      });
     const [x, y] = [rest(a), rest(b)];
     if (Math.sign(a.constant) === Math.sign(b.constant)) return {core: add(x, y), constant, factors};
     // The sign that is left is none where it can be.
@@ -238,7 +317,8 @@ class Scales {
   }
 }
 
-const negated = (x: Node): Node => (isOp(x, 'binary') && x.attributes.fn === 'sub' ? sub(x.operands[1], x.operands[0]) : neg(x));
+const negated = (x: Node): Node =>
+  isOp(x, 'binary') && x.attributes.fn === 'sub' ? sub(x.operands[1], x.operands[0]) : neg(x);
 
 function times(a: Scale, b: Scale): Scale {
   return {constant: a.constant * b.constant, factors: [...a.factors, ...b.factors]};
@@ -260,7 +340,11 @@ function isSafelyGathered(like: Scale, z: Scale): boolean {
 
 /** A part of a function of values one of which is put together of parts, and only one of these is read: the function of that one. */
 function withinPart(of: Node, {shape, attributes: {begin, strides}}: Node<'slice'>): Node | undefined {
-  if (!isOp(of, 'binary') || !of.operands.some(operand => isOp(operand, 'concat') && partRead(operand, begin, shape, strides) !== undefined)) return undefined;
+  if (
+    !isOp(of, 'binary')
+    || !of.operands.some(operand => isOp(operand, 'concat') && partRead(operand, begin, shape, strides) !== undefined)
+  )
+    return undefined;
   const [a, b] = of.operands.map(operand => slice(operand, begin, shape, strides));
   return binary(of.attributes.fn, a, b);
 }
@@ -269,7 +353,8 @@ function withinPart(of: Node, {shape, attributes: {begin, strides}}: Node<'slice
 export function lateScales(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
   const order = topological(outputs);
   const uses = new Map<Node, number>();
-  for (const node of [...outputs, ...order.flatMap(({operands}) => operands)]) uses.set(node, (uses.get(node) ?? 0) + 1);
+  for (const node of [...outputs, ...order.flatMap(({operands}) => operands)])
+    uses.set(node, (uses.get(node) ?? 0) + 1);
   const scales = new Scales(inputs, uses);
   for (const node of order) scales.form(node);
   return outputs.map(node => scales.value(node));
@@ -279,5 +364,7 @@ export function lateScales(outputs: readonly Node[], inputs: readonly Node[] = [
 export function withLateScales(graph: Graph): Graph {
   const before = graph.outputs.map(({node}) => node);
   const after = lateScales(before, graph.inputs);
-  return countWork(after) < countWork(before) ? {inputs: graph.inputs, outputs: graph.outputs.map(({name}, i) => ({name, node: after[i]}))} : graph;
+  return countWork(after) < countWork(before)
+    ? {inputs: graph.inputs, outputs: graph.outputs.map(({name}, i) => ({name, node: after[i]}))}
+    : graph;
 }

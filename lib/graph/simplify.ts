@@ -16,7 +16,10 @@ export {substitute} from './substitute.js';
 const foldedSizeLimit = 4096;
 
 export function simplify(graph: Graph): Graph {
-  const outputs = simplifyNodes(graph.outputs.map(output => output.node), graph.inputs);
+  const outputs = simplifyNodes(
+    graph.outputs.map(output => output.node),
+    graph.inputs,
+  );
   return {inputs: graph.inputs, outputs: graph.outputs.map((output, i) => ({name: output.name, node: outputs[i]}))};
 }
 
@@ -76,7 +79,9 @@ function reduce(node: Node): Node {
   if (node.op === 'gatherAt' || node.op === 'scatterAt') {
     const table = knownPositions(node);
     if (table !== undefined) {
-      return node.op === 'gatherAt' ? gather(node.operands[0], table, node.shape) : scatter(node.operands[0], table, node.shape);
+      return node.op === 'gatherAt'
+        ? gather(node.operands[0], table, node.shape)
+        : scatter(node.operands[0], table, node.shape);
     }
   }
   if (!node.operands.every(isKnown)) return node;
@@ -104,7 +109,14 @@ function valuesOf(node: Node): Float64Array {
 }
 
 /** Linear views through which a sign passes unchanged, rounding included. */
-const views: ReadonlySet<Node['op']> = new Set<Node['op']>(['broadcast', 'reshape', 'slice', 'place', 'sum', 'transpose']);
+const views: ReadonlySet<Node['op']> = new Set<Node['op']>([
+  'broadcast',
+  'reshape',
+  'slice',
+  'place',
+  'sum',
+  'transpose',
+]);
 
 /** The same values with differences as sums and every sign as far towards the inputs as views allow: one form for what transposing writes in several. */
 export function withSignsInside(outputs: readonly Node[]): Node[] {

@@ -7,7 +7,26 @@
  * Derivatives, §7.3, "sparse vector mode".) It pays while terms are few; a product with a large dense
  * matrix is left to the tangents.
  */
-import {add, broadcastTo, concat, div, full, gather, mul, neg, operandTable, place, rebuild, reshape, select, slice, sliceTable, sub, viewTable, zeros} from './build.js';
+import {
+  add,
+  broadcastTo,
+  concat,
+  div,
+  full,
+  gather,
+  mul,
+  neg,
+  operandTable,
+  place,
+  rebuild,
+  reshape,
+  select,
+  slice,
+  sliceTable,
+  sub,
+  viewTable,
+  zeros,
+} from './build.js';
 import type {Node, Shape} from './node.js';
 import {isOp, sizeOf, stridesOf, topological} from './node.js';
 import type {SparsityPattern} from './sparsity.js';
@@ -33,14 +52,27 @@ export interface SparseJacobian {
  *   primitives whose every result depends on all of an operand
  * @param without nodes that are taken for independent of the direction
  */
-export function sparseJacobian(tangent: Node, direction: Node, limit: number, without?: ReadonlySet<Node>): SparseJacobian | undefined {
+export function sparseJacobian(
+  tangent: Node,
+  direction: Node,
+  limit: number,
+  without?: ReadonlySet<Node>,
+): SparseJacobian | undefined {
   const terms = sparseTerms(tangent, direction, limit, without);
   return terms === undefined ? undefined : assemble(terms, tangent.size, direction.size);
 }
 
 /** The same as terms of the tangent, element by element. */
-export function sparseTerms(tangent: Node, direction: Node, limit: number, without?: ReadonlySet<Node>): readonly Term[] | undefined {
-  const unit: Term = {coefficient: full(1, direction.shape), table: Int32Array.from({length: direction.size}, (_, i) => i)};
+export function sparseTerms(
+  tangent: Node,
+  direction: Node,
+  limit: number,
+  without?: ReadonlySet<Node>,
+): readonly Term[] | undefined {
+  const unit: Term = {
+    coefficient: full(1, direction.shape),
+    table: Int32Array.from({length: direction.size}, (_, i) => i),
+  };
   const known = new Map<Node, Tangent>([[direction, new Tangent([unit])]]);
   const of = (operand: Node): readonly Term[] | undefined => known.get(operand)?.expanded();
   for (const node of topological([tangent])) {
@@ -64,7 +96,10 @@ export function sparseTerms(tangent: Node, direction: Node, limit: number, witho
 class Tangent {
   private product: readonly Term[] | undefined;
 
-  constructor(readonly terms: readonly Term[], readonly factor?: Node) {}
+  constructor(
+    readonly terms: readonly Term[],
+    readonly factor?: Node,
+  ) {}
 
   expanded(): readonly Term[] {
     const {factor} = this;
@@ -94,9 +129,12 @@ function pointwise(node: Node, of: (operand: Node) => Tangent | undefined): Tang
       const one = full(1, node.shape);
       return a.times(factor => (fn === 'add' ? add : sub)(factor, b.factor ?? one));
     }
-    case 'mul': return a !== undefined ? a.times(factor => mul(factor, y)) : b?.times(factor => mul(x, factor));
-    case 'div': return b === undefined ? a?.times(factor => div(factor, y)) : undefined;
-    default: return undefined;
+    case 'mul':
+      return a !== undefined ? a.times(factor => mul(factor, y)) : b?.times(factor => mul(x, factor));
+    case 'div':
+      return b === undefined ? a?.times(factor => div(factor, y)) : undefined;
+    default:
+      return undefined;
   }
 }
 
@@ -126,16 +164,22 @@ function termsOf(node: Node, of: Lookup): readonly Term[] | undefined {
     return moved(of(x), table, c => place(c, node.attributes.begin, node.shape, node.attributes.strides));
   }
   switch (node.op) {
-    case 'reshape': return scaled(of(x), c => reshape(c, node.shape));
+    case 'reshape':
+      return scaled(of(x), c => reshape(c, node.shape));
     case 'transpose':
     case 'broadcast':
-    case 'slice': return moved(of(x), operandTable(node), c => rebuild(node, [c]));
+    case 'slice':
+      return moved(of(x), operandTable(node), c => rebuild(node, [c]));
     case 'select': {
       if (of(x) !== undefined) return undefined;
       const nothing = zeros(node.shape);
-      return [...(scaled(of(y), c => select(x, c, nothing)) ?? []), ...(scaled(of(z), c => select(x, nothing, c)) ?? [])];
+      return [
+        ...(scaled(of(y), c => select(x, c, nothing)) ?? []),
+        ...(scaled(of(z), c => select(x, nothing, c)) ?? []),
+      ];
     }
-    default: return undefined;
+    default:
+      return undefined;
   }
 }
 
@@ -144,8 +188,15 @@ function scaled(terms: readonly Term[] | undefined, change: (coefficient: Node) 
 }
 
 /** Element i of the result is element `from[i]` of the operand; none where that is negative. */
-function moved(terms: readonly Term[] | undefined, from: Int32Array, change: (coefficient: Node) => Node): readonly Term[] | undefined {
-  return terms?.map(({coefficient, table}) => ({coefficient: change(coefficient), table: from.map(at => (at < 0 ? -1 : table[at]))}));
+function moved(
+  terms: readonly Term[] | undefined,
+  from: Int32Array,
+  change: (coefficient: Node) => Node,
+): readonly Term[] | undefined {
+  return terms?.map(({coefficient, table}) => ({
+    coefficient: change(coefficient),
+    table: from.map(at => (at < 0 ? -1 : table[at])),
+  }));
 }
 
 /** Term k of the whole is made of term k of each part. */
@@ -161,10 +212,17 @@ function concatenated(node: Node<'concat'>, of: Lookup): readonly Term[] {
     parts.forEach((terms, p) => {
       const width = node.operands[p].shape[axis] * inner;
       const source = terms[k]?.table;
-      if (source !== undefined) for (let i = 0; i < source.length; i++) table[Math.floor(i / width) * row + begin + (i % width)] = source[i];
+      if (source !== undefined)
+        for (let i = 0; i < source.length; i++) table[Math.floor(i / width) * row + begin + (i % width)] = source[i];
       begin += width;
     });
-    return {coefficient: concat(parts.map((terms, p) => terms[k]?.coefficient ?? zeros(node.operands[p].shape)), axis), table};
+    return {
+      coefficient: concat(
+        parts.map((terms, p) => terms[k]?.coefficient ?? zeros(node.operands[p].shape)),
+        axis,
+      ),
+      table,
+    };
   });
 }
 
@@ -178,20 +236,41 @@ function scattered(terms: readonly Term[] | undefined, table: Int32Array, shape:
     if (rank === sources.length) sources.push(new Int32Array(filled.length).fill(-1));
     sources[rank][to] = i;
   });
-  return terms === undefined ? undefined : sources.flatMap(from => moved(terms, from, c => gather(c, from, shape)) ?? []);
+  return terms === undefined
+    ? undefined
+    : sources.flatMap(from => moved(terms, from, c => gather(c, from, shape)) ?? []);
 }
 
 /** Every element of a group is a term of the group's sum. */
-function summed(terms: readonly Term[] | undefined, shape: Shape, axes: readonly number[], result: Shape): readonly Term[] | undefined {
+function summed(
+  terms: readonly Term[] | undefined,
+  shape: Shape,
+  axes: readonly number[],
+  result: Shape,
+): readonly Term[] | undefined {
   if (terms === undefined) return undefined;
   const strides = stridesOf(shape);
   const kept = shape.map((_, axis) => axis).filter(axis => !axes.includes(axis));
-  const starts = viewTable(kept.map(axis => shape[axis]), 0, kept.map(axis => strides[axis]));
-  const members = viewTable(axes.map(axis => shape[axis]), 0, axes.map(axis => strides[axis]));
+  const starts = viewTable(
+    kept.map(axis => shape[axis]),
+    0,
+    kept.map(axis => strides[axis]),
+  );
+  const members = viewTable(
+    axes.map(axis => shape[axis]),
+    0,
+    axes.map(axis => strides[axis]),
+  );
   return [...members].flatMap(member => {
     const begin = shape.map((n, axis) => (axes.includes(axis) ? Math.floor(member / strides[axis]) % n : 0));
     const size = shape.map((n, axis) => (axes.includes(axis) ? 1 : n));
-    return moved(terms, starts.map(at => at + member), c => reshape(slice(c, begin, size), result)) ?? [];
+    return (
+      moved(
+        terms,
+        starts.map(at => at + member),
+        c => reshape(slice(c, begin, size), result),
+      ) ?? []
+    );
   });
 }
 
@@ -203,7 +282,12 @@ function multiplied(node: Node<'matMul'>, of: Lookup): readonly Term[] | undefin
   const right = of(b);
   if (left !== undefined && right !== undefined) return undefined;
   const inner = a.shape[transposeA ? 1 : 2];
-  const strip = (x: Node, axis: number, l: number): Node => slice(x, x.shape.map((_, d) => (d === axis ? l : 0)), x.shape.map((n, d) => (d === axis ? 1 : n)));
+  const strip = (x: Node, axis: number, l: number): Node =>
+    slice(
+      x,
+      x.shape.map((_, d) => (d === axis ? l : 0)),
+      x.shape.map((n, d) => (d === axis ? 1 : n)),
+    );
   const turned = (x: Node, transposed: boolean, column: boolean): Node => {
     const [batch, m, n] = x.shape;
     const long = Math.max(m, n);
@@ -214,14 +298,19 @@ function multiplied(node: Node<'matMul'>, of: Lookup): readonly Term[] | undefin
   const fromLeft = (c: Node, l: number): Node => spread(turned(strip(c, transposeA ? 1 : 2, l), transposeA, true));
   const fromRight = (c: Node, l: number): Node => spread(turned(strip(c, transposeB ? 2 : 1, l), transposeB, false));
   const [batch, m, n] = node.shape;
-  const position = (l: number): Int32Array => Int32Array.from({length: node.size}, (_, at) => {
-    const [s, i, j] = [Math.floor(at / (m * n)), Math.floor(at / n) % m, at % n];
-    if (left !== undefined) return s * m * inner + (transposeA ? l * m + i : i * inner + l);
-    return s * inner * n + (transposeB ? j * inner + l : l * n + j);
-  });
+  const position = (l: number): Int32Array =>
+    Int32Array.from({length: node.size}, (_, at) => {
+      const [s, i, j] = [Math.floor(at / (m * n)), Math.floor(at / n) % m, at % n];
+      if (left !== undefined) return s * m * inner + (transposeA ? l * m + i : i * inner + l);
+      return s * inner * n + (transposeB ? j * inner + l : l * n + j);
+    });
   if (batch === 0) return [];
-  return Array.from({length: inner}, (_, l) => l).flatMap(l =>
-    (left !== undefined ? moved(left, position(l), c => mul(fromLeft(c, l), fromRight(b, l))) : moved(right, position(l), c => mul(fromLeft(a, l), fromRight(c, l)))) ?? []);
+  return Array.from({length: inner}, (_, l) => l).flatMap(
+    l =>
+      (left !== undefined
+        ? moved(left, position(l), c => mul(fromLeft(c, l), fromRight(b, l)))
+        : moved(right, position(l), c => mul(fromLeft(a, l), fromRight(c, l)))) ?? [],
+  );
 }
 
 // ---------------------------------------------------------------- putting together
@@ -233,7 +322,11 @@ function merge(terms: readonly Term[]): Term[] {
     if (!term.table.some(at => at >= 0)) continue;
     const k = merged.findIndex(({table}) => compatible(table, term.table));
     if (k < 0) merged.push(term);
-    else merged[k] = {coefficient: added(merged[k].coefficient, term.coefficient), table: united(merged[k].table, term.table)};
+    else
+      merged[k] = {
+        coefficient: added(merged[k].coefficient, term.coefficient),
+        table: united(merged[k].table, term.table),
+      };
   }
   return merged;
 }
@@ -296,7 +389,11 @@ function assemble(terms: readonly Term[], rows: number, columns: number): Sparse
   }
   const pattern: SparsityPattern = {rows, columns, pointers, indices: indices.slice(0, count)};
   const flat = terms.map(({coefficient}) => reshape(coefficient, [rows]));
-  return {pattern, values: count === 0 ? zeros([0]) : regularValues(flat, found) ?? gatheredValues(flat, found, count), terms: terms.length};
+  return {
+    pattern,
+    values: count === 0 ? zeros([0]) : (regularValues(flat, found) ?? gatheredValues(flat, found, count)),
+    terms: terms.length,
+  };
 }
 
 /** Contribution k of a row is the first in its column. */
@@ -338,8 +435,17 @@ function regularValues(coefficients: readonly Node[], found: Contributions): Nod
     return nodes;
   };
   const range = (from: number, to: number): number[] => Array.from({length: to - from}, (_, i) => from + i);
-  const sides = range(middle, middle + width).map(k => reshape(slice(coefficients[terms[k]], [first], [last - first]), [last - first, 1]));
-  return concat([...range(0, first).flatMap(single), reshape(concat(sides, 1), [(last - first) * width]), ...range(last, rows).flatMap(single)], 0);
+  const sides = range(middle, middle + width).map(k =>
+    reshape(slice(coefficients[terms[k]], [first], [last - first]), [last - first, 1]),
+  );
+  return concat(
+    [
+      ...range(0, first).flatMap(single),
+      reshape(concat(sides, 1), [(last - first) * width]),
+      ...range(last, rows).flatMap(single),
+    ],
+    0,
+  );
 }
 
 /** The entries looked up among all coefficients; what is added to an entry is looked up apart. */

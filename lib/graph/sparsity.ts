@@ -15,7 +15,12 @@ export interface SparsityPattern extends Rows {
 }
 
 function identityPattern(n: number): SparsityPattern {
-  return {rows: n, columns: n, pointers: Int32Array.from({length: n + 1}, (_, i) => i), indices: Int32Array.from({length: n}, (_, i) => i)};
+  return {
+    rows: n,
+    columns: n,
+    pointers: Int32Array.from({length: n + 1}, (_, i) => i),
+    indices: Int32Array.from({length: n}, (_, i) => i),
+  };
 }
 
 /** Grows as it is filled. */
@@ -98,12 +103,20 @@ export function sparsityPattern(output: Node | undefined, input: Node, outputSiz
       });
       if (parts.length === 0) continue;
       const only = parts[0];
-      const unchanged = only.relation === 'same' && parts.every(part => part.relation === 'same' && part.pattern === only.pattern);
+      const unchanged =
+        only.relation === 'same' && parts.every(part => part.relation === 'same' && part.pattern === only.pattern);
       patterns.set(node, unchanged ? only.pattern : combine(node.size, input.size, parts));
     }
   }
   const found = output === undefined ? undefined : patterns.get(output);
-  return found ?? {rows: outputSize, columns: input.size, pointers: new Int32Array(outputSize + 1), indices: new Int32Array(0)};
+  return (
+    found ?? {
+      rows: outputSize,
+      columns: input.size,
+      pointers: new Int32Array(outputSize + 1),
+      indices: new Int32Array(0),
+    }
+  );
 }
 
 /** The pattern with rows and columns exchanged. */

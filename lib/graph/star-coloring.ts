@@ -87,6 +87,7 @@ export function starPlaces(pattern: SparsityPattern, {ofColumn}: Coloring): Int3
 
 /** Whether no other column of the same colour has an entry in the row. */
 function alone({pointers, indices}: SparsityPattern, ofColumn: Int32Array, row: number, column: number): boolean {
-  for (let k = pointers[row]; k < pointers[row + 1]; k++) if (indices[k] !== column && ofColumn[indices[k]] === ofColumn[column]) return false;
+  for (let k = pointers[row]; k < pointers[row + 1]; k++)
+    if (indices[k] !== column && ofColumn[indices[k]] === ofColumn[column]) return false;
   return true;
 }

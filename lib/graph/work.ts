@@ -11,12 +11,39 @@ const dear = 20;
 const division = 4;
 
 const dearFunctions: ReadonlySet<UnaryName | BinaryName> = new Set<UnaryName | BinaryName>([
-  'exp', 'expm1', 'log', 'log1p', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'sigmoid', 'softplus', 'erf',
-  'pow', 'atan2',
+  'exp',
+  'expm1',
+  'log',
+  'log1p',
+  'sin',
+  'cos',
+  'tan',
+  'asin',
+  'acos',
+  'atan',
+  'sinh',
+  'cosh',
+  'tanh',
+  'asinh',
+  'acosh',
+  'atanh',
+  'sigmoid',
+  'softplus',
+  'erf',
+  'pow',
+  'atan2',
 ]);
-const divisions: ReadonlySet<UnaryName | BinaryName> = new Set<UnaryName | BinaryName>(['sqrt', 'rsqrt', 'reciprocal', 'div', 'mod', 'floorDiv']);
+const divisions: ReadonlySet<UnaryName | BinaryName> = new Set<UnaryName | BinaryName>([
+  'sqrt',
+  'rsqrt',
+  'reciprocal',
+  'div',
+  'mod',
+  'floorDiv',
+]);
 
-const priceOf = (fn: UnaryName | BinaryName): number => (dearFunctions.has(fn) ? dear : divisions.has(fn) ? division : 1);
+const priceOf = (fn: UnaryName | BinaryName): number =>
+  dearFunctions.has(fn) ? dear : divisions.has(fn) ? division : 1;
 
 /** Operations of one node, its operands given. Views cost nothing, what moves numbers counts as one operation a number. */
 export function workOf(node: Node): number {

@@ -31,7 +31,8 @@ export interface GridSteps extends Required<Pick<Keeping, 'narrow' | 'iterations
 }
 
 /** Numbers in a row of the record. */
-const rowSize = ({traced, compiled, narrow}: Runnable): number => 2 + (narrow === true ? compiled.kept.size : traced.state.size + (compiled.implicit ? traced.unknown.size : 0));
+const rowSize = ({traced, compiled, narrow}: Runnable): number =>
+  2 + (narrow === true ? compiled.kept.size : traced.state.size + (compiled.implicit ? traced.unknown.size : 0));
 
 export function newRecord({traced, compiled, narrow}: Runnable, expected: number, most = Infinity): StepRecord {
   if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected, most);
@@ -39,7 +40,8 @@ export function newRecord({traced, compiled, narrow}: Runnable, expected: number
 }
 
 /** States that a budget in bytes holds. */
-const roomFor = (memory: number, size: number, least: number): number => Math.max(least, Math.min(mostStates, Math.floor(memory / (size * bytesPerNumber))));
+const roomFor = (memory: number, size: number, least: number): number =>
+  Math.max(least, Math.min(mostStates, Math.floor(memory / (size * bytesPerNumber))));
 
 /** How steps are kept within so many bytes. @param grid for gradients; tangents need whole steps, and no way back */
 export function keepSteps(memory: number, grid?: GridSteps): Keeping {
@@ -51,7 +53,11 @@ export function keepSteps(memory: number, grid?: GridSteps): Keeping {
       // Where a gradient is asked for, what has no room is taken again.
       if (grid !== undefined) return;
       const steps = knownSteps(prepared.options);
-      requireMemory(steps * rowSize(prepared) * bytesPerNumber, `the record of ${steps} steps, which a derivative keeps`, 'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.');
+      requireMemory(
+        steps * rowSize(prepared) * bytesPerNumber,
+        `the record of ${steps} steps, which a derivative keeps`,
+        'Take the gradient with implicitAdjoint({memory}), which takes steps again beyond its budget in bytes, or fewer steps.',
+      );
     },
     begin: (prepared, _start, _saved, history) => new Checkpointer(prepared, memory, grid, history),
   };
@@ -60,7 +66,11 @@ export function keepSteps(memory: number, grid?: GridSteps): Keeping {
 /** The times of steps that are not a grid's, which every derivative along them keeps. @throws MemoryError */
 export function requireHistoryMemory({options}: Runnable): void {
   const steps = options.plan === undefined ? 0 : knownSteps(options);
-  requireMemory(2 * steps * bytesPerNumber, `the times and lengths of ${steps} steps, which a derivative keeps`, 'Take fewer steps.');
+  requireMemory(
+    2 * steps * bytesPerNumber,
+    `the times and lengths of ${steps} steps, which a derivative keeps`,
+    'Take fewer steps.',
+  );
 }
 
 class Checkpointer implements Companion {
@@ -75,8 +85,19 @@ class Checkpointer implements Companion {
   private readonly room: number;
 
   /** @param history where the number of transitions is not known */
-  constructor(private readonly prepared: Runnable, memory: number, private readonly grid: GridSteps | undefined, private readonly history: StepHistory | undefined) {
-    const {options: {grid: {steps}, newton}, traced: {state}} = prepared;
+  constructor(
+    private readonly prepared: Runnable,
+    memory: number,
+    private readonly grid: GridSteps | undefined,
+    private readonly history: StepHistory | undefined,
+  ) {
+    const {
+      options: {
+        grid: {steps},
+        newton,
+      },
+      traced: {state},
+    } = prepared;
     const row = rowSize(prepared) * bytesPerNumber;
     const budget = grid === undefined ? memory : withinMachine(memory);
     if (history !== undefined) {
@@ -105,8 +126,14 @@ class Checkpointer implements Companion {
   finish(n: number, state: Float64Array): Kept {
     const {prepared, record, states, room, grid, history, schedule} = this;
     // A run cut short left states where the whole schedule wanted them; only its start is of use to the shorter one.
-    if (schedule !== undefined && n < prepared.options.grid.steps) for (const at of states.keys()) if (at > 0) states.delete(at);
-    return new KeptSteps(grid, n, record ?? {states, room}, history === undefined ? undefined : {history, end: state.slice()});
+    if (schedule !== undefined && n < prepared.options.grid.steps)
+      for (const at of states.keys()) if (at > 0) states.delete(at);
+    return new KeptSteps(
+      grid,
+      n,
+      record ?? {states, room},
+      history === undefined ? undefined : {history, end: state.slice()},
+    );
   }
 
   private thin(record: StepRecord): void {
@@ -135,7 +162,9 @@ interface Checkpoints {
 class KeptSteps implements Kept {
   /** @param timed where the times of transitions are written down, and may move: their history, and the state at their end */
   constructor(
-    private readonly grid: GridSteps | undefined, private readonly count: number, private readonly kept: StepRecord | Checkpoints,
+    private readonly grid: GridSteps | undefined,
+    private readonly count: number,
+    private readonly kept: StepRecord | Checkpoints,
     private readonly timed: {readonly history: StepHistory; readonly end: Float64Array} | undefined,
   ) {}
 
@@ -147,7 +176,10 @@ class KeptSteps implements Kept {
     const {grid, timed} = this;
     if (grid === undefined) throw new Error('a run kept for its tangents has no way back');
     const saved = timed?.history.saved ?? {after: prepared.options.saved};
-    const pull = timed === undefined ? grid.pull(prepared) : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
+    const pull =
+      timed === undefined
+        ? grid.pull(prepared)
+        : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
     return sweepBack(prepared, saved, start, visit => this.backwards(prepared, visit), pull, cotangents, watch);
   }
 
@@ -155,7 +187,10 @@ class KeptSteps implements Kept {
     const {timed, kept, count} = this;
     if (!(kept instanceof StepRecord)) throw new Error('a run for a tangent keeps its steps');
     const saved = timed?.history.saved ?? {after: prepared.options.saved};
-    const push = timed === undefined ? pushRows(prepared, directions) : new TimedPush(prepared, timed.history, restart(prepared, noCounts()), directions);
+    const push =
+      timed === undefined
+        ? pushRows(prepared, directions)
+        : new TimedPush(prepared, timed.history, restart(prepared, noCounts()), directions);
     const sweep = new SweepForward(prepared, saved, start, directions, push);
     const end = this.endsOf(kept);
     for (let n = 0, from = 0; n < count; n++) {
@@ -201,7 +236,8 @@ class KeptSteps implements Kept {
   private takeAgain(prepared: Runnable, {states, room}: Checkpoints, visit: Visit): number {
     const {grid, timed, count} = this;
     const context = {...prepared, narrow: timed === undefined && grid?.narrow(prepared) === true};
-    const run = timed === undefined ? repeatGrid(context, grid?.iterations === true) : repeatHistory(context, timed.history);
+    const run =
+      timed === undefined ? repeatGrid(context, grid?.iterations === true) : repeatHistory(context, timed.history);
     const {state} = run;
     const piece = newRecord(context, 1);
     return reverseAll(states, count, room, {
@@ -220,6 +256,15 @@ class KeptSteps implements Kept {
 const nothing = new Float64Array(0);
 
 /** What `plain` gave of a run on its grid. */
-export function keptStepsOf({record, states = new Map(), room = states.size}: PlainKept, grid: GridSteps, completed: number): Kept {
-  return new KeptSteps(grid, completed, record === undefined ? {states, room} : StepRecord.fromPlain(record), undefined);
+export function keptStepsOf(
+  {record, states = new Map(), room = states.size}: PlainKept,
+  grid: GridSteps,
+  completed: number,
+): Kept {
+  return new KeptSteps(
+    grid,
+    completed,
+    record === undefined ? {states, room} : StepRecord.fromPlain(record),
+    undefined,
+  );
 }

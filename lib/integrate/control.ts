@@ -3,7 +3,16 @@
  * error at a tolerance by a PI controller (history/step-lengths.ts).
  */
 import {OptionError} from '../errors.js';
-import {any, finite, nonNegative, object, positive, positiveOrInfinite, refuseUnknownOptions, shown} from '../checks.js';
+import {
+  any,
+  finite,
+  nonNegative,
+  object,
+  positive,
+  positiveOrInfinite,
+  refuseUnknownOptions,
+  shown,
+} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import type {Numeric} from '../system/numeric.js';
@@ -68,16 +77,27 @@ export function constant(): ConstantControl {
  * @throws OptionError 'bad-control'
  */
 export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
-  refuseUnknownOptions(options, {rtol: finite, atol: any, first: positive, min: nonNegative, max: positiveOrInfinite, safety: positive}, 'adaptive', 'bad-control');
+  refuseUnknownOptions(
+    options,
+    {rtol: finite, atol: any, first: positive, min: nonNegative, max: positiveOrInfinite, safety: positive},
+    'adaptive',
+    'bad-control',
+  );
   const {rtol = 1e-6, atol = 1e-9, first, min = 0, max = Infinity, safety = 0.9} = options;
   const check = (name: string, value: number, good: boolean, what: string): void => {
-    if (!good) throw new OptionError('bad-control', `adaptive: ${name} must be ${what}, not ${shown(value)}.`, {[name]: value});
+    if (!good)
+      throw new OptionError('bad-control', `adaptive: ${name} must be ${what}, not ${shown(value)}.`, {[name]: value});
   };
   check('rtol', rtol, rtol >= 0 && rtol < 1, 'a number in [0, 1)');
   const byBlocks = !isNumeric(atol) && object.test(atol);
   if (byBlocks) refuseUnknownOptions(atol, ['q', 'v', 'y'], 'adaptive: atol', 'bad-control');
   const some = byBlocks ? Object.keys(atol).length > 0 : isNumeric(atol) && !(Array.isArray(atol) && atol.length === 0);
-  if (!some || (typeof atol === 'number' && !(atol >= 0))) throw new OptionError('bad-control', `adaptive: atol must be a number of at least 0, or such numbers by components, not ${shown(atol)}.`, {atol});
+  if (!some || (typeof atol === 'number' && !(atol >= 0)))
+    throw new OptionError(
+      'bad-control',
+      `adaptive: atol must be a number of at least 0, or such numbers by components, not ${shown(atol)}.`,
+      {atol},
+    );
   if (first !== undefined) check('first', first, first > 0 && Number.isFinite(first), 'a positive number');
   check('min', min, min >= 0, 'a number of at least 0');
   check('max', max, max > 0 && max >= min, 'a positive number, no less than min');
@@ -86,19 +106,36 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
 }
 
 /** The absolute tolerance of every component of the user's blocks, named in their order. */
-export function absoluteTolerances({atol, rtol}: StepControl, names: readonly string[], shape: Shape, size: number): Float64Array {
-  const byBlock = typeof atol === 'object' && !Array.isArray(atol) && names.some(name => name in (atol as object)) ? atol as {readonly [name: string]: Numeric | undefined} : undefined;
+export function absoluteTolerances(
+  {atol, rtol}: StepControl,
+  names: readonly string[],
+  shape: Shape,
+  size: number,
+): Float64Array {
+  const byBlock =
+    typeof atol === 'object' && !Array.isArray(atol) && names.some(name => name in (atol as object))
+      ? (atol as {readonly [name: string]: Numeric | undefined})
+      : undefined;
   const result = new Float64Array(names.length * size);
   names.forEach((name, i) => {
-    const given = byBlock === undefined ? atol as Numeric : byBlock[name];
-    if (given === undefined) throw new OptionError('bad-control', `adaptive: atol lacks ${name}; it has ${Object.keys(atol).join(', ')}.`);
+    const given = byBlock === undefined ? (atol as Numeric) : byBlock[name];
+    if (given === undefined)
+      throw new OptionError('bad-control', `adaptive: atol lacks ${name}; it has ${Object.keys(atol).join(', ')}.`);
     const {values, shape: own} = readNumeric(given, `atol.${name}`);
     if (values.length !== 1 && !sameShape(own, shape)) {
-      throw new OptionError('bad-control', `adaptive: atol has shape [${own.join(', ')}]: give one number, or one for each component [${shape.join(', ')}].`);
+      throw new OptionError(
+        'bad-control',
+        `adaptive: atol has shape [${own.join(', ')}]: give one number, or one for each component [${shape.join(', ')}].`,
+      );
     }
     for (let k = 0; k < size; k++) result[i * size + k] = values.length === 1 ? values[0] : values[k];
   });
   const bad = result.findIndex(value => !(value >= 0) || (value === 0 && rtol === 0));
-  if (bad >= 0) throw new OptionError('bad-control', `adaptive: atol must be positive, or 0 with a positive rtol; entry ${bad} is ${result[bad]}.`, {index: bad});
+  if (bad >= 0)
+    throw new OptionError(
+      'bad-control',
+      `adaptive: atol must be positive, or 0 with a positive rtol; entry ${bad} is ${result[bad]}.`,
+      {index: bad},
+    );
   return result;
 }

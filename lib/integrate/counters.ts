@@ -2,7 +2,8 @@
 import type {NewtonCounters} from '../newton/index.js';
 
 /** How a run ended: at its end, at an event, or for one of the causes of failure. */
-export type Status = 'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
+export type Status =
+  'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
 
 /** How a step fails. */
 export type Failure = Exclude<Status, 'completed' | 'event' | 'too-many-steps'>;
@@ -14,5 +15,12 @@ export interface Counters extends NewtonCounters {
 }
 
 export const noCounts = (): Counters => ({
-  steps: 0, rejectedSteps: 0, newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0, failures: {},
+  steps: 0,
+  rejectedSteps: 0,
+  newtonIterations: 0,
+  residualEvaluations: 0,
+  jacobianEvaluations: 0,
+  factorizations: 0,
+  linearIterations: 0,
+  failures: {},
 });

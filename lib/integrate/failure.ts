@@ -30,23 +30,34 @@ const equilibrium = 'equilibrium';
 
 export function failedStep(failed: FailedStep): StiffgradError {
   const {status, scheme, step, t, h, history, worst, cause} = failed;
-  const where = scheme === equilibrium ? 'The equilibrium' : `Step ${step} of ${scheme}, from t = ${short(t)} with h = ${short(h)}`;
+  const where =
+    scheme === equilibrium ? 'The equilibrium' : `Step ${step} of ${scheme}, from t = ${short(t)} with h = ${short(h)}`;
   const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
   const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
   const sentence = `${where}: ${reason(failed, causeRows)} ${advice(failed)}`.trimEnd();
-  const error = status === 'singular' ? new SingularMatrixError('singular-step', sentence, data) : new NewtonError(status, sentence, data);
+  const error =
+    status === 'singular'
+      ? new SingularMatrixError('singular-step', sentence, data)
+      : new NewtonError(status, sentence, data);
   if (cause !== undefined) error.cause = cause;
   return error;
 }
 
 function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
-  const rows = worst.filter(({residual}) => residual !== 0).map(({name, residual}) => `${name} (${residual.toExponential(2)})`).join(', ');
-  const notFinite = worst.filter(({residual}) => !Number.isFinite(residual)).map(({name, residual}) => `${name} (${residual})`).join(', ');
+  const rows = worst
+    .filter(({residual}) => residual !== 0)
+    .map(({name, residual}) => `${name} (${residual.toExponential(2)})`)
+    .join(', ');
+  const notFinite = worst
+    .filter(({residual}) => !Number.isFinite(residual))
+    .map(({name, residual}) => `${name} (${residual})`)
+    .join(', ');
   switch (status) {
     case 'singular':
       return `the Newton matrix is singular; ${causeRows.length === 0 ? 'its rows' : listed(causeRows)} ${causeRows.length === 1 ? 'carries no information of its own' : 'depend on one another'}.`;
     case 'not-finite':
-      if (causeRows.length > 0) return `a derivative of the model is infinite or NaN, in the Newton matrix's rows ${listed(causeRows)}.`;
+      if (causeRows.length > 0)
+        return `a derivative of the model is infinite or NaN, in the Newton matrix's rows ${listed(causeRows)}.`;
       return history.length === 0
         ? `the new state is infinite or NaN in ${notFinite}.`
         : `the residual became infinite or NaN in iteration ${history.length}, in ${notFinite}.`;
@@ -60,7 +71,10 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
 
 function advice({status, scheme, newton, history, cause}: FailedStep): string {
   switch (status) {
-    case 'singular': return scheme === equilibrium ? 'A motion that no force resists has no place of its own: hold it, or add a spring.' : 'Check masses, units and terms that say the same twice.';
+    case 'singular':
+      return scheme === equilibrium
+        ? 'A motion that no force resists has no place of its own: hold it, or add a spring.'
+        : 'Check masses, units and terms that say the same twice.';
     case 'not-finite':
       return history.length === 0
         ? 'Explicit schemes need a dt below 2 over the highest frequency: take a smaller dt, or an implicit scheme.'
@@ -71,10 +85,11 @@ function advice({status, scheme, newton, history, cause}: FailedStep): string {
       if (scheme === equilibrium) return 'Start nearer to it, or load it in steps.';
       const ways = ['a smaller dt'];
       if (newton.step.name !== 'backtracking') ways.push('newton({step: backtracking()})');
-      if (newton.onFailure !== 'halve') ways.push('newton({onFailure: \'halve\'})');
+      if (newton.onFailure !== 'halve') ways.push("newton({onFailure: 'halve'})");
       return `Take ${ways.length < 3 ? ways.join(' or ') : `${ways.slice(0, -1).join(', ')} or ${ways[ways.length - 1]}`}.`;
     }
-    case 'step-too-small': return 'A step this short fails for another reason than its length: check the model near this state for a jump, a pole or a force without a root.';
+    case 'step-too-small':
+      return 'A step this short fails for another reason than its length: check the model near this state for a jump, a pole or a force without a root.';
   }
 }
 
@@ -91,11 +106,24 @@ const short = (x: number): string => String(Number(x.toPrecision(12)));
  * What a run with adaptive steps says that cannot go on.
  * @param stiff what is known of its stiffness
  */
-export function historyFailure({traced}: Runnable, status: string, t: number, h: number, {failures, steps}: Counters, stiff?: string): StiffgradError {
-  const causes = Object.entries(failures).map(([cause, count]) => `${count} by ${cause === 'error' ? 'the error estimate' : cause}`).join(', ');
+export function historyFailure(
+  {traced}: Runnable,
+  status: string,
+  t: number,
+  h: number,
+  {failures, steps}: Counters,
+  stiff?: string,
+): StiffgradError {
+  const causes = Object.entries(failures)
+    .map(([cause, count]) => `${count} by ${cause === 'error' ? 'the error estimate' : cause}`)
+    .join(', ');
   const data = {status, t, h, failures};
   if (status === 'too-many-steps') {
-    return new NewtonError(status, `${traced.name}: the steps allowed are used up at t = ${short(t)}, with h = ${short(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`, {...data, steps});
+    return new NewtonError(
+      status,
+      `${traced.name}: the steps allowed are used up at t = ${short(t)}, with h = ${short(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`,
+      {...data, steps},
+    );
   }
   return new NewtonError(
     'step-too-small',

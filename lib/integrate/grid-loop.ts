@@ -37,7 +37,10 @@ export class GridLoop implements Loop {
   private readonly stepper: Stepper;
   private readonly contacts: ContactWatch;
 
-  constructor(private readonly prepared: Runnable, keeping: Keeping | undefined) {
+  constructor(
+    private readonly prepared: Runnable,
+    keeping: Keeping | undefined,
+  ) {
     const {saved, grid} = prepared.options;
     const {size} = prepared.traced.state;
     [this.saved, this.grid] = [saved, grid];
@@ -45,7 +48,13 @@ export class GridLoop implements Loop {
     const {x, record} = startRun(prepared, this.counters);
     this.start = record;
     this.companion = keeping?.begin(prepared, record, {after: saved});
-    this.stepper = new Stepper(prepared, x, keeping?.iterations === true, this.companion?.repeatable === true, this.counters);
+    this.stepper = new Stepper(
+      prepared,
+      x,
+      keeping?.iterations === true,
+      this.companion?.repeatable === true,
+      this.counters,
+    );
     this.stepper.record = this.companion?.record;
     this.contacts = new ContactWatch(prepared);
     if (saved[0] === 0) this.save();
@@ -65,7 +74,8 @@ export class GridLoop implements Loop {
     companion?.reach(n, stepper.state);
     const rows = stepper.record?.count ?? 0;
     this.status = stepper.step(n);
-    if (this.status === 'completed' && prepared.redundancy.regularization > 0) this.look(prepared.start.traced.still === true ? grid.t0 : grid.time(n + 1));
+    if (this.status === 'completed' && prepared.redundancy.regularization > 0)
+      this.look(prepared.start.traced.still === true ? grid.t0 : grid.time(n + 1));
     if (this.status !== 'completed') {
       // Of a step that failed its first half may stand there.
       stepper.record?.cut(rows);
@@ -78,12 +88,28 @@ export class GridLoop implements Loop {
   }
 
   result(): LoopResult {
-    const {states, count, grid, saved, prepared: {traced}, boundaries, stepper, torn, companion} = this;
+    const {
+      states,
+      count,
+      grid,
+      saved,
+      prepared: {traced},
+      boundaries,
+      stepper,
+      torn,
+      companion,
+    } = this;
     return {
       states: count === saved.length ? states : states.slice(0, count * traced.state.size),
       times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
-      status: this.status, error: torn ?? stepper.error, warnings: this.contacts.warnings, counters: this.counters, completed: boundaries, start: this.start,
-      standing: this.standing, kept: companion?.finish(boundaries, stepper.state),
+      status: this.status,
+      error: torn ?? stepper.error,
+      warnings: this.contacts.warnings,
+      counters: this.counters,
+      completed: boundaries,
+      start: this.start,
+      standing: this.standing,
+      kept: companion?.finish(boundaries, stepper.state),
     };
   }
 
@@ -99,7 +125,10 @@ export class GridLoop implements Loop {
   }
 
   private save(): void {
-    const {states, stepper: {state}} = this;
+    const {
+      states,
+      stepper: {state},
+    } = this;
     states.set(state, this.count * state.length);
     this.count++;
   }

@@ -46,32 +46,56 @@ const timeRounding = 4 * Number.EPSILON;
 
 /** @throws OptionError 'bad-time' */
 export function readGrid({dt, steps, t1, origin}: GridOptions, t0: number): Grid {
-  if (!(dt > 0) || !Number.isFinite(dt)) throw new OptionError('bad-time', `dt must be a positive number, not ${shown(dt)}.`, {dt});
+  if (!(dt > 0) || !Number.isFinite(dt))
+    throw new OptionError('bad-time', `dt must be a positive number, not ${shown(dt)}.`, {dt});
   if (!Number.isFinite(t0)) throw new OptionError('bad-time', `The initial time must be finite, not ${t0}.`, {t: t0});
-  if ((steps === undefined) === (t1 === undefined)) throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
+  if ((steps === undefined) === (t1 === undefined))
+    throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
   const time = origin === undefined ? (n: number) => t0 + n * dt : (n: number) => origin.t0 + (origin.step + n) * dt;
   if (steps !== undefined) {
-    if (!Number.isInteger(steps) || steps < 0) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
-    if (!Number.isSafeInteger(steps)) throw new OptionError('bad-time', `steps: ${steps} are more than can be counted, 2^53 − 1.`, {steps});
+    if (!Number.isInteger(steps) || steps < 0)
+      throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
+    if (!Number.isSafeInteger(steps))
+      throw new OptionError('bad-time', `steps: ${steps} are more than can be counted, 2^53 − 1.`, {steps});
     return {asked: {dt, steps, origin}, t0, dt, steps, time, length: () => dt};
   }
   const end = readEnd(t1 as number, t0);
   const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
-  if (!Number.isSafeInteger(count)) throw new OptionError('bad-time', `From t = ${t0} to t1 = ${end} there are ${count} steps of dt = ${dt}, more than can be counted: take a longer dt.`, {t1: end, t: t0, dt});
+  if (!Number.isSafeInteger(count))
+    throw new OptionError(
+      'bad-time',
+      `From t = ${t0} to t1 = ${end} there are ${count} steps of dt = ${dt}, more than can be counted: take a longer dt.`,
+      {t1: end, t: t0, dt},
+    );
   const left = end - time(count - 1);
   const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
-  return {asked: {dt, t1, origin}, t0, dt, steps: count, time: n => (n === count ? end : time(n)), length: n => (n === count - 1 && !whole ? left : dt)};
+  return {
+    asked: {dt, t1, origin},
+    t0,
+    dt,
+    steps: count,
+    time: n => (n === count ? end : time(n)),
+    length: n => (n === count - 1 && !whole ? left : dt),
+  };
 }
 
 /** @throws OptionError 'bad-time' */
 export function readEnd(t1: number, t0: number): number {
-  if (!(t1 >= t0) || !Number.isFinite(t1)) throw new OptionError('bad-time', `t1 = ${shown(t1)} lies before the start t = ${t0}, or is not finite.`, {t1, t: t0});
+  if (!(t1 >= t0) || !Number.isFinite(t1))
+    throw new OptionError('bad-time', `t1 = ${shown(t1)} lies before the start t = ${t0}, or is not finite.`, {
+      t1,
+      t: t0,
+    });
   return t1;
 }
 
 /** Step n, for a run that goes on from there; a last step that was cut to meet the end leaves the grid. */
 export function placeOf(grid: Grid, n: number): GridPlace | undefined {
-  const {dt, t0, asked: {origin}} = grid;
+  const {
+    dt,
+    t0,
+    asked: {origin},
+  } = grid;
   const place = {t0: origin?.t0 ?? t0, dt, step: (origin?.step ?? 0) + n};
   return grid.time(n) === place.t0 + place.step * dt ? place : undefined;
 }
@@ -94,23 +118,35 @@ export function savedSteps(saveAt: SaveAt, grid: Grid): Float64Array {
 
 /** @throws OptionError 'bad-save' */
 export function readEvery(saveAt: SaveAt): number {
-  if (typeof saveAt !== 'object' || !('every' in saveAt)) throw new OptionError('bad-save', `saveAt must be 'all', 'end', {every: n} or a list of times, not ${shown(saveAt)}.`);
+  if (typeof saveAt !== 'object' || !('every' in saveAt))
+    throw new OptionError(
+      'bad-save',
+      `saveAt must be 'all', 'end', {every: n} or a list of times, not ${shown(saveAt)}.`,
+    );
   const {every} = saveAt as {readonly every: number};
-  if (!Number.isInteger(every) || every < 1) throw new OptionError('bad-save', `saveAt: {every} must be a whole number of at least 1, not ${shown(every)}.`, {every});
+  if (!Number.isInteger(every) || every < 1)
+    throw new OptionError('bad-save', `saveAt: {every} must be a whole number of at least 1, not ${shown(every)}.`, {
+      every,
+    });
   return every;
 }
 
 /** The grid's step at this time, if there is one. */
 export function gridStep(time: number, grid: Grid): number | undefined {
   const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
-  return [n, grid.steps].find(candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt);
+  return [n, grid.steps].find(
+    candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt,
+  );
 }
 
 /** Times that are all of the grid. */
 function savedTimes(times: readonly number[], grid: Grid): Float64Array {
   const saved = Float64Array.from(times, time => gridStep(time, grid) ?? -1);
   saved.forEach((n, i) => {
-    if (i > 0 && !(n > saved[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {index: i});
+    if (i > 0 && !(n > saved[i - 1]))
+      throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {
+        index: i,
+      });
   });
   return saved;
 }

@@ -15,7 +15,8 @@ export const bytesPerNumber = 8;
 export const mostStates = 2 ** 20;
 
 /** What to change where what is saved does not fit. */
-export const fewerSaved = 'Save fewer states: saveAt: \'end\', {every: n} or a list of times; or go through them one by one with simulate.steps.';
+export const fewerSaved =
+  "Save fewer states: saveAt: 'end', {every: n} or a list of times; or go through them one by one with simulate.steps.";
 
 /** Where the machine does not say what it has: what a page may take in most browsers. */
 const usualMemory = 2 ** 32;
@@ -28,8 +29,12 @@ let available: number | undefined;
 
 /** Bytes that this program can have: of the machine, or of what its container allows. */
 function askMemory(): number {
-  const {process, navigator} = globalThis as {readonly process?: {constrainedMemory?(): number}; readonly navigator?: {readonly deviceMemory?: number}};
-  const machine = nodeOs?.totalmem() ?? (navigator?.deviceMemory === undefined ? usualMemory : navigator.deviceMemory * 2 ** 30);
+  const {process, navigator} = globalThis as {
+    readonly process?: {constrainedMemory?(): number};
+    readonly navigator?: {readonly deviceMemory?: number};
+  };
+  const machine =
+    nodeOs?.totalmem() ?? (navigator?.deviceMemory === undefined ? usualMemory : navigator.deviceMemory * 2 ** 30);
   // 0 or more than any machine has where there is no limit.
   const limit = process?.constrainedMemory?.() ?? 0;
   return limit > 0 ? Math.min(limit, machine) : machine;
@@ -38,7 +43,8 @@ function askMemory(): number {
 const availableMemory = (): number => (available ??= askMemory());
 
 /** A budget of bytes, as far as the machine has them: half is left for what else a run keeps. */
-export const withinMachine = (bytes: number): number => (bytes <= always ? bytes : Math.min(bytes, availableMemory() / 2));
+export const withinMachine = (bytes: number): number =>
+  bytes <= always ? bytes : Math.min(bytes, availableMemory() / 2);
 
 /**
  * @param what needs it, as the sentence names it
@@ -49,7 +55,11 @@ export function requireMemory(bytes: number, what: string, remedy: string): void
   if (bytes <= always) return;
   const there = availableMemory();
   if (bytes <= there) return;
-  throw new MemoryError('out-of-memory', `There is no room for ${what}: about ${bytesText(bytes)} are needed, and the machine gives this program ${bytesText(there)}. ${remedy}`, {bytes, available: there, what});
+  throw new MemoryError(
+    'out-of-memory',
+    `There is no room for ${what}: about ${bytesText(bytes)} are needed, and the machine gives this program ${bytesText(there)}. ${remedy}`,
+    {bytes, available: there, what},
+  );
 }
 
 /** Bytes for a saved number: the state, the series made from it, both in double precision, and its tensor in single. */
@@ -62,5 +72,9 @@ const bytesPerSavedNumber = 2 * bytesPerNumber + 4;
  */
 export function requireSavedMemory(saved: number, width: number, runs = 1): void {
   const of = runs === 1 ? '' : ` in each of ${runs} runs`;
-  requireMemory(runs * saved * width * bytesPerSavedNumber, `${saved} saved states of ${width} numbers${of}`, fewerSaved);
+  requireMemory(
+    runs * saved * width * bytesPerSavedNumber,
+    `${saved} saved states of ${width} numbers${of}`,
+    fewerSaved,
+  );
 }

@@ -71,14 +71,35 @@ export interface Standing extends Pick<RunState, 'grid' | 'pace' | 'settled' | '
 /** What a run that goes on takes over beside the state. */
 export type Resumption = Pick<Standing, 'grid' | 'pace' | 'newton' | 'settled' | 'jumped'>;
 
-export function runState({name: scheme, state}: Pick<TracedStep, 'name' | 'state'>, {t, x, grid, pace, newton, settled, jumped}: Standing): RunState {
-  const blocks = Object.fromEntries(state.blocks.map(({name, shape, offset, size}) => [name, {shape: [...shape], ...plainNumbers(x.subarray(offset, offset + size))}]));
-  return {kind: 'run-state', version, scheme, t, blocks, grid, pace, newton: newton === undefined ? undefined : plainNewton(newton), settled, jumped};
+export function runState(
+  {name: scheme, state}: Pick<TracedStep, 'name' | 'state'>,
+  {t, x, grid, pace, newton, settled, jumped}: Standing,
+): RunState {
+  const blocks = Object.fromEntries(
+    state.blocks.map(({name, shape, offset, size}) => [
+      name,
+      {shape: [...shape], ...plainNumbers(x.subarray(offset, offset + size))},
+    ]),
+  );
+  return {
+    kind: 'run-state',
+    version,
+    scheme,
+    t,
+    blocks,
+    grid,
+    pace,
+    newton: newton === undefined ? undefined : plainNewton(newton),
+    settled,
+    jumped,
+  };
 }
 
 function plainNewton({last, rate, h, matrix}: NewtonMemory): NewtonMemory<PlainNumbers> {
   return {
-    last: last === undefined ? undefined : {...last, z: plainNumbers(last.z)}, rate, h: Number.isNaN(h) ? undefined : h,
+    last: last === undefined ? undefined : {...last, z: plainNumbers(last.z)},
+    rate,
+    h: Number.isNaN(h) ? undefined : h,
     matrix: matrix === undefined ? undefined : plainNumbers(matrix),
   };
 }
@@ -109,13 +130,25 @@ const isPositive: Check = value => typeof value === 'number' && value > 0 && val
 const isCount: Check = value => Number.isSafeInteger(value) && (value as number) >= 0;
 const isBoolean: Check = value => typeof value === 'boolean';
 const isText: Check = value => typeof value === 'string';
-const listOf = (check: Check): Check => value => Array.isArray(value) && Array.from<unknown>(value).every(check);
-const optional = (check: Check): Check => value => value === undefined || check(value);
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const listOf =
+  (check: Check): Check =>
+  value =>
+    Array.isArray(value) && Array.from<unknown>(value).every(check);
+const optional =
+  (check: Check): Check =>
+  value =>
+    value === undefined || check(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 /** An object whose properties pass their checks, and that has no others. */
-const record = (checks: Readonly<Record<string, Check>>): Check => value =>
-  isObject(value) && Object.keys(value).every(name => Object.hasOwn(checks, name)) && Object.entries(checks).every(([name, check]) => check(Object.hasOwn(value, name) ? value[name] : undefined));
-const ascending: Check = value => listOf(isCount)(value) && (value as number[]).every((n, i, all) => i === 0 || n > all[i - 1]);
+const record =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  value =>
+    isObject(value)
+    && Object.keys(value).every(name => Object.hasOwn(checks, name))
+    && Object.entries(checks).every(([name, check]) => check(Object.hasOwn(value, name) ? value[name] : undefined));
+const ascending: Check = value =>
+  listOf(isCount)(value) && (value as number[]).every((n, i, all) => i === 0 || n > all[i - 1]);
 const numbers = {values: listOf(isNumber), negativeZeros: optional(ascending)};
 
 const parts: Readonly<Record<keyof RunState, Check>> = {
@@ -126,9 +159,14 @@ const parts: Readonly<Record<keyof RunState, Check>> = {
   blocks: value => isObject(value) && Object.values(value).every(record({...numbers, shape: listOf(isCount)})),
   grid: optional(record({t0: isNumber, dt: isPositive, step: isCount})),
   pace: optional(record({next: isPositive, lastError: optional(isPositive), rejected: isBoolean})),
-  newton: optional(record({
-    last: optional(record({t: isNumber, h: isPositive, z: record(numbers)})), rate: isNumber, h: optional(isPositive), matrix: optional(record(numbers)),
-  })),
+  newton: optional(
+    record({
+      last: optional(record({t: isNumber, h: isPositive, z: record(numbers)})),
+      rate: isNumber,
+      h: optional(isPositive),
+      matrix: optional(record(numbers)),
+    }),
+  ),
   settled: optional(listOf(isCount)),
   jumped: optional(listOf(isCount)),
 };
@@ -141,17 +179,25 @@ const damaged = (what: string, data: Readonly<Record<string, unknown>> = {}): Op
  * @throws OptionError 'bad-initial'
  */
 export function checkRunState(given: RunState): void {
-  if (given.version !== version) throw damaged(`is of version ${shown(given.version)}, where this program reads version ${version}`, {version: given.version});
+  if (given.version !== version)
+    throw damaged(`is of version ${shown(given.version)}, where this program reads version ${version}`, {
+      version: given.version,
+    });
   const unknown = Object.keys(given).find(name => !Object.hasOwn(parts, name));
   if (unknown !== undefined) throw damaged(`has '${unknown}', which does not belong there`, {part: unknown});
   for (const [name, check] of Object.entries(parts)) {
-    if (!check(given[name as keyof RunState])) throw damaged(`is damaged: its ${name} is not what a run leaves`, {part: name});
+    if (!check(given[name as keyof RunState]))
+      throw damaged(`is damaged: its ${name} is not what a run leaves`, {part: name});
   }
   const {grid, t, blocks} = given;
   for (const [name, {shape, values}] of Object.entries(blocks)) {
-    if (values.length !== sizeOf(shape)) throw damaged(`is damaged: its ${name} has ${values.length} numbers and the shape [${shape.join(', ')}]`, {part: 'blocks'});
+    if (values.length !== sizeOf(shape))
+      throw damaged(`is damaged: its ${name} has ${values.length} numbers and the shape [${shape.join(', ')}]`, {
+        part: 'blocks',
+      });
   }
-  if (grid !== undefined && grid.t0 + grid.step * grid.dt !== t) throw damaged(`is damaged: step ${grid.step} of its grid is not at its time, t = ${t}`, {part: 'grid'});
+  if (grid !== undefined && grid.t0 + grid.step * grid.dt !== t)
+    throw damaged(`is damaged: step ${grid.step} of its grid is not at its time, t = ${t}`, {part: 'grid'});
 }
 
 /** What a run takes over of a checked state, beside the state itself. */
@@ -159,8 +205,16 @@ export function resumptionOf({grid, pace, newton, settled, jumped}: RunState): R
   if (newton === undefined) return {grid, pace, settled, jumped};
   const {last, rate, h = NaN, matrix} = newton;
   return {
-    grid, pace, settled, jumped,
-    newton: {last: last === undefined ? undefined : {...last, z: numbersOf(last.z)}, rate, h, matrix: matrix === undefined ? undefined : numbersOf(matrix)},
+    grid,
+    pace,
+    settled,
+    jumped,
+    newton: {
+      last: last === undefined ? undefined : {...last, z: numbersOf(last.z)},
+      rate,
+      h,
+      matrix: matrix === undefined ? undefined : numbersOf(matrix),
+    },
   };
 }
 
@@ -168,18 +222,34 @@ export function resumptionOf({grid, pace, newton, settled, jumped}: RunState): R
  * The whole state, in the order of the scheme that is to go on.
  * @throws OptionError 'bad-initial' where it was left by another scheme or system; ShapeError
  */
-export function readRunState({blocks, scheme}: RunState, {name: own, state}: Pick<TracedStep, 'name' | 'state'>): Float64Array {
+export function readRunState(
+  {blocks, scheme}: RunState,
+  {name: own, state}: Pick<TracedStep, 'name' | 'state'>,
+): Float64Array {
   const names = Object.keys(blocks);
   const expected = state.blocks.map(({name}) => name);
   const remedy = 'Go on with the scheme that left it, or start from its q and v, or y, alone.';
   if (names.length !== expected.length || expected.some(name => !Object.hasOwn(blocks, name))) {
-    throw new OptionError('bad-initial', `The saved state has ${names.join(', ')}; this run's scheme carries ${expected.join(', ')}. ${remedy}`, {names, expected});
+    throw new OptionError(
+      'bad-initial',
+      `The saved state has ${names.join(', ')}; this run's scheme carries ${expected.join(', ')}. ${remedy}`,
+      {names, expected},
+    );
   }
-  if (scheme !== own) throw new OptionError('bad-initial', `The saved state was left by ${shown(scheme)}, and this run's scheme is ${own}. ${remedy}`, {scheme, own});
+  if (scheme !== own)
+    throw new OptionError(
+      'bad-initial',
+      `The saved state was left by ${shown(scheme)}, and this run's scheme is ${own}. ${remedy}`,
+      {scheme, own},
+    );
   const x = new Float64Array(state.size);
   for (const {name, shape, offset} of state.blocks) {
     const {shape: given} = blocks[name];
-    if (!sameShape(given, shape)) throw new ShapeError('initial-shape', `The saved state's ${name} has shape [${given.join(', ')}], this run's has [${shape.join(', ')}].`);
+    if (!sameShape(given, shape))
+      throw new ShapeError(
+        'initial-shape',
+        `The saved state's ${name} has shape [${given.join(', ')}], this run's has [${shape.join(', ')}].`,
+      );
     x.set(numbersOf(blocks[name]), offset);
   }
   return x;

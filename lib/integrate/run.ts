@@ -19,7 +19,10 @@ const progressInterval = 100;
  * @throws AbortError
  */
 export function run(prepared: Runnable, keeping?: Keeping): Run {
-  const {compiled, options: {plan, signal}} = prepared;
+  const {
+    compiled,
+    options: {plan, signal},
+  } = prepared;
   throwIfAborted(signal);
   const narrow = plan === undefined && keeping?.narrow?.(prepared) === true;
   compiled.busy = true;
@@ -32,7 +35,11 @@ export function run(prepared: Runnable, keeping?: Keeping): Run {
 
 function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
   const begin = performance.now();
-  const {compiled, redundancy, options: {plan, poll, onProgress, signal, grid}} = prepared;
+  const {
+    compiled,
+    redundancy,
+    options: {plan, poll, onProgress, signal, grid},
+  } = prepared;
   keeping?.requireMemory?.(prepared);
   compiled.recall(undefined);
   const loop: Loop = plan === undefined ? new GridLoop(prepared, keeping) : new HistoryLoop(prepared, plan, keeping);
@@ -49,7 +56,22 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
   }
   // By name: V8 takes microseconds to spread an object.
   const {states, times, status, error, warnings, counters, completed, start, standing, events, kept} = loop.result();
-  return {states, times, status, error, warnings, counters, milliseconds: performance.now() - begin, completed, start, redundancy, kept, standing, events, history: compiled.learned};
+  return {
+    states,
+    times,
+    status,
+    error,
+    warnings,
+    counters,
+    milliseconds: performance.now() - begin,
+    completed,
+    start,
+    redundancy,
+    kept,
+    standing,
+    events,
+    history: compiled.learned,
+  };
 }
 
 /**
@@ -69,7 +91,10 @@ const regularization = 3e-8;
  */
 function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run {
   const redundant = (error: unknown): Runnable | undefined => {
-    const singular = error instanceof SingularMatrixError && error.code === 'singular-step' ? error.data.rows as readonly string[] : [];
+    const singular =
+      error instanceof SingularMatrixError && error.code === 'singular-step'
+        ? (error.data.rows as readonly string[])
+        : [];
     const rows = singular.filter(row => /^(lambda|mu|eta|to)/.test(row));
     if (rows.length === 0) return undefined;
     requireScaledRows(prepared);

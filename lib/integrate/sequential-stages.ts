@@ -24,11 +24,21 @@ const longest = 3;
 /** Whether a run's steps are solved as far as their tolerance asks: where nothing else was asked of Newton's method. */
 export function solvesToTolerance({traced, options}: Runnable): boolean {
   const {plan, newton} = options;
-  return plan?.absolute !== undefined && traced.along?.effects !== undefined && traced.functions.residualModel === undefined && isPlain(newton);
+  return (
+    plan?.absolute !== undefined
+    && traced.along?.effects !== undefined
+    && traced.functions.residualModel === undefined
+    && isPlain(newton)
+  );
 }
 
 const isPlain = ({jacobian, given, iterations, step, forcing, linear}: Newton): boolean =>
-  jacobian === 'by-cost' && !given && iterations === undefined && step.name === 'full' && forcing === undefined && !isMatrixFree(linear);
+  jacobian === 'by-cost'
+  && !given
+  && iterations === undefined
+  && step.name === 'full'
+  && forcing === undefined
+  && !isMatrixFree(linear);
 
 type Run = () => void;
 
@@ -56,10 +66,16 @@ interface BlockPrograms {
 function asOneBlock(compiled: CompiledStep, linear: LinearSolver): BlockPrograms {
   const executable = compiled.forward(linear);
   return {
-    executable, which: 'jacobian', z: executable.buffer('z'), residual: executable.buffer('R'),
-    values: executable.buffer('J'), evaluate: executable.program('jacobian'),
+    executable,
+    which: 'jacobian',
+    z: executable.buffer('z'),
+    residual: executable.buffer('R'),
+    values: executable.buffer('J'),
+    evaluate: executable.program('jacobian'),
     check: () => compiled.check('jacobian', executable, 'jacobian', 'J'),
-    residuals: [executable.program('residual')], beginnings: [undefined], predictions: [executable.program('guess')],
+    residuals: [executable.program('residual')],
+    beginnings: [undefined],
+    predictions: [executable.program('guess')],
     extrapolate: executable.has('extrapolate') ? executable.program('extrapolate') : undefined,
   };
 }
@@ -69,11 +85,18 @@ function blockByBlock(compiled: CompiledStep, linear: LinearSolver, turns: Turns
   const numbers = Array.from({length: turns.blocks}, (_, k) => k);
   const find = (name: TurnProgram): Run | undefined => (executable.has(name) ? executable.program(name) : undefined);
   return {
-    executable, which: 'turn', z: executable.buffer('zs'), residual: executable.buffer('Rs'),
-    values: executable.buffer('Js'), evaluate: executable.program('turnJacobian'),
+    executable,
+    which: 'turn',
+    z: executable.buffer('zs'),
+    residual: executable.buffer('Rs'),
+    values: executable.buffer('Js'),
+    evaluate: executable.program('turnJacobian'),
     check: () => compiled.check('turn', executable, 'turnJacobian', 'Js'),
-    residuals: numbers.map(k => executable.program(`turnResidual.${k}`)), beginnings: numbers.map(k => find(`turnBegin.${k}`)),
-    predictions: numbers.map(k => executable.program(`turnPredict.${k}`)), once: find('turnStep'), extrapolate: find('turnExtrapolate'),
+    residuals: numbers.map(k => executable.program(`turnResidual.${k}`)),
+    beginnings: numbers.map(k => find(`turnBegin.${k}`)),
+    predictions: numbers.map(k => executable.program(`turnPredict.${k}`)),
+    once: find('turnStep'),
+    extrapolate: find('turnExtrapolate'),
   };
 }
 
@@ -105,7 +128,12 @@ export class StepTurns implements TurnSystem {
   readonly matrixValues: Float64Array;
   /** Factors values given from outside. */
   readonly factorOf: (values: Float64Array) => Factor;
-  private readonly buffers: {readonly x: Float64Array; readonly last?: Float64Array; readonly ahead?: Float64Array; readonly ratio?: Float64Array};
+  private readonly buffers: {
+    readonly x: Float64Array;
+    readonly last?: Float64Array;
+    readonly ahead?: Float64Array;
+    readonly ratio?: Float64Array;
+  };
   private readonly tolerated: readonly {readonly offset: number; readonly power: number}[];
   private readonly absolute: Float64Array;
   private readonly relative: number;
@@ -113,7 +141,10 @@ export class StepTurns implements TurnSystem {
 
   /** @param kappa what may be left of the tolerance: no component is asked for beyond its rounding */
   constructor({compiled, traced, engine, options, coordinates}: Runnable, kappa: number) {
-    const {plan, newton: {linear}} = options;
+    const {
+      plan,
+      newton: {linear},
+    } = options;
     const {turns} = compiled;
     this.inTurn = turns !== undefined;
     const bound = turns === undefined ? asOneBlock(compiled, linear) : blockByBlock(compiled, linear, turns);
@@ -146,10 +177,15 @@ export class StepTurns implements TurnSystem {
     };
     this.matrixWork = compiled.matrixWork(linear, which);
     this.buffers = {
-      x: executable.buffer('x'), last: executable.find('last'), ahead: executable.find('ahead'), ratio: executable.find('ratio'),
+      x: executable.buffer('x'),
+      last: executable.find('last'),
+      ahead: executable.find('ahead'),
+      ratio: executable.find('ratio'),
     };
     const effects = traced.along?.effects ?? {};
-    this.tolerated = traced.state.blocks.flatMap(({name, offset}) => (name in effects ? [{offset, power: effects[name]}] : []));
+    this.tolerated = traced.state.blocks.flatMap(({name, offset}) =>
+      name in effects ? [{offset, power: effects[name]}] : [],
+    );
     this.absolute = plan?.absolute ?? new Float64Array(0);
     this.relative = Math.max(plan?.control.rtol ?? 0, (10 * engine.epsilon) / kappa);
     this.coordinates = coordinates;
@@ -179,7 +215,13 @@ export class StepTurns implements TurnSystem {
 
   /** Guesses from the last step, if there is one that reaches so far. */
   private goesOn(): boolean {
-    const {last: step, extrapolate, buffers: {last, ahead, ratio}, t, h} = this;
+    const {
+      last: step,
+      extrapolate,
+      buffers: {last, ahead, ratio},
+      t,
+      h,
+    } = this;
     if (step?.z === undefined || extrapolate === undefined || last === undefined) return false;
     const share = h / step.h;
     if (!(share <= longest)) return false;
@@ -192,7 +234,15 @@ export class StepTurns implements TurnSystem {
 
   /** One tolerance for every component of a block: the least that it may leave in the state. */
   private weigh(): void {
-    const {weights, buffers: {x}, h, absolute, relative, tolerated, coordinates} = this;
+    const {
+      weights,
+      buffers: {x},
+      h,
+      absolute,
+      relative,
+      tolerated,
+      coordinates,
+    } = this;
     for (let i = 0; i < coordinates; i++) {
       let least = Infinity;
       for (const {offset, power} of tolerated) {

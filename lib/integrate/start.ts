@@ -30,8 +30,13 @@ const tolerated = 1e-6;
  * @throws SingularMatrixError 'singular-mass', 'singular-step'; InconsistentStateError where the start is
  *   not finite or breaks the constraints; NewtonError where its equations are not solved
  */
-export function startRun(prepared: Runnable, counters: Counters, jump?: Float64Array | 'taken'): {x: Float64Array; record: StepRecord} {
-  if (prepared.resumed === true && jump === undefined) return {x: prepared.given.slice(), record: new StepRecord(0, 0, 1)};
+export function startRun(
+  prepared: Runnable,
+  counters: Counters,
+  jump?: Float64Array | 'taken',
+): {x: Float64Array; record: StepRecord} {
+  if (prepared.resumed === true && jump === undefined)
+    return {x: prepared.given.slice(), record: new StepRecord(0, 0, 1)};
   const context = {...startOf(prepared), narrow: false};
   const {traced, compiled, given, t0, h0, linear} = context;
   const forward = compiled.forward(linear);
@@ -52,11 +57,16 @@ export function startRun(prepared: Runnable, counters: Counters, jump?: Float64A
   const x = forward.buffer('next').slice();
   const at = firstNotFinite(x);
   if (at >= 0) {
-    throw new InconsistentStateError('not-finite', `${prepared.traced.state.rowName(at)} of the initial state is ${x[at]}: a force or the mass is not finite there.`, {row: at});
+    throw new InconsistentStateError(
+      'not-finite',
+      `${prepared.traced.state.rowName(at)} of the initial state is ${x[at]}: a force or the mass is not finite there.`,
+      {row: at},
+    );
   }
   const record = new StepRecord(given.length, z?.length ?? 0, 1);
   record.append(t0, h, given, z);
-  const torn = prepared.redundancy.regularization > 0 && traced.still !== true ? contradiction(prepared, x, t0) : undefined;
+  const torn =
+    prepared.redundancy.regularization > 0 && traced.still !== true ? contradiction(prepared, x, t0) : undefined;
   if (torn !== undefined) throw torn;
   return {x, record};
 }
@@ -85,8 +95,16 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
     }
     const rowName = (row: number): string => traced.unknown.rowName(row);
     throw failedStep({
-      status, step: 0, t: t0, h, scheme: traced.name, newton, history: iteration.history,
-      worst: iteration.worstRows(5).map(({row, residual}) => ({name: rowName(row), residual})), rowName, cause: iteration.cause,
+      status,
+      step: 0,
+      t: t0,
+      h,
+      scheme: traced.name,
+      newton,
+      history: iteration.history,
+      worst: iteration.worstRows(5).map(({row, residual}) => ({name: rowName(row), residual})),
+      rowName,
+      cause: iteration.cause,
     });
   }
 }
@@ -94,7 +112,9 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
 /** The gap that is farthest from zero, where it is more than may be tolerated of a state with coordinates of this size. */
 function worstGap(gaps: Float64Array, coordinates: Float64Array): {row: number; gap: number} | undefined {
   const row = gaps.reduce((worst, gap, i) => (Math.abs(gap) > Math.abs(gaps[worst]) ? i : worst), 0);
-  return Math.abs(gaps[row]) <= tolerated * Math.max(1, plainVectors.largest(coordinates)) ? undefined : {row, gap: gaps[row]};
+  return Math.abs(gaps[row]) <= tolerated * Math.max(1, plainVectors.largest(coordinates))
+    ? undefined
+    : {row, gap: gaps[row]};
 }
 
 /** Row i of the multipliers, as the whole state or the start's unknown names it. */
@@ -113,19 +133,27 @@ function gapsBefore({compiled, linear}: Runnable, before: Float64Array): {positi
   const forward = compiled.forward(linear);
   forward.find('x')?.set(before);
   forward.run('checks');
-  return {positions: plainVectors.largest(forward.buffer('positions')), velocities: plainVectors.largest(forward.buffer('velocities'))};
+  return {
+    positions: plainVectors.largest(forward.buffer('positions')),
+    velocities: plainVectors.largest(forward.buffer('velocities')),
+  };
 }
 
 /** A jump may carry a drift on, and reverse or scale it. */
 const carriedOn = 10;
 
 /** @throws InconsistentStateError 'inconsistent' naming the worst row */
-function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps: Gaps, before?: {readonly positions: number; readonly velocities: number}): void {
+function checkConstraints(
+  {given, coordinates: size, t0, traced}: Runnable,
+  gaps: Gaps,
+  before?: {readonly positions: number; readonly velocities: number},
+): void {
   const check = (name: keyof Gaps, coordinates: Float64Array, what: string): void => {
     const worst = worstGap(gaps[name], coordinates);
     if (worst === undefined || (before !== undefined && Math.abs(worst.gap) <= carriedOn * before[name])) return;
     const {row, gap} = worst;
-    const state = before === undefined ? 'The initial state' : `The state after the jump at t = ${Number(t0.toPrecision(12))}`;
+    const state =
+      before === undefined ? 'The initial state' : `The state after the jump at t = ${Number(t0.toPrecision(12))}`;
     throw new InconsistentStateError(
       'inconsistent',
       `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} where 0 belongs. Correct the state, or take consistent: 'project' for the nearest one that does.`,
@@ -180,7 +208,9 @@ export function requireScaledRows(prepared: Runnable): void {
   const gapsAt = (share: number): Float64Array => {
     const extent = Math.max(1, plainVectors.largest(given.subarray(0, coordinates)));
     // Directions without a symmetry that a gap could be blind to.
-    forward.find('x')?.set(given.map((value, i) => (i < coordinates ? value + share * extent * Math.sin(i + 1) : value)));
+    forward
+      .find('x')
+      ?.set(given.map((value, i) => (i < coordinates ? value + share * extent * Math.sin(i + 1) : value)));
     forward.run('checks');
     return forward.buffer('positions').slice();
   };
@@ -198,14 +228,23 @@ function checkMass({start, coordinates: n}: Runnable, mass: Float64Array | undef
   const node = start.traced.functions.mass;
   if (mass === undefined || node === undefined) return;
   const bad = mass.findIndex(value => !Number.isFinite(value));
-  if (bad >= 0) throw new InconsistentStateError('not-finite', `The mass is not finite at ${indexText(node.shape, bad) || 'its one value'}: ${mass[bad]}.`, {index: bad});
+  if (bad >= 0)
+    throw new InconsistentStateError(
+      'not-finite',
+      `The mass is not finite at ${indexText(node.shape, bad) || 'its one value'}: ${mass[bad]}.`,
+      {index: bad},
+    );
   if (mass.length === n * n && mass.length > 1 && node.shape.length === 2 && node.shape[0] === n) {
     checkMassMatrix(mass, n);
     return;
   }
   const at = mass.findIndex(value => !(value > 0));
   if (at >= 0) {
-    throw new SingularMatrixError('singular-mass', `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out.`, {rows: [at]});
+    throw new SingularMatrixError(
+      'singular-mass',
+      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out.`,
+      {rows: [at]},
+    );
   }
 }
 
@@ -219,20 +258,32 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
       const [below, above] = [mass[i * n + j], mass[j * n + i]];
       const size = Math.max(Math.abs(below), Math.abs(above), Math.sqrt(Math.abs(mass[i * n + i] * mass[j * n + j])));
       if (Math.abs(below - above) > asymmetric * size) {
-        throw new OptionError('bad-mass', `The mass matrix is not symmetric: mass[${i}, ${j}] is ${below} and mass[${j}, ${i}] is ${above}. Make them equal, or move what is not inertia to the forces.`, {entry: [i, j]});
+        throw new OptionError(
+          'bad-mass',
+          `The mass matrix is not symmetric: mass[${i}, ${j}] is ${below} and mass[${j}, ${i}] is ${above}. Make them equal, or move what is not inertia to the forces.`,
+          {entry: [i, j]},
+        );
       }
     }
   }
   const row = negativeRow(mass, n);
   if (row >= 0) {
-    throw new OptionError('bad-mass', `The mass matrix is not positive: a motion of coordinates 0 to ${row} has a negative kinetic energy (mass[${row}, ${row}] is ${mass[row * n + row]}). Every motion needs a positive one.`, {row});
+    throw new OptionError(
+      'bad-mass',
+      `The mass matrix is not positive: a motion of coordinates 0 to ${row} has a negative kinetic energy (mass[${row}, ${row}] is ${mass[row * n + row]}). Every motion needs a positive one.`,
+      {row},
+    );
   }
   try {
     lu().analyze(densePattern(n)).factor(mass.slice());
   } catch (error) {
     if (!(error instanceof SingularMatrixError)) throw error;
     const rows = error.data.rows as number[];
-    throw new SingularMatrixError('singular-mass', `The mass matrix is singular: its rows ${listed(rows)} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`, {rows});
+    throw new SingularMatrixError(
+      'singular-mass',
+      `The mass matrix is singular: its rows ${listed(rows)} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`,
+      {rows},
+    );
   }
 }
 
@@ -255,4 +306,3 @@ function negativeRow(mass: Float64Array, n: number): number {
   }
   return -1;
 }
-

@@ -13,7 +13,23 @@ import type {Runnable} from './runnable.js';
 
 /** The time derivative of q, or y, that blocks of states and unknowns are, stage by stage alike; undefined of names that say nothing (`gain` is a stage's increment of y). */
 const levels: {readonly [name: string]: number | undefined} = {
-  y: 0, gain: 0, q: 0, v: 1, velocity: 1, increment: 1, shift: 1, w: 1, meanVelocity: 1, meanRate: 1, a: 2, acceleration: 2, algorithmic: 2, meanAcceleration: 2, turn: 2, normal: 3, jerk: 3,
+  y: 0,
+  gain: 0,
+  q: 0,
+  v: 1,
+  velocity: 1,
+  increment: 1,
+  shift: 1,
+  w: 1,
+  meanVelocity: 1,
+  meanRate: 1,
+  a: 2,
+  acceleration: 2,
+  algorithmic: 2,
+  meanAcceleration: 2,
+  turn: 2,
+  normal: 3,
+  jerk: 3,
 };
 const levelOf = (name: string): number | undefined => levels[name.replace(/\d+$/, '')];
 
@@ -61,14 +77,16 @@ export class StepSystem implements NonlinearSystem {
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
-    this.dear = !this.modelled && !isMatrixFree(linear) && options.ownJacobians !== true && compiled.hasDearJacobian(linear);
+    this.dear =
+      !this.modelled && !isMatrixFree(linear) && options.ownJacobians !== true && compiled.hasDearJacobian(linear);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
     const steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
     this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), steady);
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
-    if (this.modelled && !isMatrixFree(linear)) this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
+    if (this.modelled && !isMatrixFree(linear))
+      this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.functions.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.products = this.bindProducts(linear, prepared);
@@ -122,15 +140,30 @@ export class StepSystem implements NonlinearSystem {
    * is what makes as much in one of the equations it appears in as all other unknowns do.
    */
   readonly extents = (extents: Float64Array): void => {
-    const {prepared: {traced}, z} = this;
+    const {
+      prepared: {traced},
+      z,
+    } = this;
     const h = Math.abs(this.forward.find('h')?.[0] ?? 0);
-    const largestOf = (values: Float64Array | undefined, offset: number, size: number): number => (values === undefined ? 0 : plainVectors.largest(values.subarray(offset, offset + size)));
-    const sizes = traced.state.blocks.map(({name, offset, size}) => ({level: levelOf(name), size: largestOf(this.data, offset, size)}));
+    const largestOf = (values: Float64Array | undefined, offset: number, size: number): number =>
+      values === undefined ? 0 : plainVectors.largest(values.subarray(offset, offset + size));
+    const sizes = traced.state.blocks.map(({name, offset, size}) => ({
+      level: levelOf(name),
+      size: largestOf(this.data, offset, size),
+    }));
     const multipliers: number[] = [];
     for (const {name, offset, size, labels} of traced.unknown.blocks) {
       const level = levelOf(name);
       let extent = largestOf(z, offset, size);
-      if (level !== undefined) for (const known of sizes) if (known.level !== undefined && known.level <= level) extent = Math.max(extent, known.size === 0 ? 0 : (known.level < level ? fewRoundings : 1) * known.size / h ** (level - known.level));
+      if (level !== undefined)
+        for (const known of sizes)
+          if (known.level !== undefined && known.level <= level)
+            extent = Math.max(
+              extent,
+              known.size === 0
+                ? 0
+                : ((known.level < level ? fewRoundings : 1) * known.size) / h ** (level - known.level),
+            );
       extents.fill(labels === undefined ? extent : 0, offset, offset + size);
       if (labels !== undefined) for (let i = 0; i < size; i++) multipliers.push(offset + i);
     }
@@ -140,15 +173,22 @@ export class StepSystem implements NonlinearSystem {
   private multiplierExtents(extents: Float64Array, multipliers: ReadonlySet<number>): void {
     const terms = new Float64Array(extents.length);
     if (!this.scaleRows(extents, terms)) return;
-    const {pattern: {rowPointers, columns}, values, z} = this;
+    const {
+      pattern: {rowPointers, columns},
+      values,
+      z,
+    } = this;
     multipliers.forEach(column => (extents[column] = Infinity));
     for (let row = 0; row < terms.length; row++) {
       for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
         const column = columns[k];
-        if (values[k] !== 0 && terms[row] > 0 && multipliers.has(column)) extents[column] = Math.min(extents[column], terms[row] / Math.abs(values[k]));
+        if (values[k] !== 0 && terms[row] > 0 && multipliers.has(column))
+          extents[column] = Math.min(extents[column], terms[row] / Math.abs(values[k]));
       }
     }
-    multipliers.forEach(column => (extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0)));
+    multipliers.forEach(
+      column => (extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0)),
+    );
   }
 
   private bindExact(compiled: CompiledStep, analysis: Analysis): () => Factor {
@@ -171,11 +211,13 @@ export class StepSystem implements NonlinearSystem {
       const from = this.forward.find(name);
       return to === undefined || from === undefined ? [] : [{to, from}];
     });
-    const run = (program: 'apply' | 'applyTransposed', output: 'Jd' | 'JTd') => (x: Float64Array, y: Float64Array): void => {
-      direction?.set(x);
-      products.run(program);
-      y.set(products.buffer(output));
-    };
+    const run =
+      (program: 'apply' | 'applyTransposed', output: 'Jd' | 'JTd') =>
+      (x: Float64Array, y: Float64Array): void => {
+        direction?.set(x);
+        products.run(program);
+        y.set(products.buffer(output));
+      };
     const operator = {
       n: this.z.length,
       epsilon: this.epsilon,

@@ -62,15 +62,30 @@ export class Stepper {
    * @param iterations record Newton's iterations too
    * @param repeatable no step depends on those before it but through the state: what is taken again comes out the same to the bit
    */
-  constructor(private readonly prepared: Runnable, start: Float64Array, private readonly recordIterations: boolean, private readonly repeatable: boolean, readonly counters: Counters = noCounts()) {
+  constructor(
+    private readonly prepared: Runnable,
+    start: Float64Array,
+    private readonly recordIterations: boolean,
+    private readonly repeatable: boolean,
+    readonly counters: Counters = noCounts(),
+  ) {
     const {compiled, options} = prepared;
     if (compiled.implicit && solvesToTolerance(prepared)) {
       const kappa = toleranceShare(options.plan?.control.rtol ?? 0);
-      const tight = repeatable ? 4 * prepared.engine.epsilon / Math.max(options.plan?.control.rtol ?? 0, 4 * prepared.engine.epsilon) : kappa;
+      const tight = repeatable
+        ? (4 * prepared.engine.epsilon) / Math.max(options.plan?.control.rtol ?? 0, 4 * prepared.engine.epsilon)
+        : kappa;
       this.turns = new StepTurns(prepared, kappa);
-      this.simplified = new SimplifiedNewton(this.turns, {
-        kappa: Math.min(tight, kappa), coarsest: kappa, repeatable, maxIterations: repeatable ? options.newton.maxIterations : fewIterations,
-      }, counters);
+      this.simplified = new SimplifiedNewton(
+        this.turns,
+        {
+          kappa: Math.min(tight, kappa),
+          coarsest: kappa,
+          repeatable,
+          maxIterations: repeatable ? options.newton.maxIterations : fewIterations,
+        },
+        counters,
+      );
     }
     const whole = this.turns === undefined ? compiled.forward(options.newton.linear, prepared.narrow) : undefined;
     const forward = this.turns?.executable ?? compiled.forward(options.newton.linear, prepared.narrow);
@@ -147,7 +162,10 @@ export class Stepper {
     if (this.t !== undefined) this.t[0] = t;
     if (this.h !== undefined) this.h[0] = h;
     if (this.simplified !== undefined || iteration !== undefined) {
-      const status = this.simplified !== undefined ? this.solveInTurn(this.simplified, t, h) : this.solve(iteration as NewtonIteration, h);
+      const status =
+        this.simplified !== undefined
+          ? this.solveInTurn(this.simplified, t, h)
+          : this.solve(iteration as NewtonIteration, h);
       if (status !== 'converged') return status;
     }
     const narrow = this.record === undefined ? undefined : this.keep;
@@ -177,7 +195,9 @@ export class Stepper {
     if (turns === undefined || simplified === undefined || repeatable) return undefined;
     const {last, matrixValues} = turns;
     return {
-      last: last?.z === undefined ? undefined : {t: last.t, h: last.h, z: last.z.slice()}, rate: simplified.rate, h: lastStep,
+      last: last?.z === undefined ? undefined : {t: last.t, h: last.h, z: last.z.slice()},
+      rate: simplified.rate,
+      h: lastStep,
       matrix: simplified.keeps ? matrixValues.slice() : undefined,
     };
   }
@@ -207,11 +227,12 @@ export class Stepper {
     this.lastStep = h;
     this.guess?.();
     if (this.recordIterations) this.iterations = [];
-    const observe = this.recordIterations && this.record !== undefined
-      ? (z: Float64Array, delta: Float64Array, length: number, first: boolean): void => {
-          this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
-        }
-      : undefined;
+    const observe =
+      this.recordIterations && this.record !== undefined
+        ? (z: Float64Array, delta: Float64Array, length: number, first: boolean): void => {
+            this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
+          }
+        : undefined;
     return iteration.find(prepared.traced.linearized === true, observe);
   }
 
@@ -219,15 +240,26 @@ export class Stepper {
   locate(status: Failure, step: number): void {
     const {traced, options} = this.prepared;
     this.error = failedStep({
-      status, step, t: this.attempted.t, h: this.attempted.h, scheme: traced.name, newton: options.newton,
-      history: this.iteration?.history ?? [], worst: this.worstRows(), rowName: row => traced.unknown.rowName(row), cause: (this.simplified ?? this.iteration)?.cause,
+      status,
+      step,
+      t: this.attempted.t,
+      h: this.attempted.h,
+      scheme: traced.name,
+      newton: options.newton,
+      history: this.iteration?.history ?? [],
+      worst: this.worstRows(),
+      rowName: row => traced.unknown.rowName(row),
+      cause: (this.simplified ?? this.iteration)?.cause,
     });
   }
 
   private worstRows(): {name: string; residual: number}[] {
     const {traced} = this.prepared;
     if (this.iteration === undefined || this.simplified !== undefined) {
-      return [...this.next.keys()].filter(row => !Number.isFinite(this.next[row])).slice(0, 5).map(row => ({name: traced.state.rowName(row), residual: this.next[row]}));
+      return [...this.next.keys()]
+        .filter(row => !Number.isFinite(this.next[row]))
+        .slice(0, 5)
+        .map(row => ({name: traced.state.rowName(row), residual: this.next[row]}));
     }
     return this.iteration.worstRows(5).map(({row, residual}) => ({name: traced.unknown.rowName(row), residual}));
   }

@@ -54,10 +54,22 @@ export class ContactWatch {
   get warnings(): string[] {
     const {redundancy, traced} = this.prepared;
     const offset = traced.state.block('lambda')?.offset ?? 0;
-    const degenerate = [...this.found].map(([row, {t, count}]) =>
-      `${traced.state.rowName(offset + row)}: at t = ${Number(t.toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none. The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`);
-    const redundant = redundancy.rows.length === 0 ? [] : [`Redundant constraints: ${redundancy.rows.join(', ')} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`];
-    const alone = traced.positionsAlone !== true ? [] : [`stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`];
+    const degenerate = [...this.found].map(
+      ([row, {t, count}]) =>
+        `${traced.state.rowName(offset + row)}: at t = ${Number(t.toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none. The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
+    );
+    const redundant =
+      redundancy.rows.length === 0
+        ? []
+        : [
+            `Redundant constraints: ${redundancy.rows.join(', ')} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`,
+          ];
+    const alone =
+      traced.positionsAlone !== true
+        ? []
+        : [
+            `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
+          ];
     return [...redundant, ...degenerate, ...alone];
   }
 }

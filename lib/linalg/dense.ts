@@ -126,7 +126,13 @@ export interface Triangle {
 }
 
 /** Solves T x = b for the k columns of b in place, T the named triangle of `a`. */
-export function solveTriangular(a: Float64Array, n: number, b: Float64Array, k: number, {lower, adjoint, unit}: Triangle): void {
+export function solveTriangular(
+  a: Float64Array,
+  n: number,
+  b: Float64Array,
+  k: number,
+  {lower, adjoint, unit}: Triangle,
+): void {
   const forward = lower !== adjoint; // the transpose of an upper triangle is solved from the top as well
   const [rowStride, columnStride] = adjoint ? [1, n] : [n, 1];
   for (let step = 0; step < n; step++) {
@@ -151,7 +157,14 @@ export function solveTriangular(a: Float64Array, n: number, b: Float64Array, k: 
 }
 
 /** x from A x = b, or Aᵀ x = b, with `lu` and `p` of `factorLu`. From PA = LU: Aᵀ = Uᵀ Lᵀ P. */
-export function solveLu(lu: Float64Array, p: Int32Array, n: number, b: Float64Array, k: number, adjoint: boolean): Float64Array {
+export function solveLu(
+  lu: Float64Array,
+  p: Int32Array,
+  n: number,
+  b: Float64Array,
+  k: number,
+  adjoint: boolean,
+): Float64Array {
   const x = new Float64Array(n * k);
   const lower: Triangle = {lower: true, adjoint, unit: true};
   const upper: Triangle = {lower: false, adjoint, unit: false};

@@ -37,7 +37,10 @@ export function transposed(a: tf.Tensor): tf.Tensor {
 }
 
 /** An n × n constant with a value for each side of the diagonal; multiplied, it selects triangles. */
-export function triangles(n: number, {below, diagonal, above}: {below: number; diagonal: number; above: number}): tf.Tensor {
+export function triangles(
+  n: number,
+  {below, diagonal, above}: {below: number; diagonal: number; above: number},
+): tf.Tensor {
   const values = Array.from({length: n * n}, (_, at) => {
     const [row, column] = [Math.floor(at / n), at % n];
     return row > column ? below : row === column ? diagonal : above;
@@ -101,7 +104,10 @@ tf.registerGradient({
   gradFunc: (dy, [a]) => ({
     a: () => {
       const l = runCholesky(a);
-      const phi = tf.mul(tf.matMul(l, single(dy), true, false), triangles(order(a), {below: 1, diagonal: 0.5, above: 0}));
+      const phi = tf.mul(
+        tf.matMul(l, single(dy), true, false),
+        triangles(order(a), {below: 1, diagonal: 0.5, above: 0}),
+      );
       const left = runTriangularSolve(l, phi, true, true); // L⁻ᵀΦ
       const both = runTriangularSolve(l, transposed(left), true, true); // (L⁻ᵀΦL⁻¹)ᵀ = L⁻ᵀ(L⁻ᵀΦ)ᵀ
       return tf.mul(tf.add(both, transposed(both)), 0.5);

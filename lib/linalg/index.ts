@@ -22,7 +22,9 @@ type Input = tf.Tensor | tf.TensorLike;
  */
 export function solve(a: Input, b: Input, {adjoint = false}: {adjoint?: boolean} = {}): tf.Tensor {
   return tf.tidy(() =>
-    withRightSide('linalg.solve', squareMatrices('linalg.solve', 'a', a), b, (left, right) => runSolve(left, right, adjoint)),
+    withRightSide('linalg.solve', squareMatrices('linalg.solve', 'a', a), b, (left, right) =>
+      runSolve(left, right, adjoint),
+    ),
   );
 }
 
@@ -61,7 +63,11 @@ export function choleskySolve(l: Input, b: Input): tf.Tensor {
  *
  * @throws ShapeError; SingularMatrixError where the diagonal has a zero.
  */
-export function triangularSolve(a: Input, b: Input, {lower = true, adjoint = false}: {lower?: boolean; adjoint?: boolean} = {}): tf.Tensor {
+export function triangularSolve(
+  a: Input,
+  b: Input,
+  {lower = true, adjoint = false}: {lower?: boolean; adjoint?: boolean} = {},
+): tf.Tensor {
   return tf.tidy(() =>
     withRightSide('linalg.triangularSolve', squareMatrices('linalg.triangularSolve', 'a', a), b, (left, right) =>
       runTriangularSolve(left, right, lower, adjoint),
@@ -119,7 +125,7 @@ function expandedDeterminant(a: tf.Tensor, n: number): tf.Tensor {
   if (n === 1) {
     return tf.reshape(a, a.shape.slice(0, -2));
   }
-  const rows = tf.unstack(a, a.rank - 2).map((row) => tf.unstack(row, row.rank - 1));
+  const rows = tf.unstack(a, a.rank - 2).map(row => tf.unstack(row, row.rank - 1));
   const minor = (row: number, left: number, right: number): tf.Tensor =>
     tf.sub(tf.mul(rows[row][left], rows[row + 1][right]), tf.mul(rows[row][right], rows[row + 1][left]));
   if (n === 2) {
@@ -186,8 +192,14 @@ export function eigh(a: Input): {values: tf.Tensor; vectors: tf.Tensor} {
  * @throws ShapeError.
  */
 export function svd(a: Input, options: {fullMatrices?: boolean; computeUv: false}): {s: tf.Tensor};
-export function svd(a: Input, options?: {fullMatrices?: boolean; computeUv?: boolean}): {s: tf.Tensor; u: tf.Tensor; v: tf.Tensor};
-export function svd(a: Input, {fullMatrices = false, computeUv = true}: {fullMatrices?: boolean; computeUv?: boolean} = {}): {s: tf.Tensor; u?: tf.Tensor; v?: tf.Tensor} {
+export function svd(
+  a: Input,
+  options?: {fullMatrices?: boolean; computeUv?: boolean},
+): {s: tf.Tensor; u: tf.Tensor; v: tf.Tensor};
+export function svd(
+  a: Input,
+  {fullMatrices = false, computeUv = true}: {fullMatrices?: boolean; computeUv?: boolean} = {},
+): {s: tf.Tensor; u?: tf.Tensor; v?: tf.Tensor} {
   return tf.tidy(() => {
     const [s, u, v] = runSvd(anyMatrices('linalg.svd', 'a', a), computeUv && fullMatrices);
     return computeUv ? {s, u, v} : {s};
@@ -203,15 +215,26 @@ export function svd(a: Input, {fullMatrices = false, computeUv = true}: {fullMat
  *
  * @throws ShapeError; OptionError; SingularMatrixError (code 'rank-deficient') with `fast`. Inside a simulation the last is a step that is not finite.
  */
-export function lstsq(a: Input, b: Input, {l2Regularizer = 0, fast = true}: {l2Regularizer?: number; fast?: boolean} = {}): tf.Tensor {
-  if (!(l2Regularizer >= 0)) throw new OptionError('bad-regularizer', `linalg.lstsq: l2Regularizer must be a number of at least 0, not ${l2Regularizer}.`, {l2Regularizer});
-  return tf.tidy(() => withRightSide('linalg.lstsq', anyMatrices('linalg.lstsq', 'a', a), b, (left, right) => {
-    if (l2Regularizer === 0) return runLeastSquares(left, right, fast);
-    // The same problem with √λ I below A and zeros below b.
-    const [batch, n, k] = [left.shape.slice(0, -2), left.shape[left.rank - 1], right.shape[right.rank - 1]];
-    const below = tf.mul(tf.broadcastTo(identity(n), [...batch, n, n]), Math.sqrt(l2Regularizer));
-    return runLeastSquares(tf.concat([left, below], -2), tf.concat([right, tf.zeros([...batch, n, k])], -2), fast);
-  }));
+export function lstsq(
+  a: Input,
+  b: Input,
+  {l2Regularizer = 0, fast = true}: {l2Regularizer?: number; fast?: boolean} = {},
+): tf.Tensor {
+  if (!(l2Regularizer >= 0))
+    throw new OptionError(
+      'bad-regularizer',
+      `linalg.lstsq: l2Regularizer must be a number of at least 0, not ${l2Regularizer}.`,
+      {l2Regularizer},
+    );
+  return tf.tidy(() =>
+    withRightSide('linalg.lstsq', anyMatrices('linalg.lstsq', 'a', a), b, (left, right) => {
+      if (l2Regularizer === 0) return runLeastSquares(left, right, fast);
+      // The same problem with √λ I below A and zeros below b.
+      const [batch, n, k] = [left.shape.slice(0, -2), left.shape[left.rank - 1], right.shape[right.rank - 1]];
+      const below = tf.mul(tf.broadcastTo(identity(n), [...batch, n, n]), Math.sqrt(l2Regularizer));
+      return runLeastSquares(tf.concat([left, below], -2), tf.concat([right, tf.zeros([...batch, n, k])], -2), fast);
+    }),
+  );
 }
 
 /** All of them under one name, as tf.linalg has them. */

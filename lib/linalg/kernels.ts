@@ -65,7 +65,7 @@ function solve({inputs, backend, attrs}: Call): TensorInfo[] {
   const adjoint = attrs?.['adjoint'] === true;
   return nativeOr(
     backend,
-    (native) => [nativeSolve(native, a, b, adjoint)],
+    native => [nativeSolve(native, a, b, adjoint)],
     () => {
       const {n, k, batch} = sizes(a, b);
       const matrices = read(backend, a);
@@ -94,7 +94,7 @@ function triangularSolve({inputs, backend, attrs}: Call): TensorInfo[] {
   const triangle = {lower: attrs?.['lower'] !== false, adjoint: attrs?.['adjoint'] === true, unit: false};
   return nativeOr(
     backend,
-    (native) => [nativeTriangularSolve(native, a, b, triangle.lower, triangle.adjoint)],
+    native => [nativeTriangularSolve(native, a, b, triangle.lower, triangle.adjoint)],
     () => {
       const {n, k, batch} = sizes(a, b);
       const matrices = read(backend, a);
@@ -105,8 +105,8 @@ function triangularSolve({inputs, backend, attrs}: Call): TensorInfo[] {
         if (row !== none) {
           throw new SingularMatrixError(
             'singular-triangular-matrix',
-            `linalg.triangularSolve: ${which(n, i, batch)} has a zero on its diagonal, in row ${row}. ` +
-              'A triangular matrix can be solved only where its whole diagonal is nonzero.',
+            `linalg.triangularSolve: ${which(n, i, batch)} has a zero on its diagonal, in row ${row}. `
+              + 'A triangular matrix can be solved only where its whole diagonal is nonzero.',
             {batch: i, row, rows: [row], order: n},
           );
         }
@@ -130,7 +130,7 @@ function cholesky({inputs, backend}: Call): TensorInfo[] {
   const a = input(inputs, 'a');
   return nativeOr(
     backend,
-    (native) => [nativeCholesky(native, a)],
+    native => [nativeCholesky(native, a)],
     () => {
       const {n, batch} = sizes(a, a);
       const factors = read(backend, a);
@@ -144,8 +144,8 @@ function cholesky({inputs, backend}: Call): TensorInfo[] {
         if (row !== none) {
           throw new SingularMatrixError(
             'not-positive-definite',
-            `linalg.cholesky: ${which(n, i, batch)} is not positive definite: its leading ` +
-              `${row + 1} × ${row + 1} block, up to row ${row}, is not. Add to its diagonal, or solve with linalg.solve.`,
+            `linalg.cholesky: ${which(n, i, batch)} is not positive definite: its leading `
+              + `${row + 1} × ${row + 1} block, up to row ${row}, is not. Add to its diagonal, or solve with linalg.solve.`,
             {batch: i, row, rows: [row], order: n},
           );
         }
@@ -159,7 +159,7 @@ function lu({inputs, backend}: Call): TensorInfo[] {
   const a = input(inputs, 'a');
   return nativeOr(
     backend,
-    (native) => nativeLu(native, a),
+    native => nativeLu(native, a),
     () => {
       const {n, batch} = sizes(a, a);
       const factors = read(backend, a);
@@ -175,7 +175,10 @@ function lu({inputs, backend}: Call): TensorInfo[] {
         }
       }
       const shape = a.shape.slice(0, -1);
-      return [write(backend, factors, a.shape), {dataId: backend.write(permutations, shape, 'int32'), shape, dtype: 'int32'}];
+      return [
+        write(backend, factors, a.shape),
+        {dataId: backend.write(permutations, shape, 'int32'), shape, dtype: 'int32'},
+      ];
     },
   );
 }
@@ -184,7 +187,11 @@ function lu({inputs, backend}: Call): TensorInfo[] {
  * The native operation where there is one; where it refuses, with an error or with entries that are not finite (which
  * of the two differs between operations and versions), double precision decides and explains.
  */
-export function nativeOr(backend: tf.KernelBackend, native: (backend: NativeBackend) => tf.Tensor[], double: () => TensorInfo[]): TensorInfo[] {
+export function nativeOr(
+  backend: tf.KernelBackend,
+  native: (backend: NativeBackend) => tf.Tensor[],
+  double: () => TensorInfo[],
+): TensorInfo[] {
   if (!isNative(backend)) {
     return double();
   }
@@ -204,7 +211,13 @@ export function nativeOr(backend: tf.KernelBackend, native: (backend: NativeBack
 export const which = (n: number, index: number, batch: number): string =>
   batch === 1 ? `the ${n} × ${n} matrix` : `matrix ${index} of the batch of ${batch} (${n} × ${n})`;
 
-function singular(operation: string, matrix: Float64Array, n: number, index: number, batch: number): SingularMatrixError {
+function singular(
+  operation: string,
+  matrix: Float64Array,
+  n: number,
+  index: number,
+  batch: number,
+): SingularMatrixError {
   const rows = dependentRows(matrix, n);
   const named =
     rows.length === 0

@@ -23,13 +23,27 @@ export function isNative(backend: object): backend is NativeBackend {
   return 'executeSingleOutput' in backend && 'binding' in backend;
 }
 
-const floatType = ({binding}: NativeBackend): Attribute => ({name: 'T', type: binding.TF_ATTR_TYPE, value: binding.TF_FLOAT});
-const flag = ({binding}: NativeBackend, name: string, value: boolean): Attribute => ({name, type: binding.TF_ATTR_BOOL, value});
+const floatType = ({binding}: NativeBackend): Attribute => ({
+  name: 'T',
+  type: binding.TF_ATTR_TYPE,
+  value: binding.TF_FLOAT,
+});
+const flag = ({binding}: NativeBackend, name: string, value: boolean): Attribute => ({
+  name,
+  type: binding.TF_ATTR_BOOL,
+  value,
+});
 
 export const nativeSolve = (backend: NativeBackend, a: TensorInfo, b: TensorInfo, adjoint: boolean): Tensor =>
   backend.executeSingleOutput('MatrixSolve', [flag(backend, 'adjoint', adjoint), floatType(backend)], [a, b]);
 
-export const nativeTriangularSolve = (backend: NativeBackend, a: TensorInfo, b: TensorInfo, lower: boolean, adjoint: boolean): Tensor =>
+export const nativeTriangularSolve = (
+  backend: NativeBackend,
+  a: TensorInfo,
+  b: TensorInfo,
+  lower: boolean,
+  adjoint: boolean,
+): Tensor =>
   backend.executeSingleOutput(
     'MatrixTriangularSolve',
     [flag(backend, 'lower', lower), flag(backend, 'adjoint', adjoint), floatType(backend)],
@@ -42,7 +56,10 @@ export const nativeCholesky = (backend: NativeBackend, a: TensorInfo): Tensor =>
 export const nativeLu = (backend: NativeBackend, a: TensorInfo): Tensor[] =>
   backend.executeMultipleOutputs(
     'Lu',
-    [floatType(backend), {name: 'output_idx_type', type: backend.binding.TF_ATTR_TYPE, value: backend.binding.TF_INT32}],
+    [
+      floatType(backend),
+      {name: 'output_idx_type', type: backend.binding.TF_ATTR_TYPE, value: backend.binding.TF_INT32},
+    ],
     [a],
     2,
   );
@@ -53,4 +70,9 @@ export const nativeEigh = (backend: NativeBackend, a: TensorInfo): Tensor[] =>
 
 /** s, U and V. */
 export const nativeSvd = (backend: NativeBackend, a: TensorInfo, fullMatrices: boolean): Tensor[] =>
-  backend.executeMultipleOutputs('Svd', [flag(backend, 'compute_uv', true), flag(backend, 'full_matrices', fullMatrices), floatType(backend)], [a], 3);
+  backend.executeMultipleOutputs(
+    'Svd',
+    [flag(backend, 'compute_uv', true), flag(backend, 'full_matrices', fullMatrices), floatType(backend)],
+    [a],
+    3,
+  );

@@ -21,7 +21,11 @@ export function anyMatrices(operation: string, name: string, a: tf.TensorLike | 
   const matrices = float(a);
   const {rank, shape} = matrices;
   if (rank < 2 || shape[rank - 1] === 0 || shape[rank - 2] === 0) {
-    throw new ShapeError('linalg-not-matrix', `${operation}: ${name} must be a matrix or a batch of them, [..., m, n], but has shape [${shape}].`, {operation, argument: name, shape});
+    throw new ShapeError(
+      'linalg-not-matrix',
+      `${operation}: ${name} must be a matrix or a batch of them, [..., m, n], but has shape [${shape}].`,
+      {operation, argument: name, shape},
+    );
   }
   return matrices;
 }

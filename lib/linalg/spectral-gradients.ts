@@ -14,12 +14,14 @@ import * as tf from '@tensorflow/tfjs';
 import {identity, transposed} from './gradients.js';
 import {epsilonInUse, LinalgEigh, LinalgLeastSquares, LinalgSvd} from './spectral-kernels.js';
 
-export const runEigh = (a: tf.Tensor): [values: tf.Tensor, vectors: tf.Tensor] => tf.engine().runKernel<[tf.Tensor, tf.Tensor]>(LinalgEigh, {a});
+export const runEigh = (a: tf.Tensor): [values: tf.Tensor, vectors: tf.Tensor] =>
+  tf.engine().runKernel<[tf.Tensor, tf.Tensor]>(LinalgEigh, {a});
 
 export const runSvd = (a: tf.Tensor, fullMatrices: boolean): [s: tf.Tensor, u: tf.Tensor, v: tf.Tensor] =>
   tf.engine().runKernel<[tf.Tensor, tf.Tensor, tf.Tensor]>(LinalgSvd, {a}, {fullMatrices});
 
-export const runLeastSquares = (a: tf.Tensor, b: tf.Tensor, fast: boolean): tf.Tensor => tf.engine().runKernel(LinalgLeastSquares, {a, b}, {fast});
+export const runLeastSquares = (a: tf.Tensor, b: tf.Tensor, fast: boolean): tf.Tensor =>
+  tf.engine().runKernel(LinalgLeastSquares, {a, b}, {fast});
 
 /** xⱼ in every row, xᵢ in every column of [..., n, n]. */
 const inRows = (x: tf.Tensor): tf.Tensor => tf.expandDims(x, -2);
@@ -45,8 +47,15 @@ tf.registerGradient({
       const n = a.shape[a.rank - 1];
       const [values, vectors] = runEigh(a);
       const [valuesCotangent, vectorsCotangent] = list(dys);
-      const f = reciprocal(tf.sub(inRows(values), inColumns(values)), tf.expandDims(tf.max(tf.abs(values), -1, true), -1), n);
-      const inner = tf.add(tf.mul(inRows(valuesCotangent), identity(n)), tf.mul(f, tf.matMul(vectors, vectorsCotangent, true, false)));
+      const f = reciprocal(
+        tf.sub(inRows(values), inColumns(values)),
+        tf.expandDims(tf.max(tf.abs(values), -1, true), -1),
+        n,
+      );
+      const inner = tf.add(
+        tf.mul(inRows(valuesCotangent), identity(n)),
+        tf.mul(f, tf.matMul(vectors, vectorsCotangent, true, false)),
+      );
       const outer = tf.matMul(vectors, tf.matMul(inner, vectors, false, true));
       return tf.mul(tf.add(outer, transposed(outer)), 0.5);
     },
@@ -62,7 +71,13 @@ function withCompletion(all: tf.Tensor, cotangent: tf.Tensor, k: number): {first
   const first = columns(all, 0, k);
   if (width === k) return {first, cotangent};
   const rest = columns(all, k, width - k);
-  return {first, cotangent: tf.sub(columns(cotangent, 0, k), tf.matMul(rest, tf.matMul(columns(cotangent, k, width - k), first, true, false)))};
+  return {
+    first,
+    cotangent: tf.sub(
+      columns(cotangent, 0, k),
+      tf.matMul(rest, tf.matMul(columns(cotangent, k, width - k), first, true, false)),
+    ),
+  };
 }
 
 /** (I − UUᵀ)X: zero where U is square. */
@@ -87,13 +102,20 @@ tf.registerGradient({
       const {first: v, cotangent: vCotangent} = withCompletion(vAll, vCotangentAll, k);
       const largest = tf.max(s, -1, true);
       const matrixLargest = tf.expandDims(largest, -1);
-      const f = tf.mul(reciprocal(tf.sub(inRows(s), inColumns(s)), matrixLargest, terms), reciprocal(tf.add(inRows(s), inColumns(s)), matrixLargest, terms));
+      const f = tf.mul(
+        reciprocal(tf.sub(inRows(s), inColumns(s)), matrixLargest, terms),
+        reciprocal(tf.add(inRows(s), inColumns(s)), matrixLargest, terms),
+      );
       const inverse = inRows(reciprocal(s, largest, terms));
       const turn = (x: tf.Tensor, cotangent: tf.Tensor): tf.Tensor => {
         const product = tf.matMul(x, cotangent, true, false);
         return tf.mul(f, tf.sub(product, transposed(product)));
       };
-      const inner = tf.addN([tf.mul(turn(u, uCotangent), inRows(s)), tf.mul(inRows(sCotangent), identity(k)), tf.mul(inColumns(s), turn(v, vCotangent))]);
+      const inner = tf.addN([
+        tf.mul(turn(u, uCotangent), inRows(s)),
+        tf.mul(inRows(sCotangent), identity(k)),
+        tf.mul(inColumns(s), turn(v, vCotangent)),
+      ]);
       return tf.addN([
         tf.matMul(u, tf.matMul(inner, v, false, true)),
         tf.matMul(tf.mul(outside(u, uCotangent), inverse), v, false, true),
@@ -120,7 +142,11 @@ tf.registerGradient({
         const r = tf.sub(b, tf.matMul(a, x));
         const w = runLeastSquares(transposed(a), x, fast);
         const apart = tf.sub(xCotangent, runLeastSquares(a, tf.matMul(a, xCotangent), fast));
-        return tf.addN([tf.neg(tf.matMul(y, x, false, true)), tf.matMul(r, runLeastSquares(a, y, fast), false, true), tf.matMul(w, apart, false, true)]);
+        return tf.addN([
+          tf.neg(tf.matMul(y, x, false, true)),
+          tf.matMul(r, runLeastSquares(a, y, fast), false, true),
+          tf.matMul(w, apart, false, true),
+        ]);
       },
       b: () => y,
     };

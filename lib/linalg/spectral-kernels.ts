@@ -38,7 +38,12 @@ interface Sizes {
 
 function sizesOf({shape}: TensorInfo): Sizes {
   const leading = shape.slice(0, -2);
-  return {leading, batch: leading.reduce((count, size) => count * size, 1), m: shape[shape.length - 2], n: shape[shape.length - 1]};
+  return {
+    leading,
+    batch: leading.reduce((count, size) => count * size, 1),
+    m: shape[shape.length - 2],
+    n: shape[shape.length - 1],
+  };
 }
 
 function eigh({inputs, backend}: Call): TensorInfo[] {
@@ -70,7 +75,11 @@ function svd({inputs, backend, attrs}: Call): TensorInfo[] {
       const workspace = new SvdWorkspace(m, n, fullMatrices);
       const {q, widths} = workspace;
       const one = new Float64Array(singularSize(m, n, fullMatrices));
-      const parts = [[q, 1], [m, widths.u], [n, widths.v]].map(([rows, columns]) => ({size: rows * columns, values: new Float64Array(batch * rows * columns)}));
+      const parts = [
+        [q, 1],
+        [m, widths.u],
+        [n, widths.v],
+      ].map(([rows, columns]) => ({size: rows * columns, values: new Float64Array(batch * rows * columns)}));
       for (let i = 0; i < batch; i++) {
         singularValues(matrices, i * m * n, workspace, one, 0);
         let at = 0;
@@ -80,7 +89,11 @@ function svd({inputs, backend, attrs}: Call): TensorInfo[] {
         }
       }
       const [s, u, v] = parts.map(({values}) => values);
-      return [write(backend, s, [...leading, q]), write(backend, u, [...leading, m, widths.u]), write(backend, v, [...leading, n, widths.v])];
+      return [
+        write(backend, s, [...leading, q]),
+        write(backend, u, [...leading, m, widths.u]),
+        write(backend, v, [...leading, n, widths.v]),
+      ];
     },
   );
 }
@@ -97,7 +110,8 @@ function leastSquares({inputs, backend, attrs}: Call): TensorInfo[] {
   for (let i = 0; i < batch; i++) {
     if (attrs?.['fast'] === true) {
       const own = (values: Float64Array, size: number): Float64Array => values.subarray(i * size, (i + 1) * size);
-      if (!normalEquations(own(matrices, m * n), m, n, own(right, m * k), own(x, n * k), k)) throw deficient(m, n, i, batch);
+      if (!normalEquations(own(matrices, m * n), m, n, own(right, m * k), own(x, n * k), k))
+        throw deficient(m, n, i, batch);
     } else {
       leastNorm(matrices, i * m * n, workspace, factors, share, right, i * m * k, x, i * n * k, k);
     }
@@ -128,7 +142,8 @@ function normalEquations(a: Float64Array, m: number, n: number, b: Float64Array,
 /** Aᵀb of A [m, n] and b [m, k]. */
 function transposedTimes(a: Float64Array, m: number, n: number, b: Float64Array, k: number): Float64Array {
   const product = new Float64Array(n * k);
-  for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) for (let c = 0; c < k; c++) product[j * k + c] += a[i * n + j] * b[i * k + c];
+  for (let i = 0; i < m; i++)
+    for (let j = 0; j < n; j++) for (let c = 0; c < k; c++) product[j * k + c] += a[i * n + j] * b[i * k + c];
   return product;
 }
 

@@ -45,7 +45,8 @@ const PRICE = {
 /** Looking for symmetry in a dense matrix costs what it saves at about this size, measured. */
 const SYMMETRY_PAYS = 32;
 
-const cost = (price: {operation: number; row: number}, work: number, n: number): number => price.operation * work + price.row * n;
+const cost = (price: {operation: number; row: number}, work: number, n: number): number =>
+  price.operation * work + price.row * n;
 
 function choose(pattern: Pattern): Analysis {
   const {n} = pattern;
@@ -71,9 +72,24 @@ function analyzeDense(pattern: Pattern): Analysis {
   const {n, symmetric} = pattern;
   if (n <= TINY) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), () => new TinyLuFactor(pattern));
   const general = (): Factor => new DenseLuFactor(pattern);
-  if (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS)) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), general, undefined, pattern.dense ? {name: 'dense'} : undefined);
-  const special = specialFor(pattern, (symmetricPattern) => new CholeskyFactor(symmetricPattern));
-  return new DirectAnalysis('dense', n, choleskyNonzeros(n), choleskyWork(n), () => new FallbackFactor(special(), general));
+  if (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS))
+    return new DirectAnalysis(
+      'dense',
+      n,
+      n * n,
+      denseLuWork(n),
+      general,
+      undefined,
+      pattern.dense ? {name: 'dense'} : undefined,
+    );
+  const special = specialFor(pattern, symmetricPattern => new CholeskyFactor(symmetricPattern));
+  return new DirectAnalysis(
+    'dense',
+    n,
+    choleskyNonzeros(n),
+    choleskyWork(n),
+    () => new FallbackFactor(special(), general),
+  );
 }
 
 type SparseAnalysis = Analysis & {readonly symmetric: boolean};
@@ -89,12 +105,22 @@ function analyzeSparse(pattern: Pattern): SparseAnalysis {
   const took = (kind: string): void => {
     last = kind === SUPERNODAL ? kind : 'sparse';
   };
-  return Object.assign(new DirectAnalysis(() => last, n, nonzeros, work, () => new FallbackFactor(special(), () => analysis().createFactor(), took), {
-    recall: () => general?.history,
-    restore(history) {
-      if (history !== undefined || general !== undefined) analysis().history = history;
-    },
-  }), {symmetric: true});
+  return Object.assign(
+    new DirectAnalysis(
+      () => last,
+      n,
+      nonzeros,
+      work,
+      () => new FallbackFactor(special(), () => analysis().createFactor(), took),
+      {
+        recall: () => general?.history,
+        restore(history) {
+          if (history !== undefined || general !== undefined) analysis().history = history;
+        },
+      },
+    ),
+    {symmetric: true},
+  );
 }
 
 /** A sparse LU: in supernodes where the pattern is nearly symmetric and there is work enough for them. */

@@ -21,8 +21,8 @@ export interface BandTargets {
 
 export function bandTargets(band: BandOrder): BandTargets {
   const {rows, columns, upper} = band;
-  const source = Int32Array.from(rows.keys()).filter((p) => columns[p] >= rows[p]);
-  return {band, source, target: source.map((p) => rows[p] * (upper + 1) + columns[p] - rows[p])};
+  const source = Int32Array.from(rows.keys()).filter(p => columns[p] >= rows[p]);
+  return {band, source, target: source.map(p => rows[p] * (upper + 1) + columns[p] - rows[p])};
 }
 
 export class BandCholeskyFactor extends SpecialFactor {

@@ -14,30 +14,52 @@ import {structurallySymmetric} from './pattern.js';
 import {withRecipe} from './recipe.js';
 import type {Factor, LinearSolver, Pattern} from './solver.js';
 import {specialFor} from './symmetrized.js';
-import {factorTridiagonal, solveTridiagonal, solveTridiagonalTransposed, type TridiagonalNumbers, type TridiagonalPlaces} from './tridiagonal.js';
+import {
+  factorTridiagonal,
+  solveTridiagonal,
+  solveTridiagonalTransposed,
+  type TridiagonalNumbers,
+  type TridiagonalPlaces,
+} from './tridiagonal.js';
 
 /** LU factorization within the matrix's band, with row pivoting. */
 export function band(): LinearSolver {
-  return withRecipe({name: 'band', analyze: (pattern) => analyzeBand(pattern)}, 'band');
+  return withRecipe({name: 'band', analyze: pattern => analyzeBand(pattern)}, 'band');
 }
 
 export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): DirectAnalysis {
   const {n} = pattern;
   const {lower, upper} = order;
   const pivoting = (): Factor => new BandLuFactor(pattern, order);
-  const general = lower > 0 && upper > 0 ? (): Factor => new FallbackFactor(new BandPlainLuFactor(pattern, order), pivoting) : pivoting;
+  const general =
+    lower > 0 && upper > 0
+      ? (): Factor => new FallbackFactor(new BandPlainLuFactor(pattern, order), pivoting)
+      : pivoting;
   if (lower <= 1 && upper <= 1) {
     const places = tridiagonalPlaces(pattern, order);
     // Rows in their own order, and no entry of the band missing: then nothing is moved before the elimination.
     const plain = order.natural && pattern.columns.length === 3 * n - 2;
     // A row takes a division, five multiplications and two subtractions.
-    return new DirectAnalysis('tridiagonal', n, 3 * n, 8 * n, () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), pivoting),
-      undefined, plain ? {name: 'tridiagonal', symmetric: pattern.symmetric} : undefined);
+    return new DirectAnalysis(
+      'tridiagonal',
+      n,
+      3 * n,
+      8 * n,
+      () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), pivoting),
+      undefined,
+      plain ? {name: 'tridiagonal', symmetric: pattern.symmetric} : undefined,
+    );
   }
   if (structurallySymmetric(pattern)) {
     const targets = bandTargets(order);
-    const definite = specialFor(pattern, (symmetricPattern) => new BandCholeskyFactor(symmetricPattern, targets));
-    return new DirectAnalysis('band', n, n * (upper + 1), bandCholeskyWork(n, order), () => new FallbackFactor(definite(), general));
+    const definite = specialFor(pattern, symmetricPattern => new BandCholeskyFactor(symmetricPattern, targets));
+    return new DirectAnalysis(
+      'band',
+      n,
+      n * (upper + 1),
+      bandCholeskyWork(n, order),
+      () => new FallbackFactor(definite(), general),
+    );
   }
   return new DirectAnalysis('band', n, n * (lower + upper + 1), bandLuWork(n, order), general);
 }
@@ -48,7 +70,8 @@ function tridiagonalPlaces(pattern: Pattern, {rows, columns}: BandOrder): Tridia
   const lower = new Int32Array(pattern.n).fill(missing);
   const diagonal = new Int32Array(pattern.n).fill(missing);
   const upper = new Int32Array(pattern.n).fill(missing);
-  for (let p = 0; p < rows.length; p++) (columns[p] < rows[p] ? lower : columns[p] > rows[p] ? upper : diagonal)[rows[p]] = p;
+  for (let p = 0; p < rows.length; p++)
+    (columns[p] < rows[p] ? lower : columns[p] > rows[p] ? upper : diagonal)[rows[p]] = p;
   // These two are read and not used; any place inside the values will do.
   if (pattern.n > 0) lower[0] = upper[pattern.n - 1] = 0;
   return {lower, diagonal, upper};

@@ -2,11 +2,21 @@
  * Conjugate gradients (Hestenes & Stiefel 1952) for symmetric positive definite matrices: two vectors
  * of memory beside the residual and one product a step. Curvature that is not positive is an error.
  */
-import {dot, krylovSolver, norm, throwIndefinite, throwNotFinite, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
+import {
+  dot,
+  krylovSolver,
+  norm,
+  throwIndefinite,
+  throwNotFinite,
+  type Cycle,
+  type KrylovMethod,
+  type KrylovOptions,
+  type KrylovSolver,
+} from './krylov.js';
 
 /** Conjugate gradients, for symmetric positive definite matrices (Hestenes & Stiefel 1952). */
 export function cg(options: KrylovOptions = {}): KrylovSolver {
-  return krylovSolver('cg', (n) => new ConjugateGradients(n), options);
+  return krylovSolver('cg', n => new ConjugateGradients(n), options);
 }
 
 class ConjugateGradients implements KrylovMethod {
@@ -36,8 +46,17 @@ class ConjugateGradients implements KrylovMethod {
       system.multiply(p, q);
       used++;
       const curvature = dot(p, q);
-      if (!Number.isFinite(curvature)) throwNotFinite(this.name, `a search direction has curvature ${curvature}`, {method: this.name, iterations: used});
-      if (curvature <= 0) throwIndefinite(this.name, `a search direction has curvature ${curvature}`, {method: this.name, iterations: used, curvature});
+      if (!Number.isFinite(curvature))
+        throwNotFinite(this.name, `a search direction has curvature ${curvature}`, {
+          method: this.name,
+          iterations: used,
+        });
+      if (curvature <= 0)
+        throwIndefinite(this.name, `a search direction has curvature ${curvature}`, {
+          method: this.name,
+          iterations: used,
+          curvature,
+        });
       const step = inner / curvature;
       for (let i = 0; i < n; i++) {
         correction[i] += step * p[i];

@@ -12,10 +12,20 @@ import type {LinearSolver, Pattern} from './solver.js';
 
 /** Dense Cholesky; refuses a matrix that is not positive definite, naming the row where that shows. */
 export function cholesky(): LinearSolver {
-  return withRecipe({
-    name: 'cholesky',
-    analyze: (pattern) => new DirectAnalysis('dense', pattern.n, choleskyNonzeros(pattern.n), choleskyWork(pattern.n), () => new CholeskyFactor(pattern)),
-  }, 'cholesky');
+  return withRecipe(
+    {
+      name: 'cholesky',
+      analyze: pattern =>
+        new DirectAnalysis(
+          'dense',
+          pattern.n,
+          choleskyNonzeros(pattern.n),
+          choleskyWork(pattern.n),
+          () => new CholeskyFactor(pattern),
+        ),
+    },
+    'cholesky',
+  );
 }
 
 /**
@@ -57,8 +67,8 @@ export class CholeskyFactor extends SpecialFactor {
     const row = this.negativeRow;
     throw new SingularMatrixError(
       'not-positive-definite',
-      `The ${this.n} × ${this.n} matrix is not positive definite: the pivot of row ${row} is negative. ` +
-        'Use auto() or lu() for it; of a structure at rest it means buckling, or a force with the wrong sign.',
+      `The ${this.n} × ${this.n} matrix is not positive definite: the pivot of row ${row} is negative. `
+        + 'Use auto() or lu() for it; of a structure at rest it means buckling, or a force with the wrong sign.',
       {rows: [row]},
     );
   }
@@ -74,8 +84,8 @@ export class CholeskyFactor extends SpecialFactor {
         if (!(gap > SAME * Math.sqrt(Math.abs(a[i * n + i] * a[j * n + j])))) continue;
         throw new StiffgradError(
           'not-symmetric',
-          `The ${n} × ${n} matrix is not symmetric: entry (${i}, ${j}) is ${a[i * n + j]} and entry (${j}, ${i}) is ${a[j * n + i]}. ` +
-            'Use auto() or lu() for it; of a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
+          `The ${n} × ${n} matrix is not symmetric: entry (${i}, ${j}) is ${a[i * n + j]} and entry (${j}, ${i}) is ${a[j * n + i]}. `
+            + 'Use auto() or lu() for it; of a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
           {rows: [i, j]},
         );
       }
@@ -89,7 +99,7 @@ export class CholeskyFactor extends SpecialFactor {
     if (this.negativeRow >= 0) return false;
     if (!(smallest > SUSPICIOUS_PIVOT)) {
       examine(this.pattern, values, this, this.n);
-      this.negativeRow = this.diagonal.findIndex((pivot) => pivot < 0);
+      this.negativeRow = this.diagonal.findIndex(pivot => pivot < 0);
       if (this.negativeRow >= 0) return false;
     }
     this.usable = true;

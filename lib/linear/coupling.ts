@@ -25,14 +25,29 @@ function kept(pattern: Pattern, groups: Groups): {own: Pattern; entries: Int32Ar
     pointers[row + 1] = entries.length;
   }
   const places = Int32Array.from(entries);
-  return {entries: places, own: {n, rowPointers: pointers, columns: places.map(p => columns[p]), symmetric: pattern.symmetric, dense: places.length === n * n}};
+  return {
+    entries: places,
+    own: {
+      n,
+      rowPointers: pointers,
+      columns: places.map(p => columns[p]),
+      symmetric: pattern.symmetric,
+      dense: places.length === n * n,
+    },
+  };
 }
 
 /**
  * @param evaluate leaves the whole matrix's values in `values`, in the pattern's order
  * @param direct what P is factored by
  */
-export function constraintCoupling(pattern: Pattern, groups: Groups, values: Float64Array, evaluate: () => void, direct: LinearSolver): Coupling {
+export function constraintCoupling(
+  pattern: Pattern,
+  groups: Groups,
+  values: Float64Array,
+  evaluate: () => void,
+  direct: LinearSolver,
+): Coupling {
   const {own, entries} = kept(pattern, groups);
   const numbers = new Float64Array(entries.length);
   let analysis: Analysis | undefined;

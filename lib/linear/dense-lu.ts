@@ -11,10 +11,22 @@ import {withRecipe} from './recipe.js';
 import {ZERO_PIVOT} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
 
-const denseLu = withRecipe<LinearSolver>({
-  name: 'lu',
-  analyze: (pattern) => new DirectAnalysis('dense', pattern.n, pattern.n ** 2, denseLuWork(pattern.n), () => new DenseLuFactor(pattern), undefined, pattern.dense ? {name: 'dense'} : undefined),
-}, 'lu');
+const denseLu = withRecipe<LinearSolver>(
+  {
+    name: 'lu',
+    analyze: pattern =>
+      new DirectAnalysis(
+        'dense',
+        pattern.n,
+        pattern.n ** 2,
+        denseLuWork(pattern.n),
+        () => new DenseLuFactor(pattern),
+        undefined,
+        pattern.dense ? {name: 'dense'} : undefined,
+      ),
+  },
+  'lu',
+);
 
 /** Dense LU with scaled partial pivoting, for any square matrix. */
 export function lu(): LinearSolver {

@@ -140,15 +140,25 @@ export abstract class SpecialFactor extends DirectFactor {
 
   refactor(values: Float64Array): void {
     if (!this.tryRefactor(values)) {
-      throw new StiffgradError('needs-pivoting', `The matrix is not one for ${this.kind}: it needs row exchanges.`, {kind: this.kind});
+      throw new StiffgradError('needs-pivoting', `The matrix is not one for ${this.kind}: it needs row exchanges.`, {
+        kind: this.kind,
+      });
     }
   }
 }
 
 export function throwNotFactored(): never {
-  throw new StiffgradError('not-factored', 'This factor holds no matrix: call refactor first, and again after it has thrown.', {});
+  throw new StiffgradError(
+    'not-factored',
+    'This factor holds no matrix: call refactor first, and again after it has thrown.',
+    {},
+  );
 }
 
 function throwTooShort(b: Float64Array, x: Float64Array, length: number): never {
-  throw new ShapeError('bad-length', `b and x need ${length} numbers each; they have ${b.length} and ${x.length}.`, {length, b: b.length, x: x.length});
+  throw new ShapeError('bad-length', `b and x need ${length} numbers each; they have ${b.length} and ${x.length}.`, {
+    length,
+    b: b.length,
+    x: x.length,
+  });
 }

@@ -22,9 +22,9 @@ export interface Elimination {
 export function eliminate(graph: Graph, order: Int32Array): Elimination {
   const parentBefore = eliminationTree(graph, order);
   const post = postorder(parentBefore);
-  const sorted = post.map((k) => order[k]);
+  const sorted = post.map(k => order[k]);
   const place = inverse(post);
-  const parent = post.map((k) => (parentBefore[k] < 0 ? -1 : place[parentBefore[k]]));
+  const parent = post.map(k => (parentBefore[k] < 0 ? -1 : place[parentBefore[k]]));
   const counts = columnCounts(graph, sorted, parent);
   let below = 0;
   let squares = 0;
@@ -43,7 +43,7 @@ function eliminationTree({n, pointers, adjacent}: Graph, order: Int32Array): Int
   for (let k = 0; k < n; k++) {
     const vertex = order[k];
     for (let p = pointers[vertex]; p < pointers[vertex + 1]; p++) {
-      for (let i = place[adjacent[p]]; i >= 0 && i < k; ) {
+      for (let i = place[adjacent[p]]; i >= 0 && i < k;) {
         const above = ancestor[i];
         ancestor[i] = k;
         if (above < 0) parent[i] = k;

@@ -58,7 +58,8 @@ export class Equilibration {
         if (own !== 0) columnExponents[j] = Math.max(columnExponents[j], own + shift);
       }
     }
-    for (let j = 0; j < n; j++) columnScale[j] = columnExponents[j] === NONE ? 1 : power(Math.min(ONE - columnExponents[j], ONE));
+    for (let j = 0; j < n; j++)
+      columnScale[j] = columnExponents[j] === NONE ? 1 : power(Math.min(ONE - columnExponents[j], ONE));
     return largestOfAll < NOT_FINITE;
   }
 

@@ -12,7 +12,18 @@ import {sparseLdlt} from './sparse-ldlt.js';
 import {sparseLu} from './sparse-lu.js';
 import {supernodalLu} from './supernodal-lu.js';
 
-const makers: Readonly<Record<string, (options: object) => LinearSolver>> = {auto, band, cg, cholesky, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu};
+const makers: Readonly<Record<string, (options: object) => LinearSolver>> = {
+  auto,
+  band,
+  cg,
+  cholesky,
+  gmres,
+  lu,
+  minres,
+  sparseLdlt,
+  sparseLu,
+  supernodalLu,
+};
 
 export function fromRecipe({make, options = {}}: Recipe): LinearSolver {
   const maker = makers[make] as ((options: object) => LinearSolver) | undefined;

@@ -4,7 +4,15 @@
  * the system itself.
  */
 import {StiffgradError} from '../errors.js';
-import {krylovSolver, norm, dot, type Cycle, type KrylovMethod, type KrylovOptions, type KrylovSolver} from './krylov.js';
+import {
+  krylovSolver,
+  norm,
+  dot,
+  type Cycle,
+  type KrylovMethod,
+  type KrylovOptions,
+  type KrylovSolver,
+} from './krylov.js';
 import {count} from '../checks.js';
 import {EPSILON} from './solver.js';
 
@@ -16,7 +24,9 @@ export interface GmresOptions extends KrylovOptions {
 
 /** GMRES with restarts, for any matrix (Saad & Schultz 1986). */
 export function gmres(options: GmresOptions = {}): KrylovSolver {
-  return krylovSolver('gmres', (n) => new Gmres(n, Math.min(Math.max(1, n), options.restart ?? 30)), options, {restart: count});
+  return krylovSolver('gmres', n => new Gmres(n, Math.min(Math.max(1, n), options.restart ?? 30)), options, {
+    restart: count,
+  });
 }
 
 class Gmres implements KrylovMethod {
@@ -63,7 +73,11 @@ class Gmres implements KrylovMethod {
     system.precondition(correction, residual);
     for (let i = 0; i < n; i++) correction[i] = residual[i];
     if (used > 0 && h[(used - 1) * (m + 1) + used - 1] === 0) {
-      throw new StiffgradError('breakdown', 'gmres: the Krylov space closed without a solution, so the matrix is singular. Remove redundant equations or use a direct solver, which names them.', {method: this.name, iterations: used});
+      throw new StiffgradError(
+        'breakdown',
+        'gmres: the Krylov space closed without a solution, so the matrix is singular. Remove redundant equations or use a direct solver, which names them.',
+        {method: this.name, iterations: used},
+      );
     }
     return used;
   }

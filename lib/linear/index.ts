@@ -5,7 +5,15 @@ export {band} from './band.js';
 export {cholesky} from './cholesky.js';
 export {lu} from './dense-lu.js';
 export {ordering, type OrderingName} from './ordering.js';
-export {checkPattern, csrPattern, densePattern, patternFromEntries, structurallySymmetric, transpose, type Transpose} from './pattern.js';
+export {
+  checkPattern,
+  csrPattern,
+  densePattern,
+  patternFromEntries,
+  structurallySymmetric,
+  transpose,
+  type Transpose,
+} from './pattern.js';
 export {cg} from './cg.js';
 export {gmres, type GmresOptions} from './gmres.js';
 export type {KrylovFactor, KrylovMethod, KrylovOptions, KrylovSolver, Preconditioner} from './krylov.js';

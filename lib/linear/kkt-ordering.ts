@@ -24,7 +24,7 @@ export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingNam
     members.push(j < 0 ? [i] : isBare.has(i) ? [j, i] : [i, j]);
   }
   const order = ordering(compress(graph, group, members), name);
-  return Int32Array.from([...order].flatMap((g) => members[g]));
+  return Int32Array.from([...order].flatMap(g => members[g]));
 }
 
 function rowsWithoutDiagonal({n, rowPointers, columns}: Pattern): number[] {

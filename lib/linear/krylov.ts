@@ -76,7 +76,11 @@ export class PreconditionedSystem {
     // An operator that knows no constraints (the compressed rows of a special first iteration) has its diagonal.
     if (preconditioner !== 'diagonal' && (preconditioner !== 'constraint' || this.coupling !== undefined)) return;
     if (operator.diagonal === undefined) {
-      throw new OptionError('no-diagonal', `${method}: the operator has no diagonal(d), which preconditioner 'diagonal' needs.`, {method});
+      throw new OptionError(
+        'no-diagonal',
+        `${method}: the operator has no diagonal(d), which preconditioner 'diagonal' needs.`,
+        {method},
+      );
     }
     this.reciprocals = new Float64Array(operator.n);
   }
@@ -88,7 +92,8 @@ export class PreconditionedSystem {
     this.operator.diagonal?.(d);
     for (let i = 0; i < d.length; i++) {
       if (!Number.isFinite(d[i])) throwNotFinite(this.method, `its diagonal entry ${i} is ${d[i]}`, {rows: [i]});
-      if (this.sign === 'positive' && !(d[i] > 0)) throwIndefinite(this.method, `its diagonal entry ${i} is ${d[i]}`, {rows: [i]});
+      if (this.sign === 'positive' && !(d[i] > 0))
+        throwIndefinite(this.method, `its diagonal entry ${i} is ${d[i]}`, {rows: [i]});
       // A zero on the diagonal (a multiplier's row) is left unscaled.
       d[i] = d[i] === 0 ? 1 : 1 / (this.sign === 'absolute' ? Math.abs(d[i]) : d[i]);
     }
@@ -142,8 +147,16 @@ export class KrylovFactor implements Factor {
     this.own = Math.max(options.tolerance ?? 1e-10, reach * (operator.epsilon ?? 0));
     this.tolerance = this.own;
     this.maxIterations = options.maxIterations ?? Math.max(100, 10 * n);
-    if (!(this.tolerance > 0)) throw new OptionError('bad-tolerance', `${method.name}: tolerance must be positive, not ${this.tolerance}.`, {tolerance: this.tolerance});
-    if (!(this.maxIterations >= 1)) throw new OptionError('bad-limit', `${method.name}: maxIterations must be 1 or more, not ${this.maxIterations}.`, {maxIterations: this.maxIterations});
+    if (!(this.tolerance > 0))
+      throw new OptionError('bad-tolerance', `${method.name}: tolerance must be positive, not ${this.tolerance}.`, {
+        tolerance: this.tolerance,
+      });
+    if (!(this.maxIterations >= 1))
+      throw new OptionError(
+        'bad-limit',
+        `${method.name}: maxIterations must be 1 or more, not ${this.maxIterations}.`,
+        {maxIterations: this.maxIterations},
+      );
     this.system = new PreconditionedSystem(operator, options.preconditioner ?? 'none', method.diagonal, method.name);
     this.cycle = {system: this.system, residual: new Float64Array(n), correction: new Float64Array(n)};
     this.right = new Float64Array(n);
@@ -169,7 +182,11 @@ export class KrylovFactor implements Factor {
 
   refactor(values: Float64Array): void {
     if (!(this.operator instanceof CsrOperator)) {
-      throw new OptionError('matrix-free', `${this.kind}: this operator holds its own values. Change them there and call refresh().`, {});
+      throw new OptionError(
+        'matrix-free',
+        `${this.kind}: this operator holds its own values. Change them there and call refresh().`,
+        {},
+      );
     }
     this.operator.load(values);
     this.system.refresh();
@@ -191,7 +208,11 @@ export class KrylovFactor implements Factor {
   private solveAll(b: Float64Array, x: Float64Array, count: number, transposed: boolean): void {
     const {n, right, solution} = this;
     if (b.length < count * n || x.length < count * n) {
-      throw new ShapeError('bad-length', `b and x need ${count * n} numbers each; they have ${b.length} and ${x.length}.`, {b: b.length, x: x.length});
+      throw new ShapeError(
+        'bad-length',
+        `b and x need ${count * n} numbers each; they have ${b.length} and ${x.length}.`,
+        {b: b.length, x: x.length},
+      );
     }
     this.system.transposed = transposed;
     this.iterations = 0;
@@ -213,7 +234,7 @@ export class KrylovFactor implements Factor {
     if (!(size < Infinity)) this.fail('not-finite', 'the right-hand side is not finite', NaN);
     let remaining = this.maxIterations;
     let before = size;
-    for (let stalled = 0; ; ) {
+    for (let stalled = 0; ;) {
       const used = this.method.cycle(this.cycle, tolerance * size, remaining);
       remaining -= used;
       this.iterations += used;
@@ -225,11 +246,22 @@ export class KrylovFactor implements Factor {
         this.relative = Math.max(this.relative, now / size);
         return;
       }
-      if (!(now < Infinity)) this.fail('not-finite', 'the operator or the preconditioner returned a number that is not finite', NaN);
-      if (remaining <= 0) this.fail('linear-not-converged', `the residual is still ${(now / size).toExponential(2)} of the right-hand side after ${this.maxIterations} iterations`, now / size);
+      if (!(now < Infinity))
+        this.fail('not-finite', 'the operator or the preconditioner returned a number that is not finite', NaN);
+      if (remaining <= 0)
+        this.fail(
+          'linear-not-converged',
+          `the residual is still ${(now / size).toExponential(2)} of the right-hand side after ${this.maxIterations} iterations`,
+          now / size,
+        );
       // Two cycles in a row that do not even gain a tenth: rounding or a singular matrix, not slowness.
       stalled = now > 0.9 * before ? stalled + 1 : 0;
-      if (stalled === 2) this.fail('linear-stagnation', `the residual stays at ${(now / size).toExponential(2)} of the right-hand side`, now / size);
+      if (stalled === 2)
+        this.fail(
+          'linear-stagnation',
+          `the residual stays at ${(now / size).toExponential(2)} of the right-hand side`,
+          now / size,
+        );
       before = now;
     }
   }
@@ -244,21 +276,39 @@ export class KrylovFactor implements Factor {
 }
 
 /** A solver from a method; every factor gets a workspace of its own. */
-export function krylovSolver(name: string, method: (n: number) => KrylovMethod, options: KrylovOptions, own: Checks = {}): KrylovSolver {
-  refuseUnknownOptions(options, {tolerance: positive, maxIterations: count, preconditioner: any, ...own}, name, 'bad-linear');
+export function krylovSolver(
+  name: string,
+  method: (n: number) => KrylovMethod,
+  options: KrylovOptions,
+  own: Checks = {},
+): KrylovSolver {
+  refuseUnknownOptions(
+    options,
+    {tolerance: positive, maxIterations: count, preconditioner: any, ...own},
+    name,
+    'bad-linear',
+  );
   const {preconditioner = 'none'} = options;
   if (typeof preconditioner === 'string' && !['none', 'diagonal', 'constraint'].includes(preconditioner)) {
-    throw new OptionError('bad-linear', `${name}: preconditioner must be 'none', 'diagonal', 'constraint', a function or a factor, not '${String(preconditioner)}'.`);
+    throw new OptionError(
+      'bad-linear',
+      `${name}: preconditioner must be 'none', 'diagonal', 'constraint', a function or a factor, not '${String(preconditioner)}'.`,
+    );
   }
-  return withRecipe({
-    name,
-    bind(operator) {
-      const factor = new KrylovFactor(operator, method(operator.n), options);
-      factor.refresh();
-      return factor;
+  return withRecipe(
+    {
+      name,
+      bind(operator) {
+        const factor = new KrylovFactor(operator, method(operator.n), options);
+        factor.refresh();
+        return factor;
+      },
+      analyze: pattern =>
+        new KrylovAnalysis(pattern, name, () => new KrylovFactor(new CsrOperator(pattern), method(pattern.n), options)),
     },
-    analyze: (pattern) => new KrylovAnalysis(pattern, name, () => new KrylovFactor(new CsrOperator(pattern), method(pattern.n), options)),
-  }, name, options);
+    name,
+    options,
+  );
 }
 
 class KrylovAnalysis implements Analysis {
@@ -300,10 +350,18 @@ export function norm(x: Float64Array): number {
 }
 
 export function throwIndefinite(method: string, what: string, data: Record<string, unknown>): never {
-  throw new StiffgradError('not-positive-definite', `${method}: the matrix or its preconditioner is not positive definite: ${what}. Use minres() for symmetric matrices, gmres() for others.`, data);
+  throw new StiffgradError(
+    'not-positive-definite',
+    `${method}: the matrix or its preconditioner is not positive definite: ${what}. Use minres() for symmetric matrices, gmres() for others.`,
+    data,
+  );
 }
 
 /** An operator cannot be looked at entry by entry: it shows in what is computed with it. */
 export function throwNotFinite(method: string, what: string, data: Record<string, unknown>): never {
-  throw new StiffgradError('not-finite', `${method}: the matrix or its preconditioner is not finite: ${what}. Check the state it was taken at, and divisions, roots and logarithms in the forces.`, data);
+  throw new StiffgradError(
+    'not-finite',
+    `${method}: the matrix or its preconditioner is not finite: ${what}. Check the state it was taken at, and divisions, roots and logarithms in the forces.`,
+    data,
+  );
 }

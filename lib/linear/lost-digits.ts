@@ -153,11 +153,12 @@ class Scratch {
     const {n} = pattern;
     // Numerical Recipes' linear congruence; numbers of either sign between ½ and 3/2.
     let seed = 1;
-    const numbers = (): Float64Array => Float64Array.from({length: n}, () => {
-      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-      const x = seed / 2 ** 31 - 1;
-      return x + Math.sign(x) / 2;
-    });
+    const numbers = (): Float64Array =>
+      Float64Array.from({length: n}, () => {
+        seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+        const x = seed / 2 ** 31 - 1;
+        return x + Math.sign(x) / 2;
+      });
     this.signs = numbers();
     this.roundings = numbers();
     [this.known, this.sizes, this.rows, this.columns] = [0, 1, 2, 3].map(() => new Float64Array(n));

@@ -82,7 +82,9 @@ class PivotSearch {
     const n = pattern.n;
     this.n = n;
     this.scale = new Float64Array(n);
-    this.dense = Uint8Array.from({length: n}, (_, i) => Number(pattern.rowPointers[i + 1] - pattern.rowPointers[i] > denseLimit(n)));
+    this.dense = Uint8Array.from({length: n}, (_, i) =>
+      Number(pattern.rowPointers[i + 1] - pattern.rowPointers[i] > denseLimit(n)),
+    );
     rowScales(pattern, values, this.scale);
     this.rowPlace = new Int32Array(n).fill(-1);
     this.pivotRow = new Int32Array(n).fill(-1);
@@ -106,7 +108,8 @@ class PivotSearch {
     const top = this.reach(k, j);
     this.reserve(lowerPointers[k] + n - top, upperPointers[k] + n - top);
     const {lowerRows, lowerValues, upperRows} = this;
-    for (let p = columns.columnPointers[j]; p < columns.columnPointers[j + 1]; p++) x[columns.rows[p]] = values[columns.source[p]];
+    for (let p = columns.columnPointers[j]; p < columns.columnPointers[j + 1]; p++)
+      x[columns.rows[p]] = values[columns.source[p]];
     let upper = upperPointers[k];
     for (let r = top; r < n; r++) if (rowPlace[reached[r]] >= 0) upperRows[upper++] = rowPlace[reached[r]];
     upperPointers[k + 1] = upper;
@@ -217,7 +220,11 @@ class PivotSearch {
     // The pivot row goes into every row of its column: a dense one would make them all dense.
     if (best > 0 && bestShort >= PIVOT_THRESHOLD * best) chosen = chosenShort;
     const diagonal = order[k];
-    if (visited[diagonal] === k && rowPlace[diagonal] < 0 && Math.abs(x[diagonal]) * scale[diagonal] >= PIVOT_THRESHOLD * best) {
+    if (
+      visited[diagonal] === k
+      && rowPlace[diagonal] < 0
+      && Math.abs(x[diagonal]) * scale[diagonal] >= PIVOT_THRESHOLD * best
+    ) {
       chosen = diagonal;
     }
     rowPlace[chosen] = k;
@@ -238,7 +245,7 @@ class PivotSearch {
   finish(): LuPlan {
     const {n, rowPlace, order, columns, lowerPointers, upperPointers} = this;
     this.placeLeftRows();
-    const lowerRows = this.lowerRows.slice(0, lowerPointers[n]).map((i) => rowPlace[i]);
+    const lowerRows = this.lowerRows.slice(0, lowerPointers[n]).map(i => rowPlace[i]);
     const upperRows = this.upperRows.slice(0, upperPointers[n]);
     const entryPointers = new Int32Array(n + 1);
     const entrySource = new Int32Array(columns.rows.length);
@@ -252,8 +259,20 @@ class PivotSearch {
       entryPointers[k + 1] = count;
     }
     let width = 1;
-    for (let k = 0; k < n; k++) width = Math.max(width, lowerPointers[k + 1] - lowerPointers[k] + 1, upperPointers[k + 1] - upperPointers[k] + 1);
-    return {rowPlace, order, lowerPointers: lowerPointers.slice(), lowerRows, upperPointers: upperPointers.slice(), upperRows, entryPointers, entrySource, entryRows, width};
+    for (let k = 0; k < n; k++)
+      width = Math.max(width, lowerPointers[k + 1] - lowerPointers[k] + 1, upperPointers[k + 1] - upperPointers[k] + 1);
+    return {
+      rowPlace,
+      order,
+      lowerPointers: lowerPointers.slice(),
+      lowerRows,
+      upperPointers: upperPointers.slice(),
+      upperRows,
+      entryPointers,
+      entrySource,
+      entryRows,
+      width,
+    };
   }
 
   /** Columns without a candidate get the rows that no column took; the matrix is singular by structure. */
@@ -291,14 +310,23 @@ export interface LuNumbers {
  * than `keep` of the largest candidate of its column (never for keep = 0). `scale` is by matrix row;
  * `work` and `placed` are scratch of n numbers, `work` zero on entry and on return.
  */
-export function follow(plan: LuPlan, values: Float64Array, numbers: LuNumbers, scale: Float64Array, keep: number, work: Float64Array, placed: Float64Array): number {
+export function follow(
+  plan: LuPlan,
+  values: Float64Array,
+  numbers: LuNumbers,
+  scale: Float64Array,
+  keep: number,
+  work: Float64Array,
+  placed: Float64Array,
+): number {
   const {rowPlace, lowerPointers, lowerRows, upperPointers, upperRows, entryPointers, entrySource, entryRows} = plan;
   const {lower, upper, reciprocals} = numbers;
   const n = rowPlace.length;
   for (let i = 0; i < n; i++) placed[rowPlace[i]] = scale[i];
   let smallest = Infinity;
   for (let k = 0; k < n; k++) {
-    for (let p = entryPointers[k], end = entryPointers[k + 1]; p < end; p++) work[entryRows[p]] = values[entrySource[p]];
+    for (let p = entryPointers[k], end = entryPointers[k + 1]; p < end; p++)
+      work[entryRows[p]] = values[entrySource[p]];
     for (let p = upperPointers[k], end = upperPointers[k + 1]; p < end; p++) {
       const i = upperRows[p];
       const value = work[i];
@@ -331,7 +359,13 @@ export function follow(plan: LuPlan, values: Float64Array, numbers: LuNumbers, s
 }
 
 /** x[at …] ← A⁻¹ x; `y` is scratch. */
-export function planSolve(plan: LuPlan, {lower, upper, reciprocals}: LuNumbers, x: Float64Array, at: number, y: Float64Array): void {
+export function planSolve(
+  plan: LuPlan,
+  {lower, upper, reciprocals}: LuNumbers,
+  x: Float64Array,
+  at: number,
+  y: Float64Array,
+): void {
   const {rowPlace, order, lowerPointers, lowerRows, upperPointers, upperRows} = plan;
   const n = rowPlace.length;
   for (let i = 0; i < n; i++) y[rowPlace[i]] = x[at + i];
@@ -347,7 +381,13 @@ export function planSolve(plan: LuPlan, {lower, upper, reciprocals}: LuNumbers, 
 }
 
 /** x[at …] ← A⁻ᵀ x. */
-export function planSolveTransposed(plan: LuPlan, {lower, upper, reciprocals}: LuNumbers, x: Float64Array, at: number, y: Float64Array): void {
+export function planSolveTransposed(
+  plan: LuPlan,
+  {lower, upper, reciprocals}: LuNumbers,
+  x: Float64Array,
+  at: number,
+  y: Float64Array,
+): void {
   const {rowPlace, order, lowerPointers, lowerRows, upperPointers, upperRows} = plan;
   const n = rowPlace.length;
   for (let k = 0; k < n; k++) {

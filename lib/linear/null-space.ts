@@ -80,6 +80,6 @@ export function randomize(x: Float64Array, from: number): void {
 
 function support(x: Float64Array, original: Int32Array): number[] {
   const largest = x.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  const inside = [...original.keys()].filter((k) => Math.abs(x[k]) > NULL_VECTOR_SHARE * largest);
-  return inside.map((k) => original[k]).sort((a, b) => a - b);
+  const inside = [...original.keys()].filter(k => Math.abs(x[k]) > NULL_VECTOR_SHARE * largest);
+  return inside.map(k => original[k]).sort((a, b) => a - b);
 }

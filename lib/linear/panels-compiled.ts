@@ -35,9 +35,21 @@ export class CompiledPanels implements PanelKernels {
   /** position[panel][row] is the address where that row of the placed block would have column 0 of the whole matrix. */
   private readonly position: readonly Int32Array[];
   /** Addresses of numbers, pivots, triangle, x, four, and of either position. */
-  private readonly at: {readonly numbers: number; readonly pivots: number; readonly triangle: number; readonly x: number; readonly four: number; readonly position: readonly number[]};
+  private readonly at: {
+    readonly numbers: number;
+    readonly pivots: number;
+    readonly triangle: number;
+    readonly x: number;
+    readonly four: number;
+    readonly position: readonly number[];
+  };
   private readonly packed: number;
-  private readonly lists: {readonly first: number; readonly pointers: number; readonly rows: number; readonly starts: readonly number[]};
+  private readonly lists: {
+    readonly first: number;
+    readonly pointers: number;
+    readonly rows: number;
+    readonly starts: readonly number[];
+  };
   private inside: Tenant | undefined;
 
   /** undefined where WebAssembly is not allowed, or the factor would not fit into one memory. */
@@ -46,12 +58,20 @@ export class CompiledPanels implements PanelKernels {
       return new CompiledPanels(nodes, panels);
     } catch (error) {
       // No vectors or no compilation here (CompileError), no such memory (RangeError), no WebAssembly (ReferenceError).
-      if (error instanceof RangeError || error instanceof ReferenceError || (error instanceof Error && error.name === 'CompileError')) return undefined;
+      if (
+        error instanceof RangeError
+        || error instanceof ReferenceError
+        || (error instanceof Error && error.name === 'CompileError')
+      )
+        return undefined;
       throw error;
     }
   }
 
-  private constructor(private readonly nodes: Supernodes, panels: 1 | 2) {
+  private constructor(
+    private readonly nodes: Supernodes,
+    panels: 1 | 2,
+  ) {
     const {first, rowPointers, rows, blocks, count, size} = nodes;
     const n = first[count];
     const each = <T>(make: (panel: number) => T): T[] => Array.from({length: panels}, (_, panel) => make(panel));
@@ -63,7 +83,12 @@ export class CompiledPanels implements PanelKernels {
     };
     this.packed = reserve(8 * packedDepth * packedColumns);
     const triangle = reserve(8 * 10);
-    const lists = {first: reserve(4 * first.length), pointers: reserve(4 * rowPointers.length), rows: reserve(4 * rows.length), starts: each(() => reserve(4 * blocks.length))};
+    const lists = {
+      first: reserve(4 * first.length),
+      pointers: reserve(4 * rowPointers.length),
+      rows: reserve(4 * rows.length),
+      starts: each(() => reserve(4 * blocks.length)),
+    };
     const position = each(() => reserve(4 * n));
     const pivots = reserve(8 * n);
     const x = reserve(8 * n);
@@ -79,10 +104,12 @@ export class CompiledPanels implements PanelKernels {
     new Int32Array(buffer, lists.first, first.length).set(first);
     new Int32Array(buffer, lists.pointers, rowPointers.length).set(rowPointers);
     new Int32Array(buffer, lists.rows, rows.length).set(rows);
-    lists.starts.forEach((starts, panel) => new Int32Array(buffer, starts, blocks.length).set(blocks.map((start) => numbers + 8 * (start + panel * size))));
+    lists.starts.forEach((starts, panel) =>
+      new Int32Array(buffer, starts, blocks.length).set(blocks.map(start => numbers + 8 * (start + panel * size))),
+    );
     this.lists = lists;
     this.at = {numbers, pivots, triangle, x, four, position};
-    this.position = position.map((address) => new Int32Array(buffer, address, n));
+    this.position = position.map(address => new Int32Array(buffer, address, n));
     this.pivotValues = new Float64Array(buffer, pivots, n);
     this.triangle = new Float64Array(buffer, triangle, 10);
     this.x = new Float64Array(buffer, x, n);
@@ -123,11 +150,23 @@ export class CompiledPanels implements PanelKernels {
     for (let panel = 0; panel < this.position.length; panel++) {
       const position = this.position[panel];
       let address = this.at.numbers + 8 * (panel * size + starts[s] - first[s]);
-      for (let p = rowPointers[s], end = rowPointers[s + 1]; p < end; p++, address += stride) position[rows[p]] = address;
+      for (let p = rowPointers[s], end = rowPointers[s + 1]; p < end; p++, address += stride)
+        position[rows[p]] = address;
     }
   }
 
-  update(panel: Panel, a: number, b: number, stride: number, list: number, end: number, columnList: number, columns: number, pivot: number, depth: number): void {
+  update(
+    panel: Panel,
+    a: number,
+    b: number,
+    stride: number,
+    list: number,
+    end: number,
+    columnList: number,
+    columns: number,
+    pivot: number,
+    depth: number,
+  ): void {
     const {kernels, packed, lists} = this;
     const {rows} = this.nodes;
     const base = this.at.numbers;
@@ -143,8 +182,32 @@ export class CompiledPanels implements PanelKernels {
         const deep = Math.min(packedDepth, depth - t);
         kernels.pack(packed, base + 8 * (b + c * stride + t), 8 * stride, pivots + 8 * t, width, deep);
         const source = base + 8 * (a + (from - list) * stride + t);
-        if (triangular) kernels.update(source, 8 * stride, lists.rows + 4 * from, end - from, deep, packed, lists.rows + 4 * at, width, contiguous, position);
-        else kernels.updateBelow(source, 8 * stride, lists.rows + 4 * from, end - from, deep, packed, lists.rows + 4 * at, width, contiguous, position);
+        if (triangular)
+          kernels.update(
+            source,
+            8 * stride,
+            lists.rows + 4 * from,
+            end - from,
+            deep,
+            packed,
+            lists.rows + 4 * at,
+            width,
+            contiguous,
+            position,
+          );
+        else
+          kernels.updateBelow(
+            source,
+            8 * stride,
+            lists.rows + 4 * from,
+            end - from,
+            deep,
+            packed,
+            lists.rows + 4 * at,
+            width,
+            contiguous,
+            position,
+          );
       }
     }
   }
@@ -174,14 +237,16 @@ export class CompiledPanels implements PanelKernels {
   forward(panel: Panel, from: number, to: number, four: boolean): void {
     const {first, pointers, rows, starts} = this.lists;
     const shift = 4 * from;
-    if (four) this.kernels.forwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.four);
+    if (four)
+      this.kernels.forwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.four);
     else this.kernels.forward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.x);
   }
 
   backward(panel: Panel, from: number, to: number, four: boolean): void {
     const {first, pointers, rows, starts} = this.lists;
     const shift = 4 * from;
-    if (four) this.kernels.backwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.four);
+    if (four)
+      this.kernels.backwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.four);
     else this.kernels.backward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.x);
   }
 }

@@ -53,10 +53,22 @@ export class PlainPanels implements PanelKernels {
     const {first, rowPointers, rows, blocks: starts} = this.nodes;
     const {position} = this;
     const width = first[s + 1] - first[s];
-    for (let p = rowPointers[s], end = rowPointers[s + 1], at = starts[s] - first[s]; p < end; p++, at += width) position[rows[p]] = at;
+    for (let p = rowPointers[s], end = rowPointers[s + 1], at = starts[s] - first[s]; p < end; p++, at += width)
+      position[rows[p]] = at;
   }
 
-  update(panel: Panel, a: number, b: number, stride: number, list: number, end: number, columnList: number, columns: number, pivot: number, depth: number): void {
+  update(
+    panel: Panel,
+    a: number,
+    b: number,
+    stride: number,
+    list: number,
+    end: number,
+    columnList: number,
+    columns: number,
+    pivot: number,
+    depth: number,
+  ): void {
     for (let t = 0; t < depth; t += packedDepth) {
       const deep = Math.min(packedDepth, depth - t);
       this.pack(b + t, stride, columns, pivot + t, deep);
@@ -73,7 +85,15 @@ export class PlainPanels implements PanelKernels {
     }
   }
 
-  private updateByColumn(panel: Panel, a: number, stride: number, list: number, end: number, columnList: number, columns: number): void {
+  private updateByColumn(
+    panel: Panel,
+    a: number,
+    stride: number,
+    list: number,
+    end: number,
+    columnList: number,
+    columns: number,
+  ): void {
     const {numbers, position, packed} = this;
     const {rows} = this.nodes;
     const base = panel * this.nodes.size;
@@ -87,7 +107,16 @@ export class PlainPanels implements PanelKernels {
     }
   }
 
-  private updateRows(panel: Panel, a: number, stride: number, list: number, end: number, columnList: number, columns: number, depth: number): void {
+  private updateRows(
+    panel: Panel,
+    a: number,
+    stride: number,
+    list: number,
+    end: number,
+    columnList: number,
+    columns: number,
+    depth: number,
+  ): void {
     const {numbers, position, packed} = this;
     const {rows} = this.nodes;
     const base = panel * this.nodes.size;
@@ -258,9 +287,12 @@ export class PlainPanels implements PanelKernels {
     const list = rowPointers[s];
     const height = rowPointers[s + 1] - list;
     const base = starts[s] + panel * size;
-    for (let t = 0; t < width; t++) for (let c = 0; c < 4; c++) four[4 * (own + t) + c] *= numbers[base + t * width + t];
-    for (let r = width; r < height; r++) for (let t = 0; t < width; t++) this.takeFour(own + t, base + r * width + t, rows[list + r]);
-    for (let r = width - 1; r > 0; r--) for (let t = 0; t < r; t++) this.takeFour(own + t, base + r * width + t, own + r);
+    for (let t = 0; t < width; t++)
+      for (let c = 0; c < 4; c++) four[4 * (own + t) + c] *= numbers[base + t * width + t];
+    for (let r = width; r < height; r++)
+      for (let t = 0; t < width; t++) this.takeFour(own + t, base + r * width + t, rows[list + r]);
+    for (let r = width - 1; r > 0; r--)
+      for (let t = 0; t < r; t++) this.takeFour(own + t, base + r * width + t, own + r);
   }
 
   /** Of all four right-hand sides, unknown i loses a number times unknown j. */

@@ -45,7 +45,18 @@ export interface PanelKernels {
    * (from `pivot` on), times as many columns as there are rows at `b`: subtracted from the placed block in a
    * panel, in the columns listed from `columnList` on. Where both lists begin at one place, only on and below the diagonal.
    */
-  update(panel: Panel, a: number, b: number, stride: number, list: number, end: number, columnList: number, columns: number, pivot: number, depth: number): void;
+  update(
+    panel: Panel,
+    a: number,
+    b: number,
+    stride: number,
+    list: number,
+    end: number,
+    columnList: number,
+    columns: number,
+    pivot: number,
+    depth: number,
+  ): void;
   /** Rows of 1 to 4 numbers at `at`, `stride` apart: y ← y T⁻ᵀ D⁻¹ with the triangle T. */
   divide(columns: number, at: number, stride: number, rows: number): void;
   /** Whether `divide` would leave only numbers of at most this size, no NaN among them. */

@@ -55,16 +55,27 @@ export function checkPattern(pattern: Pattern): void {
     for (let p = rowPointers[i], last = -1; p < rowPointers[i + 1]; p++) {
       const j = columns[p];
       if (j <= last || j >= n) {
-        throw new ShapeError('bad-pattern', `row ${i} of the pattern has column ${j} after ${last}: columns must ascend and stay below ${n}.`, {row: i, column: j});
+        throw new ShapeError(
+          'bad-pattern',
+          `row ${i} of the pattern has column ${j} after ${last}: columns must ascend and stay below ${n}.`,
+          {row: i, column: j},
+        );
       }
       last = j;
     }
   }
   if (pattern.dense && columns.length !== n * n) {
-    throw new ShapeError('bad-pattern', `a dense pattern has all ${n * n} entries, not ${columns.length}.`, {n, columns: columns.length});
+    throw new ShapeError('bad-pattern', `a dense pattern has all ${n * n} entries, not ${columns.length}.`, {
+      n,
+      columns: columns.length,
+    });
   }
   if (pattern.symmetric && !pattern.dense && !structurallySymmetric(pattern)) {
-    throw new ShapeError('bad-pattern', 'the pattern is called symmetric but has an entry (i, j) without its (j, i).', {});
+    throw new ShapeError(
+      'bad-pattern',
+      'the pattern is called symmetric but has an entry (i, j) without its (j, i).',
+      {},
+    );
   }
 }
 
@@ -108,7 +119,9 @@ export function structuralSymmetry(pattern: Pattern, longest = Infinity): number
   if (pattern.dense) return 1;
   const {n, rowPointers, columns} = pattern;
   const {columnPointers, rows} = transpose(pattern);
-  const long = Uint8Array.from({length: n}, (_, i) => Number(Math.max(rowPointers[i + 1] - rowPointers[i], columnPointers[i + 1] - columnPointers[i]) > longest));
+  const long = Uint8Array.from({length: n}, (_, i) =>
+    Number(Math.max(rowPointers[i + 1] - rowPointers[i], columnPointers[i + 1] - columnPointers[i]) > longest),
+  );
   let mirrored = 0;
   let total = 0;
   for (let i = 0; i < n; i++) {

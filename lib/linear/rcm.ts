@@ -61,7 +61,13 @@ function levels({pointers, adjacent}: Graph, start: number, level: Int32Array, q
 }
 
 /** Cuthill and McKee's numbering of one component: the new neighbours of each vertex by rising degree. */
-function numberFrom({pointers, adjacent}: Graph, start: number, order: Int32Array, first: number, numbered: Uint8Array): number {
+function numberFrom(
+  {pointers, adjacent}: Graph,
+  start: number,
+  order: Int32Array,
+  first: number,
+  numbered: Uint8Array,
+): number {
   let count = first;
   order[count++] = start;
   numbered[start] = 1;
@@ -74,7 +80,9 @@ function numberFrom({pointers, adjacent}: Graph, start: number, order: Int32Arra
       numbered[j] = 1;
       order[count++] = j;
     }
-    order.subarray(begin, count).sort((a, b) => pointers[a + 1] - pointers[a] - (pointers[b + 1] - pointers[b]) || a - b);
+    order
+      .subarray(begin, count)
+      .sort((a, b) => pointers[a + 1] - pointers[a] - (pointers[b + 1] - pointers[b]) || a - b);
   }
   return count;
 }

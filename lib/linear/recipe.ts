@@ -13,7 +13,10 @@ const recipes = new WeakMap<object, Recipe>();
 
 /** Notes the recipe of what was made. Options with a function or an object among them (a preconditioner) make none. */
 export function withRecipe<T extends object>(made: T, make: string, options: object = {}): T {
-  const plain = Object.values(options).every(value => value === undefined || typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean');
+  const plain = Object.values(options).every(
+    value =>
+      value === undefined || typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean',
+  );
   if (plain) recipes.set(made, {make, options: {...options}});
   return made;
 }

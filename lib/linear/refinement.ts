@@ -22,14 +22,19 @@ const MAX_REFINEMENTS = 10;
 /** What a solve may be left with after that: above it the factor is of no use and the solve an error. */
 export const ACCEPTABLE = 1e-10;
 
-export const isInaccurate = (error: unknown): boolean => error instanceof StiffgradError && error.code === 'inaccurate-solve';
+export const isInaccurate = (error: unknown): boolean =>
+  error instanceof StiffgradError && error.code === 'inaccurate-solve';
 
 /** @throws StiffgradError 'inaccurate-solve' */
 export function throwInaccurate(method: string, error: number, iterations: number): never {
-  throw new StiffgradError('inaccurate-solve', `${method}: refinement ends at a backward error of ${error.toExponential(1)}. The matrix is nearly singular, or needs pivoting: use sparseLu().`, {
-    backwardError: error,
-    iterations,
-  });
+  throw new StiffgradError(
+    'inaccurate-solve',
+    `${method}: refinement ends at a backward error of ${error.toExponential(1)}. The matrix is nearly singular, or needs pivoting: use sparseLu().`,
+    {
+      backwardError: error,
+      iterations,
+    },
+  );
 }
 
 /** A factor whose solves are refined. */
@@ -70,7 +75,13 @@ export class Refinement {
    * (|A| |x| + |b|)_i below 1000 n ε (‖A_i‖ ‖x‖ + |b_i|), to which |A_i| ‖x‖ is added). It judges, and does not end the refinement.
    */
   private errorBesideZeros(values: Float64Array, transposed: boolean): number {
-    const {right, solution, residual, sizes, pattern: {n, rowPointers, columns}} = this;
+    const {
+      right,
+      solution,
+      residual,
+      sizes,
+      pattern: {n, rowPointers, columns},
+    } = this;
     let whole = 0;
     for (let i = 0; i < n; i++) whole = Math.max(whole, Math.abs(solution[i]));
     const largest = new Float64Array(n);
@@ -122,7 +133,6 @@ export class Refinement {
   }
 }
 
-
 /** residual ← b − A x (or Aᵀ); returns the backward error, NaN or ∞ when x is not finite. */
 export function backwardError(
   pattern: Pattern,
@@ -144,7 +154,14 @@ export function backwardError(
   return worst;
 }
 
-function multiply({n, rowPointers, columns}: Pattern, values: Float64Array, x: Float64Array, b: Float64Array, residual: Float64Array, sizes: Float64Array): void {
+function multiply(
+  {n, rowPointers, columns}: Pattern,
+  values: Float64Array,
+  x: Float64Array,
+  b: Float64Array,
+  residual: Float64Array,
+  sizes: Float64Array,
+): void {
   for (let i = 0; i < n; i++) {
     let sum = b[i];
     let size = Math.abs(sum);
@@ -159,7 +176,14 @@ function multiply({n, rowPointers, columns}: Pattern, values: Float64Array, x: F
   }
 }
 
-function multiplyTransposed({n, rowPointers, columns}: Pattern, values: Float64Array, x: Float64Array, b: Float64Array, residual: Float64Array, sizes: Float64Array): void {
+function multiplyTransposed(
+  {n, rowPointers, columns}: Pattern,
+  values: Float64Array,
+  x: Float64Array,
+  b: Float64Array,
+  residual: Float64Array,
+  sizes: Float64Array,
+): void {
   for (let i = 0; i < n; i++) {
     residual[i] = b[i];
     sizes[i] = Math.abs(b[i]);

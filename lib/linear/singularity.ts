@@ -59,19 +59,31 @@ export function examine(pattern: Pattern, values: Float64Array, factor: Examined
   }
   const {emptyRows, emptyColumns} = emptyLines(rowScale, columnScale);
 
-  const supports = pattern.n <= DENSE_LIMIT ? nullSpaceSupports(scaledCopy(pattern, values, rowScale, columnScale), pattern.n) : undefined;
+  const supports =
+    pattern.n <= DENSE_LIMIT
+      ? nullSpaceSupports(scaledCopy(pattern, values, rowScale, columnScale), pattern.n)
+      : undefined;
   const rows = emptyRows.length > 0 ? emptyRows : (supports?.rows ?? nullSupport(factor, rowScale, columnScale, true));
-  const columns = emptyColumns.length > 0 ? emptyColumns : (supports?.columns ?? nullSupport(factor, rowScale, columnScale, false));
-  throw new SingularMatrixError('singular-matrix', sentence(pattern.n, rows, columns, emptyRows.length > 0, emptyColumns.length > 0), {
-    rows,
-    columns,
-    condition: emptyRows.length + emptyColumns.length > 0 ? Infinity : condition,
-  });
+  const columns =
+    emptyColumns.length > 0 ? emptyColumns : (supports?.columns ?? nullSupport(factor, rowScale, columnScale, false));
+  throw new SingularMatrixError(
+    'singular-matrix',
+    sentence(pattern.n, rows, columns, emptyRows.length > 0, emptyColumns.length > 0),
+    {
+      rows,
+      columns,
+      condition: emptyRows.length + emptyColumns.length > 0 ? Infinity : condition,
+    },
+  );
 }
 
 /** @throws SingularMatrixError 'singular-matrix' of a matrix whose left null vectors live in these rows: if symmetric, the right ones too */
 export function throwDependent(n: number, rows: number[], symmetric: boolean): never {
-  throw new SingularMatrixError('singular-matrix', sentence(n, rows, rows, false, false), {rows, ...(symmetric ? {columns: rows} : {}), condition: Infinity});
+  throw new SingularMatrixError('singular-matrix', sentence(n, rows, rows, false, false), {
+    rows,
+    ...(symmetric ? {columns: rows} : {}),
+    condition: Infinity,
+  });
 }
 
 function sentence(n: number, rows: number[], columns: number[], emptyRow: boolean, emptyColumn: boolean): string {
@@ -81,8 +93,8 @@ function sentence(n: number, rows: number[], columns: number[], emptyRow: boolea
       ? `${named('unknown', columns)} ${columns.length > 1 ? 'appear' : 'appears'} in no equation`
       : `${named('row', rows)} ${rows.length > 1 ? 'depend on one another' : 'carries no information of its own'}`;
   return (
-    `The ${n} × ${n} matrix is singular to working precision: ${what}. ` +
-    'Remove redundant equations (two constraints that say the same), or give every unknown an equation, a mass or a compliance.'
+    `The ${n} × ${n} matrix is singular to working precision: ${what}. `
+    + 'Remove redundant equations (two constraints that say the same), or give every unknown an equation, a mass or a compliance.'
   );
 }
 
@@ -116,7 +128,13 @@ export function throwIfNotFinite(pattern: Pattern, values: Float64Array): void {
  * all entries were brought as near 0 as can be in the mean (Curtis & Reid 1972, by alternating means),
  * which undoes any choice of units. Scales of empty rows and columns are 0.
  */
-function equilibrate(pattern: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array, balanced: boolean): void {
+function equilibrate(
+  pattern: Pattern,
+  values: Float64Array,
+  rowScale: Float64Array,
+  columnScale: Float64Array,
+  balanced: boolean,
+): void {
   rowScale.fill(1);
   columnScale.fill(1);
   // Each sweep shrinks the error by the square of a correlation; ten are far more than units need.
@@ -124,7 +142,12 @@ function equilibrate(pattern: Pattern, values: Float64Array, rowScale: Float64Ar
   normalizeLargest(pattern, values, rowScale, columnScale);
 }
 
-function balanceMeans({n, rowPointers, columns}: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): void {
+function balanceMeans(
+  {n, rowPointers, columns}: Pattern,
+  values: Float64Array,
+  rowScale: Float64Array,
+  columnScale: Float64Array,
+): void {
   const sums = new Float64Array(n);
   const counts = new Float64Array(n);
   for (let i = 0; i < n; i++) {
@@ -146,11 +169,17 @@ function balanceMeans({n, rowPointers, columns}: Pattern, values: Float64Array, 
   for (let j = 0; j < n; j++) columnScale[j] = counts[j] > 0 ? Math.exp(-sums[j] / counts[j]) : 1;
 }
 
-function normalizeLargest({n, rowPointers, columns}: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): void {
+function normalizeLargest(
+  {n, rowPointers, columns}: Pattern,
+  values: Float64Array,
+  rowScale: Float64Array,
+  columnScale: Float64Array,
+): void {
   const largest = new Float64Array(n);
   for (let i = 0; i < n; i++) {
     let top = 0;
-    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) top = Math.max(top, Math.abs(values[p]) * columnScale[columns[p]]);
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++)
+      top = Math.max(top, Math.abs(values[p]) * columnScale[columns[p]]);
     rowScale[i] = top > 0 ? 1 / top : 0;
     for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
       largest[columns[p]] = Math.max(largest[columns[p]], Math.abs(values[p]) * rowScale[i] * columnScale[columns[p]]);
@@ -160,16 +189,22 @@ function normalizeLargest({n, rowPointers, columns}: Pattern, values: Float64Arr
 }
 
 function emptyLines(rowScale: Float64Array, columnScale: Float64Array): {emptyRows: number[]; emptyColumns: number[]} {
-  const zeros = (scale: Float64Array): number[] => [...scale.keys()].filter((i) => scale[i] === 0);
+  const zeros = (scale: Float64Array): number[] => [...scale.keys()].filter(i => scale[i] === 0);
   return {emptyRows: zeros(rowScale), emptyColumns: zeros(columnScale)};
 }
 
 /** R A C as a dense array. */
-function scaledCopy(pattern: Pattern, values: Float64Array, rowScale: Float64Array, columnScale: Float64Array): Float64Array {
+function scaledCopy(
+  pattern: Pattern,
+  values: Float64Array,
+  rowScale: Float64Array,
+  columnScale: Float64Array,
+): Float64Array {
   const {n, rowPointers, columns} = pattern;
   const a = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
-    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) a[i * n + columns[p]] = values[p] * rowScale[i] * columnScale[columns[p]];
+    for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++)
+      a[i * n + columns[p]] = values[p] * rowScale[i] * columnScale[columns[p]];
   }
   return a;
 }
@@ -212,7 +247,13 @@ function inverseNorm(factor: Examined, rowScale: Float64Array, columnScale: Floa
 }
 
 /** x ← (R A C)⁻¹ x = C⁻¹ A⁻¹ R⁻¹ x, or its transpose. */
-function scaledSolve(factor: Examined, x: Float64Array, rowScale: Float64Array, columnScale: Float64Array, transposed: boolean): void {
+function scaledSolve(
+  factor: Examined,
+  x: Float64Array,
+  rowScale: Float64Array,
+  columnScale: Float64Array,
+  transposed: boolean,
+): void {
   const before = transposed ? columnScale : rowScale;
   const after = transposed ? rowScale : columnScale;
   for (let i = 0; i < x.length; i++) x[i] = before[i] > 0 ? x[i] / before[i] : x[i];
@@ -234,7 +275,7 @@ function nullSupport(factor: Examined, rowScale: Float64Array, columnScale: Floa
     scaledSolve(factor, x, rowScale, columnScale, left);
     normalize(x);
   }
-  return [...x.keys()].filter((i) => !(Math.abs(x[i]) <= NULL_VECTOR_SHARE));
+  return [...x.keys()].filter(i => !(Math.abs(x[i]) <= NULL_VECTOR_SHARE));
 }
 
 function normalize(x: Float64Array): void {

@@ -62,12 +62,16 @@ export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
   refuseUnknownOptions(options, {ordering: text, arithmetic: text}, 'sparseLdlt', 'bad-linear');
   refuseUnknownName('sparseLdlt: ordering', options.ordering, ['amd', 'rcm', 'natural']);
   refuseUnknownName('sparseLdlt: arithmetic', options.arithmetic, ['auto', 'plain', 'compiled']);
-  return withRecipe({name: 'sparse-ldlt', analyze: (pattern) => analyzeChecked(pattern, options)}, 'sparseLdlt', options);
+  return withRecipe({name: 'sparse-ldlt', analyze: pattern => analyzeChecked(pattern, options)}, 'sparseLdlt', options);
 }
 
 function analyzeChecked(pattern: Pattern, options: LdltOptions): DirectAnalysis {
   if (!structurallySymmetric(pattern)) {
-    throw new StiffgradError('not-symmetric', 'sparseLdlt() needs an entry (j, i) for every entry (i, j) of the pattern, and this one lacks some. Use sparseLu() or auto() for it.', {});
+    throw new StiffgradError(
+      'not-symmetric',
+      'sparseLdlt() needs an entry (j, i) for every entry (i, j) of the pattern, and this one lacks some. Use sparseLu() or auto() for it.',
+      {},
+    );
   }
   const {n, nonzeros, work, createFactor} = analyzeLdlt(pattern, options);
   return new DirectAnalysis('sparse', n, nonzeros, work, specialFor(pattern, createFactor));
@@ -77,7 +81,13 @@ function analyzeChecked(pattern: Pattern, options: LdltOptions): DirectAnalysis 
 export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): DirectAnalysis<SparseLdltFactor> {
   const symmetric = {...pattern, symmetric: true};
   const symbolic = new Symbolic(symmetric, options.ordering ?? 'amd', options.arithmetic ?? 'auto');
-  return new DirectAnalysis('sparse', pattern.n, symbolic.nodes.size, symbolic.nodes.work, () => new SparseLdltFactor(symmetric, symbolic));
+  return new DirectAnalysis(
+    'sparse',
+    pattern.n,
+    symbolic.nodes.size,
+    symbolic.nodes.work,
+    () => new SparseLdltFactor(symmetric, symbolic),
+  );
 }
 
 /** The lists the numeric part follows, and the scratch that all factors of an analysis share. */
@@ -99,10 +109,13 @@ class Symbolic {
     this.order = order;
     this.nodes = nodes;
     const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && this.nodes.work >= COMPILED_PAYS);
-    this.numeric = new Supernodal(this.nodes, (compiled ? CompiledPanels.create(this.nodes, 1) : undefined) ?? new PlainPanels(this.nodes, 1));
+    this.numeric = new Supernodal(
+      this.nodes,
+      (compiled ? CompiledPanels.create(this.nodes, 1) : undefined) ?? new PlainPanels(this.nodes, 1),
+    );
     const {target, diagonal} = scatter(pattern, this.order, this.nodes);
-    this.source = Int32Array.from(target.keys()).filter((p) => target[p] < this.nodes.size);
-    this.target = this.source.map((p) => target[p]);
+    this.source = Int32Array.from(target.keys()).filter(p => target[p] < this.nodes.size);
+    this.target = this.source.map(p => target[p]);
     this.diagonal = diagonal;
     this.scale = new Float64Array(n);
     this.refinement = new Refinement(pattern);
@@ -253,7 +266,8 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
     const {four} = this.symbolic.numeric;
     let done = 0;
     // A last group of three costs four, which is still less than three by themselves.
-    for (; !this.refined && done + 3 <= count; done += 4) this.substituteFour(four, x, at + done * n, Math.min(4, count - done));
+    for (; !this.refined && done + 3 <= count; done += 4)
+      this.substituteFour(four, x, at + done * n, Math.min(4, count - done));
     for (; done < count; done++) this.substitute(x, at + done * n);
   }
 
@@ -288,7 +302,11 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
  * so the size a pivot may be expected to have. For a multiplier it is g²/a. Like the pivots it follows
  * any symmetric scaling of the matrix.
  */
-function schurScale({n, rowPointers, columns}: Pattern, values: Float64Array, {order, diagonal, scale, refinement: {sizes: reciprocals}}: Symbolic): void {
+function schurScale(
+  {n, rowPointers, columns}: Pattern,
+  values: Float64Array,
+  {order, diagonal, scale, refinement: {sizes: reciprocals}}: Symbolic,
+): void {
   for (let k = 0; k < n; k++) {
     const size = diagonal[k] < 0 ? 0 : Math.abs(values[diagonal[k]]);
     reciprocals[order[k]] = size > 0 ? 1 / size : 0;
@@ -308,7 +326,11 @@ function schurScale({n, rowPointers, columns}: Pattern, values: Float64Array, {o
  * scale_k = 1/s_k² where S A S has largest entries near 1 in every row: the scale of last resort, which
  * no zero on the diagonal can mislead. Three rounds of Ruiz's iteration (2001) reach it to a factor 2.
  */
-function symmetricScale({n, rowPointers, columns}: Pattern, values: Float64Array, {order, scale, refinement: {sizes: s, residual: largest}}: Symbolic): void {
+function symmetricScale(
+  {n, rowPointers, columns}: Pattern,
+  values: Float64Array,
+  {order, scale, refinement: {sizes: s, residual: largest}}: Symbolic,
+): void {
   s.fill(1);
   for (let round = 0; round < 3; round++) {
     largest.fill(0);

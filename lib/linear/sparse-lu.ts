@@ -37,7 +37,7 @@ const MAX_PLANS = 4;
 export function sparseLu(options: SparseLuOptions = {}): LinearSolver {
   refuseUnknownOptions(options, {ordering: text}, 'sparseLu', 'bad-linear');
   refuseUnknownName('sparseLu: ordering', options.ordering, ['symmetric', 'column', 'natural']);
-  return withRecipe({name: 'sparse-lu', analyze: (pattern) => analyzeLu(pattern, options)}, 'sparseLu', options);
+  return withRecipe({name: 'sparse-lu', analyze: pattern => analyzeLu(pattern, options)}, 'sparseLu', options);
 }
 
 export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): DirectAnalysis<SparseLuFactor> {
@@ -52,18 +52,25 @@ export function isNearlySymmetric(pattern: Pattern): boolean {
 }
 
 /** The column order, and the factor it would have if all pivots were on the diagonal. */
-function columnOrder(pattern: Pattern, wanted: SparseLuOptions['ordering']): {order: Int32Array; nonzeros: number; work: number} {
+function columnOrder(
+  pattern: Pattern,
+  wanted: SparseLuOptions['ordering'],
+): {order: Int32Array; nonzeros: number; work: number} {
   const name = wanted ?? (isNearlySymmetric(pattern) ? 'symmetric' : 'column');
   const graph = name === 'column' ? columnGraph(pattern) : symmetricGraph(pattern);
-  const first = name === 'symmetric' ? pairedOrdering(pattern, graph, 'amd') : ordering(graph, name === 'column' ? 'amd' : 'natural');
+  const first =
+    name === 'symmetric'
+      ? pairedOrdering(pattern, graph, 'amd')
+      : ordering(graph, name === 'column' ? 'amd' : 'natural');
   const {order, below, squares} = eliminate(graph, first);
   const {n, rowPointers} = pattern;
   const sorted = name === 'natural' ? first : order;
   // Of a dense row only its place in the order is known to AᵀA: its own column, and so its pivot, comes last.
   const isLast = (i: number): boolean => name === 'column' && rowPointers[i + 1] - rowPointers[i] > denseLimit(n);
   return {
-    order: Int32Array.from([...sorted.filter((i) => !isLast(i)), ...sorted.filter(isLast)]),
-    nonzeros: 2 * below + n, work: below + 2 * squares,
+    order: Int32Array.from([...sorted.filter(i => !isLast(i)), ...sorted.filter(isLast)]),
+    nonzeros: 2 * below + n,
+    work: below + 2 * squares,
   };
 }
 
@@ -164,7 +171,8 @@ export class SparseLuFactor extends GeneralFactor {
     if (this.plan === next) return;
     this.plan = next;
     const {lower, upper} = this.numbers;
-    if (lower.length >= next.lowerRows.length && upper.length >= next.upperRows.length && this.numbers !== NOTHING) return;
+    if (lower.length >= next.lowerRows.length && upper.length >= next.upperRows.length && this.numbers !== NOTHING)
+      return;
     this.numbers = {
       lower: new Float64Array(next.lowerRows.length),
       upper: new Float64Array(next.upperRows.length),

@@ -39,21 +39,34 @@ function analyzeStages(pattern: Pattern, count: number, solver: LinearSolver): A
       pointers[i + 1] = own.length;
     }
     const places = Int32Array.from(own);
-    const block: Pattern = {n: size, rowPointers: pointers, columns: places.map(p => columns[p] - first), symmetric, dense: own.length === size * size};
+    const block: Pattern = {
+      n: size,
+      rowPointers: pointers,
+      columns: places.map(p => columns[p] - first),
+      symmetric,
+      dense: own.length === size * size,
+    };
     stages.push({analysis: solver.analyze(block), own: places});
   }
   const total = (of: 'nonzeros' | 'work'): number => stages.reduce((sum, {analysis}) => sum + analysis[of], 0);
-  return new DirectAnalysis(() => stages[0].analysis.kind, n, total('nonzeros') + columns.length, total('work'), () => new StagesFactor(pattern, size, stages), {
-    recall() {
-      const histories = stages.map(({analysis}) => analysis.history);
-      return histories.some(history => history !== undefined) ? histories : undefined;
+  return new DirectAnalysis(
+    () => stages[0].analysis.kind,
+    n,
+    total('nonzeros') + columns.length,
+    total('work'),
+    () => new StagesFactor(pattern, size, stages),
+    {
+      recall() {
+        const histories = stages.map(({analysis}) => analysis.history);
+        return histories.some(history => history !== undefined) ? histories : undefined;
+      },
+      restore(history) {
+        stages.forEach(({analysis}, k) => {
+          if ('history' in analysis) analysis.history = (history as readonly unknown[] | undefined)?.[k];
+        });
+      },
     },
-    restore(history) {
-      stages.forEach(({analysis}, k) => {
-        if ('history' in analysis) analysis.history = (history as readonly unknown[] | undefined)?.[k];
-      });
-    },
-  });
+  );
 }
 
 class StagesFactor implements Factor {
@@ -64,7 +77,11 @@ class StagesFactor implements Factor {
   private readonly block: Float64Array;
   private usable = false;
 
-  constructor(private readonly pattern: Pattern, private readonly width: number, private readonly stages: readonly Stage[]) {
+  constructor(
+    private readonly pattern: Pattern,
+    private readonly width: number,
+    private readonly stages: readonly Stage[],
+  ) {
     this.n = pattern.n;
     this.factors = stages.map(({analysis}) => analysis.createFactor());
     this.parts = stages.map(({own}) => new Float64Array(own.length));
@@ -96,14 +113,22 @@ class StagesFactor implements Factor {
   }
 
   solve(b: Float64Array, x: Float64Array, count = 1): void {
-    const {n, width, factors, block, values, pattern: {rowPointers, columns}} = this;
+    const {
+      n,
+      width,
+      factors,
+      block,
+      values,
+      pattern: {rowPointers, columns},
+    } = this;
     if (!this.usable) throwNotFactored();
     for (let d = 0; d < count; d++) {
       for (let k = 0; k < factors.length; k++) {
         const first = k * width;
         for (let i = 0; i < width; i++) {
           let sum = b[d * n + first + i];
-          for (let p = rowPointers[first + i]; columns[p] < first && p < rowPointers[first + i + 1]; p++) sum -= values[p] * x[d * n + columns[p]];
+          for (let p = rowPointers[first + i]; columns[p] < first && p < rowPointers[first + i + 1]; p++)
+            sum -= values[p] * x[d * n + columns[p]];
           block[i] = sum;
         }
         factors[k].solve(block, block);
@@ -113,7 +138,14 @@ class StagesFactor implements Factor {
   }
 
   solveTransposed(b: Float64Array, x: Float64Array, count = 1): void {
-    const {n, width, factors, block, values, pattern: {rowPointers, columns}} = this;
+    const {
+      n,
+      width,
+      factors,
+      block,
+      values,
+      pattern: {rowPointers, columns},
+    } = this;
     if (!this.usable) throwNotFactored();
     if (b !== x) for (let i = 0; i < count * n; i++) x[i] = b[i];
     for (let d = 0; d < count; d++) {
@@ -123,7 +155,8 @@ class StagesFactor implements Factor {
         factors[k].solveTransposed(block, block);
         for (let i = 0; i < width; i++) {
           x[d * n + first + i] = block[i];
-          for (let p = rowPointers[first + i]; columns[p] < first && p < rowPointers[first + i + 1]; p++) x[d * n + columns[p]] -= values[p] * block[i];
+          for (let p = rowPointers[first + i]; columns[p] < first && p < rowPointers[first + i + 1]; p++)
+            x[d * n + columns[p]] -= values[p] * block[i];
         }
       }
     }

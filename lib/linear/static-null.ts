@@ -31,7 +31,12 @@ const NULL = 64 * EPSILON;
  * @throws SingularMatrixError 'singular-matrix' with `rows`, or StiffgradError 'unstable-pivots' where none was found
  */
 export function judgeByNullVector(
-  pattern: Pattern, values: Float64Array, solve: (x: Float64Array) => void, unknownScale: Float64Array, equationScale: Float64Array, transposed: boolean,
+  pattern: Pattern,
+  values: Float64Array,
+  solve: (x: Float64Array) => void,
+  unknownScale: Float64Array,
+  equationScale: Float64Array,
+  transposed: boolean,
 ): never {
   const {n} = pattern;
   const v = new Float64Array(n);
@@ -42,7 +47,8 @@ export function judgeByNullVector(
   const sizes = new Float64Array(n);
   for (let round = 0; round < ROUNDS; round++) {
     backwardError(pattern, values, v, zero, residual, sizes, transposed);
-    if (largest(residual, equationScale) <= NULL * largest(sizes, equationScale)) throwDependent(n, supportOf(v, unknownScale), pattern.symmetric || !transposed);
+    if (largest(residual, equationScale) <= NULL * largest(sizes, equationScale))
+      throwDependent(n, supportOf(v, unknownScale), pattern.symmetric || !transposed);
     solve(residual);
     for (let i = 0; i < n; i++) v[i] += residual[i];
     const size = relativeSize(v, unknownScale);
@@ -51,8 +57,8 @@ export function judgeByNullVector(
   }
   throw new StiffgradError(
     'unstable-pivots',
-    `The ${n} × ${n} matrix is too far from what a factorization in a fixed order can take: pivots vanish, and refinement does not make up for them. Far from a solution that is common: take a smaller ` +
-      'step, or newton({onFailure: \'halve\'}). An LU with full pivoting may still take it, in minutes for a matrix of this size: ask for that by sparseLu().',
+    `The ${n} × ${n} matrix is too far from what a factorization in a fixed order can take: pivots vanish, and refinement does not make up for them. Far from a solution that is common: take a smaller `
+      + "step, or newton({onFailure: 'halve'}). An LU with full pivoting may still take it, in minutes for a matrix of this size: ask for that by sparseLu().",
     {},
   );
 }

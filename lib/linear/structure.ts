@@ -39,5 +39,9 @@ export function structureOf(pattern: Pattern, name: OrderingName): Structure {
 function analyze(pattern: Pattern, name: OrderingName): Structure {
   const graph = symmetricGraph(pattern);
   const elimination = eliminate(graph, pairedOrdering(pattern, graph, name));
-  return {order: elimination.order, nodes: supernodes(graph, elimination), scalarWork: elimination.below + 2 * elimination.squares};
+  return {
+    order: elimination.order,
+    nodes: supernodes(graph, elimination),
+    scalarWork: elimination.below + 2 * elimination.squares,
+  };
 }

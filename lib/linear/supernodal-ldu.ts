@@ -90,13 +90,36 @@ export class SupernodalLdu {
         this.factorColumns(factor, s, c, stop - c);
       }
       if (right === end - list) continue;
-      if (left > 0) kernels.update(1, upper + right * width, lower + left * width, width, list + right, end, list + left, right - left, k, left);
+      if (left > 0)
+        kernels.update(
+          1,
+          upper + right * width,
+          lower + left * width,
+          width,
+          list + right,
+          end,
+          list + left,
+          right - left,
+          k,
+          left,
+        );
       this.finishUpper(s, right, end - list, left, right);
     }
   }
 
   /** Columns `from` to `to` lose the products of columns `done` to `from`: in L all rows, in Uᵀ those to `until`. */
-  private updateBoth(lower: number, upper: number, width: number, list: number, until: number, end: number, k: number, done: number, from: number, to: number): void {
+  private updateBoth(
+    lower: number,
+    upper: number,
+    width: number,
+    list: number,
+    until: number,
+    end: number,
+    k: number,
+    done: number,
+    from: number,
+    to: number,
+  ): void {
     if (from === done) return;
     const {kernels} = this;
     const at = from * width + done;
@@ -114,7 +137,19 @@ export class SupernodalLdu {
     const upper = lower + size + from * width;
     for (let c = left; c < right; c += divided) {
       const columns = Math.min(divided, right - c);
-      if (c > left) kernels.update(1, upper + left, lower + c * width + left, width, list + from, list + to, list + c, columns, first[s] + left, c - left);
+      if (c > left)
+        kernels.update(
+          1,
+          upper + left,
+          lower + c * width + left,
+          width,
+          list + from,
+          list + to,
+          list + c,
+          columns,
+          first[s] + left,
+          c - left,
+        );
       this.loadTriangle(lower + c * width + c, width, columns);
       kernels.divide(columns, upper + c, width, to - from);
     }
@@ -135,7 +170,9 @@ export class SupernodalLdu {
     const below = rowPointers[s + 1] - rowPointers[s] - c - columns;
     const lower = starts[s] + c * width + c;
     const rest = lower + columns * width;
-    const isSound = this.trySquare(lower, lower + size, width, columns) && kernels.bounded(columns, rest, width, below, 1 / PIVOT_THRESHOLD);
+    const isSound =
+      this.trySquare(lower, lower + size, width, columns)
+      && kernels.bounded(columns, rest, width, below, 1 / PIVOT_THRESHOLD);
     if (!isSound) {
       this.pivotColumns(factor, s, c, columns);
       return;
@@ -202,7 +239,8 @@ export class SupernodalLdu {
         const row = lower + r * width;
         const l = numbers[row + k] * reciprocal;
         numbers[row + k] = l;
-        for (let j = k + 1; j < stop; j++) numbers[r < j ? upper + j * width + r : row + j] -= l * numbers[upper + j * width + k];
+        for (let j = k + 1; j < stop; j++)
+          numbers[r < j ? upper + j * width + r : row + j] -= l * numbers[upper + j * width + k];
       }
       for (let j = k + 1; j < stop; j++) numbers[upper + j * width + k] *= reciprocal;
     }

@@ -75,15 +75,26 @@ export function supernodalLu(options: SupernodalLuOptions = {}): LinearSolver {
   refuseUnknownOptions(options, {ordering: text, arithmetic: text}, 'supernodalLu', 'bad-linear');
   refuseUnknownName('supernodalLu: ordering', options.ordering, ['amd', 'rcm', 'natural']);
   refuseUnknownName('supernodalLu: arithmetic', options.arithmetic, ['auto', 'plain', 'compiled']);
-  return withRecipe({name: 'supernodal-lu', analyze: (pattern) => analyzeSupernodalLu(pattern, options)}, 'supernodalLu', options);
+  return withRecipe(
+    {name: 'supernodal-lu', analyze: pattern => analyzeSupernodalLu(pattern, options)},
+    'supernodalLu',
+    options,
+  );
 }
 
 /** With the scalar LU behind it, which is analyzed when a matrix needs it. */
-export function analyzeSupernodalLu(pattern: Pattern, options: SupernodalLuOptions = {}): DirectAnalysis & {readonly scalarWork: number} {
+export function analyzeSupernodalLu(
+  pattern: Pattern,
+  options: SupernodalLuOptions = {},
+): DirectAnalysis & {readonly scalarWork: number} {
   const symbolic = new Symbolic(pattern, options.ordering ?? 'amd', options.arithmetic ?? 'auto');
   const {nodes, scalarWork} = symbolic;
-  const createFactor = (): Factor => new FallbackFactor(new SupernodalLuFactor(pattern, symbolic), () => symbolic.scalar.createFactor());
-  return Object.assign(new DirectAnalysis(SUPERNODAL, pattern.n, 2 * nodes.size, 2 * nodes.work, createFactor, symbolic), {scalarWork});
+  const createFactor = (): Factor =>
+    new FallbackFactor(new SupernodalLuFactor(pattern, symbolic), () => symbolic.scalar.createFactor());
+  return Object.assign(
+    new DirectAnalysis(SUPERNODAL, pattern.n, 2 * nodes.size, 2 * nodes.work, createFactor, symbolic),
+    {scalarWork},
+  );
 }
 
 /** What the numeric part follows, and the scratch that all factors of an analysis share. */
@@ -110,7 +121,10 @@ class Symbolic implements Learned {
     this.nodes = nodes;
     this.scalarWork = scalarWork;
     const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && 2 * this.nodes.work >= COMPILED_LU_PAYS);
-    this.numeric = new SupernodalLdu(this.nodes, (compiled ? CompiledPanels.create(this.nodes, 2) : undefined) ?? new PlainPanels(this.nodes, 2));
+    this.numeric = new SupernodalLdu(
+      this.nodes,
+      (compiled ? CompiledPanels.create(this.nodes, 2) : undefined) ?? new PlainPanels(this.nodes, 2),
+    );
     this.target = scatter(pattern, this.order, this.nodes).target;
     this.refinement = new Refinement(pattern);
     this.equilibration = new Equilibration(pattern);
@@ -193,7 +207,14 @@ export class SupernodalLuFactor extends SpecialFactor implements Substitution {
   override refuse(values: Float64Array): void {
     super.refuse(values);
     if (this.symbolic.scalarInReach) return;
-    judgeByNullVector(this.pattern, values, (x) => this.substituteOnce(x, 0, true), this.rowScale, this.columnScale, true);
+    judgeByNullVector(
+      this.pattern,
+      values,
+      x => this.substituteOnce(x, 0, true),
+      this.rowScale,
+      this.columnScale,
+      true,
+    );
   }
 
   private load(values: Float64Array): void {
@@ -276,7 +297,8 @@ export class SupernodalLuFactor extends SpecialFactor implements Substitution {
     const {n} = this;
     let done = 0;
     // A last group of three costs four, which is still less than three by themselves.
-    for (; !this.refined && done + 3 <= count; done += 4) this.substituteFour(x, at + done * n, Math.min(4, count - done), transposed);
+    for (; !this.refined && done + 3 <= count; done += 4)
+      this.substituteFour(x, at + done * n, Math.min(4, count - done), transposed);
     for (; done < count; done++) this.substituteOneWay(x, at + done * n, transposed);
   }
 
@@ -292,6 +314,7 @@ export class SupernodalLuFactor extends SpecialFactor implements Substitution {
       else for (let k = 0; k < n; k++) four[4 * k + c] = 0;
     }
     numeric.solve(this.factor, transposed, true);
-    for (let c = 0; c < count; c++) for (let k = 0; k < n; k++) x[at + c * n + order[k]] = four[4 * k + c] * after[order[k]];
+    for (let c = 0; c < count; c++)
+      for (let k = 0; k < n; k++) x[at + c * n + order[k]] = four[4 * k + c] * after[order[k]];
   }
 }

@@ -61,12 +61,28 @@ export class Supernodal {
       const k = updateFrom[u];
       const begin = updateBegin[u];
       const depth = first[k + 1] - first[k];
-      this.update(starts[k] + begin * depth, depth, rowPointers[k] + begin, rowPointers[k + 1], first[k], depth, updateEnd[u] - begin);
+      this.update(
+        starts[k] + begin * depth,
+        depth,
+        rowPointers[k] + begin,
+        rowPointers[k + 1],
+        first[k],
+        depth,
+        updateEnd[u] - begin,
+      );
     }
   }
 
   /** Rows at a, listed from `list` to `end`, times the multiples of the first `columns` of them by the pivots from `pivot` on. */
-  private update(a: number, stride: number, list: number, end: number, pivot: number, depth: number, columns: number): void {
+  private update(
+    a: number,
+    stride: number,
+    list: number,
+    end: number,
+    pivot: number,
+    depth: number,
+    columns: number,
+  ): void {
     this.kernels.update(0, a, a, stride, list, end, list, columns, pivot, depth);
   }
 
@@ -90,7 +106,15 @@ export class Supernodal {
   }
 
   /** Up to four columns from place `at` of the blocks on; leaves L and 1/D in `triangle` too. */
-  private factorTriangle(at: number, width: number, k: number, columns: number, scale: Float64Array, rule: PivotRule, floor: number): boolean {
+  private factorTriangle(
+    at: number,
+    width: number,
+    k: number,
+    columns: number,
+    scale: Float64Array,
+    rule: PivotRule,
+    floor: number,
+  ): boolean {
     const {pivots} = this;
     const {numbers: blocks, pivotValues, triangle} = this.kernels;
     const diagonal = (columns * (columns - 1)) / 2;

@@ -56,7 +56,18 @@ export function supernodes(graph: Graph, elimination: Elimination): Supernodes {
     widest = Math.max(widest, width);
     tallest = Math.max(tallest, height);
   }
-  return {count, first, rowPointers, rows, blocks, size: blocks[count], ...updates(first, rowPointers, rows), widest, tallest, work: countWork(first, rowPointers)};
+  return {
+    count,
+    first,
+    rowPointers,
+    rows,
+    blocks,
+    size: blocks[count],
+    ...updates(first, rowPointers, rows),
+    widest,
+    tallest,
+    work: countWork(first, rowPointers),
+  };
 }
 
 /** Columns with equal structure, then merges of each supernode with the child just before it. */
@@ -94,14 +105,18 @@ function mergeable(starts: number[], zeros: number[], end: number, parent: Int32
   const total = zeros[top - 1] + zeros[top] + added;
   const merged = childWidth + width;
   const stored = (merged * (merged + 1)) / 2 + merged * below;
-  const allowed = RELAXATION.find((rule) => merged <= rule.columns)?.zeros ?? 0;
+  const allowed = RELAXATION.find(rule => merged <= rule.columns)?.zeros ?? 0;
   if (total > allowed * stored) return false;
   zeros[top - 1] = total;
   return true;
 }
 
 /** Rows of a supernode: those of the matrix in its columns, and the rows below of its children. */
-function rowStructure({n, pointers, adjacent}: Graph, {order, parent}: Elimination, first: Int32Array): {rowPointers: Int32Array; rows: Int32Array} {
+function rowStructure(
+  {n, pointers, adjacent}: Graph,
+  {order, parent}: Elimination,
+  first: Int32Array,
+): {rowPointers: Int32Array; rows: Int32Array} {
   const count = first.length - 1;
   const place = inverse(order);
   const owner = new Int32Array(n);
@@ -121,7 +136,8 @@ function rowStructure({n, pointers, adjacent}: Graph, {order, parent}: Eliminati
     for (let j = first[s]; j < end; j++) {
       for (let p = pointers[order[j]]; p < pointers[order[j] + 1]; p++) add(place[adjacent[p]]);
     }
-    for (const child of children[s]) for (let k = first[child + 1] - first[child]; k < structures[child].length; k++) add(structures[child][k]);
+    for (const child of children[s])
+      for (let k = first[child + 1] - first[child]; k < structures[child].length; k++) add(structures[child][k]);
     const sorted = Int32Array.from(below).sort();
     const structure = new Int32Array(end - first[s] + sorted.length);
     for (let j = first[s]; j < end; j++) structure[j - first[s]] = j;
@@ -136,14 +152,18 @@ function rowStructure({n, pointers, adjacent}: Graph, {order, parent}: Eliminati
 }
 
 /** For each supernode the earlier ones with a row among its columns, in rising order. */
-function updates(first: Int32Array, rowPointers: Int32Array, rows: Int32Array): Pick<Supernodes, 'updatePointers' | 'updateFrom' | 'updateBegin' | 'updateEnd'> {
+function updates(
+  first: Int32Array,
+  rowPointers: Int32Array,
+  rows: Int32Array,
+): Pick<Supernodes, 'updatePointers' | 'updateFrom' | 'updateBegin' | 'updateEnd'> {
   const count = first.length - 1;
   const owner = new Int32Array(first[count]);
   for (let s = 0; s < count; s++) owner.fill(s, first[s], first[s + 1]);
   const updatePointers = new Int32Array(count + 1);
   const visit = (found: (into: number, from: number, begin: number, end: number) => void): void => {
     for (let s = 0; s < count; s++) {
-      for (let p = rowPointers[s] + first[s + 1] - first[s]; p < rowPointers[s + 1]; ) {
+      for (let p = rowPointers[s] + first[s + 1] - first[s]; p < rowPointers[s + 1];) {
         const into = owner[rows[p]];
         let end = p;
         while (end < rowPointers[s + 1] && owner[rows[end]] === into) end++;
@@ -152,7 +172,7 @@ function updates(first: Int32Array, rowPointers: Int32Array, rows: Int32Array): 
       }
     }
   };
-  visit((into) => updatePointers[into + 1]++);
+  visit(into => updatePointers[into + 1]++);
   for (let s = 0; s < count; s++) updatePointers[s + 1] += updatePointers[s];
   const next = updatePointers.slice(0, count);
   const total = updatePointers[count];

@@ -58,9 +58,9 @@ export class Mirror {
     }
     this.above = new Int32Array((columns.length - this.diagonal.reduce((count, p) => count + (p < 0 ? 0 : 1), 0)) / 2);
     for (let p = 0, e = 0; p < columns.length; p++) if (columns[p] > this.row[p]) this.above[e++] = p;
-    this.below = this.above.map((p) => mirror[p]);
+    this.below = this.above.map(p => mirror[p]);
     this.edges = spanningForest(pattern);
-    this.edgesBack = this.edges.map((p) => mirror[p]);
+    this.edgesBack = this.edges.map(p => mirror[p]);
     this.scaled = new Float64Array(columns.length);
   }
 
@@ -80,7 +80,9 @@ export class Mirror {
   /** Row and column of the first entry that is not equal to its mirror image. */
   firstDifference(values: Float64Array): [number, number] {
     const {above, below} = this;
-    const e = above.findIndex((p, k) => values[p] !== values[below[k]] && !this.agree(values, p, values[p], values[below[k]], 1, 1));
+    const e = above.findIndex(
+      (p, k) => values[p] !== values[below[k]] && !this.agree(values, p, values[p], values[below[k]], 1, 1),
+    );
     return [this.row[above[e]], this.pattern.columns[above[e]]];
   }
 
@@ -215,8 +217,8 @@ export class SymmetrizedFactor extends SpecialFactor {
       const [i, j] = this.mirror.firstDifference(values);
       throw new StiffgradError(
         'not-symmetric',
-        `The ${this.n} × ${this.n} matrix is not symmetric, and no scaling of its rows makes it so: entries (${i}, ${j}) and (${j}, ${i}) differ. ` +
-          'Use auto() or an LU for it; of a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
+        `The ${this.n} × ${this.n} matrix is not symmetric, and no scaling of its rows makes it so: entries (${i}, ${j}) and (${j}, ${i}) differ. `
+          + 'Use auto() or an LU for it; of a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
         {rows: [i, j]},
       );
     }

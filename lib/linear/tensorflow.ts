@@ -112,10 +112,18 @@ class TensorFactor implements Factor {
       else this.operator.apply(best, product);
       for (let i = 0; i < residual.length; i++) residual[i] = right[i] - product[i];
       const next = norm(residual);
-      if (!Number.isFinite(next)) throw new StiffgradError('not-converged', 'tensorflow(): the solution is not finite; the matrix is singular to float32. Use lu().');
+      if (!Number.isFinite(next))
+        throw new StiffgradError(
+          'not-converged',
+          'tensorflow(): the solution is not finite; the matrix is singular to float32. Use lu().',
+        );
       // No longer halving: as good as it gets. Beyond the first rounds that is rounding, before it failure.
       if (next > 0.5 * size) {
-        if (next > 1e-6 * norm(right)) throw new StiffgradError('not-converged', `tensorflow(): refinement stalled at a relative residual of ${(next / norm(right)).toExponential(1)}; the matrix is too badly conditioned for float32. Use lu().`);
+        if (next > 1e-6 * norm(right))
+          throw new StiffgradError(
+            'not-converged',
+            `tensorflow(): refinement stalled at a relative residual of ${(next / norm(right)).toExponential(1)}; the matrix is too badly conditioned for float32. Use lu().`,
+          );
         return;
       }
       size = next;
@@ -127,7 +135,10 @@ class TensorFactor implements Factor {
     const {n} = this;
     const scaled = tf.tidy(() => {
       const a = tf.tensor2d(this.dense, [n, n]);
-      const b = tf.tensor2d(Float32Array.from(r, value => value / size), [n, 1]);
+      const b = tf.tensor2d(
+        Float32Array.from(r, value => value / size),
+        [n, 1],
+      );
       return linalg.solve(a, b, {adjoint: transposed}).dataSync();
     });
     return Float64Array.from(scaled, value => value * size);

@@ -60,8 +60,12 @@ class End {
   private first = true;
 
   constructor(
-    private readonly values: Float64Array, private readonly places: {readonly before: Int32Array; readonly diagonal: Int32Array; readonly after: Int32Array},
-    private readonly multipliers: Float64Array, private readonly reciprocals: Float64Array, private readonly onwards: Float64Array, private readonly findings: Findings,
+    private readonly values: Float64Array,
+    private readonly places: {readonly before: Int32Array; readonly diagonal: Int32Array; readonly after: Int32Array},
+    private readonly multipliers: Float64Array,
+    private readonly reciprocals: Float64Array,
+    private readonly onwards: Float64Array,
+    private readonly findings: Findings,
   ) {}
 
   /** The entry towards the end; there is none in the first row. */
@@ -111,15 +115,34 @@ class End {
  * Factors the rows a_i x_{i−1} + b_i x_i + c_i x_{i+1}. False when rows ought to be exchanged, or when a
  * pivot is suspiciously small or not a number: a method with pivoting then has to look at the matrix.
  */
-export function factorTridiagonal(values: Float64Array, places: TridiagonalPlaces, numbers: TridiagonalNumbers, symmetric: boolean): boolean {
+export function factorTridiagonal(
+  values: Float64Array,
+  places: TridiagonalPlaces,
+  numbers: TridiagonalNumbers,
+  symmetric: boolean,
+): boolean {
   const {lower, diagonal, upper} = places;
   const n = numbers.reciprocals.length;
   const middle = n >> 1;
   // Rows at the bottom; an even n leaves one more at the top.
   const common = n - 1 - middle;
   const findings = new Findings();
-  const top = new End(values, {before: lower, diagonal, after: upper}, numbers.lower, numbers.reciprocals, numbers.upper, findings);
-  const bottom = new End(values, {before: upper, diagonal, after: lower}, numbers.upper, numbers.reciprocals, numbers.lower, findings);
+  const top = new End(
+    values,
+    {before: lower, diagonal, after: upper},
+    numbers.lower,
+    numbers.reciprocals,
+    numbers.upper,
+    findings,
+  );
+  const bottom = new End(
+    values,
+    {before: upper, diagonal, after: lower},
+    numbers.upper,
+    numbers.reciprocals,
+    numbers.lower,
+    findings,
+  );
   let i = 0;
   for (; i + 1 < common; i += 2) {
     top.two(i, i + 1);
@@ -152,7 +175,11 @@ export function solveTridiagonal({lower, reciprocals, upper}: TridiagonalNumbers
  * x[at …] ← A⁻ᵀ x. Transposing exchanges a_i and c_{i−1}; the pivots stay, and the multiplier of one
  * sweep is that of the other one row on.
  */
-export function solveTridiagonalTransposed({lower, reciprocals, upper}: TridiagonalNumbers, x: Float64Array, at: number): void {
+export function solveTridiagonalTransposed(
+  {lower, reciprocals, upper}: TridiagonalNumbers,
+  x: Float64Array,
+  at: number,
+): void {
   substitute({first: upper, second: lower, shift: 1, reciprocals}, x, at);
 }
 
@@ -193,8 +220,26 @@ function substitute({first, second, shift, reciprocals}: Multipliers, x: Float64
   z = y;
   let [up, down] = [middle - 1, middle + 1];
   for (; down + 1 < n; up -= 2, down += 2) {
-    y = two(x, at + up, at + up - 1, second[up + shift], second[up - 1 + shift], x[at + up] * reciprocals[up], x[at + up - 1] * reciprocals[up - 1], y);
-    z = two(x, at + down, at + down + 1, first[down - shift], first[down + 1 - shift], x[at + down] * reciprocals[down], x[at + down + 1] * reciprocals[down + 1], z);
+    y = two(
+      x,
+      at + up,
+      at + up - 1,
+      second[up + shift],
+      second[up - 1 + shift],
+      x[at + up] * reciprocals[up],
+      x[at + up - 1] * reciprocals[up - 1],
+      y,
+    );
+    z = two(
+      x,
+      at + down,
+      at + down + 1,
+      first[down - shift],
+      first[down + 1 - shift],
+      x[at + down] * reciprocals[down],
+      x[at + down + 1] * reciprocals[down + 1],
+      z,
+    );
   }
   for (; up >= 0; up--) y = x[at + up] = x[at + up] * reciprocals[up] - second[up + shift] * y;
   if (down < n) x[at + down] = x[at + down] * reciprocals[down] - first[down - shift] * z;

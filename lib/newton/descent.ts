@@ -46,7 +46,10 @@ export class MatrixChoice {
   private nearness = near;
 
   /** @param only without a matrix the Jacobian cannot be solved with in the model's place */
-  constructor(private readonly modelled: boolean, private readonly only: boolean) {
+  constructor(
+    private readonly modelled: boolean,
+    private readonly only: boolean,
+  ) {
     this.model = modelled;
   }
 

@@ -12,6 +12,7 @@ export interface LinearFailure {
  */
 export function linearFailure(error: unknown): LinearFailure {
   if (!(error instanceof StiffgradError) || error.code === 'jacobian-pattern') throw error;
-  if (error instanceof SingularMatrixError && error.code === 'singular-matrix') return {status: 'singular', cause: error};
+  if (error instanceof SingularMatrixError && error.code === 'singular-matrix')
+    return {status: 'singular', cause: error};
   return {status: error.code === 'not-finite' ? 'not-finite' : 'newton-diverged', cause: error};
 }

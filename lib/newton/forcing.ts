@@ -24,15 +24,28 @@ export interface Forcing {
  * @throws OptionError 'bad-newton'
  */
 export function eisenstatWalker(options: Partial<Forcing> = {}): Forcing {
-  refuseUnknownOptions(options, {first: positive, gamma: positive, alpha: positive, most: positive}, 'eisenstatWalker', 'bad-newton');
+  refuseUnknownOptions(
+    options,
+    {first: positive, gamma: positive, alpha: positive, most: positive},
+    'eisenstatWalker',
+    'bad-newton',
+  );
   const {first = 0.5, gamma = 0.9, alpha = 2, most = 0.9} = options;
   const share = (name: string, value: number, top: number): void => {
-    if (!(value > 0 && value <= top)) throw new OptionError('bad-newton', `eisenstatWalker: ${name} must lie above 0 and be at most ${top}, not ${value}.`, {[name]: value});
+    if (!(value > 0 && value <= top))
+      throw new OptionError(
+        'bad-newton',
+        `eisenstatWalker: ${name} must lie above 0 and be at most ${top}, not ${value}.`,
+        {[name]: value},
+      );
   };
   share('gamma', gamma, 1);
   share('most', most, 0.99);
   share('first', first, most);
-  if (!(alpha > 1 && alpha <= 2)) throw new OptionError('bad-newton', `eisenstatWalker: alpha must lie above 1 and be at most 2, not ${alpha}.`, {alpha});
+  if (!(alpha > 1 && alpha <= 2))
+    throw new OptionError('bad-newton', `eisenstatWalker: alpha must lie above 1 and be at most 2, not ${alpha}.`, {
+      alpha,
+    });
   return {first, gamma, alpha, most};
 }
 

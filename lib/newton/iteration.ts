@@ -63,7 +63,8 @@ const margin = 0.01;
 const patience = 2;
 
 /** Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse. */
-const rateOf = (length: number, left: number, size: number): number => (length < 1 ? stagnation : left === 0 ? 0 : left / size);
+const rateOf = (length: number, left: number, size: number): number =>
+  length < 1 ? stagnation : left === 0 ? 0 : left / size;
 
 export class NewtonIteration {
   /** The reason of the last failure, where an error stands behind it. */
@@ -94,7 +95,11 @@ export class NewtonIteration {
   /** ‖R‖₂ of the present residual, −1 where it has not been asked for. */
   private residualNorm = -1;
 
-  constructor(private readonly options: Newton, private readonly system: NonlinearSystem, private readonly counters: NewtonCounters) {
+  constructor(
+    private readonly options: Newton,
+    private readonly system: NonlinearSystem,
+    private readonly counters: NewtonCounters,
+  ) {
     const n = system.z.length;
     const {compiled} = system;
     this.vectors = compiled?.vectors ?? plainVectors;
@@ -105,7 +110,9 @@ export class NewtonIteration {
     this.delta = work('delta');
     this.next = work('nextDelta');
     this.base = work('base');
-    this.tolerances = new Tolerances(system, options.tolerance, this.vectors, work('weights'), work('rowScale'), () => this.evaluateResidual());
+    this.tolerances = new Tolerances(system, options.tolerance, this.vectors, work('weights'), work('rowScale'), () =>
+      this.evaluateResidual(),
+    );
     this.norms = new Float64Array((options.iterations ?? options.maxIterations) + 2);
     this.choice = new MatrixChoice(system.modelled, system.matrixFree);
     this.work = (s: number): number => {
@@ -115,7 +122,7 @@ export class NewtonIteration {
     this.trial = (s: number): number => {
       this.go(s);
       const share = this.distance() / this.norms[this.recorded - 1];
-      return Number.isFinite(share) ? share * share / 2 : Infinity;
+      return Number.isFinite(share) ? (share * share) / 2 : Infinity;
     };
   }
 
@@ -218,7 +225,12 @@ export class NewtonIteration {
           continue;
         }
       }
-      if (system.modelled && length === 1 && this.choice.approached(this.vectors.largest(this.next) / tolerances.extent())) this.discard();
+      if (
+        system.modelled
+        && length === 1
+        && this.choice.approached(this.vectors.largest(this.next) / tolerances.extent())
+      )
+        this.discard();
       else if (renewed) this.hand(true);
       else if (length === 1 && this.keeps(rate, left)) this.hand(false);
       else this.discard();
@@ -318,7 +330,13 @@ export class NewtonIteration {
       length = searchByWork(this.work, smallestLength(base, delta, system.epsilon));
     } else {
       // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
-      length = options.step.choose(this.trial, 0.5, size, Math.max(norm(this.vectors, base), z.length), smallestLength(base, delta, system.epsilon));
+      length = options.step.choose(
+        this.trial,
+        0.5,
+        size,
+        Math.max(norm(this.vectors, base), z.length),
+        smallestLength(base, delta, system.epsilon),
+      );
     }
     observe?.(base, delta, length, first);
     return length;
@@ -326,7 +344,10 @@ export class NewtonIteration {
 
   /** Δ of the coming iteration. */
   private correct(first: boolean): Factor {
-    const {delta, system: {residual, modelled}} = this;
+    const {
+      delta,
+      system: {residual, modelled},
+    } = this;
     let factor = this.factored ?? this.refactor(first);
     if (!this.ready) this.solve(factor, delta);
     if (modelled && !this.choice.goesDown(dot(delta, residual))) {

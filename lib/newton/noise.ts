@@ -40,7 +40,8 @@ export class ResidualNoise {
 
   constructor(n: number) {
     const vector = (): Float64Array => new Float64Array(n);
-    [this.rows, this.squares, this.largest, this.middle, this.change, this.kept, this.last, this.first, this.second] = Array.from({length: 9}, vector);
+    [this.rows, this.squares, this.largest, this.middle, this.change, this.kept, this.last, this.first, this.second] =
+      Array.from({length: 9}, vector);
   }
 
   /** The residual is another one. */
@@ -69,7 +70,13 @@ export class ResidualNoise {
    * one alone.
    * @param most noise is no larger a share of what the residual changes by from point to point
    */
-  measureApart(moving: readonly Moving[], residual: Float64Array, spacing: number, evaluate: () => void, most = Infinity): void {
+  measureApart(
+    moving: readonly Moving[],
+    residual: Float64Array,
+    spacing: number,
+    evaluate: () => void,
+    most = Infinity,
+  ): void {
     const {rows, squares, middle, change} = this;
     this.follow(moving, residual, farther * spacing, farther, evaluate);
     const far = squares.slice();
@@ -81,7 +88,13 @@ export class ResidualNoise {
   }
 
   /** Third differences along a line, `stretched` times as long as `least` asks: their squares' sum and the middle one of each row, and the largest first difference. */
-  private follow(moving: readonly Moving[], residual: Float64Array, spacing: number, stretched: number, evaluate: () => void): void {
+  private follow(
+    moving: readonly Moving[],
+    residual: Float64Array,
+    spacing: number,
+    stretched: number,
+    evaluate: () => void,
+  ): void {
     const {kept, last, first, second} = this;
     const n = residual.length;
     const starts = moving.map(({values}) => values.slice());

@@ -15,7 +15,8 @@ export function smallestLength(z: Float64Array, delta: Float64Array, epsilon: nu
   let whole = 0;
   for (let i = 0; i < z.length; i++) whole = Math.max(whole, Math.abs(z[i]), Math.abs(delta[i]));
   let largest = 0;
-  for (let i = 0; i < z.length; i++) if (delta[i] !== 0) largest = Math.max(largest, Math.abs(delta[i]) / Math.max(Math.abs(z[i]), epsilon * whole));
+  for (let i = 0; i < z.length; i++)
+    if (delta[i] !== 0) largest = Math.max(largest, Math.abs(delta[i]) / Math.max(Math.abs(z[i]), epsilon * whole));
   return largest === 0 ? 1 : epsilon / largest;
 }
 

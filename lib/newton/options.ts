@@ -55,21 +55,34 @@ export interface Newton {
 }
 
 const newtonOptions: Checks = {
-  tolerance: any, maxIterations: count, iterations: count, jacobian: oneOf('by-cost', 'fresh', 'chord', 'auto'), step: any, forcing: any, linear: any, onFailure: oneOf('throw', 'halve'),
+  tolerance: any,
+  maxIterations: count,
+  iterations: count,
+  jacobian: oneOf('by-cost', 'fresh', 'chord', 'auto'),
+  step: any,
+  forcing: any,
+  linear: any,
+  onFailure: oneOf('throw', 'halve'),
 };
 
 function strategy(step: StepLength): StepLength {
-  if (typeof (step as StepLength | undefined)?.choose !== 'function') throw new OptionError('bad-newton', 'newton: step must be full(), subSteps(fraction) or backtracking().');
+  if (typeof (step as StepLength | undefined)?.choose !== 'function')
+    throw new OptionError('bad-newton', 'newton: step must be full(), subSteps(fraction) or backtracking().');
   return step;
 }
 
 function readForcing(forcing: Forcing): Forcing {
-  if (typeof (forcing as Forcing | undefined)?.gamma !== 'number') throw new OptionError('bad-newton', 'newton: forcing must be eisenstatWalker({...}).');
+  if (typeof (forcing as Forcing | undefined)?.gamma !== 'number')
+    throw new OptionError('bad-newton', 'newton: forcing must be eisenstatWalker({...}).');
   return forcing;
 }
 
 function solver(linear: LinearSolver): LinearSolver {
-  if (typeof (linear as LinearSolver | undefined)?.analyze !== 'function') throw new OptionError('bad-newton', 'newton: linear must be a linear solver, called: auto(), lu(), cholesky(), gmres(), …');
+  if (typeof (linear as LinearSolver | undefined)?.analyze !== 'function')
+    throw new OptionError(
+      'bad-newton',
+      'newton: linear must be a linear solver, called: auto(), lu(), cholesky(), gmres(), …',
+    );
   return linear;
 }
 
@@ -79,7 +92,16 @@ function solver(linear: LinearSolver): LinearSolver {
  */
 export function newton(options: NewtonOptions = {}): Newton {
   refuseUnknownOptions(options, newtonOptions, 'newton', 'bad-newton');
-  const {tolerance = {}, maxIterations = 50, iterations, jacobian = 'by-cost', step = full(), forcing, linear = auto(), onFailure = 'throw'} = options;
+  const {
+    tolerance = {},
+    maxIterations = 50,
+    iterations,
+    jacobian = 'by-cost',
+    step = full(),
+    forcing,
+    linear = auto(),
+    onFailure = 'throw',
+  } = options;
   refuseUnknownOptions(tolerance, {absolute: positive, relative: positive}, 'newton: tolerance', 'bad-newton');
   return {
     given: options.tolerance !== undefined,

@@ -11,7 +11,9 @@ export type PlainNewton = Omit<Newton, 'step' | 'linear'> & {readonly step: Reci
 /** undefined where a step length or a linear solver is the user's own, or holds a function. */
 export function plainNewton({step, linear, ...rest}: Newton): PlainNewton | undefined {
   const [stepRecipe, linearRecipe] = [recipeOf(step), recipeOf(linear)];
-  return stepRecipe === undefined || linearRecipe === undefined ? undefined : {...rest, step: stepRecipe, linear: linearRecipe};
+  return stepRecipe === undefined || linearRecipe === undefined
+    ? undefined
+    : {...rest, step: stepRecipe, linear: linearRecipe};
 }
 
 export function newtonFromPlain({step, linear, ...rest}: PlainNewton): Newton {
@@ -20,9 +22,13 @@ export function newtonFromPlain({step, linear, ...rest}: PlainNewton): Newton {
 
 function stepLength({make, options = {}}: Recipe): StepLength {
   switch (make) {
-    case 'full': return full();
-    case 'subSteps': return subSteps(options.fraction as number);
-    case 'backtracking': return backtracking(options);
-    default: throw new Error(`no step length is made by ${make}`);
+    case 'full':
+      return full();
+    case 'subSteps':
+      return subSteps(options.fraction as number);
+    case 'backtracking':
+      return backtracking(options);
+    default:
+      throw new Error(`no step length is made by ${make}`);
   }
 }

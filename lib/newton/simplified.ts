@@ -58,7 +58,11 @@ export class SimplifiedNewton {
   private slowest = 0;
   private before: number | undefined;
 
-  constructor(private readonly system: TurnSystem, private readonly options: SimplifiedOptions, private readonly counters: NewtonCounters) {}
+  constructor(
+    private readonly system: TurnSystem,
+    private readonly options: SimplifiedOptions,
+    private readonly counters: NewtonCounters,
+  ) {}
 
   /** What the next step takes over beside the matrix: the rate of this one. */
   get rate(): number {
@@ -141,7 +145,11 @@ export class SimplifiedNewton {
 
   /** The present block, from its guess. */
   private solve(factor: Factor): NewtonStatus {
-    const {system, options: {kappa, coarsest, maxIterations}, counters} = this;
+    const {
+      system,
+      options: {kappa, coarsest, maxIterations},
+      counters,
+    } = this;
     const {z, residual, delta, weights, vectors} = system;
     let last = 0;
     let left = this.expected();

@@ -24,13 +24,16 @@ export interface StepLength {
 
 /** The whole correction. */
 export function full(): StepLength {
-  return withRecipe({
-    name: 'full',
-    choose(trial) {
-      trial(1);
-      return 1;
+  return withRecipe(
+    {
+      name: 'full',
+      choose(trial) {
+        trial(1);
+        return 1;
+      },
     },
-  }, 'full');
+    'full',
+  );
 }
 
 /**
@@ -39,26 +42,31 @@ export function full(): StepLength {
  * @throws OptionError unless 0 < fraction < 1
  */
 export function subSteps(fraction: number): StepLength {
-  if (!(fraction > 0 && fraction < 1)) throw new OptionError('bad-newton', `subSteps(fraction): fraction must lie between 0 and 1, not ${fraction}.`);
+  if (!(fraction > 0 && fraction < 1))
+    throw new OptionError('bad-newton', `subSteps(fraction): fraction must lie between 0 and 1, not ${fraction}.`);
   const most = Math.ceil(1 / fraction);
-  return withRecipe({
-    name: 'subSteps',
-    choose(trial, start) {
-      let best = start;
-      let s = 0;
-      for (let k = 1; k <= most; k++) {
-        const next = Math.min(k * fraction, 1);
-        const merit = trial(next);
-        if (!(merit < best)) {
-          trial(s);
-          return s;
+  return withRecipe(
+    {
+      name: 'subSteps',
+      choose(trial, start) {
+        let best = start;
+        let s = 0;
+        for (let k = 1; k <= most; k++) {
+          const next = Math.min(k * fraction, 1);
+          const merit = trial(next);
+          if (!(merit < best)) {
+            trial(s);
+            return s;
+          }
+          best = merit;
+          s = next;
         }
-        best = merit;
-        s = next;
-      }
-      return s;
+        return s;
+      },
     },
-  }, 'subSteps', {fraction});
+    'subSteps',
+    {fraction},
+  );
 }
 
 /** What `backtracking` may be told. */
@@ -76,33 +84,41 @@ export interface BacktrackingOptions {
 export function backtracking(options: BacktrackingOptions = {}): StepLength {
   refuseUnknownOptions(options, {decrease: positive, longest: positive}, 'backtracking', 'bad-newton');
   const {decrease = 1e-4, longest = 100} = options;
-  if (!(decrease > 0 && decrease < 0.5)) throw new OptionError('bad-newton', `backtracking: decrease must lie between 0 and 0.5, not ${decrease}.`);
+  if (!(decrease > 0 && decrease < 0.5))
+    throw new OptionError('bad-newton', `backtracking: decrease must lie between 0 and 0.5, not ${decrease}.`);
   if (!(longest > 0)) throw new OptionError('bad-newton', `backtracking: longest must be positive, not ${longest}.`);
-  return withRecipe({
-    name: 'backtracking',
-    choose(trial, start, size, scale, smallest) {
-      const slope = -2 * start;
-      let s = Math.min(1, (longest * scale) / size);
-      let previous = 0;
-      let before = 0;
-      for (;;) {
-        const merit = trial(s);
-        if (merit <= start + decrease * s * slope) return s;
-        if (s <= smallest) {
-          trial(0);
-          return 0;
+  return withRecipe(
+    {
+      name: 'backtracking',
+      choose(trial, start, size, scale, smallest) {
+        const slope = -2 * start;
+        let s = Math.min(1, (longest * scale) / size);
+        let previous = 0;
+        let before = 0;
+        for (;;) {
+          const merit = trial(s);
+          if (merit <= start + decrease * s * slope) return s;
+          if (s <= smallest) {
+            trial(0);
+            return 0;
+          }
+          let next = s * 0.5;
+          if (merit < Infinity) {
+            next =
+              previous === 0 || !(before < Infinity)
+                ? quadratic(s, merit, start, slope)
+                : cubic(s, merit, previous, before, start, slope);
+          }
+          previous = s;
+          before = merit;
+          // Merits near the end of the range make models of no number.
+          s = Number.isNaN(next) ? 0.5 * s : Math.min(Math.max(next, 0.1 * s), 0.5 * s);
         }
-        let next = s * 0.5;
-        if (merit < Infinity) {
-          next = previous === 0 || !(before < Infinity) ? quadratic(s, merit, start, slope) : cubic(s, merit, previous, before, start, slope);
-        }
-        previous = s;
-        before = merit;
-        // Merits near the end of the range make models of no number.
-        s = Number.isNaN(next) ? 0.5 * s : Math.min(Math.max(next, 0.1 * s), 0.5 * s);
-      }
+      },
     },
-  }, 'backtracking', {decrease, longest});
+    'backtracking',
+    {decrease, longest},
+  );
 }
 
 /** Minimum of the parabola through g(0), g'(0), g(s). */

@@ -60,8 +60,12 @@ export class Tolerances {
    * @param evaluate the residual, at z as it then lies there
    */
   constructor(
-    private readonly system: NonlinearSystem, private readonly tolerance: Newton['tolerance'], private readonly vectors: Vectors,
-    private readonly weights: Float64Array, private readonly rowScale: Float64Array, private readonly evaluate: () => void,
+    private readonly system: NonlinearSystem,
+    private readonly tolerance: Newton['tolerance'],
+    private readonly vectors: Vectors,
+    private readonly weights: Float64Array,
+    private readonly rowScale: Float64Array,
+    private readonly evaluate: () => void,
   ) {
     this.relative = Math.max(tolerance.relative, 4 * system.epsilon);
     this.data = system.data === undefined ? [] : [{values: system.data}];
@@ -92,7 +96,14 @@ export class Tolerances {
 
   /** Every component's tolerance, from its size on either side of a correction; returns that correction in tolerances. */
   weigh(base: Float64Array, delta: Float64Array): number {
-    const {vectors, weights, floors, system: {z}, tolerance: {absolute}, relative} = this;
+    const {
+      vectors,
+      weights,
+      floors,
+      system: {z},
+      tolerance: {absolute},
+      relative,
+    } = this;
     const size = vectors.weigh(weights, z, base, delta, Math.max(absolute, leastTolerance), relative);
     if (!this.floored || floors === undefined) return size;
     for (let i = 0; i < weights.length; i++) weights[i] += floors[i];
@@ -129,7 +140,11 @@ export class Tolerances {
    * @param left the correction that it still asks for
    */
   atRoundoff(left: Float64Array): boolean {
-    const {system: {z, residual, epsilon}, vectors, evaluate} = this;
+    const {
+      system: {z, residual, epsilon},
+      vectors,
+      evaluate,
+    } = this;
     const noise = (this.measuredNoise ??= new ResidualNoise(left.length));
     const spacing = Math.sqrt(epsilon);
     // Of what an unknown is computed from: a component that passes through zero has no digits of its own.
@@ -139,11 +154,22 @@ export class Tolerances {
       if (this.isNoise(noise.rows)) return true;
     }
     if (vectors.largest(left) <= beside) {
-      noise.measureApart([{values: z, least: left.map(() => beside)}, ...this.data], residual, spacing, evaluate, shareOfNoise);
+      noise.measureApart(
+        [{values: z, least: left.map(() => beside)}, ...this.data],
+        residual,
+        spacing,
+        evaluate,
+        shareOfNoise,
+      );
       if (this.isNoise(noise.rows)) return true;
     }
     if (!this.isTiny(left)) return false;
-    noise.measureApart([{values: z, least: left.map((x, i) => apart * Math.max(Math.abs(x), coarsest * Math.abs(z[i])))}, ...this.data], residual, spacing, evaluate);
+    noise.measureApart(
+      [{values: z, least: left.map((x, i) => apart * Math.max(Math.abs(x), coarsest * Math.abs(z[i])))}, ...this.data],
+      residual,
+      spacing,
+      evaluate,
+    );
     return this.isNoise(noise.rows);
   }
 
@@ -157,7 +183,9 @@ export class Tolerances {
   }
 
   private isNoise(rows: Float64Array): boolean {
-    const {system: {residual}} = this;
+    const {
+      system: {residual},
+    } = this;
     const scale = this.judged();
     let floor = 0;
     let worst = 0;
@@ -173,14 +201,23 @@ export class Tolerances {
     const {system, relative} = this;
     const extents = this.extents();
     const scale = new Float64Array(system.z.length);
-    if (!system.scaleRows(system.z.map((z, i) => relative * (Math.abs(z) + extents[i])), scale)) scale.fill(1);
+    if (
+      !system.scaleRows(
+        system.z.map((z, i) => relative * (Math.abs(z) + extents[i])),
+        scale,
+      )
+    )
+      scale.fill(1);
     for (let i = 0; i < scale.length; i++) if (!(scale[i] > 0)) scale[i] = 1;
     return scale;
   }
 
   /** The size of what every unknown is computed from, in its own unit, or of what counts as one where that was said. */
   private extents(): Float64Array {
-    const {system, tolerance: {absolute, relative}} = this;
+    const {
+      system,
+      tolerance: {absolute, relative},
+    } = this;
     const extents = new Float64Array(system.z.length);
     const whole = this.vectors.largest(system.z);
     if (system.extents === undefined) extents.fill(whole);

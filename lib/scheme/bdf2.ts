@@ -38,10 +38,12 @@ function weight(at: StepPoint): tf.Tensor {
 
 const slope = ({h}: StepPoint, x: tf.Tensor, next: tf.Tensor): tf.Tensor => tf.div(tf.sub(next, x), h);
 
-const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.stabilizePosition(moved(at, at.x.q, at.x.meanVelocity, v));
+const position = (at: StepPoint, v: tf.Tensor): tf.Tensor =>
+  at.stabilizePosition(moved(at, at.x.q, at.x.meanVelocity, v));
 
 /** (x − x⁻)/h where the second difference of x⁻, x and x⁺ is h²x''. */
-const past = (h: tf.Tensor, x: tf.Tensor, next: tf.Tensor, second: tf.Tensor): tf.Tensor => tf.sub(tf.div(tf.sub(next, x), h), tf.mul(h, second));
+const past = (h: tf.Tensor, x: tf.Tensor, next: tf.Tensor, second: tf.Tensor): tf.Tensor =>
+  tf.sub(tf.div(tf.sub(next, x), h), tf.mul(h, second));
 
 /**
  * Milne's device: the explicit two-step formula x + h[(1+ω)x' − ωd] errs by h³x'''(1+ω)/(6ω) the other way,
@@ -71,7 +73,12 @@ const mechanics: Formulation = {
   carry: (at, {first, jerk}) => started(at, first.v, jerk),
   residual: ({v}, at) => {
     const q = position(at, v);
-    return {v: tf.sub(at.mass(q, gain(at, at.x.v, at.x.meanAcceleration, v)), tf.mul(weight(at), at.force(q, v, tf.add(at.t, at.h))))};
+    return {
+      v: tf.sub(
+        at.mass(q, gain(at, at.x.v, at.x.meanAcceleration, v)),
+        tf.mul(weight(at), at.force(q, v, tf.add(at.t, at.h))),
+      ),
+    };
   },
   update: ({v}, at) => {
     const q = position(at, v);
@@ -105,7 +112,12 @@ const constrained: Formulation = {
       lambda: constraints.rows(place, lambda, rowScale(at, weight(at), 1)),
     };
   },
-  update: (z, at) => ({...mechanics.update(z, at), meanAcceleration: slope(at, settledVelocity(at), z.v), lambda: z.lambda, offset: tf.zerosLike(z.v)}),
+  update: (z, at) => ({
+    ...mechanics.update(z, at),
+    meanAcceleration: slope(at, settledVelocity(at), z.v),
+    lambda: z.lambda,
+    offset: tf.zerosLike(z.v),
+  }),
 };
 
 /** The same for y' = f(y, t). */
@@ -116,7 +128,9 @@ const firstOrder: Formulation = {
   startsAhead: true,
   carriesJerk: 'filtered',
   carry: ({x, h}, {first, jerk}) => ({meanRate: past(h, x.y, first.y, jerk), lastStep: h}),
-  residual: ({y}, at) => ({y: tf.sub(gain(at, at.x.y, at.x.meanRate, y), tf.mul(weight(at), at.rate({y}, tf.add(at.t, at.h)).y))}),
+  residual: ({y}, at) => ({
+    y: tf.sub(gain(at, at.x.y, at.x.meanRate, y), tf.mul(weight(at), at.rate({y}, tf.add(at.t, at.h)).y)),
+  }),
   update: ({y}, at) => ({y, meanRate: slope(at, at.x.y, y), lastStep: at.h}),
 };
 

@@ -39,10 +39,13 @@ export function gaussRule(n: number): {nodes: number[]; weights: number[]} {
 /** The collocation method on these nodes: a_ij = ∫₀^cᵢ ℓ_j, b_j = ∫₀¹ ℓ_j. */
 export function collocation(name: string, order: number, c: readonly number[]): Tableau {
   const {nodes, weights} = gaussRule(c.length);
-  const integral = (j: number, end: number): number => nodes.reduce((sum, x, k) => sum + end * weights[k] * lagrange(c, j, end * x), 0);
+  const integral = (j: number, end: number): number =>
+    nodes.reduce((sum, x, k) => sum + end * weights[k] * lagrange(c, j, end * x), 0);
   const all = c.map((_, j) => j);
   return {
-    name, order, c,
+    name,
+    order,
+    c,
     a: c.map(end => all.map(j => integral(j, end))),
     b: all.map(j => integral(j, 1)),
     // The polynomial through 0 at 0 and zᵢ at cᵢ, at 1: what the stages' increments make of the step.
@@ -50,7 +53,8 @@ export function collocation(name: string, order: number, c: readonly number[]): 
   };
 }
 
-export const gaussTableau = (stages: number): Tableau => collocation(`gaussLegendre(${stages})`, 2 * stages, gaussRule(stages).nodes);
+export const gaussTableau = (stages: number): Tableau =>
+  collocation(`gaussLegendre(${stages})`, 2 * stages, gaussRule(stages).nodes);
 
 /** Nodes: roots of the second derivative of x²(x−1)³. */
 export const radauTableau: Tableau = collocation('radauIIA5', 5, [(4 - Math.sqrt(6)) / 10, (4 + Math.sqrt(6)) / 10, 1]);

@@ -47,7 +47,8 @@ export function heldStages(tableau: Tableau): Formulation {
     unknown: stageNames('a', stages),
     multipliers: stageNames('lambda', stages),
     carry,
-    residual: (z, at) => byStage(stages, i => held(at, place(z, at, i), z[stageName('a', i)], z[stageName('lambda', i)])),
+    residual: (z, at) =>
+      byStage(stages, i => held(at, place(z, at, i), z[stageName('a', i)], z[stageName('lambda', i)])),
     update: (z, at) => {
       const {q, v} = place(z, at, last);
       return {q, v, a: z[stageName('a', last)], lambda: z[stageName('lambda', last)]};
@@ -84,14 +85,19 @@ export function stabilizedStages(tableau: Tableau): Formulation {
       const {q, v} = place(z, at, last);
       return {q, v, a: z[stageName('a', last)], lambda: z[stageName('lambda', last)]};
     },
-    guess: ({x, h}) => ({z: byStage(stages, i => ({a: x.a, lambda: x.lambda, w: tf.add(x.v, tf.mul(tf.mul(h, tableau.c[i]), x.a))}))}),
+    guess: ({x, h}) => ({
+      z: byStage(stages, i => ({a: x.a, lambda: x.lambda, w: tf.add(x.v, tf.mul(tf.mul(h, tableau.c[i]), x.a))})),
+    }),
   };
 }
 
 /** Accelerations held at the stages, positions and velocities at the end. */
 export function heldEnd(tableau: Tableau): Formulation {
   const stages = implicitStages(tableau);
-  const acceleration = (z: Blocks, {x}: StepPoint) => (i: number): tf.Tensor => (isExplicit(tableau, i) ? x.a : z[stageName('a', i)]);
+  const acceleration =
+    (z: Blocks, {x}: StepPoint) =>
+    (i: number): tf.Tensor =>
+      isExplicit(tableau, i) ? x.a : z[stageName('a', i)];
   return {
     unknown: [...stageNames('a', stages), ...projected.unknown, 'a'],
     multipliers: [...stageNames('lambda', stages), ...projected.multipliers, 'lambda'],
@@ -99,12 +105,25 @@ export function heldEnd(tableau: Tableau): Formulation {
     residual: (z, at) => {
       const ahead = endPlace(tableau, at, acceleration(z, at));
       return {
-        ...byStage(stages, i => instantBalance(at, stagePlace(tableau, at, i, acceleration(z, at)), z[stageName('a', i)], z[stageName('lambda', i)])),
+        ...byStage(stages, i =>
+          instantBalance(
+            at,
+            stagePlace(tableau, at, i, acceleration(z, at)),
+            z[stageName('a', i)],
+            z[stageName('lambda', i)],
+          ),
+        ),
         ...onto(z, ahead, at),
         ...instantBalance(at, {q: z.q, v: z.v, t: ahead.t}, z.a, z.lambda),
       };
     },
     update: ({q, v, a, lambda}) => ({q, v, a, lambda}),
-    guess: ({x, h}) => ({z: {...repeated(stages, {a: x.a, lambda: x.lambda}), q: tf.add(x.q, tf.mul(h, x.v)), v: tf.add(x.v, tf.mul(h, x.a))}}),
+    guess: ({x, h}) => ({
+      z: {
+        ...repeated(stages, {a: x.a, lambda: x.lambda}),
+        q: tf.add(x.q, tf.mul(h, x.v)),
+        v: tf.add(x.v, tf.mul(h, x.a)),
+      },
+    }),
   };
 }

@@ -15,7 +15,11 @@ export function constraintsOf({constraints}: StepPoint): Constraints {
 }
 
 /** @param position what rows of positions are divided by: h for unknown velocities, βh² for accelerations; `velocity` likewise */
-export function rowScale({x, h, mass, regularization}: StepPoint, position: tf.Tensor | number, velocity: tf.Tensor | number): RowScale {
+export function rowScale(
+  {x, h, mass, regularization}: StepPoint,
+  position: tf.Tensor | number,
+  velocity: tf.Tensor | number,
+): RowScale {
   // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
   const typical = tf.mean(tf.abs(mass(x.q, tf.onesLike(x.q))));
   return {position, velocity, regularization, give: tf.div(tf.square(h), typical)};
@@ -42,7 +46,12 @@ export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
 }
 
 /** M a − f − Gᵀλ and the rows of the constraints on accelerations: zero where (a, λ) are those of the instant. */
-export function instantBalance(at: StepPoint, {q, v, t}: Place, a: tf.Tensor, lambda: tf.Tensor): {a: tf.Tensor; lambda: tf.Tensor} {
+export function instantBalance(
+  at: StepPoint,
+  {q, v, t}: Place,
+  a: tf.Tensor,
+  lambda: tf.Tensor,
+): {a: tf.Tensor; lambda: tf.Tensor} {
   const constraints = constraintsOf(at);
   return {
     a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, t), constraints.reaction({q, v, t}, lambda))),
@@ -57,7 +66,11 @@ export function instantBalance(at: StepPoint, {q, v, t}: Place, a: tf.Tensor, la
 export function gearGuptaLeimkuhler(base: Formulation): Formulation {
   const settled = (z: Blocks, at: StepPoint): StepPoint => ({
     ...at,
-    stabilizePosition: q => tf.add(q, tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, forces.heldPositions))),
+    stabilizePosition: q =>
+      tf.add(
+        q,
+        tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, forces.heldPositions)),
+      ),
   });
   return {
     ...base,
@@ -67,7 +80,10 @@ export function gearGuptaLeimkuhler(base: Formulation): Formulation {
       const point = settled(z, at);
       const {q, v} = base.update(z, point);
       const soft = tf.mul(at.regularization, z.mu);
-      return {...base.residual?.(z, point), mu: tf.add(constraintsOf(at).velocities({q, v, t: tf.add(at.t, at.h)}, z.mu, false), soft)};
+      return {
+        ...base.residual?.(z, point),
+        mu: tf.add(constraintsOf(at).velocities({q, v, t: tf.add(at.t, at.h)}, z.mu, false), soft),
+      };
     },
     update: (z, at) => base.update(z, settled(z, at)),
   };
@@ -108,8 +124,13 @@ export function velocityProjectionBefore(base: Formulation, contacts = false): F
 }
 
 /** The blocks that a projection adds, their rows for a state at time t, and the state they move. */
-function projectionMoves(base: Formulation, contacts: boolean): {
-  readonly blocks: Formulation; rows(z: Blocks, at: StepPoint, state: Blocks, t: tf.Tensor): Blocks; moved(z: Blocks, at: StepPoint, state: Blocks): Blocks;
+function projectionMoves(
+  base: Formulation,
+  contacts: boolean,
+): {
+  readonly blocks: Formulation;
+  rows(z: Blocks, at: StepPoint, state: Blocks, t: tf.Tensor): Blocks;
+  moved(z: Blocks, at: StepPoint, state: Blocks): Blocks;
 } {
   const turned = contacts && base.unknown.includes('a');
   return {
@@ -136,6 +157,10 @@ function projectionMoves(base: Formulation, contacts: boolean): {
         zeta: tf.add(constraints.accelerations(end, tf.add(a, z.turn), z.zeta, closed), tf.mul(soft, z.zeta)),
       };
     },
-    moved: (z, at, state) => ({...state, v: tf.add(state.v, z.shift), ...(turned ? {a: tf.add(state.a, z.turn), ...base.turned?.(state, z.turn, at)} : {})}),
+    moved: (z, at, state) => ({
+      ...state,
+      v: tf.add(state.v, z.shift),
+      ...(turned ? {a: tf.add(state.a, z.turn), ...base.turned?.(state, z.turn, at)} : {}),
+    }),
   };
 }

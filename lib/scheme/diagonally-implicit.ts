@@ -11,21 +11,38 @@ import type {Formulation, Scheme} from './scheme.js';
 import type {Tableau} from './tableau.js';
 
 /** From the rows of A below the diagonal; the last row is b, and times are row sums. */
-function tableau(name: string, order: number, gamma: number, explicitFirst: boolean, below: readonly (readonly number[])[]): Tableau {
+function tableau(
+  name: string,
+  order: number,
+  gamma: number,
+  explicitFirst: boolean,
+  below: readonly (readonly number[])[],
+): Tableau {
   const s = below.length;
-  const a = below.map((row, i) => Array.from({length: s}, (_, j) => (j < i ? row[j] : j === i && !(explicitFirst && i === 0) ? gamma : 0)));
+  const a = below.map((row, i) =>
+    Array.from({length: s}, (_, j) => (j < i ? row[j] : j === i && !(explicitFirst && i === 0) ? gamma : 0)),
+  );
   return {name, order, a, b: a[s - 1], c: a.map(row => row.reduce((total, weight) => total + weight, 0))};
 }
 
 /** @param denseOrder the order of the states between a step's ends */
-function scheme(method: Tableau, estimate: Pick<Formulation, 'error' | 'errorFilter' | 'errorOrder'>, denseOrder: number): Scheme {
+function scheme(
+  method: Tableau,
+  estimate: Pick<Formulation, 'error' | 'errorFilter' | 'errorOrder'>,
+  denseOrder: number,
+): Scheme {
   const constrained = heldEnd(method);
   const weights = orderWeights(method, denseOrder);
   const more = {...estimate, dense: byIncrements(method, weights)};
   const start = guesses(method, weights);
   return {
-    name: method.name, order: method.order, mechanics: {...mechanical(method), ...more, ...start.mechanics}, ode: {...firstOrder(method), ...more, ...start.ode}, constrained,
-    stabilized: {projection: constrained, 'projection-before': constrained, ggl: null}, contacts: 'none',
+    name: method.name,
+    order: method.order,
+    mechanics: {...mechanical(method), ...more, ...start.mechanics},
+    ode: {...firstOrder(method), ...more, ...start.ode},
+    constrained,
+    stabilized: {projection: constrained, 'projection-before': constrained, ggl: null},
+    contacts: 'none',
   };
 }
 
@@ -41,7 +58,7 @@ function scheme(method: Tableau, estimate: Pick<Formulation, 'error' | 'errorFil
 export function sdirk2(): Scheme {
   const gamma = 1 - Math.SQRT1_2;
   // In increments: hk₁ = z₁/γ, hk₂ = (z₂ − (1 − γ)z₁/γ)/γ.
-  const estimate = {start: (2 / 3) * (1 - gamma), stages: [(-2 / 3) * (2 - gamma) / gamma, 2 / 3], gamma};
+  const estimate = {start: (2 / 3) * (1 - gamma), stages: [((-2 / 3) * (2 - gamma)) / gamma, 2 / 3], gamma};
   const method = tableau('sdirk2', 2, gamma, false, [[], [1 - gamma]]);
   return scheme(method, filtered(method, estimate, 3), 2);
 }
@@ -51,9 +68,11 @@ export function sdirk2(): Scheme {
  * too. γ is a root of x³ − 3x² + 3x/2 − 1/6.
  */
 export function kvaerno3(): Scheme {
-  const g = 0.4358665215084590;
+  const g = 0.435866521508459;
   const method = tableau('kvaerno3', 3, g, true, [
-    [], [g], [(-4 * g * g + 6 * g - 1) / (4 * g), (-2 * g + 1) / (4 * g)],
+    [],
+    [g],
+    [(-4 * g * g + 6 * g - 1) / (4 * g), (-2 * g + 1) / (4 * g)],
     [(6 * g - 1) / (12 * g), -1 / ((24 * g - 12) * g), (-6 * g * g + 6 * g - 1) / (6 * g - 3)],
   ]);
   return scheme(method, lastStages(method, 3), 3);
@@ -65,9 +84,11 @@ export function kvaerno3(): Scheme {
  */
 export function kvaerno5(): Scheme {
   const method = tableau('kvaerno5', 5, 0.26, true, [
-    [], [0.26], [0.13, 0.84033320996790809],
+    [],
+    [0.26],
+    [0.13, 0.84033320996790809],
     [0.22371961478320505, 0.47675532319799699, -0.06470895363112615],
-    [0.16648564323248321, 0.10450018841591720, 0.03631482272098715, -0.13090704451073998],
+    [0.16648564323248321, 0.1045001884159172, 0.03631482272098715, -0.13090704451073998],
     [0.13855640231268224, 0, -0.04245337201752043, 0.02446657898003141, 0.61943039072480676],
     [0.13659751177640291, 0, -0.05496908796538376, -0.04118626728321046, 0.62993304899016403, 0.06962479448202728],
   ]);

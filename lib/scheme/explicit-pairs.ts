@@ -32,31 +32,66 @@ export interface ExplicitPair extends Tableau {
 const errorOrder = 5;
 
 /** From the rows of A below the diagonal. */
-function pair(name: string, c: readonly number[], below: readonly (readonly number[])[], error: readonly number[], between: readonly number[]): ExplicitPair {
+function pair(
+  name: string,
+  c: readonly number[],
+  below: readonly (readonly number[])[],
+  error: readonly number[],
+  between: readonly number[],
+): ExplicitPair {
   const a = below.map(row => c.map((_, j) => row[j] ?? 0));
   return {name, order: 5, a, b: a[c.length - 1], c, error, between};
 }
 
 /** Dormand & Prince, A family of embedded Runge–Kutta formulae (J. Comput. Appl. Math. 6, 1980): RK5(4)7M. */
-export const dormandPrince = pair('dopri5', [0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1], [
-  [], [1 / 5], [3 / 40, 9 / 40], [44 / 45, -56 / 15, 32 / 9],
-  [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
-  [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
-  [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
-], [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40], [
-  -12715105075 / 11282082432, 0, 87487479700 / 32700410799, -10690763975 / 1880347072,
-  701980252875 / 199316789632, -1453857185 / 822651844, 69997945 / 29380423,
-]);
+export const dormandPrince = pair(
+  'dopri5',
+  [0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1],
+  [
+    [],
+    [1 / 5],
+    [3 / 40, 9 / 40],
+    [44 / 45, -56 / 15, 32 / 9],
+    [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
+    [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
+    [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
+  ],
+  [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40],
+  [
+    -12715105075 / 11282082432,
+    0,
+    87487479700 / 32700410799,
+    -10690763975 / 1880347072,
+    701980252875 / 199316789632,
+    -1453857185 / 822651844,
+    69997945 / 29380423,
+  ],
+);
 
 /** Tsitouras, Runge–Kutta pairs of order 5(4) satisfying only the first column simplifying assumption (Comput. Math. Appl. 62, 2011). */
-export const tsitouras = pair('tsit5', [0, 0.161, 0.327, 0.9, 0.98002554090450971, 1, 1], [
-  [], [0.161], [-0.0084806554923569885, 0.33548065549235699], [2.8971530571054934, -6.3594484899750748, 4.3622954328695814],
-  [5.3258648284392564, -11.748883564062828, 7.4955393428898362, -0.092495066361755249],
-  [5.8614554429464200, -12.920969317847109, 8.1593678985761586, -0.071584973281400997, -0.028269050394068383],
-  [0.096460766818065230, 0.01, 0.47988965041449960, 1.3790085741037419, -3.2900695154360807, 2.3247105240997740],
-], [
-  0.0017800110522257714, 0.00081643445965674692, -0.0078808780102619960, 0.14471100717326290, -0.58235716545255522, 0.45808210592918697, -1 / 66,
-], [-1.0530884977290216, 0.1017, 2.4906272856512528, -16.548102889244903, 47.379521962819281, -34.870657861496610, 2.5]);
+export const tsitouras = pair(
+  'tsit5',
+  [0, 0.161, 0.327, 0.9, 0.98002554090450971, 1, 1],
+  [
+    [],
+    [0.161],
+    [-0.0084806554923569885, 0.33548065549235699],
+    [2.8971530571054934, -6.3594484899750748, 4.3622954328695814],
+    [5.3258648284392564, -11.748883564062828, 7.4955393428898362, -0.092495066361755249],
+    [5.86145544294642, -12.920969317847109, 8.1593678985761586, -0.071584973281400997, -0.028269050394068383],
+    [0.09646076681806523, 0.01, 0.4798896504144996, 1.3790085741037419, -3.2900695154360807, 2.324710524099774],
+  ],
+  [
+    0.0017800110522257714,
+    0.00081643445965674692,
+    -0.007880878010261996,
+    0.1447110071732629,
+    -0.58235716545255522,
+    0.45808210592918697,
+    -1 / 66,
+  ],
+  [-1.0530884977290216, 0.1017, 2.4906272856512528, -16.548102889244903, 47.379521962819281, -34.87065786149661, 2.5],
+);
 
 /** The coefficients of the stability function R(z) = 1 + Σ bAᵏ⁻¹1 zᵏ. */
 function stabilityFunction({a, b}: ExplicitPair): number[] {
@@ -101,7 +136,8 @@ const squares = (x: tf.Tensor): tf.Tensor => tf.sum(tf.square(x));
  * of the step's own make of them: the slopes' difference over the places' is |λ|, the Jacobian's dominant
  * eigenvalue where that is real and large (Hairer & Wanner, Solving ODEs II, §IV.2).
  */
-const share = (slope: tf.Tensor, place: tf.Tensor, border: number): tf.Tensor => tf.div(tf.sqrt(tf.div(slope, place)), border);
+const share = (slope: tf.Tensor, place: tf.Tensor, border: number): tf.Tensor =>
+  tf.div(tf.sqrt(tf.div(slope, place)), border);
 
 function firstOrder(method: ExplicitPair): Formulation {
   const {a, error, between} = method;
@@ -122,7 +158,12 @@ function firstOrder(method: ExplicitPair): Formulation {
     errorOrder,
     stiffness: (_, at) => {
       const k = slopes(method, at);
-      const apart = sum(zero(at.x.y), at.h, a[end].map((weight, i) => weight - a[end - 1][i]), i => k[i]);
+      const apart = sum(
+        zero(at.x.y),
+        at.h,
+        a[end].map((weight, i) => weight - a[end - 1][i]),
+        i => k[i],
+      );
       return share(squares(tf.mul(at.h, tf.sub(k[end], k[end - 1]))), squares(apart), border);
     },
     dense: (theta, _, at, next) => {
@@ -130,7 +171,9 @@ function firstOrder(method: ExplicitPair): Formulation {
       const k = slopes(method, at);
       const bulge = sum(zero(x.y), h, between, i => k[i]);
       const rising = tf.square(tf.mul(theta, tf.sub(1, theta)));
-      return {y: tf.add(hermiteCubic(theta, x.y, next.y, tf.mul(h, x.slope), tf.mul(h, next.slope)), tf.mul(rising, bulge))};
+      return {
+        y: tf.add(hermiteCubic(theta, x.y, next.y, tf.mul(h, x.slope), tf.mul(h, next.slope)), tf.mul(rising, bulge)),
+      };
     },
   };
 }
@@ -162,7 +205,10 @@ function mechanical(method: ExplicitPair): Formulation {
     error: (_, at) => {
       const a = accelerations(method, at);
       const none: Blocks = {q: tf.zerosLike(at.x.q), v: tf.zerosLike(at.x.v)};
-      return {q: sum(none.q, tf.square(at.h), twice(error, weights), i => a[i]), v: sum(none.v, at.h, error, i => a[i])};
+      return {
+        q: sum(none.q, tf.square(at.h), twice(error, weights), i => a[i]),
+        v: sum(none.v, at.h, error, i => a[i]),
+      };
     },
     errorOrder,
     // Velocities count in steps, as positions: (q, hv) and h(v, ha).
@@ -173,13 +219,22 @@ function mechanical(method: ExplicitPair): Formulation {
       const none = tf.zerosLike(x.q);
       const places = squares(sum(none, h2, twice(last, weights), i => a[i]));
       const velocities = squares(sum(none, h2, last, i => a[i]));
-      return share(tf.add(velocities, squares(tf.mul(h2, tf.sub(a[end], a[end - 1])))), tf.add(places, velocities), border);
+      return share(
+        tf.add(velocities, squares(tf.mul(h2, tf.sub(a[end], a[end - 1])))),
+        tf.add(places, velocities),
+        border,
+      );
     },
     dense: (theta, _, {x, h}, next) => hermiteQuintic(theta, h, x, next),
   };
 }
 
-const scheme = (method: ExplicitPair): Scheme => ({name: method.name, order: method.order, mechanics: mechanical(method), ode: firstOrder(method)});
+const scheme = (method: ExplicitPair): Scheme => ({
+  name: method.name,
+  order: method.order,
+  mechanics: mechanical(method),
+  ode: firstOrder(method),
+});
 
 /**
  * Dormand and Prince's pair. Order 5 with an estimate of order 4 for adaptive steps; for smooth problems

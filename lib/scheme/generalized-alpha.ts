@@ -39,13 +39,20 @@ function weights(alphaM: number, alphaF: number): Weights {
 }
 
 /** A, and the end of the step from the true acceleration there. */
-function end({alphaM, alphaF, beta, gamma}: Weights, {x, h, stabilizePosition}: StepPoint, a: tf.Tensor, start = x.v): {A: tf.Tensor; next: tf.Tensor; q: tf.Tensor; v: tf.Tensor} {
+function end(
+  {alphaM, alphaF, beta, gamma}: Weights,
+  {x, h, stabilizePosition}: StepPoint,
+  a: tf.Tensor,
+  start = x.v,
+): {A: tf.Tensor; next: tf.Tensor; q: tf.Tensor; v: tf.Tensor} {
   const A = alphaM === alphaF ? x.a : tf.add(x.algorithmic, tf.mul(tf.mul(h, alphaM - alphaF), x.rate));
   const next = tf.div(tf.addN([tf.mul(a, 1 - alphaF), tf.mul(x.a, alphaF), tf.mul(A, -alphaM)]), 1 - alphaM);
   return {
     A,
     next,
-    q: stabilizePosition(tf.addN([x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))])),
+    q: stabilizePosition(
+      tf.addN([x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))]),
+    ),
     v: tf.add(start, tf.mul(h, tf.add(tf.mul(A, 1 - gamma), tf.mul(next, gamma)))),
   };
 }
@@ -55,7 +62,8 @@ function family(name: string, w: Weights): Scheme {
   // How far a⁺ moves A⁺.
   const share = (1 - w.alphaF) / (1 - w.alphaM);
   /** A at the present time and its rate, from A⁺ and what it has changed by in the step. */
-  const algorithmic = (next: tf.Tensor, change: tf.Tensor, h: tf.Tensor): Blocks => (lag === 0 ? {} : {algorithmic: tf.sub(next, tf.mul(change, lag)), rate: tf.div(change, h)});
+  const algorithmic = (next: tf.Tensor, change: tf.Tensor, h: tf.Tensor): Blocks =>
+    lag === 0 ? {} : {algorithmic: tf.sub(next, tf.mul(change, lag)), rate: tf.div(change, h)};
   const update = ({a}: Blocks, at: StepPoint, start?: tf.Tensor): Blocks => {
     const {q, v, A, next} = end(w, at, a, start);
     return {q, v, a, ...algorithmic(next, tf.sub(next, A), at.h)};
@@ -88,9 +96,13 @@ function family(name: string, w: Weights): Scheme {
     ...mechanics,
     multipliers: ['lambda'],
     // A⁺ follows a⁺ by its share.
-    turned: (next, turn, {h}): Blocks => (lag === 0 ? {} : {
-      algorithmic: tf.add(next.algorithmic, tf.mul(turn, share * (1 - lag))), rate: tf.add(next.rate, tf.mul(tf.div(turn, h), share)),
-    }),
+    turned: (next, turn, {h}): Blocks =>
+      lag === 0
+        ? {}
+        : {
+            algorithmic: tf.add(next.algorithmic, tf.mul(turn, share * (1 - lag))),
+            rate: tf.add(next.rate, tf.mul(tf.div(turn, h), share)),
+          },
     // Without damping an error of the first offset would stay, and the multipliers' grow with it.
     carriesJerk: lag === 0 ? 'exact' : 'filtered',
     carriesNormalJerk: true,
@@ -113,7 +125,10 @@ function family(name: string, w: Weights): Scheme {
 
 function checkRange(name: string, value: number, low: number, high: number): void {
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new OptionError('bad-scheme', `${name} must be a number in [${Number(low.toPrecision(4))}, ${high}], not ${shown(value)}.`);
+    throw new OptionError(
+      'bad-scheme',
+      `${name} must be a number in [${Number(low.toPrecision(4))}, ${high}], not ${shown(value)}.`,
+    );
   }
 }
 

@@ -20,9 +20,22 @@ const polynomial = (theta: tf.Tensor, coefficients: readonly tf.Tensor[]): tf.Te
 
 /** v + (2c₂θ + 3c₃θ² + …)/h: the derivative by t = θh of a polynomial whose c₁ is hv. At θ = 0 it is v itself. */
 const slope = (theta: tf.Tensor, v: tf.Tensor, h: tf.Tensor, [, , ...coefficients]: readonly tf.Tensor[]): tf.Tensor =>
-  tf.add(v, tf.mul(theta, tf.div(polynomial(theta, coefficients.map((c, i) => tf.mul(c, i + 2))), h)));
+  tf.add(
+    v,
+    tf.mul(
+      theta,
+      tf.div(
+        polynomial(
+          theta,
+          coefficients.map((c, i) => tf.mul(c, i + 2)),
+        ),
+        h,
+      ),
+    ),
+  );
 
-const linear = (theta: tf.Tensor, from: tf.Tensor, to: tf.Tensor): tf.Tensor => tf.add(from, tf.mul(theta, tf.sub(to, from)));
+const linear = (theta: tf.Tensor, from: tf.Tensor, to: tf.Tensor): tf.Tensor =>
+  tf.add(from, tf.mul(theta, tf.sub(to, from)));
 
 /** Σ cᵢ xᵢ with numbers c. */
 const weighted = (...terms: readonly (readonly [number, tf.Tensor])[]): tf.Tensor =>
@@ -35,12 +48,26 @@ function cubic(x0: tf.Tensor, x1: tf.Tensor, s0: tf.Tensor, s1: tf.Tensor): tf.T
 }
 
 /** Coefficients of the quintic with slopes s (times h) and curvatures c (times h²). */
-function quintic(x0: tf.Tensor, x1: tf.Tensor, s0: tf.Tensor, s1: tf.Tensor, c0: tf.Tensor, c1: tf.Tensor): tf.Tensor[] {
+function quintic(
+  x0: tf.Tensor,
+  x1: tf.Tensor,
+  s0: tf.Tensor,
+  s1: tf.Tensor,
+  c0: tf.Tensor,
+  c1: tf.Tensor,
+): tf.Tensor[] {
   const half = tf.mul(c0, 0.5);
   const A = tf.sub(x1, tf.addN([x0, s0, half]));
   const B = tf.sub(s1, tf.add(s0, c0));
   const C = tf.sub(c1, c0);
-  return [x0, s0, half, weighted([10, A], [-4, B], [0.5, C]), weighted([-15, A], [7, B], [-1, C]), weighted([6, A], [-3, B], [0.5, C])];
+  return [
+    x0,
+    s0,
+    half,
+    weighted([10, A], [-4, B], [0.5, C]),
+    weighted([-15, A], [7, B], [-1, C]),
+    weighted([6, A], [-3, B], [0.5, C]),
+  ];
 }
 
 /** The value at θ of the cubic through x₀, x₁ with slopes s₀, s₁ (already times h). */
@@ -51,18 +78,34 @@ export const hermiteCubic = (theta: tf.Tensor, x0: tf.Tensor, x1: tf.Tensor, s0:
 export function hermiteQuintic(theta: tf.Tensor, h: tf.Tensor, x: Blocks, next: Blocks): Blocks {
   const h2 = tf.square(h);
   const c = quintic(x.q, next.q, tf.mul(h, x.v), tf.mul(h, next.v), tf.mul(h2, x.a), tf.mul(h2, next.a));
-  const bend = tf.div(polynomial(theta, c.slice(3).map((coefficient, i) => tf.mul(coefficient, (i + 3) * (i + 2)))), h2);
+  const bend = tf.div(
+    polynomial(
+      theta,
+      c.slice(3).map((coefficient, i) => tf.mul(coefficient, (i + 3) * (i + 2))),
+    ),
+    h2,
+  );
   return {q: polynomial(theta, c), v: slope(theta, x.v, h, c), a: tf.add(x.a, tf.mul(theta, bend))};
 }
 
-function mechanical(theta: tf.Tensor, order: number, {x, t, h, acceleration, constraints}: StepPoint, next: Blocks): Blocks {
+function mechanical(
+  theta: tf.Tensor,
+  order: number,
+  {x, t, h, acceleration, constraints}: StepPoint,
+  next: Blocks,
+): Blocks {
   const slopes = [tf.mul(h, x.v), tf.mul(h, next.v)] as const;
   // The acceleration of M⁻¹f knows nothing of constraints: with them the cubic is taken.
   if (order < 3 || constraints !== undefined) {
     const q = cubic(x.q, next.q, ...slopes);
     return {q: polynomial(theta, q), v: order < 2 ? linear(theta, x.v, next.v) : slope(theta, x.v, h, q)};
   }
-  const {q, v} = hermiteQuintic(theta, h, {...x, a: acceleration(x.q, x.v, t)}, {...next, a: acceleration(next.q, next.v, tf.add(t, h))});
+  const {q, v} = hermiteQuintic(
+    theta,
+    h,
+    {...x, a: acceleration(x.q, x.v, t)},
+    {...next, a: acceleration(next.q, next.v, tf.add(t, h))},
+  );
   return {q, v};
 }
 

@@ -36,7 +36,16 @@ export function stageSlopes(tableau: Tableau): StageSlopes {
   const own = stages.map(i => stages.map(j => tableau.a[i][j]));
   const inverse = solved(own, identity(stages.length));
   if (isLowerTriangular(tableau)) inverse.forEach((row, i) => row.fill(0, i + 1));
-  return {inverse, start: stages.length === tableau.c.length ? stages.map(() => 0) : times(inverse, stages.map(i => tableau.a[i][0]))};
+  return {
+    inverse,
+    start:
+      stages.length === tableau.c.length
+        ? stages.map(() => 0)
+        : times(
+            inverse,
+            stages.map(i => tableau.a[i][0]),
+          ),
+  };
 }
 
 /** y' = f(y, t). */
@@ -54,16 +63,20 @@ export function firstOrder(tableau: Tableau): Formulation {
     effects: {y: 0},
     residual: (z, {x, t, h, rate}) => {
       const first = start.some(weight => weight !== 0) ? rate({y: x.y}, t).y : undefined;
-      return Object.fromEntries(stages.map((i, k) => {
-        // What earlier stages give comes first: it is known while the stage's own equation is solved.
-        const others = stages.flatMap((j, l) => (l === k || inverse[k][l] === 0 ? [] : [tf.mul(increment(z, j), scale[k] * inverse[k][l])]));
-        if (first !== undefined && start[k] !== 0) others.push(tf.mul(tf.mul(h, -scale[k] * start[k]), first));
-        const own = scale[k] * inverse[k][k];
-        const gain = own === 1 ? increment(z, i) : tf.mul(increment(z, i), own);
-        const linear = others.length === 0 ? gain : tf.add(tf.addN(others), gain);
-        const slope = rate({y: tf.add(x.y, increment(z, i))}, tf.add(t, tf.mul(h, c[i]))).y;
-        return [stageName('gain', i), tf.sub(linear, tf.mul(tf.mul(h, scale[k]), slope))];
-      }));
+      return Object.fromEntries(
+        stages.map((i, k) => {
+          // What earlier stages give comes first: it is known while the stage's own equation is solved.
+          const others = stages.flatMap((j, l) =>
+            l === k || inverse[k][l] === 0 ? [] : [tf.mul(increment(z, j), scale[k] * inverse[k][l])],
+          );
+          if (first !== undefined && start[k] !== 0) others.push(tf.mul(tf.mul(h, -scale[k] * start[k]), first));
+          const own = scale[k] * inverse[k][k];
+          const gain = own === 1 ? increment(z, i) : tf.mul(increment(z, i), own);
+          const linear = others.length === 0 ? gain : tf.add(tf.addN(others), gain);
+          const slope = rate({y: tf.add(x.y, increment(z, i))}, tf.add(t, tf.mul(h, c[i]))).y;
+          return [stageName('gain', i), tf.sub(linear, tf.mul(tf.mul(h, scale[k]), slope))];
+        }),
+      );
     },
     update: (z, {x}) => ({y: sum(x.y, 1, gains, i => increment(z, i))}),
   };
@@ -72,11 +85,20 @@ export function firstOrder(tableau: Tableau): Formulation {
 /** One factor serves all stages. */
 const isSinglyDiagonal = (tableau: Tableau): boolean => {
   const stages = implicitStages(tableau);
-  return stages.length > 1 && isLowerTriangular(tableau) && stages.every(i => tableau.a[i][i] === tableau.a[stages[0]][stages[0]]);
+  return (
+    stages.length > 1
+    && isLowerTriangular(tableau)
+    && stages.every(i => tableau.a[i][i] === tableau.a[stages[0]][stages[0]])
+  );
 };
 
 /** Where stage i is, from the accelerations of all. */
-export function stagePlace({a, c}: Tableau, {x, t, h}: StepPoint, i: number, acceleration: (j: number) => tf.Tensor): Place {
+export function stagePlace(
+  {a, c}: Tableau,
+  {x, t, h}: StepPoint,
+  i: number,
+  acceleration: (j: number) => tf.Tensor,
+): Place {
   return {
     q: sum(tf.add(x.q, tf.mul(tf.mul(h, c[i]), x.v)), tf.square(h), twice(a[i], a), acceleration),
     v: sum(x.v, h, a[i], acceleration),
@@ -94,7 +116,11 @@ export function endPlace({a, b}: Tableau, {x, t, h}: StepPoint, acceleration: (j
 }
 
 /** Accelerations of the stages, that of an explicit first one by the force at the start. */
-export function accelerationsOf(tableau: Tableau, z: Blocks, {x, t, acceleration}: StepPoint): (i: number) => tf.Tensor {
+export function accelerationsOf(
+  tableau: Tableau,
+  z: Blocks,
+  {x, t, acceleration}: StepPoint,
+): (i: number) => tf.Tensor {
   const first = isExplicit(tableau, 0) ? acceleration(x.q, x.v, t) : undefined;
   return i => (first !== undefined && isExplicit(tableau, i) ? first : z[stageName('a', i)]);
 }
@@ -107,10 +133,12 @@ export function mechanical(tableau: Tableau): Formulation {
     effects: {q: 2, v: 1},
     residual: (z, at) => {
       const acceleration = accelerationsOf(tableau, z, at);
-      return Object.fromEntries(stages.map(i => {
-        const {q, v, t} = stagePlace(tableau, at, i, acceleration);
-        return [stageName('a', i), tf.sub(at.mass(q, acceleration(i)), at.force(q, v, t))];
-      }));
+      return Object.fromEntries(
+        stages.map(i => {
+          const {q, v, t} = stagePlace(tableau, at, i, acceleration);
+          return [stageName('a', i), tf.sub(at.mass(q, acceleration(i)), at.force(q, v, t))];
+        }),
+      );
     },
     update: (z, at) => {
       const {q, v} = endPlace(tableau, at, accelerationsOf(tableau, z, at));

@@ -6,5 +6,23 @@ export {dopri5, tsit5} from './explicit-pairs.js';
 export {generalizedAlpha, hht} from './generalized-alpha.js';
 export {newmark, type NewmarkOptions} from './newmark.js';
 export {gaussLegendre, radauIIA5} from './runge-kutta.js';
-export {defineScheme, type Ahead, type Formulation, type Guess, type Scheme, type SchemeSpec, type StepPoint} from './scheme.js';
-export {blendedEuler, implicitEuler, implicitMidpoint, theta, trapezoid, type BlendedOptions, type GuessName, type ThetaOptions, type VelocityUnknown} from './theta.js';
+export {
+  defineScheme,
+  type Ahead,
+  type Formulation,
+  type Guess,
+  type Scheme,
+  type SchemeSpec,
+  type StepPoint,
+} from './scheme.js';
+export {
+  blendedEuler,
+  implicitEuler,
+  implicitMidpoint,
+  theta,
+  trapezoid,
+  type BlendedOptions,
+  type GuessName,
+  type ThetaOptions,
+  type VelocityUnknown,
+} from './theta.js';

@@ -58,13 +58,18 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
   const carried = (a: tf.Tensor): Blocks => (damps ? {a, algorithmic: a} : {a});
   /** The end of the step, from the acceleration there. */
   const end = ({x, h, stabilizePosition}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
-    q: stabilizePosition(tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))])),
+    q: stabilizePosition(
+      tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))]),
+    ),
     v: tf.add(x.v, tf.mul(h, tf.add(tf.mul(before(x), 1 - gamma), tf.mul(a, gamma)))),
   });
   const mechanics: Formulation = {
     unknown: ['a'],
     startsAhead: damps,
-    carry: ({x, t, acceleration}, {first}) => ({a: acceleration(x.q, x.v, t), ...(damps ? {algorithmic: first.a} : {})}),
+    carry: ({x, t, acceleration}, {first}) => ({
+      a: acceleration(x.q, x.v, t),
+      ...(damps ? {algorithmic: first.a} : {}),
+    }),
     residual: ({a}, at) => {
       const {q, v} = end(at, a);
       return {a: tf.sub(at.mass(q, a), at.force(q, v, tf.add(at.t, at.h)))};

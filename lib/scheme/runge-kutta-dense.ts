@@ -19,18 +19,34 @@ export type DenseWeights = readonly (readonly number[] | undefined)[];
 
 /** θ(c₁ + θ(c₂ + …)). */
 export const polynomial = (theta: tf.Tensor, coefficients: readonly number[]): tf.Tensor =>
-  tf.mul(theta, coefficients.slice(0, -1).reduceRight<tf.Tensor>((total, c) => tf.add(c, tf.mul(theta, total)), tf.scalar(coefficients[coefficients.length - 1])));
+  tf.mul(
+    theta,
+    coefficients
+      .slice(0, -1)
+      .reduceRight<tf.Tensor>(
+        (total, c) => tf.add(c, tf.mul(theta, total)),
+        tf.scalar(coefficients[coefficients.length - 1]),
+      ),
+  );
 
 export function byIncrements(tableau: Tableau, weights: DenseWeights): NonNullable<Formulation['dense']> {
   return (theta, z, at) => {
     const increments = stageIncrements(tableau, z, at);
-    const values = weights.map(coefficients => (coefficients === undefined ? undefined : polynomial(theta, coefficients)));
-    return Object.fromEntries(increments.blocks.map(block => [block, tf.add(at.x[block], weightedIncrements(increments, block, values))]));
+    const values = weights.map(coefficients =>
+      coefficients === undefined ? undefined : polynomial(theta, coefficients),
+    );
+    return Object.fromEntries(
+      increments.blocks.map(block => [block, tf.add(at.x[block], weightedIncrements(increments, block, values))]),
+    );
   };
 }
 
 /** The collocation polynomial: through x at 0 and Xᵢ at cᵢ, of which the last is 1. Its order is the number of stages. */
-export const collocationWeights = ({c}: Tableau): DenseWeights => solved(c.map((_, k) => c.map(node => node ** (k + 1))), identity(c.length));
+export const collocationWeights = ({c}: Tableau): DenseWeights =>
+  solved(
+    c.map((_, k) => c.map(node => node ** (k + 1))),
+    identity(c.length),
+  );
 
 /**
  * The integral of the polynomial through the slopes at the start, at the stages and at the end, for Gauss's
@@ -40,14 +56,20 @@ export const collocationWeights = ({c}: Tableau): DenseWeights => solved(c.map((
  */
 export function bySlopes(tableau: Tableau): NonNullable<Formulation['dense']> {
   const nodes = [0, ...tableau.c, 1];
-  const weights = solved(nodes.map((_, k) => nodes.map(node => node ** k)), identity(nodes.length))
-    .map(row => row.map((coefficient, k) => coefficient / (k + 1)));
+  const weights = solved(
+    nodes.map((_, k) => nodes.map(node => node ** k)),
+    identity(nodes.length),
+  ).map(row => row.map((coefficient, k) => coefficient / (k + 1)));
   return (theta, z, at, next) => {
     const inner = stageRates(tableau, z, at);
     const slopes = [at.rate(at.x, at.t), ...inner, at.rate(next, tf.add(at.t, at.h))];
     const values = weights.map(coefficients => polynomial(theta, coefficients));
-    return Object.fromEntries(Object.keys(inner[0]).map(block =>
-      [block, tf.add(at.x[block], tf.mul(at.h, tf.addN(slopes.map((rates, i) => tf.mul(rates[block], values[i])))))]));
+    return Object.fromEntries(
+      Object.keys(inner[0]).map(block => [
+        block,
+        tf.add(at.x[block], tf.mul(at.h, tf.addN(slopes.map((rates, i) => tf.mul(rates[block], values[i]))))),
+      ]),
+    );
   };
 }
 
@@ -55,7 +77,9 @@ export function bySlopes(tableau: Tableau): NonNullable<Formulation['dense']> {
 function stageRates(tableau: Tableau, z: Blocks, at: StepPoint): Blocks[] {
   if (at.kind === 'ode') {
     const {inverse} = stageSlopes(tableau);
-    return inverse.map(row => ({y: tf.div(tf.addN(row.map((weight, j) => tf.mul(z[stageName('gain', j)], weight))), at.h)}));
+    return inverse.map(row => ({
+      y: tf.div(tf.addN(row.map((weight, j) => tf.mul(z[stageName('gain', j)], weight))), at.h),
+    }));
   }
   const acceleration = accelerationsOf(tableau, z, at);
   return tableau.c.map((_, i) => ({q: stagePlace(tableau, at, i, acceleration).v, v: acceleration(i)}));
@@ -71,13 +95,31 @@ function stageRates(tableau: Tableau, z: Blocks, at: StepPoint): Blocks[] {
 export function orderWeights(tableau: Tableau, order: number): DenseWeights {
   const {a, c} = tableau;
   const scaled = (s: number, x: readonly number[]): number[] => x.map(value => s * value);
-  const squared = times(a, c.map(node => node ** 2));
+  const squared = times(
+    a,
+    c.map(node => node ** 2),
+  );
   const conditions: readonly {readonly phi: readonly number[]; readonly power: number}[] = [
-    {phi: c, power: 1}, {phi: scaled(2, times(a, c)), power: 2}, {phi: scaled(3, squared), power: 3},
-    {phi: scaled(4, times(a, c.map(node => node ** 3))), power: 4}, {phi: scaled(12, times(a, squared)), power: 4},
+    {phi: c, power: 1},
+    {phi: scaled(2, times(a, c)), power: 2},
+    {phi: scaled(3, squared), power: 3},
+    {
+      phi: scaled(
+        4,
+        times(
+          a,
+          c.map(node => node ** 3),
+        ),
+      ),
+      power: 4,
+    },
+    {phi: scaled(12, times(a, squared)), power: 4},
   ].filter(({power}) => power <= order);
   const last = c.length - 1;
   const stages = [...implicitStages(tableau).slice(0, conditions.length - 1), last];
-  const w = solved(conditions.map(({phi}) => stages.map(i => phi[i])), conditions.map(({power}) => Array.from({length: order}, (_, k) => (k + 1 === power ? 1 : 0))));
+  const w = solved(
+    conditions.map(({phi}) => stages.map(i => phi[i])),
+    conditions.map(({power}) => Array.from({length: order}, (_, k) => (k + 1 === power ? 1 : 0))),
+  );
   return c.map((_, i) => (stages.includes(i) ? w[stages.indexOf(i)] : undefined));
 }

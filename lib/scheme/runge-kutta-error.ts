@@ -26,7 +26,9 @@ export function lastStages(tableau: Tableau, errorOrder: number): Estimate {
     errorOrder,
     error: (z, at) => {
       const increments = stageIncrements(tableau, z, at);
-      return Object.fromEntries(increments.blocks.map(block => [block, weightedIncrements(increments, block, weights)]));
+      return Object.fromEntries(
+        increments.blocks.map(block => [block, weightedIncrements(increments, block, weights)]),
+      );
     },
   };
 }
@@ -45,15 +47,21 @@ export function filtered(tableau: Tableau, {start, stages, gamma}: Filtered, err
     error: (z, at, shift) => {
       const increments = stageIncrements(tableau, z, at);
       const gain = (block: string): tf.Tensor => weightedIncrements(increments, block, stages);
-      return plus(inertia(at, Object.fromEntries(increments.blocks.map(block => [block, gain(block)]))), tf.mul(at.h, start), slope(at, scaled(gamma / start, shift)));
+      return plus(
+        inertia(at, Object.fromEntries(increments.blocks.map(block => [block, gain(block)]))),
+        tf.mul(at.h, start),
+        slope(at, scaled(gamma / start, shift)),
+      );
     },
     errorFilter: (e, at) => plus(inertia(at, e), tf.mul(at.h, -gamma), slope(at, e)),
   };
 }
 
-const plus = (x: Blocks, s: tf.Tensor, y: Blocks): Blocks => Object.fromEntries(Object.keys(x).map(name => [name, tf.add(x[name], tf.mul(s, y[name]))]));
+const plus = (x: Blocks, s: tf.Tensor, y: Blocks): Blocks =>
+  Object.fromEntries(Object.keys(x).map(name => [name, tf.add(x[name], tf.mul(s, y[name]))]));
 
-const scaled = (s: number, x: Blocks): Blocks => (s === 1 ? x : Object.fromEntries(Object.entries(x).map(([name, value]) => [name, tf.mul(value, s)])));
+const scaled = (s: number, x: Blocks): Blocks =>
+  s === 1 ? x : Object.fromEntries(Object.entries(x).map(([name, value]) => [name, tf.mul(value, s)]));
 
 /** e, its velocities as momenta. */
 const inertia = (at: StepPoint, e: Blocks): Blocks => (at.kind === 'ode' ? e : {q: e.q, v: at.mass(at.x.q, e.v)});

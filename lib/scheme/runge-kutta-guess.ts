@@ -47,10 +47,14 @@ export function predictAcceleration(tableau: Tableau): NonNullable<Formulation['
     const {x, t} = at;
     const before = isExplicit(tableau, 0) ? placesBefore(tableau, i) : [-1, ...placesBefore(tableau, i)];
     const nodes = before.map(j => (j < 0 ? 0 : c[j]));
-    return sumOf(before.flatMap((j, l) => {
-      const weight = lagrange(nodes, l, c[i]);
-      return Math.abs(weight) < roundoff ? [] : [tf.mul(j < 0 ? at.acceleration(x.q, x.v, t) : acceleration(j), weight)];
-    }));
+    return sumOf(
+      before.flatMap((j, l) => {
+        const weight = lagrange(nodes, l, c[i]);
+        return Math.abs(weight) < roundoff
+          ? []
+          : [tf.mul(j < 0 ? at.acceleration(x.q, x.v, t) : acceleration(j), weight)];
+      }),
+    );
   };
 }
 
@@ -58,12 +62,24 @@ export function predictAcceleration(tableau: Tableau): NonNullable<Formulation['
 const roundoff = 1e-14;
 
 /** Increments of an ode from the dense output P of the last step: P(ahead + cᵢ·ratio) − P(ahead). */
-export function extrapolateIncrements(tableau: Tableau, weights: DenseWeights): NonNullable<Formulation['extrapolate']> {
+export function extrapolateIncrements(
+  tableau: Tableau,
+  weights: DenseWeights,
+): NonNullable<Formulation['extrapolate']> {
   const value = (last: Blocks, theta: tf.Tensor): tf.Tensor =>
-    sumOf(weights.flatMap((coefficients, i) => (coefficients === undefined ? [] : [tf.mul(last[stageName('gain', i)], polynomial(theta, coefficients))])));
+    sumOf(
+      weights.flatMap((coefficients, i) =>
+        coefficients === undefined ? [] : [tf.mul(last[stageName('gain', i)], polynomial(theta, coefficients))],
+      ),
+    );
   return (last, ahead, ratio) => {
     const start = value(last, ahead);
-    return Object.fromEntries(implicitStages(tableau).map(i => [stageName('gain', i), tf.sub(value(last, tf.add(ahead, tf.mul(ratio, tableau.c[i]))), start)]));
+    return Object.fromEntries(
+      implicitStages(tableau).map(i => [
+        stageName('gain', i),
+        tf.sub(value(last, tf.add(ahead, tf.mul(ratio, tableau.c[i]))), start),
+      ]),
+    );
   };
 }
 
@@ -74,7 +90,8 @@ export function extrapolateAccelerations(tableau: Tableau): NonNullable<Formulat
   const known = stages.filter(i => !stages.some(j => j > i && c[j] === c[i]));
   const nodes = known.map(i => c[i]);
   return (last, ahead, ratio) => {
-    const at = (theta: tf.Tensor): tf.Tensor => sumOf(known.map((i, l) => tf.mul(last[stageName('a', i)], product(nodes, l, theta))));
+    const at = (theta: tf.Tensor): tf.Tensor =>
+      sumOf(known.map((i, l) => tf.mul(last[stageName('a', i)], product(nodes, l, theta))));
     return Object.fromEntries(stages.map(i => [stageName('a', i), at(tf.add(ahead, tf.mul(ratio, c[i])))]));
   };
 }

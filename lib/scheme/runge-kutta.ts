@@ -17,7 +17,11 @@ import type {Tableau} from './tableau.js';
 /** Held at their end, positions and velocities alike, whatever the stabilization: GGL's multiplier has no stages to act in. */
 const endHeld = (tableau: Tableau): Pick<Scheme, 'constrained' | 'stabilized' | 'contacts'> => {
   const constrained = heldEnd(tableau);
-  return {constrained, stabilized: {projection: constrained, 'projection-before': constrained, ggl: null}, contacts: 'none'};
+  return {
+    constrained,
+    stabilized: {projection: constrained, 'projection-before': constrained, ggl: null},
+    contacts: 'none',
+  };
 };
 
 /**
@@ -31,12 +35,21 @@ const endHeld = (tableau: Tableau): Pick<Scheme, 'constrained' | 'stabilized' | 
 export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme {
   refuseUnknownOptions(options, {stages: finite}, 'gaussLegendre', 'bad-scheme');
   const {stages = 2} = options;
-  if (!Number.isInteger(stages) || stages < 1 || stages > 8) throw new OptionError('bad-scheme', `gaussLegendre: stages must be a whole number from 1 to 8, not ${shown(stages)}.`);
+  if (!Number.isInteger(stages) || stages < 1 || stages > 8)
+    throw new OptionError(
+      'bad-scheme',
+      `gaussLegendre: stages must be a whole number from 1 to 8, not ${shown(stages)}.`,
+    );
   const tableau = gaussTableau(stages);
   // Hermite's interpolation has order 3 for an ode, 5 for the positions of mechanics and 4 for their velocities.
-  const between = (from: number): {dense?: ReturnType<typeof bySlopes>} => (stages < from ? {} : {dense: bySlopes(tableau)});
+  const between = (from: number): {dense?: ReturnType<typeof bySlopes>} =>
+    stages < from ? {} : {dense: bySlopes(tableau)};
   return {
-    name: tableau.name, order: tableau.order, mechanics: {...mechanical(tableau), ...between(4)}, ode: {...firstOrder(tableau), ...between(3)}, ...endHeld(tableau),
+    name: tableau.name,
+    order: tableau.order,
+    mechanics: {...mechanical(tableau), ...between(4)},
+    ode: {...firstOrder(tableau), ...between(3)},
+    ...endHeld(tableau),
   };
 }
 
@@ -57,9 +70,12 @@ export function radauIIA5(): Scheme {
   const weights = collocationWeights(radauTableau);
   const more = {...filtered(radauTableau, radauEstimate, 4), dense: byIncrements(radauTableau, weights)};
   return {
-    name: radauTableau.name, order: radauTableau.order,
+    name: radauTableau.name,
+    order: radauTableau.order,
     mechanics: {...mechanical(radauTableau), ...more, extrapolate: extrapolateAccelerations(radauTableau)},
     ode: {...firstOrder(radauTableau), ...more, extrapolate: extrapolateIncrements(radauTableau, weights)},
-    constrained: heldStages(radauTableau), stabilized: {ggl: stabilizedStages(radauTableau)}, contacts: 'soft',
+    constrained: heldStages(radauTableau),
+    stabilized: {ggl: stabilizedStages(radauTableau)},
+    contacts: 'soft',
   };
 }

@@ -6,7 +6,18 @@
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {Check} from '../checks.js';
-import {boolean, callable, count, listOf, object, oneOf, positive, refuseUnknownOptions, requireValue, text} from '../checks.js';
+import {
+  boolean,
+  callable,
+  count,
+  listOf,
+  object,
+  oneOf,
+  positive,
+  refuseUnknownOptions,
+  requireValue,
+  text,
+} from '../checks.js';
 import type {Constraints} from '../system/constraints.js';
 import type {Blocks, Equations} from '../system/equations.js';
 
@@ -158,10 +169,30 @@ export interface SchemeSpec extends Formulation {
 
 const blockNames = listOf('names of blocks', text);
 const specChecks = {
-  name: text, order: positive, kind: oneOf('mechanics', 'ode', 'constrained'), unknown: blockNames, multipliers: blockNames,
-  carry: callable, startsAhead: boolean, inTurn: boolean, predict: callable, extrapolate: callable, effects: object, positionsAlone: boolean, carriesJerk: oneOf('filtered', 'exact'),
-  still: boolean, carriesNormalJerk: boolean, residual: callable, update: {what: 'a function update(z, at) giving the new state', test: callable.test}, turned: callable, guess: callable,
-  error: callable, errorFilter: callable, stiffness: callable, errorOrder: count, dense: callable,
+  name: text,
+  order: positive,
+  kind: oneOf('mechanics', 'ode', 'constrained'),
+  unknown: blockNames,
+  multipliers: blockNames,
+  carry: callable,
+  startsAhead: boolean,
+  inTurn: boolean,
+  predict: callable,
+  extrapolate: callable,
+  effects: object,
+  positionsAlone: boolean,
+  carriesJerk: oneOf('filtered', 'exact'),
+  still: boolean,
+  carriesNormalJerk: boolean,
+  residual: callable,
+  update: {what: 'a function update(z, at) giving the new state', test: callable.test},
+  turned: callable,
+  guess: callable,
+  error: callable,
+  errorFilter: callable,
+  stiffness: callable,
+  errorOrder: count,
+  dense: callable,
 } satisfies {readonly [option in keyof Required<SchemeSpec>]: Check};
 
 /**
@@ -172,10 +203,14 @@ const specChecks = {
  */
 export function defineScheme(spec: SchemeSpec): Scheme {
   refuseUnknownOptions(spec, specChecks, 'defineScheme', 'bad-scheme');
-  for (const name of ['order', 'unknown', 'update'] as const) requireValue(spec[name], specChecks[name], `defineScheme: ${name}`, 'bad-scheme');
+  for (const name of ['order', 'unknown', 'update'] as const)
+    requireValue(spec[name], specChecks[name], `defineScheme: ${name}`, 'bad-scheme');
   const {name = 'custom', order, kind = 'mechanics', ...formulation} = spec;
   if (formulation.unknown.length > 0 && formulation.residual === undefined) {
-    throw new OptionError('bad-scheme', `defineScheme: a scheme with unknown ${formulation.unknown.join(', ')} needs residual(z, at).`);
+    throw new OptionError(
+      'bad-scheme',
+      `defineScheme: a scheme with unknown ${formulation.unknown.join(', ')} needs residual(z, at).`,
+    );
   }
   return {name, order, [kind]: formulation};
 }

@@ -6,7 +6,9 @@ export function solved(a: Rows, b: Rows): number[][] {
   const n = a.length;
   const rows = a.map((row, i) => [...row, ...b[i]]);
   for (let k = 0; k < n; k++) {
-    const pivot = rows.slice(k).reduce((best, row, i) => (Math.abs(row[k]) > Math.abs(rows[best][k]) ? k + i : best), k);
+    const pivot = rows
+      .slice(k)
+      .reduce((best, row, i) => (Math.abs(row[k]) > Math.abs(rows[best][k]) ? k + i : best), k);
     [rows[k], rows[pivot]] = [rows[pivot], rows[k]];
     for (let i = k + 1; i < n; i++) {
       const share = rows[i][k] / rows[k][k];
@@ -22,6 +24,8 @@ export function solved(a: Rows, b: Rows): number[][] {
   return rows.map(row => row.slice(n));
 }
 
-export const identity = (n: number): number[][] => Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => (i === j ? 1 : 0)));
+export const identity = (n: number): number[][] =>
+  Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => (i === j ? 1 : 0)));
 
-export const times = (a: Rows, x: readonly number[]): number[] => a.map(row => row.reduce((sum, value, j) => sum + value * x[j], 0));
+export const times = (a: Rows, x: readonly number[]): number[] =>
+  a.map(row => row.reduce((sum, value, j) => sum + value * x[j], 0));

@@ -23,13 +23,22 @@ export function stageIncrements(tableau: Tableau, z: Blocks, at: StepPoint): Inc
   const acceleration = accelerationsOf(tableau, z, at);
   return {
     blocks: ['q', 'v'],
-    of: (block, i) => (block === 'q'
-      ? sum(tf.mul(tf.mul(h, c[i]), x.v), tf.square(h), twice(a[i], a), acceleration)
-      : sum(tf.zerosLike(x.v), h, a[i], acceleration)),
+    of: (block, i) =>
+      block === 'q'
+        ? sum(tf.mul(tf.mul(h, c[i]), x.v), tf.square(h), twice(a[i], a), acceleration)
+        : sum(tf.zerosLike(x.v), h, a[i], acceleration),
   };
 }
 
 /** Σ wᵢ(Xᵢ − x) of a block; weights are numbers or scalars, undefined ones zero. */
-export function weightedIncrements(increments: Increments, block: string, weights: readonly (number | tf.Tensor | undefined)[]): tf.Tensor {
-  return tf.addN(weights.flatMap((weight, i) => (weight === undefined || weight === 0 ? [] : [tf.mul(increments.of(block, i), weight)])));
+export function weightedIncrements(
+  increments: Increments,
+  block: string,
+  weights: readonly (number | tf.Tensor | undefined)[],
+): tf.Tensor {
+  return tf.addN(
+    weights.flatMap((weight, i) =>
+      weight === undefined || weight === 0 ? [] : [tf.mul(increments.of(block, i), weight)],
+    ),
+  );
 }

@@ -23,8 +23,12 @@ import type {Ahead, Formulation, StepPoint} from './scheme.js';
 /** A block of the first step on trial, among the unknowns of the start. */
 const ahead = (name: string): string => `${name}Ahead`;
 
-const named = (names: readonly string[], blocks: Blocks, inner: (name: string) => string, outer: (name: string) => string): Blocks =>
-  Object.fromEntries(names.map(name => [outer(name), blocks[inner(name)]]));
+const named = (
+  names: readonly string[],
+  blocks: Blocks,
+  inner: (name: string) => string,
+  outer: (name: string) => string,
+): Blocks => Object.fromEntries(names.map(name => [outer(name), blocks[inner(name)]]));
 const own = (name: string): string => name;
 
 /**
@@ -39,19 +43,31 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   const moved = held && project;
   const trial = startsAhead ? [...formulation.unknown, ...(formulation.multipliers ?? [])] : [];
   const unknown = [
-    ...(moved ? projected.unknown : []), ...(held ? ['a'] : []), ...jerks, ...(across ? ['normal'] : []),
+    ...(moved ? projected.unknown : []),
+    ...(held ? ['a'] : []),
+    ...jerks,
+    ...(across ? ['normal'] : []),
     ...(startsAhead ? formulation.unknown.map(ahead) : []),
   ];
-  const multipliers = !held ? [] : [
-    ...(moved ? projected.multipliers : []), 'lambda', ...jerks.map((_, i) => passes[i].lambdaRate), ...(across ? ['toNormal'] : []),
-    ...(startsAhead ? (formulation.multipliers ?? []).map(ahead) : []),
-  ];
+  const multipliers = !held
+    ? []
+    : [
+        ...(moved ? projected.multipliers : []),
+        'lambda',
+        ...jerks.map((_, i) => passes[i].lambdaRate),
+        ...(across ? ['toNormal'] : []),
+        ...(startsAhead ? (formulation.multipliers ?? []).map(ahead) : []),
+      ];
   /** The step's point at the start, from the start's unknown. */
   const point = (z: Blocks, at: StepPoint): StepPoint => ({
-    ...at, x: moved ? {q: z.q, v: z.v} : at.x, ...(held ? {acceleration: () => z.a} : {}),
+    ...at,
+    x: moved ? {q: z.q, v: z.v} : at.x,
+    ...(held ? {acceleration: () => z.a} : {}),
   });
   const seen = (z: Blocks, {x}: StepPoint): Ahead => ({
-    first: named(trial, z, ahead, own), jerk: z.jerk, normalJerk: () => (across ? z.normal : tf.zerosLike(x.q)),
+    first: named(trial, z, ahead, own),
+    jerk: z.jerk,
+    normalJerk: () => (across ? z.normal : tf.zerosLike(x.q)),
   });
   /** The state that the run begins with. */
   const begun = (z: Blocks, at: StepPoint): Blocks => {
@@ -61,7 +77,9 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   const update = begun;
   if (unknown.length === 0) return {unknown, update};
   return {
-    unknown, multipliers, update,
+    unknown,
+    multipliers,
+    update,
     residual: (z, at) => {
       const here = point(z, at);
       return {
@@ -69,7 +87,14 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
         ...(carriesJerk === undefined ? {} : jerkRows(z, here, held, passes)),
         ...(across ? normalPart(here, z) : {}),
         ...(moved ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {}),
-        ...(startsAhead ? named(trial, formulation.residual?.(named(trial, z, ahead, own), {...at, x: begun(z, at)}) ?? {}, own, ahead) : {}),
+        ...(startsAhead
+          ? named(
+              trial,
+              formulation.residual?.(named(trial, z, ahead, own), {...at, x: begun(z, at)}) ?? {},
+              own,
+              ahead,
+            )
+          : {}),
       };
     },
     guess: at => {
@@ -89,7 +114,10 @@ interface Pass {
 
 /** x'' = J x', and J F² x'. */
 const exact: readonly Pass[] = [{jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: false}];
-const filter: readonly Pass[] = [{jerk: 'jerkOnce', lambdaRate: 'lambdaRateOnce', implicit: true}, {jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: true}];
+const filter: readonly Pass[] = [
+  {jerk: 'jerkOnce', lambdaRate: 'lambdaRateOnce', implicit: true},
+  {jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: true},
+];
 
 /**
  * The derivatives of the equations of motion along x', or along F x' and F² x' in its place, where F k = k + h J F k. With constraints
@@ -104,15 +132,19 @@ function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass
     let k = at.rate(x, t).y;
     for (const {jerk, implicit} of passes) {
       if (implicit) k = further(k, z[jerk]);
-      rows[jerk] = tf.sub(z[jerk], derivativeAlong(place => at.rate({y: place.y}, place.t).y, {y: x.y, t}, {y: k, t: one}));
+      rows[jerk] = tf.sub(
+        z[jerk],
+        derivativeAlong(place => at.rate({y: place.y}, place.t).y, {y: x.y, t}, {y: k, t: one}),
+      );
     }
     return rows;
   }
   const a = at.acceleration(x.q, x.v, t);
   const now: Tensors = {q: x.q, v: x.v, t, a, ...(held ? {lambda: z.lambda} : {})};
-  const balance = (place: Tensors): Blocks => (held
-    ? instantBalance(at, place as unknown as Place, place.a, place.lambda)
-    : {a: tf.sub(at.mass(place.q, place.a), at.force(place.q, place.v, place.t))});
+  const balance = (place: Tensors): Blocks =>
+    held
+      ? instantBalance(at, place as unknown as Place, place.a, place.lambda)
+      : {a: tf.sub(at.mass(place.q, place.a), at.force(place.q, place.v, place.t))};
   let [q, v] = [x.v, a];
   for (const {jerk, lambdaRate, implicit} of passes) {
     if (implicit) {
@@ -128,7 +160,10 @@ function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass
 
 /** M w = Gᵀη with G w = G a': the part of the jerk that the constraints ask for. φ' is affine in v, so G is seen in differences of it. */
 function normalPart(at: StepPoint, {normal, jerk, toNormal}: Blocks): Blocks {
-  const {x: {q}, t} = at;
+  const {
+    x: {q},
+    t,
+  } = at;
   const constraints = constraintsOf(at);
   const rate = (v: tf.Tensor, idle: tf.Tensor): tf.Tensor => constraints.velocities({q, v, t}, idle, false);
   const {give} = rowScale(at, at.h, 1);

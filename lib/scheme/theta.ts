@@ -56,7 +56,19 @@ const middle = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, b), 0
 
 /** q⁺ from v⁺. */
 function kinematics({beta}: Blend, {x, h, stabilizePosition}: StepPoint, v: tf.Tensor): tf.Tensor {
-  return stabilizePosition(tf.add(x.q, tf.mul(h, blend(beta, () => x.v, () => v))));
+  return stabilizePosition(
+    tf.add(
+      x.q,
+      tf.mul(
+        h,
+        blend(
+          beta,
+          () => x.v,
+          () => v,
+        ),
+      ),
+    ),
+  );
 }
 
 /** The end of a step, from the unknown. */
@@ -76,15 +88,29 @@ interface End {
 function balance(scheme: Blend, at: StepPoint, {q, v, gain, mean}: End, lambda?: tf.Tensor): tf.Tensor {
   const {x, t, h, force, mass} = at;
   const middleOfStep = (): Place => middlePlace(at, q, v);
-  const free = scheme.midpoint === true
-    ? force(middle(x.q, q), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
-    : blend(scheme.alpha, () => force(x.q, x.v, t), () => force(q, v, tf.add(t, h)));
-  const applied = lambda === undefined ? free : tf.add(free, reaction(scheme, at, {q, v, t: tf.add(t, h)}, middleOfStep, lambda));
-  const where = blend(scheme.beta, () => x.q, () => q);
+  const free =
+    scheme.midpoint === true
+      ? force(middle(x.q, q), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
+      : blend(
+          scheme.alpha,
+          () => force(x.q, x.v, t),
+          () => force(q, v, tf.add(t, h)),
+        );
+  const applied =
+    lambda === undefined ? free : tf.add(free, reaction(scheme, at, {q, v, t: tf.add(t, h)}, middleOfStep, lambda));
+  const where = blend(
+    scheme.beta,
+    () => x.q,
+    () => q,
+  );
   return mean === undefined ? tf.sub(mass(where, gain), tf.mul(h, applied)) : tf.sub(mass(where, mean), applied);
 }
 
-const middlePlace = ({x, t, h}: StepPoint, q: tf.Tensor, v: tf.Tensor): Place => ({q: middle(x.q, q), v: middle(x.v, v), t: tf.add(t, tf.mul(h, 0.5))});
+const middlePlace = ({x, t, h}: StepPoint, q: tf.Tensor, v: tf.Tensor): Place => ({
+  q: middle(x.q, q),
+  v: middle(x.v, v),
+  t: tf.add(t, tf.mul(h, 0.5)),
+});
 
 /**
  * What the constraints push. A compliant row is a spring and is weighed as forces are, with −φ/C at the
@@ -97,18 +123,38 @@ function reaction(scheme: Blend, at: StepPoint, end: Place, middleOfStep: () => 
   const constraints = constraintsOf(at);
   const start: Place = {q: x.q, v: x.v, t};
   const where: Place = {
-    q: blend(scheme.beta, () => x.q, () => end.q), v: blend(scheme.beta, () => x.v, () => end.v), t: tf.add(t, tf.mul(h, scheme.beta)),
+    q: blend(
+      scheme.beta,
+      () => x.q,
+      () => end.q,
+    ),
+    v: blend(
+      scheme.beta,
+      () => x.v,
+      () => end.v,
+    ),
+    t: tf.add(t, tf.mul(h, scheme.beta)),
   };
-  const springs = scheme.midpoint === true
-    ? constraints.reaction(middleOfStep(), lambda, forces.springs)
-    : blend(scheme.alpha, () => constraints.reaction(start, constraints.springs(start), forces.springs), () => constraints.reaction(end, lambda, forces.springs));
+  const springs =
+    scheme.midpoint === true
+      ? constraints.reaction(middleOfStep(), lambda, forces.springs)
+      : blend(
+          scheme.alpha,
+          () => constraints.reaction(start, constraints.springs(start), forces.springs),
+          () => constraints.reaction(end, lambda, forces.springs),
+        );
   return tf.add(springs, constraints.reaction(where, lambda, forces.rigid));
 }
 
 /** φ⁺ + Cλ⁺ = 0 and the like, in units of velocity. */
 function constraintRows(scheme: Blend, at: StepPoint, {q, v}: End, lambda: tf.Tensor): tf.Tensor {
   const end: Place = {q, v, t: tf.add(at.t, at.h)};
-  return constraintsOf(at).rows(end, lambda, rowScale(at, at.h, 1), scheme.midpoint === true ? middlePlace(at, q, v) : end);
+  return constraintsOf(at).rows(
+    end,
+    lambda,
+    rowScale(at, at.h, 1),
+    scheme.midpoint === true ? middlePlace(at, q, v) : end,
+  );
 }
 
 /** The velocities of a step from its unknown, and the unknown from v⁺. */
@@ -130,10 +176,13 @@ const toUnknown: {readonly [U in VelocityUnknown]: (v: tf.Tensor, at: StepPoint)
 function guessedEnd(scheme: Blend, at: StepPoint): {v: tf.Tensor; q: tf.Tensor; frozen: boolean} {
   const {x, h} = at;
   switch (scheme.guess ?? 'consistent') {
-    case 'rest': return {v: tf.zerosLike(x.v), q: x.q, frozen: true};
+    case 'rest':
+      return {v: tf.zerosLike(x.v), q: x.q, frozen: true};
     case 'current':
-    case 'linearized': return {v: x.v, q: x.q, frozen: true};
-    case 'consistent': return {v: x.v, q: tf.add(x.q, tf.mul(h, x.v)), frozen: false};
+    case 'linearized':
+      return {v: x.v, q: x.q, frozen: true};
+    case 'consistent':
+      return {v: x.v, q: tf.add(x.q, tf.mul(h, x.v)), frozen: false};
     case 'extrapolated': {
       const v = tf.add(x.v, tf.mul(h, x.trend));
       return {v, q: kinematics(scheme, at, v), frozen: false};
@@ -142,10 +191,17 @@ function guessedEnd(scheme: Blend, at: StepPoint): {v: tf.Tensor; q: tf.Tensor; 
 }
 
 /** What 'extrapolated' carries: the mean acceleration of the last step. */
-const trendBlock = (scheme: Blend, trend: () => tf.Tensor): Blocks => (scheme.guess === 'extrapolated' ? {trend: trend()} : {});
+const trendBlock = (scheme: Blend, trend: () => tf.Tensor): Blocks =>
+  scheme.guess === 'extrapolated' ? {trend: trend()} : {};
 
 /** The balance of momentum as `rows` names it, with the constraints' rows where there are any. */
-function withRows(scheme: Blend, at: StepPoint, {lambda}: Partial<Blocks>, end: End, rows: (balance: tf.Tensor) => Blocks): Blocks {
+function withRows(
+  scheme: Blend,
+  at: StepPoint,
+  {lambda}: Partial<Blocks>,
+  end: End,
+  rows: (balance: tf.Tensor) => Blocks,
+): Blocks {
   const momentum = rows(balance(scheme, at, end, lambda));
   return lambda === undefined ? momentum : {...momentum, lambda: constraintRows(scheme, at, end, lambda)};
 }
@@ -172,7 +228,12 @@ function condensed(scheme: Blend): Formulation {
       const z = {[unknown]: toUnknown[unknown](v, at)};
       // q⁺ = q + hv follows from v⁺ = v for every β, so only a frozen guess has a defect.
       if (!frozen) return {z};
-      return {z, defect: {q: tf.sub(q, kinematics(scheme, at, v))}, frozenForce: true, linearized: scheme.guess === 'linearized'};
+      return {
+        z,
+        defect: {q: tf.sub(q, kinematics(scheme, at, v))},
+        frozenForce: true,
+        linearized: scheme.guess === 'linearized',
+      };
     },
   };
 }
@@ -182,9 +243,17 @@ function coupled(scheme: Blend): Formulation {
     unknown: ['q', 'v'],
     residual: (z, at) => {
       const {q, v} = z;
-      return withRows(scheme, at, z, {q, ...velocities.velocity(v, at)}, row => ({q: tf.sub(q, kinematics(scheme, at, v)), v: row}));
+      return withRows(scheme, at, z, {q, ...velocities.velocity(v, at)}, row => ({
+        q: tf.sub(q, kinematics(scheme, at, v)),
+        v: row,
+      }));
     },
-    update: (z, at) => ({q: z.q, v: z.v, ...trendBlock(scheme, () => tf.div(tf.sub(z.v, at.x.v), at.h)), ...multiplierBlock(z)}),
+    update: (z, at) => ({
+      q: z.q,
+      v: z.v,
+      ...trendBlock(scheme, () => tf.div(tf.sub(z.v, at.x.v), at.h)),
+      ...multiplierBlock(z),
+    }),
     guess: (at): Guess => {
       const {v, q, frozen} = guessedEnd(scheme, at);
       return {z: {q, v}, frozenForce: frozen, linearized: scheme.guess === 'linearized'};
@@ -197,9 +266,14 @@ function firstOrder(scheme: Blend): Formulation {
   return {
     unknown: ['y'],
     residual: ({y}, {x, t, h, rate}) => {
-      const slope = scheme.midpoint === true
-        ? rate({y: middle(x.y, y)}, tf.add(t, tf.mul(h, 0.5))).y
-        : blend(scheme.alpha, () => rate(x, t).y, () => rate({y}, tf.add(t, h)).y);
+      const slope =
+        scheme.midpoint === true
+          ? rate({y: middle(x.y, y)}, tf.add(t, tf.mul(h, 0.5))).y
+          : blend(
+              scheme.alpha,
+              () => rate(x, t).y,
+              () => rate({y}, tf.add(t, h)).y,
+            );
       return {y: tf.sub(tf.sub(y, x.y), tf.mul(h, slope))};
     },
     update: ({y}, at) => ({y, ...trendBlock(scheme, () => tf.div(tf.sub(y, at.x.y), at.h))}),
@@ -213,7 +287,12 @@ function firstOrder(scheme: Blend): Formulation {
 
 function checkName(scheme: Blend, option: 'form' | 'guess' | 'unknown', allowed: readonly string[]): void {
   const name = scheme[option];
-  if (name !== undefined && !allowed.includes(name)) throw new OptionError('bad-scheme', `${scheme.name}: ${option} must be one of ${allowed.join(', ')}, not ${String(name)}.`, {[option]: name});
+  if (name !== undefined && !allowed.includes(name))
+    throw new OptionError(
+      'bad-scheme',
+      `${scheme.name}: ${option} must be one of ${allowed.join(', ')}, not ${String(name)}.`,
+      {[option]: name},
+    );
 }
 
 /** @throws OptionError 'bad-scheme' */
@@ -222,12 +301,17 @@ function blended(scheme: Blend): Scheme {
   checkName(scheme, 'guess', ['rest', 'current', 'consistent', 'linearized', 'extrapolated']);
   checkName(scheme, 'unknown', Object.keys(velocities));
   if (scheme.form === 'coupled' && (scheme.unknown ?? 'velocity') !== 'velocity') {
-    throw new OptionError('bad-scheme', `${scheme.name}: the coupled form has the unknown (q, v); unknown '${scheme.unknown}' needs form 'condensed'.`);
+    throw new OptionError(
+      'bad-scheme',
+      `${scheme.name}: the coupled form has the unknown (q, v); unknown '${scheme.unknown}' needs form 'condensed'.`,
+    );
   }
   const carriesTrend = scheme.guess === 'extrapolated';
   const mechanics = scheme.form === 'coupled' ? coupled(scheme) : condensed(scheme);
   const ode = firstOrder(scheme);
-  const carrying: Formulation = carriesTrend ? {...mechanics, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})} : mechanics;
+  const carrying: Formulation = carriesTrend
+    ? {...mechanics, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})}
+    : mechanics;
   return {
     name: scheme.name,
     order: scheme.order,
@@ -241,7 +325,8 @@ function blended(scheme: Blend): Scheme {
 const thetaOptions = {form: text, guess: text};
 
 function checkShare(name: string, value: number): void {
-  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw new OptionError('bad-scheme', `${name} must be a number in [0, 1], not ${shown(value)}.`);
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1))
+    throw new OptionError('bad-scheme', `${name} must be a number in [0, 1], not ${shown(value)}.`);
 }
 
 /**
@@ -272,7 +357,13 @@ export function blendedEuler(given: {readonly alpha: number; readonly beta: numb
   const {alpha, beta, ...options} = given;
   checkShare('blendedEuler: alpha', alpha);
   checkShare('blendedEuler: beta', beta);
-  return blended({...options, name: `blendedEuler(${alpha}, ${beta})`, order: alpha === 0.5 && beta === 0.5 ? 2 : 1, alpha, beta});
+  return blended({
+    ...options,
+    name: `blendedEuler(${alpha}, ${beta})`,
+    order: alpha === 0.5 && beta === 0.5 ? 2 : 1,
+    alpha,
+    beta,
+  });
 }
 
 /**

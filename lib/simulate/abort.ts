@@ -12,7 +12,8 @@ const none = 2 ** 31 - 1;
  * cross-origin isolated there is no shared memory; `shared` is undefined, and threads have to be ended.
  */
 export class Interest {
-  readonly shared: Int32Array<SharedArrayBuffer> | undefined = typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4)).fill(none);
+  readonly shared: Int32Array<SharedArrayBuffer> | undefined =
+    typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4)).fill(none);
 
   /** No member after this one is of interest any more; −1: none at all. */
   upTo(member: number): void {
@@ -23,7 +24,9 @@ export class Interest {
 
 /** What a thread looks at before every step of a member's run. @throws AbortError */
 export function polling(shared: Int32Array | undefined, member: number): (() => void) | undefined {
-  return shared === undefined ? undefined : () => {
-    if (Atomics.load(shared, 0) < member) throw aborted(undefined);
-  };
+  return shared === undefined
+    ? undefined
+    : () => {
+        if (Atomics.load(shared, 0) < member) throw aborted(undefined);
+      };
 }

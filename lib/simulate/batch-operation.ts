@@ -34,15 +34,25 @@ function total({tensor, parts}: Shared, gradients: readonly Gradient[]): tf.Tens
 }
 
 /** The series of every member as tensors [saved, ...shape], by name, on the tape that is running. */
-export function batchOnTape(members: readonly Prepared[], done: readonly Done[], pull: (cotangents: (Float64Array | undefined)[]) => Gradient[]): {[name: string]: tf.Tensor}[] {
+export function batchOnTape(
+  members: readonly Prepared[],
+  done: readonly Done[],
+  pull: (cotangents: (Float64Array | undefined)[]) => Gradient[],
+): {[name: string]: tf.Tensor}[] {
   const shared = sharedSources(members);
   const series = (i: number): tf.Tensor[] => seriesTensors(members[i], done[i].run.times.length, done[i].matrix);
   const {length: blocks} = seriesOf(members[0]).blocks;
-  const outputs = operation(shared.map(({tensor}) => tensor), () => members.flatMap((_, i) => series(i)), cotangents => {
-    const packed = members.map((prepared, i) => packCotangents(prepared, done[i].run.times.length, cotangents.slice(i * blocks, (i + 1) * blocks)));
-    // A member that the loss does not look at costs nothing.
-    const gradients = pull(packed.map(part => (part.some(value => value !== 0) ? part : undefined)));
-    return shared.map(source => total(source, gradients));
-  });
+  const outputs = operation(
+    shared.map(({tensor}) => tensor),
+    () => members.flatMap((_, i) => series(i)),
+    cotangents => {
+      const packed = members.map((prepared, i) =>
+        packCotangents(prepared, done[i].run.times.length, cotangents.slice(i * blocks, (i + 1) * blocks)),
+      );
+      // A member that the loss does not look at costs nothing.
+      const gradients = pull(packed.map(part => (part.some(value => value !== 0) ? part : undefined)));
+      return shared.map(source => total(source, gradients));
+    },
+  );
   return members.map((prepared, i) => named(prepared, outputs.slice(i * blocks, (i + 1) * blocks)));
 }

@@ -59,7 +59,11 @@ export interface BatchGradient<G, Tree> {
 export type BatchVjp<S extends AnySystem = System> = RunsAndPullback<Trajectory<S>, Cotangent<S>, BatchPullback<S>>;
 
 /** As BatchVjp, without waiting. */
-export type BatchVjpAsync<S extends AnySystem = System> = RunsAndPullback<Trajectory<S>, Cotangent<S>, Promise<BatchPullback<S>>>;
+export type BatchVjpAsync<S extends AnySystem = System> = RunsAndPullback<
+  Trajectory<S>,
+  Cotangent<S>,
+  Promise<BatchPullback<S>>
+>;
 
 /** Runs with trajectories T, and the map from their cotangents C to gradients G. */
 export interface RunsAndPullback<T, C, G> {
@@ -116,12 +120,20 @@ export interface Batch {
    * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
    *   every member has its own status. OptionError 'bad-workers'
    */
-  <S extends AnySystem>(system: S, members: readonly BatchMember<S>[], options: BatchOptions<ParamsOf<S>>): Trajectory<S>[];
+  <S extends AnySystem>(
+    system: S,
+    members: readonly BatchMember<S>[],
+    options: BatchOptions<ParamsOf<S>>,
+  ): Trajectory<S>[];
   /**
    * The runs, and the map from cotangents of their saved values to everything they depend on, in double
    * precision: what training on many records wants. Threads as for `batch`, for the way back too.
    */
-  vjp<S extends AnySystem>(system: S, members: readonly BatchMember<S>[], options: BatchOptions<ParamsOf<S>>): BatchVjp<S>;
+  vjp<S extends AnySystem>(
+    system: S,
+    members: readonly BatchMember<S>[],
+    options: BatchOptions<ParamsOf<S>>,
+  ): BatchVjp<S>;
   /**
    * Ends the worker threads. There is seldom a reason to: they do not keep a program from ending, and the next
    * batch starts new ones. Batches under way finish in this thread.
@@ -157,7 +169,9 @@ export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
         trajectories: trajectories(ensemble, done),
         pullback(cotangents) {
           const rows = packed(ensemble, done, cotangents);
-          const pulled = last.then(() => ensemble.pullAsync(rows)).then(gradients => gathered(ensemble, members, gradients));
+          const pulled = last
+            .then(() => ensemble.pullAsync(rows))
+            .then(gradients => gathered(ensemble, members, gradients));
           last = pulled.catch(() => undefined);
           return pulled;
         },
@@ -173,14 +187,26 @@ export interface BatchAsync {
    * Not on tfjs's tape, which ends before the result is there.
    * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
    */
-  <S extends AnySystem>(system: S, members: readonly BatchMember<S>[], options: BatchOptions<ParamsOf<S>>): Promise<Trajectory<S>[]>;
+  <S extends AnySystem>(
+    system: S,
+    members: readonly BatchMember<S>[],
+    options: BatchOptions<ParamsOf<S>>,
+  ): Promise<Trajectory<S>[]>;
   /** As `batch.vjp`, without waiting for either way. */
-  vjp<S extends AnySystem>(system: S, members: readonly BatchMember<S>[], options: BatchOptions<ParamsOf<S>>): Promise<BatchVjpAsync<S>>;
+  vjp<S extends AnySystem>(
+    system: S,
+    members: readonly BatchMember<S>[],
+    options: BatchOptions<ParamsOf<S>>,
+  ): Promise<BatchVjpAsync<S>>;
 }
 
 function valuesOf(member: BatchMember, at = 0): Values & {readonly initial: Initial} {
   if (typeof (member as unknown) !== 'object' || (member as unknown) === null) {
-    throw new OptionError('bad-initial', `batch: member ${at} is ${shown(member)}: every member is an initial state, or {initial, params}.`, {member: at});
+    throw new OptionError(
+      'bad-initial',
+      `batch: member ${at} is ${shown(member)}: every member is an initial state, or {initial, params}.`,
+      {member: at},
+    );
   }
   if (!('initial' in member)) return {initial: member};
   refuseUnknownOptions(member, {initial: object, params: object}, `batch: member ${at}`);
@@ -189,41 +215,69 @@ function valuesOf(member: BatchMember, at = 0): Values & {readonly initial: Init
 
 /** Everything read and checked, before anything runs. Members share the arrays of what they share. */
 function ensembleOf(system: System, given: readonly BatchMember[], all: BatchOptions): Ensemble {
-  if (typeof (all as unknown) !== 'object' || (all as unknown) === null) throw new OptionError('bad-time', `batch takes options as simulate does, and workers, not ${shown(all)}.`);
+  if (typeof (all as unknown) !== 'object' || (all as unknown) === null)
+    throw new OptionError('bad-time', `batch takes options as simulate does, and workers, not ${shown(all)}.`);
   requireValue(given, list, 'batch: members', 'bad-initial');
   const {workers, ...options} = all;
   if (workers !== undefined && !(Number.isInteger(workers) && workers >= 0)) {
-    throw new OptionError('bad-workers', `batch: workers must be a whole number of at least 0, not ${shown(workers)}.`, {workers});
+    throw new OptionError(
+      'bad-workers',
+      `batch: workers must be a whole number of at least 0, not ${shown(workers)}.`,
+      {workers},
+    );
   }
   if (given.length === 0) throw new OptionError('bad-initial', 'batch.vjp: give one member at least.');
   const members = given.map((member, i) => valuesOf(member, i));
-  if (members[0].initial === undefined) throw new OptionError('bad-initial', 'batch: every member is an initial state, or {initial, params}.');
+  if (members[0].initial === undefined)
+    throw new OptionError('bad-initial', 'batch: every member is an initial state, or {initial, params}.');
   const own = members.every(({params}) => params !== undefined);
-  const base = requireRead(prepare(system, members[0].initial, own ? {...options, params: members[0].params} : options));
+  const base = requireRead(
+    prepare(system, members[0].initial, own ? {...options, params: members[0].params} : options),
+  );
   requireSavedMemory(savedCount(base.options), seriesOf(base).width, members.length);
   const captured = base.leaves.length;
-  return new Ensemble(members.map(({initial, params}, i): Prepared => {
-    try {
-      const member = refill(base, initial, params);
-      return {...member, parameterValues: member.parameterValues.map((values, p) => (p < captured ? values : base.parameterValues[p]))};
-    } catch (error) {
-      throw inMember(error, i);
-    }
-  }), workers);
+  return new Ensemble(
+    members.map(({initial, params}, i): Prepared => {
+      try {
+        const member = refill(base, initial, params);
+        return {
+          ...member,
+          parameterValues: member.parameterValues.map((values, p) => (p < captured ? values : base.parameterValues[p])),
+        };
+      } catch (error) {
+        throw inMember(error, i);
+      }
+    }),
+    workers,
+  );
 }
 
 function requireNoTape({members}: Ensemble): void {
-  if (members.some(taping)) throw new OptionError('async-tape', 'batchAsync stands inside tf.grad or an optimizer\'s minimize, whose tape ends before its result is there: use batch, or batchAsync.vjp outside.');
+  if (members.some(taping))
+    throw new OptionError(
+      'async-tape',
+      "batchAsync stands inside tf.grad or an optimizer's minimize, whose tape ends before its result is there: use batch, or batchAsync.vjp outside.",
+    );
 }
 
 /** Off the tape. */
 function trajectories({members}: Ensemble, done: readonly Done[]): AnyTrajectory[] {
-  return done.map(({run, matrix}, i) => trajectoryOf(members[i], run, matrix, asTensors(members[i], {...run, kept: undefined}, matrix)));
+  return done.map(({run, matrix}, i) =>
+    trajectoryOf(members[i], run, matrix, asTensors(members[i], {...run, kept: undefined}, matrix)),
+  );
 }
 
-function packed({members}: Ensemble, done: readonly Done[], cotangents: readonly (Cotangent | undefined)[]): (Float64Array | undefined)[] {
+function packed(
+  {members}: Ensemble,
+  done: readonly Done[],
+  cotangents: readonly (Cotangent | undefined)[],
+): (Float64Array | undefined)[] {
   if (cotangents.length !== members.length) {
-    throw new OptionError('bad-cotangent', `pullback: ${members.length} members need a cotangent each, undefined for none; there are ${cotangents.length}.`, {members: members.length, cotangents: cotangents.length});
+    throw new OptionError(
+      'bad-cotangent',
+      `pullback: ${members.length} members need a cotangent each, undefined for none; there are ${cotangents.length}.`,
+      {members: members.length, cotangents: cotangents.length},
+    );
   }
   return cotangents.map((cotangent, i) => {
     try {
@@ -244,7 +298,19 @@ function gathered({members}: Ensemble, given: readonly BatchMember[], gradients:
     for (const {parameters} of from) for (let i = 0; i < sum.length; i++) sum[i] += parameters[p][i];
     return sum;
   };
-  const sums = {initial: new Float64Array(2 * members[0].coordinates), parameters: traced.parameters.map((_, p) => total(gradients, p)), recomputedSteps: 0};
+  const sums = {
+    initial: new Float64Array(2 * members[0].coordinates),
+    parameters: traced.parameters.map((_, p) => total(gradients, p)),
+    recomputedSteps: 0,
+  };
   const {variables, tensors} = namedGradient(members[0], sums);
-  return {members: each, params: toTree(leaves, leaves.map((_, p) => total(shared, p))), variables, tensors};
+  return {
+    members: each,
+    params: toTree(
+      leaves,
+      leaves.map((_, p) => total(shared, p)),
+    ),
+    variables,
+    tensors,
+  };
 }

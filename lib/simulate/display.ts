@@ -17,5 +17,10 @@ export function displayRunsWith<Run>(display: (run: Run) => DisplayedTexts): voi
 
 export function displayed(run: {toString(): string}): DisplayedTexts {
   const text = String(run);
-  return drawn?.(run as never) ?? {'text/plain': text, 'text/html': `<p><code>${text.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</code></p><p>Import stiffgrad/plot once to see it as a picture.</p>`};
+  return (
+    drawn?.(run as never) ?? {
+      'text/plain': text,
+      'text/html': `<p><code>${text.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</code></p><p>Import stiffgrad/plot once to see it as a picture.</p>`,
+    }
+  );
 }

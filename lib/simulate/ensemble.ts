@@ -56,7 +56,10 @@ export class Ensemble {
    * @param members of one prepared simulation
    * @param workers as the user gave it
    */
-  constructor(readonly members: readonly Prepared[], private readonly workers: number | undefined) {
+  constructor(
+    readonly members: readonly Prepared[],
+    private readonly workers: number | undefined,
+  ) {
     this.done = new Array<Done | undefined>(members.length).fill(undefined);
     this.task = canStart && this.threads > 0 ? taskOf(members[0]) : undefined;
   }
@@ -195,7 +198,10 @@ export class Ensemble {
     return {
       ...this.common(task),
       members: all.flatMap((_, i) => (this.done[i] === undefined ? [i] : [])),
-      request: (i, job, id) => ({request: {kind: 'run', job, member: i, task: id, start: startOf(all[i], task), keep}, transfer: []}),
+      request: (i, job, id) => ({
+        request: {kind: 'run', job, member: i, task: id, start: startOf(all[i], task), keep},
+        transfer: [],
+      }),
       read: (i, reply) => {
         if (reply.kind === 'ran') {
           const result = runFromPlain(reply.run, all[i].adjoint);
@@ -212,7 +218,11 @@ export class Ensemble {
     };
   }
 
-  private pulling(task: Task, asked: readonly number[], cotangents: readonly (Float64Array | undefined)[]): Work<Gradient> {
+  private pulling(
+    task: Task,
+    asked: readonly number[],
+    cotangents: readonly (Float64Array | undefined)[],
+  ): Work<Gradient> {
     const {members: all, done} = this;
     const keepPath = (i: number, kept: Run['kept']): void => {
       const {run: result, matrix} = done[i] as Done;
@@ -226,7 +236,18 @@ export class Ensemble {
         const path = plainPath(all[i], result.kept === undefined ? all[i].adjoint.run(all[i]) : result);
         // The memory moves: it is not here until the answer brings it back.
         keepPath(i, undefined);
-        return {request: {kind: 'pull', job, member: i, task: id, start: startOf(all[i], task), path, cotangents: cotangents[i] as Float64Array}, transfer: memoryOf(path.kept)};
+        return {
+          request: {
+            kind: 'pull',
+            job,
+            member: i,
+            task: id,
+            start: startOf(all[i], task),
+            path,
+            cotangents: cotangents[i] as Float64Array,
+          },
+          transfer: memoryOf(path.kept),
+        };
       },
       read: (i, reply) => {
         if (reply.kind !== 'pulled') return failure(i, reply);
@@ -241,12 +262,19 @@ export class Ensemble {
 
   private common(task: Task): Pick<Work<unknown>, 'workers' | 'task' | 'step' | 'count'> {
     const {members: all, threads} = this;
-    return {workers: threads, task, count: all.length, step: number => plainOf(number === task.step ? all[0] : all[0].start)};
+    return {
+      workers: threads,
+      task,
+      count: all.length,
+      step: number => plainOf(number === task.step ? all[0] : all[0].start),
+    };
   }
 
   private zeros(): Gradient[] {
     return this.members.map(({given, parameterValues}) => ({
-      initial: new Float64Array(given.length), parameters: parameterValues.map(({length}) => new Float64Array(length)), recomputedSteps: 0,
+      initial: new Float64Array(given.length),
+      parameters: parameterValues.map(({length}) => new Float64Array(length)),
+      recomputedSteps: 0,
     }));
   }
 
@@ -274,11 +302,18 @@ const late = 'A worker thread did not start in time: this run was made in the ca
 
 const fails = ({options}: Prepared, {run: {error}}: Done): boolean => options.throw && error !== undefined;
 
-const plainOf = ({traced, compiled}: StepPrograms): PlainStep => ({...plainStep(traced), checked: compiled.checkedMatrices});
+const plainOf = ({traced, compiled}: StepPrograms): PlainStep => ({
+  ...plainStep(traced),
+  checked: compiled.checkedMatrices,
+});
 
-const members = (cotangents: readonly unknown[]): number[] => cotangents.flatMap((cotangent, i) => (cotangent === undefined ? [] : [i]));
+const members = (cotangents: readonly unknown[]): number[] =>
+  cotangents.flatMap((cotangent, i) => (cotangent === undefined ? [] : [i]));
 
-function failure(i: number, reply: {readonly kind: string; readonly error?: Parameters<typeof errorFromPlain>[0]}): {error: unknown} | undefined {
+function failure(
+  i: number,
+  reply: {readonly kind: string; readonly error?: Parameters<typeof errorFromPlain>[0]},
+): {error: unknown} | undefined {
   return reply.error === undefined ? undefined : {error: inMember(errorFromPlain(reply.error), i)};
 }
 
@@ -301,17 +336,45 @@ function isSent(compiled: CompiledStep, traced: TracedStep): boolean {
 }
 
 /** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
-function taskOf({traced, compiled, start, engine, options, coordinates, parameterValues, resumed, adjoint: {threads}}: Prepared): Task | undefined {
+function taskOf({
+  traced,
+  compiled,
+  start,
+  engine,
+  options,
+  coordinates,
+  parameterValues,
+  resumed,
+  adjoint: {threads},
+}: Prepared): Task | undefined {
   const newton = plainNewton(options.newton);
   // Events, dense output and the continuous adjoint are not in the messages: such runs are this thread's.
   const there = threadEngine(engine);
-  if (newton === undefined || there === undefined || options.plan !== undefined || resumed === true || threads === undefined) return undefined;
+  if (
+    newton === undefined
+    || there === undefined
+    || options.plan !== undefined
+    || resumed === true
+    || threads === undefined
+  )
+    return undefined;
   if (!isSent(compiled, traced)) return undefined;
   const {grid, saved} = options;
   return {
-    step: stepNumber(compiled), facts: stepFacts(traced), first: stepNumber(start.compiled), firstFacts: stepFacts(start.traced),
-    engine: there, t0: grid.t0, grid: grid.asked, saved, newton, consistent: options.consistent,
-    adjoint: threads.plain, progress: options.onProgress !== undefined, coordinates, parameters: parameterValues,
+    step: stepNumber(compiled),
+    facts: stepFacts(traced),
+    first: stepNumber(start.compiled),
+    firstFacts: stepFacts(start.traced),
+    engine: there,
+    t0: grid.t0,
+    grid: grid.asked,
+    saved,
+    newton,
+    consistent: options.consistent,
+    adjoint: threads.plain,
+    progress: options.onProgress !== undefined,
+    coordinates,
+    parameters: parameterValues,
   };
 }
 

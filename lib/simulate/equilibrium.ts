@@ -35,7 +35,12 @@ export interface EquilibriumOptions<P = Params> {
 }
 
 /** Where the search starts. A velocity is not asked for: at rest it is zero. */
-export type EquilibriumStart<S extends AnySystem = System> = ByKind<S, RestOfMechanics, RestOfOde, RestOfMechanics | RestOfOde>;
+export type EquilibriumStart<S extends AnySystem = System> = ByKind<
+  S,
+  RestOfMechanics,
+  RestOfOde,
+  RestOfMechanics | RestOfOde
+>;
 /** A guess of the position at rest, and the time (default 0). */
 export type RestOfMechanics = {readonly q: Numeric; readonly t?: number};
 /** A guess of the state at rest, and the time (default 0). */
@@ -73,10 +78,19 @@ export interface OdeEquilibrium extends Omit<AnyEquilibrium, 'q' | 'lambda' | 'v
 }
 
 /** A state of rest: q of a mechanical system, y of an ode, as tensors (float32) and as numbers (double). */
-export type Equilibrium<S extends AnySystem = MechanicalSystem> = ByKind<S, MechanicalEquilibrium, OdeEquilibrium, AnyEquilibrium>;
+export type Equilibrium<S extends AnySystem = MechanicalSystem> = ByKind<
+  S,
+  MechanicalEquilibrium,
+  OdeEquilibrium,
+  AnyEquilibrium
+>;
 
 /** A state of rest, and the way back from it. */
-export type EquilibriumVjp<S extends AnySystem = System> = RestAndPullback<Equilibrium<S>, RestCotangent<S>, Pick<Pullback<S>, 'params' | 'variables' | 'tensors'>>;
+export type EquilibriumVjp<S extends AnySystem = System> = RestAndPullback<
+  Equilibrium<S>,
+  RestCotangent<S>,
+  Pick<Pullback<S>, 'params' | 'variables' | 'tensors'>
+>;
 
 /** A state of rest E, and the map from its cotangents C to gradients G. */
 export interface RestAndPullback<E, C, G> {
@@ -86,8 +100,12 @@ export interface RestAndPullback<E, C, G> {
 }
 
 /** Cotangents of a state of rest, of its shapes. */
-export type RestCotangent<S extends AnySystem = System> =
-  ByKind<S, {readonly q?: Numeric; readonly lambda?: Numeric}, {readonly y?: Numeric}, {readonly q?: Numeric; readonly y?: Numeric; readonly lambda?: Numeric}>;
+export type RestCotangent<S extends AnySystem = System> = ByKind<
+  S,
+  {readonly q?: Numeric; readonly lambda?: Numeric},
+  {readonly y?: Numeric},
+  {readonly q?: Numeric; readonly y?: Numeric; readonly lambda?: Numeric}
+>;
 
 /**
  * What gaps weigh beside forces where a line search adds up their squares: a gap of one unit of length
@@ -139,25 +157,40 @@ function atRest(start: EquilibriumStart): Initial {
 function nested(flat: Float64Array, shape: readonly number[]): Numeric {
   if (shape.length <= 1) return shape.length === 0 ? 0 : Array.from(flat);
   const step = flat.length / shape[0];
-  return Array.from({length: shape[0]}, (_, i) => nested(flat.subarray(i * step, (i + 1) * step), shape.slice(1)) as number);
+  return Array.from(
+    {length: shape[0]},
+    (_, i) => nested(flat.subarray(i * step, (i + 1) * step), shape.slice(1)) as number,
+  );
 }
 
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
-  refuseUnknownOptions(options, {params: object, inputs: object, engine: any, newton: any, signal: abortSignal}, 'equilibrium');
+  refuseUnknownOptions(
+    options,
+    {params: object, inputs: object, engine: any, newton: any, signal: abortSignal},
+    'equilibrium',
+  );
   const {params, inputs, engine, newton: method, signal} = options;
   return {
-    scheme: equilibriumScheme, params, inputs, engine, signal, dt: 1, steps: 1, saveAt: 'end',
+    scheme: equilibriumScheme,
+    params,
+    inputs,
+    engine,
+    signal,
+    dt: 1,
+    steps: 1,
+    saveAt: 'end',
     newton: method ?? newton({step: backtracking(), maxIterations: 200}),
   };
 }
 
 function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
   const names = trajectory.y === undefined ? ['q', ...(trajectory.lambda === undefined ? [] : ['lambda'])] : ['y'];
-  const last = (name: string): tf.Tensor => tf.tidy(() => {
-    const series = trajectory[name as RestName] as tf.Tensor;
-    const [, ...shape] = series.shape;
-    return tf.reshape(tf.slice(series, [1], [1]), shape);
-  });
+  const last = (name: string): tf.Tensor =>
+    tf.tidy(() => {
+      const series = trajectory[name as RestName] as tf.Tensor;
+      const [, ...shape] = series.shape;
+      return tf.reshape(tf.slice(series, [1], [1]), shape);
+    });
   const tensors = Object.fromEntries(names.map(name => [name, last(name)]));
   const result = {
     values: (asked: RestName) => {
@@ -183,20 +216,23 @@ function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
  *   not isolated (a free motion: `data.rows`)
  */
 export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
-  (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): AnyEquilibrium => lastOf(simulate(system, atRest(start), optionsOf(options))),
+  (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): AnyEquilibrium =>
+    lastOf(simulate(system, atRest(start), optionsOf(options))),
   {
     vjp(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): EquilibriumVjp {
       const {trajectory, pullback} = simulate.vjp(system, atRest(start), optionsOf(options));
       return {
         equilibrium: lastOf(trajectory),
         pullback(cotangent) {
-          const padded = Object.fromEntries(Object.entries(cotangent).flatMap(([name, value]) => {
-            if (value === undefined) return [];
-            const {values} = readNumeric(value, `cotangent.${name}`);
-            const both = new Float64Array(2 * values.length);
-            both.set(values, values.length);
-            return [[name, both]];
-          }));
+          const padded = Object.fromEntries(
+            Object.entries(cotangent).flatMap(([name, value]) => {
+              if (value === undefined) return [];
+              const {values} = readNumeric(value, `cotangent.${name}`);
+              const both = new Float64Array(2 * values.length);
+              both.set(values, values.length);
+              return [[name, both]];
+            }),
+          );
           const {params, variables, tensors} = pullback(padded);
           return {params, variables, tensors};
         },
@@ -216,7 +252,15 @@ export interface FindEquilibrium {
    * @throws NewtonError where the search does not converge; SingularMatrixError where the equilibrium is
    *   not isolated (a free motion: `data.rows`)
    */
-  <S extends AnySystem>(system: S, start: EquilibriumStart<S>, options?: EquilibriumOptions<ParamsOf<S>>): Equilibrium<S>;
+  <S extends AnySystem>(
+    system: S,
+    start: EquilibriumStart<S>,
+    options?: EquilibriumOptions<ParamsOf<S>>,
+  ): Equilibrium<S>;
   /** The equilibrium, and the map from a cotangent of it to those of params and variables, in double precision. */
-  vjp<S extends AnySystem>(system: S, start: EquilibriumStart<S>, options?: EquilibriumOptions<ParamsOf<S>>): EquilibriumVjp<S>;
+  vjp<S extends AnySystem>(
+    system: S,
+    start: EquilibriumStart<S>,
+    options?: EquilibriumOptions<ParamsOf<S>>,
+  ): EquilibriumVjp<S>;
 }

@@ -14,5 +14,10 @@ export function raise({options}: Prepared, {error}: Run): void {
 export function finish(prepared: Prepared, result: Run, onTape: boolean): AnyTrajectory {
   raise(prepared, result);
   const matrix = seriesValues(prepared, result);
-  return trajectoryOf(prepared, result, matrix, asTensors(prepared, onTape ? result : {...result, kept: undefined}, matrix));
+  return trajectoryOf(
+    prepared,
+    result,
+    matrix,
+    asTensors(prepared, onTape ? result : {...result, kept: undefined}, matrix),
+  );
 }

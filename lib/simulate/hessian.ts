@@ -27,7 +27,11 @@ import {SecondOrderCheckpointer} from './second-order.js';
 import type {System} from '../step/formulation.js';
 
 /** A loss by functions of one's own. */
-export type CotangentLoss<S extends AnySystem = System> = LossByCotangents<Trajectory<S>, Cotangent<S>, SavedTangent<S>>;
+export type CotangentLoss<S extends AnySystem = System> = LossByCotangents<
+  Trajectory<S>,
+  Cotangent<S>,
+  SavedTangent<S>
+>;
 
 /** A loss of a trajectory T by its cotangent C, and how that changes along a tangent D of the saved values. */
 export interface LossByCotangents<T, C, D> {
@@ -64,9 +68,21 @@ export interface LossAndProduct<T, G> extends Omit<LossAndProducts<T, G>, 'produ
 /** @throws OptionError 'bad-adjoint' or 'bad-loss' where this run has no product with a Hessian */
 function check({options: {adjoint, events}, traced}: Prepared, loss: unknown, directions: readonly Tangent[]): void {
   requireLoss(loss);
-  if (adjoint.secondOrder === undefined) throw new OptionError('bad-adjoint', 'hvp goes back by the implicit adjoint: leave adjoint out, or take implicitAdjoint({memory}).');
-  if (events.length > 0) throw new OptionError('bad-hvp', 'hvp does not go through events: leave them out, or take differences of the gradients of simulate.vjp.');
-  if (traced.functions.observed !== undefined) throw new OptionError('bad-hvp', 'hvp: leave observe out, and write what it computes into the loss, as a function of the saved series.');
+  if (adjoint.secondOrder === undefined)
+    throw new OptionError(
+      'bad-adjoint',
+      'hvp goes back by the implicit adjoint: leave adjoint out, or take implicitAdjoint({memory}).',
+    );
+  if (events.length > 0)
+    throw new OptionError(
+      'bad-hvp',
+      'hvp does not go through events: leave them out, or take differences of the gradients of simulate.vjp.',
+    );
+  if (traced.functions.observed !== undefined)
+    throw new OptionError(
+      'bad-hvp',
+      'hvp: leave observe out, and write what it computes into the loss, as a function of the saved series.',
+    );
   if (directions.length === 0) throw new OptionError('bad-tangent', 'hvps: give one direction at least.');
 }
 
@@ -78,16 +94,27 @@ export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: 
   const directions = packDirections(prepared, along);
   let checkpointer: SecondOrderCheckpointer | undefined;
   const memory = base.options.adjoint.secondOrder?.memory ?? Infinity;
-  const done = run(prepared, {begin: (context, start) => (checkpointer = new SecondOrderCheckpointer(context, start, path.saved, directions, memory))});
+  const done = run(prepared, {
+    begin: (context, start) =>
+      (checkpointer = new SecondOrderCheckpointer(context, start, path.saved, directions, memory)),
+  });
   if (done.error !== undefined) throw done.error;
   if (checkpointer === undefined) throw new Error('a run has its companion');
   const shown = path.run ?? done;
   const trajectory = finish(base, shown, false);
   try {
-    const at = typeof loss === 'function' ? traced?.at(shown.states, shown.times, prepared.parameterValues, directions.count) : lossBy(loss, prepared, trajectory, shown);
+    const at =
+      typeof loss === 'function'
+        ? traced?.at(shown.states, shown.times, prepared.parameterValues, directions.count)
+        : lossBy(loss, prepared, trajectory, shown);
     if (at === undefined) throw new Error('a loss is a function or gives cotangents');
     const {gradient, products} = goBack(prepared, done, checkpointer, path.saved, at, directions);
-    return {trajectory, value: at.value ?? NaN, gradient: namedGradient(prepared, gradient), products: products.map(product => namedGradient(prepared, product))};
+    return {
+      trajectory,
+      value: at.value ?? NaN,
+      gradient: namedGradient(prepared, gradient),
+      products: products.map(product => namedGradient(prepared, product)),
+    };
   } catch (error) {
     trajectory.dispose();
     throw error;
@@ -111,15 +138,23 @@ function historyOf(prepared: Prepared): Differentiated {
   const {options} = prepared;
   let history = new StepHistory();
   // The step history alone is of interest, not the states that it passes.
-  const found = run(prepared, {begin: (_context, _start, _saved, its = history) => {
-    history = its;
-    return {record: undefined, repeatable: true, reach: () => undefined, finish: () => undefined};
-  }});
+  const found = run(prepared, {
+    begin: (_context, _start, _saved, its = history) => {
+      history = its;
+      return {record: undefined, repeatable: true, reach: () => undefined, finish: () => undefined};
+    },
+  });
   if (found.error !== undefined) throw found.error;
   const {grid} = options;
-  const steps = {...grid, steps: history.count, time: (n: number) => (n < history.count ? history.t[n] : (found.standing?.t ?? NaN)), length: (n: number) => history.h[n]};
+  const steps = {
+    ...grid,
+    steps: history.count,
+    time: (n: number) => (n < history.count ? history.t[n] : (found.standing?.t ?? NaN)),
+    length: (n: number) => history.h[n],
+  };
   return {
-    run: found, saved: history.saved,
+    run: found,
+    saved: history.saved,
     options: {...options, grid: steps, plan: undefined, saved: new Float64Array(0), onProgress: undefined},
   };
 }
@@ -134,11 +169,18 @@ function withParameters(prepared: Prepared, {parameters}: TracedLoss): Prepared 
 function lossBy(loss: CotangentLoss, prepared: Prepared, trajectory: AnyTrajectory, {times}: Run): LossAt {
   const {blocks, width} = seriesOf(prepared);
   const none = prepared.parameterValues.map(() => undefined);
-  const named = (matrix: Float64Array): NamedValues => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)]));
+  const named = (matrix: Float64Array): NamedValues =>
+    Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)]));
   return {
-    value: loss.value?.(trajectory), cotangents: packCotangent(prepared, loss.cotangent(trajectory), times.length), parameters: none,
+    value: loss.value?.(trajectory),
+    cotangents: packCotangent(prepared, loss.cotangent(trajectory), times.length),
+    parameters: none,
     along: matrices => ({
-      cotangents: matrices.map(matrix => (loss.tangent === undefined ? new Float64Array(matrix.length) : packCotangent(prepared, loss.tangent(named(matrix), trajectory), times.length))),
+      cotangents: matrices.map(matrix =>
+        loss.tangent === undefined
+          ? new Float64Array(matrix.length)
+          : packCotangent(prepared, loss.tangent(named(matrix), trajectory), times.length),
+      ),
       parameters: none,
     }),
   };
@@ -154,7 +196,14 @@ function byDirection({saved}: SecondOrderCheckpointer, count: number): Float64Ar
   });
 }
 
-function goBack(base: Prepared, done: Run, checkpointer: SecondOrderCheckpointer, saved: Saved, at: LossAt, directions: Directions): SecondOrder {
+function goBack(
+  base: Prepared,
+  done: Run,
+  checkpointer: SecondOrderCheckpointer,
+  saved: Saved,
+  at: LossAt,
+  directions: Directions,
+): SecondOrder {
   const prepared = {...base, redundancy: done.redundancy};
   const {count} = directions;
   const {size} = prepared.traced.state;
@@ -166,14 +215,22 @@ function goBack(base: Prepared, done: Run, checkpointer: SecondOrderCheckpointer
     return {cotangent: row(at.cotangents), turn};
   };
   prepared.compiled.recall(done.history);
-  const {gradient, products} = sweepBackSecondOrder(prepared, done.start, directions, checkpointer.backwards(prepared), saved, cotangent);
+  const {gradient, products} = sweepBackSecondOrder(
+    prepared,
+    done.start,
+    directions,
+    checkpointer.backwards(prepared),
+    saved,
+    cotangent,
+  );
   const found = {
     gradient: plus(gradient, at.parameters, 0, 1),
     products: products.map((product, d) => plus(product, turns.parameters, d, count)),
   };
   for (const part of [found.gradient, ...found.products]) {
     const bad = notFinitePart(prepared, part);
-    if (bad !== undefined) throw gradientNotFinite(part === found.gradient ? bad : {...bad, name: `the Hessian's product by ${bad.name}`});
+    if (bad !== undefined)
+      throw gradientNotFinite(part === found.gradient ? bad : {...bad, name: `the Hessian's product by ${bad.name}`});
   }
   return found;
 }

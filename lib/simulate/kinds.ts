@@ -15,15 +15,23 @@ export type AnySystem = System<never>;
 export type ParamsOf<S> = S extends System<infer P> ? P : Params;
 
 /** `Any` where the kind of S is open, else `Mechanical` or `Ode`. */
-export type ByKind<S extends AnySystem, Mechanical, Ode, Any> = [System['kind']] extends [S['kind']] ? Any : S['kind'] extends 'ode' ? Ode : Mechanical;
+export type ByKind<S extends AnySystem, Mechanical, Ode, Any> = [System['kind']] extends [S['kind']]
+  ? Any
+  : S['kind'] extends 'ode'
+    ? Ode
+    : Mechanical;
 
 /** A state by its blocks: {q, v} of a mechanical system, {y} of an ode. */
-export type StateOf<S extends AnySystem, T> = ByKind<S, {readonly q: T; readonly v: T}, {readonly y: T}, {readonly q?: T; readonly v?: T; readonly y?: T}>;
+export type StateOf<S extends AnySystem, T> = ByKind<
+  S,
+  {readonly q: T; readonly v: T},
+  {readonly y: T},
+  {readonly q?: T; readonly v?: T; readonly y?: T}
+>;
 
 /** Where a run starts: {q, v} of one shape, or {y}, at the time t (default 0); or where another run stood. */
 export type Initial<S extends AnySystem = System> =
-  | ByKind<S, MechanicalInitial, OdeInitial, MechanicalInitial | OdeInitial>
-  | RunState;
+  ByKind<S, MechanicalInitial, OdeInitial, MechanicalInitial | OdeInitial> | RunState;
 
 /** The start of a mechanical system: position and velocity of one shape, and the time (default 0). */
 export interface MechanicalInitial {
@@ -39,7 +47,12 @@ export interface OdeInitial {
 }
 
 /** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
-export type Cotangent<S extends AnySystem = System> = ByKind<S, MechanicalCotangent, OdeCotangent, MechanicalCotangent & OdeCotangent>;
+export type Cotangent<S extends AnySystem = System> = ByKind<
+  S,
+  MechanicalCotangent,
+  OdeCotangent,
+  MechanicalCotangent & OdeCotangent
+>;
 
 /** Cotangents of a mechanical system's saved values. */
 export interface MechanicalCotangent extends AnyCotangent {
@@ -78,7 +91,10 @@ export interface PullbackTo<State, Tree> {
 }
 
 /** A direction in all that a run depends on; what is left out does not move. */
-export type Tangent<S extends AnySystem = System> = TangentFrom<Partial<StateOf<S, Numeric>>, NumericParamsOf<ParamsOf<S>>>;
+export type Tangent<S extends AnySystem = System> = TangentFrom<
+  Partial<StateOf<S, Numeric>>,
+  NumericParamsOf<ParamsOf<S>>
+>;
 
 /** A direction in a start of the form State and parameters of the form Tree. */
 export interface TangentFrom<State, Tree> {
@@ -91,7 +107,12 @@ export interface TangentFrom<State, Tree> {
 }
 
 /** How the saved values move along a direction: each [saved, ...shape], row-major. */
-export type SavedTangent<S extends AnySystem = System> = ByKind<S, MechanicalSavedTangent, OdeSavedTangent, NamedValues>;
+export type SavedTangent<S extends AnySystem = System> = ByKind<
+  S,
+  MechanicalSavedTangent,
+  OdeSavedTangent,
+  NamedValues
+>;
 
 /** How a mechanical system's saved values move. */
 export interface MechanicalSavedTangent extends AnySavedTangent {

@@ -44,7 +44,10 @@ export interface LossAt {
   /** By parameter, where the loss depends on it by itself. */
   readonly parameters: readonly (Float64Array | undefined)[];
   /** How these change along tangents of the matrix, one for each direction. */
-  along(matrices: readonly Float64Array[], directions: Directions): {readonly cotangents: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
+  along(
+    matrices: readonly Float64Array[],
+    directions: Directions,
+  ): {readonly cotangents: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
 }
 
 /** value: the series → loss and its cotangents; turn: and directions → how the cotangents change. */
@@ -67,22 +70,43 @@ export class TracedLoss {
   private readonly key: Key;
 
   /** @throws TraceError; ShapeError 'loss-shape' where the loss is no scalar */
-  constructor(prepared: Prepared, loss: SeriesLoss, private readonly saved: number) {
+  constructor(
+    prepared: Prepared,
+    loss: SeriesLoss,
+    private readonly saved: number,
+  ) {
     const {leaves, traced, engine} = prepared;
     const {blocks, width} = seriesOf(prepared);
     const names = blocks.map(({name}) => name);
-    const {graph, captured} = trace(at => within('loss', () => {
-      const params = toTree(leaves, leaves.map((_, i) => at[`p.${i}`])) as Params;
-      const series = Object.fromEntries(['t', ...names].map(name => [name, at[name]]));
-      return {value: scalar(immediate(loss({...series, params} as unknown as SavedSeries)))};
-    }), [{name: 't', shape: [saved]}, ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})), ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape}))]);
+    const {graph, captured} = trace(
+      at =>
+        within('loss', () => {
+          const params = toTree(
+            leaves,
+            leaves.map((_, i) => at[`p.${i}`]),
+          ) as Params;
+          const series = Object.fromEntries(['t', ...names].map(name => [name, at[name]]));
+          return {value: scalar(immediate(loss({...series, params} as unknown as SavedSeries)))};
+        }),
+      [
+        {name: 't', shape: [saved]},
+        ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})),
+        ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape})),
+      ],
+    );
     [this.t] = graph.inputs;
     this.series = graph.inputs.slice(1, 1 + blocks.length);
     this.sources = graph.inputs.slice(1 + blocks.length);
     const own = captured.filter(({tensor}) => !traced.parameters.some(parameter => parameter.tensor === tensor));
-    this.parameters = [...traced.parameters, ...own.map(({tensor}, i) => ({tensor, node: input(`p.${traced.parameters.length + i}`, tensor.shape)}))];
+    this.parameters = [
+      ...traced.parameters,
+      ...own.map(({tensor}, i) => ({tensor, node: input(`p.${traced.parameters.length + i}`, tensor.shape)})),
+    ];
     [this.value] = settled([graph.outputs[0].node], 'value');
-    this.places = [...leaves.map((_, i) => i), ...captured.map(({tensor}) => this.parameters.findIndex(parameter => parameter.tensor === tensor))];
+    this.places = [
+      ...leaves.map((_, i) => i),
+      ...captured.map(({tensor}) => this.parameters.findIndex(parameter => parameter.tensor === tensor)),
+    ];
     this.key = programKey(engineKey(engine), [{inputs: graph.inputs, outputs: [{name: 'value', node: this.value}]}]);
     this.blocks = blocks;
     this.width = width;
@@ -105,9 +129,17 @@ export class TracedLoss {
     const {value, series, sources, engine} = this;
     const wrt = [...series, ...sources];
     const cotangents = pullback([value], wrt, [full(1, [])]).map((cotangent, i) => orZeros(cotangent, wrt[i]));
-    const turns = pushMany(cotangents, new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])), count);
-    const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [`${name}.${i}`, node]));
-    return engine.compile({value: namedGraph({loss: value, ...named('cotangent', cotangents)}), turn: namedGraph(named('turn', turns))});
+    const turns = pushMany(
+      cotangents,
+      new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])),
+      count,
+    );
+    const named = (name: string, nodes: readonly Node[]): {[name: string]: Node} =>
+      Object.fromEntries(nodes.map((node, i) => [`${name}.${i}`, node]));
+    return engine.compile({
+      value: namedGraph({loss: value, ...named('cotangent', cotangents)}),
+      turn: namedGraph(named('turn', turns)),
+    });
   }
 
   /** @param values of all parameters */
@@ -119,7 +151,10 @@ export class TracedLoss {
     blocks.forEach((block, i) => set(series[i].attributes.name, column(matrix, width, block)));
     places.forEach((p, i) => set((sources[i] as Node<'input'>).attributes.name, values[p]));
     executable.run('value');
-    const gathered = (name: string, rows: number): {cotangents: Float64Array[]; parameters: (Float64Array | undefined)[]} => {
+    const gathered = (
+      name: string,
+      rows: number,
+    ): {cotangents: Float64Array[]; parameters: (Float64Array | undefined)[]} => {
       const part = (i: number, d: number): Float64Array => {
         const whole = executable.buffer(`${name}.${i}`);
         return whole.slice((d * whole.length) / rows, ((d + 1) * whole.length) / rows);
@@ -133,11 +168,17 @@ export class TracedLoss {
       places.forEach((p, i) => (own[p] = executable.buffer(`${name}.${blocks.length + i}`).slice()));
       return {cotangents, parameters: own};
     };
-    const {cotangents: [cotangents], parameters: own} = gathered('cotangent', 1);
+    const {
+      cotangents: [cotangents],
+      parameters: own,
+    } = gathered('cotangent', 1);
     return {
-      value: executable.buffer('loss')[0], cotangents, parameters: own,
+      value: executable.buffer('loss')[0],
+      cotangents,
+      parameters: own,
       along(matrices, directions) {
-        const stacked = (parts: readonly Float64Array[]): Float64Array => Float64Array.from(parts.flatMap(one => [...one]));
+        const stacked = (parts: readonly Float64Array[]): Float64Array =>
+          Float64Array.from(parts.flatMap(one => [...one]));
         blocks.forEach((block, i) => set(`d.${i}`, stacked(matrices.map(one => column(one, width, block)))));
         places.forEach((p, i) => set(`d.${blocks.length + i}`, directions.parameters[p]));
         executable.run('turn');
@@ -149,7 +190,11 @@ export class TracedLoss {
 
 function scalar(value: tf.Tensor): tf.Tensor {
   const isTensor = value instanceof tf.Tensor;
-  if (!isTensor || value.size !== 1) throw new ShapeError('loss-shape', `The loss must return a scalar tensor, not ${isTensor ? `one of shape [${value.shape.join(', ')}]` : shown(value)}.`);
+  if (!isTensor || value.size !== 1)
+    throw new ShapeError(
+      'loss-shape',
+      `The loss must return a scalar tensor, not ${isTensor ? `one of shape [${value.shape.join(', ')}]` : shown(value)}.`,
+    );
   return tf.reshape(value, []);
 }
 
@@ -160,5 +205,8 @@ export function requireLoss(loss: unknown): void {
     refuseUnknownOptions(loss, {value: callable, cotangent: callable, tangent: callable}, 'hvp: the loss', 'bad-loss');
     return;
   }
-  throw new OptionError('bad-loss', `hvp: the loss must be a function of the saved series giving a scalar tensor, or {cotangent: trajectory => cotangent, tangent}, not ${shown(loss)}.`);
+  throw new OptionError(
+    'bad-loss',
+    `hvp: the loss must be a function of the saved series giving a scalar tensor, or {cotangent: trajectory => cotangent, tangent}, not ${shown(loss)}.`,
+  );
 }

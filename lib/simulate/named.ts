@@ -14,7 +14,11 @@ import {seriesOf, setColumn} from './series.js';
 
 export function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
   const {values} = readNumeric(given, 'cotangent.events');
-  if (values.length !== events.length) throw new ShapeError('cotangent-shape', `cotangent.events has ${values.length} numbers; ${events.length} events happened.`);
+  if (values.length !== events.length)
+    throw new ShapeError(
+      'cotangent-shape',
+      `cotangent.events has ${values.length} numbers; ${events.length} events happened.`,
+    );
   return values;
 }
 
@@ -26,10 +30,19 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
   for (const [name, value] of Object.entries(cotangent)) {
     if (value === undefined) continue;
     const block = blocks.find(candidate => candidate.name === name);
-    if (block === undefined) throw new OptionError('no-series', `pullback: this run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`, {name});
+    if (block === undefined)
+      throw new OptionError(
+        'no-series',
+        `pullback: this run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`,
+        {name},
+      );
     const values = value instanceof Float64Array ? value : readNumeric(value as Numeric, `cotangent.${name}`).values;
     if (values.length !== saved * block.size) {
-      throw new ShapeError('cotangent-shape', `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape [${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`, {name});
+      throw new ShapeError(
+        'cotangent-shape',
+        `cotangent.${name} has ${values.length} numbers; the saved ${name} has shape [${[saved, ...block.shape].join(', ')}], ${saved * block.size} numbers.`,
+        {name},
+      );
     }
     setColumn(packed, width, block, values);
   }
@@ -37,7 +50,10 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
 }
 
 /** A gradient under the names its parts have for the user. */
-export function namedGradient({traced, leaves, given}: Prepared, {initial: flat, parameters, recomputedSteps}: Gradient): Pullback {
+export function namedGradient(
+  {traced, leaves, given}: Prepared,
+  {initial: flat, parameters, recomputedSteps}: Gradient,
+): Pullback {
   const started = traced.state.blocks.filter(({offset}) => offset < given.length);
   const variables = new Map<tf.Variable, Float64Array>();
   const tensors = new Map<tf.Tensor, Float64Array>();
@@ -47,7 +63,10 @@ export function namedGradient({traced, leaves, given}: Prepared, {initial: flat,
   });
   return {
     initial: Object.fromEntries(started.map(({name, offset, size}) => [name, flat.slice(offset, offset + size)])),
-    params: toTree(leaves, leaves.map((_, i) => parameters[i])),
+    params: toTree(
+      leaves,
+      leaves.map((_, i) => parameters[i]),
+    ),
     variables,
     tensors,
     recomputedSteps,
@@ -62,7 +81,10 @@ export function packDirections(prepared: Prepared, directions: readonly Tangent[
   const parameters = parameterValues.map(values => new Float64Array(count * values.length));
   const put = (target: Float64Array, at: number, value: Numeric, expected: number, name: string): void => {
     const {values} = readNumeric(value, `tangent.${name}`);
-    if (values.length !== expected) throw new ShapeError('tangent-shape', `tangent.${name} has ${values.length} numbers where ${expected} belong.`, {name});
+    if (values.length !== expected)
+      throw new ShapeError('tangent-shape', `tangent.${name} has ${values.length} numbers where ${expected} belong.`, {
+        name,
+      });
     target.set(values, at);
   };
   requireValue(directions, list, 'the directions', 'bad-tangent');
@@ -70,17 +92,33 @@ export function packDirections(prepared: Prepared, directions: readonly Tangent[
     refuseUnknownOptions(direction, {initial: object, params: object, variables: any}, 'a tangent', 'bad-tangent');
     for (const [name, value] of Object.entries(direction.initial ?? {})) {
       const block = started.find(candidate => candidate.name === name);
-      if (block === undefined) throw new OptionError('bad-tangent', `tangent.initial has ${name}; the initial state has ${started.map(b => b.name).join(', ')}.`, {name});
-      if (value !== undefined) put(packedInitial, k * given.length + block.offset, value, block.size, `initial.${name}`);
+      if (block === undefined)
+        throw new OptionError(
+          'bad-tangent',
+          `tangent.initial has ${name}; the initial state has ${started.map(b => b.name).join(', ')}.`,
+          {name},
+        );
+      if (value !== undefined)
+        put(packedInitial, k * given.length + block.offset, value, block.size, `initial.${name}`);
     }
     for (const leaf of readParams(direction.params)) {
       const at = traced.parameters.findIndex(parameter => parameter.leaf?.name === leaf.name);
-      if (at < 0) throw new OptionError('bad-tangent', `tangent.params.${leaf.name}: the run has no such parameter.`, {name: leaf.name});
-      put(parameters[at], k * parameterValues[at].length, leaf.values, parameterValues[at].length, `params.${leaf.name}`);
+      if (at < 0)
+        throw new OptionError('bad-tangent', `tangent.params.${leaf.name}: the run has no such parameter.`, {
+          name: leaf.name,
+        });
+      put(
+        parameters[at],
+        k * parameterValues[at].length,
+        leaf.values,
+        parameterValues[at].length,
+        `params.${leaf.name}`,
+      );
     }
     for (const [tensor, value] of direction.variables ?? []) {
       const at = traced.parameters.findIndex(parameter => parameter.tensor === tensor);
-      if (at < 0) throw new OptionError('bad-tangent', 'tangent.variables names a variable that the system does not use.');
+      if (at < 0)
+        throw new OptionError('bad-tangent', 'tangent.variables names a variable that the system does not use.');
       put(parameters[at], k * parameterValues[at].length, value, parameterValues[at].length, 'variables');
     }
   });

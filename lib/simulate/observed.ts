@@ -23,17 +23,32 @@ export function observedValues(context: StepContext, saved: Saved): Float64Array
 }
 
 /** Adds the cotangents of the states behind a cotangent of the observations; returns those of the saved times, and of the parameters. */
-export function pullObserved(context: StepContext, saved: Saved, cotangent: Float64Array, stateCotangents: Float64Array): {times: Float64Array; parameters: Float64Array[]} {
+export function pullObserved(
+  context: StepContext,
+  saved: Saved,
+  cotangent: Float64Array,
+  stateCotangents: Float64Array,
+): {times: Float64Array; parameters: Float64Array[]} {
   const executable = load(context, saved);
   executable.find('observedCotangent')?.set(cotangent);
   executable.run('pullObserved');
   const xsCotangent = executable.buffer('xsCotangent');
   for (let i = 0; i < stateCotangents.length; i++) stateCotangents[i] += xsCotangent[i];
-  return {times: executable.buffer('tsCotangent').slice(), parameters: context.parameterValues.map((_, i) => executable.buffer(`pCotangent.${i}`).slice())};
+  return {
+    times: executable.buffer('tsCotangent').slice(),
+    parameters: context.parameterValues.map((_, i) => executable.buffer(`pCotangent.${i}`).slice()),
+  };
 }
 
 /** The tangents of the observations for tangents of the states [count, saved, state], of their times [count, saved], and directions of the parameters. */
-export function pushObserved(context: StepContext, saved: Saved, tangents: Float64Array, times: Float64Array, parameters: readonly Float64Array[], count: number): Float64Array[] {
+export function pushObserved(
+  context: StepContext,
+  saved: Saved,
+  tangents: Float64Array,
+  times: Float64Array,
+  parameters: readonly Float64Array[],
+  count: number,
+): Float64Array[] {
   const executable = load(context, saved);
   const width = tangents.length / count;
   return Array.from({length: count}, (_, k) => {

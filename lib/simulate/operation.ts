@@ -31,10 +31,11 @@ export function sources({initial, traced}: Prepared): Source[] {
   return list.filter(({tensor}) => tensor.dtype === 'float32');
 }
 
-export const secondDerivative = (): OptionError => new OptionError(
-  'second-derivative',
-  'simulate stands within two gradients, a tf.grad inside another, and tfjs\'s tape carries one derivative of it: use simulate.jvp and simulate.vjp together for second derivatives.',
-);
+export const secondDerivative = (): OptionError =>
+  new OptionError(
+    'second-derivative',
+    "simulate stands within two gradients, a tf.grad inside another, and tfjs's tape carries one derivative of it: use simulate.jvp and simulate.vjp together for second derivatives.",
+  );
 
 /**
  * A gradient tape is running, and the run depends on something a gradient may be asked for.
@@ -91,7 +92,11 @@ interface KernelCalls {
  * gradient by kernels of the backend: 20 ms for 128 masses and 200 steps, beside 0.8 for the gradient itself.
  * @param gradient the cotangents of the inputs, of those of the outputs
  */
-export function operation(inputs: readonly tf.Tensor[], outputs: () => tf.Tensor[], gradient: (cotangents: readonly tf.Tensor[]) => tf.Tensor[]): tf.Tensor[] {
+export function operation(
+  inputs: readonly tf.Tensor[],
+  outputs: () => tf.Tensor[],
+  gradient: (cotangents: readonly tf.Tensor[]) => tf.Tensor[],
+): tf.Tensor[] {
   const engine = tf.engine() as unknown as KernelCalls;
   return engine.runKernelFunc({
     inputs: Object.fromEntries(inputs.map((tensor, i) => [i, tensor])),
@@ -105,11 +110,23 @@ export function operation(inputs: readonly tf.Tensor[], outputs: () => tf.Tensor
   });
 }
 
-function onTape(prepared: Prepared, run: Run, matrix: Float64Array, list: readonly Source[]): {[name: string]: tf.Tensor} {
+function onTape(
+  prepared: Prepared,
+  run: Run,
+  matrix: Float64Array,
+  list: readonly Source[],
+): {[name: string]: tf.Tensor} {
   const saved = run.times.length;
   const pull = pullOf(prepared, run);
-  return named(prepared, operation(list.map(({tensor}) => tensor), () => seriesTensors(prepared, saved, matrix), cotangents => {
-    const gradient = pull(packCotangents(prepared, saved, cotangents));
-    return list.map(source => tf.tensor(new Float32Array(source.gradient(gradient)), source.tensor.shape));
-  }));
+  return named(
+    prepared,
+    operation(
+      list.map(({tensor}) => tensor),
+      () => seriesTensors(prepared, saved, matrix),
+      cotangents => {
+        const gradient = pull(packCotangents(prepared, saved, cotangents));
+        return list.map(source => tf.tensor(new Float32Array(source.gradient(gradient)), source.tensor.shape));
+      },
+    ),
+  );
 }

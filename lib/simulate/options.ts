@@ -27,22 +27,22 @@ export type {Progress, SaveAt} from '../integrate/grid.js';
 /** How far a run goes: a number of steps or an end, one of them; both where steps are adaptive. */
 export type Span =
   | {
-    /** Number of steps; or give t1. With adaptive steps the number of accepted ones. */
-    readonly steps: number;
-    readonly t1?: undefined;
-  }
+      /** Number of steps; or give t1. With adaptive steps the number of accepted ones. */
+      readonly steps: number;
+      readonly t1?: undefined;
+    }
   | {
-    /** End of the run; the last step is shortened to meet it. */
-    readonly t1: number;
-    readonly steps?: undefined;
-  }
+      /** End of the run; the last step is shortened to meet it. */
+      readonly t1: number;
+      readonly steps?: undefined;
+    }
   | {
-    /** End of the run. */
-    readonly t1: number;
-    /** The most steps that are taken. */
-    readonly steps: number;
-    readonly control: AdaptiveControl;
-  };
+      /** End of the run. */
+      readonly t1: number;
+      /** The most steps that are taken. */
+      readonly steps: number;
+      readonly control: AdaptiveControl;
+    };
 
 /** What a run is asked to do. P is what the system reads of the parameters: `params` has its names. */
 export type SimulateOptions<P = Params> = RunSettings<P> & Span;
@@ -110,8 +110,24 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
 
 /** What has a sentence of its own is `any` here: a scheme that was not called, times that do not fit one another. */
 const simulateOptions: Checks = {
-  scheme: any, params: any, inputs: any, dt: any, steps: any, t1: any, control: any, events: any, saveAt: any, newton: any, adjoint: any, observe: callable, signal: abortSignal,
-  stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'), consistent: oneOf('check', 'project'), engine: any, onProgress: callable, throw: boolean,
+  scheme: any,
+  params: any,
+  inputs: any,
+  dt: any,
+  steps: any,
+  t1: any,
+  control: any,
+  events: any,
+  saveAt: any,
+  newton: any,
+  adjoint: any,
+  observe: callable,
+  signal: abortSignal,
+  stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'),
+  consistent: oneOf('check', 'project'),
+  engine: any,
+  onProgress: callable,
+  throw: boolean,
 };
 
 /**
@@ -120,12 +136,23 @@ const simulateOptions: Checks = {
  * @param planned with a plan, though the run be a plain grid
  */
 export function readOptions(options: SimulateOptions, t0: number, from?: RunState, planned = false): RunOptions {
-  if (typeof options !== 'object' || options === null) throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
+  if (typeof options !== 'object' || options === null)
+    throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
   refuseUnknownOptions(options, simulateOptions, 'simulate');
-  if (Array.isArray(options.saveAt) && options.saveAt.length === 0) throw new OptionError('bad-save', "saveAt: the list of times is empty: nothing of the run would be there. Take 'end', or give a time.");
+  if (Array.isArray(options.saveAt) && options.saveAt.length === 0)
+    throw new OptionError(
+      'bad-save',
+      "saveAt: the list of times is empty: nothing of the run would be there. Take 'end', or give a time.",
+    );
   const control = readControl(options.control);
   const events = readEvents(options.events);
-  const grid = control.kind === 'adaptive' ? readSpan(options, control, t0) : readGrid({...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined}, t0);
+  const grid =
+    control.kind === 'adaptive'
+      ? readSpan(options, control, t0)
+      : readGrid(
+          {...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined},
+          t0,
+        );
   const plan = readPlan(options, control, events, grid, from, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
   return {
@@ -149,20 +176,29 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
 /** What is given without its brackets, or by name, is a common slip: trapezoid for trapezoid(). */
 function readScheme(scheme: Scheme): Scheme {
   const given: unknown = scheme;
-  if (typeof given === 'function') throw new OptionError('bad-scheme', `scheme is the function ${given.name}: call it, scheme: ${given.name}().`);
+  if (typeof given === 'function')
+    throw new OptionError('bad-scheme', `scheme is the function ${given.name}: call it, scheme: ${given.name}().`);
   if (typeof given !== 'object' || given === null || (scheme.mechanics ?? scheme.ode) === undefined) {
-    throw new OptionError('bad-scheme', `scheme must be one of the schemes, as scheme: trapezoid(), not ${shown(given)}.`);
+    throw new OptionError(
+      'bad-scheme',
+      `scheme must be one of the schemes, as scheme: trapezoid(), not ${shown(given)}.`,
+    );
   }
   return scheme;
 }
 
 function readNewton(given: Newton): Newton {
-  if (typeof given !== 'object' || typeof given.step?.choose !== 'function') throw new OptionError('bad-newton', 'newton must be made by newton({...}): newton: newton({maxIterations: 20}).');
+  if (typeof given !== 'object' || typeof given.step?.choose !== 'function')
+    throw new OptionError('bad-newton', 'newton must be made by newton({...}): newton: newton({maxIterations: 20}).');
   return given;
 }
 
 function readAdjoint(adjoint: Adjoint): AdjointMethod {
-  if (!isMethod(adjoint)) throw new OptionError('bad-adjoint', `adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), not ${shown(adjoint)}.`);
+  if (!isMethod(adjoint))
+    throw new OptionError(
+      'bad-adjoint',
+      `adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), not ${shown(adjoint)}.`,
+    );
   return adjoint;
 }
 

@@ -48,30 +48,52 @@ export interface Prepared extends Runnable {
 
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
 export function prepare(given: System, initial: Initial, options: SimulateOptions, planned = false): Prepared {
-  if (isTracing()) throw new OptionError('nested', 'simulate cannot run inside a traced function (a force, a mass, an event): run it outside and pass its result.');
+  if (isTracing())
+    throw new OptionError(
+      'nested',
+      'simulate cannot run inside a traced function (a force, a mass, an event): run it outside and pass its result.',
+    );
   requireSystem(given);
   const {inputs, ...others} = (options as SimulateOptions | null | undefined) ?? {};
-  return inputs === undefined ? prepareDriven(given, initial, options, planned) : prepareWithInputs(given, initial, inputs, others as SimulateOptions, planned);
+  return inputs === undefined
+    ? prepareDriven(given, initial, options, planned)
+    : prepareWithInputs(given, initial, inputs, others as SimulateOptions, planned);
 }
 
 /** The same with the inputs' values among the parameters of every function that has a time. */
-function prepareWithInputs(given: System, initial: Initial, inputs: Inputs, options: SimulateOptions, planned: boolean): Prepared {
+function prepareWithInputs(
+  given: System,
+  initial: Initial,
+  inputs: Inputs,
+  options: SimulateOptions,
+  planned: boolean,
+): Prepared {
   requireValue(inputs, object, 'simulate: inputs');
-  for (const [name, input] of Object.entries(inputs)) requireValue(input, isInput, `inputs.${name}`, 'not-a-signal', name);
+  for (const [name, input] of Object.entries(inputs))
+    requireValue(input, isInput, `inputs.${name}`, 'not-a-signal', name);
   requireOwnPlaces([...readParams(options.params).map(({name}) => name), ...Object.keys(inputs)], 'simulate');
   const reads = new InputReads(inputs);
   const {observe, events} = options;
-  const prepared = prepareDriven(reads.system(given), initial, {
-    ...options, ...(observe === undefined ? {} : {observe: reads.of(observe)}), ...(events === undefined ? {} : {events: readEvents(events).map(event => reads.event(event))}),
-  }, planned);
+  const prepared = prepareDriven(
+    reads.system(given),
+    initial,
+    {
+      ...options,
+      ...(observe === undefined ? {} : {observe: reads.of(observe)}),
+      ...(events === undefined ? {} : {events: readEvents(events).map(event => reads.event(event))}),
+    },
+    planned,
+  );
   return {...prepared, unread: prepared.unread ?? reads.unread()};
 }
 
 function prepareDriven(system: System, initial: Initial, options: SimulateOptions, planned: boolean): Prepared {
-  if (typeof initial !== 'object' || initial === null) throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
+  if (typeof initial !== 'object' || initial === null)
+    throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
   if (from !== undefined) checkRunState(from);
-  if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number') requireValue(initial.t, finite, 'initial.t', 'bad-time');
+  if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number')
+    requireValue(initial.t, finite, 'initial.t', 'bad-time');
   const asked = readOptions(options, initial.t ?? 0, from, planned);
   const values = readInitial(system, initial);
   const {shape} = values[0];
@@ -80,7 +102,19 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   read.adjoint.check?.({system, options: read});
   const engine = chooseEngine(read.engine);
   const begin = performance.now();
-  const {start, step: traced, unread} = traceRun(system, read.scheme, shape, leaves, {...read, changingSteps: read.plan?.control.kind === 'adaptive'}, options.observe, alongOf(read));
+  const {
+    start,
+    step: traced,
+    unread,
+  } = traceRun(
+    system,
+    read.scheme,
+    shape,
+    leaves,
+    {...read, changingSteps: read.plan?.control.kind === 'adaptive'},
+    options.observe,
+    alongOf(read),
+  );
   const traceTime = performance.now() - begin;
   if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
   const given = from === undefined ? flatten(values) : readRunState(from, traced);
@@ -92,9 +126,26 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   compiled.compileTime = 0;
   first.compiled.compileTime = 0;
   return {
-    system, options: {...read, ownJacobians: adjoint.ownJacobians}, adjoint, engine, traced, compiled, start: first, redundancy: noRedundancy, shape, initial: values, leaves,
-    parameterValues: readParameters(traced, leaves), given, resumed: from !== undefined,
-    coordinates: values[0].values.length, t0: read.grid.t0, h0: read.grid.length(0), linear: read.newton.linear, milliseconds: {trace: traceTime, compile: compileTime}, unread,
+    system,
+    options: {...read, ownJacobians: adjoint.ownJacobians},
+    adjoint,
+    engine,
+    traced,
+    compiled,
+    start: first,
+    redundancy: noRedundancy,
+    shape,
+    initial: values,
+    leaves,
+    parameterValues: readParameters(traced, leaves),
+    given,
+    resumed: from !== undefined,
+    coordinates: values[0].values.length,
+    t0: read.grid.t0,
+    h0: read.grid.length(0),
+    linear: read.newton.linear,
+    milliseconds: {trace: traceTime, compile: compileTime},
+    unread,
   };
 }
 
@@ -105,8 +156,14 @@ export function requireRead<P extends Prepared>(prepared: P): P {
 }
 
 /** A plan of adaptive steps with its tolerances in the shape of the state. */
-function withTolerances(plan: Plan | undefined, names: readonly string[], {shape, values}: NumericValue): Plan | undefined {
-  return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, names, shape, values.length)} : plan;
+function withTolerances(
+  plan: Plan | undefined,
+  names: readonly string[],
+  {shape, values}: NumericValue,
+): Plan | undefined {
+  return plan?.control.kind === 'adaptive'
+    ? {...plan, absolute: absoluteTolerances(plan.control, names, shape, values.length)}
+    : plan;
 }
 
 /** What the run asks of its steps beside their updates. */
@@ -120,29 +177,62 @@ function alongOf({plan, events}: RunOptions): Along | undefined {
  * is traced again.
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
-export function refill(prepared: Prepared, initial: Initial | undefined, params: NumericParams | undefined, signal?: AbortSignal): Prepared {
+export function refill(
+  prepared: Prepared,
+  initial: Initial | undefined,
+  params: NumericParams | undefined,
+  signal?: AbortSignal,
+): Prepared {
   const {system, shape, traced} = prepared;
   prepared.compiled.compileTime = 0;
   prepared.start.compiled.compileTime = 0;
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
-    throw new OptionError('bad-initial', 'A simulation prepared from a saved state starts from saved states, and others do not: prepare another one.');
+    throw new OptionError(
+      'bad-initial',
+      'A simulation prepared from a saved state starts from saved states, and others do not: prepare another one.',
+    );
   }
   if (initial !== undefined && isRunState(initial)) checkRunState(initial);
   const values = initial === undefined ? prepared.initial : readInitial(system, initial);
   if (!sameShape(values[0].shape, shape)) {
-    throw new ShapeError('initial-shape', `This simulation was prepared for shape [${shape.join(', ')}], not [${values[0].shape.join(', ')}]: prepare another one.`);
+    throw new ShapeError(
+      'initial-shape',
+      `This simulation was prepared for shape [${shape.join(', ')}], not [${values[0].shape.join(', ')}]: prepare another one.`,
+    );
   }
   const leaves = params === undefined ? prepared.leaves : readLeaves({params});
-  const same = leaves.length === prepared.leaves.length && leaves.every((leaf, i) => leaf.name === prepared.leaves[i].name && sameShape(leaf.shape, prepared.leaves[i].shape));
+  const same =
+    leaves.length === prepared.leaves.length
+    && leaves.every(
+      (leaf, i) => leaf.name === prepared.leaves[i].name && sameShape(leaf.shape, prepared.leaves[i].shape),
+    );
   if (!same) {
-    throw new ShapeError('params-shape', `This simulation was prepared for params ${prepared.leaves.map(describeLeaf).join(', ')}, not ${leaves.map(describeLeaf).join(', ')}: prepare another one.`);
+    throw new ShapeError(
+      'params-shape',
+      `This simulation was prepared for params ${prepared.leaves.map(describeLeaf).join(', ')}, not ${leaves.map(describeLeaf).join(', ')}: prepare another one.`,
+    );
   }
   if (initial?.t !== undefined && initial.t !== prepared.t0) {
-    throw new OptionError('bad-time', `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: prepare another one.`, {t: initial.t});
+    throw new OptionError(
+      'bad-time',
+      `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: prepare another one.`,
+      {t: initial.t},
+    );
   }
   return {
-    ...prepared, options: signal === undefined ? prepared.options : {...prepared.options, signal}, initial: values, leaves, traced: {...traced, parameters: traced.parameters.map((parameter, i) => (i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter))},
-    parameterValues: readParameters(traced, leaves), given: initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
+    ...prepared,
+    options: signal === undefined ? prepared.options : {...prepared.options, signal},
+    initial: values,
+    leaves,
+    traced: {
+      ...traced,
+      parameters: traced.parameters.map((parameter, i) =>
+        i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter,
+      ),
+    },
+    parameterValues: readParameters(traced, leaves),
+    given:
+      initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
     milliseconds: {trace: 0, compile: 0},
   };
 }
@@ -159,7 +249,11 @@ function readLeaves({params}: {readonly params: NumericParams}): Leaf[] {
 function readParameters(traced: TracedStep, leaves: readonly Leaf[]): Float64Array[] {
   return traced.parameters.map(({tensor}, i) => {
     if (tensor === undefined) return leaves[i].values;
-    if (tensor.isDisposed) throw new OptionError('disposed-tensor', `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`);
+    if (tensor.isDisposed)
+      throw new OptionError(
+        'disposed-tensor',
+        `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
+      );
     const values = valuesOf(tensor);
     requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
     return values;
@@ -183,10 +277,12 @@ function nameOfCaptured(tensor: tf.Tensor): string {
 
 function requireSystem(system: System): void {
   const kind: unknown = (system as System | null | undefined)?.kind;
-  if (kind !== 'mechanics' && kind !== 'ode') throw new OptionError('bad-system', 'The system must come from mechanics({mass, forces}) or ode(derivative).');
+  if (kind !== 'mechanics' && kind !== 'ode')
+    throw new OptionError('bad-system', 'The system must come from mechanics({mass, forces}) or ode(derivative).');
 }
 
-const stateText = ({kind}: System): string => (kind === 'ode' ? '{y} for an ode, with t if it is not 0' : '{q, v} for a mechanical system, with t if it is not 0');
+const stateText = ({kind}: System): string =>
+  kind === 'ode' ? '{y} for an ode, with t if it is not 0' : '{q, v} for a mechanical system, with t if it is not 0';
 
 function readInitial(system: System, initial: Initial): NumericValue[] {
   const names = stateBlocks(system);
@@ -194,17 +290,26 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
   const given: {readonly [name: string]: unknown} = {...initial};
   const unexpected = Object.keys(initial).find(name => name !== 't' && !names.includes(name));
   if (unexpected !== undefined) {
-    throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}; '${unexpected}' does not belong there.`, {name: unexpected});
+    throw new OptionError(
+      'bad-initial',
+      `The initial state must be ${stateText(system)}; '${unexpected}' does not belong there.`,
+      {name: unexpected},
+    );
   }
   const values = names.map(name => {
     const value = given[name];
-    if (value === undefined) throw new OptionError('bad-initial', `The initial state lacks ${name}: it must be ${stateText(system)}.`, {name});
+    if (value === undefined)
+      throw new OptionError('bad-initial', `The initial state lacks ${name}: it must be ${stateText(system)}.`, {name});
     return readNumeric(value as Numeric, `initial.${name}`);
   });
   const [first, ...others] = values;
   others.forEach((value, i) => {
     if (value.shape.length !== first.shape.length || value.shape.some((n, axis) => n !== first.shape[axis])) {
-      throw new ShapeError('initial-shape', `initial.${names[i + 1]} has shape [${value.shape.join(', ')}], but initial.${names[0]} has [${first.shape.join(', ')}].`, {shapes: values.map(v => [...v.shape])});
+      throw new ShapeError(
+        'initial-shape',
+        `initial.${names[i + 1]} has shape [${value.shape.join(', ')}], but initial.${names[0]} has [${first.shape.join(', ')}].`,
+        {shapes: values.map(v => [...v.shape])},
+      );
     }
   });
   if (first.values.length === 0) throw new ShapeError('initial-shape', `initial.${names[0]} is empty.`);
@@ -215,7 +320,11 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
 /** The user's own blocks of a saved state. */
 function ownBlocks(names: readonly string[], {blocks}: RunState): NumericValue[] {
   return names.map(name => {
-    if (!Object.hasOwn(blocks, name)) throw new OptionError('bad-initial', `The saved state has ${Object.keys(blocks).join(', ')}; this system's has ${names.join(' and ')}.`);
+    if (!Object.hasOwn(blocks, name))
+      throw new OptionError(
+        'bad-initial',
+        `The saved state has ${Object.keys(blocks).join(', ')}; this system's has ${names.join(' and ')}.`,
+      );
     const {shape, values} = blocks[name];
     return {shape, values: Float64Array.from(values)};
   });
@@ -223,5 +332,10 @@ function ownBlocks(names: readonly string[], {blocks}: RunState): NumericValue[]
 
 function requireFinite(name: string, {values, shape}: Pick<NumericValue, 'values' | 'shape'>): void {
   const at = firstNotFinite(values);
-  if (at >= 0) throw new InconsistentStateError('not-finite', `${name}${indexText(shape, at)} is ${values[at]}: every number must be finite.`, {name, index: at});
+  if (at >= 0)
+    throw new InconsistentStateError(
+      'not-finite',
+      `${name}${indexText(shape, at)} is ${values[at]}: every number must be finite.`,
+      {name, index: at},
+    );
 }

@@ -44,7 +44,12 @@ export class SecondOrderCheckpointer implements Companion {
 
   /** @param start the step that began the run */
   constructor(prepared: Runnable, start: StepRecord, saved: Saved, directions: Directions, memory: number) {
-    const {options: {grid: {steps}}, traced: {state, unknown}} = prepared;
+    const {
+      options: {
+        grid: {steps},
+      },
+      traced: {state, unknown},
+    } = prepared;
     const {count} = directions;
     this.end = new Float64Array(state.size);
     if (hasInside(saved)) this.dense = new SecondOrderDense(prepared, directions);
@@ -52,7 +57,11 @@ export class SecondOrderCheckpointer implements Companion {
     this.dx = startTangent(prepared, start, directions);
     this.push = stepPush(prepared, directions);
     const everyStep = steps * (2 + (1 + count) * state.size + unknown.size) * bytesPerNumber;
-    this.room = Math.min(Math.max(steps, 1), mostStates, Math.max(2, Math.floor(memory / ((1 + count) * state.size * bytesPerNumber))));
+    this.room = Math.min(
+      Math.max(steps, 1),
+      mostStates,
+      Math.max(2, Math.floor(memory / ((1 + count) * state.size * bytesPerNumber))),
+    );
     const fits = everyStep <= memory || steps <= 2;
     this.record = newRecord(prepared, fits ? steps : 1);
     if (!fits) this.schedule = new Set(firstPass(steps, this.room));
@@ -60,7 +69,7 @@ export class SecondOrderCheckpointer implements Companion {
 
   reach(n: number, state: Float64Array): void {
     const {record, schedule, pairs, tangents, rows} = this;
-    const from = schedule === undefined ? rows[n - 1] ?? 0 : 0;
+    const from = schedule === undefined ? (rows[n - 1] ?? 0) : 0;
     const before = schedule === undefined ? tangents : [];
     this.follow(from, before);
     this.save(n - 1, from, before, state);
@@ -106,7 +115,15 @@ export class SecondOrderCheckpointer implements Companion {
     const {record, rows, tangents, dx, end} = this;
     return visit => {
       for (let n = rows.length - 2; n >= 0; n--) {
-        visit({n, record, from: rows[n], to: rows[n + 1], tangent: row => tangents[row], next: end, dNext: tangents[rows[n + 1]] ?? dx});
+        visit({
+          n,
+          record,
+          from: rows[n],
+          to: rows[n + 1],
+          tangent: row => tangents[row],
+          next: end,
+          dNext: tangents[rows[n + 1]] ?? dx,
+        });
         record.load(rows[n], {x: end});
       }
       return 0;

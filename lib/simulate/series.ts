@@ -34,11 +34,18 @@ export function seriesOf({traced}: Pick<Runnable, 'traced'>): Series {
 function shownOf({state, functions: {observed}, observedShape = []}: TracedStep): Series {
   const blocks = shown.flatMap(name => state.block(name) ?? []);
   if (observed === undefined) return {blocks, width: state.size};
-  return {blocks: [...blocks, {name: 'observed', shape: observedShape, offset: state.size, size: observed.size}], width: state.size + observed.size};
+  return {
+    blocks: [...blocks, {name: 'observed', shape: observedShape, offset: state.size, size: observed.size}],
+    width: state.size + observed.size,
+  };
 }
 
 /** One block of a matrix of the given width. */
-export function column(matrix: Float64Array, width: number, {offset, size}: Pick<Block, 'offset' | 'size'>): Float64Array {
+export function column(
+  matrix: Float64Array,
+  width: number,
+  {offset, size}: Pick<Block, 'offset' | 'size'>,
+): Float64Array {
   const rows = matrix.length / width;
   const series = new Float64Array(rows * size);
   for (let i = 0; i < rows; i++) series.set(matrix.subarray(i * width + offset, i * width + offset + size), i * size);
@@ -46,8 +53,14 @@ export function column(matrix: Float64Array, width: number, {offset, size}: Pick
 }
 
 /** Writes a block into a matrix of the given width. */
-export function setColumn(matrix: Float64Array, width: number, {offset, size}: Pick<Block, 'offset' | 'size'>, values: Float64Array | Float32Array): void {
-  for (let i = 0; i * size < values.length; i++) matrix.set(values.subarray(i * size, (i + 1) * size), i * width + offset);
+export function setColumn(
+  matrix: Float64Array,
+  width: number,
+  {offset, size}: Pick<Block, 'offset' | 'size'>,
+  values: Float64Array | Float32Array,
+): void {
+  for (let i = 0; i * size < values.length; i++)
+    matrix.set(values.subarray(i * size, (i + 1) * size), i * width + offset);
 }
 
 /** The columns of the state beside those of the observations. */
@@ -61,7 +74,9 @@ function beside(prepared: Runnable, states: Float64Array, observed: Float64Array
 }
 
 export function seriesValues(prepared: Runnable, run: Path): Float64Array {
-  return prepared.traced.functions.observed === undefined ? run.states : beside(prepared, run.states, observedValues(prepared, run));
+  return prepared.traced.functions.observed === undefined
+    ? run.states
+    : beside(prepared, run.states, observedValues(prepared, run));
 }
 
 /**
@@ -90,9 +105,17 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
   const {width} = seriesOf(prepared);
   const {size} = traced.state;
   const stateCotangents = column(cotangents, width, {offset: 0, size});
-  const direct = pullObserved(prepared, run, column(cotangents, width, {offset: size, size: width - size}), stateCotangents);
+  const direct = pullObserved(
+    prepared,
+    run,
+    column(cotangents, width, {offset: size, size: width - size}),
+    stateCotangents,
+  );
   const gradient = sweep(stateCotangents, direct.times);
-  const whole = {...gradient, parameters: gradient.parameters.map((cotangent, p) => cotangent.map((value, i) => value + direct.parameters[p][i]))};
+  const whole = {
+    ...gradient,
+    parameters: gradient.parameters.map((cotangent, p) => cotangent.map((value, i) => value + direct.parameters[p][i])),
+  };
   const bad = notFinitePart(prepared, whole);
   if (bad !== undefined) throw gradientNotFinite(bad);
   return whole;
@@ -102,10 +125,17 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
  * Gradients of one run for one cotangent after another, as `pullSeries`. What the run kept may serve
  * another run's record after the first; it is then taken again, the same to the bit.
  */
-export function pullOf(prepared: Runnable & {readonly adjoint: PreparedAdjoint}, first: Run): (cotangents: Float64Array, happened?: Float64Array) => Gradient {
+export function pullOf(
+  prepared: Runnable & {readonly adjoint: PreparedAdjoint},
+  first: Run,
+): (cotangents: Float64Array, happened?: Float64Array) => Gradient {
   let path = first;
   return (cotangents, happened) => {
-    if (path.kept?.record?.lost === true) path = prepared.adjoint.run({...prepared, options: {...prepared.options, onProgress: undefined, signal: undefined}});
+    if (path.kept?.record?.lost === true)
+      path = prepared.adjoint.run({
+        ...prepared,
+        options: {...prepared.options, onProgress: undefined, signal: undefined},
+      });
     const gradient = pullSeries(prepared, path, cotangents, happened);
     path.kept?.record?.offer();
     return gradient;
@@ -122,7 +152,9 @@ export interface SeriesTangents {
 /** @throws GradientError where a tangent is not finite */
 export function pushSeries(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
   const found = pushed(runnable, run, directions);
-  requireFiniteTangents(runnable, found.matrices, seriesOf(runnable).width, run.times, () => seriesValues({...runnable, redundancy: run.redundancy}, run));
+  requireFiniteTangents(runnable, found.matrices, seriesOf(runnable).width, run.times, () =>
+    seriesValues({...runnable, redundancy: run.redundancy}, run),
+  );
   return found;
 }
 
@@ -134,7 +166,8 @@ function pushed(runnable: Runnable, run: Path, directions: Directions): SeriesTa
   const tangents = run.kept?.push?.(prepared, run, directions);
   if (tangents === undefined) throw new Error('a run for a tangent keeps its steps');
   const swept = byDirection(tangents);
-  const part = (all: Float64Array): Float64Array[] => Array.from({length: count}, (_, k) => all.subarray((k * all.length) / count, ((k + 1) * all.length) / count));
+  const part = (all: Float64Array): Float64Array[] =>
+    Array.from({length: count}, (_, k) => all.subarray((k * all.length) / count, ((k + 1) * all.length) / count));
   const states = part(swept.states);
   const happened = part(swept.happened);
   if (traced.functions.observed === undefined) return {matrices: states, happened};

@@ -29,25 +29,42 @@ import type {AnyTrajectory, Trajectory} from './trajectory.js';
  *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`); AbortError
  */
 export const simulate: Simulate = /* @__PURE__ */ Object.assign(
-  (system: System, initial: Initial, options: SimulateOptions): AnyTrajectory => runOn(prepare(system, initial, options)),
+  (system: System, initial: Initial, options: SimulateOptions): AnyTrajectory =>
+    runOn(prepare(system, initial, options)),
   {
     vjp: (system: System, initial: Initial, options: SimulateOptions): Vjp => vjpOn(prepare(system, initial, options)),
     jvp(system: System, initial: Initial, options: SimulateOptions, tangent: Tangent): Jvp {
       const {trajectory, tangents} = jvpsOn(prepare(system, initial, options), [tangent]);
       return {trajectory, tangent: tangents[0]};
     },
-    jvps: (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): Jvps => jvpsOn(prepare(system, initial, options), directions),
-    hvp(system: System, initial: Initial, options: SimulateOptions, loss: SeriesLoss | CotangentLoss, direction: Tangent): Hvp {
+    jvps: (system: System, initial: Initial, options: SimulateOptions, directions: readonly Tangent[]): Jvps =>
+      jvpsOn(prepare(system, initial, options), directions),
+    hvp(
+      system: System,
+      initial: Initial,
+      options: SimulateOptions,
+      loss: SeriesLoss | CotangentLoss,
+      direction: Tangent,
+    ): Hvp {
       const {products, ...rest} = hvpsOn(prepare(system, initial, options), loss, [direction]);
       return {...rest, product: products[0]};
     },
-    hvps: (system: System, initial: Initial, options: SimulateOptions, loss: SeriesLoss | CotangentLoss, directions: readonly Tangent[]): Hvps =>
-      hvpsOn(prepare(system, initial, options), loss, directions),
+    hvps: (
+      system: System,
+      initial: Initial,
+      options: SimulateOptions,
+      loss: SeriesLoss | CotangentLoss,
+      directions: readonly Tangent[],
+    ): Hvps => hvpsOn(prepare(system, initial, options), loss, directions),
     prepare(system: System, initial: Initial, options: SimulateOptions): Simulation {
       // Made once for what a loop brings, it may have parameters that this system leaves alone.
       const prepared: Prepared = {...prepare(system, initial, options), unread: undefined};
       const filled = (values: RunValues = {}): Prepared => {
-        refuseUnknownOptions(values, {initial: object, params: object, signal: abortSignal}, 'a run of a prepared simulation');
+        refuseUnknownOptions(
+          values,
+          {initial: object, params: object, signal: abortSignal},
+          'a run of a prepared simulation',
+        );
         return refill(prepared, values.initial, values.params, values.signal);
       };
       return {
@@ -75,9 +92,19 @@ export interface Simulate {
   /** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
   vjp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Vjp<S>;
   /** The run, and the tangents of its saved values along one direction, in double precision. */
-  jvp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>, tangent: Tangent<S>): Jvp<S>;
+  jvp<S extends AnySystem>(
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>>,
+    tangent: Tangent<S>,
+  ): Jvp<S>;
   /** As `jvp`, along several directions in one sweep. */
-  jvps<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>, directions: readonly Tangent<S>[]): Jvps<S>;
+  jvps<S extends AnySystem>(
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>>,
+    directions: readonly Tangent<S>[],
+  ): Jvps<S>;
   /**
    * A loss of the saved values, its gradient, and the product of its Hessian with one direction, all in double
    * precision: forward over reverse, exact for the discrete scheme. The loss is a tensor function of the saved
@@ -88,11 +115,19 @@ export interface Simulate {
    * @throws as `simulate`, of a failed run also where `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss', 'bad-tangent'
    */
   hvp<S extends AnySystem>(
-    system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>, loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>, direction: Tangent<S>,
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>>,
+    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    direction: Tangent<S>,
   ): Hvp<S>;
   /** As `hvp`, along several directions in one sweep: unit directions give the Hessian's columns. */
   hvps<S extends AnySystem>(
-    system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>, loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>, directions: readonly Tangent<S>[],
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>>,
+    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    directions: readonly Tangent<S>[],
   ): Hvps<S>;
   /**
    * The same simulation for many initial states and parameters, traced once: what a loop over data wants.
@@ -105,7 +140,11 @@ export interface Simulate {
    * value at the end is the run's status.
    * @throws as `simulate`, when the run comes to what it cannot go on from, or is to go on after its signal was aborted
    */
-  steps<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Generator<SavedState, Status, undefined>;
+  steps<S extends AnySystem>(
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>>,
+  ): Generator<SavedState, Status, undefined>;
 }
 
 /** A run, and the way back through it. */
@@ -160,7 +199,11 @@ export interface Simulation<S extends AnySystem = System> {
   /** As `simulate.jvps`. */
   jvps(directions: readonly Tangent<S>[], values?: RunValues<S>): Jvps<S>;
   /** As `simulate.hvps`. */
-  hvps(loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>, directions: readonly Tangent<S>[], values?: RunValues<S>): Hvps<S>;
+  hvps(
+    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    directions: readonly Tangent<S>[],
+    values?: RunValues<S>,
+  ): Hvps<S>;
 }
 
 function runOn(prepared: Prepared): AnyTrajectory {
@@ -178,7 +221,13 @@ function vjpOn(prepared: Prepared): Vjp {
       requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
       throwIfAborted(prepared.options.signal);
       const {events, ...saved} = cotangent;
-      return namedGradient(prepared, pull(packCotangent(prepared, saved, result.times.length), events === undefined ? undefined : eventCotangent(result, events)));
+      return namedGradient(
+        prepared,
+        pull(
+          packCotangent(prepared, saved, result.times.length),
+          events === undefined ? undefined : eventCotangent(result, events),
+        ),
+      );
     },
   };
 }
@@ -193,5 +242,11 @@ function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
   // The tensors come last: nothing that could fail is left to lose them.
   const trajectory = finish(prepared, result, false);
   const times = (k: number): NamedValues => (result.events === undefined ? {} : {events: happened[k].slice()});
-  return {trajectory, tangents: matrices.map((matrix, k) => ({...Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])), ...times(k)}))};
+  return {
+    trajectory,
+    tangents: matrices.map((matrix, k) => ({
+      ...Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])),
+      ...times(k),
+    })),
+  };
 }

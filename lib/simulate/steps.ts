@@ -28,14 +28,22 @@ export interface SavedState {
  * value at the end is the run's status.
  * @throws as `simulate`, when the run comes to what it cannot go on from, or is to go on after its signal was aborted
  */
-export function* steps(system: System, initial: Initial, options: SimulateOptions): Generator<SavedState, Status, undefined> {
+export function* steps(
+  system: System,
+  initial: Initial,
+  options: SimulateOptions,
+): Generator<SavedState, Status, undefined> {
   const shared = requireRead(prepare(system, initial, options, true));
   const {plan, signal} = shared.options;
   throwIfAborted(signal);
   if (plan === undefined) throw new Error('a run of steps has a plan');
   // Buffers of its own: between two states the same system may be run elsewhere.
   const alone = ({traced}: Pick<Prepared, 'traced'>): CompiledStep => new CompiledStep(traced, shared.engine);
-  const prepared: Prepared = {...shared, compiled: alone(shared), start: {...shared.start, compiled: alone(shared.start)}};
+  const prepared: Prepared = {
+    ...shared,
+    compiled: alone(shared),
+    start: {...shared.start, compiled: alone(shared.start)},
+  };
   const loop = new HistoryLoop(prepared, plan, undefined);
   for (let more = true; more;) {
     yield* taken(prepared, loop);
@@ -53,7 +61,8 @@ function* taken(prepared: Prepared, loop: HistoryLoop): Generator<SavedState, vo
   const {size} = prepared.traced.state;
   // Of now: the run goes on, and what was handed out does not.
   const {standing} = loop;
-  for (let i = 0; i < times.length; i++) yield savedState(prepared, standing, states.slice(i * size, (i + 1) * size), times[i]);
+  for (let i = 0; i < times.length; i++)
+    yield savedState(prepared, standing, states.slice(i * size, (i + 1) * size), times[i]);
 }
 
 function savedState(prepared: Prepared, standing: Standing, x: Float64Array, t: number): SavedState {
@@ -62,7 +71,10 @@ function savedState(prepared: Prepared, standing: Standing, x: Float64Array, t: 
     values(name) {
       const {blocks} = seriesOf(prepared);
       const block = blocks.find(candidate => candidate.name === name);
-      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`, {name});
+      if (block === undefined)
+        throw new OptionError('no-series', `This run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`, {
+          name,
+        });
       if (name === 'observed') return observedValues(prepared, {states: x, times: Float64Array.of(t)});
       return column(x, x.length, block);
     },

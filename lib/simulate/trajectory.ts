@@ -101,12 +101,25 @@ export interface OdeTrajectory extends Omit<AnyTrajectory, 'q' | 'v' | 'a' | 'la
 }
 
 /** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. q and v of a mechanical system, y of an ode. */
-export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<S, MechanicalTrajectory, OdeTrajectory, AnyTrajectory>;
+export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<
+  S,
+  MechanicalTrajectory,
+  OdeTrajectory,
+  AnyTrajectory
+>;
 
 export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}: Run): Stats {
   const {compiled} = prepared;
   const {compileTime, nonzeros, linear} = elsewhere ?? {compileTime: compiled.compileTime, ...solverOf(prepared)};
-  const {steps, rejectedSteps, newtonIterations, residualEvaluations, jacobianEvaluations, factorizations, linearIterations} = counters;
+  const {
+    steps,
+    rejectedSteps,
+    newtonIterations,
+    residualEvaluations,
+    jacobianEvaluations,
+    factorizations,
+    linearIterations,
+  } = counters;
   // By name: V8 takes microseconds to spread an object whose map has changed.
   return {
     steps,
@@ -119,7 +132,11 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
     failures: {...counters.failures},
     nonzeros,
     linear,
-    milliseconds: {trace: prepared.milliseconds.trace, compile: prepared.milliseconds.compile + compileTime, run: milliseconds},
+    milliseconds: {
+      trace: prepared.milliseconds.trace,
+      compile: prepared.milliseconds.compile + compileTime,
+      run: milliseconds,
+    },
     engine: elsewhere?.engine ?? compiled.engine.name,
     thread: elsewhere === undefined ? 'own' : 'worker',
   };
@@ -158,7 +175,12 @@ class SavedRun implements AnyTrajectory {
       if (name === 't') return this.#run.times.slice();
       const {blocks, width} = seriesOf(this.#prepared);
       const block = blocks.find(candidate => candidate.name === name);
-      if (block === undefined) throw new OptionError('no-series', `This run has no ${name}; it has ${['t', ...blocks.map(b => b.name)].join(', ')}.`, {name});
+      if (block === undefined)
+        throw new OptionError(
+          'no-series',
+          `This run has no ${name}; it has ${['t', ...blocks.map(b => b.name)].join(', ')}.`,
+          {name},
+        );
       return column(this.#matrix, width, block);
     };
   }
@@ -169,7 +191,8 @@ class SavedRun implements AnyTrajectory {
 
   get state(): () => RunState {
     return () => {
-      if (this.#run.standing === undefined) throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
+      if (this.#run.standing === undefined)
+        throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
       return runState(this.#prepared.traced, this.#run.standing);
     };
   }
@@ -185,17 +208,34 @@ class SavedRun implements AnyTrajectory {
   toJSON(): TrajectorySummary {
     const {times} = this.#run;
     return {
-      status: this.status, saved: times.length, from: times[0], to: times[times.length - 1],
+      status: this.status,
+      saved: times.length,
+      from: times[0],
+      to: times[times.length - 1],
       shapes: Object.fromEntries(Object.entries(this.#tensors).map(([name, {shape}]) => [name, [...shape]])),
-      events: this.events.length, warnings: this.warnings, stats: this.stats,
+      events: this.events.length,
+      warnings: this.warnings,
+      stats: this.stats,
     };
   }
 
   /** The same in a line. */
   toString(): string {
-    const {status, saved, from, to, shapes, events, warnings, stats: {steps}} = this.toJSON();
-    const some = (count: number, what: string): string => (count === 0 ? '' : `, ${count} ${what}${count === 1 ? '' : 's'}`);
-    const series = Object.entries(shapes).map(([name, shape]) => `, ${name} [${shape.join(', ')}]`).join('');
+    const {
+      status,
+      saved,
+      from,
+      to,
+      shapes,
+      events,
+      warnings,
+      stats: {steps},
+    } = this.toJSON();
+    const some = (count: number, what: string): string =>
+      count === 0 ? '' : `, ${count} ${what}${count === 1 ? '' : 's'}`;
+    const series = Object.entries(shapes)
+      .map(([name, shape]) => `, ${name} [${shape.join(', ')}]`)
+      .join('');
     return `Trajectory: ${status} after ${steps} steps, ${saved} saved from t = ${from} to ${to}${series}${some(events, 'event')}${some(warnings.length, 'warning')}`;
   }
 
@@ -244,6 +284,13 @@ function absent(name: string): never {
  * @param matrix the saved series, see series.ts
  * @param tensors the same as tensors [saved, ...shape], by name
  */
-export function trajectoryOf(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}): AnyTrajectory {
-  return prepared.system.kind === 'ode' ? new SavedOdeRun(prepared, run, matrix, tensors) : new SavedRun(prepared, run, matrix, tensors);
+export function trajectoryOf(
+  prepared: Prepared,
+  run: Run,
+  matrix: Float64Array,
+  tensors: {readonly [name: string]: tf.Tensor},
+): AnyTrajectory {
+  return prepared.system.kind === 'ode'
+    ? new SavedOdeRun(prepared, run, matrix, tensors)
+    : new SavedRun(prepared, run, matrix, tensors);
 }

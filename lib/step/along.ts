@@ -47,7 +47,14 @@ export class AlongTrace {
   private readonly own: Layout;
   private judged: Uint8Array | undefined;
 
-  constructor(private readonly along: Along, private readonly scheme: Scheme, private readonly formulation: Formulation, private readonly state: Layout, private readonly unknown: Layout, ownNames: readonly string[]) {
+  constructor(
+    private readonly along: Along,
+    private readonly scheme: Scheme,
+    private readonly formulation: Formulation,
+    private readonly state: Layout,
+    private readonly unknown: Layout,
+    ownNames: readonly string[],
+  ) {
     this.next = input('next', [state.size]);
     this.own = new Layout(state.blocks.filter(({name}) => ownNames.includes(name)));
     this.shift = input('shift', [this.own.size]);
@@ -64,7 +71,10 @@ export class AlongTrace {
     return {
       error: estimated ? this.errorTensor(formulation.error(z, at, shift)) : undefined,
       stiffness: along.error ? formulation.stiffness?.(z, at) : undefined,
-      filter: estimated && formulation.errorFilter !== undefined ? joinBlocks(this.own, formulation.errorFilter(shift, at), `${this.scheme.name}: errorFilter`) : undefined,
+      filter:
+        estimated && formulation.errorFilter !== undefined
+          ? joinBlocks(this.own, formulation.errorFilter(shift, at), `${this.scheme.name}: errorFilter`)
+          : undefined,
       ...(along.error ? this.guessTensors(at, z, tensors) : {}),
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
       ...(events.length === 0 ? {} : this.eventTensors(at, params)),
@@ -74,39 +84,68 @@ export class AlongTrace {
   private guessTensors(at: StepPoint, z: Blocks, {last, ahead, ratio}: Blocks): Traced {
     const {unknown, formulation, scheme} = this;
     const {predict, extrapolate, inTurn} = formulation;
-    const predicted = inTurn === true && predict !== undefined ? unknown.blocks.map(({size}, k) => [`predicted.${k}`, tf.reshape(predict(k, z, at), [size])] as const) : [];
+    const predicted =
+      inTurn === true && predict !== undefined
+        ? unknown.blocks.map(({size}, k) => [`predicted.${k}`, tf.reshape(predict(k, z, at), [size])] as const)
+        : [];
     return {
       ...Object.fromEntries(predicted),
-      extrapolated: extrapolate === undefined ? undefined : joinBlocks(unknown, extrapolate(splitBlocks(unknown, last), ahead, ratio, at), `${scheme.name}: extrapolate`),
+      extrapolated:
+        extrapolate === undefined
+          ? undefined
+          : joinBlocks(
+              unknown,
+              extrapolate(splitBlocks(unknown, last), ahead, ratio, at),
+              `${scheme.name}: extrapolate`,
+            ),
     };
   }
 
   private errorTensor(estimate: Blocks): tf.Tensor {
     const {own, scheme} = this;
     const unknown = Object.keys(estimate).find(name => own.block(name) === undefined);
-    if (unknown !== undefined) throw new OptionError('bad-scheme', `${scheme.name}: error gave '${unknown}'; it may estimate ${own.blocks.map(({name}) => name).join(' and ')}.`);
+    if (unknown !== undefined)
+      throw new OptionError(
+        'bad-scheme',
+        `${scheme.name}: error gave '${unknown}'; it may estimate ${own.blocks.map(({name}) => name).join(' and ')}.`,
+      );
     this.judged = new Uint8Array(own.size);
     for (const {name, offset, size} of own.blocks) if (name in estimate) this.judged.fill(1, offset, offset + size);
-    return joinBlocks(own, {...Object.fromEntries(own.blocks.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate}, `${scheme.name}: error`);
+    return joinBlocks(
+      own,
+      {...Object.fromEntries(own.blocks.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate},
+      `${scheme.name}: error`,
+    );
   }
 
   private denseTensor(at: StepPoint, z: Blocks, {theta, next}: Blocks): tf.Tensor {
     const {state, scheme, formulation} = this;
     const end = splitBlocks(state, next);
     const between = formulation.dense?.(theta, z, at, end) ?? hermite(theta, scheme.order, at, end);
-    const linear = Object.fromEntries(state.blocks.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]));
+    const linear = Object.fromEntries(
+      state.blocks.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
+    );
     return joinBlocks(state, {...linear, ...between}, `${scheme.name}: dense`);
   }
 
   private eventTensors(at: StepPoint, params: Params): Traced {
-    const {own, state, along: {events}} = this;
+    const {
+      own,
+      state,
+      along: {events},
+    } = this;
     const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, at.x[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
     const still = Object.fromEntries(state.blocks.map(({name, shape}) => [name, tf.zeros([...shape])]));
     return {
       rate: joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate'),
       ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
-      ...Object.fromEntries(events.map(({then}, i) => [`jump.${i}`, typeof then === 'function' ? joinBlocks(own, jumped(then, i, place, blocks), `events[${i}].then`) : undefined])),
+      ...Object.fromEntries(
+        events.map(({then}, i) => [
+          `jump.${i}`,
+          typeof then === 'function' ? joinBlocks(own, jumped(then, i, place, blocks), `events[${i}].then`) : undefined,
+        ]),
+      ),
     };
   }
 
@@ -115,13 +154,43 @@ export class AlongTrace {
     const {theta, next, judged, along, scheme, formulation} = this;
     const values = along.events.map((_, i) => named.get(`event.${i}`) as Node);
     const rate = named.get('rate');
-    const events = values.length === 0 ? undefined : concat(values.map(value => reshape(value, [1])), 0);
-    const moving = events === undefined || rate === undefined ? undefined : pushforward([events], new Map<Node, Node>([[x, rate], [t, full(1, [])]]))[0];
-    const shared: {readonly dense?: Node; readonly inside?: Inside} = dense === undefined ? {} : shareWithUpdate(dense, error === undefined || named.has('filter') ? [update] : [update, error], [theta, next]);
+    const events =
+      values.length === 0
+        ? undefined
+        : concat(
+            values.map(value => reshape(value, [1])),
+            0,
+          );
+    const moving =
+      events === undefined || rate === undefined
+        ? undefined
+        : pushforward(
+            [events],
+            new Map<Node, Node>([
+              [x, rate],
+              [t, full(1, [])],
+            ]),
+          )[0];
+    const shared: {readonly dense?: Node; readonly inside?: Inside} =
+      dense === undefined
+        ? {}
+        : shareWithUpdate(dense, error === undefined || named.has('filter') ? [update] : [update, error], [
+            theta,
+            next,
+          ]);
     return {
-      functions: {dense: shared.dense, inside: shared.inside?.node, events, rates: events === undefined ? undefined : orZeros(moving, events)},
+      functions: {
+        dense: shared.dense,
+        inside: shared.inside?.node,
+        events,
+        rates: events === undefined ? undefined : orZeros(moving, events),
+      },
       inside: shared.inside?.input,
-      along: {judged, effects: formulation.effects, errorOrder: formulation.error === undefined ? scheme.order + 1 : formulation.errorOrder ?? scheme.order + 1},
+      along: {
+        judged,
+        effects: formulation.effects,
+        errorOrder: formulation.error === undefined ? scheme.order + 1 : (formulation.errorOrder ?? scheme.order + 1),
+      },
     };
   }
 }

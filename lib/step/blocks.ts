@@ -6,9 +6,12 @@ import type {Layout} from './layout.js';
 
 /** The blocks of a flat tensor. */
 export function splitBlocks(layout: Layout, flat: tf.Tensor): Blocks {
-  return Object.fromEntries(layout.blocks.map(({name, shape, offset, size}) => [
-    name, tf.reshape(size === layout.size ? flat : tf.slice(flat, [offset], [size]), [...shape]),
-  ]));
+  return Object.fromEntries(
+    layout.blocks.map(({name, shape, offset, size}) => [
+      name,
+      tf.reshape(size === layout.size ? flat : tf.slice(flat, [offset], [size]), [...shape]),
+    ]),
+  );
 }
 
 /**
@@ -20,7 +23,11 @@ export function joinBlocks(layout: Layout, blocks: Blocks, what: string): tf.Ten
     const part = blocks[name] as tf.Tensor | undefined;
     if (!(part instanceof tf.Tensor) || part.size !== size) {
       const got = part instanceof tf.Tensor ? `shape [${part.shape.join(', ')}]` : 'nothing';
-      throw new ShapeError('block-shape', `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${got}.`, {term: what, block: name});
+      throw new ShapeError(
+        'block-shape',
+        `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${got}.`,
+        {term: what, block: name},
+      );
     }
     return tf.reshape(part, [size]);
   });

@@ -27,8 +27,24 @@ export type Lifetime = (typeof lifetimes)[number];
  * of a pattern; any: what the program makes of it.
  */
 export type Space =
-  | 'number' | 'state' | 'end' | 'own' | 'unknown' | 'block' | 'defect' | 'parameter' | 'matrix' | 'mass' | 'rows' | 'events' | 'inside' | 'kept'
-  | 'states' | 'times' | 'observed' | 'any';
+  | 'number'
+  | 'state'
+  | 'end'
+  | 'own'
+  | 'unknown'
+  | 'block'
+  | 'defect'
+  | 'parameter'
+  | 'matrix'
+  | 'mass'
+  | 'rows'
+  | 'events'
+  | 'inside'
+  | 'kept'
+  | 'states'
+  | 'times'
+  | 'observed'
+  | 'any';
 
 /** A row of the table. */
 export interface BufferKind {
@@ -196,8 +212,11 @@ export const buffers = {
 } as const satisfies {readonly [name: string]: BufferKind};
 
 type Table = typeof buffers;
-type Named<Name extends string, Indexed> =
-  Indexed extends 'number' ? `${Name}.${number}` : Indexed extends 'program' ? `${Name}.${string}` : Name;
+type Named<Name extends string, Indexed> = Indexed extends 'number'
+  ? `${Name}.${number}`
+  : Indexed extends 'program'
+    ? `${Name}.${string}`
+    : Name;
 
 /** The name of a buffer. */
 export type BufferName = {
@@ -214,8 +233,9 @@ export type StepExecutable<Name extends string = never> = Executable<Name | 'par
 export const bufferInput = (name: BufferName, shape: Shape, dtype?: DType): Node<'input'> => input(name, shape, dtype);
 
 /** Where a node's tangents along several directions are set. */
-export const seed = (count: number) => (node: Node, name: BufferName): [node: Node, seed: Node] =>
-  [node, bufferInput(name, [count, ...node.shape])];
+export const seed =
+  (count: number) =>
+  (node: Node, name: BufferName): [node: Node, seed: Node] => [node, bufferInput(name, [count, ...node.shape])];
 
 /** A program of a step from its outputs, those that it has not left out. */
 export const graphOf = (outputs: {readonly [Name in BufferName]?: Node | undefined}): Graph => namedGraph(outputs);
@@ -231,5 +251,6 @@ export const lasts = (name: string, lifetime: Lifetime): boolean =>
 
 /** What names that were put together at run time could still miss. */
 export function requireNamed(programs: Programs): void {
-  for (const name of bufferSizes(programs).keys()) if (kindOf(name) === undefined) throw new Error(`no buffer of a step is called ${name}`);
+  for (const name of bufferSizes(programs).keys())
+    if (kindOf(name) === undefined) throw new Error(`no buffer of a step is called ${name}`);
 }

@@ -26,7 +26,16 @@ import {narrowed} from './kept.js';
 import {jacobianProgram} from './jacobian-program.js';
 import type {AdjointProgram, ForwardProgram, ObserveProgram, TangentProgram, UnrolledProgram} from './programs.js';
 import {
-  adjointPrograms, carriesOn, forwardPrograms, isOfLength, observePrograms, productPrograms, tangentLeftPrograms, tangentPrograms, transposedProductPrograms, unrolledPrograms,
+  adjointPrograms,
+  carriesOn,
+  forwardPrograms,
+  isOfLength,
+  observePrograms,
+  productPrograms,
+  tangentLeftPrograms,
+  tangentPrograms,
+  transposedProductPrograms,
+  unrolledPrograms,
 } from './programs.js';
 import {directSolver, solverKey} from './solvers.js';
 import {namedFunctions} from './step-functions.js';
@@ -55,7 +64,12 @@ export type TurningExecutable = StepExecutable<'update' | 'estimate' | 'filter' 
 
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
-  private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {jacobian: new Map(), matrix: new Map(), filter: new Map(), turn: new Map()};
+  private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {
+    jacobian: new Map(),
+    matrix: new Map(),
+    filter: new Map(),
+    turn: new Map(),
+  };
   private readonly lastUsed: {[M in Matrix]?: Analysis} = {};
   private given: Learned | undefined;
   private ownJacobian: JacobianProgram | undefined;
@@ -75,7 +89,11 @@ export class CompiledStep {
   compileTime = 0;
 
   /** @param checked Jacobians that were compared with their tangents where this step comes from */
-  constructor(private readonly traced: TracedStep, public engine: Engine, checked: readonly Matrix[] = []) {
+  constructor(
+    private readonly traced: TracedStep,
+    public engine: Engine,
+    checked: readonly Matrix[] = [],
+  ) {
     this.checked = new Set(checked);
   }
 
@@ -99,22 +117,32 @@ export class CompiledStep {
 
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
-    const {functions: {residual, residualBlocks = residual}, inputs: {z}} = this.step;
+    const {
+      functions: {residual, residualBlocks = residual},
+      inputs: {z},
+    } = this.step;
     if (residualBlocks !== undefined) this.ownJacobian ??= this.timed(() => jacobianProgram(residualBlocks, z));
     return this.ownJacobian;
   }
 
   /** What Newton's iteration solves with: the Jacobian, or a model of it. */
   get matrix(): JacobianProgram | undefined {
-    const {functions: {residualModel}, inputs: {z}} = this.step;
+    const {
+      functions: {residualModel},
+      inputs: {z},
+    } = this.step;
     if (residualModel === undefined) return this.jacobian;
     return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z)));
   }
 
   /** The matrix of the error estimate; undefined where it has none. */
   get filter(): JacobianProgram | undefined {
-    const {functions: {filter}, inputs: {shift}} = this.step;
-    if (filter !== undefined && shift !== undefined) this.ownFilter ??= this.timed(() => jacobianProgram(filter, shift));
+    const {
+      functions: {filter},
+      inputs: {shift},
+    } = this.step;
+    if (filter !== undefined && shift !== undefined)
+      this.ownFilter ??= this.timed(() => jacobianProgram(filter, shift));
     return this.ownFilter;
   }
 
@@ -133,7 +161,12 @@ export class CompiledStep {
    * @param at where its inputs stand, with the program that computes it and that one's output
    * @throws StiffgradError 'jacobian-pattern'
    */
-  check<Program extends string>(which: Matrix, at: StepExecutable<Program>, run: NoInfer<Program>, output: 'J' | 'exactJ' | 'Js'): void {
+  check<Program extends string>(
+    which: Matrix,
+    at: StepExecutable<Program>,
+    run: NoInfer<Program>,
+    output: 'J' | 'exactJ' | 'Js',
+  ): void {
     const of = this.kindOf(which);
     const program = this[of];
     if (program === undefined || this.checked.has(of)) return;
@@ -161,7 +194,12 @@ export class CompiledStep {
 
   /** Whether keeping a Jacobian pays, by counted work. */
   hasDearJacobian(solver: LinearSolver): boolean {
-    const {jacobian, step: {functions: {residual}}} = this;
+    const {
+      jacobian,
+      step: {
+        functions: {residual},
+      },
+    } = this;
     if (residual === undefined || jacobian === undefined) return false;
     this.jacobianWork ??= {jacobian: countWork([jacobian.values]), residual: countWork([residual])};
     // A solve multiplies and adds once for every number of the factor.
@@ -221,7 +259,9 @@ export class CompiledStep {
 
   /** What a step leaves for `adjoint`. */
   get kept(): Kept {
-    return (this.ownKept ??= this.timed(() => narrowed(adjointPrograms(this.step, this.jacobian, this.addsUp), this.step)));
+    return (this.ownKept ??= this.timed(() =>
+      narrowed(adjointPrograms(this.step, this.jacobian, this.addsUp), this.step),
+    ));
   }
 
   /**
@@ -232,7 +272,9 @@ export class CompiledStep {
     const analysis = this.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
-    const known = this.groups.get(groupKey('keeping', {analysis})) ?? (narrow ? undefined : this.groups.get(groupKey('forward', {analysis})));
+    const known =
+      this.groups.get(groupKey('keeping', {analysis}))
+      ?? (narrow ? undefined : this.groups.get(groupKey('forward', {analysis})));
     if (known !== undefined) return known;
     const {matrix} = this;
     const n = this.traced.unknown.size;
@@ -241,16 +283,31 @@ export class CompiledStep {
     const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
     const programs = (): ProgramsOf<ForwardProgram> => forwardPrograms(this.step, matrix, exact, this.filter);
     if (!narrow) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
-    return this.group<ForwardProgram | 'keep'>('keeping', () => ({...programs(), keep: graphOf({next: this.step.functions.update, kept: this.kept.node})}), {extra, analysis});
+    return this.group<ForwardProgram | 'keep'>(
+      'keeping',
+      () => ({...programs(), keep: graphOf({next: this.step.functions.update, kept: this.kept.node})}),
+      {extra, analysis},
+    );
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
   turning(solver: LinearSolver, {programs, size}: Turns): TurningExecutable {
-    const extra = {x: this.traced.state.size, z: this.traced.unknown.size, zs: size, Rs: size, delta: size, weights: size};
-    return this.group('turning', () => {
-      const {update, estimate, filter, touching} = forwardPrograms(this.step, undefined, undefined, this.filter);
-      return {update, estimate, filter, touching, ...programs};
-    }, {extra, analysis: this.analysisOf(solver, 'turn')});
+    const extra = {
+      x: this.traced.state.size,
+      z: this.traced.unknown.size,
+      zs: size,
+      Rs: size,
+      delta: size,
+      weights: size,
+    };
+    return this.group(
+      'turning',
+      () => {
+        const {update, estimate, filter, touching} = forwardPrograms(this.step, undefined, undefined, this.filter);
+        return {update, estimate, filter, touching, ...programs};
+      },
+      {extra, analysis: this.analysisOf(solver, 'turn')},
+    );
   }
 
   get products(): StepExecutable<'apply' | 'applyTransposed' | 'linearize'> {
@@ -280,7 +337,9 @@ export class CompiledStep {
 
   /** What the tangents of a step's equation leave, with its time and length among their arguments or without. */
   tangentLeft(count: number, timed: boolean): StepExecutable<'tangentLeft'> {
-    return this.group(`tangentLeft.${count}${timed ? '.timed' : ''}`, () => tangentLeftPrograms(this.step, count, timed));
+    return this.group(`tangentLeft.${count}${timed ? '.timed' : ''}`, () =>
+      tangentLeftPrograms(this.step, count, timed),
+    );
   }
 
   /** The same for the derivative by the step's length: dh is 1, and all that is not set is zero. */
@@ -300,7 +359,9 @@ export class CompiledStep {
 
   /** The same from its state and unknown. */
   wholeAdjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
-    return this.group('wholeAdjoint', () => adjointPrograms(this.step, this.jacobian, this.addsUp), {analysis: this.analysisOf(solver, 'jacobian')});
+    return this.group('wholeAdjoint', () => adjointPrograms(this.step, this.jacobian, this.addsUp), {
+      analysis: this.analysisOf(solver, 'jacobian'),
+    });
   }
 
   get unrolled(): StepExecutable<UnrolledProgram | AdjointProgram> {
@@ -310,7 +371,9 @@ export class CompiledStep {
   }
 
   tangent(count: number, solver: LinearSolver): StepExecutable<TangentProgram> {
-    return this.group(`tangent.${count}`, () => tangentPrograms(this.step, this.jacobian, count), {analysis: this.analysisOf(solver, 'jacobian')});
+    return this.group(`tangent.${count}`, () => tangentPrograms(this.step, this.jacobian, count), {
+      analysis: this.analysisOf(solver, 'jacobian'),
+    });
   }
 
   /** What comes through values derived from the parameters (derived.ts); undefined where there are none. */
@@ -322,7 +385,9 @@ export class CompiledStep {
   /** The same along `count` directions. */
   turnDerived(count: number): StepExecutable<'pushDerived' | 'turnDerived'> | undefined {
     const {derived} = this;
-    return derived.parameters.length === 0 ? undefined : this.group(`turnDerived.${count}`, () => turnDerivedPrograms(derived, count));
+    return derived.parameters.length === 0
+      ? undefined
+      : this.group(`turnDerived.${count}`, () => turnDerivedPrograms(derived, count));
   }
 
   observe(count: number): StepExecutable<ObserveProgram> {
@@ -340,7 +405,11 @@ export class CompiledStep {
   }
 
   /** Programs compiled under this name when they are first asked for. */
-  group<Name extends string>(name: string, build: () => ProgramsOf<Name>, options: CompileOptions = {}): StepExecutable<Name> {
+  group<Name extends string>(
+    name: string,
+    build: () => ProgramsOf<Name>,
+    options: CompileOptions = {},
+  ): StepExecutable<Name> {
     const key = groupKey(name, options);
     let known = this.groups.get(key);
     if (known === undefined) {

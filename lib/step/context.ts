@@ -40,7 +40,10 @@ export interface Redundancy {
 export const noRedundancy: Redundancy = {regularization: 0, rows: []};
 
 /** Sets what a whole run shares: the parameters, what is computed from them alone, and the regularization of redundant constraints. A program that does not read one has no buffer for it. */
-export function loadParameters(executable: StepExecutable, {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>): void {
+export function loadParameters(
+  executable: StepExecutable,
+  {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>,
+): void {
   for (let i = 0; i < parameterValues.length; i++) executable.find(`p.${i}`)?.set(parameterValues[i]);
   executable.find('regularization')?.fill(redundancy.regularization);
   if (executable.has(parameterProgram)) executable.run(parameterProgram);

@@ -14,7 +14,12 @@ export type DenseHessianProgram = 'jacobian' | 'pushResidual' | 'pushDense' | 'p
  * Along `count` directions: jacobian → J; pushResidual: dx, dp.i → rhs; pushDense: dx, dz, dNext, dp.i → dD;
  * pullDense: denseCotangent → nextCotangent, zCotangent, xCotangent, pCotangent.i; turnDense: and dDenseCotangent → dNextCotangent, dZCotangent, dXCotangent, dPCotangent.i.
  */
-export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<DenseHessianProgram> {
+export function denseHessianPrograms(
+  step: TracedStep,
+  dense: Node,
+  jacobian: JacobianProgram | undefined,
+  count: number,
+): ProgramsOf<DenseHessianProgram> {
   const {x, z, next} = step.inputs;
   const parameters = step.parameters.map(({node}) => node);
   if (next === undefined) return {};
@@ -22,14 +27,24 @@ export function denseHessianPrograms(step: TracedStep, dense: Node, jacobian: Ja
   const cotangent = bufferInput('denseCotangent', dense.shape);
   const wrt = {next, z, x};
   const sources = [...Object.values(wrt), ...parameters];
-  const moving = new Map([many(next, 'dNext'), many(z, 'dz'), many(x, 'dx'), ...parameters.map(node => many(node, directionName(node)))]);
+  const moving = new Map([
+    many(next, 'dNext'),
+    many(z, 'dz'),
+    many(x, 'dx'),
+    ...parameters.map(node => many(node, directionName(node))),
+  ]);
   const cotangents = pullback([dense], sources, [cotangent]).map((part, i) => orZeros(part, sources[i]));
   const turns = pushMany(cotangents, new Map(moving).set(...many(cotangent, 'dDenseCotangent')), count);
-  const named = (names: readonly BufferName[], nodes: readonly Node[]): {[name: string]: Node} => Object.fromEntries(nodes.map((node, i) => [names[i], node]));
+  const named = (names: readonly BufferName[], nodes: readonly Node[]): {[name: string]: Node} =>
+    Object.fromEntries(nodes.map((node, i) => [names[i], node]));
   return {
-    ...(jacobian === undefined ? {} : {jacobian: graphOf({J: jacobian.values}), pushResidual: tangentPrograms(step, jacobian, count).pushResidual}),
+    ...(jacobian === undefined
+      ? {}
+      : {jacobian: graphOf({J: jacobian.values}), pushResidual: tangentPrograms(step, jacobian, count).pushResidual}),
     pushDense: graphOf({dD: pushMany([dense], moving, count)[0]}),
-    pullDense: graphOf(named(['nextCotangent', 'zCotangent', 'xCotangent', ...parameters.map(cotangentName)], cotangents)),
+    pullDense: graphOf(
+      named(['nextCotangent', 'zCotangent', 'xCotangent', ...parameters.map(cotangentName)], cotangents),
+    ),
     turnDense: graphOf(named(['dNextCotangent', 'dZCotangent', 'dXCotangent', ...parameters.map(turnName)], turns)),
   };
 }

@@ -42,7 +42,11 @@ const cotangentInput = ({node}: DerivedValue): Node<'input'> => bufferInput(cota
 
 /** The cotangents of the parameters for cotangents of the values; undefined where there are none. */
 const pulled = ({parameters}: Derived, sources: readonly Node[], cotangents: readonly Node[]): (Node | undefined)[] =>
-  pullback(parameters.map(({value}) => value), sources, cotangents);
+  pullback(
+    parameters.map(({value}) => value),
+    sources,
+    cotangents,
+  );
 
 /** pullDerived: derivedCotangent.j → pCotangent.i, what comes to the parameters through the values. */
 export function pullDerivedPrograms(derived: Derived): ProgramsOf<'pullDerived'> {
@@ -61,9 +65,19 @@ export function turnDerivedPrograms(derived: Derived, count: number): ProgramsOf
   const many = seed(count);
   const seeds = sources.map(node => many(node, directionName(node)));
   const cotangents = parameters.map(cotangentInput);
-  const reached = pulled(derived, sources, cotangents).flatMap((cotangent, i) => (cotangent === undefined ? [] : [{name: turnName(sources[i]), cotangent}]));
-  const turns = pushMany(reached.map(({cotangent}) => cotangent), new Map([...seeds, ...parameters.map(({node}, j) => many(cotangents[j], turnName(node)))]), count);
-  const tangents = pushMany(parameters.map(({value}) => value), new Map(seeds), count);
+  const reached = pulled(derived, sources, cotangents).flatMap((cotangent, i) =>
+    cotangent === undefined ? [] : [{name: turnName(sources[i]), cotangent}],
+  );
+  const turns = pushMany(
+    reached.map(({cotangent}) => cotangent),
+    new Map([...seeds, ...parameters.map(({node}, j) => many(cotangents[j], turnName(node)))]),
+    count,
+  );
+  const tangents = pushMany(
+    parameters.map(({value}) => value),
+    new Map(seeds),
+    count,
+  );
   return {
     pushDerived: graphOf(Object.fromEntries(parameters.map(({node}, j) => [directionName(node), tangents[j]]))),
     turnDerived: graphOf(Object.fromEntries(reached.map(({name}, i) => [name, turns[i]]))),

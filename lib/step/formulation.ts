@@ -35,7 +35,9 @@ export interface Holding {
 export const plain: Holding = {consistent: 'check'};
 
 /** GGL stabilizes bilateral rows; the velocity of contacts that close is projected with it. */
-const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (base: Formulation, contacts: boolean) => Formulation} = {
+const stabilizations: {
+  readonly [S in NonNullable<Holding['stabilization']>]: (base: Formulation, contacts: boolean) => Formulation;
+} = {
   none: base => base,
   projection: velocityProjection,
   'projection-before': velocityProjectionBefore,
@@ -47,32 +49,55 @@ const stabilizations: {readonly [S in NonNullable<Holding['stabilization']>]: (b
  * changes from h⁻ to h, λ is off by a share of (h − h⁻)/h that no tolerance makes smaller, or swings (Gear, Gupta &
  * Leimkuhler 1985; Arnold & Brüls 2007), and so do estimates made of it.
  */
-function defaultStabilization({stabilized, weaklyUnstable}: Scheme, {constraints}: MechanicalSystem, changing: boolean): NonNullable<Holding['stabilization']> {
+function defaultStabilization(
+  {stabilized, weaklyUnstable}: Scheme,
+  {constraints}: MechanicalSystem,
+  changing: boolean,
+): NonNullable<Holding['stabilization']> {
   const contacts = constraints.some(isHardContact);
   const able = stabilized?.ggl !== null && constraints.some(({kind}) => holdsPosition(kind));
   return able && (changing || weaklyUnstable === true) ? 'ggl' : contacts ? 'projection' : 'none';
 }
 
-const hasHardContacts = (system: System): boolean => system.kind === 'mechanics' && system.constraints.some(isHardContact);
+const hasHardContacts = (system: System): boolean =>
+  system.kind === 'mechanics' && system.constraints.some(isHardContact);
 
 /** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
 function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changingSteps = false}: Holding): Formulation {
   const {name, constrained, stabilized, contacts: able} = scheme;
-  const index = able === undefined ? -1 : system.constraints.findIndex(constraint => constraint.kind.oneSided === true && (able === 'none' || isHardContact(constraint)));
+  const index =
+    able === undefined
+      ? -1
+      : system.constraints.findIndex(
+          constraint => constraint.kind.oneSided === true && (able === 'none' || isHardContact(constraint)),
+        );
   if (index >= 0) {
     const remedy = able === 'none' ? '' : ' Or give it compliance or smoothing.';
-    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold the contact constraints[${index}]: choose one that stops what lands, as generalizedAlpha(), newmark() or implicitEuler().${remedy}`, {scheme: name, constraint: index});
+    throw new OptionError(
+      'wrong-scheme',
+      `Scheme ${name} cannot hold the contact constraints[${index}]: choose one that stops what lands, as generalizedAlpha(), newmark() or implicitEuler().${remedy}`,
+      {scheme: name, constraint: index},
+    );
   }
   if (constrained === undefined) {
-    throw new OptionError('wrong-scheme', `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`, {scheme: name});
+    throw new OptionError(
+      'wrong-scheme',
+      `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`,
+      {scheme: name},
+    );
   }
   const contacts = hasHardContacts(system);
   const wanted = stabilization ?? defaultStabilization(scheme, system, changingSteps);
   const own = wanted === 'none' ? undefined : stabilized?.[wanted];
   if (own === null) {
-    throw new OptionError('wrong-scheme', `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`, {scheme: name, stabilization: wanted});
+    throw new OptionError(
+      'wrong-scheme',
+      `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`,
+      {scheme: name, stabilization: wanted},
+    );
   }
-  if (wanted === 'none' && defaultStabilization(scheme, system, changingSteps) === 'ggl' && changingSteps) return {...constrained, positionsAlone: true};
+  if (wanted === 'none' && defaultStabilization(scheme, system, changingSteps) === 'ggl' && changingSteps)
+    return {...constrained, positionsAlone: true};
   if (own === undefined) return stabilizations[wanted](constrained, contacts);
   return contacts ? velocityProjection(own, true) : own;
 }
@@ -85,7 +110,11 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
   const formulation = scheme[system.kind];
   if (formulation === undefined) {
     const other = system.kind === 'ode' ? 'mechanics({...})' : 'ode(...)';
-    throw new OptionError('wrong-scheme', `Scheme ${scheme.name} integrates ${other}, not ${system.kind}: choose another scheme.`, {scheme: scheme.name});
+    throw new OptionError(
+      'wrong-scheme',
+      `Scheme ${scheme.name} integrates ${other}, not ${system.kind}: choose another scheme.`,
+      {scheme: scheme.name},
+    );
   }
   return formulation;
 }

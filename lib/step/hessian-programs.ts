@@ -26,20 +26,38 @@ export type HessianProgram = AdjointProgram | 'pushResidual' | 'turnUnknown' | '
  * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count` directions:
  * turnUnknown: dx, dz, dp.i, nextCotangent, dNextCotangent, w → dZCotangent = (U_zᵀx̄⁺)˙ − J̇ᵀw; turnStep: and dw → dXCotangent, dPCotangent.i.
  */
-export function hessianPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<HessianProgram> {
-  const {functions: {residual, update}, inputs: {x, z}} = step;
+export function hessianPrograms(
+  step: TracedStep,
+  jacobian: JacobianProgram | undefined,
+  count: number,
+): ProgramsOf<HessianProgram> {
+  const {
+    functions: {residual, update},
+    inputs: {x, z},
+  } = step;
   const nextCotangent = bufferInput('nextCotangent', update.shape);
   const parameters = step.parameters.map(({node}) => node);
   const wrt = [x, ...parameters];
   const many = seed(count);
-  const seeds = new Map([many(x, 'dx'), many(nextCotangent, 'dNextCotangent'), ...parameters.map(node => many(node, directionName(node)))]);
+  const seeds = new Map([
+    many(x, 'dx'),
+    many(nextCotangent, 'dNextCotangent'),
+    ...parameters.map(node => many(node, directionName(node))),
+  ]);
   const turned = (outputs: readonly Node[], cotangents: readonly Node[], all: ReadonlyMap<Node, Node>): Graph => {
     const pulled = pullback(outputs, wrt, cotangents);
-    const turns = pushMany(pulled.map((cotangent, i) => orZeros(cotangent, wrt[i])), all, count);
-    return graphOf(Object.fromEntries(turns.map((turn, i) => [i === 0 ? 'dXCotangent' : turnName(parameters[i - 1]), turn])));
+    const turns = pushMany(
+      pulled.map((cotangent, i) => orZeros(cotangent, wrt[i])),
+      all,
+      count,
+    );
+    return graphOf(
+      Object.fromEntries(turns.map((turn, i) => [i === 0 ? 'dXCotangent' : turnName(parameters[i - 1]), turn])),
+    );
   };
   const adjoint = adjointPrograms(step, jacobian, false);
-  if (residual === undefined || jacobian === undefined) return {...adjoint, turnStep: turned([update], [nextCotangent], seeds)};
+  if (residual === undefined || jacobian === undefined)
+    return {...adjoint, turnStep: turned([update], [nextCotangent], seeds)};
   const w = bufferInput('w', z.shape);
   const moving = new Map(seeds).set(...many(z, 'dz'));
   const unknown = orZeros(pullback([update, residual], [z], [nextCotangent, neg(w)])[0], z);

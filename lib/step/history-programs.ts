@@ -17,15 +17,36 @@ import {pushMany} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
 export type HistoryProgram = 'inside' | 'between' | 'dense' | 'watch' | 'events' | `jump.${number}`;
-export type HistoryAdjointProgram = 'jacobian' | 'pullUnknown' | 'pullStep' | 'pushLength' | 'pushLengthUpdate' | 'inside' | 'pullDense' | 'pullEvents' | `pullJump.${number}`;
+export type HistoryAdjointProgram =
+  | 'jacobian'
+  | 'pullUnknown'
+  | 'pullStep'
+  | 'pushLength'
+  | 'pushLengthUpdate'
+  | 'inside'
+  | 'pullDense'
+  | 'pullEvents'
+  | `pullJump.${number}`;
 export type HistoryTangentProgram =
-  'jacobian' | 'pushResidual' | 'pushUpdate' | 'pushLength' | 'pushLengthUpdate' | 'inside' | 'pushDense' | 'pushEvents' | `pushJump.${number}`;
+  | 'jacobian'
+  | 'pushResidual'
+  | 'pushUpdate'
+  | 'pushLength'
+  | 'pushLengthUpdate'
+  | 'inside'
+  | 'pushDense'
+  | 'pushEvents'
+  | `pushJump.${number}`;
 
 const parametersOf = (step: TracedStep): Node<'input'>[] => step.parameters.map(({node}) => node);
 
 /** The part of a graph that makes some of its outputs. */
 const only = ({outputs}: Graph, wanted: readonly BufferName[]): Graph =>
-  graphOf(Object.fromEntries(outputs.flatMap(({name, node}) => ((wanted as readonly string[]).includes(name) ? [[name, node]] : []))));
+  graphOf(
+    Object.fromEntries(
+      outputs.flatMap(({name, node}) => ((wanted as readonly string[]).includes(name) ? [[name, node]] : [])),
+    ),
+  );
 
 /**
  * inside: x, z, t, h → inside, see inside.ts; between: these, next and inside → what dense output needs at
@@ -43,13 +64,29 @@ export function historyPrograms(step: TracedStep): ProgramsOf<HistoryProgram> {
   return programs;
 }
 
-function densePrograms({functions: {dense, events}, inputs: {x, t, h, theta}}: TracedStep): ProgramsOf<'between' | 'dense' | 'watch'> {
+function densePrograms({
+  functions: {dense, events},
+  inputs: {x, t, h, theta},
+}: TracedStep): ProgramsOf<'between' | 'dense' | 'watch'> {
   if (dense === undefined || theta === undefined) return {};
-  const g = events === undefined ? undefined : simplifyNodes(substitute([events], new Map<Node, Node>([[x, dense], [t, add(t, mul(theta, h))]])))[0];
+  const g =
+    events === undefined
+      ? undefined
+      : simplifyNodes(
+          substitute(
+            [events],
+            new Map<Node, Node>([
+              [x, dense],
+              [t, add(t, mul(theta, h))],
+            ]),
+          ),
+        )[0];
   const dg = g === undefined ? undefined : orZeros(pushforward([g], new Map([[theta, full(1, [])]]))[0], g);
   const {before, each} = apart(graphOf({D: dense, g, dg}), 'iterate', 'between');
   return {
-    ...(before.outputs.length === 0 ? {} : {between: graphOf(Object.fromEntries(before.outputs.map(({name, node}) => [name, node])))}),
+    ...(before.outputs.length === 0
+      ? {}
+      : {between: graphOf(Object.fromEntries(before.outputs.map(({name, node}) => [name, node])))}),
     dense: only(each, ['D']),
     ...(g === undefined ? {} : {watch: only(each, ['g', 'dg'])}),
   };
@@ -60,11 +97,20 @@ function densePrograms({functions: {dense, events}, inputs: {x, t, h, theta}}: T
  * @param program the one that they are named after (`parameterCotangent`); those that nothing depends on have none
  * @param adding pCotangent is added to what is there
  */
-function cotangentsOf(step: TracedStep, outputs: readonly Node[], cotangents: readonly Node[], others: {readonly [Name in BufferName]?: Node}, program: CotangentProgram, adding: boolean): Graph {
+function cotangentsOf(
+  step: TracedStep,
+  outputs: readonly Node[],
+  cotangents: readonly Node[],
+  others: {readonly [Name in BufferName]?: Node},
+  program: CotangentProgram,
+  adding: boolean,
+): Graph {
   const wrt = Object.entries(others) as [name: BufferName, node: Node][];
   const parameters = parametersOf(step);
   const pulled = pullback(outputs, [...wrt.map(([, node]) => node), ...parameters], cotangents);
-  const named: {[name: string]: Node} = Object.fromEntries(wrt.map(([name, node], i) => [name, orZeros(pulled[i], node)]));
+  const named: {[name: string]: Node} = Object.fromEntries(
+    wrt.map(([name, node], i) => [name, orZeros(pulled[i], node)]),
+  );
   parameters.forEach((node, i) => {
     const cotangent = pulled[wrt.length + i];
     const name = parameterCotangent(program, node);
@@ -82,15 +128,28 @@ function cotangentsOf(step: TracedStep, outputs: readonly Node[], cotangents: re
  * pullEvents: eCotangent → eXCotangent, eTCotangent; pullJump.i: givenCotangent → jXCotangent, jTCotangent; and each the parameters' by `parameterCotangent`.
  * @param adding those of pullStep and pullDense are added to what is there
  */
-export function historyAdjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): ProgramsOf<HistoryAdjointProgram> {
-  const {functions: {residual, update, inside}, inputs: {x, z, t, h}} = step;
+export function historyAdjointPrograms(
+  step: TracedStep,
+  jacobian: JacobianProgram | undefined,
+  adding: boolean,
+): ProgramsOf<HistoryAdjointProgram> {
+  const {
+    functions: {residual, update, inside},
+    inputs: {x, z, t, h},
+  } = step;
   const outputs = inside === undefined ? [update] : [update, inside];
-  const cotangents = [bufferInput('nextCotangent', update.shape), ...(inside === undefined ? [] : [bufferInput('insideCotangent', inside.shape)])];
+  const cotangents = [
+    bufferInput('nextCotangent', update.shape),
+    ...(inside === undefined ? [] : [bufferInput('insideCotangent', inside.shape)]),
+  ];
   const lengths = new Map<Node, Node>([[h, full(1, [])]]);
   const programs: {[Name in HistoryAdjointProgram]?: Graph} = {};
-  const back = (of: readonly Node[], by: readonly Node[]): Graph => cotangentsOf(step, of, by, {xCotangent: x, tCotangent: t, hCotangent: h}, 'pullStep', adding);
+  const back = (of: readonly Node[], by: readonly Node[]): Graph =>
+    cotangentsOf(step, of, by, {xCotangent: x, tCotangent: t, hCotangent: h}, 'pullStep', adding);
   const byLength = (seeds: ReadonlyMap<Node, Node>): Graph => {
-    const [dNextH, dInsideH] = pushforward(outputs, seeds).map((tangent, i) => orZeros(tangent, outputs[i])) as (Node | undefined)[];
+    const [dNextH, dInsideH] = pushforward(outputs, seeds).map((tangent, i) => orZeros(tangent, outputs[i])) as (
+      Node | undefined
+    )[];
     return graphOf({dNextH, dInsideH});
   };
   if (residual === undefined || jacobian === undefined) {
@@ -108,20 +167,52 @@ export function historyAdjointPrograms(step: TracedStep, jacobian: JacobianProgr
 }
 
 function alongAdjoint(step: TracedStep, adding: boolean): ProgramsOf<HistoryAdjointProgram> {
-  const {functions: {dense, inside, events, jump: jumps = []}, inputs: {x, z, t, h, theta, next, inside: insideInput}} = step;
+  const {
+    functions: {dense, inside, events, jump: jumps = []},
+    inputs: {x, z, t, h, theta, next, inside: insideInput},
+  } = step;
   const programs: {[Name in HistoryAdjointProgram]?: Graph} = {};
   if (dense !== undefined && theta !== undefined && next !== undefined) {
     const places = {
-      denseNextCotangent: next, denseZCotangent: z, denseXCotangent: x, denseTCotangent: t, denseHCotangent: h, denseThetaCotangent: theta,
+      denseNextCotangent: next,
+      denseZCotangent: z,
+      denseXCotangent: x,
+      denseTCotangent: t,
+      denseHCotangent: h,
+      denseThetaCotangent: theta,
       ...(insideInput === undefined ? {} : {denseInsideCotangent: insideInput}),
     };
-    programs.pullDense = cotangentsOf(step, [dense], [bufferInput('denseCotangent', dense.shape)], places, adding ? 'pullStep' : 'pullDense', adding);
-    if (insideInput !== undefined && programs.pullDense.inputs.includes(insideInput)) programs.inside = graphOf({inside});
+    programs.pullDense = cotangentsOf(
+      step,
+      [dense],
+      [bufferInput('denseCotangent', dense.shape)],
+      places,
+      adding ? 'pullStep' : 'pullDense',
+      adding,
+    );
+    if (insideInput !== undefined && programs.pullDense.inputs.includes(insideInput))
+      programs.inside = graphOf({inside});
   }
-  if (events !== undefined) programs.pullEvents = cotangentsOf(step, [events], [bufferInput('eCotangent', events.shape)], {eXCotangent: x, eTCotangent: t}, 'pullEvents', false);
+  if (events !== undefined)
+    programs.pullEvents = cotangentsOf(
+      step,
+      [events],
+      [bufferInput('eCotangent', events.shape)],
+      {eXCotangent: x, eTCotangent: t},
+      'pullEvents',
+      false,
+    );
   jumps.forEach((jump, i) => {
     const name = `pullJump.${i}` as const;
-    if (jump !== undefined) programs[name] = cotangentsOf(step, [jump], [bufferInput('givenCotangent', jump.shape)], {jXCotangent: x, jTCotangent: t}, name, false);
+    if (jump !== undefined)
+      programs[name] = cotangentsOf(
+        step,
+        [jump],
+        [bufferInput('givenCotangent', jump.shape)],
+        {jXCotangent: x, jTCotangent: t},
+        name,
+        false,
+      );
   });
   return programs;
 }
@@ -132,8 +223,15 @@ function alongAdjoint(step: TracedStep, adding: boolean): ProgramsOf<HistoryAdjo
  * pushDense: these and dtheta → dD; pushEvents: dx, dt, dp.i → de; pushJump.i: the same → dGiven; pushLength and
  * pushLengthUpdate as above.
  */
-export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<HistoryTangentProgram> {
-  const {functions, inputs: {x, z, t, h, theta, next, inside: insideInput}} = step;
+export function historyTangentPrograms(
+  step: TracedStep,
+  jacobian: JacobianProgram | undefined,
+  count: number,
+): ProgramsOf<HistoryTangentProgram> {
+  const {
+    functions,
+    inputs: {x, z, t, h, theta, next, inside: insideInput},
+  } = step;
   const {residual, update, dense, inside, events, jump: jumps = []} = functions;
   const many = seed(count);
   const parameters = parametersOf(step).map(node => many(node, directionName(node)));
@@ -141,7 +239,11 @@ export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgr
   const whole = [...place, many(h, 'dh')];
   const push = (node: Node, seeds: readonly [Node, Node][]): Node => pushMany([node], new Map(seeds), count)[0];
   const withUnknown = residual === undefined ? whole : [...whole, many(z, 'dz')];
-  const {pushLength, pushLengthUpdate} = historyAdjointPrograms({...step, functions: {...functions, dense: undefined, events: undefined, jump: undefined}}, jacobian, false);
+  const {pushLength, pushLengthUpdate} = historyAdjointPrograms(
+    {...step, functions: {...functions, dense: undefined, events: undefined, jump: undefined}},
+    jacobian,
+    false,
+  );
   const pushedUpdate = (): Graph => {
     const outputs = inside === undefined ? [update] : [update, inside];
     const [dNext, dInside] = pushMany(outputs, new Map(withUnknown), count) as (Node | undefined)[];
@@ -154,8 +256,16 @@ export function historyTangentPrograms(step: TracedStep, jacobian: JacobianProgr
     programs.pushLength = pushLength;
   }
   if (dense !== undefined && theta !== undefined && next !== undefined) {
-    programs.pushDense = graphOf({dD: push(dense, [...withUnknown, many(next, 'dNext'), many(theta, 'dtheta'), ...(insideInput === undefined ? [] : [many(insideInput, 'dInside')])])});
-    if (insideInput !== undefined && programs.pushDense.inputs.includes(insideInput)) programs.inside = graphOf({inside});
+    programs.pushDense = graphOf({
+      dD: push(dense, [
+        ...withUnknown,
+        many(next, 'dNext'),
+        many(theta, 'dtheta'),
+        ...(insideInput === undefined ? [] : [many(insideInput, 'dInside')]),
+      ]),
+    });
+    if (insideInput !== undefined && programs.pushDense.inputs.includes(insideInput))
+      programs.inside = graphOf({inside});
   }
   if (events !== undefined) programs.pushEvents = graphOf({de: push(events, place)});
   jumps.forEach((jump, i) => {

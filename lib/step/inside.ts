@@ -28,7 +28,9 @@ const worthwhile = 0.5;
 
 /** Dense output as a function of the step's own inputs alone. */
 export const wholeDense = ({functions: {dense, inside}, inputs}: TracedStep): Node | undefined =>
-  (dense === undefined || inside === undefined || inputs.inside === undefined ? dense : substitute([dense], new Map<Node, Node>([[inputs.inside, inside]]))[0]);
+  dense === undefined || inside === undefined || inputs.inside === undefined
+    ? dense
+    : substitute([dense], new Map<Node, Node>([[inputs.inside, inside]]))[0];
 
 const flat = (node: Node): Node => reshape(node, [node.size]);
 
@@ -37,11 +39,19 @@ const flat = (node: Node): Node => reshape(node, [node.size]);
  * @param changing the inputs of dense output that the update does not know: θ and the next state
  * @returns dense output as a function of `inside` too; as it is where that does not pay
  */
-export function shareWithUpdate(dense: Node, step: readonly Node[], changing: readonly Node<'input'>[]): {readonly dense: Node; readonly inside?: Inside} {
+export function shareWithUpdate(
+  dense: Node,
+  step: readonly Node[],
+  changing: readonly Node<'input'>[],
+): {readonly dense: Node; readonly inside?: Inside} {
   const all = simplifyNodes([...step, dense]);
   const [own, whole] = [all.slice(0, step.length), all[step.length]];
   const inputs = topological([whole]).filter(node => isOp(node, 'input'));
-  const {before, each} = hoist({inputs, outputs: [{name: 'D', node: whole}]}, new Set(changing.map(node => node.attributes.name)), 'inside.');
+  const {before, each} = hoist(
+    {inputs, outputs: [{name: 'D', node: whole}]},
+    new Set(changing.map(node => node.attributes.name)),
+    'inside.',
+  );
   const parts = before.outputs.map(({node}) => node);
   const work = countWork(own);
   const added = countWork([...own, ...parts]) - work;
@@ -50,13 +60,20 @@ export function shareWithUpdate(dense: Node, step: readonly Node[], changing: re
   const total = parts.reduce((sum, {size}) => sum + size, 0);
   const vector = bufferInput('inside', [total]);
   let offset = 0;
-  const places = new Map(parts.map(({shape, size}, i) => {
-    offset += size;
-    return [before.outputs[i].name, reshape(slice(vector, [offset - size], [size]), shape)] as const;
-  }));
-  const replaced = new Map<Node, Node>(each.inputs.flatMap(node => {
-    const place = places.get(node.attributes.name);
-    return place === undefined ? [] : [[node, place] as const];
-  }));
-  return {dense: substitute([each.outputs[0].node], replaced)[0], inside: {node: concat(parts.map(flat), 0), input: vector}};
+  const places = new Map(
+    parts.map(({shape, size}, i) => {
+      offset += size;
+      return [before.outputs[i].name, reshape(slice(vector, [offset - size], [size]), shape)] as const;
+    }),
+  );
+  const replaced = new Map<Node, Node>(
+    each.inputs.flatMap(node => {
+      const place = places.get(node.attributes.name);
+      return place === undefined ? [] : [[node, place] as const];
+    }),
+  );
+  return {
+    dense: substitute([each.outputs[0].node], replaced)[0],
+    inside: {node: concat(parts.map(flat), 0), input: vector},
+  };
 }

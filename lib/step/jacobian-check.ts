@@ -39,8 +39,12 @@ function direction(size: number): Float64Array {
 /** Values at the point where the engine stands, once and by plain loops: to compile them would take longer. */
 function valuesAt(values: readonly Node[], at: (name: string) => Float64Array | undefined): Float64Array[] {
   const inputs = topological(withoutDeclarations(values)).filter((node): node is Node<'input'> => isOp(node, 'input'));
-  const program = interpreter.compile({evaluate: {inputs, outputs: values.map((node, i) => ({name: `value ${i}`, node}))}});
-  for (const {attributes: {name}} of inputs) {
+  const program = interpreter.compile({
+    evaluate: {inputs, outputs: values.map((node, i) => ({name: `value ${i}`, node}))},
+  });
+  for (const {
+    attributes: {name},
+  } of inputs) {
     const known = at(name);
     if (known !== undefined) program.buffer(name).set(known);
   }
@@ -53,7 +57,13 @@ interface Mismatch {
   readonly sum: number;
 }
 
-function mismatch({n, rowPointers, columns}: Pattern, values: Float64Array, d: Float64Array, expected: Float64Array, floor = 0): Mismatch | undefined {
+function mismatch(
+  {n, rowPointers, columns}: Pattern,
+  values: Float64Array,
+  d: Float64Array,
+  expected: Float64Array,
+  floor = 0,
+): Mismatch | undefined {
   for (let row = 0; row < n; row++) {
     let [sum, size] = [0, Math.abs(expected[row])];
     for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
@@ -72,7 +82,12 @@ function mismatch({n, rowPointers, columns}: Pattern, values: Float64Array, d: F
  * @param at where the program's inputs stand
  * @throws StiffgradError 'jacobian-pattern'
  */
-export function checkJacobian({pattern, values: computed, tangent, direction: seed}: JacobianProgram, values: Float64Array, at: Executable, unknown: Layout): void {
+export function checkJacobian(
+  {pattern, values: computed, tangent, direction: seed}: JacobianProgram,
+  values: Float64Array,
+  at: Executable,
+  unknown: Layout,
+): void {
   const d = direction(pattern.n);
   const inputs = (name: string): Float64Array | undefined => (name === seed.attributes.name ? d : at.find(name));
   const expected = tangent === undefined ? new Float64Array(pattern.n) : valuesAt([tangent], inputs)[0];
@@ -87,8 +102,8 @@ export function checkJacobian({pattern, values: computed, tangent, direction: se
   const name = unknown.rowName(row);
   throw new StiffgradError(
     'jacobian-pattern',
-    `An error inside stiffgrad: the sparse Jacobian of this step is not its tangent. Along a random direction row ${row} (${name}) gives ${sum} instead of ${expected[row]}. ` +
-      'Please report it with the system; a run with newton({linear: gmres()}), which forms no Jacobian, is not touched by it.',
+    `An error inside stiffgrad: the sparse Jacobian of this step is not its tangent. Along a random direction row ${row} (${name}) gives ${sum} instead of ${expected[row]}. `
+      + 'Please report it with the system; a run with newton({linear: gmres()}), which forms no Jacobian, is not touched by it.',
     {row, name, sparse: sum, tangent: expected[row]},
   );
 }

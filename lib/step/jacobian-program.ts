@@ -44,7 +44,10 @@ const widestProduct = 12;
 export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
   const direction = input('dz', z.shape);
   const tangent = blockTangent(residual, z, direction);
-  return (tangent === undefined ? undefined : entryByEntry(tangent, direction)) ?? byColors(tangent, direction, residual.size);
+  return (
+    (tangent === undefined ? undefined : entryByEntry(tangent, direction))
+    ?? byColors(tangent, direction, residual.size)
+  );
 }
 
 /**
@@ -53,12 +56,17 @@ export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
  */
 function entryByEntry(tangent: Node, direction: Node<'input'>): JacobianProgram | undefined {
   // Every entry of a large product depends on all that it multiplies: tangents do that as a product again.
-  const wide = topological([tangent]).some(node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct);
-  const found = wide ? undefined : assembledJacobian(tangent, direction, termLimit) ?? sparseJacobian(tangent, direction, termLimit);
+  const wide = topological([tangent]).some(
+    node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct,
+  );
+  const found = wide
+    ? undefined
+    : (assembledJacobian(tangent, direction, termLimit) ?? sparseJacobian(tangent, direction, termLimit));
   if (found === undefined) return undefined;
   const pattern = toPattern(found.pattern);
   let fullest = 0;
-  for (let row = 0; row < pattern.n; row++) fullest = Math.max(fullest, pattern.rowPointers[row + 1] - pattern.rowPointers[row]);
+  for (let row = 0; row < pattern.n; row++)
+    fullest = Math.max(fullest, pattern.rowPointers[row + 1] - pattern.rowPointers[row]);
   const linear = dependents([tangent], [direction]);
   const [values] = simplifyNodes([found.values]);
   const once = countWork([tangent], node => !linear.has(node));
@@ -70,22 +78,49 @@ function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: num
   const sparsity = sparsityPattern(tangent, direction, rows);
   const pattern = toPattern(sparsity);
   if (tangent === undefined || pattern.columns.length === 0) {
-    return {pattern, values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]), colors: 0, tangent, direction};
+    return {
+      pattern,
+      values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]),
+      colors: 0,
+      tangent,
+      direction,
+    };
   }
   const mixed = bicolor(sparsity);
   const products = mixed.columns.colors + mixed.rows;
   const star = symmetricColoring(tangent, direction, sparsity, products);
-  return {pattern, tangent, direction, ...(star === undefined ? byColumnsAndRows(tangent, direction, sparsity, mixed) : byStars(tangent, direction, sparsity, star))};
+  return {
+    pattern,
+    tangent,
+    direction,
+    ...(star === undefined
+      ? byColumnsAndRows(tangent, direction, sparsity, mixed)
+      : byStars(tangent, direction, sparsity, star)),
+  };
 }
 
 type Values = Pick<JacobianProgram, 'values' | 'colors'>;
 
-function byColumnsAndRows(tangent: Node, direction: Node, {pointers, indices}: SparsityPattern, {columns: {colors, ofColumn}, rows: groups, ofRow}: Bicoloring): Values {
+function byColumnsAndRows(
+  tangent: Node,
+  direction: Node,
+  {pointers, indices}: SparsityPattern,
+  {columns: {colors, ofColumn}, rows: groups, ofRow}: Bicoloring,
+): Values {
   const n = direction.size;
   const weights = input('weights', tangent.shape);
   const products = [
     productsWith(tangent, direction, colors, ofColumn),
-    ...(groups === 0 ? [] : [productsWith(orZeros(transposeLinear([tangent], [direction], [weights])[0], direction), weights, groups, ofRow)]),
+    ...(groups === 0
+      ? []
+      : [
+          productsWith(
+            orZeros(transposeLinear([tangent], [direction], [weights])[0], direction),
+            weights,
+            groups,
+            ofRow,
+          ),
+        ]),
   ];
   const table = new Int32Array(indices.length);
   for (let row = 0; row < n; row++) {
@@ -97,7 +132,12 @@ function byColumnsAndRows(tangent: Node, direction: Node, {pointers, indices}: S
 }
 
 /** A star colouring where the tangent is its own transpose and that takes fewer products. */
-function symmetricColoring(tangent: Node, direction: Node, sparsity: SparsityPattern, products: number): Coloring | undefined {
+function symmetricColoring(
+  tangent: Node,
+  direction: Node,
+  sparsity: SparsityPattern,
+  products: number,
+): Coloring | undefined {
   if (tangent.size !== direction.size || !starPays(sparsity, products)) return undefined;
   const star = starColoring(sparsity);
   return star.colors < products && isSymmetric(tangent, direction) ? star : undefined;
@@ -113,7 +153,10 @@ function isSymmetric(tangent: Node, direction: Node): boolean {
 
 function byStars(tangent: Node, direction: Node, sparsity: SparsityPattern, star: Coloring): Values {
   const places = starPlaces(sparsity, star);
-  return {values: gather(productsWith(tangent, direction, star.colors, star.ofColumn), places, [places.length]), colors: star.colors};
+  return {
+    values: gather(productsWith(tangent, direction, star.colors, star.ofColumn), places, [places.length]),
+    colors: star.colors,
+  };
 }
 
 /** A linear map's values, one after another, for the sums of unit vectors of one group; negative is no group. */

@@ -30,7 +30,8 @@ const cheap = new Set<string>(['add', 'sub', 'mul', 'neg']);
 const views = new Set<string>(['reshape', 'broadcast', 'slice', 'transpose', 'place', 'concat']);
 
 /** The values that a node is made of, behind views. */
-const madeOf = (node: Node): Node[] => node.operands.flatMap(operand => (views.has(operand.op) ? madeOf(operand) : [operand]));
+const madeOf = (node: Node): Node[] =>
+  node.operands.flatMap(operand => (views.has(operand.op) ? madeOf(operand) : [operand]));
 
 /**
  * The cut moved towards x and z past what is cheap, as long as it does not grow: there the update computes it in
@@ -39,12 +40,16 @@ const madeOf = (node: Node): Node[] => node.operands.flatMap(operand => (views.h
 function beforeCheap(cut: readonly Node[], sources: readonly Node[]): Node[] {
   const width = (nodes: ReadonlySet<Node>): number => [...nodes].reduce((sum, node) => sum + node.size, 0);
   const depends = new Set<Node>();
-  for (const node of topological(cut)) if (sources.includes(node) || node.operands.some(operand => depends.has(operand))) depends.add(node);
+  for (const node of topological(cut))
+    if (sources.includes(node) || node.operands.some(operand => depends.has(operand))) depends.add(node);
   let best = new Set(cut);
   for (const node of [...topological(cut)].reverse()) {
-    const isCheap = views.has(node.op) || ((isOp(node, 'binary') || isOp(node, 'unary')) && cheap.has(node.attributes.fn));
+    const isCheap =
+      views.has(node.op) || ((isOp(node, 'binary') || isOp(node, 'unary')) && cheap.has(node.attributes.fn));
     if (!best.has(node) || !isCheap) continue;
-    const earlier = new Set([...best].filter(other => other !== node).concat(madeOf(node).filter(operand => depends.has(operand))));
+    const earlier = new Set(
+      [...best].filter(other => other !== node).concat(madeOf(node).filter(operand => depends.has(operand))),
+    );
     if ([...earlier].every(({dtype}) => dtype === 'float') && width(earlier) <= width(best)) best = earlier;
   }
   return topological([...best]).filter(node => best.has(node));
@@ -55,11 +60,15 @@ export function narrowed(adjoint: ProgramsOf<AdjointProgram>, step: TracedStep):
   const programs = adjoint as Programs;
   const {node, size, programs: own} = cutThrough(programs, {}, step);
   return {
-    node, size, programs: own,
+    node,
+    size,
+    programs: own,
     reading<Name extends string>(more: ProgramsOf<Name>) {
       const {more: reading} = cutThrough(programs, more as Programs, step);
-      const whole = Object.values(reading).some(({inputs}) => inputs.includes(step.inputs.x) || inputs.includes(step.inputs.z));
-      return whole ? undefined : reading as ProgramsOf<Name>;
+      const whole = Object.values(reading).some(
+        ({inputs}) => inputs.includes(step.inputs.x) || inputs.includes(step.inputs.z),
+      );
+      return whole ? undefined : (reading as ProgramsOf<Name>);
     },
   };
 }
@@ -72,13 +81,19 @@ interface Cut {
 }
 
 /** @param more programs that have no say in what is kept */
-function cutThrough(programs: Programs, more: Programs, {functions: {residual, residualBlocks = residual, update}, inputs: {x, z}}: TracedStep): Cut {
+function cutThrough(
+  programs: Programs,
+  more: Programs,
+  {functions: {residual, residualBlocks = residual, update}, inputs: {x, z}}: TracedStep,
+): Cut {
   const own = Object.entries(programs);
   const graphs = [...own, ...Object.entries(more)];
   const outputs = graphs.flatMap(([, graph]) => graph.outputs.map(({node}) => node));
   const asking = own.reduce((count, [, graph]) => count + graph.outputs.length, 0);
   const isInput = (node: Node): node is Node<'input'> => isOp(node, 'input');
-  const known = new Set(topological(residualBlocks === undefined ? [update] : [residualBlocks, update]).filter(isInput));
+  const known = new Set(
+    topological(residualBlocks === undefined ? [update] : [residualBlocks, update]).filter(isInput),
+  );
   // What several programs compute is one node.
   const nodes = simplifyNodes(outputs, topological(outputs).filter(isInput));
   const wanted = nodes.slice(0, asking);
@@ -95,9 +110,20 @@ function cutThrough(programs: Programs, more: Programs, {functions: {residual, r
   const replaced = substitute(nodes, replacements);
   let at = 0;
   const read = (list: readonly (readonly [string, Graph])[]): Programs =>
-    Object.fromEntries(list.map(([name, graph]) => [name, graphOf(Object.fromEntries(graph.outputs.map(output => [output.name, replaced[at++]])))]));
+    Object.fromEntries(
+      list.map(([name, graph]) => [
+        name,
+        graphOf(Object.fromEntries(graph.outputs.map(output => [output.name, replaced[at++]]))),
+      ]),
+    );
   return {
-    node: cut.length === 0 ? undefined : concat(cut.map(node => reshape(node, [node.size])), 0),
+    node:
+      cut.length === 0
+        ? undefined
+        : concat(
+            cut.map(node => reshape(node, [node.size])),
+            0,
+          ),
     size,
     programs: read(own),
     more: read(Object.entries(more)),

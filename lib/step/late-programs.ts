@@ -21,8 +21,14 @@ import type {ForwardProgram} from './programs.js';
 const together: ReadonlySet<string> = new Set<ForwardProgram>(['residual', 'startResidual', 'update', 'estimate']);
 
 export function latePrograms({keep, ...programs}: Programs & {readonly keep?: Graph}): Programs {
-  const alone = Object.entries(programs).filter(([name]) => !together.has(name)).map(([name, graph]) => [name, withLateScales(graph)] as const);
-  const late: Programs = {...programs, ...Object.fromEntries(alone), ...lateTogether(Object.entries(programs).filter(([name]) => together.has(name)))};
+  const alone = Object.entries(programs)
+    .filter(([name]) => !together.has(name))
+    .map(([name, graph]) => [name, withLateScales(graph)] as const);
+  const late: Programs = {
+    ...programs,
+    ...Object.fromEntries(alone),
+    ...lateTogether(Object.entries(programs).filter(([name]) => together.has(name))),
+  };
   return keep === undefined ? late : {...late, keep: keeping(keep, late.update)};
 }
 
@@ -33,7 +39,12 @@ function lateTogether(programs: readonly (readonly [name: string, graph: Graph])
   const late = plain.map(nodes => nodes.map(() => values[at++]));
   const work = (each: readonly (readonly Node[])[]): number => each.reduce((sum, nodes) => sum + countWork(nodes), 0);
   const less = work(late) < work(plain) ? late : plain;
-  return Object.fromEntries(programs.map(([name, {inputs, outputs}], i) => [name, {inputs, outputs: outputs.map((output, j) => ({name: output.name, node: less[i][j]}))}]));
+  return Object.fromEntries(
+    programs.map(([name, {inputs, outputs}], i) => [
+      name,
+      {inputs, outputs: outputs.map((output, j) => ({name: output.name, node: less[i][j]}))},
+    ]),
+  );
 }
 
 /** `keep` with the outputs it shares with `update` as they are there, the others with late scales where that is less with these. */
@@ -42,7 +53,10 @@ function keeping({inputs, outputs}: Graph, update: Graph): Graph {
   const own = outputs.filter(({name}) => !made.has(name)).map(({node}) => node);
   const beside = (rest: readonly Node[]): Node[] => {
     let at = 0;
-    return simplifyNodes(outputs.map(({name}) => made.get(name) ?? rest[at++]), inputs);
+    return simplifyNodes(
+      outputs.map(({name}) => made.get(name) ?? rest[at++]),
+      inputs,
+    );
   };
   const [plain, late] = [beside(own), beside(lateScales(own, inputs))];
   const less = countWork(late) < countWork(plain) ? late : plain;

@@ -29,13 +29,20 @@ export class ParameterList {
   }
 
   tree(tensors: Blocks): Params {
-    return this.reads.watched(toTree(this.leaves, this.leaves.map((_, i) => tensors[`p.${i}`])));
+    return this.reads.watched(
+      toTree(
+        this.leaves,
+        this.leaves.map((_, i) => tensors[`p.${i}`]),
+      ),
+    );
   }
 
   /** The outputs of a trace over the shared inputs: those given by name, then the parameters. */
   adopt({graph, captured}: Trace, shared: readonly Node<'input'>[]): Map<string, Node> {
     const replacements = new Map<Node, Node>();
-    const byName = new Map([...shared, ...this.parameters.map(({node}) => node)].map(node => [node.attributes.name, node]));
+    const byName = new Map(
+      [...shared, ...this.parameters.map(({node}) => node)].map(node => [node.attributes.name, node]),
+    );
     const capturedNodes = new Set<Node>(captured.map(({node}) => node));
     for (const node of graph.inputs) {
       const same = byName.get(node.attributes.name);
@@ -49,14 +56,25 @@ export class ParameterList {
       }
       replacements.set(node, known.node);
     }
-    const nodes = substitute(graph.outputs.map(output => output.node), replacements);
+    const nodes = substitute(
+      graph.outputs.map(output => output.node),
+      replacements,
+    );
     const outputs = graph.outputs.map(({name}, i) => ({name, node: nodes[i]}));
-    const forms = outputs.flatMap(({name, node}) => formsOf(node).map(form => ({name: nameOf(name, form), node, form})));
+    const forms = outputs.flatMap(({name, node}) =>
+      formsOf(node).map(form => ({name: nameOf(name, form), node, form})),
+    );
     const all = (['value', 'jacobian', 'matrix'] as const).flatMap(form => {
       const these = forms.filter(output => output.form === form);
-      return settled(these.map(({node}) => node), form).map((node, i) => ({name: these[i].name, node}));
+      return settled(
+        these.map(({node}) => node),
+        form,
+      ).map((node, i) => ({name: these[i].name, node}));
     });
-    const simplified = simplifyNodes(all.map(({node}) => node), [...shared, ...this.parameters.map(({node}) => node)]);
+    const simplified = simplifyNodes(
+      all.map(({node}) => node),
+      [...shared, ...this.parameters.map(({node}) => node)],
+    );
     return new Map(all.map(({name}, i) => [name, simplified[i]]));
   }
 }

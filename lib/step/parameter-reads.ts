@@ -36,12 +36,18 @@ export class ParameterReads {
 
   /** The first parameter that nothing read; undefined where all were. */
   unread(leaves: readonly Leaf[]): OptionError | undefined {
-    const leaf = leaves.find(({name}) => !this.read.has(name) && !this.whole.some(branch => name === branch || name.startsWith(`${branch}.`)));
+    const leaf = leaves.find(
+      ({name}) => !this.read.has(name) && !this.whole.some(branch => name === branch || name.startsWith(`${branch}.`)),
+    );
     if (leaf === undefined) return undefined;
     const {name} = leaf;
     const meant = nearestName(name, [...this.missing, ...this.read]);
     const others = this.read.size === 0 ? 'They read none' : `They read ${[...this.read].sort().join(', ')}`;
-    return new OptionError('unknown-parameter', `params.${name} is read by none of the system's functions, nor by observe or events. ${others}.${meant === undefined ? ' Leave it out.' : ` Did you mean '${meant}'?`}`, {name});
+    return new OptionError(
+      'unknown-parameter',
+      `params.${name} is read by none of the system's functions, nor by observe or events. ${others}.${meant === undefined ? ' Leave it out.' : ` Did you mean '${meant}'?`}`,
+      {name},
+    );
   }
 
   /** Where a trace failed, and a parameter that nothing read looks like one that was looked for: that is why. */
@@ -49,7 +55,11 @@ export class ParameterReads {
     for (const {name} of leaves) {
       const meant = this.read.has(name) ? undefined : nearestName(name, [...this.missing]);
       if (meant === undefined) continue;
-      const error = new OptionError('unknown-parameter', `The system's functions look for params.${meant}, which is not there; params.${name} is, which nothing reads. Did you mean '${meant}'?`, {name});
+      const error = new OptionError(
+        'unknown-parameter',
+        `The system's functions look for params.${meant}, which is not there; params.${name} is, which nothing reads. Did you mean '${meant}'?`,
+        {name},
+      );
       error.cause = cause;
       return error;
     }

@@ -34,7 +34,9 @@ export function plainStep({inputs, parameters, functions}: StepGraph): PlainStep
   const named = namedFunctions(functions);
   return {
     graph: plainNodes([...read, ...named.map(({node}) => node)]),
-    inputs: read.length - parameters.length, parameters: parameters.length, functions: named.map(({name}) => name),
+    inputs: read.length - parameters.length,
+    parameters: parameters.length,
+    functions: named.map(({name}) => name),
   };
 }
 
@@ -42,7 +44,9 @@ export function stepFromPlain({graph, inputs, parameters, functions}: PlainStep)
   const roots = nodesFromPlain(graph);
   const read = roots.slice(0, inputs + parameters) as Node<'input'>[];
   return {
-    inputs: Object.fromEntries(read.slice(0, inputs).map(node => [node.attributes.name, node])) as unknown as StepInputs,
+    inputs: Object.fromEntries(
+      read.slice(0, inputs).map(node => [node.attributes.name, node]),
+    ) as unknown as StepInputs,
     parameters: read.slice(inputs).map(node => ({node})),
     functions: functionsFrom(functions.map((name, i) => [name, roots[read.length + i]])),
   };

@@ -59,7 +59,10 @@ type Buffers = ReadonlyMap<Node, Node<'input'>>;
 
 /** By value that is worth it, the input that stands for it. */
 function buffersFor({outputs}: Graph, lifetime: Lasting, prefix: string): Buffers {
-  const values = ahead(outputs.map(({node}) => node), lifetime);
+  const values = ahead(
+    outputs.map(({node}) => node),
+    lifetime,
+  );
   return new Map(values.map((node, i) => [node, input(`${prefix}.${i}`, node.shape, node.dtype)]));
 }
 
@@ -84,16 +87,23 @@ export function withParameterProgram(programs: Programs, derived: readonly Deriv
     made.push(...before.outputs);
   }
   const read = new Set(Object.values(rest).flatMap(({inputs}) => inputs));
-  const values = derived.filter(({node}) => read.has(node)).map(({node, value}) => ({name: node.attributes.name, node: value}));
+  const values = derived
+    .filter(({node}) => read.has(node))
+    .map(({node, value}) => ({name: node.attributes.name, node: value}));
   const outputs = [...values, ...throughDerived(made, derived)];
   if (outputs.length === 0) return programs;
-  const inputs = topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> => isOp(node, 'input'));
+  const inputs = topological(outputs.map(({node}) => node)).filter((node): node is Node<'input'> =>
+    isOp(node, 'input'),
+  );
   return {...rest, [parameterProgram]: simplify({inputs, outputs})};
 }
 
 /** As functions of the parameters themselves: one program makes all. */
 function throughDerived(outputs: readonly Output[], derived: readonly DerivedValue[]): Output[] {
-  const nodes = substitute(outputs.map(({node}) => node), new Map<Node, Node>(derived.map(({node, value}) => [node, value])));
+  const nodes = substitute(
+    outputs.map(({node}) => node),
+    new Map<Node, Node>(derived.map(({node, value}) => [node, value])),
+  );
   return outputs.map(({name}, i) => ({name, node: nodes[i]}));
 }
 
@@ -101,8 +111,15 @@ function throughDerived(outputs: readonly Output[], derived: readonly DerivedVal
 const beginnings: readonly ForwardProgram[] = ['guess', 'extrapolate'];
 
 /** Programs that run after them while the step's beginning lies where it is. */
-const followers: readonly (ForwardProgram | 'keep')[] =
-  ['residual', 'startResidual', 'jacobian', 'startJacobian', 'exactJacobian', 'update', 'keep'];
+const followers: readonly (ForwardProgram | 'keep')[] = [
+  'residual',
+  'startResidual',
+  'jacobian',
+  'startJacobian',
+  'exactJacobian',
+  'update',
+  'keep',
+];
 
 const pick = (programs: Programs, names: readonly string[]): Programs =>
   Object.fromEntries(names.flatMap(name => (name in programs ? [[name, programs[name]]] : [])));

@@ -19,9 +19,21 @@ import type {TracedStep} from './traced-step.js';
 
 export type ObserveProgram = 'observe' | 'pullObserved' | 'pushObserved';
 export type ForwardProgram =
-  'checks' | 'touching' | 'guess' | 'extrapolate' | 'residual' | 'startResidual' | 'jacobian' | 'startJacobian' | 'exactJacobian' | 'update' | 'estimate' | 'filter';
+  | 'checks'
+  | 'touching'
+  | 'guess'
+  | 'extrapolate'
+  | 'residual'
+  | 'startResidual'
+  | 'jacobian'
+  | 'startJacobian'
+  | 'exactJacobian'
+  | 'update'
+  | 'estimate'
+  | 'filter';
 export type AdjointProgram = 'jacobian' | 'pullUnknown' | 'pullStep';
-export type UnrolledProgram = 'jacobian' | 'startJacobian' | 'pullUnknown' | 'pullUpdate' | 'pullIteration' | 'pullGuess' | 'pullFirst';
+export type UnrolledProgram =
+  'jacobian' | 'startJacobian' | 'pullUnknown' | 'pullUpdate' | 'pullIteration' | 'pullGuess' | 'pullFirst';
 export type TangentProgram = 'jacobian' | 'pushResidual' | 'pushUpdate';
 
 /** Named nodes, for `graphOf`. */
@@ -32,19 +44,39 @@ type Outputs = {[Name in BufferName]?: Node};
  * pullObserved: observedCotangent → xsCotangent, tsCotangent, pCotangent.i; pushObserved: dxs, dts, dp.i → dObserved, for one direction.
  */
 export function observePrograms(step: TracedStep, count: number): ProgramsOf<ObserveProgram> {
-  const {functions: {observed: one}, inputs: {x, t}} = step;
+  const {
+    functions: {observed: one},
+    inputs: {x, t},
+  } = step;
   if (one === undefined) return {};
   const xs = bufferInput('xs', [count, ...x.shape]);
   const ts = bufferInput('ts', [count]);
   const parameters = step.parameters.map(({node}) => node);
-  const [observed] = batch([one], new Map<Node, Node>([[x, xs], [t, ts]]), count);
-  const [xsCotangent, tsCotangent, ...cotangents] = pullback([observed], [xs, ts, ...parameters], [bufferInput('observedCotangent', observed.shape)]);
-  const seeds = new Map<Node, Node>([[xs, bufferInput('dxs', xs.shape)], [ts, bufferInput('dts', ts.shape)]]);
+  const [observed] = batch(
+    [one],
+    new Map<Node, Node>([
+      [x, xs],
+      [t, ts],
+    ]),
+    count,
+  );
+  const [xsCotangent, tsCotangent, ...cotangents] = pullback(
+    [observed],
+    [xs, ts, ...parameters],
+    [bufferInput('observedCotangent', observed.shape)],
+  );
+  const seeds = new Map<Node, Node>([
+    [xs, bufferInput('dxs', xs.shape)],
+    [ts, bufferInput('dts', ts.shape)],
+  ]);
   for (const node of parameters) seeds.set(node, bufferInput(directionName(node), node.shape));
   const [tangent] = pushforward([observed], seeds);
   return {
     observe: graphOf({observed}),
-    pullObserved: graphOf({...cotangentOutputs('xsCotangent', [xs, ...parameters], [xsCotangent, ...cotangents]), tsCotangent: orZeros(tsCotangent, ts)}),
+    pullObserved: graphOf({
+      ...cotangentOutputs('xsCotangent', [xs, ...parameters], [xsCotangent, ...cotangents]),
+      tsCotangent: orZeros(tsCotangent, ts),
+    }),
     pushObserved: graphOf({dObserved: orZeros(tangent, observed)}),
   };
 }
@@ -55,14 +87,38 @@ export function observePrograms(step: TracedStep, count: number): ProgramsOf<Obs
  * of a start, checks → mass, positions, velocities; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
-export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, exact?: JacobianProgram, filter?: JacobianProgram): ProgramsOf<ForwardProgram> {
-  const {functions: {residual, guess, defect, update, mass, positions, velocities, touching, error, stiffness, inside, extrapolated}, inputs: {z}} = step;
+export function forwardPrograms(
+  step: TracedStep,
+  jacobian: JacobianProgram | undefined,
+  exact?: JacobianProgram,
+  filter?: JacobianProgram,
+): ProgramsOf<ForwardProgram> {
+  const {
+    functions: {
+      residual,
+      guess,
+      defect,
+      update,
+      mass,
+      positions,
+      velocities,
+      touching,
+      error,
+      stiffness,
+      inside,
+      extrapolated,
+    },
+    inputs: {z},
+  } = step;
   const checks = {mass, positions, velocities};
-  const programs: {[Name in ForwardProgram]?: Graph} = Object.values(checks).some(node => node !== undefined) ? {checks: graphOf(checks)} : {};
+  const programs: {[Name in ForwardProgram]?: Graph} = Object.values(checks).some(node => node !== undefined)
+    ? {checks: graphOf(checks)}
+    : {};
   if (touching !== undefined) programs.touching = graphOf({touching});
   programs.update = graphOf({next: update, E: filter === undefined ? error : undefined, inside, stiffness});
   if (extrapolated !== undefined) programs.extrapolate = graphOf({z: extrapolated});
-  if (filter !== undefined) Object.assign(programs, {estimate: graphOf({E: error}), filter: graphOf({filterJ: filter.values})});
+  if (filter !== undefined)
+    Object.assign(programs, {estimate: graphOf({E: error}), filter: graphOf({filterJ: filter.values})});
   if (residual === undefined || guess === undefined || jacobian === undefined) return programs;
   Object.assign(programs, {
     guess: graphOf({z: guess, defect}),
@@ -73,7 +129,9 @@ export function forwardPrograms(step: TracedStep, jacobian: JacobianProgram | un
   const first = firstResidual(step);
   if (first !== undefined) {
     programs.startResidual = graphOf({R: first.residual});
-    programs.startJacobian = graphOf({J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.matrixOf, z, jacobian)});
+    programs.startJacobian = graphOf({
+      J: first.jacobianOf === residual ? jacobian.values : jacobianLike(first.matrixOf, z, jacobian),
+    });
   }
   return programs;
 }
@@ -97,16 +155,31 @@ function jacobianLike(variant: Node, z: Node, own: JacobianProgram): Node {
  * force: R₀ − R_δ δ, so that J Δz = R₀ − R_δ δ also removes the defect (equations.md §3, the term
  * −hθK R_q). The Jacobian is that of the residual at the guess, its forces evaluated there.
  */
-export function firstResidual({functions, inputs: {defect}}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
-  const {residual, residualBlocks, residualModel, frozen, defectResidual: broken, defectBlocks = broken, defectModel = defectBlocks} = functions;
+export function firstResidual({
+  functions,
+  inputs: {defect},
+}: TracedStep): {residual: Node; jacobianOf: Node; matrixOf: Node} | undefined {
+  const {
+    residual,
+    residualBlocks,
+    residualModel,
+    frozen,
+    defectResidual: broken,
+    defectBlocks = broken,
+    defectModel = defectBlocks,
+  } = functions;
   if (residual === undefined || frozen === undefined) return undefined;
-  if (defect === undefined || broken === undefined || defectModel === undefined) return {residual: frozen, jacobianOf: residual, matrixOf: residualModel ?? residualBlocks ?? residual};
+  if (defect === undefined || broken === undefined || defectModel === undefined)
+    return {residual: frozen, jacobianOf: residual, matrixOf: residualModel ?? residualBlocks ?? residual};
   const [byDefect] = pushforward([broken], new Map([[defect, neg(defect)]]));
   return {residual: byDefect === undefined ? frozen : add(frozen, byDefect), jacobianOf: broken, matrixOf: defectModel};
 }
 
 /** Matrix-free products with Newton's matrix: direction → Jd; direction → JTd. */
-export function productPrograms({functions: {residual, residualModel = residual}, inputs: {z}}: TracedStep): ProgramsOf<'apply' | 'applyTransposed'> {
+export function productPrograms({
+  functions: {residual, residualModel = residual},
+  inputs: {z},
+}: TracedStep): ProgramsOf<'apply' | 'applyTransposed'> {
   if (residual === undefined || residualModel === undefined) return {};
   const direction = bufferInput('direction', z.shape);
   const tangent = blockTangent(residualModel, z, direction);
@@ -119,10 +192,17 @@ export function productPrograms({functions: {residual, residualModel = residual}
  * transposedProduct: w → JTw = R_zᵀw, from the step's own functions: where masses stand beside stiffnesses, it keeps
  * digits that the sum of both in an entry of J has lost.
  */
-export function transposedProductPrograms({functions: {residual, residualBlocks = residual}, inputs: {z}}: TracedStep): ProgramsOf<'transposedProduct'> {
+export function transposedProductPrograms({
+  functions: {residual, residualBlocks = residual},
+  inputs: {z},
+}: TracedStep): ProgramsOf<'transposedProduct'> {
   if (residualBlocks === undefined) return {};
   const argument = input('argument', z.shape);
-  const [product] = transposeLinear([blockTangent(residualBlocks, z, argument)], [argument], [bufferInput('w', z.shape)]);
+  const [product] = transposeLinear(
+    [blockTangent(residualBlocks, z, argument)],
+    [argument],
+    [bufferInput('w', z.shape)],
+  );
   return {transposedProduct: graphOf({JTw: orZeros(product, z)})};
 }
 
@@ -130,25 +210,43 @@ export function transposedProductPrograms({functions: {residual, residualBlocks 
  * What the tangent of a step's equation leaves, tangentLeft: dx, dz, dp.i, and where it is `timed` dt and dh,
  * → left = −(R_x ẋ + R_z ż + R_p ṗ), all in one: where they cancel, nothing of them is rounded by itself.
  */
-export function tangentLeftPrograms({functions: {residual}, inputs: {x, z, t, h}, parameters}: TracedStep, count: number, timed: boolean): ProgramsOf<'tangentLeft'> {
+export function tangentLeftPrograms(
+  {functions: {residual}, inputs: {x, z, t, h}, parameters}: TracedStep,
+  count: number,
+  timed: boolean,
+): ProgramsOf<'tangentLeft'> {
   if (residual === undefined) return {};
   const many = seed(count);
-  const seeds = [many(x, 'dx'), many(z, 'dz'), ...(timed ? [many(t, 'dt'), many(h, 'dh')] : []), ...parameters.map(({node}) => many(node, directionName(node)))];
+  const seeds = [
+    many(x, 'dx'),
+    many(z, 'dz'),
+    ...(timed ? [many(t, 'dt'), many(h, 'dh')] : []),
+    ...parameters.map(({node}) => many(node, directionName(node))),
+  ];
   return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds), count)[0])})};
 }
 
-function cotangentOutputs(first: BufferName, wrt: readonly Node<'input'>[], cotangents: readonly (Node | undefined)[]): Outputs {
+function cotangentOutputs(
+  first: BufferName,
+  wrt: readonly Node<'input'>[],
+  cotangents: readonly (Node | undefined)[],
+): Outputs {
   const outputs: Outputs = {};
   wrt.forEach((node, i) => (outputs[i === 0 ? first : cotangentName(node)] = orZeros(cotangents[i], node)));
   return outputs;
 }
 
 /** The state's, and the sums of pCotangent.i so far with these: a parameter that nothing depends on has none. */
-function addedOutputs(first: BufferName, [x, ...parameters]: readonly Node<'input'>[], [xCotangent, ...cotangents]: readonly (Node | undefined)[]): Outputs {
+function addedOutputs(
+  first: BufferName,
+  [x, ...parameters]: readonly Node<'input'>[],
+  [xCotangent, ...cotangents]: readonly (Node | undefined)[],
+): Outputs {
   const outputs: Outputs = {[first]: orZeros(xCotangent, x)};
   parameters.forEach((node, i) => {
     const cotangent = cotangents[i];
-    if (cotangent !== undefined) outputs[cotangentName(node)] = add(bufferInput(cotangentName(node), node.shape), cotangent);
+    if (cotangent !== undefined)
+      outputs[cotangentName(node)] = add(bufferInput(cotangentName(node), node.shape), cotangent);
   });
   return outputs;
 }
@@ -160,14 +258,23 @@ function addedOutputs(first: BufferName, [x, ...parameters]: readonly Node<'inpu
  * @param adding for a sweep over many steps: pCotangent.i is added to what is there, and nextCotangent itself becomes the cotangent
  *   of the step's beginning where that is of its size
  */
-export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, adding: boolean): ProgramsOf<AdjointProgram> {
-  const outputs = (cotangents: readonly (Node | undefined)[]): Outputs => (adding ? addedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
-  const {functions: {residual, update}, inputs: {x, z}} = step;
+export function adjointPrograms(
+  step: TracedStep,
+  jacobian: JacobianProgram | undefined,
+  adding: boolean,
+): ProgramsOf<AdjointProgram> {
+  const outputs = (cotangents: readonly (Node | undefined)[]): Outputs =>
+    (adding ? addedOutputs : cotangentOutputs)(xCotangent, wrt, cotangents);
+  const {
+    functions: {residual, update},
+    inputs: {x, z},
+  } = step;
   const nextCotangent = bufferInput('nextCotangent', update.shape);
   const wrt = [x, ...step.parameters.map(({node}) => node)];
   // Not for the step that begins a run, whose x is what the user gives.
   const xCotangent = adding && x.size === update.size ? 'nextCotangent' : 'xCotangent';
-  if (residual === undefined || jacobian === undefined) return {pullStep: graphOf(outputs(pullback([update], wrt, [nextCotangent])))};
+  if (residual === undefined || jacobian === undefined)
+    return {pullStep: graphOf(outputs(pullback([update], wrt, [nextCotangent])))};
   const w = bufferInput('w', z.shape);
   const zCotangent = orZeros(pullback([update], [z], [nextCotangent])[0], z);
   const named = outputs(pullback([update, residual], wrt, [nextCotangent, neg(w)]));
@@ -175,13 +282,19 @@ export function adjointPrograms(step: TracedStep, jacobian: JacobianProgram | un
   return {
     pullUnknown: graphOf({zCotangent}),
     jacobian: graphOf({J: jacobian.values}),
-    pullStep: graphOf(before !== undefined && isOfCotangentAlone(zCotangent) ? {...named, zCotangent: substitute([zCotangent], new Map([[nextCotangent, before]]))[0]} : named),
+    pullStep: graphOf(
+      before !== undefined && isOfCotangentAlone(zCotangent)
+        ? {...named, zCotangent: substitute([zCotangent], new Map([[nextCotangent, before]]))[0]}
+        : named,
+    ),
   };
 }
 
 /** A cotangent of the unknown that depends on that of the step's end, on the step's length and on what a run is given: the update is linear. */
 function isOfCotangentAlone(zCotangent: Node): boolean {
-  return topological([zCotangent]).every(node => !isOp(node, 'input') || node.attributes.name === 'nextCotangent' || isOfLength(node.attributes.name));
+  return topological([zCotangent]).every(
+    node => !isOp(node, 'input') || node.attributes.name === 'nextCotangent' || isOfLength(node.attributes.name),
+  );
 }
 
 /** The same for all steps of one length. */
@@ -199,7 +312,10 @@ export function carriesOn({pullStep}: ProgramsOf<AdjointProgram>): boolean {
  * pullGuess: zCotangent, delta, w → xCotangent, pCotangent.i of z₀(x) − F₀(x)ᵀw, the first iteration included where it is special.
  */
 export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): ProgramsOf<UnrolledProgram> {
-  const {functions: {residual, guess, update, defect}, inputs: {x, z, defect: defectInput}} = step;
+  const {
+    functions: {residual, guess, update, defect},
+    inputs: {x, z, defect: defectInput},
+  } = step;
   if (residual === undefined || guess === undefined) return {};
   const parameters = step.parameters.map(({node}) => node);
   const w = bufferInput('w', z.shape);
@@ -210,11 +326,28 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
   };
   const [zCotangent, ...rest] = pullback([linearized(residual, residual)], [z, x, ...parameters], [w]);
   const programs: {[Name in UnrolledProgram]?: Graph} = {
-    pullUnknown: graphOf({zCotangent: orZeros(pullback([update], [z], [bufferInput('nextCotangent', update.shape)])[0], z)}),
-    pullUpdate: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([update], [x, ...parameters], [bufferInput('nextCotangent', update.shape)]))),
+    pullUnknown: graphOf({
+      zCotangent: orZeros(pullback([update], [z], [bufferInput('nextCotangent', update.shape)])[0], z),
+    }),
+    pullUpdate: graphOf(
+      cotangentOutputs(
+        'xCotangent',
+        [x, ...parameters],
+        pullback([update], [x, ...parameters], [bufferInput('nextCotangent', update.shape)]),
+      ),
+    ),
     jacobian: graphOf({J: jacobian.values}),
-    pullIteration: graphOf({zCotangent: orZeros(zCotangent, z), ...cotangentOutputs('xCotangent', [x, ...parameters], rest)}),
-    pullGuess: graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([guess], [x, ...parameters], [bufferInput('zCotangent', z.shape)]))),
+    pullIteration: graphOf({
+      zCotangent: orZeros(zCotangent, z),
+      ...cotangentOutputs('xCotangent', [x, ...parameters], rest),
+    }),
+    pullGuess: graphOf(
+      cotangentOutputs(
+        'xCotangent',
+        [x, ...parameters],
+        pullback([guess], [x, ...parameters], [bufferInput('zCotangent', z.shape)]),
+      ),
+    ),
   };
   const first = firstResidual(step);
   if (first !== undefined) {
@@ -222,7 +355,9 @@ export function unrolledPrograms(step: TracedStep, jacobian: JacobianProgram): P
     if (defect !== undefined && defectInput !== undefined) atGuess.set(defectInput, defect);
     const [f0] = substitute([linearized(first.residual, first.jacobianOf)], atGuess);
     programs.startJacobian = graphOf({J: jacobianLike(first.matrixOf, z, jacobian)});
-    programs.pullFirst = graphOf(cotangentOutputs('xCotangent', [x, ...parameters], pullback([f0], [x, ...parameters], [w])));
+    programs.pullFirst = graphOf(
+      cotangentOutputs('xCotangent', [x, ...parameters], pullback([f0], [x, ...parameters], [w])),
+    );
   }
   return programs;
 }
@@ -237,7 +372,11 @@ export function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node
     many.set(direction, seed);
   }
   const tangents = pushforward(outputs, single);
-  const values = batch(tangents.map((tangent, i) => orZeros(tangent, outputs[i])), many, count);
+  const values = batch(
+    tangents.map((tangent, i) => orZeros(tangent, outputs[i])),
+    many,
+    count,
+  );
   return values;
 }
 
@@ -245,11 +384,19 @@ export function pushMany(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node
  * Forward sensitivities along `count` directions (equations.md §5):
  * jacobian → J; pushResidual: dx, dp.i → rhs = −(R_x ẋ + R_p ṗ); pushUpdate: dx, dz, dp.i → dNext.
  */
-export function tangentPrograms(step: TracedStep, jacobian: JacobianProgram | undefined, count: number): ProgramsOf<TangentProgram> {
-  const {functions: {residual, update}, inputs: {x, z}} = step;
+export function tangentPrograms(
+  step: TracedStep,
+  jacobian: JacobianProgram | undefined,
+  count: number,
+): ProgramsOf<TangentProgram> {
+  const {
+    functions: {residual, update},
+    inputs: {x, z},
+  } = step;
   const many = seed(count);
   const seeds = new Map([many(x, 'dx'), ...step.parameters.map(({node}) => many(node, directionName(node)))]);
-  if (residual === undefined || jacobian === undefined) return {pushUpdate: graphOf({dNext: pushMany([update], seeds, count)[0]})};
+  if (residual === undefined || jacobian === undefined)
+    return {pushUpdate: graphOf({dNext: pushMany([update], seeds, count)[0]})};
   const withUnknown = new Map(seeds).set(...many(z, 'dz'));
   return {
     jacobian: graphOf({J: jacobian.values}),
@@ -257,4 +404,3 @@ export function tangentPrograms(step: TracedStep, jacobian: JacobianProgram | un
     pushUpdate: graphOf({dNext: pushMany([update], withUnknown, count)[0]}),
   };
 }
-

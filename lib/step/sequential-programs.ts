@@ -15,7 +15,13 @@ import {jacobianProgram} from './jacobian-program.js';
 import {apart} from './precomputation.js';
 import type {TracedStep} from './traced-step.js';
 
-export type TurnProgram = 'turnStep' | `turnBegin.${number}` | `turnResidual.${number}` | `turnPredict.${number}` | 'turnJacobian' | 'turnExtrapolate';
+export type TurnProgram =
+  | 'turnStep'
+  | `turnBegin.${number}`
+  | `turnResidual.${number}`
+  | `turnPredict.${number}`
+  | 'turnJacobian'
+  | 'turnExtrapolate';
 
 /** The blocks' equations; those of block k ask for the whole unknown z, with blocks before it found, and for itself, zs. */
 export interface Turns {
@@ -33,7 +39,11 @@ export interface Turns {
 }
 
 /** undefined where the unknown is not found in turn. */
-export function turnsOf({functions: {residual, predicted = [], extrapolated: all}, inputs: {z}, unknown}: TracedStep): Turns | undefined {
+export function turnsOf({
+  functions: {residual, predicted = [], extrapolated: all},
+  inputs: {z},
+  unknown,
+}: TracedStep): Turns | undefined {
   const blocks = unknown.blocks.length;
   const guesses = predicted.filter(node => node !== undefined);
   if (residual === undefined || blocks < 2 || guesses.length !== blocks) return undefined;
@@ -45,13 +55,24 @@ export function turnsOf({functions: {residual, predicted = [], extrapolated: all
   const residuals = own as Node[];
   const jacobian = jacobianProgram(residuals[0], zs);
   const extrapolated = all === undefined ? undefined : slice(all, [0], [size]);
-  return {blocks, size, first: residuals[0], jacobian, programs: programsOf(residuals, guesses, jacobian, extrapolated)};
+  return {
+    blocks,
+    size,
+    first: residuals[0],
+    jacobian,
+    programs: programsOf(residuals, guesses, jacobian, extrapolated),
+  };
 }
 
 /** The residual's blocks, which were put together one after another. */
 function partsOf(residual: Node, blocks: number): Node[] | undefined {
   const flat = residual.op === 'reshape' ? residual.operands[0] : residual;
-  if (!isOp(flat, 'concat') || flat.operands.length !== blocks || flat.operands.some(({size}) => size * blocks !== residual.size)) return undefined;
+  if (
+    !isOp(flat, 'concat')
+    || flat.operands.length !== blocks
+    || flat.operands.some(({size}) => size * blocks !== residual.size)
+  )
+    return undefined;
   return flat.operands.map(part => reshape(part, [part.size]));
 }
 
@@ -71,12 +92,20 @@ function withOwn(part: Node, z: Node, zs: Node, offset: number, size: number): N
   return simplifyNodes(substitute([part], replacements))[0];
 }
 
-function programsOf(residuals: readonly Node[], predicted: readonly Node[], jacobian: JacobianProgram, extrapolated: Node | undefined): ProgramsOf<TurnProgram> {
+function programsOf(
+  residuals: readonly Node[],
+  predicted: readonly Node[],
+  jacobian: JacobianProgram,
+  extrapolated: Node | undefined,
+): ProgramsOf<TurnProgram> {
   const programs: {[Name in TurnProgram]?: Graph} = {turnJacobian: graphOf({Js: jacobian.values})};
   const add = (name: TurnProgram, graph: Graph): void => {
     if (graph.outputs.length > 0) programs[name] = graph;
   };
-  const named = Object.fromEntries([...residuals.map((node, k) => [`R.${k}`, node]), ...predicted.map((node, k) => [`P.${k}`, node])]) as Record<string, Node>;
+  const named = Object.fromEntries([
+    ...residuals.map((node, k) => [`R.${k}`, node]),
+    ...predicted.map((node, k) => [`P.${k}`, node]),
+  ]) as Record<string, Node>;
   const once = apart(namedGraph(named), 'step', 'turnStep');
   add('turnStep', once.before);
   const rest = new Map(once.each.outputs.map(({name, node}) => [name, node]));

@@ -12,7 +12,9 @@ export class SteadyFactor {
   /** It, where it is at hand for a step of the present length: others that share it may have put another matrix in its place. */
   get present(): Factor | undefined {
     const {factor} = this;
-    return factor !== undefined && this.length === this.h?.[0] && this.generation === factor.generation ? factor : undefined;
+    return factor !== undefined && this.length === this.h?.[0] && this.generation === factor.generation
+      ? factor
+      : undefined;
   }
 
   /** Before another matrix takes its place. */

@@ -84,7 +84,9 @@ const names = Object.keys(stepFunctions) as Name[];
 const nodesOf = (functions: StepFunctions, name: Name): Output[] => {
   const own = functions[name];
   if (own === undefined) return [];
-  return 'op' in own ? [{name, node: own}] : own.flatMap((node, i) => (node === undefined ? [] : [{name: `${name}.${i}`, node}]));
+  return 'op' in own
+    ? [{name, node: own}]
+    : own.flatMap((node, i) => (node === undefined ? [] : [{name: `${name}.${i}`, node}]));
 };
 
 /** Every function that is there, each by a name of its own. */
@@ -92,7 +94,9 @@ export const namedFunctions = (functions: StepFunctions): Output[] => names.flat
 
 /** Those that every step computes. */
 export const everyStep = (functions: StepFunctions): Node[] =>
-  names.filter(name => 'everyStep' in stepFunctions[name]).flatMap(name => nodesOf(functions, name).map(({node}) => node));
+  names
+    .filter(name => 'everyStep' in stepFunctions[name])
+    .flatMap(name => nodesOf(functions, name).map(({node}) => node));
 
 const isFunction = (name: string): name is Name => Object.hasOwn(stepFunctions, name);
 
@@ -112,6 +116,9 @@ export function functionsFrom(nodes: Iterable<readonly [name: string, node: Node
 /** The functions with nodes replaced throughout. */
 export function withReplaced(functions: StepFunctions, replacements: ReadonlyMap<Node, Node>): StepFunctions {
   const all = namedFunctions(functions);
-  const replaced = substitute(all.map(({node}) => node), replacements);
+  const replaced = substitute(
+    all.map(({node}) => node),
+    replacements,
+  );
   return functionsFrom(all.map(({name}, i) => [name, replaced[i]]));
 }

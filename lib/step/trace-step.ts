@@ -69,11 +69,28 @@ interface Subject {
  * @param shape the shape of q, or of y
  * @throws TraceError, ShapeError, OptionError where the user's functions cannot be traced
  */
-export function traceRun(system: System, scheme: Scheme, shape: Shape, leaves: readonly Leaf[], holding: Holding = plain, observe?: Observe, along?: Along): TracedRun {
+export function traceRun(
+  system: System,
+  scheme: Scheme,
+  shape: Shape,
+  leaves: readonly Leaf[],
+  holding: Holding = plain,
+  observe?: Observe,
+  along?: Along,
+): TracedRun {
   const formulation = formulationOf(scheme, system, holding);
   const list = new ParameterList(leaves);
   try {
-    const subject: Subject = {system, scheme, shape, list, t: input('t', []), h: input('h', []), regularization: input('regularization', []), sizes: sizesOf(system, shape, list)};
+    const subject: Subject = {
+      system,
+      scheme,
+      shape,
+      list,
+      t: input('t', []),
+      h: input('h', []),
+      regularization: input('regularization', []),
+      sizes: sizesOf(system, shape, list),
+    };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
     const step = traceStep(subject, formulation, state, observe, along);
     return {start, step, unread: list.reads.unread(leaves)};
@@ -86,10 +103,13 @@ export function traceRun(system: System, scheme: Scheme, shape: Shape, leaves: r
 function sizesOf(system: System, shape: Shape, list: ParameterList): readonly number[] {
   if (system.kind !== 'mechanics' || system.constraints.length === 0) return [];
   let sizes: readonly number[] = [];
-  trace(({q, v, t, ...parameters}) => {
-    sizes = constraintSizes(system.constraints, {q, v, t}, list.tree(parameters));
-    return {};
-  }, [{name: 'q', shape}, {name: 'v', shape}, {name: 't', shape: []}, ...list.traceInputs()]);
+  trace(
+    ({q, v, t, ...parameters}) => {
+      sizes = constraintSizes(system.constraints, {q, v, t}, list.tree(parameters));
+      return {};
+    },
+    [{name: 'q', shape}, {name: 'v', shape}, {name: 't', shape: []}, ...list.traceInputs()],
+  );
   return sizes;
 }
 
@@ -97,87 +117,172 @@ function sizesOf(system: System, shape: Shape, list: ParameterList): readonly nu
 function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
   const equations = equationsOf(system, params);
-  const constraints: Constraints | undefined = system.kind === 'mechanics' && sizes.length > 0 ? constraintEquations(system.constraints, sizes, params) : undefined;
-  return {params, at: {...equations, constraints, regularization: tensors.regularization, stabilizePosition: q => q, x, t: tensors.t, h: tensors.h}};
+  const constraints: Constraints | undefined =
+    system.kind === 'mechanics' && sizes.length > 0
+      ? constraintEquations(system.constraints, sizes, params)
+      : undefined;
+  return {
+    params,
+    at: {
+      ...equations,
+      constraints,
+      regularization: tensors.regularization,
+      stabilizePosition: q => q,
+      x,
+      t: tensors.t,
+      h: tensors.h,
+    },
+  };
 }
 
 const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
 
 function unknownLayout(subject: Subject, {unknown, multipliers = []}: Formulation): Layout {
   const {shape} = subject;
-  return new Layout([...unknown.map(name => ({name, shape})), ...multipliers.map(name => multiplierPart(subject, name))]);
+  return new Layout([
+    ...unknown.map(name => ({name, shape})),
+    ...multipliers.map(name => multiplierPart(subject, name)),
+  ]);
 }
 
-const multiplierPart = (subject: Subject, name: string): Part => ({name, shape: [multiplierCount(subject)], labels: rowLabels(subject)});
+const multiplierPart = (subject: Subject, name: string): Part => ({
+  name,
+  shape: [multiplierCount(subject)],
+  labels: rowLabels(subject),
+});
 
 /** The constraint of every row: 'constraints[0]' of one row, 'constraints[1] row 2' of several. */
 const rowLabels = ({sizes}: Subject): string[] =>
-  sizes.flatMap((size, index) => Array.from({length: size}, (_, row) => (size === 1 ? `constraints[${index}]` : `constraints[${index}] row ${row}`)));
+  sizes.flatMap((size, index) =>
+    Array.from({length: size}, (_, row) => (size === 1 ? `constraints[${index}]` : `constraints[${index}] row ${row}`)),
+  );
 
 /** A formulation's own functions over the inputs x, z, t, h, as nodes. */
 function traceFormulation(
-  subject: Subject, formulation: Formulation, name: string, state: Layout, update: (blocks: Blocks) => tf.Tensor, more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => Traced,
+  subject: Subject,
+  formulation: Formulation,
+  name: string,
+  state: Layout,
+  update: (blocks: Blocks) => tf.Tensor,
+  more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => Traced,
   inputs: readonly Node<'input'>[] = [],
 ): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
   const {system, shape, list, t, h, regularization} = subject;
   const unknown = unknownLayout(subject, formulation);
   const x = input('x', [state.size]);
   const z = input('z', [unknown.size]);
-  const defectLayout = new Layout(stateBlocks(system).slice(0, 1).map(block => ({name: block, shape})));
+  const defectLayout = new Layout(
+    stateBlocks(system)
+      .slice(0, 1)
+      .map(block => ({name: block, shape})),
+  );
   const defect = input('defect', [defectLayout.size]);
   let hasDefect = false;
   let linearized = false;
-  const traced = trace(tensors => {
-    const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x));
-    const blocks = splitBlocks(unknown, tensors.z);
-    const next = update(formulation.update(blocks, at));
-    const {residual} = formulation;
-    if (residual === undefined) return withoutUndefined({update: next, ...more(at, params, blocks, tensors)});
-    const guess: Guess = formulation.guess?.(at) ?? {z: {}};
-    linearized = guess.linearized === true;
-    hasDefect = guess.defect !== undefined;
-    const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
-    const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
-    return withoutUndefined({
-      update: next,
-      residual: rows(at),
-      guess: joinBlocks(unknown, {...defaultGuess(unknown, at.x), ...guess.z}, `${name}: guess`),
-      defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
-      defectResidual: hasDefect ? rows(broken) : undefined,
-      frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
-      ...more(at, params, blocks, tensors),
-    });
-  }, [
-    {name: 'x', shape: x.shape}, {name: 'z', shape: z.shape}, {name: 't', shape: []}, {name: 'h', shape: []}, {name: 'regularization', shape: []},
-    {name: 'defect', shape: defect.shape}, ...inputs.map(node => ({name: node.attributes.name, shape: node.shape})), ...list.traceInputs(),
-  ]);
+  const traced = trace(
+    tensors => {
+      const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x));
+      const blocks = splitBlocks(unknown, tensors.z);
+      const next = update(formulation.update(blocks, at));
+      const {residual} = formulation;
+      if (residual === undefined) return withoutUndefined({update: next, ...more(at, params, blocks, tensors)});
+      const guess: Guess = formulation.guess?.(at) ?? {z: {}};
+      linearized = guess.linearized === true;
+      hasDefect = guess.defect !== undefined;
+      const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
+      const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+      return withoutUndefined({
+        update: next,
+        residual: rows(at),
+        guess: joinBlocks(unknown, {...defaultGuess(unknown, at.x), ...guess.z}, `${name}: guess`),
+        defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
+        defectResidual: hasDefect ? rows(broken) : undefined,
+        frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+        ...more(at, params, blocks, tensors),
+      });
+    },
+    [
+      {name: 'x', shape: x.shape},
+      {name: 'z', shape: z.shape},
+      {name: 't', shape: []},
+      {name: 'h', shape: []},
+      {name: 'regularization', shape: []},
+      {name: 'defect', shape: defect.shape},
+      ...inputs.map(node => ({name: node.attributes.name, shape: node.shape})),
+      ...list.traceInputs(),
+    ],
+  );
   const nodes = list.adopt(traced, [x, z, t, h, regularization, defect, ...inputs]);
   return {
-    name, order: subject.scheme.order, positionsAlone: formulation.positionsAlone, state, unknown, parameters: list.parameters, linearized, named: nodes,
-    inputs: {x, z, t, h, defect: hasDefect ? defect : undefined, ...Object.fromEntries(inputs.map(node => [node.attributes.name, node]))},
+    name,
+    order: subject.scheme.order,
+    positionsAlone: formulation.positionsAlone,
+    state,
+    unknown,
+    parameters: list.parameters,
+    linearized,
+    named: nodes,
+    inputs: {
+      x,
+      z,
+      t,
+      h,
+      defect: hasDefect ? defect : undefined,
+      ...Object.fromEntries(inputs.map(node => [node.attributes.name, node])),
+    },
     functions: {
       ...functionsFrom(nodes),
-      residualBlocks: nodes.get(nameOf('residual', 'jacobian')), residualModel: nodes.get(nameOf('residual', 'matrix')),
-      defectBlocks: nodes.get(nameOf('defectResidual', 'jacobian')), defectModel: nodes.get(nameOf('defectResidual', 'matrix')),
+      residualBlocks: nodes.get(nameOf('residual', 'jacobian')),
+      residualModel: nodes.get(nameOf('residual', 'matrix')),
+      defectBlocks: nodes.get(nameOf('defectResidual', 'jacobian')),
+      defectModel: nodes.get(nameOf('defectResidual', 'matrix')),
     },
   };
 }
 
-function traceStep(subject: Subject, formulation: Formulation, state: Layout, observe?: Observe, along?: Along): TracedStep {
+function traceStep(
+  subject: Subject,
+  formulation: Formulation,
+  state: Layout,
+  observe?: Observe,
+  along?: Along,
+): TracedStep {
   const {scheme} = subject;
   let observedShape: Shape = [];
-  const beside = along === undefined ? undefined : new AlongTrace(along, scheme, formulation, state, unknownLayout(subject, formulation), stateBlocks(subject.system));
-  const {named, ...step} = traceFormulation(subject, formulation, scheme.name, state, blocks => joinBlocks(state, blocks, `${scheme.name}: update`), (at, params, z, tensors) => {
-    const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
-    if (observed !== undefined) observedShape = observed.shape;
-    return {observed, touching: touchingAt(at), ...beside?.outputs(at, params, z, tensors)};
-  }, beside?.inputs);
+  const beside =
+    along === undefined
+      ? undefined
+      : new AlongTrace(
+          along,
+          scheme,
+          formulation,
+          state,
+          unknownLayout(subject, formulation),
+          stateBlocks(subject.system),
+        );
+  const {named, ...step} = traceFormulation(
+    subject,
+    formulation,
+    scheme.name,
+    state,
+    blocks => joinBlocks(state, blocks, `${scheme.name}: update`),
+    (at, params, z, tensors) => {
+      const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
+      if (observed !== undefined) observedShape = observed.shape;
+      return {observed, touching: touchingAt(at), ...beside?.outputs(at, params, z, tensors)};
+    },
+    beside?.inputs,
+  );
   const {observed} = step.functions;
   const finished = beside?.finish(named, step.functions, step.inputs);
   return {
     ...step,
     inputs: {...step.inputs, inside: finished?.inside},
-    functions: {...step.functions, ...finished?.functions, observed: observed === undefined ? undefined : reshape(observed, [observed.size])},
+    functions: {
+      ...step.functions,
+      ...finished?.functions,
+      observed: observed === undefined ? undefined : reshape(observed, [observed.size]),
+    },
     observedShape: observed === undefined ? undefined : observedShape,
     along: finished?.along,
   };
@@ -190,7 +295,8 @@ const touchingAt = (at: StepPoint): tf.Tensor | undefined =>
 function observedTensor(observe: Observe, {x, t}: StepPoint, params: Params): tf.Tensor {
   return within('observe', () => {
     const observed = observe({...x, t, params} as Parameters<Observe>[0]);
-    if (!(observed instanceof tf.Tensor)) throw new ShapeError('observe-shape', `observe must return a tensor, not ${typeof observed}.`);
+    if (!(observed instanceof tf.Tensor))
+      throw new ShapeError('observe-shape', `observe must return a tensor, not ${typeof observed}.`);
     return observed;
   });
 }
@@ -211,18 +317,33 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
     const carried = Object.entries(blocks).filter(([name]) => own.block(name) === undefined);
-    state = new Layout([...own.blocks, ...carried.map(([name, tensor]) => (formulation.multipliers?.includes(name) === true ? multiplierPart(subject, name) : {name, shape: tensor.shape}))]);
+    state = new Layout([
+      ...own.blocks,
+      ...carried.map(([name, tensor]) =>
+        formulation.multipliers?.includes(name) === true ? multiplierPart(subject, name) : {name, shape: tensor.shape},
+      ),
+    ]);
     return joinBlocks(state, blocks, 'carry');
   };
-  const {named: _named, ...start} = traceFormulation(subject, starting, `the start of ${scheme.name}`, own, whole, at => ({
-    mass: system.kind === 'mechanics' ? at.massAt(at.x.q) : undefined,
-    ...gapsAt(at),
-  }));
+  const {named: _named, ...start} = traceFormulation(
+    subject,
+    starting,
+    `the start of ${scheme.name}`,
+    own,
+    whole,
+    at => ({
+      mass: system.kind === 'mechanics' ? at.massAt(at.x.q) : undefined,
+      ...gapsAt(at),
+    }),
+  );
   return {start: {...start, still: formulation.still, ahead: formulation.startsAhead}, state};
 }
 
 function gapsAt({constraints, x, t}: StepPoint): Traced {
   if (constraints === undefined) return {};
   const none = tf.zeros([constraints.count]);
-  return {positions: constraints.positions({q: x.q, v: x.v, t}, none), velocities: constraints.velocities({q: x.q, v: x.v, t}, none, true)};
+  return {
+    positions: constraints.positions({q: x.q, v: x.v, t}, none),
+    velocities: constraints.velocities({q: x.q, v: x.v, t}, none, true),
+  };
 }

@@ -13,7 +13,17 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {Check} from '../checks.js';
-import {boolean, callable, nonNegative, numeric, oneOf, refuseUnknownOptions, requireValue, shown, text} from '../checks.js';
+import {
+  boolean,
+  callable,
+  nonNegative,
+  numeric,
+  oneOf,
+  refuseUnknownOptions,
+  requireValue,
+  shown,
+  text,
+} from '../checks.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
@@ -68,10 +78,19 @@ export interface Constraint<P = Params> {
 }
 
 /** Makes constraints of one kind. */
-export type MakesConstraints = <P extends ParamsLike<P> = Params>(gap: VelocityGap<P>, spec?: {readonly compliance?: Compliance<P>}) => Constraint<P>;
+export type MakesConstraints = <P extends ParamsLike<P> = Params>(
+  gap: VelocityGap<P>,
+  spec?: {readonly compliance?: Compliance<P>},
+) => Constraint<P>;
 
 const kindChecks = {
-  name: text, of: oneOf('positions', 'velocities'), holds: oneOf('always', 'contact', 'never'), condition: callable, law: callable, oneSided: boolean, kinked: boolean,
+  name: text,
+  of: oneOf('positions', 'velocities'),
+  holds: oneOf('always', 'contact', 'never'),
+  condition: callable,
+  law: callable,
+  oneSided: boolean,
+  kinked: boolean,
 } satisfies {readonly [option in keyof Required<ConstraintKind>]: Check};
 
 /**
@@ -81,12 +100,24 @@ const kindChecks = {
  */
 export function defineConstraint(kind: ConstraintKind): MakesConstraints {
   refuseUnknownOptions(kind, kindChecks, 'defineConstraint', 'bad-constraint');
-  for (const name of ['name', 'of', 'holds', 'condition'] as const) requireValue(kind[name], kindChecks[name], `defineConstraint: ${name}`, 'bad-constraint');
-  if (kind.holds === 'contact' && kind.of === 'velocities') throw new OptionError('bad-constraint', `defineConstraint: ${kind.name} is of velocities, which cannot land: it holds 'always' or 'never'.`);
-  return <P extends ParamsLike<P> = Params>(gap: VelocityGap<P>, spec: {readonly compliance?: Compliance<P>} = {}): Constraint<P> => {
+  for (const name of ['name', 'of', 'holds', 'condition'] as const)
+    requireValue(kind[name], kindChecks[name], `defineConstraint: ${name}`, 'bad-constraint');
+  if (kind.holds === 'contact' && kind.of === 'velocities')
+    throw new OptionError(
+      'bad-constraint',
+      `defineConstraint: ${kind.name} is of velocities, which cannot land: it holds 'always' or 'never'.`,
+    );
+  return <P extends ParamsLike<P> = Params>(
+    gap: VelocityGap<P>,
+    spec: {readonly compliance?: Compliance<P>} = {},
+  ): Constraint<P> => {
     refuseUnknownOptions(spec, {compliance: numeric}, kind.name, 'bad-constraint');
     requireGap(kind, gap);
-    return {kind, gap, compliance: spec.compliance === undefined ? undefined : requireCompliance(kind.name, spec.compliance)};
+    return {
+      kind,
+      gap,
+      compliance: spec.compliance === undefined ? undefined : requireCompliance(kind.name, spec.compliance),
+    };
   };
 }
 
@@ -104,7 +135,9 @@ export function bilateral<P extends ParamsLike<P> = Params>(phi: Gap<P>): Constr
 }
 
 const compliants = defineConstraint({
-  name: 'compliant', of: 'positions', holds: 'never',
+  name: 'compliant',
+  of: 'positions',
+  holds: 'never',
   condition: ({gap, lambda, compliance}) => tf.add(gap, tf.mul(compliance, lambda)),
   law: (gap, compliance) => tf.neg(tf.div(gap, compliance)),
 });
@@ -113,18 +146,31 @@ const compliants = defineConstraint({
  * φ + Cλ = 0: a spring of stiffness 1/C written as a constraint, which stays well conditioned as C → 0.
  * @throws OptionError 'bad-constraint'
  */
-export function compliant<P extends ParamsLike<P> = Params>(phi: Gap<P>, spec: {readonly compliance: Compliance<P>}): Constraint<P> {
+export function compliant<P extends ParamsLike<P> = Params>(
+  phi: Gap<P>,
+  spec: {readonly compliance: Compliance<P>},
+): Constraint<P> {
   refuseUnknownOptions(spec, {compliance: numeric}, 'compliant', 'bad-constraint');
   return compliants(phi, {compliance: requireCompliance('compliant', spec.compliance)});
 }
 
 /** @param soft with compliance */
-const unilaterals = (smoothing: number, soft: boolean): MakesConstraints => defineConstraint({
-  name: 'unilateral', of: 'positions', holds: soft || smoothing > 0 ? 'never' : 'contact', oneSided: true, kinked: smoothing === 0,
-  condition: ({gap, lambda, compliance, softness, give}) =>
-    complementarity(tf.add(gap, tf.mul(soft ? tf.add(compliance, softness) : softness, lambda)), lambda, give, smoothing),
-  law: soft ? (gap, compliance) => pushingSpring(gap, compliance, smoothing) : undefined,
-});
+const unilaterals = (smoothing: number, soft: boolean): MakesConstraints =>
+  defineConstraint({
+    name: 'unilateral',
+    of: 'positions',
+    holds: soft || smoothing > 0 ? 'never' : 'contact',
+    oneSided: true,
+    kinked: smoothing === 0,
+    condition: ({gap, lambda, compliance, softness, give}) =>
+      complementarity(
+        tf.add(gap, tf.mul(soft ? tf.add(compliance, softness) : softness, lambda)),
+        lambda,
+        give,
+        smoothing,
+      ),
+    law: soft ? (gap, compliance) => pushingSpring(gap, compliance, smoothing) : undefined,
+  });
 
 /**
  * 0 ≤ λ ⟂ φ + Cλ ≥ 0: contact, an end stop, a cable that goes slack. λ pushes along ∂φ/∂q and never
@@ -132,7 +178,10 @@ const unilaterals = (smoothing: number, soft: boolean): MakesConstraints => defi
  * with `smoothing` ε > 0 gap·λ = ε² in place of 0, differentiable across a change of contact.
  * @throws OptionError 'bad-constraint'
  */
-export function unilateral<P extends ParamsLike<P> = Params>(phi: Gap<P>, spec: {readonly compliance?: Compliance<P>; readonly smoothing?: number} = {}): Constraint<P> {
+export function unilateral<P extends ParamsLike<P> = Params>(
+  phi: Gap<P>,
+  spec: {readonly compliance?: Compliance<P>; readonly smoothing?: number} = {},
+): Constraint<P> {
   refuseUnknownOptions(spec, {compliance: numeric, smoothing: nonNegative}, 'unilateral', 'bad-constraint');
   const {compliance, smoothing = 0} = spec;
   const soft = compliance !== undefined && compliance !== 0;
@@ -151,7 +200,8 @@ const nonholonomics = defineConstraint({name: 'nonholonomic', of: 'velocities', 
 
 /** Made by one of these functions. */
 export function isConstraint(given: unknown): given is Constraint {
-  const {gap, kind} = (given as {readonly gap?: unknown; readonly kind?: {readonly condition?: unknown}} | null | undefined) ?? {};
+  const {gap, kind} =
+    (given as {readonly gap?: unknown; readonly kind?: {readonly condition?: unknown}} | null | undefined) ?? {};
   return typeof gap === 'function' && typeof kind?.condition === 'function';
 }
 
@@ -162,22 +212,36 @@ export const isHardContact = ({kind}: Pick<Constraint, 'kind'>): boolean => kind
 export const holdsPosition = ({of, holds}: ConstraintKind): boolean => of === 'positions' && holds === 'always';
 
 function requireGap({name, of}: ConstraintKind, gap: unknown): void {
-  if (typeof gap !== 'function') throw new OptionError('bad-constraint', `${name} takes a function of {q, ${of === 'velocities' ? 'v, ' : ''}t, params} giving a tensor, not ${shown(gap)}.`);
+  if (typeof gap !== 'function')
+    throw new OptionError(
+      'bad-constraint',
+      `${name} takes a function of {q, ${of === 'velocities' ? 'v, ' : ''}t, params} giving a tensor, not ${shown(gap)}.`,
+    );
 }
 
 function requireCompliance<P>(name: string, compliance: Compliance<P>): Compliance<P> {
   if (typeof compliance === 'function') return compliance;
-  if (!isNumeric(compliance)) throw new OptionError('bad-constraint', `${name}: compliance must be a number, an array, a tensor or a function of params, not ${shown(compliance)}.`);
+  if (!isNumeric(compliance))
+    throw new OptionError(
+      'bad-constraint',
+      `${name}: compliance must be a number, an array, a tensor or a function of params, not ${shown(compliance)}.`,
+    );
   const {values} = readNumeric(compliance, `${name}: compliance`);
   const bad = values.findIndex(c => !(c >= 0) || !Number.isFinite(c));
-  if (bad >= 0) throw new OptionError('bad-constraint', `${name}: compliance must be finite and at least 0, not ${values[bad]}.`, {index: bad});
+  if (bad >= 0)
+    throw new OptionError('bad-constraint', `${name}: compliance must be finite and at least 0, not ${values[bad]}.`, {
+      index: bad,
+    });
   return compliance;
 }
 
 /** λ ≥ 0 with (φ + Cλ)λ = ε². */
 function pushingSpring(gap: tf.Tensor, compliance: tf.Tensor, smoothing: number): tf.Tensor {
   if (smoothing === 0) return tf.div(tf.relu(tf.neg(gap)), compliance);
-  return tf.div(tf.sub(tf.sqrt(tf.add(tf.square(gap), tf.mul(compliance, 4 * smoothing ** 2))), gap), tf.mul(2, compliance));
+  return tf.div(
+    tf.sub(tf.sqrt(tf.add(tf.square(gap), tf.mul(compliance, 4 * smoothing ** 2))), gap),
+    tf.mul(2, compliance),
+  );
 }
 
 /**

@@ -101,7 +101,11 @@ function gapTensor({gap}: Constraint, index: number, {q, v, t}: Place, params: P
     const value = immediate(gap({q, v, t, params}));
     if (!(value instanceof tf.Tensor) || value.rank > 1) {
       const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
-      throw new ShapeError('constraint-shape', `constraints[${index}] must return a tensor of shape [m] or a scalar, one number a row; it returned ${got}.`, {constraint: index});
+      throw new ShapeError(
+        'constraint-shape',
+        `constraints[${index}] must return a tensor of shape [m] or a scalar, one number a row; it returned ${got}.`,
+        {constraint: index},
+      );
     }
     return tf.reshape(value, [value.size]);
   });
@@ -111,29 +115,45 @@ function gapTensor({gap}: Constraint, index: number, {q, v, t}: Place, params: P
 const instantShare = 3e-3;
 
 /** @param sizes rows of each constraint, see `constraintSizes` */
-export function constraintEquations(constraints: readonly Constraint[], sizes: readonly number[], params: Params): Constraints {
+export function constraintEquations(
+  constraints: readonly Constraint[],
+  sizes: readonly number[],
+  params: Params,
+): Constraints {
   let count = 0;
   const parts = constraints.map((constraint, index): Part => {
     const offset = count;
     count += sizes[index];
     return {...constraint, index, offset, count: sizes[index]};
   });
-  const own = (part: Part, vector: tf.Tensor): tf.Tensor => (part.count === count ? vector : tf.slice(vector, [part.offset], [part.count]));
+  const own = (part: Part, vector: tf.Tensor): tf.Tensor =>
+    part.count === count ? vector : tf.slice(vector, [part.offset], [part.count]);
   const value = (part: Part, at: Place): tf.Tensor => gapTensor(part, part.index, at, params);
-  const collect = (row: (part: Part) => tf.Tensor): tf.Tensor => (parts.length === 1 ? row(parts[0]) : tf.concat(parts.map(row)));
+  const collect = (row: (part: Part) => tf.Tensor): tf.Tensor =>
+    parts.length === 1 ? row(parts[0]) : tf.concat(parts.map(row));
   const compliance = (part: Part): tf.Tensor => complianceTensor(part, params);
   /** dφ/dt or dψ/dt with q' = v, v' = a. */
   const rate = (part: Part, at: Place, a?: tf.Tensor): tf.Tensor => {
     const one = constantTensor(1, []);
     const positions = part.kind.of === 'positions';
     const direction: Tensors = positions ? {q: at.v, t: one} : {q: at.v, t: one, v: a ?? tf.zerosLike(at.v)};
-    return derivativeAlong(place => value(part, {v: at.v, ...place} as unknown as Place), positions ? {q: at.q, t: at.t} : {...at}, direction);
+    return derivativeAlong(
+      place => value(part, {v: at.v, ...place} as unknown as Place),
+      positions ? {q: at.q, t: at.t} : {...at},
+      direction,
+    );
   };
   const second = (part: Part, at: Place, a: tf.Tensor): tf.Tensor =>
     derivativeAlong(place => rate(part, place as unknown as Place), {...at}, {q: at.v, v: a, t: constantTensor(1, [])});
   const condition = (part: Part, gap: tf.Tensor, lambda: tf.Tensor, softness: tf.Tensor, give: tf.Tensor): tf.Tensor =>
     conditionTensor(part, {gap, lambda, compliance: compliance(part), softness, give});
-  const row = (part: Part, at: Place, lambda: tf.Tensor, {position, velocity, give, regularization}: RowScale, spring: Place): tf.Tensor => {
+  const row = (
+    part: Part,
+    at: Place,
+    lambda: tf.Tensor,
+    {position, velocity, give, regularization}: RowScale,
+    spring: Place,
+  ): tf.Tensor => {
     const gap = value(part, part.kind.law === undefined ? at : spring);
     const softness = tf.mul(regularization, give);
     if (part.kind.of === 'positions') return tf.div(condition(part, gap, lambda, softness, give), position);
@@ -144,67 +164,96 @@ export function constraintEquations(constraints: readonly Constraint[], sizes: r
   return {
     count,
     reaction: (at, lambda, of) => {
-      const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => {
-        const moved = part.kind.of === 'velocities' ? 'v' : 'q';
-        return transposedProduct(place => value(part, {...at, ...place}), {[moved]: at[moved]}, moved, own(part, lambda));
-      });
+      const terms = parts
+        .filter(({kind}) => of === undefined || of(kind))
+        .map(part => {
+          const moved = part.kind.of === 'velocities' ? 'v' : 'q';
+          return transposedProduct(
+            place => value(part, {...at, ...place}),
+            {[moved]: at[moved]},
+            moved,
+            own(part, lambda),
+          );
+        });
       return terms.length === 0 ? tf.zerosLike(at.q) : terms.reduce((sum, term) => tf.add(sum, term));
     },
     rows: (at, lambda, scale, spring = at) => collect(part => row(part, at, own(part, lambda), scale, spring)),
-    still: (at, origin, lambda, scale) => collect(part => {
-      const gentle = {...scale, regularization: tf.mul(scale.regularization, instantShare)};
-      if (part.kind.of === 'positions' || part.kind.holds === 'never') return row(part, at, own(part, lambda), gentle, at);
-      const moved = tf.sub(value(part, {...at, v: tf.sub(at.q, origin)}), value(part, at));
-      return condition(part, moved, own(part, lambda), tf.mul(gentle.regularization, scale.give), scale.give);
-    }),
-    touching: (at, lambda, {give}) => (!parts.some(({kind}) => kind.kinked) ? undefined : collect(part => {
-      if (part.kind.kinked !== true) return tf.ones([part.count]);
-      const mine = own(part, lambda);
-      const gap = value(part, at);
-      return tf.maximum(part.compliance === undefined ? gap : tf.add(gap, tf.mul(compliance(part), mine)), tf.mul(mine, give));
-    })),
+    still: (at, origin, lambda, scale) =>
+      collect(part => {
+        const gentle = {...scale, regularization: tf.mul(scale.regularization, instantShare)};
+        if (part.kind.of === 'positions' || part.kind.holds === 'never')
+          return row(part, at, own(part, lambda), gentle, at);
+        const moved = tf.sub(value(part, {...at, v: tf.sub(at.q, origin)}), value(part, at));
+        return condition(part, moved, own(part, lambda), tf.mul(gentle.regularization, scale.give), scale.give);
+      }),
+    touching: (at, lambda, {give}) =>
+      !parts.some(({kind}) => kind.kinked)
+        ? undefined
+        : collect(part => {
+            if (part.kind.kinked !== true) return tf.ones([part.count]);
+            const mine = own(part, lambda);
+            const gap = value(part, at);
+            return tf.maximum(
+              part.compliance === undefined ? gap : tf.add(gap, tf.mul(compliance(part), mine)),
+              tf.mul(mine, give),
+            );
+          }),
     springs: at => collect(part => part.kind.law?.(value(part, at), compliance(part)) ?? tf.zeros([part.count])),
-    positions: (at, idle, give) => collect(part => {
-      if (holdsPosition(part.kind)) return value(part, at);
-      if (!isHardContact(part)) return own(part, idle);
-      return give === undefined ? tf.minimum(value(part, at), 0) : complementarity(value(part, at), own(part, idle), give, 0);
-    }),
-    closed: (at, lambda, scale) => collect(part => {
-      if (!isHardContact(part)) return tf.zeros([part.count], 'bool');
-      const mine = own(part, lambda);
-      // The two sides of complementarity as lengths: the larger is the one that is not zero.
-      const reach = tf.mul(tf.mul(mine, scale.give), tf.sub(1, scale.regularization));
-      return tf.greater(reach, value(part, at));
-    }),
-    accelerations: (at, a, idle, closed) => collect(part => {
-      const mine = own(part, idle);
-      if (holdsPosition(part.kind)) return second(part, at, a);
-      return isHardContact(part) ? tf.where(own(part, closed), second(part, at, a), mine) : mine;
-    }),
-    velocities: (at, idle, ofVelocities, closed) => collect(part => {
-      const {of, holds} = part.kind;
-      if (holdsPosition(part.kind)) return rate(part, at);
-      if (closed !== undefined && isHardContact(part)) return tf.where(own(part, closed), rate(part, at), own(part, idle));
-      return of === 'velocities' && holds === 'always' && ofVelocities ? value(part, at) : own(part, idle);
-    }),
-    instant: (at, a, lambda, {regularization, give}, h) => collect(part => {
-      const mine = own(part, lambda);
-      const positions = part.kind.of === 'positions';
-      if (part.kind.holds === 'always') {
-        const unit = tf.div(give, tf.square(h));
-        return condition(part, positions ? second(part, at, a) : rate(part, at, a), mine, tf.mul(tf.mul(regularization, instantShare), unit), unit);
-      }
-      // What one step of this acceleration does: for a gap h²a, for a velocity ha.
-      const reach = positions ? tf.square(h) : h;
-      const scale = positions ? give : tf.div(give, h);
-      const gap = (): tf.Tensor => {
-        if (part.kind.oneSided !== true) return value(part, at);
-        // The gap after that step: rows far from contact stay open, closed ones may not sink further.
-        if (!positions) return tf.add(value(part, at), tf.mul(h, rate(part, at, a)));
-        return tf.addN([value(part, at), tf.mul(h, rate(part, at)), tf.mul(tf.square(h), second(part, at, a))]);
-      };
-      return tf.div(condition(part, gap(), mine, tf.mul(regularization, scale), scale), reach);
-    }),
+    positions: (at, idle, give) =>
+      collect(part => {
+        if (holdsPosition(part.kind)) return value(part, at);
+        if (!isHardContact(part)) return own(part, idle);
+        return give === undefined
+          ? tf.minimum(value(part, at), 0)
+          : complementarity(value(part, at), own(part, idle), give, 0);
+      }),
+    closed: (at, lambda, scale) =>
+      collect(part => {
+        if (!isHardContact(part)) return tf.zeros([part.count], 'bool');
+        const mine = own(part, lambda);
+        // The two sides of complementarity as lengths: the larger is the one that is not zero.
+        const reach = tf.mul(tf.mul(mine, scale.give), tf.sub(1, scale.regularization));
+        return tf.greater(reach, value(part, at));
+      }),
+    accelerations: (at, a, idle, closed) =>
+      collect(part => {
+        const mine = own(part, idle);
+        if (holdsPosition(part.kind)) return second(part, at, a);
+        return isHardContact(part) ? tf.where(own(part, closed), second(part, at, a), mine) : mine;
+      }),
+    velocities: (at, idle, ofVelocities, closed) =>
+      collect(part => {
+        const {of, holds} = part.kind;
+        if (holdsPosition(part.kind)) return rate(part, at);
+        if (closed !== undefined && isHardContact(part))
+          return tf.where(own(part, closed), rate(part, at), own(part, idle));
+        return of === 'velocities' && holds === 'always' && ofVelocities ? value(part, at) : own(part, idle);
+      }),
+    instant: (at, a, lambda, {regularization, give}, h) =>
+      collect(part => {
+        const mine = own(part, lambda);
+        const positions = part.kind.of === 'positions';
+        if (part.kind.holds === 'always') {
+          const unit = tf.div(give, tf.square(h));
+          return condition(
+            part,
+            positions ? second(part, at, a) : rate(part, at, a),
+            mine,
+            tf.mul(tf.mul(regularization, instantShare), unit),
+            unit,
+          );
+        }
+        // What one step of this acceleration does: for a gap h²a, for a velocity ha.
+        const reach = positions ? tf.square(h) : h;
+        const scale = positions ? give : tf.div(give, h);
+        const gap = (): tf.Tensor => {
+          if (part.kind.oneSided !== true) return value(part, at);
+          // The gap after that step: rows far from contact stay open, closed ones may not sink further.
+          if (!positions) return tf.add(value(part, at), tf.mul(h, rate(part, at, a)));
+          return tf.addN([value(part, at), tf.mul(h, rate(part, at)), tf.mul(tf.square(h), second(part, at, a))]);
+        };
+        return tf.div(condition(part, gap(), mine, tf.mul(regularization, scale), scale), reach);
+      }),
   };
 }
 
@@ -214,7 +263,11 @@ function conditionTensor({kind, index, count}: Part, at: GapAndMultiplier): tf.T
     const value = immediate(kind.condition(at));
     if (!(value instanceof tf.Tensor) || value.size !== count || value.rank !== 1) {
       const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
-      throw new ShapeError('constraint-shape', `constraints[${index}]: the condition of ${kind.name} must be a tensor of shape [${count}], one number a row; it is ${got}.`, {constraint: index});
+      throw new ShapeError(
+        'constraint-shape',
+        `constraints[${index}]: the condition of ${kind.name} must be a tensor of shape [${count}], one number a row; it is ${got}.`,
+        {constraint: index},
+      );
     }
     return value;
   });
@@ -224,7 +277,12 @@ function complianceTensor({compliance, index}: Part, params: Params): tf.Tensor 
   if (typeof compliance === 'function') {
     return within(`constraints[${index}].compliance`, () => {
       const value = immediate(compliance(params));
-      if (!(value instanceof tf.Tensor)) throw new ShapeError('constraint-shape', `constraints[${index}]: compliance must return a tensor, not ${typeof value}.`, {constraint: index});
+      if (!(value instanceof tf.Tensor))
+        throw new ShapeError(
+          'constraint-shape',
+          `constraints[${index}]: compliance must return a tensor, not ${typeof value}.`,
+          {constraint: index},
+        );
       return value;
     });
   }

@@ -21,7 +21,11 @@ import {readNumeric} from './numeric.js';
 import type {Params, ParamsLike} from './params.js';
 
 /** The energy of one element, a scalar, from the positions of its nodes [nodes of an element, ...axes of q beyond the first] and its own data. */
-export type ElementEnergy<P = Params> = (at: {readonly x: tf.Tensor; readonly data: {readonly [name: string]: tf.Tensor}; readonly params: P}) => tf.Tensor;
+export type ElementEnergy<P = Params> = (at: {
+  readonly x: tf.Tensor;
+  readonly data: {readonly [name: string]: tf.Tensor};
+  readonly params: P;
+}) => tf.Tensor;
 
 /** What `elements` sums an energy over. */
 export interface ElementsSpec<P = Params> {
@@ -52,26 +56,35 @@ const hessians: readonly string[] = ['exact', 'projected', 'absolute'];
 export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>): ForceTerm<P> {
   refuseUnknownOptions(spec, {nodes: any, energy: any, data: object, hessian: text}, 'elements', 'bad-elements');
   const {nodes, energy, data = {}, hessian = 'exact'} = spec;
-  if (typeof energy !== 'function') throw new OptionError('bad-elements', `elements: energy must be a function of {q, data, params} for one element, not ${shown(energy)}.`);
-  if (!hessians.includes(hessian)) throw new OptionError('bad-elements', `elements: hessian must be one of ${hessians.join(', ')}, not ${hessian}.`);
+  if (typeof energy !== 'function')
+    throw new OptionError(
+      'bad-elements',
+      `elements: energy must be a function of {q, data, params} for one element, not ${shown(energy)}.`,
+    );
+  if (!hessians.includes(hessian))
+    throw new OptionError('bad-elements', `elements: hessian must be one of ${hessians.join(', ')}, not ${hessian}.`);
   const table = nodeTable(nodes);
   const rows = Object.entries(data).map(([name, value]) => ({name, ...dataRows(name, value, nodes.length)}));
-  return ({q, params}) => within('elements', () => {
-    const positions = positionTable(table, nodes.length, nodes[0].length, q.shape);
-    const shape = [nodes[0].length, ...q.shape.slice(1)];
-    const gradient = elementGradient(energy, shape, rows, params);
-    const x = gather(nodeOf(q), positions, [nodes.length, ...shape]);
-    const replacements = new Map<Node, Node>([[gradient.x, x]]);
-    rows.forEach(({tensor, values, shape: full}, i) => replacements.set(gradient.data[i], tensor === undefined ? constant(values, full) : nodeOf(tensor)));
-    const assembled = (all: Node): Node => neg(scatter(reshape(all, [all.size]), positions, q.shape));
-    const [all] = batch([gradient.node], replacements, nodes.length);
-    const [blocks] = batch([hessianOf(gradient)], replacements, nodes.length);
-    const column = reshape(x, [nodes.length, sizeOf(shape), 1]);
-    const byBlocks = (negative: 'kept' | 'zero' | 'turned'): Node => assembled(matMul(semidefinite(blocks, negative), column));
-    const exact = byBlocks('kept');
-    const model = hessian === 'exact' ? exact : byBlocks(hessian === 'projected' ? 'zero' : 'turned');
-    return tensorOf(modelled(assembled(all), exact, model));
-  });
+  return ({q, params}) =>
+    within('elements', () => {
+      const positions = positionTable(table, nodes.length, nodes[0].length, q.shape);
+      const shape = [nodes[0].length, ...q.shape.slice(1)];
+      const gradient = elementGradient(energy, shape, rows, params);
+      const x = gather(nodeOf(q), positions, [nodes.length, ...shape]);
+      const replacements = new Map<Node, Node>([[gradient.x, x]]);
+      rows.forEach(({tensor, values, shape: full}, i) =>
+        replacements.set(gradient.data[i], tensor === undefined ? constant(values, full) : nodeOf(tensor)),
+      );
+      const assembled = (all: Node): Node => neg(scatter(reshape(all, [all.size]), positions, q.shape));
+      const [all] = batch([gradient.node], replacements, nodes.length);
+      const [blocks] = batch([hessianOf(gradient)], replacements, nodes.length);
+      const column = reshape(x, [nodes.length, sizeOf(shape), 1]);
+      const byBlocks = (negative: 'kept' | 'zero' | 'turned'): Node =>
+        assembled(matMul(semidefinite(blocks, negative), column));
+      const exact = byBlocks('kept');
+      const model = hessian === 'exact' ? exact : byBlocks(hessian === 'projected' ? 'zero' : 'turned');
+      return tensorOf(modelled(assembled(all), exact, model));
+    });
 }
 
 function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
@@ -79,10 +92,18 @@ function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
   if (!Array.isArray(given) || !given.every(list => Array.isArray(list) || ArrayBuffer.isView(list))) {
     throw new OptionError('bad-elements', 'elements: nodes must be a list of lists: the nodes of each element.');
   }
-  if (nodes.length === 0) throw new OptionError('bad-elements', 'elements: nodes is empty; give the nodes of at least one element.');
+  if (nodes.length === 0)
+    throw new OptionError('bad-elements', 'elements: nodes is empty; give the nodes of at least one element.');
   const width = nodes[0].length;
-  const bad = nodes.findIndex(list => list.length !== width || list.length === 0 || list.some(node => !Number.isInteger(node) || node < 0));
-  if (bad >= 0) throw new OptionError('bad-elements', `elements: element ${bad} has nodes [${nodes[bad].join(', ')}]; every element has ${width} whole numbers, none negative.`, {element: bad});
+  const bad = nodes.findIndex(
+    list => list.length !== width || list.length === 0 || list.some(node => !Number.isInteger(node) || node < 0),
+  );
+  if (bad >= 0)
+    throw new OptionError(
+      'bad-elements',
+      `elements: element ${bad} has nodes [${nodes[bad].join(', ')}]; every element has ${width} whole numbers, none negative.`,
+      {element: bad},
+    );
   return Int32Array.from(nodes.flat());
 }
 
@@ -94,7 +115,12 @@ interface DataRows {
 
 function dataRows(name: string, value: Numeric, count: number): DataRows {
   const {values, shape, tensor} = readNumeric(value, `elements: data.${name}`);
-  if (shape[0] !== count) throw new ShapeError('element-data', `elements: data.${name} has shape [${shape.join(', ')}]; its first axis must count the ${count} elements.`, {name});
+  if (shape[0] !== count)
+    throw new ShapeError(
+      'element-data',
+      `elements: data.${name} has shape [${shape.join(', ')}]; its first axis must count the ${count} elements.`,
+      {name},
+    );
   return {values, shape, tensor};
 }
 
@@ -104,7 +130,11 @@ function positionTable(table: Int32Array, count: number, width: number, shape: r
   const positions = new Int32Array(count * width * inner);
   table.forEach((node, at) => {
     if (shape.length === 0 || node >= shape[0]) {
-      throw new ShapeError('element-node', `elements: element ${Math.floor(at / width)} has node ${node}, but q of shape [${shape.join(', ')}] has nodes 0 to ${(shape[0] ?? 0) - 1}.`, {element: Math.floor(at / width), node});
+      throw new ShapeError(
+        'element-node',
+        `elements: element ${Math.floor(at / width)} has node ${node}, but q of shape [${shape.join(', ')}] has nodes 0 to ${(shape[0] ?? 0) - 1}.`,
+        {element: Math.floor(at / width), node},
+      );
     }
     for (let i = 0; i < inner; i++) positions[at * inner + i] = node * inner + i;
   });
@@ -118,16 +148,24 @@ interface ElementGradient {
   readonly data: readonly Node[];
 }
 
-function elementGradient<P>(energy: ElementEnergy<P>, shape: Shape, rows: readonly ({readonly name: string} & DataRows)[], params: P): ElementGradient {
-  const {graph, captured} = trace(inputs => {
-    const data = Object.fromEntries(rows.map(({name}) => [name, inputs[`data.${name}`]]));
-    const value: tf.Tensor = energy({x: inputs.x, data, params});
-    if (!(value instanceof tf.Tensor) || value.size !== 1) {
-      const got = value instanceof tf.Tensor ? `one of shape [${value.shape.join(', ')}]` : typeof value;
-      throw new ShapeError('element-energy', `elements: the energy must be a scalar tensor, not ${got}.`);
-    }
-    return {energy: tf.reshape(value, [])};
-  }, [{name: 'x', shape}, ...rows.map(row => ({name: `data.${row.name}`, shape: row.shape.slice(1)}))]);
+function elementGradient<P>(
+  energy: ElementEnergy<P>,
+  shape: Shape,
+  rows: readonly ({readonly name: string} & DataRows)[],
+  params: P,
+): ElementGradient {
+  const {graph, captured} = trace(
+    inputs => {
+      const data = Object.fromEntries(rows.map(({name}) => [name, inputs[`data.${name}`]]));
+      const value: tf.Tensor = energy({x: inputs.x, data, params});
+      if (!(value instanceof tf.Tensor) || value.size !== 1) {
+        const got = value instanceof tf.Tensor ? `one of shape [${value.shape.join(', ')}]` : typeof value;
+        throw new ShapeError('element-energy', `elements: the energy must be a scalar tensor, not ${got}.`);
+      }
+      return {energy: tf.reshape(value, [])};
+    },
+    [{name: 'x', shape}, ...rows.map(row => ({name: `data.${row.name}`, shape: row.shape.slice(1)}))],
+  );
   const [x, ...data] = graph.inputs.slice(0, 1 + rows.length);
   const [gradient] = pullback([graph.outputs[0].node], [x], [scalar(1)]);
   // What the energy captured (parameters, variables) are values of the surrounding trace, the same for every element.
@@ -140,7 +178,10 @@ function hessianOf({node, x}: ElementGradient): Node {
   const direction = input('direction', x.shape);
   const [tangent] = pushforward([node], new Map([[x, direction]]));
   const n = x.size;
-  const units = constant(Float64Array.from({length: n * n}, (_, i) => (i % (n + 1) === 0 ? 1 : 0)), [n, ...x.shape]);
+  const units = constant(
+    Float64Array.from({length: n * n}, (_, i) => (i % (n + 1) === 0 ? 1 : 0)),
+    [n, ...x.shape],
+  );
   const [rows] = batch([orZeros(tangent, x)], new Map([[direction, units]]), n);
   return reshape(rows, [n, n]);
 }

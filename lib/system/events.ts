@@ -17,7 +17,11 @@ export interface EventPlace<P = Params> {
 }
 
 /** The state after an event: {q, v}, or {y}; what is left out does not jump. */
-export type Jump<P = Params> = (at: EventPlace<P>) => {readonly q?: tf.Tensor; readonly v?: tf.Tensor; readonly y?: tf.Tensor};
+export type Jump<P = Params> = (at: EventPlace<P>) => {
+  readonly q?: tf.Tensor;
+  readonly v?: tf.Tensor;
+  readonly y?: tf.Tensor;
+};
 
 /** What `event` makes an event of. */
 export interface EventSpec<P = Params> {
@@ -49,14 +53,32 @@ export interface Event<P = Params> {
  * @throws OptionError 'bad-event'
  */
 export function event<P extends ParamsLike<P> = Params>(spec: EventSpec<P>): Event<P> {
-  if (typeof spec !== 'object' || spec === null) throw new OptionError('bad-event', 'event takes {when, then}, with direction, tolerance and name if wanted.');
-  refuseUnknownOptions(spec, {when: any, direction: any, tolerance: positive, then: any, name: text}, 'event', 'bad-event');
+  if (typeof spec !== 'object' || spec === null)
+    throw new OptionError('bad-event', 'event takes {when, then}, with direction, tolerance and name if wanted.');
+  refuseUnknownOptions(
+    spec,
+    {when: any, direction: any, tolerance: positive, then: any, name: text},
+    'event',
+    'bad-event',
+  );
   const {when, direction = 'both', tolerance, then, name} = spec;
-  if (typeof when !== 'function') throw new OptionError('bad-event', `event: when must be a function of {q, v, t, params} giving a scalar tensor, not ${shown(when)}.`);
-  if (!['rising', 'falling', 'both'].includes(direction)) throw new OptionError('bad-event', `event: direction must be 'rising', 'falling' or 'both', not ${shown(direction)}.`);
-  if (tolerance !== undefined && !(tolerance > 0)) throw new OptionError('bad-event', `event: tolerance must be a positive time, not ${shown(tolerance)}.`);
+  if (typeof when !== 'function')
+    throw new OptionError(
+      'bad-event',
+      `event: when must be a function of {q, v, t, params} giving a scalar tensor, not ${shown(when)}.`,
+    );
+  if (!['rising', 'falling', 'both'].includes(direction))
+    throw new OptionError(
+      'bad-event',
+      `event: direction must be 'rising', 'falling' or 'both', not ${shown(direction)}.`,
+    );
+  if (tolerance !== undefined && !(tolerance > 0))
+    throw new OptionError('bad-event', `event: tolerance must be a positive time, not ${shown(tolerance)}.`);
   if (then !== 'stop' && then !== 'record' && typeof then !== 'function') {
-    throw new OptionError('bad-event', `event: then must be 'stop', 'record' or a function giving the state after the event, not ${shown(then)}.`);
+    throw new OptionError(
+      'bad-event',
+      `event: then must be 'stop', 'record' or a function giving the state after the event, not ${shown(then)}.`,
+    );
   }
   return {when, direction, tolerance, then, name};
 }
@@ -67,7 +89,11 @@ export function eventValue(given: Event, index: number, at: EventPlace): tf.Tens
     const value = immediate(given.when(at));
     if (!(value instanceof tf.Tensor) || value.size !== 1) {
       const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : typeof value;
-      throw new ShapeError('event-shape', `events[${index}]: when must give a scalar tensor; it gave ${got}. Write one event for each number that may cross zero.`, {event: index});
+      throw new ShapeError(
+        'event-shape',
+        `events[${index}]: when must give a scalar tensor; it gave ${got}. Write one event for each number that may cross zero.`,
+        {event: index},
+      );
     }
     return tf.reshape(value, []);
   });
@@ -78,14 +104,30 @@ export function jumped(jump: Jump, index: number, at: EventPlace, own: Blocks): 
   return within(`events[${index}].then`, () => {
     const after: Readonly<Record<string, tf.Tensor | undefined>> = immediate(jump(at));
     if (typeof after !== 'object' || after === null || after instanceof tf.Tensor) {
-      throw new ShapeError('event-shape', `events[${index}]: then must give the state after the event, {${Object.keys(own).join(', ')}}.`, {event: index});
+      throw new ShapeError(
+        'event-shape',
+        `events[${index}]: then must give the state after the event, {${Object.keys(own).join(', ')}}.`,
+        {event: index},
+      );
     }
     const unexpected = Object.keys(after).find(name => !(name in own));
-    if (unexpected !== undefined) throw new ShapeError('event-shape', `events[${index}]: then gave '${unexpected}'; the state has ${Object.keys(own).join(' and ')}.`, {event: index});
-    return Object.fromEntries(Object.entries(own).map(([name, before]) => {
-      const value = after[name] ?? before;
-      if (!(value instanceof tf.Tensor) || value.size !== before.size) throw new ShapeError('event-shape', `events[${index}]: then must give ${name} of shape [${before.shape.join(', ')}].`, {event: index});
-      return [name, tf.reshape(value, before.shape)];
-    }));
+    if (unexpected !== undefined)
+      throw new ShapeError(
+        'event-shape',
+        `events[${index}]: then gave '${unexpected}'; the state has ${Object.keys(own).join(' and ')}.`,
+        {event: index},
+      );
+    return Object.fromEntries(
+      Object.entries(own).map(([name, before]) => {
+        const value = after[name] ?? before;
+        if (!(value instanceof tf.Tensor) || value.size !== before.size)
+          throw new ShapeError(
+            'event-shape',
+            `events[${index}]: then must give ${name} of shape [${before.shape.join(', ')}].`,
+            {event: index},
+          );
+        return [name, tf.reshape(value, before.shape)];
+      }),
+    );
   });
 }

@@ -46,10 +46,14 @@ export class InputReads {
 
   /** A function of a state and its time. */
   of<At extends State, R>(f: (at: At) => R): (at: At) => R {
-    return at => f({...at, params: overlaid(at.params, this.tree, (name, input) => {
-      this.read.add(name);
-      return input.at(at.t);
-    })});
+    return at =>
+      f({
+        ...at,
+        params: overlaid(at.params, this.tree, (name, input) => {
+          this.read.add(name);
+          return input.at(at.t);
+        }),
+      });
   }
 
   /** The first input that nothing read; undefined where all were. */
@@ -57,17 +61,30 @@ export class InputReads {
     const name = Object.keys(this.inputs).find(one => !this.read.has(one));
     if (name === undefined) return undefined;
     const meant = nearestName(name, [...this.read]);
-    return new OptionError('unknown-input', `inputs.${name} is read by none of the system's functions, nor by observe or events${meant === undefined ? '' : `, which read '${meant}'`}. Leave it out, or read params.${name}.`, {name});
+    return new OptionError(
+      'unknown-input',
+      `inputs.${name} is read by none of the system's functions, nor by observe or events${meant === undefined ? '' : `, which read '${meant}'`}. Leave it out, or read params.${name}.`,
+      {name},
+    );
   }
 
   private constraint(constraint: Constraint): Constraint {
     const {gap, compliance} = constraint;
-    return {...constraint, gap: this.of(gap), compliance: typeof compliance === 'function' ? params => compliance(this.refused(params, 'compliance')) : compliance};
+    return {
+      ...constraint,
+      gap: this.of(gap),
+      compliance:
+        typeof compliance === 'function' ? params => compliance(this.refused(params, 'compliance')) : compliance,
+    };
   }
 
   private refused(params: Params, what: string): Params {
     return overlaid(params, this.tree, name => {
-      throw new OptionError('input-in-mass', `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, gaps, events and observe have. Make it a parameter, or write its change as a force.`, {name});
+      throw new OptionError(
+        'input-in-mass',
+        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
+        {name},
+      );
     });
   }
 }
@@ -97,8 +114,11 @@ function branchesOf(inputs: Inputs): Branch {
 /** Parameters with inputs among them, each made where it is read. */
 function overlaid(params: Params, branch: Branch, value: (name: string, input: Input) => tf.Tensor): Params {
   const of = (key: string, below: Branch | Leaf): tf.Tensor | Params =>
-    (below instanceof Map ? overlaid(key in params ? params[key] as Params : {}, below, value) : value(below.name, below.input));
-  const find = (key: string | symbol): Branch | Leaf | undefined => (typeof key === 'string' ? branch.get(key) : undefined);
+    below instanceof Map
+      ? overlaid(key in params ? (params[key] as Params) : {}, below, value)
+      : value(below.name, below.input);
+  const find = (key: string | symbol): Branch | Leaf | undefined =>
+    typeof key === 'string' ? branch.get(key) : undefined;
   return new Proxy(params, {
     get(target, key): unknown {
       const below = find(key);
@@ -109,7 +129,9 @@ function overlaid(params: Params, branch: Branch, value: (name: string, input: I
     ownKeys: target => [...new Set([...Reflect.ownKeys(target), ...branch.keys()])],
     getOwnPropertyDescriptor(target, key) {
       const below = find(key);
-      return below === undefined ? Reflect.getOwnPropertyDescriptor(target, key) : {value: of(key as string, below), enumerable: true, configurable: true, writable: true};
+      return below === undefined
+        ? Reflect.getOwnPropertyDescriptor(target, key)
+        : {value: of(key as string, below), enumerable: true, configurable: true, writable: true};
     },
   });
 }

@@ -50,16 +50,25 @@ export function mechanics<P extends ParamsLike<P> = Params>(spec: MechanicsSpec<
   refuseUnknownOptions(spec, {mass: any, forces: any, constraints: any}, 'mechanics', 'bad-system');
   const forces = typeof spec.forces === 'function' ? [spec.forces] : spec.forces;
   if (!Array.isArray(forces) || forces.some(force => typeof force !== 'function')) {
-    throw new OptionError('bad-forces', 'forces must be a function of {q, v, t, params} or an array of such functions.');
+    throw new OptionError(
+      'bad-forces',
+      'forces must be a function of {q, v, t, params} or an array of such functions.',
+    );
   }
   if (!numeric.test(spec.mass)) {
-    throw new OptionError('bad-mass', 'mass must be a number, an array, a tensor, or a function of {q, params} giving a tensor.');
+    throw new OptionError(
+      'bad-mass',
+      'mass must be a number, an array, a tensor, or a function of {q, params} giving a tensor.',
+    );
   }
   // Read for its errors: a ragged matrix is told of here, not in the first trace.
   if (typeof spec.mass !== 'function' && !(spec.mass instanceof tf.Tensor)) readNumeric(spec.mass, 'mass');
   const {constraints = []} = spec;
   if (!Array.isArray(constraints) || !constraints.every(constraint => isConstraint(constraint))) {
-    throw new OptionError('bad-constraint', 'constraints must be an array of bilateral(…), compliant(…), unilateral(…), nonholonomic(…) and what defineConstraint(…) makes.');
+    throw new OptionError(
+      'bad-constraint',
+      'constraints must be an array of bilateral(…), compliant(…), unilateral(…), nonholonomic(…) and what defineConstraint(…) makes.',
+    );
   }
   return {kind: 'mechanics', mass: spec.mass, forces, constraints};
 }
@@ -83,7 +92,8 @@ function massTensor(mass: Mass, q: tf.Tensor, params: Params): tf.Tensor {
   if (typeof mass === 'function') {
     return within('mass', () => {
       const value = immediate(mass({q, params}));
-      if (!(value instanceof tf.Tensor)) throw new ShapeError('mass-shape', `mass must return a tensor, not ${typeof value}.`, {term: 'mass'});
+      if (!(value instanceof tf.Tensor))
+        throw new ShapeError('mass-shape', `mass must return a tensor, not ${typeof value}.`, {term: 'mass'});
       return value;
     });
   }
@@ -97,7 +107,11 @@ function forceTensor(term: ForceTerm, index: number, at: ForceAt): tf.Tensor {
   return within(`forces[${index}]`, () => {
     const force = immediate(term(at));
     if (!(force instanceof tf.Tensor)) {
-      throw new ShapeError('force-shape', `forces[${index}] must return a tensor of the shape of q, [${at.q.shape.join(', ')}], not ${typeof force}.`, {term: index});
+      throw new ShapeError(
+        'force-shape',
+        `forces[${index}] must return a tensor of the shape of q, [${at.q.shape.join(', ')}], not ${typeof force}.`,
+        {term: index},
+      );
     }
     if (force.shape.length !== at.q.shape.length || force.shape.some((n, axis) => n !== at.q.shape[axis])) {
       throw new ShapeError(
@@ -120,17 +134,23 @@ export function mechanicalEquations(system: MechanicalSystem, params: Params): E
   const massTimes = (q: tf.Tensor, w: tf.Tensor): tf.Tensor => {
     const mass = massAt(q);
     switch (massKind(mass.shape, q.shape)) {
-      case 'scalar': return tf.mul(tf.reshape(mass, []), w);
-      case 'lumped': return tf.mul(mass, w);
-      case 'consistent': return tf.reshape(tf.matMul(mass as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
+      case 'scalar':
+        return tf.mul(tf.reshape(mass, []), w);
+      case 'lumped':
+        return tf.mul(mass, w);
+      case 'consistent':
+        return tf.reshape(tf.matMul(mass as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
     }
   };
   const massSolve = (q: tf.Tensor, f: tf.Tensor): tf.Tensor => {
     const mass = massAt(q);
     switch (massKind(mass.shape, q.shape)) {
-      case 'scalar': return tf.div(f, tf.reshape(mass, []));
-      case 'lumped': return tf.div(f, mass);
-      case 'consistent': return tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape);
+      case 'scalar':
+        return tf.div(f, tf.reshape(mass, []));
+      case 'lumped':
+        return tf.div(f, mass);
+      case 'consistent':
+        return tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape);
     }
   };
   const acceleration = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => massSolve(q, force(q, v, t));

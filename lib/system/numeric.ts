@@ -42,11 +42,16 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
   if (typeof x === 'number') return {values: Float64Array.of(x), shape: []};
   if (x instanceof Float64Array) return {values: x.slice(), shape: [x.length]};
   if (x instanceof Tensor) {
-    if (x.isDisposed) throw new OptionError('disposed-tensor', `${name} is a tensor that was disposed; keep it (tf.keep) or pass a new one.`);
+    if (x.isDisposed)
+      throw new OptionError(
+        'disposed-tensor',
+        `${name} is a tensor that was disposed; keep it (tf.keep) or pass a new one.`,
+      );
     return {values: Float64Array.from(x.dataSync()), shape: [...x.shape], tensor: x};
   }
   if (isTyped(x)) return {values: Float64Array.from(x), shape: [x.length]};
-  if (!Array.isArray(x)) throw new OptionError('not-numeric', `${name} must be a number, an array of numbers or a tensor, not ${shown(x)}.`);
+  if (!Array.isArray(x))
+    throw new OptionError('not-numeric', `${name} must be a number, an array of numbers or a tensor, not ${shown(x)}.`);
   const shape = arrayShape(x, name);
   const values = newNumbers(sizeOf(shape), name);
   fill(x, shape, 0, values, 0, name);
@@ -60,7 +65,11 @@ function arrayShape(x: NestedNumbers, name: string): number[] {
   const shape: number[] = [];
   let level: number | NestedNumbers = x;
   while (Array.isArray(level)) {
-    if (shape.length === deepest) throw new ShapeError('ragged-array', `${name} is nested deeper than ${deepest} levels; an array that contains itself is no array of numbers.`);
+    if (shape.length === deepest)
+      throw new ShapeError(
+        'ragged-array',
+        `${name} is nested deeper than ${deepest} levels; an array that contains itself is no array of numbers.`,
+      );
     shape.push(level.length);
     level = (level as NestedNumbers)[0];
   }
@@ -68,17 +77,33 @@ function arrayShape(x: NestedNumbers, name: string): number[] {
 }
 
 /** What is often put into an array as one of its columns. */
-const isColumn = (x: unknown): boolean => ArrayBuffer.isView(x) || (typeof x === 'object' && x !== null && 'dataSync' in x);
+const isColumn = (x: unknown): boolean =>
+  ArrayBuffer.isView(x) || (typeof x === 'object' && x !== null && 'dataSync' in x);
 
 /** Holes of a sparse array are met like undefined. */
-function fill(x: number | NestedNumbers, shape: Shape, depth: number, values: Float64Array, at: number, name: string): void {
+function fill(
+  x: number | NestedNumbers,
+  shape: Shape,
+  depth: number,
+  values: Float64Array,
+  at: number,
+  name: string,
+): void {
   if (depth === shape.length) {
-    if (typeof x !== 'number') throw new OptionError('not-numeric', `${name}${indexText(shape, at)} holds ${shown(x)} where a number belongs.${isColumn(x) ? ' Typed arrays and tensors do not go inside an array: write their numbers as plain arrays, row by row.' : ''}`, {name, index: at});
+    if (typeof x !== 'number')
+      throw new OptionError(
+        'not-numeric',
+        `${name}${indexText(shape, at)} holds ${shown(x)} where a number belongs.${isColumn(x) ? ' Typed arrays and tensors do not go inside an array: write their numbers as plain arrays, row by row.' : ''}`,
+        {name, index: at},
+      );
     values[at] = x;
     return;
   }
   if (!Array.isArray(x) || x.length !== shape[depth]) {
-    throw new ShapeError('ragged-array', `${name} is not a full array: at depth ${depth} one entry has ${shape[depth]} elements and another ${Array.isArray(x) ? x.length : 'none'}.`);
+    throw new ShapeError(
+      'ragged-array',
+      `${name} is not a full array: at depth ${depth} one entry has ${shape[depth]} elements and another ${Array.isArray(x) ? x.length : 'none'}.`,
+    );
   }
   const step = sizeOf(shape.slice(depth + 1));
   for (let i = 0; i < x.length; i++) fill((x as NestedNumbers)[i], shape, depth + 1, values, at + i * step, name);

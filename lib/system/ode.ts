@@ -22,7 +22,11 @@ export interface OdeSystem<P = Params> {
  * @throws OptionError where the derivative is not a function
  */
 export function ode<P extends ParamsLike<P> = Params>(derivative: Derivative<P>): OdeSystem<P> {
-  if (typeof derivative !== 'function') throw new OptionError('bad-derivative', 'ode(derivative) takes a function of {y, t, params} giving a tensor of the shape of y.');
+  if (typeof derivative !== 'function')
+    throw new OptionError(
+      'bad-derivative',
+      'ode(derivative) takes a function of {y, t, params} giving a tensor of the shape of y.',
+    );
   return {kind: 'ode', derivative};
 }
 
@@ -40,9 +44,22 @@ export function odeEquations(system: OdeSystem, params: Params): Equations {
     rate: ({y}, t) => ({
       y: within('derivative', () => {
         const result = immediate(system.derivative({y, t, params}));
-        if (!(result instanceof tf.Tensor) || result.shape.length !== y.shape.length || result.shape.some((n, axis) => n !== y.shape[axis])) {
-          const got = result instanceof tf.Tensor ? `a tensor of shape [${result.shape.join(', ')}]` : Array.isArray(result) ? 'an array (tf.stack makes a tensor of scalars)' : typeof result;
-          throw new ShapeError('derivative-shape', `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`, {term: 'derivative', y: y.shape});
+        if (
+          !(result instanceof tf.Tensor)
+          || result.shape.length !== y.shape.length
+          || result.shape.some((n, axis) => n !== y.shape[axis])
+        ) {
+          const got =
+            result instanceof tf.Tensor
+              ? `a tensor of shape [${result.shape.join(', ')}]`
+              : Array.isArray(result)
+                ? 'an array (tf.stack makes a tensor of scalars)'
+                : typeof result;
+          throw new ShapeError(
+            'derivative-shape',
+            `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`,
+            {term: 'derivative', y: y.shape},
+          );
         }
         return result;
       }),

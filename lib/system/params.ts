@@ -26,11 +26,19 @@ export type Lenient<A, R> = {call(at: A): R}['call'];
 
 /** The numbers for parameters P: its names, spelt as P spells them. Any names where the system does not say what it reads. */
 export type NumericParamsOf<P> = [P] extends [never] ? NumericParams : NumericOf<P>;
-type NumericOf<P> = P extends tf.Tensor ? Numeric : Params extends P ? NumericParams : {readonly [K in keyof P]?: NumericOf<P[K]>};
+type NumericOf<P> = P extends tf.Tensor
+  ? Numeric
+  : Params extends P
+    ? NumericParams
+    : {readonly [K in keyof P]?: NumericOf<P[K]>};
 
 /** Derivatives by parameters P, under the same names: flat arrays, row-major. */
 export type GradientOf<P> = [P] extends [never] ? Tree<Float64Array> : LeavesOf<P>;
-type LeavesOf<P> = P extends tf.Tensor ? Float64Array : Params extends P ? Tree<Float64Array> : {readonly [K in keyof P]: LeavesOf<P[K]>};
+type LeavesOf<P> = P extends tf.Tensor
+  ? Float64Array
+  : Params extends P
+    ? Tree<Float64Array>
+    : {readonly [K in keyof P]: LeavesOf<P[K]>};
 
 /** One parameter: its path in the tree, and its value. */
 export interface Leaf extends NumericValue {
@@ -48,7 +56,11 @@ const deepest = 100;
  */
 export function readParams(params: NumericParams | undefined): Leaf[] {
   if (params === undefined) return [];
-  if (!isTree(params)) throw new OptionError('bad-parameter', `params must be an object of numbers, arrays, tensors and trees of such, not ${shown(params)}.`);
+  if (!isTree(params))
+    throw new OptionError(
+      'bad-parameter',
+      `params must be an object of numbers, arrays, tensors and trees of such, not ${shown(params)}.`,
+    );
   return readTree(params, [], [params]);
 }
 
@@ -58,9 +70,24 @@ function readTree(tree: NumericParams, path: readonly string[], above: readonly 
     const at = [...path, key];
     const name = at.join('.');
     if (isNumeric(value)) return [{path: at, name, ...readNumeric(value, `params.${name}`)}];
-    if (!isTree(value)) throw new OptionError('bad-parameter', `params.${name} is neither a number, an array, a tensor nor a tree of such.`, {name});
-    if (above.includes(value)) throw new OptionError('bad-parameter', `params.${name} contains itself: parameters are a tree, without a way back to where one was.`, {name});
-    if (at.length > deepest) throw new OptionError('bad-parameter', `params.${name} lies deeper than ${deepest} levels: parameters this deep are no tree that anyone wrote.`, {name});
+    if (!isTree(value))
+      throw new OptionError(
+        'bad-parameter',
+        `params.${name} is neither a number, an array, a tensor nor a tree of such.`,
+        {name},
+      );
+    if (above.includes(value))
+      throw new OptionError(
+        'bad-parameter',
+        `params.${name} contains itself: parameters are a tree, without a way back to where one was.`,
+        {name},
+      );
+    if (at.length > deepest)
+      throw new OptionError(
+        'bad-parameter',
+        `params.${name} lies deeper than ${deepest} levels: parameters this deep are no tree that anyone wrote.`,
+        {name},
+      );
     return readTree(value, at, [...above, value]);
   });
 }
@@ -89,6 +116,7 @@ type Branch<T> = {[name: string]: T | Tree<T>};
 
 /** Assignment to `__proto__` would change what the object inherits. */
 function setOwn<T>(branch: Branch<T>, key: string, value: T | Tree<T>): void {
-  if (key === '__proto__') Object.defineProperty(branch, key, {value, enumerable: true, configurable: true, writable: true});
+  if (key === '__proto__')
+    Object.defineProperty(branch, key, {value, enumerable: true, configurable: true, writable: true});
   else branch[key] = value;
 }

@@ -52,12 +52,19 @@ export interface SignalOptions {
 export function signal(t: Numeric, values: Numeric, kind: SignalKind = 'linear', options: SignalOptions = {}): Signal {
   refuseUnknownOptions(options, {missing: oneOf('refuse', 'bridge'), longest: positiveOrInfinite}, 'signal');
   const times = readNumeric(t, 'signal: t').values;
-  return values instanceof tf.Tensor && (values instanceof tf.Variable || isTracing()) ? ofTensor(times, values, kind) : ofNumbers(times, values, kind, options);
+  return values instanceof tf.Tensor && (values instanceof tf.Variable || isTracing())
+    ? ofTensor(times, values, kind)
+    : ofNumbers(times, values, kind, options);
 }
 
 function ofNumbers(t: Float64Array, given: Numeric, kind: SignalKind, options: SignalOptions): Signal {
   const read = {times: t, ...readNumeric(given, 'signal: values')};
-  const {times, values, shape: [, ...shape], shape: all} = options.missing === 'bridge' ? bridged(read, options) : read;
+  const {
+    times,
+    values,
+    shape: [, ...shape],
+    shape: all,
+  } = options.missing === 'bridge' ? bridged(read, options) : read;
   check(times, values.length, all, kind);
   requireFinite(times, values);
   return {kind, t: times, values, shape, ...interpolated(kind, new Knots(times, tableOf(times, values, shape)))};
@@ -67,7 +74,10 @@ function ofTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Signal 
   const [, ...shape] = tensor.shape;
   check(t, tensor.size, tensor.shape, kind);
   return {
-    kind, t, shape, ...interpolated(kind, new Knots(t, tableOfTensor(t, tensor, kind))),
+    kind,
+    t,
+    shape,
+    ...interpolated(kind, new Knots(t, tableOfTensor(t, tensor, kind))),
     get values() {
       return Float64Array.from(tensor.dataSync());
     },
@@ -91,25 +101,55 @@ function bridged(given: Given, {longest = Infinity}: SignalOptions): Given {
   const width = values.length / times.length;
   if (!Number.isInteger(width)) return given; // the lengths' own error comes first
   const kept = [...times.keys()].filter(i => !values.subarray(i * width, (i + 1) * width).some(Number.isNaN));
-  if (kept.length === 0) throw new DataError('signal-not-finite', `signal: all ${times.length} samples are missing.`, {samples: times.length});
-  const from = kept.findIndex((sample, k) => k > 0 && sample > kept[k - 1] + 1 && times[sample] - times[kept[k - 1]] > longest);
+  if (kept.length === 0)
+    throw new DataError('signal-not-finite', `signal: all ${times.length} samples are missing.`, {
+      samples: times.length,
+    });
+  const from = kept.findIndex(
+    (sample, k) => k > 0 && sample > kept[k - 1] + 1 && times[sample] - times[kept[k - 1]] > longest,
+  );
   if (from >= 0) {
     const [before, after] = [kept[from - 1], kept[from]];
-    throw new DataError('signal-gap', `signal: samples ${before + 1} to ${after - 1} are missing, which leaves ${times[after] - times[before]} from ${times[before]} to ${times[after]} to be bridged; the longest allowed is ${longest}. Cut the record there, or measure anew.`, {index: before + 1, missing: after - before - 1});
+    throw new DataError(
+      'signal-gap',
+      `signal: samples ${before + 1} to ${after - 1} are missing, which leaves ${times[after] - times[before]} from ${times[before]} to ${times[after]} to be bridged; the longest allowed is ${longest}. Cut the record there, or measure anew.`,
+      {index: before + 1, missing: after - before - 1},
+    );
   }
-  return {times: Float64Array.from(kept, i => times[i]), values: Float64Array.from(kept.flatMap(i => [...values.subarray(i * width, (i + 1) * width)])), shape: shape.length === 0 ? shape : [kept.length, ...shape.slice(1)]};
+  return {
+    times: Float64Array.from(kept, i => times[i]),
+    values: Float64Array.from(kept.flatMap(i => [...values.subarray(i * width, (i + 1) * width)])),
+    shape: shape.length === 0 ? shape : [kept.length, ...shape.slice(1)],
+  };
 }
 
 /** @param size of all samples together, whose shape is [samples, ...] */
 function check(t: Float64Array, size: number, shape: readonly number[], kind: SignalKind): void {
-  if (!Object.hasOwn(interpolators, kind)) throw new OptionError('signal-kind', `signal: kind must be 'linear', 'hold' or 'cubic', not '${String(kind)}'.`, {kind});
+  if (!Object.hasOwn(interpolators, kind))
+    throw new OptionError('signal-kind', `signal: kind must be 'linear', 'hold' or 'cubic', not '${String(kind)}'.`, {
+      kind,
+    });
   const samples = shape[0] ?? 1;
   if (t.length !== samples || size === 0) {
-    throw new ShapeError('signal-length', `signal: ${t.length} times, but values of shape [${shape.join(', ')}]; give one value (or one array) a time, and at least one.`, {times: t.length, values: [...shape]});
+    throw new ShapeError(
+      'signal-length',
+      `signal: ${t.length} times, but values of shape [${shape.join(', ')}]; give one value (or one array) a time, and at least one.`,
+      {times: t.length, values: [...shape]},
+    );
   }
   for (let i = 0; i < t.length; i++) {
-    if (!Number.isFinite(t[i])) throw new DataError('signal-not-finite', `signal: the time of sample ${i} is ${t[i]}; every number must be finite.`, {index: i});
-    if (i > 0 && !(t[i] > t[i - 1])) throw new DataError('signal-order', `signal: times must ascend, but sample ${i} is at ${t[i]} after ${t[i - 1]}. Sort the samples, and remove repeated ones.`, {index: i});
+    if (!Number.isFinite(t[i]))
+      throw new DataError(
+        'signal-not-finite',
+        `signal: the time of sample ${i} is ${t[i]}; every number must be finite.`,
+        {index: i},
+      );
+    if (i > 0 && !(t[i] > t[i - 1]))
+      throw new DataError(
+        'signal-order',
+        `signal: times must ascend, but sample ${i} is at ${t[i]} after ${t[i - 1]}. Sort the samples, and remove repeated ones.`,
+        {index: i},
+      );
   }
 }
 
@@ -117,7 +157,11 @@ function requireFinite(t: Float64Array, values: Float64Array): void {
   const bad = values.findIndex(value => !Number.isFinite(value));
   if (bad < 0) return;
   const sample = Math.floor((bad * t.length) / values.length);
-  throw new DataError('signal-not-finite', `signal: the value of sample ${sample}, at ${t[sample]}, is ${values[bad]}; every number must be finite.`, {index: sample});
+  throw new DataError(
+    'signal-not-finite',
+    `signal: the value of sample ${sample}, at ${t[sample]}, is ${values[bad]}; every number must be finite.`,
+    {index: sample},
+  );
 }
 
 /** What stands at a sample, by its index. */
@@ -139,8 +183,16 @@ function tableOf(t: Float64Array, values: Float64Array, shape: readonly number[]
   const size = values.length / t.length;
   const rises = differences(values, size);
   let bends: Float64Array | undefined;
-  const rows = (numbers: Float64Array): Rows => index => pick(numbers, shape, index);
-  return {shape, value: rows(values), rise: rows(rises), bend: index => pick(bends ??= secondDerivatives(t, values), shape, index)};
+  const rows =
+    (numbers: Float64Array): Rows =>
+    index =>
+      pick(numbers, shape, index);
+  return {
+    shape,
+    value: rows(values),
+    rise: rows(rises),
+    bend: index => pick((bends ??= secondDerivatives(t, values)), shape, index),
+  };
 }
 
 /** The spline through so many unknown samples is made by a matrix of as many rows and columns: 8 MB of constants. */
@@ -150,14 +202,28 @@ const mostKnots = 1000;
 function tableOfTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Table {
   const n = t.length;
   const [, ...shape] = tensor.shape;
-  if (kind === 'cubic' && n > mostKnots) throw new OptionError('signal-kind', `signal: a cubic one of ${n} samples that are unknown takes a matrix of ${n} rows and columns: at most ${mostKnots} may be, 'linear' has no limit.`, {samples: n});
-  const rows = (of: () => tf.Tensor): Rows => index => tf.gather(of(), tf.cast(index, 'int32'));
+  if (kind === 'cubic' && n > mostKnots)
+    throw new OptionError(
+      'signal-kind',
+      `signal: a cubic one of ${n} samples that are unknown takes a matrix of ${n} rows and columns: at most ${mostKnots} may be, 'linear' has no limit.`,
+      {samples: n},
+    );
+  const rows =
+    (of: () => tf.Tensor): Rows =>
+    index =>
+      tf.gather(of(), tf.cast(index, 'int32'));
   const value = rows(() => tensor);
   const identity = new Float64Array(n * n).map((_, i) => (i % (n + 1) === 0 ? 1 : 0));
   return {
-    shape, value,
+    shape,
+    value,
     rise: index => tf.sub(value(tf.add(index, 1)), value(index)),
-    bend: rows(() => tf.reshape(tf.matMul(constantTensor(secondDerivatives(t, identity), [n, n]), tf.reshape(tensor, [n, tensor.size / n])), tensor.shape)),
+    bend: rows(() =>
+      tf.reshape(
+        tf.matMul(constantTensor(secondDerivatives(t, identity), [n, n]), tf.reshape(tensor, [n, tensor.size / n])),
+        tensor.shape,
+      ),
+    ),
   };
 }
 
@@ -174,7 +240,10 @@ class Knots {
   /** Of each sample to the next, in time. */
   readonly widths: Float64Array;
 
-  constructor(readonly t: Float64Array, readonly table: Table) {
+  constructor(
+    readonly t: Float64Array,
+    readonly table: Table,
+  ) {
     this.count = t.length;
     this.widths = differences(t, 1);
   }
@@ -221,7 +290,9 @@ const holdSlack = 1e-6;
 function hold(knots: Knots): Interpolator {
   const {t, count, table} = knots;
   const shortest = knots.widths.reduce((least, width) => Math.min(least, width), Infinity);
-  const slack = Number.isFinite(shortest) ? Math.max(holdSlack * shortest, 4 * Number.EPSILON * Math.max(Math.abs(t[0]), Math.abs(t[count - 1]))) : 0;
+  const slack = Number.isFinite(shortest)
+    ? Math.max(holdSlack * shortest, 4 * Number.EPSILON * Math.max(Math.abs(t[0]), Math.abs(t[count - 1])))
+    : 0;
   return {
     at: time => table.value(tf.clipByValue(knots.lastUpTo(tf.add(time, slack)), 0, count - 1)),
     rate: () => tf.zeros([...table.shape]),
@@ -260,7 +331,10 @@ function cubic(knots: Knots): Interpolator {
     },
     rate(time) {
       const {index, share: u, width} = knots.place(time);
-      const bend = tf.sub(tf.mul(slope(u), table.bend(tf.add(index, 1))), tf.mul(slope(tf.sub(1, u)), table.bend(index)));
+      const bend = tf.sub(
+        tf.mul(slope(u), table.bend(tf.add(index, 1))),
+        tf.mul(slope(tf.sub(1, u)), table.bend(index)),
+      );
       return knots.within(time, tf.add(tf.div(table.rise(index), width), tf.mul(tf.div(width, 6), bend)));
     },
   };
@@ -281,7 +355,8 @@ function secondDerivatives(t: Float64Array, values: Float64Array): Float64Array 
       bends[i * size + k] = (6 * (slope(i, k) - slope(i - 1, k)) - widths[i - 1] * bends[(i - 1) * size + k]) / pivot;
     }
   }
-  for (let i = n - 2; i > 0; i--) for (let k = 0; k < size; k++) bends[i * size + k] -= upper[i] * bends[(i + 1) * size + k];
+  for (let i = n - 2; i > 0; i--)
+    for (let k = 0; k < size; k++) bends[i * size + k] -= upper[i] * bends[(i + 1) * size + k];
   return bends;
 }
 

@@ -4,7 +4,7 @@
  */
 
 const removed: Readonly<Record<string, (value: unknown) => boolean>> = {
-  isNullOrUndefined: (value) => value === null || value === undefined,
+  isNullOrUndefined: value => value === null || value === undefined,
   isArray: Array.isArray,
 };
 

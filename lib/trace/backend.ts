@@ -19,7 +19,10 @@ export const backendName = 'stiffgradtrace';
 
 class TraceBackend extends tf.KernelBackend {
   override write(values: tf.backend_util.BackendValues, shape: number[], dtype: DataType): DataId {
-    return requireSession().add(constant(Float64Array.from(values as ArrayLike<number>), shape, typeOf(dtype)), 'constant');
+    return requireSession().add(
+      constant(Float64Array.from(values as ArrayLike<number>), shape, typeOf(dtype)),
+      'constant',
+    );
   }
 
   override read(dataId: DataId): Promise<tf.backend_util.BackendValues> {
@@ -89,7 +92,9 @@ function kernelOf(kernel: string, lowering: Lowering): KernelFunc {
     try {
       const lowered = lowering(operandsOf(inputs), attrs);
       const list = asList(lowered);
-      return list === undefined ? session.describe(lowered as Node, kernel) : list.map(node => session.describe(node, kernel));
+      return list === undefined
+        ? session.describe(lowered as Node, kernel)
+        : list.map(node => session.describe(node, kernel));
     } catch (error) {
       throw located(error, session.term);
     }

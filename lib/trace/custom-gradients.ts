@@ -17,7 +17,12 @@ import {requireSession} from './session.js';
  * are those of the primitives they become, which also have right second derivatives (see tfjs/repair.ts).
  */
 const tfjsScopes: ReadonlySet<string> = new Set([
-  'fusedMatMul__op', 'fusedConv2d__op', 'fusedDepthwiseConv2d__op', 'logSigmoid__op', 'logSoftmax__op', 'softmaxCrossEntropy__op',
+  'fusedMatMul__op',
+  'fusedConv2d__op',
+  'fusedDepthwiseConv2d__op',
+  'logSigmoid__op',
+  'logSoftmax__op',
+  'softmaxCrossEntropy__op',
 ]);
 
 /** @throws {TraceError, ShapeError} where the gradient function cannot be traced, or its results do not fit the arguments */
@@ -34,14 +39,23 @@ export function runDeclared(kernel: CustomKernel, run: RunKernelFunc): tf.Tensor
         save(tensors);
       });
       if (Array.isArray(value)) {
-        throw new TraceError('several-values', 'A function with a gradient of its own gives several tensors; tf.customGrad, and a trace, take one. Write one function for each, or stack them.');
+        throw new TraceError(
+          'several-values',
+          'A function with a gradient of its own gives several tensors; tf.customGrad, and a trace, take one. Write one function for each, or stack them.',
+        );
       }
       const session = requireSession();
       const names = Object.keys(inputs);
-      return tensorOf(declared(session.nodeOf(value), names.map(name => session.nodeOf(inputs[name])), cotangent => {
-        const gradients = backwardsFunc(tensorOf(cotangent), saved);
-        return names.map(name => session.nodeOf(gradients[name]()));
-      }));
+      return tensorOf(
+        declared(
+          session.nodeOf(value),
+          names.map(name => session.nodeOf(inputs[name])),
+          cotangent => {
+            const gradients = backwardsFunc(tensorOf(cotangent), saved);
+            return names.map(name => session.nodeOf(gradients[name]()));
+          },
+        ),
+      );
     },
   });
 }

@@ -35,17 +35,41 @@ const definitions: PrimitiveSpec[] = [];
 export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number)[]) => tf.Tensor {
   refuseUnknownOptions(spec, {name: text, value: callable, derivatives: list}, 'definePrimitive', 'bad-primitive');
   const {name, value, derivatives} = spec;
-  for (const [option, check] of [['name', text], ['value', callable], ['derivatives', list]] as const) requireValue(spec[option], check, `definePrimitive: ${option}`, 'bad-primitive');
-  if (derivatives.length === 0 || !derivatives.every(derivative => derivative === undefined || typeof derivative === 'function')) {
-    throw new OptionError('bad-primitive', `definePrimitive: derivatives of ${name} must be a list of functions, one for each argument; undefined stands for zero.`);
+  for (const [option, check] of [
+    ['name', text],
+    ['value', callable],
+    ['derivatives', list],
+  ] as const)
+    requireValue(spec[option], check, `definePrimitive: ${option}`, 'bad-primitive');
+  if (
+    derivatives.length === 0
+    || !derivatives.every(derivative => derivative === undefined || typeof derivative === 'function')
+  ) {
+    throw new OptionError(
+      'bad-primitive',
+      `definePrimitive: derivatives of ${name} must be a list of functions, one for each argument; undefined stands for zero.`,
+    );
   }
-  const fn = addMapped({name, value, derivatives: derivatives.map((derivative, k) => (derivative === undefined ? undefined : (x, y) => traced(name, k, derivative, x, y)))});
+  const fn = addMapped({
+    name,
+    value,
+    derivatives: derivatives.map((derivative, k) =>
+      derivative === undefined ? undefined : (x, y) => traced(name, k, derivative, x, y),
+    ),
+  });
   definitions[fn] = spec;
   return (...x) => {
-    if (x.length !== derivatives.length) throw new OptionError('bad-primitive', `${name} takes ${derivatives.length} arguments, not ${x.length}.`);
+    if (x.length !== derivatives.length)
+      throw new OptionError('bad-primitive', `${name} takes ${derivatives.length} arguments, not ${x.length}.`);
     register();
-    const shape = x.reduce<number[]>((common, each) => (each instanceof tf.Tensor ? tf.broadcast_util.assertAndGetBroadcastShape(common, each.shape) : common), []);
-    const operands = x.map(each => tf.broadcastTo(each instanceof tf.Tensor ? tf.cast(each, 'float32') : tf.scalar(each), shape));
+    const shape = x.reduce<number[]>(
+      (common, each) =>
+        each instanceof tf.Tensor ? tf.broadcast_util.assertAndGetBroadcastShape(common, each.shape) : common,
+      [],
+    );
+    const operands = x.map(each =>
+      tf.broadcastTo(each instanceof tf.Tensor ? tf.cast(each, 'float32') : tf.scalar(each), shape),
+    );
     return tf.engine().runKernel(kernelName, operands as unknown as tf.NamedTensorMap, {fn});
   };
 }
@@ -55,11 +79,25 @@ function traced(name: string, argument: number, derivative: PrimitiveDerivative,
   const inputs: TraceInput[] = [...x, y].map((node, i) => ({name: `x${i}`, shape: node.shape}));
   const {graph, captured} = trace(at => {
     const tensors = inputs.map(input => at[input.name]);
-    return {derivative: within(`the derivative of ${name}`, () => immediate(derivative(tensors.slice(0, -1), tensors[x.length])))};
+    return {
+      derivative: within(`the derivative of ${name}`, () =>
+        immediate(derivative(tensors.slice(0, -1), tensors[x.length])),
+      ),
+    };
   }, inputs);
-  if (captured.length > 0) throw new TraceError('captured', `The derivative of ${name} by argument ${argument} uses a tensor from outside: make it an argument.`, {primitive: name, argument});
+  if (captured.length > 0)
+    throw new TraceError(
+      'captured',
+      `The derivative of ${name} by argument ${argument} uses a tensor from outside: make it an argument.`,
+      {primitive: name, argument},
+    );
   const [found] = substitute([graph.outputs[0].node], new Map(graph.inputs.map((input, i) => [input, [...x, y][i]])));
-  if (found.size !== 1 && found.size !== y.size) throw new ShapeError('primitive-shape', `The derivative of ${name} by argument ${argument} has shape [${found.shape.join(', ')}], its value [${y.shape.join(', ')}].`, {primitive: name, argument});
+  if (found.size !== 1 && found.size !== y.size)
+    throw new ShapeError(
+      'primitive-shape',
+      `The derivative of ${name} by argument ${argument} has shape [${found.shape.join(', ')}], its value [${y.shape.join(', ')}].`,
+      {primitive: name, argument},
+    );
   return found;
 }
 
@@ -77,10 +115,15 @@ function register(): void {
         const x = saved.slice(0, -1);
         const y = saved[x.length];
         const {derivatives} = definitions[attrs['fn'] as number];
-        return Object.fromEntries(x.map((each, k) => [k, () => {
-          const slope = derivatives[k]?.(x, y);
-          return slope === undefined ? tf.zerosLike(each) : tf.mul(dy as tf.Tensor, slope);
-        }]));
+        return Object.fromEntries(
+          x.map((each, k) => [
+            k,
+            () => {
+              const slope = derivatives[k]?.(x, y);
+              return slope === undefined ? tf.zerosLike(each) : tf.mul(dy as tf.Tensor, slope);
+            },
+          ]),
+        );
       },
     });
   }
@@ -95,7 +138,15 @@ function register(): void {
       const on = device as tf.KernelBackend;
       const numbers = operands.map(({dataId}) => on.readSync(dataId) as Float32Array);
       const [{shape}] = operands;
-      return {dataId: on.write(numbers[0].map((_, i) => value(...numbers.map(each => each[i]))), shape, 'float32'), shape, dtype: 'float32'};
+      return {
+        dataId: on.write(
+          numbers[0].map((_, i) => value(...numbers.map(each => each[i]))),
+          shape,
+          'float32',
+        ),
+        shape,
+        dtype: 'float32',
+      };
     },
   });
 }

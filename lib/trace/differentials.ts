@@ -23,7 +23,10 @@ interface Isolated {
 
 function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
   const names = Object.keys(at);
-  const {graph, captured} = trace(inputs => ({value: f(inputs)}), names.map(name => ({name, shape: at[name].shape})));
+  const {graph, captured} = trace(
+    inputs => ({value: f(inputs)}),
+    names.map(name => ({name, shape: at[name].shape})),
+  );
   const inputs = Object.fromEntries(names.map((name, i) => [name, graph.inputs[i]]));
   const place = new Map<Node, Node>(captured.map(({node, tensor}) => [node, nodeOf(tensor)]));
   for (const name of names) place.set(inputs[name], nodeOf(at[name]));
@@ -42,7 +45,12 @@ export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, dire
 }
 
 /** Jᵀ·cotangent with J = ∂f/∂name: of the shape of `at[name]`. Only inside a trace. */
-export function transposedProduct(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string, cotangent: tf.Tensor): tf.Tensor {
+export function transposedProduct(
+  f: (at: Tensors) => tf.Tensor,
+  at: Tensors,
+  name: string,
+  cotangent: tf.Tensor,
+): tf.Tensor {
   const {inputs, output, place} = isolate(f, at);
   const [product] = pullback([output], [inputs[name]], [nodeOf(cotangent)]);
   return tensorOf(substitute([orZeros(product, inputs[name])], place)[0]);

@@ -14,7 +14,9 @@ function isFloatArray(value: unknown): boolean {
 
 const standIn = new Proxy(Float64Array, {
   construct(_, args: unknown[]) {
-    const bytes = args[0] instanceof ArrayBuffer || (typeof SharedArrayBuffer !== 'undefined' && args[0] instanceof SharedArrayBuffer);
+    const bytes =
+      args[0] instanceof ArrayBuffer
+      || (typeof SharedArrayBuffer !== 'undefined' && args[0] instanceof SharedArrayBuffer);
     return Reflect.construct(bytes ? Single : Float64Array, args) as object;
   },
   get: (target, key) => (key === Symbol.hasInstance ? isFloatArray : (Reflect.get(target, key) as unknown)),
@@ -27,7 +29,8 @@ export function useDoubles(): () => void {
   const isTypedArray = platform.isTypedArray;
   globalThis.Float32Array = standIn;
   // Its type knows no Float64Array, which stands for Float32Array here.
-  platform.isTypedArray = (value): value is Float32Array => value instanceof Float64Array || isTypedArray.call(platform, value);
+  platform.isTypedArray = (value): value is Float32Array =>
+    value instanceof Float64Array || isTypedArray.call(platform, value);
   return () => {
     globalThis.Float32Array = outer;
     platform.isTypedArray = isTypedArray;

@@ -10,7 +10,12 @@ function at(term: string): string {
   return term === '' ? 'The traced function' : term;
 }
 
-function traceError(code: string, term: string, sentence: string, data: Readonly<Record<string, unknown>> = {}): TraceError {
+function traceError(
+  code: string,
+  term: string,
+  sentence: string,
+  data: Readonly<Record<string, unknown>> = {},
+): TraceError {
   return new TraceError(code, `${at(term)} ${sentence}`, {term, ...data});
 }
 
@@ -19,8 +24,8 @@ export function valueRead(term: string, producer: string | undefined): TraceErro
   return traceError(
     'value-read',
     term,
-    `reads the value ${what} while it is traced (dataSync, arraySync, data, array or print). Tensors have no values then: ` +
-      'choose between values with tf.where instead of if, and read what does not change before, outside the function.',
+    `reads the value ${what} while it is traced (dataSync, arraySync, data, array or print). Tensors have no values then: `
+      + 'choose between values with tf.where instead of if, and read what does not change before, outside the function.',
     {producer},
   );
 }
@@ -29,8 +34,8 @@ export function comparisonUnread(term: string, kernel: string): TraceError {
   return traceError(
     'comparison-unread',
     term,
-    `compares tensors (${kernel}) and nothing reads the result. In a?b:c, if, && and ||, JavaScript takes every tensor for true: choose with tf.where, ` +
-      'combine conditions with tf.logicalAnd and tf.logicalOr, and leave out a comparison that is not needed.',
+    `compares tensors (${kernel}) and nothing reads the result. In a?b:c, if, && and ||, JavaScript takes every tensor for true: choose with tf.where, `
+      + 'combine conditions with tf.logicalAnd and tf.logicalOr, and leave out a comparison that is not needed.',
     {producer: kernel},
   );
 }
@@ -39,8 +44,8 @@ export function asynchronous(term: string): TraceError {
   return traceError(
     'asynchronous',
     term,
-    'is asynchronous: it returned a promise. A traced function must return its tensors at once; operations that wait for values ' +
-      '(data, array, whereAsync, booleanMaskAsync) have no place in it: use tf.where and masks.',
+    'is asynchronous: it returned a promise. A traced function must return its tensors at once; operations that wait for values '
+      + '(data, array, whereAsync, booleanMaskAsync) have no place in it: use tf.where and masks.',
   );
 }
 
@@ -48,21 +53,26 @@ export function variableCreated(term: string): TraceError {
   return traceError(
     'variable-created',
     term,
-    'creates a tf.Variable while it is traced. Create variables before, outside the function, and build tf.layers models first ' +
-      '(give the first layer an inputShape, or call model.predict once).',
+    'creates a tf.Variable while it is traced. Create variables before, outside the function, and build tf.layers models first '
+      + '(give the first layer an inputShape, or call model.predict once).',
   );
 }
 
 export function variableAssigned(term: string, name: string): TraceError {
-  return traceError('variable-assigned', term, `assigns to the variable '${name}' while it is traced. A traced function may only compute; return the new value instead.`, {name});
+  return traceError(
+    'variable-assigned',
+    term,
+    `assigns to the variable '${name}' while it is traced. A traced function may only compute; return the new value instead.`,
+    {name},
+  );
 }
 
 export function randomNumbers(term: string): TraceError {
   return traceError(
     'random',
     term,
-    'draws random numbers while it is traced (a dropout layer in training, tf.randomNormal, Math.random). They would stay the same ' +
-      'in every step: draw them before, outside the function, and apply models with {training: false}.',
+    'draws random numbers while it is traced (a dropout layer in training, tf.randomNormal, Math.random). They would stay the same '
+      + 'in every step: draw them before, outside the function, and apply models with {training: false}.',
   );
 }
 
@@ -74,13 +84,18 @@ export function disposed(term: string): TraceError {
   return traceError(
     'disposed-tensor',
     term,
-    'uses a tensor that has been disposed, or that belongs to an earlier trace. Keep captured tensors (tf.keep) as long as the system ' +
-      'is used, and do not store tensors from inside a traced function.',
+    'uses a tensor that has been disposed, or that belongs to an earlier trace. Keep captured tensors (tf.keep) as long as the system '
+      + 'is used, and do not store tensors from inside a traced function.',
   );
 }
 
 export function unsupportedKernel(term: string, kernel: string): TraceError {
-  return traceError('unsupported-kernel', term, `uses the tfjs kernel ${kernel}, which cannot be traced: ${reasonAgainst(kernel)}.`, {kernel, reason: reasonAgainst(kernel)});
+  return traceError(
+    'unsupported-kernel',
+    term,
+    `uses the tfjs kernel ${kernel}, which cannot be traced: ${reasonAgainst(kernel)}.`,
+    {kernel, reason: reasonAgainst(kernel)},
+  );
 }
 
 export function notTensors(term: string, sentence: string, data: Readonly<Record<string, unknown>> = {}): TraceError {
@@ -92,7 +107,8 @@ const unknownKernel = /^Kernel '(.+)' not registered for backend/;
 const missingOperand = /^Argument '\w+' passed to '(\w+)' must be a Tensor or TensorLike, but got '(?:null|undefined)'/;
 const unknownGradient = /gradient function not found for (\w+)/;
 /** How tfjs words its complaints about shapes, ranks, axes and argument types (tfjs-core 4.22, `util.assert`). */
-const aboutShapes = /shape|rank|dimension|\bdims?\b|\baxis|\baxes|broadcast|\bsizes?\b|length|must (be|have|match)|out of bounds|overflow|index|Argument '/i;
+const aboutShapes =
+  /shape|rank|dimension|\bdims?\b|\baxis|\baxes|broadcast|\bsizes?\b|length|must (be|have|match)|out of bounds|overflow|index|Argument '/i;
 
 /** Any error of a term as one that names it; errors that are the user's own pass unchanged. */
 export function located(error: unknown, term: string): unknown {
@@ -110,7 +126,9 @@ export function located(error: unknown, term: string): unknown {
     const sentence = `gives ${operation} an operand that is undefined: a parameter of a name that the run's params do not have, or a tensor not made yet.`;
     return caused(notTensors(term, sentence, {operation}), error);
   }
-  return aboutShapes.test(error.message) ? caused(new ShapeError('shape-mismatch', `${at(term)}: ${error.message}`, {term}), error) : error;
+  return aboutShapes.test(error.message)
+    ? caused(new ShapeError('shape-mismatch', `${at(term)}: ${error.message}`, {term}), error)
+    : error;
 }
 
 /** Errors of ours that were thrown where the term was not known. */

@@ -63,7 +63,11 @@ export function takeEngine(guards: Guards): () => void {
 }
 
 function replaceBackend(engine: Internals, {backendName, backend}: Guards): () => void {
-  const before = {backendName: engine.backendName, backendInstance: engine.backendInstance, pendingBackendInit: engine.pendingBackendInit};
+  const before = {
+    backendName: engine.backendName,
+    backendInstance: engine.backendInstance,
+    pendingBackendInit: engine.pendingBackendInit,
+  };
   Object.assign(engine, {backendName, backendInstance: backend, pendingBackendInit: null});
   return () => Object.assign(engine, before);
 }
@@ -72,7 +76,14 @@ function replaceTape({state}: Internals): () => void {
   const {activeTape, gradientDepth, kernelDepth, activeScope, scopeStack, profiling} = state;
   const flags = tf.env().features;
   const debug = flags['DEBUG'];
-  const empty: Partial<Record<keyof typeof state, unknown>> = {activeTape: null, gradientDepth: 0, kernelDepth: 0, activeScope: null, scopeStack: [], profiling: false};
+  const empty: Partial<Record<keyof typeof state, unknown>> = {
+    activeTape: null,
+    gradientDepth: 0,
+    kernelDepth: 0,
+    activeScope: null,
+    scopeStack: [],
+    profiling: false,
+  };
   Object.assign(state, empty);
   // In debug mode tfjs reads every result.
   if (debug === true) flags['DEBUG'] = false;
@@ -88,8 +99,14 @@ function guardEngine(engine: Internals, guards: Guards): () => void {
   const own = Object.getOwnPropertyDescriptor(engine, 'runKernelFunc');
   const {assign} = tf.Variable.prototype;
   const {random} = Math;
-  Object.assign(engine, {readSync: guards.readSync, read: guards.read, makeVariable: guards.makeVariable, setBackend: guards.setBackend});
-  engine.runKernelFunc = kernel => (kernel.kernelName === undefined ? guards.custom(kernel, runKernelFunc) : runKernelFunc(kernel));
+  Object.assign(engine, {
+    readSync: guards.readSync,
+    read: guards.read,
+    makeVariable: guards.makeVariable,
+    setBackend: guards.setBackend,
+  });
+  engine.runKernelFunc = kernel =>
+    kernel.kernelName === undefined ? guards.custom(kernel, runKernelFunc) : runKernelFunc(kernel);
   tf.Variable.prototype.assign = guards.assign;
   Math.random = guards.random;
   return () => {

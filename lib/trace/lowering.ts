@@ -20,8 +20,11 @@ export function lower<Inputs, Attributes = unknown>(f: (inputs: Inputs, attribut
 }
 
 /** A kernel over a list of tensors (Concat, Pack, AddN, Einsum), whose inputs tfjs passes as an array. */
-export function lowerList<Attributes = unknown>(f: (parts: readonly Node[], attributes: Attributes) => Lowered): Lowering {
-  return (operands, attributes) => f(Object.values(operands as Readonly<Record<string, Node>>), attributes as Attributes);
+export function lowerList<Attributes = unknown>(
+  f: (parts: readonly Node[], attributes: Attributes) => Lowered,
+): Lowering {
+  return (operands, attributes) =>
+    f(Object.values(operands as Readonly<Record<string, Node>>), attributes as Attributes);
 }
 
 export interface Unary {
@@ -36,15 +39,26 @@ export interface Binary {
 /** tfjs's element type as ours; text and complex numbers have none. */
 export function typeOf(dtype: TensorType): DType {
   switch (dtype) {
-    case 'float32': return 'float';
-    case 'int32': return 'int';
-    case 'bool': return 'bool';
+    case 'float32':
+      return 'float';
+    case 'int32':
+      return 'int';
+    case 'bool':
+      return 'bool';
     default:
-      throw new TraceError('unsupported-type', `Tensors of type ${dtype} cannot be traced: a simulation computes with real numbers.`, {dtype});
+      throw new TraceError(
+        'unsupported-type',
+        `Tensors of type ${dtype} cannot be traced: a simulation computes with real numbers.`,
+        {dtype},
+      );
   }
 }
 
-const tensorTypes: {readonly [T in DType]: 'float32' | 'int32' | 'bool'} = {float: 'float32', int: 'int32', bool: 'bool'};
+const tensorTypes: {readonly [T in DType]: 'float32' | 'int32' | 'bool'} = {
+  float: 'float32',
+  int: 'int32',
+  bool: 'bool',
+};
 
 export function tensorTypeOf(dtype: DType): 'float32' | 'int32' | 'bool' {
   return tensorTypes[dtype];

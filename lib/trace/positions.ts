@@ -9,7 +9,11 @@ import {primitiveOf} from '../graph/primitives/index.js';
 
 /** 0, step, 2·step, … in row-major order. */
 export function counting(shape: Shape, step = 1): Node {
-  return constant(Float64Array.from({length: sizeOf(shape)}, (_, i) => i * step), shape, 'int');
+  return constant(
+    Float64Array.from({length: sizeOf(shape)}, (_, i) => i * step),
+    shape,
+    'int',
+  );
 }
 
 const evaluated = new WeakMap<Node, Float64Array>();

@@ -9,26 +9,61 @@ const convolution = 'convolutions and pooling are not there yet; write the stenc
 const image = 'image operations are not there; interpolate with tf.gather and arithmetic';
 const complex = 'complex numbers are not there; carry real and imaginary parts as two tensors';
 const text = 'text has no derivative and no place in a simulation';
-const ragged = 'ragged and sparse containers have shapes that depend on values; use dense tensors with tf.gather and tf.scatterND';
+const ragged =
+  'ragged and sparse containers have shapes that depend on values; use dense tensors with tf.gather and tf.scatterND';
 const shapeFromValues = 'the shape of its result depends on values, and shapes are fixed when a function is traced';
 const random = 'random numbers would be frozen by the trace; draw them before, outside the function';
 const detection = 'object detection has no place in a simulation';
 
 const reasons: Readonly<Record<string, readonly string[]>> = {
   [convolution]: [
-    'AvgPool', 'AvgPool3D', 'AvgPool3DGrad', 'AvgPoolGrad', 'Conv2D', 'Conv2DBackpropFilter', 'Conv2DBackpropInput', 'Conv3D',
-    'Conv3DBackpropFilterV2', 'Conv3DBackpropInputV2', 'DepthwiseConv2dNative', 'DepthwiseConv2dNativeBackpropFilter',
-    'DepthwiseConv2dNativeBackpropInput', 'Dilation2D', 'Dilation2DBackpropFilter', 'Dilation2DBackpropInput', 'FusedConv2D',
-    'FusedDepthwiseConv2D', 'MaxPool', 'MaxPool3D', 'MaxPool3DGrad', 'MaxPoolGrad', 'MaxPoolWithArgmax', 'Pool',
+    'AvgPool',
+    'AvgPool3D',
+    'AvgPool3DGrad',
+    'AvgPoolGrad',
+    'Conv2D',
+    'Conv2DBackpropFilter',
+    'Conv2DBackpropInput',
+    'Conv3D',
+    'Conv3DBackpropFilterV2',
+    'Conv3DBackpropInputV2',
+    'DepthwiseConv2dNative',
+    'DepthwiseConv2dNativeBackpropFilter',
+    'DepthwiseConv2dNativeBackpropInput',
+    'Dilation2D',
+    'Dilation2DBackpropFilter',
+    'Dilation2DBackpropInput',
+    'FusedConv2D',
+    'FusedDepthwiseConv2D',
+    'MaxPool',
+    'MaxPool3D',
+    'MaxPool3DGrad',
+    'MaxPoolGrad',
+    'MaxPoolWithArgmax',
+    'Pool',
   ],
   [image]: [
-    'CropAndResize', 'Draw', 'FlipLeftRight', 'FromPixels', 'ResizeBilinear', 'ResizeBilinearGrad', 'ResizeNearestNeighbor',
-    'ResizeNearestNeighborGrad', 'RotateWithOffset', 'Transform',
+    'CropAndResize',
+    'Draw',
+    'FlipLeftRight',
+    'FromPixels',
+    'ResizeBilinear',
+    'ResizeBilinearGrad',
+    'ResizeNearestNeighbor',
+    'ResizeNearestNeighborGrad',
+    'RotateWithOffset',
+    'Transform',
   ],
   [complex]: ['Complex', 'ComplexAbs', 'FFT', 'IFFT', 'Imag', 'Real'],
   [text]: ['StaticRegexReplace', 'StringNGrams', 'StringSplit', 'StringToHashBucketFast'],
   [ragged]: [
-    'RaggedGather', 'RaggedRange', 'RaggedTensorToTensor', 'SparseFillEmptyRows', 'SparseReshape', 'SparseSegmentMean', 'SparseSegmentSum',
+    'RaggedGather',
+    'RaggedRange',
+    'RaggedTensorToTensor',
+    'SparseFillEmptyRows',
+    'SparseReshape',
+    'SparseSegmentMean',
+    'SparseSegmentSum',
   ],
   [shapeFromValues]: ['BroadcastArgs', 'Unique', 'Where'],
   [random]: ['Multinomial'],

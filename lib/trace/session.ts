@@ -34,7 +34,17 @@ interface Entry {
  * JavaScript takes every object for true and gives no way to notice, so a tensor in `?:`, `if` or `&&` is known by what
  * follows: nothing reads it. Reductions (any, all) are left out, since masking layers of tfjs make some for nobody.
  */
-const comparisons: ReadonlySet<string> = new Set(['Equal', 'Greater', 'GreaterEqual', 'Less', 'LessEqual', 'LogicalAnd', 'LogicalNot', 'LogicalOr', 'NotEqual']);
+const comparisons: ReadonlySet<string> = new Set([
+  'Equal',
+  'Greater',
+  'GreaterEqual',
+  'Less',
+  'LessEqual',
+  'LogicalAnd',
+  'LogicalNot',
+  'LogicalOr',
+  'NotEqual',
+]);
 
 export class Session {
   readonly captured: Captured[] = [];
@@ -182,7 +192,8 @@ export function currentSession(): Session | undefined {
 }
 
 export function requireSession(): Session {
-  if (innermost === undefined) throw new TraceError('not-tracing', 'Tensors stand for nodes only inside a function that is being traced.');
+  if (innermost === undefined)
+    throw new TraceError('not-tracing', 'Tensors stand for nodes only inside a function that is being traced.');
   return innermost;
 }
 

@@ -7,7 +7,10 @@ import {backendName, supportedKernels} from './backend.js';
 import {immediate, within} from './trace.js';
 
 /** The result of a kernel, as tfjs calls it: its inputs by name ('0', '1', … of a list), and its attributes. */
-export type KernelMeaning = (inputs: {readonly [name: string]: tf.Tensor}, attributes: Readonly<Record<string, unknown>>) => tf.Tensor | tf.Tensor[];
+export type KernelMeaning = (
+  inputs: {readonly [name: string]: tf.Tensor},
+  attributes: Readonly<Record<string, unknown>>,
+) => tf.Tensor | tf.Tensor[];
 
 /**
  * Lets traced functions use one more tfjs kernel, written with operations that they may use. It is traced with them, so
@@ -18,14 +21,20 @@ export type KernelMeaning = (inputs: {readonly [name: string]: tf.Tensor}, attri
 export function traceKernel(kernelName: string, meaning: KernelMeaning): () => void {
   requireValue(kernelName, text, 'traceKernel: the name of the kernel', 'bad-kernel');
   requireValue(meaning, callable, 'traceKernel: its meaning', 'bad-kernel');
-  if (supportedKernels.includes(kernelName)) throw new OptionError('bad-kernel', `traceKernel: ${kernelName} can be traced already.`, {kernel: kernelName});
+  if (supportedKernels.includes(kernelName))
+    throw new OptionError('bad-kernel', `traceKernel: ${kernelName} can be traced already.`, {kernel: kernelName});
   const before = tf.getKernel(kernelName, backendName) as tf.KernelConfig | undefined;
   if (before !== undefined) tf.unregisterKernel(kernelName, backendName);
   tf.registerKernel({
-    kernelName, backendName,
+    kernelName,
+    backendName,
     kernelFunc: ({inputs, attrs = {}}) => {
-      const given = Object.entries(inputs).filter((entry): entry is [string, TensorInfo] => entry[1] != null)
-        .map(([name, info]) => [name, info instanceof tf.Tensor ? info : tf.engine().makeTensorFromTensorInfo(info)] as const);
+      const given = Object.entries(inputs)
+        .filter((entry): entry is [string, TensorInfo] => entry[1] != null)
+        .map(
+          ([name, info]) =>
+            [name, info instanceof tf.Tensor ? info : tf.engine().makeTensorFromTensorInfo(info)] as const,
+        );
       return tf.tidy(() => within(kernelName, () => immediate(meaning(Object.fromEntries(given), attrs))));
     },
   });

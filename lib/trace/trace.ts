@@ -11,7 +11,14 @@ import {backendName, tensorOf, traceBackend} from './backend.js';
 import {runDeclared} from './custom-gradients.js';
 import {useDoubles} from './doubles.js';
 import {
-  asynchronous, backendChanged, located, notTensors, randomNumbers, valueRead, variableAssigned, variableCreated,
+  asynchronous,
+  backendChanged,
+  located,
+  notTensors,
+  randomNumbers,
+  valueRead,
+  variableAssigned,
+  variableCreated,
 } from './failures.js';
 import type {Guards} from './internals.js';
 import {takeEngine} from './internals.js';
@@ -75,7 +82,10 @@ function outputsOf(result: unknown, session: Session): Output[] {
     throw asynchronous(session.term);
   }
   if (typeof result !== 'object' || result === null) throw notTensors(session.term, 'returned no tensors.');
-  return Object.entries(result).map(([name, tensor]: [string, unknown]) => ({name, node: outputNode(name, tensor, session)}));
+  return Object.entries(result).map(([name, tensor]: [string, unknown]) => ({
+    name,
+    node: outputNode(name, tensor, session),
+  }));
 }
 
 function outputNode(name: string, tensor: unknown, session: Session): Node {
@@ -83,8 +93,14 @@ function outputNode(name: string, tensor: unknown, session: Session): Node {
     tensor.then(undefined, () => undefined);
     throw asynchronous(name);
   }
-  if (!(tensor instanceof tf.Tensor)) throw notTensors(name, `must be a tensor, but is ${tensor === null ? 'null' : typeof tensor}. Return the result of a tfjs operation.`, {output: name});
-  if (tensor.isDisposed) throw notTensors(name, 'was disposed inside the function. Return it from tf.tidy.', {output: name});
+  if (!(tensor instanceof tf.Tensor))
+    throw notTensors(
+      name,
+      `must be a tensor, but is ${tensor === null ? 'null' : typeof tensor}. Return the result of a tfjs operation.`,
+      {output: name},
+    );
+  if (tensor.isDisposed)
+    throw notTensors(name, 'was disposed inside the function. Return it from tf.tidy.', {output: name});
   return session.nodeOf(tensor);
 }
 
@@ -158,7 +174,11 @@ export function nodeOf(tensor: tf.Tensor): Node {
 }
 
 /** A constant in double precision: exact in a trace, an ordinary tensor outside. */
-export function constantTensor(values: Float64Array | readonly number[] | number, shape: Shape, dtype: TensorType = 'float32'): tf.Tensor {
+export function constantTensor(
+  values: Float64Array | readonly number[] | number,
+  shape: Shape,
+  dtype: TensorType = 'float32',
+): tf.Tensor {
   const numbers = typeof values === 'number' ? new Float64Array(sizeOf(shape)).fill(values) : Float64Array.from(values);
   if (isTracing()) return tensorOf(constant(numbers, shape, typeOf(dtype)));
   return tf.tensor(Array.from(numbers), [...shape], dtype);

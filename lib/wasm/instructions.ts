@@ -9,10 +9,10 @@ export const simd = 0x10000;
 export const extended = 0x20000;
 
 export const opcodes = {
-  'unreachable': 0x00,
-  'return': 0x0f,
-  'drop': 0x1a,
-  'select': 0x1b,
+  unreachable: 0x00,
+  return: 0x0f,
+  drop: 0x1a,
+  select: 0x1b,
   'i32.eqz': 0x45,
   'i32.eq': 0x46,
   'i32.ne': 0x47,

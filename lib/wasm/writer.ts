@@ -127,11 +127,13 @@ export class Writer {
   /** Runs code while the counter, already set, is below the bound (signed); the code itself moves it on by `step`. */
   while(condition: Push, code: () => void): void {
     condition();
-    this.body.if(() => this.body.loop(() => {
-      code();
-      condition();
-      this.body.branchIf();
-    }));
+    this.body.if(() =>
+      this.body.loop(() => {
+        code();
+        condition();
+        this.body.branchIf();
+      }),
+    );
   }
 
   /** counter = from, from + step, … while it is below the bound. */

@@ -2,20 +2,36 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {SaveAt, Scheme} from '../../lib/index.js';
-import {defineScheme, implicitEuler, implicitMidpoint, mechanics, newmark, simulate, trapezoid} from '../../lib/index.js';
+import {
+  defineScheme,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  newmark,
+  simulate,
+  trapezoid,
+} from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 
-const pendulums = mechanics({mass: ({params}) => params.m as tf.Tensor, forces: ({q, v, params}) => tf.sub(tf.mul(tf.sin(q), tf.neg(params.g as tf.Tensor)), tf.mul(v, 0.2))});
+const pendulums = mechanics({
+  mass: ({params}) => params.m as tf.Tensor,
+  forces: ({q, v, params}) => tf.sub(tf.mul(tf.sin(q), tf.neg(params.g as tf.Tensor)), tf.mul(v, 0.2)),
+});
 const initial = {q: [0.4, -1.1, 2], v: [0.3, 0, -0.7]};
 const params = {g: [9.81, 5, 12], m: [1, 2, 0.5]};
 
 /** Of Σ q² at the end. */
 function gradient(scheme: Scheme, saveAt: SaveAt, t1: number): number[] {
-  const {trajectory, pullback} = simulate.prepare(pendulums, initial, {scheme, dt: 0.1, t1, saveAt, params}).vjp({params});
+  const {trajectory, pullback} = simulate
+    .prepare(pendulums, initial, {scheme, dt: 0.1, t1, saveAt, params})
+    .vjp({params});
   const q = trajectory.values('q');
   const size = initial.q.length;
   const cotangent = q.map((x, i) => (i < q.length - size ? 0 : 2 * x));
-  const {params: {g, m}, initial: start} = pullback({q: cotangent});
+  const {
+    params: {g, m},
+    initial: start,
+  } = pullback({q: cotangent});
   trajectory.dispose();
   return [g, m, ...Object.values(start)].flatMap(value => [...(value as Float64Array)]);
 }
@@ -35,14 +51,19 @@ describe('adjoint: what a step back leaves', () => {
   it('is made anew where the update is not linear', () => {
     // The midpoint rule, its last half step taken explicitly from the force at the midpoint.
     const scheme = defineScheme({
-      name: 'half and half', order: 2, unknown: ['v'],
+      name: 'half and half',
+      order: 2,
+      unknown: ['v'],
       residual: ({v}, {x, t, h, mass, force}) => {
         const q = tf.add(x.q, tf.mul(tf.div(h, 2), v));
         return {v: tf.sub(mass(q, tf.sub(v, x.v)), tf.mul(tf.div(h, 2), force(q, v, tf.add(t, tf.div(h, 2)))))};
       },
       update: ({v}, {x, t, h, acceleration}) => {
         const q = tf.add(x.q, tf.mul(tf.div(h, 2), v));
-        return {q: tf.add(x.q, tf.mul(h, v)), v: tf.add(v, tf.mul(tf.div(h, 2), acceleration(q, v, tf.add(t, tf.div(h, 2)))))};
+        return {
+          q: tf.add(x.q, tf.mul(h, v)),
+          v: tf.add(v, tf.mul(tf.div(h, 2), acceleration(q, v, tf.add(t, tf.div(h, 2))))),
+        };
       },
     });
     expect(prepare(pendulums, initial, {scheme, dt: 0.1, t1: 1, params}).compiled.carriesOn).to.equal(false);

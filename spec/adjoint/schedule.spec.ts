@@ -12,7 +12,8 @@ function leastByRecursion(steps: number, states: number, known: Map<string, numb
   let least = known.get(key);
   if (least === undefined) {
     least = Infinity;
-    for (let m = 1; m < steps; m++) least = Math.min(least, m + leastByRecursion(steps - m, states - 1, known) + leastByRecursion(m, states, known));
+    for (let m = 1; m < steps; m++)
+      least = Math.min(least, m + leastByRecursion(steps - m, states - 1, known) + leastByRecursion(m, states, known));
     known.set(key, least);
   }
   return least;
@@ -22,7 +23,10 @@ describe('checkpoint schedule', () => {
   it('has the counts of the binomial formula, which are the least there are', () => {
     const known = new Map<string, number>();
     for (let steps = 1; steps <= 40; steps++) {
-      for (let states = 1; states <= 8; states++) expect(leastRecomputation(steps, states), `${steps} steps, ${states} states`).to.equal(leastByRecursion(steps, states, known));
+      for (let states = 1; states <= 8; states++)
+        expect(leastRecomputation(steps, states), `${steps} steps, ${states} states`).to.equal(
+          leastByRecursion(steps, states, known),
+        );
     }
     expect(reach(3, 2)).to.equal(10);
   });
@@ -51,7 +55,9 @@ describe('checkpoint schedule', () => {
         });
         expect(order).to.deep.equal(Array.from({length: steps}, (_, i) => steps - 1 - i));
         // The first pass has already advanced to the last state it kept.
-        expect(advanced + first[first.length - 1], `${steps} steps, ${states} states`).to.equal(leastRecomputation(steps, states));
+        expect(advanced + first[first.length - 1], `${steps} steps, ${states} states`).to.equal(
+          leastRecomputation(steps, states),
+        );
         // One more than `states`: the state that is about to be used.
         expect(most).to.be.at.most(states + 1);
       }
@@ -95,13 +101,28 @@ describe('checkpointed gradients', () => {
   });
   const steps = 23;
   const gradient = (memory: number | undefined, jacobian: 'fresh' | 'auto'): {flat: number[]; recomputed: number} => {
-    const {trajectory, pullback} = simulate.vjp(system, {q: [0.5, -0.2, 0.1], v: [0, 1, 0]}, {
-      scheme: implicitMidpoint({guess: 'extrapolated'}), dt: 0.1, steps, params: {k: [4, 9, 30]}, saveAt: {every: 2},
-      adjoint: implicitAdjoint({memory}), newton: newton({jacobian}),
+    const {trajectory, pullback} = simulate.vjp(
+      system,
+      {q: [0.5, -0.2, 0.1], v: [0, 1, 0]},
+      {
+        scheme: implicitMidpoint({guess: 'extrapolated'}),
+        dt: 0.1,
+        steps,
+        params: {k: [4, 9, 30]},
+        saveAt: {every: 2},
+        adjoint: implicitAdjoint({memory}),
+        newton: newton({jacobian}),
+      },
+    );
+    const {initial, params, recomputedSteps} = pullback({
+      q: trajectory.values('q').map(Math.cos),
+      v: trajectory.values('v'),
     });
-    const {initial, params, recomputedSteps} = pullback({q: trajectory.values('q').map(Math.cos), v: trajectory.values('v')});
     trajectory.dispose();
-    return {flat: [...initial.q ?? [], ...initial.v ?? [], ...params.k as Float64Array], recomputed: recomputedSteps};
+    return {
+      flat: [...(initial.q ?? []), ...(initial.v ?? []), ...(params.k as Float64Array)],
+      recomputed: recomputedSteps,
+    };
   };
 
   it('are the same to the bit under every budget, at the count the formula gives', () => {
@@ -124,12 +145,22 @@ describe('checkpointed gradients', () => {
   it('are the same to the bit along many steps, from room for 42 states to room for all', () => {
     const pendulum = mechanics({mass: 1, forces: ({q, params}) => tf.mul(tf.neg(params.k as tf.Tensor), tf.sin(q))});
     const many = (memory: number): number[] => {
-      const {trajectory, pullback} = simulate.vjp(pendulum, {q: 0.5, v: 0}, {
-        scheme: implicitMidpoint(), dt: 1e-3, steps: 30_000, params: {k: 3}, saveAt: 'end', adjoint: implicitAdjoint({memory}), newton: newton({jacobian: 'fresh'}),
-      });
+      const {trajectory, pullback} = simulate.vjp(
+        pendulum,
+        {q: 0.5, v: 0},
+        {
+          scheme: implicitMidpoint(),
+          dt: 1e-3,
+          steps: 30_000,
+          params: {k: 3},
+          saveAt: 'end',
+          adjoint: implicitAdjoint({memory}),
+          newton: newton({jacobian: 'fresh'}),
+        },
+      );
       const {initial, params} = pullback({q: [0, 1]});
       trajectory.dispose();
-      return [...initial.q ?? [], ...initial.v ?? [], ...params.k as Float64Array];
+      return [...(initial.q ?? []), ...(initial.v ?? []), ...(params.k as Float64Array)];
     };
     const all = many(2 ** 30);
     for (const memory of [2 ** 10, 2 ** 15, 6e5]) expect(many(memory), `${memory} bytes`).to.deep.equal(all);
@@ -140,26 +171,39 @@ describe('checkpointed gradients', () => {
     const more = gradient(7 * 9 * 8, 'auto');
     expect(more.flat).to.deep.equal(few.flat);
     const all = gradient(undefined, 'auto');
-    few.flat.forEach((value, i) => expect(value).to.be.closeTo(all.flat[i], 1e-9 * Math.max(1, Math.abs(value)), 'to the tolerance of Newton'));
+    few.flat.forEach((value, i) =>
+      expect(value).to.be.closeTo(all.flat[i], 1e-9 * Math.max(1, Math.abs(value)), 'to the tolerance of Newton'),
+    );
   });
 
   it('are the same to the bit where the Jacobian is dear and kept by default; without a gradient it serves many steps', () => {
-    const weights = (rows: number, columns: number): number[][] => Array.from({length: rows}, (_, i) => Array.from({length: columns}, (__, j) => Math.sin(1 + 7 * i + 13 * j) / Math.sqrt(rows)));
+    const weights = (rows: number, columns: number): number[][] =>
+      Array.from({length: rows}, (_, i) =>
+        Array.from({length: columns}, (__, j) => Math.sin(1 + 7 * i + 13 * j) / Math.sqrt(rows)),
+      );
     const network = mechanics({
       mass: 1,
       forces: ({q, v, params}) => {
         const hidden = tf.tanh(tf.matMul(tf.reshape(tf.concat([q, v]), [1, 16]), params.w as tf.Tensor2D));
-        return tf.sub(tf.reshape(tf.matMul(tf.tanh(tf.matMul(hidden, params.u as tf.Tensor2D)), params.o as tf.Tensor2D), [8]), tf.mul(q, 100));
+        return tf.sub(
+          tf.reshape(tf.matMul(tf.tanh(tf.matMul(hidden, params.u as tf.Tensor2D)), params.o as tf.Tensor2D), [8]),
+          tf.mul(q, 100),
+        );
       },
     });
     const start = {q: new Float64Array(8).fill(0.1), v: new Float64Array(8)};
     const options = {dt: 0.02, steps: 9, params: {w: weights(16, 24), u: weights(24, 24), o: weights(24, 8)}};
     expect(simulate(network, start, options).stats.jacobianEvaluations).to.be.below(4);
-    expect(simulate(network, start, {...options, newton: newton({jacobian: 'fresh'})}).stats.jacobianEvaluations).to.be.at.least(9);
+    expect(
+      simulate(network, start, {...options, newton: newton({jacobian: 'fresh'})}).stats.jacobianEvaluations,
+    ).to.be.at.least(9);
     const pulled = (memory?: number): {flat: number[]; jacobians: number} => {
       const {trajectory, pullback} = simulate.vjp(network, start, {...options, adjoint: implicitAdjoint({memory})});
       const {initial, params} = pullback({q: trajectory.values('q').map(Math.cos)});
-      return {flat: [...initial.q ?? [], ...params.w as Float64Array], jacobians: trajectory.stats.jacobianEvaluations};
+      return {
+        flat: [...(initial.q ?? []), ...(params.w as Float64Array)],
+        jacobians: trajectory.stats.jacobianEvaluations,
+      };
     };
     const all = pulled();
     expect(all.jacobians).to.be.at.least(9);

@@ -7,7 +7,22 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {MechanicalSystem, Scheme} from '../../lib/index.js';
 import {
-  adaptive, bdf2, blendedEuler, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, radauIIA5, sdirk2, simulate, trapezoid,
+  adaptive,
+  bdf2,
+  blendedEuler,
+  gaussLegendre,
+  generalizedAlpha,
+  hht,
+  implicitEuler,
+  implicitMidpoint,
+  kvaerno3,
+  kvaerno5,
+  mechanics,
+  newmark,
+  radauIIA5,
+  sdirk2,
+  simulate,
+  trapezoid,
 } from '../../lib/index.js';
 
 const pair: MechanicalSystem = mechanics({
@@ -19,8 +34,22 @@ const pair: MechanicalSystem = mechanics({
 });
 
 const schemes: readonly Scheme[] = [
-  newmark(), generalizedAlpha({rhoInf: 0.8}), hht({alpha: -0.1}), trapezoid(), trapezoid({form: 'coupled'}), implicitMidpoint(), implicitEuler(), implicitEuler({unknown: 'acceleration'}),
-  blendedEuler({alpha: 0.5, beta: 0.5}), bdf2(), sdirk2(), kvaerno3(), kvaerno5(), gaussLegendre({stages: 1}), gaussLegendre({stages: 3}), radauIIA5(),
+  newmark(),
+  generalizedAlpha({rhoInf: 0.8}),
+  hht({alpha: -0.1}),
+  trapezoid(),
+  trapezoid({form: 'coupled'}),
+  implicitMidpoint(),
+  implicitEuler(),
+  implicitEuler({unknown: 'acceleration'}),
+  blendedEuler({alpha: 0.5, beta: 0.5}),
+  bdf2(),
+  sdirk2(),
+  kvaerno3(),
+  kvaerno5(),
+  gaussLegendre({stages: 1}),
+  gaussLegendre({stages: 3}),
+  radauIIA5(),
 ];
 
 const initial = {q: [0, 0], v: [1, 1]};
@@ -34,7 +63,15 @@ describe('Derivatives of a stiff pair that moves freely', () => {
       for (const k of [1e6, 3e7, 1e8, 1e10, 1e12]) {
         const options = {scheme, dt: 0.01, steps: 50, saveAt: 'end', params: {k}} as const;
         const {pullback} = simulate.vjp(pair, initial, options);
-        expect(pullback({q: [[0, 0], [1, 1]]}).initial.q?.[0], `vjp, k = ${k}`).to.be.closeTo(1, tolerance);
+        expect(
+          pullback({
+            q: [
+              [0, 0],
+              [1, 1],
+            ],
+          }).initial.q?.[0],
+          `vjp, k = ${k}`,
+        ).to.be.closeTo(1, tolerance);
         const {tangent} = simulate.jvp(pair, initial, options, {initial: {q: [1, 0]}});
         expect(sum(tangent.q as Float64Array), `jvp, k = ${k}`).to.be.closeTo(1, tolerance);
       }
@@ -43,9 +80,24 @@ describe('Derivatives of a stiff pair that moves freely', () => {
 
   it('keep it along adaptive steps, backwards and forwards', () => {
     for (const scheme of [newmark(), kvaerno5(), radauIIA5()]) {
-      const options = {scheme, dt: 0.01, t1: 0.5, control: adaptive({rtol: 1e-4, atol: 1e-6}), saveAt: 'end', params: {k: 1e12}} as const;
+      const options = {
+        scheme,
+        dt: 0.01,
+        t1: 0.5,
+        control: adaptive({rtol: 1e-4, atol: 1e-6}),
+        saveAt: 'end',
+        params: {k: 1e12},
+      } as const;
       const {pullback} = simulate.vjp(pair, initial, options);
-      expect(pullback({q: [[0, 0], [1, 1]]}).initial.q?.[0], `${scheme.name}, vjp`).to.be.closeTo(1, tolerance);
+      expect(
+        pullback({
+          q: [
+            [0, 0],
+            [1, 1],
+          ],
+        }).initial.q?.[0],
+        `${scheme.name}, vjp`,
+      ).to.be.closeTo(1, tolerance);
       const {tangent} = simulate.jvp(pair, initial, options, {initial: {q: [1, 0]}});
       expect(sum(tangent.q as Float64Array), `${scheme.name}, jvp`).to.be.closeTo(1, tolerance);
     }
@@ -54,7 +106,13 @@ describe('Derivatives of a stiff pair that moves freely', () => {
   it('keep it in products with a Hessian: of (q₁ + q₂)² it is 2', () => {
     for (const scheme of [newmark(), implicitMidpoint(), kvaerno3()]) {
       const loss = ({q}: {q: tf.Tensor}): tf.Tensor => tf.sum(tf.square(tf.sum(tf.slice(q, [1, 0], [1, 2]))));
-      const {product, gradient} = simulate.hvp(pair, initial, {scheme, dt: 0.01, steps: 50, saveAt: 'end', params: {k: 1e12}}, loss, {initial: {q: [1, 0]}});
+      const {product, gradient} = simulate.hvp(
+        pair,
+        initial,
+        {scheme, dt: 0.01, steps: 50, saveAt: 'end', params: {k: 1e12}},
+        loss,
+        {initial: {q: [1, 0]}},
+      );
       expect(gradient.initial.q?.[0], `${scheme.name}, gradient`).to.be.closeTo(2 * 2 * 0.5, 10 * tolerance);
       expect(product.initial.q?.[0], `${scheme.name}, product`).to.be.closeTo(2, 10 * tolerance);
     }

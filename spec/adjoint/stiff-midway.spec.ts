@@ -5,7 +5,17 @@
  */
 import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
-import {bdf2, generalizedAlpha, implicitMidpoint, kvaerno5, mechanics, radauIIA5, simulate, type EngineName, type Scheme} from '../../lib/index.js';
+import {
+  bdf2,
+  generalizedAlpha,
+  implicitMidpoint,
+  kvaerno5,
+  mechanics,
+  radauIIA5,
+  simulate,
+  type EngineName,
+  type Scheme,
+} from '../../lib/index.js';
 
 /** Two masses that shrink with where they are, from 1 to 1e-12 at the end of the run. */
 const shrinking = mechanics({
@@ -17,17 +27,22 @@ const shrinking = mechanics({
 });
 
 /** n masses in a row on springs whose stiffness changes at t = ½. */
-const row = (n: number, before: number, after: number) => mechanics({
-  mass: 1,
-  forces: ({q, t}) => {
-    const k = tf.where(tf.less(t, 0.5), tf.scalar(before), tf.scalar(after));
-    const tension = tf.mul(k, tf.sub(tf.slice(q, [1], [n - 1]), tf.slice(q, [0], [n - 1])));
-    return tf.sub(tf.concat([tension, tf.zeros([1])]), tf.concat([tf.zeros([1]), tension]));
-  },
-});
+const row = (n: number, before: number, after: number) =>
+  mechanics({
+    mass: 1,
+    forces: ({q, t}) => {
+      const k = tf.where(tf.less(t, 0.5), tf.scalar(before), tf.scalar(after));
+      const tension = tf.mul(k, tf.sub(tf.slice(q, [1], [n - 1]), tf.slice(q, [0], [n - 1])));
+      return tf.sub(tf.concat([tension, tf.zeros([1])]), tf.concat([tf.zeros([1]), tension]));
+    },
+  });
 
 const schemes: readonly (readonly [string, () => Scheme])[] = [
-  ['implicitMidpoint', implicitMidpoint], ['generalizedAlpha', () => generalizedAlpha({rhoInf: 0.8})], ['radauIIA5', radauIIA5], ['kvaerno5', kvaerno5], ['bdf2', bdf2],
+  ['implicitMidpoint', implicitMidpoint],
+  ['generalizedAlpha', () => generalizedAlpha({rhoInf: 0.8})],
+  ['radauIIA5', radauIIA5],
+  ['kvaerno5', kvaerno5],
+  ['bdf2', bdf2],
 ];
 
 describe('masses that go midway', () => {
@@ -38,7 +53,13 @@ describe('masses that go midway', () => {
         const initial = {q: [0, 0], v: [1, 1]};
         const {trajectory, pullback} = simulate.vjp(shrinking, initial, options);
         trajectory.dispose();
-        for (const value of pullback({q: [[0, 0], [1, 1]]}).initial.q as Float64Array) expect(value).closeTo(1, 1e-7);
+        for (const value of pullback({
+          q: [
+            [0, 0],
+            [1, 1],
+          ],
+        }).initial.q as Float64Array)
+          expect(value).closeTo(1, 1e-7);
         const forward = simulate.jvp(shrinking, initial, options, {initial: {q: [1, 0], v: [0, 0]}});
         forward.trajectory.dispose();
         expect(forward.tangent.q.slice(-2).reduce((total, value) => total + value, 0)).closeTo(1, 1e-7);
@@ -49,8 +70,15 @@ describe('masses that go midway', () => {
 
 describe('stiffness that comes or goes midway', () => {
   for (const [name, scheme] of schemes) {
-    for (const [what, before, after] of [['comes', 1, 1e12], ['goes', 1e12, 1]] as const) {
-      for (const [n, engine] of [[2, 'interpreter'], [2, 'wasm'], [40, 'wasm']] as readonly (readonly [number, EngineName])[]) {
+    for (const [what, before, after] of [
+      ['comes', 1, 1e12],
+      ['goes', 1e12, 1],
+    ] as const) {
+      for (const [n, engine] of [
+        [2, 'interpreter'],
+        [2, 'wasm'],
+        [40, 'wasm'],
+      ] as readonly (readonly [number, EngineName])[]) {
         it(`${name}, ${what}, ${n} masses, ${engine}`, () => {
           const system = row(n, before, after);
           const options = {scheme: scheme(), dt: 0.01, steps: 100, saveAt: 'end', engine} as const;

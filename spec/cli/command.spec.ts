@@ -13,33 +13,73 @@ import {root} from '../package/sources.js';
 
 const spring: ForceTerm = ({q}) => tf.mul(q, -4);
 const two = {initial: {q: [1, 0.5], v: [0, 0]}, options: {dt: 0.01, steps: 50}};
-const wrongIn = (forces: readonly ForceTerm[]): Finding[] => checkModel({system: mechanics({mass: 1, forces}), ...two}).filter(({ok}) => !ok);
+const wrongIn = (forces: readonly ForceTerm[]): Finding[] =>
+  checkModel({system: mechanics({mass: 1, forces}), ...two}).filter(({ok}) => !ok);
 
 describe('stiffgrad check', () => {
   it('finds nothing wrong with right models', () => {
-    expect(wrongIn([spring, function friction({v}) { return tf.mul(-0.5, tf.tanh(tf.div(v, 0.1))); }])).to.deep.equal([]);
-    expect(checkModel({system: chain({count: 4, stiffness: ({k}) => k as tf.Tensor, cubic: 3, damping: 0.1}), initial: {q: [1, 0, 0, 0], v: [0, 0, 0, 0]}, options: {dt: 0.01, t1: 0.5, params: {k: 4}}}).filter(({ok}) => !ok)).to.deep.equal([]);
-    expect(checkModel({system: ode(({y}) => tf.neg(tf.pow(y, 3))), initial: {y: [1, 2]}, options: {dt: 0.01, steps: 50}}).filter(({ok}) => !ok)).to.deep.equal([]);
+    expect(
+      wrongIn([
+        spring,
+        function friction({v}) {
+          return tf.mul(-0.5, tf.tanh(tf.div(v, 0.1)));
+        },
+      ]),
+    ).to.deep.equal([]);
+    expect(
+      checkModel({
+        system: chain({count: 4, stiffness: ({k}) => k as tf.Tensor, cubic: 3, damping: 0.1}),
+        initial: {q: [1, 0, 0, 0], v: [0, 0, 0, 0]},
+        options: {dt: 0.01, t1: 0.5, params: {k: 4}},
+      }).filter(({ok}) => !ok),
+    ).to.deep.equal([]);
+    expect(
+      checkModel({
+        system: ode(({y}) => tf.neg(tf.pow(y, 3))),
+        initial: {y: [1, 2]},
+        options: {dt: 0.01, steps: 50},
+      }).filter(({ok}) => !ok),
+    ).to.deep.equal([]);
   });
 
   it('finds a wrong gradient of tf.customGrad, and where', () => {
     // The derivative of x³ declared as 2x² for 3x².
-    const cube = tf.customGrad(x => ({value: tf.pow(x as tf.Tensor, 3), gradFunc: (dy: tf.Tensor) => tf.mul(dy, tf.mul(2, tf.square(x as tf.Tensor)))}));
-    const [first, ...others] = wrongIn([spring, function cubic({q}) { return tf.neg(cube(q)); }]);
+    const cube = tf.customGrad(x => ({
+      value: tf.pow(x as tf.Tensor, 3),
+      gradFunc: (dy: tf.Tensor) => tf.mul(dy, tf.mul(2, tf.square(x as tf.Tensor))),
+    }));
+    const [first, ...others] = wrongIn([
+      spring,
+      function cubic({q}) {
+        return tf.neg(cube(q));
+      },
+    ]);
     expect(others).to.deep.equal([]);
     expect(first).to.include({check: 'gradient', where: 'forces[1] (cubic)'});
-    const [, told, difference] = /declared as (\S+), differences give (\S+)\. /.exec(first.message)!.map(number => Number(number.replace('−', '-')));
+    const [, told, difference] = /declared as (\S+), differences give (\S+)\. /
+      .exec(first.message)!
+      .map(number => Number(number.replace('−', '-')));
     expect(told / difference).to.be.closeTo(2 / 3, 1e-4); // printed to five digits
   });
 
   it('finds a hidden dataSync, and where', () => {
-    const [first] = wrongIn([spring, function hidden({q}) { return q.dataSync()[0] > 0 ? tf.neg(q) : tf.mul(-2, q); }]);
+    const [first] = wrongIn([
+      spring,
+      function hidden({q}) {
+        return q.dataSync()[0] > 0 ? tf.neg(q) : tf.mul(-2, q);
+      },
+    ]);
     expect(first).to.include({check: 'trace', where: 'forces[1] (hidden)'});
     expect(first.message).to.match(/^forces\[1\] \(hidden\) reads the value of a tensor/);
   });
 
   it('finds a jump: its size and its place', () => {
-    const [first, ...others] = wrongIn([spring, function coulomb({v}) { return tf.mul(-0.5, tf.sign(v)); }]);
+    const [first, ...others] = wrongIn([
+      spring,
+      function coulomb({v}) {
+        return tf.mul(-0.5, tf.sign(v));
+      },
+    ]);
     expect(first).to.include({check: 'continuity', where: 'forces[1] (coulomb)'});
     expect(first.message).to.match(/jumps by 1 at v\[\d\] = 0\./);
     expect(others.every(({check}) => ['newton', 'run'].includes(check))).to.equal(true);
@@ -54,7 +94,8 @@ describe('the command', function () {
     // Within the project, so that a model finds stiffgrad.
     await mkdir(path.join(root, 'reports'), {recursive: true});
     place = await mkdtemp(path.join(root, 'reports', 'command-'));
-    for (const [file, content] of Object.entries(filesOf('identify', 'demo', '^0.1.0'))) await writeFile(path.join(place, file), content);
+    for (const [file, content] of Object.entries(filesOf('identify', 'demo', '^0.1.0')))
+      await writeFile(path.join(place, file), content);
   });
   after(() => rm(place, {recursive: true}));
 
@@ -66,17 +107,32 @@ describe('the command', function () {
       return {code, out: out.join('\n'), err: err.join('\n')};
     }
     return new Promise(resolve => {
-      execFile(process.execPath, ['--import', 'tsx', path.join(root, 'cli/main.ts'), ...args], {cwd: root}, (error, stdout, stderr) => {
-        resolve({code: typeof error?.code === 'number' ? error.code : 0, out: stdout.trim(), err: stderr.trim()});
-      });
+      execFile(
+        process.execPath,
+        ['--import', 'tsx', path.join(root, 'cli/main.ts'), ...args],
+        {cwd: root},
+        (error, stdout, stderr) => {
+          resolve({code: typeof error?.code === 'number' ? error.code : 0, out: stdout.trim(), err: stderr.trim()});
+        },
+      );
     });
   };
   const at = (file: string): string => path.join(place, file);
 
   it('identifies the model of its template: k = 40, c = 0.6', async () => {
-    const {code, out, err} = await said('identify', at('model.ts'), at('record.csv'), '--report', at('page.html'), '--json');
+    const {code, out, err} = await said(
+      'identify',
+      at('model.ts'),
+      at('record.csv'),
+      '--report',
+      at('page.html'),
+      '--json',
+    );
     expect({code, err}).to.deep.equal({code: 0, err: ''});
-    const {estimate, standardError} = JSON.parse(out) as {estimate: {k: number; c: number}; standardError: {k: number; c: number}};
+    const {estimate, standardError} = JSON.parse(out) as {
+      estimate: {k: number; c: number};
+      standardError: {k: number; c: number};
+    };
     expect(Math.abs(estimate.k - 40)).to.be.below(3 * standardError.k);
     expect(Math.abs(estimate.c - 0.6)).to.be.below(3 * standardError.c);
     expect(await readFile(at('page.html'), 'utf8')).to.match(/^<!doctype html>/);
@@ -87,7 +143,17 @@ describe('the command', function () {
 
   it('checks, simulates and reports it', async () => {
     expect(await said('check', at('model.ts'))).to.deep.include({code: 0, err: ''});
-    const {code, out} = await said('simulate', at('model.ts'), '--csv', at('run.csv'), '--plot', at('run.svg'), '--animate', at('run.html'), '--json');
+    const {code, out} = await said(
+      'simulate',
+      at('model.ts'),
+      '--csv',
+      at('run.csv'),
+      '--plot',
+      at('run.svg'),
+      '--animate',
+      at('run.html'),
+      '--json',
+    );
     expect(code).to.equal(0);
     expect(JSON.parse(out)).to.include({status: 'completed', saved: 1601});
     expect((await readFile(at('run.csv'), 'utf8')).split('\n').slice(0, 2)).to.deep.equal(['t,q,v', '0,0.1,0']);
@@ -103,23 +169,42 @@ describe('the command', function () {
       const {code, out} = await said('new', at(`new-${template}`), '--template', template);
       expect(code).to.equal(0);
       expect(out).to.include('npm install && npm start');
-      const {scripts, dependencies} = JSON.parse(await readFile(at(`new-${template}/package.json`), 'utf8')) as {scripts: {start: string}; dependencies: object};
+      const {scripts, dependencies} = JSON.parse(await readFile(at(`new-${template}/package.json`), 'utf8')) as {
+        scripts: {start: string};
+        dependencies: object;
+      };
       expect(dependencies).to.have.all.keys('stiffgrad', '@tensorflow/tfjs');
-      for (const word of scripts.start.split(' ').filter(one => /\.(ts|js|csv)$/.test(one))) await readFile(at(`new-${template}/${word}`));
+      for (const word of scripts.start.split(' ').filter(one => /\.(ts|js|csv)$/.test(one)))
+        await readFile(at(`new-${template}/${word}`));
     }
-    expect(await said('new', at('new-page'))).to.deep.include({code: 2, err: `${at('new-page')} is not empty: choose another name.`});
+    expect(await said('new', at('new-page'))).to.deep.include({
+      code: 2,
+      err: `${at('new-page')} is not empty: choose another name.`,
+    });
   });
 
   it('says what it cannot do, with exit codes', async () => {
     expect((await said()).code).to.equal(2);
     expect((await said('--help')).out).to.include('npx stiffgrad new demo');
     expect((await said('check', '--help')).out).to.match(/^stiffgrad check <model.ts>/);
-    expect(await said('identfy')).to.deep.include({code: 2}).and.to.have.property('err').that.includes("no command 'identfy'");
-    expect(await said('simulate')).to.deep.include({code: 2}).and.to.have.property('err').that.includes('needs a model');
+    expect(await said('identfy'))
+      .to.deep.include({code: 2})
+      .and.to.have.property('err')
+      .that.includes("no command 'identfy'");
+    expect(await said('simulate'))
+      .to.deep.include({code: 2})
+      .and.to.have.property('err')
+      .that.includes('needs a model');
     expect(await said('simulate', '--plto', 'x')).to.deep.include({code: 2});
-    expect(await said('new', at('x'), '--template', 'y')).to.deep.include({code: 2}).and.to.have.property('err').that.includes('identify, train, notebook, page');
+    expect(await said('new', at('x'), '--template', 'y'))
+      .to.deep.include({code: 2})
+      .and.to.have.property('err')
+      .that.includes('identify, train, notebook, page');
     await writeFile(at('empty.ts'), 'export default 5;\n');
-    expect(await said('check', at('empty.ts'))).to.deep.include({code: 2}).and.to.have.property('err').that.includes('export default {system');
+    expect(await said('check', at('empty.ts')))
+      .to.deep.include({code: 2})
+      .and.to.have.property('err')
+      .that.includes('export default {system');
     await writeFile(at('bad.csv'), 't,q\n0,one\n');
     const failed = await said('identify', at('model.ts'), at('bad.csv'), '--json');
     expect(failed.code).to.equal(3);

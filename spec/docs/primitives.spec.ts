@@ -14,12 +14,16 @@ describe('docs/primitives.md', () => {
   });
 
   it('says of every primitive what it means', () => {
-    for (const op of Object.keys(primitives)) expect(text).to.match(new RegExp(`^\\| \`${op}\` \\|[^|]*\\| [^|]+ \\|`, 'm'));
+    for (const op of Object.keys(primitives))
+      expect(text).to.match(new RegExp(`^\\| \`${op}\` \\|[^|]*\\| [^|]+ \\|`, 'm'));
   });
 
-  it('has every kernel of tfjs\'s cpu backend in one of its two lists', () => {
+  it("has every kernel of tfjs's cpu backend in one of its two lists", () => {
     const known = new Set([...supportedKernels, ...refusals.map(({kernel}) => kernel)]);
-    const missing = tf.getKernelsForBackend('cpu').map(({kernelName}) => kernelName).filter(kernel => !known.has(kernel));
+    const missing = tf
+      .getKernelsForBackend('cpu')
+      .map(({kernelName}) => kernelName)
+      .filter(kernel => !known.has(kernel));
     expect(missing).to.deep.equal([]);
     for (const {kernel} of refusals) expect(supportedKernels).to.not.include(kernel);
   });

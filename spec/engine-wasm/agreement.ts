@@ -14,7 +14,12 @@ export function fill(array: Float64Array, seed: number): void {
   }
 }
 
-export function execute(engine: Engine, programs: Programs, seed: number, write?: (executable: Executable) => void): Executable {
+export function execute(
+  engine: Engine,
+  programs: Programs,
+  seed: number,
+  write?: (executable: Executable) => void,
+): Executable {
   const executable = engine.compile(programs);
   for (const graph of Object.values(programs)) {
     graph.inputs.forEach((node, i) => fill(executable.buffer(node.attributes.name), seed + i));
@@ -37,7 +42,8 @@ export function compare(name: string, actual: Float64Array, expected: Float64Arr
   let scale = 1;
   for (const value of expected) if (Number.isFinite(value)) scale = Math.max(scale, Math.abs(value));
   for (let i = 0; i < expected.length; i++) {
-    const ok = same(actual[i], expected[i])
+    const ok =
+      same(actual[i], expected[i])
       || (typeof tolerance === 'number' && Math.abs(actual[i] - expected[i]) <= tolerance * scale);
     if (!ok) expect.fail(`${name}[${i}] is ${actual[i]}, should be ${expected[i]}`);
   }

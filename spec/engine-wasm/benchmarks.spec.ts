@@ -21,13 +21,14 @@ function outcome(name: Exclude<WorkloadName, TrainingName>, n: number, engine: '
   trajectory.dispose();
   expect(stats.engine).to.equal(engine);
   // The trajectory has the start and the end; the loss sees the end.
-  const cotangent = (values: Float64Array): Float64Array => values.map((value, i) => (2 * i < values.length ? 0 : 2 * value));
+  const cotangent = (values: Float64Array): Float64Array =>
+    values.map((value, i) => (2 * i < values.length ? 0 : 2 * value));
   const {params} = pullback({q: cotangent(q), v: cotangent(v)});
   const end = [...q.subarray(q.length / 2), ...v.subarray(v.length / 2)];
   return {
     end,
     loss: end.reduce((sum, value) => sum + value * value, 0),
-    gradient: new Map(Object.entries(params).map(([key, value]) => [key, [...value as Float64Array]])),
+    gradient: new Map(Object.entries(params).map(([key, value]) => [key, [...(value as Float64Array)]])),
     newtonIterations: stats.newtonIterations,
   };
 }
@@ -39,7 +40,11 @@ function outcome(name: Exclude<WorkloadName, TrainingName>, n: number, engine: '
  */
 const agreement = 1e-13;
 
-const measured: readonly (readonly [name: Exclude<WorkloadName, TrainingName>, sizes: readonly number[]])[] = [['chain', [8, 32, 128]], ['net', [6, 12, 20]], ['mlp', [8]]];
+const measured: readonly (readonly [name: Exclude<WorkloadName, TrainingName>, sizes: readonly number[]])[] = [
+  ['chain', [8, 32, 128]],
+  ['net', [6, 12, 20]],
+  ['mlp', [8]],
+];
 
 describe('wasm engine: the benchmarks', () => {
   for (const [name, sizes] of measured) {
@@ -49,7 +54,8 @@ describe('wasm engine: the benchmarks', () => {
         expect(actual.newtonIterations).to.equal(expected.newtonIterations);
         expect(relative(actual.end, expected.end), 'states').to.be.at.most(agreement);
         expect(Math.abs(actual.loss - expected.loss) / expected.loss, 'loss').to.be.at.most(agreement);
-        for (const [key, values] of expected.gradient) expect(relative(actual.gradient.get(key) ?? [], values), `gradient for ${key}`).to.be.at.most(agreement);
+        for (const [key, values] of expected.gradient)
+          expect(relative(actual.gradient.get(key) ?? [], values), `gradient for ${key}`).to.be.at.most(agreement);
       }).timeout(20_000);
     }
   }

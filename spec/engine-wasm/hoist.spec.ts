@@ -14,9 +14,14 @@ describe('hoist', () => {
   it('leaves nothing in `each` that depends on no changing input but views', () => {
     const [x, p] = [input('x', [4]), input('p', [4])];
     const stiffness = unary('softplus', p);
-    const graph = {inputs: [x, p], outputs: [{name: 'f', node: mul(unary('sin', stiffness), add(x, sum(stiffness, [0])))}]};
+    const graph = {
+      inputs: [x, p],
+      outputs: [{name: 'f', node: mul(unary('sin', stiffness), add(x, sum(stiffness, [0])))}],
+    };
     const {before, each} = hoist(graph, new Set(['x']));
-    const left = topological(each.outputs.map(output => output.node)).map(node => node.op === 'unary' || node.op === 'sum');
+    const left = topological(each.outputs.map(output => output.node)).map(
+      node => node.op === 'unary' || node.op === 'sum',
+    );
     expect(left).to.not.include(true);
     expect(before.inputs).to.deep.equal([p]);
     expect(before.outputs.map(output => output.name)).to.deep.equal(['hoisted.0', 'hoisted.1']);
@@ -36,7 +41,14 @@ describe('hoist', () => {
     };
     const row = (of: Node): Node => slice(of, [1, 0], [1, 2]);
     // Shapes only, of p and of a number: no buffer.
-    expect(between(reshape(p, [2, 3]), transpose(p, [1, 0]), broadcastTo(c, [2, 3]), broadcastTo(reshape(transpose(row(p), [1, 0]), [2, 1]), [2, 3]))).to.deep.equal([]);
+    expect(
+      between(
+        reshape(p, [2, 3]),
+        transpose(p, [1, 0]),
+        broadcastTo(c, [2, 3]),
+        broadcastTo(reshape(transpose(row(p), [1, 0]), [2, 1]), [2, 3]),
+      ),
+    ).to.deep.equal([]);
     expect(between(broadcastTo(one, [2, 3]), broadcastTo(reshape(one, [1, 1]), [2, 3]))).to.deep.equal([one]);
     expect(between(reshape(q, [2, 3]))).to.deep.equal([q]);
     // Neighbours in memory for the loop that reads them.
@@ -51,15 +63,18 @@ describe('hoist', () => {
 
   for (const engine of [interpreter, wasm]) {
     it(`gives the program's outputs when both parts run, whatever changes (${engine.name})`, () => {
-      fc.assert(fc.property(graphs(8), fc.subarray(['x0', 'x1', 'x2']), fc.nat(1000), (graph, changing, seed) => {
-        const whole = execute(engine, {main: graph}, seed);
-        const {before, each} = hoist(graph, new Set(changing));
-        const parts = engine.compile({before, each});
-        for (const node of graph.inputs) parts.buffer(node.attributes.name).set(whole.buffer(node.attributes.name));
-        parts.run('before');
-        parts.run('each');
-        for (const {name} of graph.outputs) compare(name, parts.buffer(name), whole.buffer(name), 'exact');
-      }), {numRuns: 150});
+      fc.assert(
+        fc.property(graphs(8), fc.subarray(['x0', 'x1', 'x2']), fc.nat(1000), (graph, changing, seed) => {
+          const whole = execute(engine, {main: graph}, seed);
+          const {before, each} = hoist(graph, new Set(changing));
+          const parts = engine.compile({before, each});
+          for (const node of graph.inputs) parts.buffer(node.attributes.name).set(whole.buffer(node.attributes.name));
+          parts.run('before');
+          parts.run('each');
+          for (const {name} of graph.outputs) compare(name, parts.buffer(name), whole.buffer(name), 'exact');
+        }),
+        {numRuns: 150},
+      );
     });
   }
 });

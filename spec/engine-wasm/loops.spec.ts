@@ -8,7 +8,8 @@ import {placeValues} from '../../lib/engine/wasm/memory.js';
 import {agree} from './agreement.js';
 
 const n = 40;
-const graphOf = (inputs: readonly Node<'input'>[], outputs: {readonly [name: string]: Node}): Graph => simplify({inputs, outputs: Object.entries(outputs).map(([name, node]) => ({name, node}))});
+const graphOf = (inputs: readonly Node<'input'>[], outputs: {readonly [name: string]: Node}): Graph =>
+  simplify({inputs, outputs: Object.entries(outputs).map(([name, node]) => ({name, node}))});
 const shifted = (x: Node): Node => concat([zeros([1]), slice(x, [0], [n - 1])], 0);
 const loops = (graph: Graph): number => lower(graph).steps.length;
 
@@ -44,7 +45,10 @@ describe('wasm engine: loops', () => {
   it('compute a cheap value of two arrays where it is read, if these are wanted there anyway', () => {
     const a = unary('sin', x);
     const total = add(a, y);
-    const stored = (graph: Graph): string[] => lower(graph).steps.flatMap(step => step.writes.map(({op}) => op)).sort();
+    const stored = (graph: Graph): string[] =>
+      lower(graph)
+        .steps.flatMap(step => step.writes.map(({op}) => op))
+        .sort();
     // The sine is stored and the sum of it is not; the sine for the sum alone is not, and the sum is.
     const shared = graphOf([x, y], {p: unary('cos', sub(mul(total, mul(a, y)), shifted(total)))});
     expect(stored(shared)).to.deep.equal(['unary', 'unary']);
@@ -56,7 +60,8 @@ describe('wasm engine: loops', () => {
   it('are not kept apart by a scalar that is computed between them', () => {
     const h = input('h', []);
     const a = unary('sin', x);
-    const loop = (factor: Node): number => loops(graphOf([x, y, h], {p: sub(mul(a, a), y), q: mul(mul(a, add(a, y)), factor)}));
+    const loop = (factor: Node): number =>
+      loops(graphOf([x, y, h], {p: sub(mul(a, a), y), q: mul(mul(a, add(a, y)), factor)}));
     const scalar = unary('sqrt', h);
     // One more, of one number.
     expect(loop(add(zeros([n]), scalar))).to.equal(loop(scale(y, 2)) + 1);
@@ -65,7 +70,9 @@ describe('wasm engine: loops', () => {
   it('put the parts of a sum of placed values side by side, over what they are made from', () => {
     const cotangent = input('cotangent', [2 * n]);
     const [upper, lowerHalf] = [slice(cotangent, [0], [n]), slice(cotangent, [n], [n])];
-    const graph = graphOf([cotangent, x], {cotangent: add(place(mul(lowerHalf, x), [n], [2 * n]), place(add(upper, shifted(x)), [0], [2 * n]))});
+    const graph = graphOf([cotangent, x], {
+      cotangent: add(place(mul(lowerHalf, x), [n], [2 * n]), place(add(upper, shifted(x)), [0], [2 * n])),
+    });
     expect(graph.outputs[0].node.op).to.equal('concat');
     expect([...placeValues(lower(graph)).direct.values()]).to.deep.equal(['cotangent']);
     agree(graph, 4);
@@ -80,13 +87,18 @@ describe('wasm engine: loops', () => {
   });
 
   it('leave sums of placed values that do not lie side by side as they are', () => {
-    const [overlapping, gap] = [[0, n - 1], [0, n + 1]].map(([first, second]) => add(place(x, [first], [3 * n]), place(y, [second], [3 * n])));
+    const [overlapping, gap] = [
+      [0, n - 1],
+      [0, n + 1],
+    ].map(([first, second]) => add(place(x, [first], [3 * n]), place(y, [second], [3 * n])));
     for (const sum of [overlapping, gap]) {
       const graph = graphOf([x, y], {sum});
       expect(graph.outputs[0].node.op).to.equal('binary');
       agree(graph, 6);
     }
-    const three = graphOf([x, y], {sum: add(place(x, [2 * n], [3 * n]), add(place(y, [n], [3 * n]), place(x, [0], [3 * n])))});
+    const three = graphOf([x, y], {
+      sum: add(place(x, [2 * n], [3 * n]), add(place(y, [n], [3 * n]), place(x, [0], [3 * n]))),
+    });
     expect(three.outputs[0].node.op).to.equal('concat');
     expect(three.outputs[0].node.operands).to.have.length(3);
     agree(three, 7);

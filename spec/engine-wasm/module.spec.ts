@@ -12,12 +12,15 @@ import {graphs} from '../graph/programs.js';
 describe('wasm engine: modules', () => {
   it('are valid', async () => {
     const toolkit = await wabt();
-    fc.assert(fc.property(graphs(8), main => {
-      const {bytes} = generate({main});
-      const module = toolkit.readWasm(bytes, {readDebugNames: false});
-      module.validate();
-      module.destroy();
-    }), {numRuns: 100});
+    fc.assert(
+      fc.property(graphs(8), main => {
+        const {bytes} = generate({main});
+        const module = toolkit.readWasm(bytes, {readDebugNames: false});
+        module.validate();
+        module.destroy();
+      }),
+      {numRuns: 100},
+    );
   });
 
   it('say whether they can be made', () => {
@@ -27,7 +30,13 @@ describe('wasm engine: modules', () => {
   const x = input('x', [33]);
   const y = input('y', [33]);
   const first: Graph = {inputs: [x], outputs: [{name: 'y', node: unary('sin', x)}]};
-  const second: Graph = {inputs: [x, y], outputs: [{name: 'z', node: add(mul(x, y), scalar(1))}, {name: 'total', node: sum(y, [0])}]};
+  const second: Graph = {
+    inputs: [x, y],
+    outputs: [
+      {name: 'z', node: add(mul(x, y), scalar(1))},
+      {name: 'total', node: sum(y, [0])},
+    ],
+  };
 
   it('share buffers by name between programs, and keep them for life', () => {
     const executable = wasm.compile({first, second});
@@ -52,7 +61,9 @@ describe('wasm engine: modules', () => {
   it('hold programs with thousands of functions one after another', () => {
     let node = unary('sin', x);
     for (let i = 0; i < 5000; i++) node = i % 3 === 0 ? add(node, x) : unary(i % 3 === 1 ? 'atan' : 'neg', node);
-    const [expected, actual] = [interpreter, wasm].map(engine => execute(engine, {long: {inputs: [x], outputs: [{name: 'y', node}]}}, 5));
+    const [expected, actual] = [interpreter, wasm].map(engine =>
+      execute(engine, {long: {inputs: [x], outputs: [{name: 'y', node}]}}, 5),
+    );
     compare('y', actual.buffer('y'), expected.buffer('y'), 'exact');
   });
 
@@ -68,7 +79,14 @@ describe('wasm engine: modules', () => {
 
   it('exchange values: an output may be an input of the same program, and take its old value', () => {
     const [a, b] = [input('a', [5]), input('b', [5])];
-    const graph: Graph = {inputs: [a, b], outputs: [{name: 'a', node: b}, {name: 'b', node: a}, {name: 'c', node: add(a, b)}]};
+    const graph: Graph = {
+      inputs: [a, b],
+      outputs: [
+        {name: 'a', node: b},
+        {name: 'b', node: a},
+        {name: 'c', node: add(a, b)},
+      ],
+    };
     const executable = wasm.compile({graph});
     executable.buffer('a').fill(1);
     executable.buffer('b').fill(2);

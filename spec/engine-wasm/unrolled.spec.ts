@@ -7,7 +7,12 @@ import {backwardError, fromRows, random, runs, vector} from '../linear/matrices.
 
 const memory = new WebAssembly.Memory({initial: 1, maximum: 1});
 const doubles = new Float64Array(memory.buffer);
-const kernels = new Map(Array.from({length: unrolledSizes.to - unrolledSizes.from + 1}, (_, i) => i + unrolledSizes.from).map(n => [n, unrolledKernels(n, memory)]));
+const kernels = new Map(
+  Array.from({length: unrolledSizes.to - unrolledSizes.from + 1}, (_, i) => i + unrolledSizes.from).map(n => [
+    n,
+    unrolledKernels(n, memory),
+  ]),
+);
 /** Places in the memory, in doubles. */
 const at = {values: 0, a: 64, scale: 128, pivots: 136, b: 144, x: 152};
 const address = (name: keyof typeof at): number => 8 * at[name];
@@ -29,14 +34,24 @@ describe('engine wasm: LU written out for 2 to 8 unknowns', () => {
           // A random matrix of eight rows may be near singular; a pivot of 1e-4 loses four digits at most.
           fc.pre(smallest > 1e-4);
           const b = vector(n, next);
-          doubles.set(b.map((value, i) => value * units[i]), at.b);
+          doubles.set(
+            b.map((value, i) => value * units[i]),
+            at.b,
+          );
           solve(address('a'), address('pivots'), address('b'), address('x'));
           const matrix = fromRows(plain);
           expect(backwardError(matrix, doubles.slice(at.x, at.x + n), b)).to.be.below(20 * n * Number.EPSILON);
           // In place, transposed: (U A)ᵀ (U⁻¹ y) = b where Aᵀ y = b.
           doubles.set(b, at.x);
           solveTransposed(address('a'), address('pivots'), address('x'), address('x'));
-          expect(backwardError(matrix, doubles.slice(at.x, at.x + n).map((value, i) => value * units[i]), b, true)).to.be.below(20 * n * Number.EPSILON);
+          expect(
+            backwardError(
+              matrix,
+              doubles.slice(at.x, at.x + n).map((value, i) => value * units[i]),
+              b,
+              true,
+            ),
+          ).to.be.below(20 * n * Number.EPSILON);
         }),
         runs(60),
       );
@@ -51,7 +66,10 @@ describe('engine wasm: LU written out for 2 to 8 unknowns', () => {
           const other = lu().analyze(densePattern(n)).factor(Float64Array.from(values));
           const b = vector(n, random(seed));
           const expected = new Float64Array(n);
-          for (const [mine, theirs] of [[solve, other.solve], [solveTransposed, other.solveTransposed]] as const) {
+          for (const [mine, theirs] of [
+            [solve, other.solve],
+            [solveTransposed, other.solveTransposed],
+          ] as const) {
             doubles.set(b, at.b);
             mine(address('a'), address('pivots'), address('b'), address('x'));
             theirs.call(other, b, expected);
@@ -63,7 +81,9 @@ describe('engine wasm: LU written out for 2 to 8 unknowns', () => {
     });
 
     it(`n = ${n}: a permutation, solved to the bit, and singular matrices told by their pivot`, () => {
-      const cycle = Array.from({length: n}, (_, i) => Array.from({length: n}, (_unused, j) => (j === (i + 1) % n ? 2 : 0)));
+      const cycle = Array.from({length: n}, (_, i) =>
+        Array.from({length: n}, (_unused, j) => (j === (i + 1) % n ? 2 : 0)),
+      );
       expect(load(cycle)).to.equal(1);
       const b = Float64Array.from({length: n}, (_, i) => i + 1);
       doubles.set(b, at.b);

@@ -16,7 +16,10 @@ export const leastNumber = 12;
  * Functions that are long JavaScript of this project: V8 may or may not have them in the loop that calls them, by what it has seen
  * before, and where not it hands every result over on the heap, 16 bytes, of two functions in a row twice. So are users' own.
  */
-const long: ReadonlySet<string> = new Set(['mapped', ...['exp', 'expm1', 'log', 'log1p', 'sin', 'cos', 'tanh', 'sigmoid', 'softplus', 'erf'].map(fn => `unary ${fn}`)]);
+const long: ReadonlySet<string> = new Set([
+  'mapped',
+  ...['exp', 'expm1', 'log', 'log1p', 'sin', 'cos', 'tanh', 'sigmoid', 'softplus', 'erf'].map(fn => `unary ${fn}`),
+]);
 
 /** Less than this is no array, no object and no function for each run. */
 export const allowed = (row: string, elements: number): number => leastNumber + (long.has(row) ? 32 * elements : 0);

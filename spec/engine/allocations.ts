@@ -28,10 +28,21 @@ function leastAllocation(call: () => void, enough: number): number {
 function allocated(row: string, build: (choices: Choices) => Case): Allocations[string] {
   // Choices that give every case some elements and more than one axis.
   const {inputs, node} = build(new Choices(Array.from({length: 24}, (_, k) => 3 + 10 * k)));
-  const executable = interpreter.compile({run: graph(inputs.map(input => input.node), {y: node})});
+  const executable = interpreter.compile({
+    run: graph(
+      inputs.map(input => input.node),
+      {y: node},
+    ),
+  });
   const random = generator(1);
-  for (const {node: {attributes}, draw} of inputs) executable.buffer(attributes.name).set(draw(random));
+  for (const {
+    node: {attributes},
+    draw,
+  } of inputs)
+    executable.buffer(attributes.name).set(draw(random));
   return {bytes: leastAllocation(() => executable.run('run'), allowed(row, node.size)), elements: node.size};
 }
 
-console.log(JSON.stringify(Object.fromEntries([...allocationRows].map(([row, build]) => [row, allocated(row, build)]))));
+console.log(
+  JSON.stringify(Object.fromEntries([...allocationRows].map(([row, build]) => [row, allocated(row, build)]))),
+);

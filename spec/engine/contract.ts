@@ -1,7 +1,20 @@
 /** What every engine promises beside right values: buffers shared by name, kept for life, and outputs that change at once. */
 import {expect} from 'chai';
 import type {Engine} from '../../lib/engine/engine.js';
-import {add, broadcastTo, constant, full, input, mul, reshape, scalar, scale, sub, sum, unary} from '../../lib/graph/build.js';
+import {
+  add,
+  broadcastTo,
+  constant,
+  full,
+  input,
+  mul,
+  reshape,
+  scalar,
+  scale,
+  sub,
+  sum,
+  unary,
+} from '../../lib/graph/build.js';
 import type {Graph, Node} from '../../lib/graph/node.js';
 
 export const graph = (inputs: readonly Node<'input'>[], outputs: {readonly [name: string]: Node}): Graph => ({
@@ -25,23 +38,39 @@ export function contract(engine: Engine): void {
     executable.run('advance');
     expect(buffer('x')).to.deep.equal([2, 4]);
     executable.run('exchange');
-    expect([buffer('x'), buffer('y')]).to.deep.equal([[30, 40], [2, 4]]);
+    expect([buffer('x'), buffer('y')]).to.deep.equal([
+      [30, 40],
+      [2, 4],
+    ]);
     executable.run('rotate');
-    expect([buffer('x'), buffer('y'), buffer('old')]).to.deep.equal([[-2, -4], [30, 40], [30, 40]]);
+    expect([buffer('x'), buffer('y'), buffer('old')]).to.deep.equal([
+      [-2, -4],
+      [30, 40],
+      [30, 40],
+    ]);
     executable.run('both');
-    expect([buffer('x'), buffer('y'), buffer('same')]).to.deep.equal([[28, 36], [-32, -44], [-2, -4]]);
+    expect([buffer('x'), buffer('y'), buffer('same')]).to.deep.equal([
+      [28, 36],
+      [-32, -44],
+      [-2, -4],
+    ]);
   });
 
   it('hands values from one program to the next by name, and keeps its arrays for life', () => {
     const [x, z] = [input('x', [3]), input('z', [3])];
-    const executable = engine.compile({first: graph([x], {z: unary('square', x)}), second: graph([z, x], {total: sum(mul(z, x), [0])})});
+    const executable = engine.compile({
+      first: graph([x], {z: unary('square', x)}),
+      second: graph([z, x], {total: sum(mul(z, x), [0])}),
+    });
     const [bufferX, total] = [executable.buffer('x'), executable.buffer('total')];
     bufferX.set([1, 2, 3]);
     executable.run('first');
     executable.run('second');
     expect(total[0]).to.equal(36);
     expect(executable.buffer('total')).to.equal(total);
-    expect(() => engine.compile({first: graph([x], {z: x}), second: graph([input('z', [2])], {})})).to.throw('buffer z is 3 numbers');
+    expect(() => engine.compile({first: graph([x], {z: x}), second: graph([input('z', [2])], {})})).to.throw(
+      'buffer z is 3 numbers',
+    );
     expect(() => executable.buffer('w')).to.throw('no buffer is called w');
     expect(() => executable.run('third')).to.throw('no program is called third');
     expect(() => executable.program('third')).to.throw('no program is called third');
@@ -58,16 +87,40 @@ export function contract(engine: Engine): void {
     const x = input('x', [2]);
     const y = unary('square', x);
     const table = constant(Float64Array.of(1, 2), [2]);
-    const executable = engine.compile({run: graph([x], {a: y, b: y, c: reshape(y, [1, 2]), d: table, e: unary('neg', table), f: full(7, [2]), g: x, h: broadcastTo(sum(x, [0]), [2])})});
+    const executable = engine.compile({
+      run: graph([x], {
+        a: y,
+        b: y,
+        c: reshape(y, [1, 2]),
+        d: table,
+        e: unary('neg', table),
+        f: full(7, [2]),
+        g: x,
+        h: broadcastTo(sum(x, [0]), [2]),
+      }),
+    });
     executable.buffer('x').set([2, 3]);
     // What a program wrote may be overwritten by whoever holds the buffer, and is right again after the next run.
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) executable.buffer(name).fill(NaN);
     executable.run('run');
-    const found = Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(name => [name, Array.from(executable.buffer(name))]));
-    expect(found).to.deep.equal({a: [4, 9], b: [4, 9], c: [4, 9], d: [1, 2], e: [-1, -2], f: [7, 7], g: [2, 3], h: [5, 5]});
+    const found = Object.fromEntries(
+      ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(name => [name, Array.from(executable.buffer(name))]),
+    );
+    expect(found).to.deep.equal({
+      a: [4, 9],
+      b: [4, 9],
+      c: [4, 9],
+      d: [1, 2],
+      e: [-1, -2],
+      f: [7, 7],
+      g: [2, 3],
+      h: [5, 5],
+    });
   });
 
   it('refuses a program that reads an input missing from its list', () => {
-    expect(() => engine.compile({run: graph([], {y: unary('exp', input('x', [2]))})})).to.throw(/is an input missing|no buffer is called x/);
+    expect(() => engine.compile({run: graph([], {y: unary('exp', input('x', [2]))})})).to.throw(
+      /is an input missing|no buffer is called x/,
+    );
   });
 }

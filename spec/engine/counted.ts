@@ -6,7 +6,11 @@ import {primitives} from '../../lib/graph/primitives/index.js';
  * Counts the evaluations of a primitive's nodes that `counts` picks, of programs compiled while `run` runs, which may ask for
  * the count so far; returns it.
  */
-export function counted<O extends Op>(op: O, counts: (node: Node<O>) => boolean, run: (soFar: () => number) => void): number {
+export function counted<O extends Op>(
+  op: O,
+  counts: (node: Node<O>) => boolean,
+  run: (soFar: () => number) => void,
+): number {
   const primitive = primitives[op] as {evaluate: (typeof primitives)[O]['evaluate']};
   const own = primitive.evaluate;
   let count = 0;

@@ -32,22 +32,31 @@ function plainly(programs: readonly Node[], values: ReadonlyMap<Node, Float64Arr
 
 describe('engine: interpreter', () => {
   it('gives with reused memory what every node gives on its own, and the same again', () => {
-    fc.assert(fc.property(draws(programDraws), list => {
-      const choices = new Choices(list);
-      const random = choices.random();
-      const {inputs, outputs} = program(choices, {steps: 20});
-      const all = [...outputs, ...simplifyNodes(outputs, inputs)];
-      const executable = interpreter.compile({run: graph(inputs, Object.fromEntries(all.map((node, i) => [`y${i}`, node])))});
-      const first = vectors(inputs, random);
-      for (const values of [first, vectors(inputs, random), first]) {
-        inputs.forEach((node, k) => executable.buffer(node.attributes.name).set(values[k]));
-        executable.run('run');
-        const expected = plainly(all, new Map(inputs.map((node, k) => [node, values[k]])));
-        // Copied into arrays, so that a difference is shown; the two zeros count as one.
-        expected.forEach((x, i) => expect(Array.from(executable.buffer(`y${i}`), value => value + 0)).to.deep.equal(Array.from(x, value => value + 0)));
-        inputs.forEach((node, k) => expect(executable.buffer(node.attributes.name)).to.deep.equal(values[k]));
-      }
-    }), runs(120));
+    fc.assert(
+      fc.property(draws(programDraws), list => {
+        const choices = new Choices(list);
+        const random = choices.random();
+        const {inputs, outputs} = program(choices, {steps: 20});
+        const all = [...outputs, ...simplifyNodes(outputs, inputs)];
+        const executable = interpreter.compile({
+          run: graph(inputs, Object.fromEntries(all.map((node, i) => [`y${i}`, node]))),
+        });
+        const first = vectors(inputs, random);
+        for (const values of [first, vectors(inputs, random), first]) {
+          inputs.forEach((node, k) => executable.buffer(node.attributes.name).set(values[k]));
+          executable.run('run');
+          const expected = plainly(all, new Map(inputs.map((node, k) => [node, values[k]])));
+          // Copied into arrays, so that a difference is shown; the two zeros count as one.
+          expected.forEach((x, i) =>
+            expect(Array.from(executable.buffer(`y${i}`), value => value + 0)).to.deep.equal(
+              Array.from(x, value => value + 0),
+            ),
+          );
+          inputs.forEach((node, k) => expect(executable.buffer(node.attributes.name)).to.deep.equal(values[k]));
+        }
+      }),
+      runs(120),
+    );
   });
 
   describe('allocates nothing while it runs', () => {
@@ -57,12 +66,17 @@ describe('engine: interpreter', () => {
     let allocated: Allocations;
 
     before(() => {
-      const output = execFileSync(process.execPath, ['--no-concurrent-recompilation', '--import', 'tsx', program], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']});
+      const output = execFileSync(process.execPath, ['--no-concurrent-recompilation', '--import', 'tsx', program], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
       allocated = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Allocations;
     });
 
     for (const name of allocationRows.keys()) {
-      it(name, () => expect(allocated[name].bytes, 'bytes for each run').to.be.below(allowed(name, allocated[name].elements)));
+      it(name, () =>
+        expect(allocated[name].bytes, 'bytes for each run').to.be.below(allowed(name, allocated[name].elements)),
+      );
     }
   });
 });

@@ -7,7 +7,21 @@ import {interpreter} from '../../lib/engine/interpreter.js';
 import {tensor} from '../../lib/engine/tensor/index.js';
 import {loadTensorflow} from '../../lib/tfjs/native.js';
 import {SingularMatrixError} from '../../lib/errors.js';
-import {add, binary, constant, input, mul, place, reshape, scale, slice, solve, sum, transpose, unary} from '../../lib/graph/build.js';
+import {
+  add,
+  binary,
+  constant,
+  input,
+  mul,
+  place,
+  reshape,
+  scale,
+  slice,
+  solve,
+  sum,
+  transpose,
+  unary,
+} from '../../lib/graph/build.js';
 import type {Node, Op} from '../../lib/graph/node.js';
 import {binaryNames, topological, unaryNames} from '../../lib/graph/node.js';
 import {withoutDeclarations} from '../../lib/graph/declarations.js';
@@ -21,7 +35,9 @@ import {program, programDraws} from '../graph/programs.js';
 import {graph} from './contract.js';
 
 const rows: readonly (readonly [name: string, build: (choices: Choices) => Case, count: number])[] = [
-  ...(Object.keys(primitives) as Op[]).filter(op => op !== 'unary' && op !== 'binary').map(op => [op, cases[op], 25] as const),
+  ...(Object.keys(primitives) as Op[])
+    .filter(op => op !== 'unary' && op !== 'binary')
+    .map(op => [op, cases[op], 25] as const),
   ...unaryNames.map(fn => [`unary ${fn}`, (choices: Choices) => unaryCase(fn, choices), 5] as const),
   ...binaryNames.map(fn => [`binary ${fn}`, (choices: Choices) => binaryCase(fn, choices), 8] as const),
 ];
@@ -29,7 +45,26 @@ const rows: readonly (readonly [name: string, build: (choices: Choices) => Case,
 /** Primitives that add: rounding is relative to the sum of what is added, not to the result. */
 const additive = new Set<Op>(['sum', 'cumsum', 'matMul', 'scatter', 'scatterAt']);
 /** Functions that pass through zero by cancellation, in the formulas of one backend or another (log1p as log(1 + x)): exact to a unit of one. */
-const cancelling = new Set(['add', 'sub', 'mod', 'erf', 'softplus', 'log', 'log1p', 'expm1', 'sin', 'cos', 'tan', 'asin', 'acos', 'acosh', 'asinh', 'atanh', 'sinh', 'tanh']);
+const cancelling = new Set([
+  'add',
+  'sub',
+  'mod',
+  'erf',
+  'softplus',
+  'log',
+  'log1p',
+  'expm1',
+  'sin',
+  'cos',
+  'tan',
+  'asin',
+  'acos',
+  'acosh',
+  'asinh',
+  'atanh',
+  'sinh',
+  'tanh',
+]);
 
 /**
  * A node's float32 result against the interpreter's on the same operands. Sixteen units of the last place: one
@@ -40,11 +75,19 @@ function expectRounded(node: Node, operands: Values, result: ArrayLike<number>):
   const kernel = primitiveOf(node).evaluate(node);
   const [expected, sizes] = [new Float64Array(node.size), new Float64Array(node.size)];
   kernel(operands, expected);
-  if (additive.has(node.op)) kernel(operands.map((x, k) => (k === 0 || node.op === 'matMul' ? x.map(Math.abs) : x)), sizes);
+  if (additive.has(node.op))
+    kernel(
+      operands.map((x, k) => (k === 0 || node.op === 'matMul' ? x.map(Math.abs) : x)),
+      sizes,
+    );
   const {fn} = node.attributes as {fn?: string};
   const scale = fn === undefined ? largest(expected) : cancelling.has(fn) ? Math.max(1, ...operands.map(largest)) : 0;
   expected.forEach((value, i) => {
-    if (Number.isFinite(value)) expect(result[i], `${node.op} ${fn ?? ''} ${i}`).to.be.closeTo(value, 16 * tensor.epsilon * Math.max(Math.abs(value), sizes[i], scale));
+    if (Number.isFinite(value))
+      expect(result[i], `${node.op} ${fn ?? ''} ${i}`).to.be.closeTo(
+        value,
+        16 * tensor.epsilon * Math.max(Math.abs(value), sizes[i], scale),
+      );
     else expect(result[i], `${node.op} ${fn ?? ''} ${i}`).to.deep.equal(value);
   });
 }
@@ -52,7 +95,12 @@ function expectRounded(node: Node, operands: Values, result: ArrayLike<number>):
 const single = (values: Values): Float64Array[] => values.map(x => Float64Array.from(Float32Array.from(x)));
 
 /** Every node of a program is an output, and is compared on the very operands that the engine gave it. */
-function expectAgreement(engine: Engine, programs: readonly Node[], inputs: readonly Node<'input'>[], values: Values): void {
+function expectAgreement(
+  engine: Engine,
+  programs: readonly Node[],
+  inputs: readonly Node<'input'>[],
+  values: Values,
+): void {
   const outputs = withoutDeclarations(programs);
   const nodes = topological(outputs);
   const given = single(values);
@@ -68,41 +116,99 @@ function expectAgreement(engine: Engine, programs: readonly Node[], inputs: read
 function agreement(): void {
   for (const [name, build, count] of rows) {
     it(name, () => {
-      fc.assert(fc.property(draws(24), list => {
-        const choices = new Choices(list);
-        const {inputs, node} = build(choices);
-        const random = choices.random();
-        const before = tf.memory().numTensors;
-        // The sine takes float32 alone: every operation has to give that.
-        expectAgreement(tensor, [unary('sin', node)], inputs.map(given => given.node), inputs.map(given => given.draw(random)));
-        expect(tf.memory().numTensors).to.equal(before);
-      }), runs(count));
+      fc.assert(
+        fc.property(draws(24), list => {
+          const choices = new Choices(list);
+          const {inputs, node} = build(choices);
+          const random = choices.random();
+          const before = tf.memory().numTensors;
+          // The sine takes float32 alone: every operation has to give that.
+          expectAgreement(
+            tensor,
+            [unary('sin', node)],
+            inputs.map(given => given.node),
+            inputs.map(given => given.draw(random)),
+          );
+          expect(tf.memory().numTensors).to.equal(before);
+        }),
+        runs(count),
+      );
     });
   }
 
   it('empty tensors', () => {
-    fc.assert(fc.property(draws(24), fc.constantFrom<Op>('unary', 'binary', 'select', 'reshape', 'transpose', 'broadcast', 'slice', 'place', 'concat', 'gather', 'scatter', 'gatherAt', 'scatterAt', 'sum', 'max', 'min', 'cumsum'), (list, op) => {
-      const choices = new Choices(list, 0);
-      const {inputs, node} = cases[op](choices);
-      const random = choices.random();
-      expectAgreement(tensor, [node], inputs.map(given => given.node), inputs.map(given => given.draw(random)));
-    }), runs(150));
+    fc.assert(
+      fc.property(
+        draws(24),
+        fc.constantFrom<Op>(
+          'unary',
+          'binary',
+          'select',
+          'reshape',
+          'transpose',
+          'broadcast',
+          'slice',
+          'place',
+          'concat',
+          'gather',
+          'scatter',
+          'gatherAt',
+          'scatterAt',
+          'sum',
+          'max',
+          'min',
+          'cumsum',
+        ),
+        (list, op) => {
+          const choices = new Choices(list, 0);
+          const {inputs, node} = cases[op](choices);
+          const random = choices.random();
+          expectAgreement(
+            tensor,
+            [node],
+            inputs.map(given => given.node),
+            inputs.map(given => given.draw(random)),
+          );
+        },
+      ),
+      runs(150),
+    );
   });
 
   it('random programs', () => {
-    fc.assert(fc.property(draws(programDraws), list => {
-      const choices = new Choices(list);
-      const random = choices.random();
-      const {inputs, outputs} = program(choices);
-      expectAgreement(tensor, outputs, inputs, vectors(inputs, random));
-    }), runs(40));
+    fc.assert(
+      fc.property(draws(programDraws), list => {
+        const choices = new Choices(list);
+        const random = choices.random();
+        const {inputs, outputs} = program(choices);
+        expectAgreement(tensor, outputs, inputs, vectors(inputs, random));
+      }),
+      runs(40),
+    );
   });
 }
 
 /** Kernels that one backend or another of tfjs does without, and a few more. */
 const lacked = [
-  'BitwiseAnd', 'SearchSorted', 'Mod', 'Erf', 'Softplus', 'Atan2', 'Asinh', 'Acosh', 'Atanh', 'Expm1', 'Log1p', 'Sign', 'Round', 'IsFinite', 'IsInf',
-  'FloorDiv', 'Reciprocal', 'UnsortedSegmentSum', 'Einsum',
+  'BitwiseAnd',
+  'SearchSorted',
+  'Mod',
+  'Erf',
+  'Softplus',
+  'Atan2',
+  'Asinh',
+  'Acosh',
+  'Atanh',
+  'Expm1',
+  'Log1p',
+  'Sign',
+  'Round',
+  'IsFinite',
+  'IsInf',
+  'FloorDiv',
+  'Reciprocal',
+  'UnsortedSegmentSum',
+  'Einsum',
 ];
 
 describe('engine: tensor', () => {
@@ -151,19 +257,27 @@ describe('engine: tensor', () => {
   });
 
   it('zeros, infinities and what is not a number, in every function', () => {
-    const points = Float64Array.from(Float32Array.of(0, -0, 0.5, -0.5, 1, -1, 2, -2.5, 7, 1e30, -1e30, Infinity, -Infinity, NaN));
+    const points = Float64Array.from(
+      Float32Array.of(0, -0, 0.5, -0.5, 1, -1, 2, -2.5, 7, 1e30, -1e30, Infinity, -Infinity, NaN),
+    );
     const n = points.length;
     const x = input('x', [n]);
     const [a, b] = [input('a', [n, 1]), input('b', [1, n])];
     const same = (node: Node, inputs: readonly Node<'input'>[]): void => {
-      const [expected, found] = [interpreter, tensor].map(engine => asFunction([node], inputs, engine)(inputs.map(() => points))[0]);
+      const [expected, found] = [interpreter, tensor].map(
+        engine => asFunction([node], inputs, engine)(inputs.map(() => points))[0],
+      );
       const {fn} = node.attributes as {fn: string};
       expected.forEach((value, i) => {
         const [p, q] = [points[Math.floor(i / n)], points[i % n]];
         // tfjs has (p mod q + q) mod q, which loses p beside a huge q and has no answer for an infinite one.
         if (fn === 'mod' && !(p * q > 0) && Math.abs(q) > 1e8) return;
         const single = Math.fround(value);
-        if (Number.isFinite(single)) expect(found[i], `${fn} of ${p}, ${q}`).to.be.closeTo(single, 4 * tensor.epsilon * Math.max(1, Math.abs(single)));
+        if (Number.isFinite(single))
+          expect(found[i], `${fn} of ${p}, ${q}`).to.be.closeTo(
+            single,
+            4 * tensor.epsilon * Math.max(1, Math.abs(single)),
+          );
         else expect(found[i], `${fn} of ${p}, ${q}`).to.deep.equal(single);
       });
     };
@@ -175,9 +289,13 @@ describe('engine: tensor', () => {
     const shape = [2, 1, 3, 2, 2, 2];
     const x = input('x', shape);
     const nodes = [
-      transpose(x, [3, 2, 5, 1, 0, 4]), slice(x, [0, 0, 1, 0, 0, 0], [2, 1, 2, 2, 1, 2]), slice(x, [1, 0, 2, 1, 1, 1], shape, [-1, 1, -1, -1, -1, -1]),
-      place(x, [0, 0, 1, 0, 0, 0], [2, 1, 4, 2, 2, 3]), mul(x, reshape(sum(x, [2, 4]), [2, 1, 1, 2, 1, 2])),
-      sum(x, [0, 5]), sum(x, [0, 1, 2, 3, 4, 5]),
+      transpose(x, [3, 2, 5, 1, 0, 4]),
+      slice(x, [0, 0, 1, 0, 0, 0], [2, 1, 2, 2, 1, 2]),
+      slice(x, [1, 0, 2, 1, 1, 1], shape, [-1, 1, -1, -1, -1, -1]),
+      place(x, [0, 0, 1, 0, 0, 0], [2, 1, 4, 2, 2, 3]),
+      mul(x, reshape(sum(x, [2, 4]), [2, 1, 1, 2, 1, 2])),
+      sum(x, [0, 5]),
+      sum(x, [0, 1, 2, 3, 4, 5]),
     ];
     expectAgreement(tensor, nodes, [x], [Float64Array.from({length: x.size}, (_, i) => i / 7 - 3)]);
   });
@@ -225,12 +343,18 @@ describe('engine: tensor', () => {
       expect(tf.memory().numTensors).to.equal(before + 1);
     });
 
-    it('inside another operation\'s gradient', () => {
+    it("inside another operation's gradient", () => {
       const operation = tf.customGrad((given: tf.Tensor | tf.GradSaveFunc) => {
         const value = tf.clone(given as tf.Tensor);
         return {value, gradFunc: (dy: tf.Tensor) => tf.mul(dy, tf.tensor1d(Float32Array.from(run())))};
       });
-      const gradient = tf.tidy(() => Array.from(tf.grad((given: tf.Tensor) => tf.sum(operation(given)))(tf.tensor1d([1, 2, 3])).dataSync()));
+      const gradient = tf.tidy(() =>
+        Array.from(
+          tf
+            .grad((given: tf.Tensor) => tf.sum(operation(given)))(tf.tensor1d([1, 2, 3]))
+            .dataSync(),
+        ),
+      );
       expect(gradient).to.deep.equal(Array.from(run()));
     });
   });

@@ -14,8 +14,18 @@ async function minified(): Promise<Errors & {there(error: unknown): unknown; mem
     import {errorFromPlain, inMember, plainError} from './lib/simulate/workers/plain-error.ts';
     export const there = error => errorFromPlain(structuredClone(plainError(error)));
     export const member = error => inMember(error, 3);`;
-  const {outputFiles} = await build({stdin: {contents, resolveDir: root, loader: 'ts'}, bundle: true, minify: true, format: 'esm', target: 'es2022', write: false, logLevel: 'silent'});
-  return await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`) as never;
+  const {outputFiles} = await build({
+    stdin: {contents, resolveDir: root, loader: 'ts'},
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    logLevel: 'silent',
+  });
+  return (await import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
+  )) as never;
 }
 
 const names = Object.keys(errors) as (keyof Errors)[];
@@ -26,7 +36,8 @@ describe('names of errors', () => {
     expect(names).to.include.members(['StiffgradError', 'NewtonError', 'AbortError', 'MemoryError']);
     // The minifier did rename them, so that what follows says something.
     expect(small.NewtonError.name).not.to.equal('NewtonError');
-    for (const name of names) for (const {[name]: Class} of [errors, small]) expect(new Class('code', 'Sentence.').name).to.equal(name);
+    for (const name of names)
+      for (const {[name]: Class} of [errors, small]) expect(new Class('code', 'Sentence.').name).to.equal(name);
   });
 
   it('bring them back in their classes from another thread, and in a batch', async () => {
@@ -50,6 +61,6 @@ describe('texts of errors', () => {
     expect(message.length).to.be.below(5000);
     expect(message).to.match(/^Line 7: xxx.*letters left out.*xxx is no number\. Correct it\.$/);
     expect(shown('y'.repeat(1e6)).length).to.be.below(200);
-    expect(shown('short')).to.equal('\'short\'');
+    expect(shown('short')).to.equal("'short'");
   });
 });

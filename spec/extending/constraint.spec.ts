@@ -5,56 +5,112 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
-  defineConstraint, equilibrium, generalizedAlpha, implicitEuler, implicitMidpoint, mechanics, nonholonomic, OptionError, radauIIA5, rk4, ShapeError, simulate, theta, unilateral,
-  type Constraint, type GapAndMultiplier, type MechanicalSystem, type Scheme, type SimulateOptions,
+  defineConstraint,
+  equilibrium,
+  generalizedAlpha,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  nonholonomic,
+  OptionError,
+  radauIIA5,
+  rk4,
+  ShapeError,
+  simulate,
+  theta,
+  unilateral,
+  type Constraint,
+  type GapAndMultiplier,
+  type MechanicalSystem,
+  type Scheme,
+  type SimulateOptions,
 } from '../../lib/index.js';
 
 /** a + b − √((a − b)² + 4ε²), zero where ab = ε² (Chen & Harker 1993; Kanzow 1996); a = gap and b = λ·give are lengths. */
-const chenHarkerKanzowSmale = (epsilon: number) => ({gap, lambda, softness, give}: GapAndMultiplier): tf.Tensor => {
-  const a = tf.add(gap, tf.mul(softness, lambda));
-  const b = tf.mul(lambda, give);
-  return tf.sub(tf.add(a, b), tf.sqrt(tf.add(tf.square(tf.sub(a, b)), tf.mul(give, 4 * epsilon ** 2))));
-};
-const rope = (epsilon: number): ((gap: Constraint['gap']) => Constraint) => defineConstraint({name: 'rope', of: 'positions', holds: 'never', oneSided: true, condition: chenHarkerKanzowSmale(epsilon)});
+const chenHarkerKanzowSmale =
+  (epsilon: number) =>
+  ({gap, lambda, softness, give}: GapAndMultiplier): tf.Tensor => {
+    const a = tf.add(gap, tf.mul(softness, lambda));
+    const b = tf.mul(lambda, give);
+    return tf.sub(tf.add(a, b), tf.sqrt(tf.add(tf.square(tf.sub(a, b)), tf.mul(give, 4 * epsilon ** 2))));
+  };
+const rope = (epsilon: number): ((gap: Constraint['gap']) => Constraint) =>
+  defineConstraint({
+    name: 'rope',
+    of: 'positions',
+    holds: 'never',
+    oneSided: true,
+    condition: chenHarkerKanzowSmale(epsilon),
+  });
 const floor = defineConstraint({
-  name: 'floor', of: 'positions', holds: 'contact', oneSided: true, kinked: true,
+  name: 'floor',
+  of: 'positions',
+  holds: 'contact',
+  oneSided: true,
+  kinked: true,
   condition: ({gap, lambda, softness, give}) => tf.minimum(tf.add(gap, tf.mul(softness, lambda)), tf.mul(lambda, give)),
 });
-const knifeEdge = defineConstraint({name: 'knife edge', of: 'velocities', holds: 'always', condition: ({gap, lambda, softness}) => tf.add(gap, tf.mul(softness, lambda))});
+const knifeEdge = defineConstraint({
+  name: 'knife edge',
+  of: 'velocities',
+  holds: 'always',
+  condition: ({gap, lambda, softness}) => tf.add(gap, tf.mul(softness, lambda)),
+});
 /** ψ + cλ = 0: it gives way sideways, at a speed proportional to the force. */
 const dullEdge = defineConstraint({
-  name: 'dull edge', of: 'velocities', holds: 'never', condition: ({gap, lambda, compliance}) => tf.add(gap, tf.mul(compliance, lambda)),
+  name: 'dull edge',
+  of: 'velocities',
+  holds: 'never',
+  condition: ({gap, lambda, compliance}) => tf.add(gap, tf.mul(compliance, lambda)),
   law: (gap, compliance) => tf.neg(tf.div(gap, compliance)),
 });
 
-const run = (system: MechanicalSystem, initial: {q: number[]; v: number[]}, options: SimulateOptions): {q: Float64Array; lambda?: Float64Array; gradient: number[]; warnings: readonly string[]} => {
+const run = (
+  system: MechanicalSystem,
+  initial: {q: number[]; v: number[]},
+  options: SimulateOptions,
+): {q: Float64Array; lambda?: Float64Array; gradient: number[]; warnings: readonly string[]} => {
   const {trajectory, pullback} = simulate.vjp(system, initial, options);
   const q = trajectory.values('q');
   const {params, initial: start} = pullback({q: Float64Array.from(q, (_, i) => Math.cos(i))});
   trajectory.dispose();
-  return {q, lambda: trajectory.lambda === undefined ? undefined : trajectory.values('lambda'), gradient: [...(params.g as Float64Array), ...(start.v as Float64Array)], warnings: trajectory.warnings};
+  return {
+    q,
+    lambda: trajectory.lambda === undefined ? undefined : trajectory.values('lambda'),
+    gradient: [...(params.g as Float64Array), ...(start.v as Float64Array)],
+    warnings: trajectory.warnings,
+  };
 };
 
 /** Newton leaves 1e-14 of an unknown in every step; a factor of 1e4 is for what the motion makes of it, a hundred times more in gradients. */
 function same(mine: ReturnType<typeof run>, theirs: ReturnType<typeof run>): void {
   mine.q.forEach((x, i) => expect(x).to.be.closeTo(theirs.q[i], 1e-10));
-  mine.gradient.forEach((x, i) => expect(x).to.be.closeTo(theirs.gradient[i], 1e-8 * Math.max(1, Math.abs(theirs.gradient[i]))));
+  mine.gradient.forEach((x, i) =>
+    expect(x).to.be.closeTo(theirs.gradient[i], 1e-8 * Math.max(1, Math.abs(theirs.gradient[i]))),
+  );
 }
 
 describe('a kind of constraint from outside', () => {
-  const weight = ({q, params}: {q: tf.Tensor; params: object}): tf.Tensor => tf.add(tf.zerosLike(q), tf.mul((params as {g: tf.Tensor}).g, tf.tensor1d([0, -1])));
+  const weight = ({q, params}: {q: tf.Tensor; params: object}): tf.Tensor =>
+    tf.add(tf.zerosLike(q), tf.mul((params as {g: tf.Tensor}).g, tf.tensor1d([0, -1])));
 
   describe('a rope', () => {
     const slack: Constraint['gap'] = ({q}) => tf.sub(1, tf.norm(q));
-    const thrown = (constraint: Constraint): MechanicalSystem => mechanics({mass: 0.3, forces: weight, constraints: [constraint]});
+    const thrown = (constraint: Constraint): MechanicalSystem =>
+      mechanics({mass: 0.3, forces: weight, constraints: [constraint]});
     for (const scheme of [implicitEuler(), implicitMidpoint(), generalizedAlpha({rhoInf: 0.6})]) {
       it(`${scheme.name}: moves as a smoothed unilateral constraint, whose function is another with the same zeros`, () => {
         const options: SimulateOptions = {scheme, dt: 0.01, steps: 60, params: {g: 9.81}};
         const start = {q: [0.5, 0.4], v: [1, 0.5]};
-        const [mine, theirs] = [rope(0.02), (gap: Constraint['gap']) => unilateral(gap as never, {smoothing: 0.02})].map(kind => run(thrown(kind(slack)), start, options));
+        const [mine, theirs] = [
+          rope(0.02),
+          (gap: Constraint['gap']) => unilateral(gap as never, {smoothing: 0.02}),
+        ].map(kind => run(thrown(kind(slack)), start, options));
         // It goes taut on the way.
         expect(Math.max(...(mine.lambda as Float64Array))).to.be.greaterThan(1);
-        mine.lambda?.forEach((x, i) => expect(x).to.be.closeTo(theirs.lambda?.[i] ?? NaN, 1e-6 * Math.max(1, Math.abs(x))));
+        mine.lambda?.forEach((x, i) =>
+          expect(x).to.be.closeTo(theirs.lambda?.[i] ?? NaN, 1e-6 * Math.max(1, Math.abs(x))),
+        );
         same(mine, theirs);
       });
     }
@@ -68,10 +124,13 @@ describe('a kind of constraint from outside', () => {
   });
 
   it('a hard contact: lands, stops at once and rests, as unilateral() does', () => {
-    const ball = (constraint: Constraint): MechanicalSystem => mechanics({mass: 2, forces: weight, constraints: [constraint]});
+    const ball = (constraint: Constraint): MechanicalSystem =>
+      mechanics({mass: 2, forces: weight, constraints: [constraint]});
     for (const scheme of [implicitEuler(), generalizedAlpha({rhoInf: 0.8})]) {
       const options: SimulateOptions = {scheme, dt: 0.01, steps: 80, params: {g: 9.81}};
-      const [mine, theirs] = [floor, unilateral].map(kind => run(ball((kind as typeof floor)(({q}) => tf.slice(q, [1], [1]))), {q: [0, 0.5], v: [1, 0]}, options));
+      const [mine, theirs] = [floor, unilateral].map(kind =>
+        run(ball((kind as typeof floor)(({q}) => tf.slice(q, [1], [1]))), {q: [0, 0.5], v: [1, 0]}, options),
+      );
       expect(mine.q[2 * 80 + 1], scheme.name).to.be.closeTo(0, 1e-12);
       same(mine, theirs);
     }
@@ -84,8 +143,10 @@ describe('a kind of constraint from outside', () => {
       const [vx, vy] = tf.unstack(v);
       return tf.sub(tf.mul(vy, tf.cos(phi)), tf.mul(vx, tf.sin(phi)));
     };
-    const downhill = ({params}: {params: object}): tf.Tensor => tf.mul((params as {g: tf.Tensor}).g, tf.tensor1d([1, 0, 0]));
-    const sleigh = (constraint: Constraint): MechanicalSystem => mechanics({mass: [1, 1, 0.2], forces: downhill, constraints: [constraint]});
+    const downhill = ({params}: {params: object}): tf.Tensor =>
+      tf.mul((params as {g: tf.Tensor}).g, tf.tensor1d([1, 0, 0]));
+    const sleigh = (constraint: Constraint): MechanicalSystem =>
+      mechanics({mass: [1, 1, 0.2], forces: downhill, constraints: [constraint]});
     const start = {q: [0, 0, 0], v: [0, 0, 1.5]};
 
     for (const scheme of [implicitMidpoint(), radauIIA5()]) {
@@ -103,14 +164,18 @@ describe('a kind of constraint from outside', () => {
       });
     }
 
-    const pushed = (c: number): MechanicalSystem => mechanics({
-      mass: [1, 1, 0.2],
-      forces: [downhill, at => {
-        const [, , phi] = tf.unstack(at.q);
-        const push = tf.neg(tf.div(tf.reshape(across(at), []), c));
-        return tf.stack([tf.neg(tf.mul(push, tf.sin(phi))), tf.mul(push, tf.cos(phi)), tf.zerosLike(push)]);
-      }],
-    });
+    const pushed = (c: number): MechanicalSystem =>
+      mechanics({
+        mass: [1, 1, 0.2],
+        forces: [
+          downhill,
+          at => {
+            const [, , phi] = tf.unstack(at.q);
+            const push = tf.neg(tf.div(tf.reshape(across(at), []), c));
+            return tf.stack([tf.neg(tf.mul(push, tf.sin(phi))), tf.mul(push, tf.cos(phi)), tf.zerosLike(push)]);
+          },
+        ],
+      });
     const order = (scheme: Scheme): void => {
       const at = (system: MechanicalSystem, by: Scheme, steps: number): Float64Array => {
         const path = simulate(system, start, {scheme: by, dt: 1 / steps, steps, saveAt: 'end', params: {g: 0.8}});
@@ -118,7 +183,9 @@ describe('a kind of constraint from outside', () => {
         return path.values('q').slice(3);
       };
       const exact = at(pushed(0.1), rk4(), 2000);
-      const [coarse, fine] = [50, 100].map(steps => Math.hypot(...at(sleigh(dullEdge(across, {compliance: 0.1})), scheme, steps).map((x, i) => x - exact[i])));
+      const [coarse, fine] = [50, 100].map(steps =>
+        Math.hypot(...at(sleigh(dullEdge(across, {compliance: 0.1})), scheme, steps).map((x, i) => x - exact[i])),
+      );
       expect(Math.log2(coarse / fine), scheme.name).to.be.closeTo(scheme.order, 0.2);
     };
 
@@ -143,12 +210,25 @@ describe('a kind of constraint from outside', () => {
 
   it('is refused where it is none', () => {
     const kind = {name: 'mine', of: 'positions', holds: 'never', condition: ({gap}: GapAndMultiplier) => gap} as const;
-    expect(() => defineConstraint({...kind, of: 'forces' as 'positions'})).to.throw(OptionError, "'positions', 'velocities'");
+    expect(() => defineConstraint({...kind, of: 'forces' as 'positions'})).to.throw(
+      OptionError,
+      "'positions', 'velocities'",
+    );
     expect(() => defineConstraint({...kind, of: 'velocities', holds: 'contact'})).to.throw(OptionError, 'cannot land');
     expect(() => defineConstraint({...kind, hold: 1} as never)).to.throw(OptionError, "Did you mean 'holds'?");
     expect(() => defineConstraint(kind)(1 as never)).to.throw(OptionError, 'mine takes a function');
-    const system = mechanics({mass: 1, forces: [], constraints: [defineConstraint({...kind, condition: ({gap}) => tf.sum(gap)})(({q}) => q)]});
-    expect(() => simulate(system, {q: [0, 0], v: [0, 0]}, {dt: 0.1, steps: 1})).to.throw(ShapeError, 'condition of mine must be a tensor of shape [2]');
-    expect(() => mechanics({mass: 1, forces: [], constraints: [{gap: () => 0} as never]})).to.throw(OptionError, 'defineConstraint');
+    const system = mechanics({
+      mass: 1,
+      forces: [],
+      constraints: [defineConstraint({...kind, condition: ({gap}) => tf.sum(gap)})(({q}) => q)],
+    });
+    expect(() => simulate(system, {q: [0, 0], v: [0, 0]}, {dt: 0.1, steps: 1})).to.throw(
+      ShapeError,
+      'condition of mine must be a tensor of shape [2]',
+    );
+    expect(() => mechanics({mass: 1, forces: [], constraints: [{gap: () => 0} as never]})).to.throw(
+      OptionError,
+      'defineConstraint',
+    );
   });
 });

@@ -2,8 +2,26 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
-  batch, bilateral, bufferSizes, byFactor, chooseEngine, factorizationOf, implicitMidpoint, mechanics, OptionError, plainVectors, primitiveOf, rk4, simulate, topological, valuesOf,
-  type Engine, type Executable, type Graph, type Node, type SimulateOptions,
+  batch,
+  bilateral,
+  bufferSizes,
+  byFactor,
+  chooseEngine,
+  factorizationOf,
+  implicitMidpoint,
+  mechanics,
+  OptionError,
+  plainVectors,
+  primitiveOf,
+  rk4,
+  simulate,
+  topological,
+  valuesOf,
+  type Engine,
+  type Executable,
+  type Graph,
+  type Node,
+  type SimulateOptions,
 } from '../../lib/index.js';
 
 /** How often each program of `engine` is run, by name. */
@@ -19,7 +37,14 @@ function counting(engine: Engine): {readonly engine: Engine; readonly runs: Map<
     };
     return {...executable, run: name => program(name)(), program};
   };
-  return {runs, engine: {name: `counted ${engine.name}`, epsilon: engine.epsilon, compile: (programs, options) => counted(engine.compile(programs, options))}};
+  return {
+    runs,
+    engine: {
+      name: `counted ${engine.name}`,
+      epsilon: engine.epsilon,
+      compile: (programs, options) => counted(engine.compile(programs, options)),
+    },
+  };
 }
 
 /** Every node's numbers in an array of their own, by the interpreter's kernels; outputs change when all are known. */
@@ -43,7 +68,11 @@ const simple: Engine = {
         return known;
       };
       // A reshape holds the same numbers in the same order.
-      const steps = order.map(node => ({out: array(node), operands: node.operands.map(array), kernel: primitiveOf(node).evaluate(node)}));
+      const steps = order.map(node => ({
+        out: array(node),
+        operands: node.operands.map(array),
+        kernel: primitiveOf(node).evaluate(node),
+      }));
       return () => {
         for (const {kernel, operands, out} of steps) kernel(operands, out);
         const values = outputs.map(({node}) => array(node).slice());
@@ -57,23 +86,41 @@ const simple: Engine = {
       return found;
     };
     return {
-      buffer, program, find: name => buffers.get(name), has: name => compiled.has(name), run: name => program(name)(),
-      vectors: plainVectors, factorization: factorizationOf, transposedSolve: analysis => byFactor(factorizationOf(analysis)),
+      buffer,
+      program,
+      find: name => buffers.get(name),
+      has: name => compiled.has(name),
+      run: name => program(name)(),
+      vectors: plainVectors,
+      factorization: factorizationOf,
+      transposedSolve: analysis => byFactor(factorizationOf(analysis)),
     };
   },
 };
 
-const spring = mechanics({mass: [1, 2], forces: [({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sinh(q))), ({v}) => tf.mul(v, -0.1)]});
-const rod = mechanics({
-  mass: 1, forces: ({params}) => tf.mul(params.k as tf.Tensor, tf.tensor1d([0, -1])), constraints: [bilateral(({q}) => tf.sub(tf.norm(q), 1))],
+const spring = mechanics({
+  mass: [1, 2],
+  forces: [({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sinh(q))), ({v}) => tf.mul(v, -0.1)],
 });
-const systems = [{name: 'springs', system: spring, initial: {q: [0.5, 1], v: [0, 0.3]}}, {name: 'a rod', system: rod, initial: {q: [0.6, 0.8], v: [0.8, -0.6]}}] as const;
+const rod = mechanics({
+  mass: 1,
+  forces: ({params}) => tf.mul(params.k as tf.Tensor, tf.tensor1d([0, -1])),
+  constraints: [bilateral(({q}) => tf.sub(tf.norm(q), 1))],
+});
+const systems = [
+  {name: 'springs', system: spring, initial: {q: [0.5, 1], v: [0, 0.3]}},
+  {name: 'a rod', system: rod, initial: {q: [0.6, 0.8], v: [0.8, -0.6]}},
+] as const;
 
 describe('an engine from outside', () => {
   const options: SimulateOptions = {scheme: implicitMidpoint(), dt: 0.05, steps: 20, params: {k: 3}};
 
   for (const {name, system, initial} of systems) {
-    for (const make of [() => simple, () => counting(chooseEngine('interpreter')).engine, () => counting(chooseEngine('wasm')).engine]) {
+    for (const make of [
+      () => simple,
+      () => counting(chooseEngine('interpreter')).engine,
+      () => counting(chooseEngine('wasm')).engine,
+    ]) {
       it(`${name}, ${make().name}: motion, gradient and tangent are those of the interpreter, to the bit`, () => {
         const [mine, theirs] = [make(), 'interpreter' as const].map(engine => {
           const {trajectory, pullback} = simulate.vjp(system, initial, {...options, engine});
@@ -82,7 +129,13 @@ describe('an engine from outside', () => {
           trajectory.dispose();
           const along = simulate.jvp(system, initial, {...options, engine}, {params: {k: 1}});
           along.trajectory.dispose();
-          return {q, k: gradient.params.k, start: gradient.initial.q, tangent: along.tangent.q, engine: trajectory.stats.engine};
+          return {
+            q,
+            k: gradient.params.k,
+            start: gradient.initial.q,
+            tangent: along.tangent.q,
+            engine: trajectory.stats.engine,
+          };
         });
         expect(mine.engine).to.equal(make().name);
         expect({...mine, engine: ''}).to.deep.equal({...theirs, engine: ''});
@@ -110,18 +163,27 @@ describe('an engine from outside', () => {
       const {engine, runs} = counting(chooseEngine('interpreter'));
       return {engine: {...engine, name: 'interpreter'}, runs};
     });
-    for (const {engine} of [first, second]) simulate(spring, {q: [0.5, 1], v: [0, 0.3]}, {...options, engine}).dispose();
+    for (const {engine} of [first, second])
+      simulate(spring, {q: [0.5, 1], v: [0, 0.3]}, {...options, engine}).dispose();
     expect(second.runs.size).to.be.greaterThan(0);
     expect(second.runs).to.deep.equal(first.runs);
   });
 
   it('serves explicit schemes, batches (in this thread), and is refused where it is none', () => {
-    const paths = [simple, 'interpreter' as const].map(engine => batch(spring, [0.1, 0.2, 0.3].map(x => ({q: [x, 1], v: [0, 0]})), {...options, scheme: rk4(), engine}));
+    const paths = [simple, 'interpreter' as const].map(engine =>
+      batch(
+        spring,
+        [0.1, 0.2, 0.3].map(x => ({q: [x, 1], v: [0, 0]})),
+        {...options, scheme: rk4(), engine},
+      ),
+    );
     for (let i = 0; i < 3; i++) {
       expect(paths[0][i].values('q')).to.deep.equal(paths[1][i].values('q'));
       expect(paths[0][i].stats.thread).to.equal('own');
       for (const path of paths) path[i].dispose();
     }
-    expect(() => simulate(spring, {q: [0, 1], v: [0, 0]}, {...options, engine: {name: 'x', epsilon: 1} as unknown as Engine})).to.throw(OptionError, 'compile(programs, options)');
+    expect(() =>
+      simulate(spring, {q: [0, 1], v: [0, 0]}, {...options, engine: {name: 'x', epsilon: 1} as unknown as Engine}),
+    ).to.throw(OptionError, 'compile(programs, options)');
   });
 });

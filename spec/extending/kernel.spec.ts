@@ -1,35 +1,84 @@
 /** A tfjs kernel from outside: Conv2D, which no traced function could use, as sums of matrix products. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {implicitMidpoint, mechanics, OptionError, simulate, TraceError, traceKernel, type SimulateOptions} from '../../lib/index.js';
+import {
+  implicitMidpoint,
+  mechanics,
+  OptionError,
+  simulate,
+  TraceError,
+  traceKernel,
+  type SimulateOptions,
+} from '../../lib/index.js';
 
 type Strides = number | [number, number];
 
 /** Σ over the filter's places of the part of x that they see, times their matrix. */
-const conv2d = (): (() => void) => traceKernel('Conv2D', ({x, filter}, attributes) => {
-  const {strides, dilations, pad, dimRoundingMode} = attributes as {strides: Strides; dilations: Strides; pad: 'same' | 'valid' | number; dimRoundingMode?: 'floor'};
-  const info = tf.backend_util.computeConv2DInfo(x.shape as [number, number, number, number], filter.shape as [number, number, number, number], strides, dilations, pad, dimRoundingMode);
-  const {batchSize, inChannels, outChannels, outHeight, outWidth, strideHeight, strideWidth, dilationHeight, dilationWidth, padInfo: {top, bottom, left, right}} = info;
-  const padded = tf.pad(x, [[0, 0], [top, bottom], [left, right], [0, 0]]);
-  const terms: tf.Tensor[] = [];
-  for (let i = 0; i < info.filterHeight; i++) {
-    for (let j = 0; j < info.filterWidth; j++) {
-      const from = [0, i * dilationHeight, j * dilationWidth, 0];
-      const to = [batchSize, from[1] + (outHeight - 1) * strideHeight + 1, from[2] + (outWidth - 1) * strideWidth + 1, inChannels];
-      const seen = tf.stridedSlice(padded, from, to, [1, strideHeight, strideWidth, 1]);
-      const matrix = tf.reshape(tf.slice(filter, [i, j, 0, 0], [1, 1, -1, -1]), [inChannels, outChannels]);
-      terms.push(tf.matMul(tf.reshape(seen, [batchSize * outHeight * outWidth, inChannels]), matrix as tf.Tensor2D));
+const conv2d = (): (() => void) =>
+  traceKernel('Conv2D', ({x, filter}, attributes) => {
+    const {strides, dilations, pad, dimRoundingMode} = attributes as {
+      strides: Strides;
+      dilations: Strides;
+      pad: 'same' | 'valid' | number;
+      dimRoundingMode?: 'floor';
+    };
+    const info = tf.backend_util.computeConv2DInfo(
+      x.shape as [number, number, number, number],
+      filter.shape as [number, number, number, number],
+      strides,
+      dilations,
+      pad,
+      dimRoundingMode,
+    );
+    const {
+      batchSize,
+      inChannels,
+      outChannels,
+      outHeight,
+      outWidth,
+      strideHeight,
+      strideWidth,
+      dilationHeight,
+      dilationWidth,
+      padInfo: {top, bottom, left, right},
+    } = info;
+    const padded = tf.pad(x, [
+      [0, 0],
+      [top, bottom],
+      [left, right],
+      [0, 0],
+    ]);
+    const terms: tf.Tensor[] = [];
+    for (let i = 0; i < info.filterHeight; i++) {
+      for (let j = 0; j < info.filterWidth; j++) {
+        const from = [0, i * dilationHeight, j * dilationWidth, 0];
+        const to = [
+          batchSize,
+          from[1] + (outHeight - 1) * strideHeight + 1,
+          from[2] + (outWidth - 1) * strideWidth + 1,
+          inChannels,
+        ];
+        const seen = tf.stridedSlice(padded, from, to, [1, strideHeight, strideWidth, 1]);
+        const matrix = tf.reshape(tf.slice(filter, [i, j, 0, 0], [1, 1, -1, -1]), [inChannels, outChannels]);
+        terms.push(tf.matMul(tf.reshape(seen, [batchSize * outHeight * outWidth, inChannels]), matrix as tf.Tensor2D));
+      }
     }
-  }
-  return tf.reshape(tf.addN(terms), [batchSize, outHeight, outWidth, outChannels]);
-});
+    return tf.reshape(tf.addN(terms), [batchSize, outHeight, outWidth, outChannels]);
+  });
 
 describe('a tfjs kernel from outside: Conv2D', () => {
   const options: SimulateOptions = {scheme: implicitMidpoint(), dt: 0.05, steps: 20, params: {k: 3}};
   const chain = mechanics({
     mass: 1,
     // The second difference of displacements, with fixed ends.
-    forces: ({q, params}) => tf.mul(params.k as tf.Tensor, tf.reshape(tf.conv1d(tf.reshape(q, [-1, 1]) as tf.Tensor2D, tf.tensor3d([1, -2, 1], [3, 1, 1]), 1, 'same'), [-1])),
+    forces: ({q, params}) =>
+      tf.mul(
+        params.k as tf.Tensor,
+        tf.reshape(
+          tf.conv1d(tf.reshape(q, [-1, 1]) as tf.Tensor2D, tf.tensor3d([1, -2, 1], [3, 1, 1]), 1, 'same'),
+          [-1],
+        ),
+      ),
   });
   const start = {q: [0.5, 0, -0.3, 0.2, 0, 0.1], v: [0, 0, 1, 0, 0, 0]};
   const run = (): ReturnType<typeof simulate> => {
@@ -44,8 +93,20 @@ describe('a tfjs kernel from outside: Conv2D', () => {
     expect(run).not.to.throw();
     undo();
     // What was traced before is not traced again: another system.
-    expect(() => simulate(mechanics({mass: 1, forces: ({q}) => tf.reshape(tf.conv1d(tf.reshape(q, [-1, 1]) as tf.Tensor2D, tf.ones([1, 1, 1]) as tf.Tensor3D, 1, 'same'), [-1])}), start, {...options, params: {}}))
-      .to.throw(TraceError, 'Conv2D');
+    expect(() =>
+      simulate(
+        mechanics({
+          mass: 1,
+          forces: ({q}) =>
+            tf.reshape(
+              tf.conv1d(tf.reshape(q, [-1, 1]) as tf.Tensor2D, tf.ones([1, 1, 1]) as tf.Tensor3D, 1, 'same'),
+              [-1],
+            ),
+        }),
+        start,
+        {...options, params: {}},
+      ),
+    ).to.throw(TraceError, 'Conv2D');
   });
 
   describe('once known', () => {
@@ -57,8 +118,18 @@ describe('a tfjs kernel from outside: Conv2D', () => {
 
     it('drives a chain as its matrix does, which stays tridiagonal; with its gradient', () => {
       const n = start.q.length;
-      const matrix = tf.tidy(() => tf.tensor2d(Array.from({length: n}, (_, i) => Array.from({length: n}, (_, j) => (i === j ? -2 : Math.abs(i - j) === 1 ? 1 : 0)))));
-      const dense = mechanics({mass: 1, forces: ({q, params}) => tf.mul(params.k as tf.Tensor, tf.reshape(tf.matMul(matrix, tf.reshape(q, [n, 1])), [n]))});
+      const matrix = tf.tidy(() =>
+        tf.tensor2d(
+          Array.from({length: n}, (_, i) =>
+            Array.from({length: n}, (_, j) => (i === j ? -2 : Math.abs(i - j) === 1 ? 1 : 0)),
+          ),
+        ),
+      );
+      const dense = mechanics({
+        mass: 1,
+        forces: ({q, params}) =>
+          tf.mul(params.k as tf.Tensor, tf.reshape(tf.matMul(matrix, tf.reshape(q, [n, 1])), [n])),
+      });
       const [mine, theirs] = [chain, dense].map(system => {
         const {trajectory, pullback} = simulate.vjp(system, start, options);
         const q = trajectory.values('q');
@@ -72,13 +143,26 @@ describe('a tfjs kernel from outside: Conv2D', () => {
       expect(mine.k).to.be.closeTo(theirs.k, 1e-11 * Math.abs(theirs.k));
     });
 
-    for (const [strides, pad, dilation] of [[1, 'same', 1], [2, 'same', 1], [1, 'valid', 2], [[2, 1], 1, 1]] as const) {
+    for (const [strides, pad, dilation] of [
+      [1, 'same', 1],
+      [2, 'same', 1],
+      [1, 'valid', 2],
+      [[2, 1], 1, 1],
+    ] as const) {
       it(`gives tfjs's own numbers: strides ${String(strides)}, pad ${pad}, dilation ${dilation}`, () => {
-        const [x, filter] = [tf.randomNormal([2, 7, 6, 3], 0, 1, 'float32', 1) as tf.Tensor4D, tf.randomNormal([3, 2, 3, 4], 0, 1, 'float32', 2) as tf.Tensor4D];
-        const convolve = (shift: tf.Tensor): tf.Tensor => tf.conv2d(tf.add<tf.Tensor4D>(x, shift), filter, strides as number, pad, 'NHWC', dilation);
+        const [x, filter] = [
+          tf.randomNormal([2, 7, 6, 3], 0, 1, 'float32', 1) as tf.Tensor4D,
+          tf.randomNormal([3, 2, 3, 4], 0, 1, 'float32', 2) as tf.Tensor4D,
+        ];
+        const convolve = (shift: tf.Tensor): tf.Tensor =>
+          tf.conv2d(tf.add<tf.Tensor4D>(x, shift), filter, strides as number, pad, 'NHWC', dilation);
         const expected = tf.tidy(() => convolve(tf.scalar(0)).dataSync());
         // Observed at rest, q = 0.
-        const path = simulate(mechanics({mass: 1, forces: []}), {q: 0, v: 0}, {dt: 1, steps: 1, saveAt: 'end', observe: ({q}) => convolve(q as tf.Tensor)});
+        const path = simulate(
+          mechanics({mass: 1, forces: []}),
+          {q: 0, v: 0},
+          {dt: 1, steps: 1, saveAt: 'end', observe: ({q}) => convolve(q as tf.Tensor)},
+        );
         const observed = path.observed?.dataSync() ?? [];
         expect(observed).to.have.length(2 * expected.length);
         // Sums of 18 products of unit size in float32.
@@ -91,7 +175,10 @@ describe('a tfjs kernel from outside: Conv2D', () => {
 
     it('leaves kernels alone that can be traced', () => {
       expect(() => traceKernel('MatMul', () => tf.scalar(0))()).not.to.throw();
-      expect(() => traceKernel('BatchMatMul', () => tf.scalar(0))).to.throw(OptionError, 'BatchMatMul can be traced already');
+      expect(() => traceKernel('BatchMatMul', () => tf.scalar(0))).to.throw(
+        OptionError,
+        'BatchMatMul can be traced already',
+      );
       expect(() => traceKernel('Conv3D', 1 as never)).to.throw(OptionError, 'must be a function');
     });
   });

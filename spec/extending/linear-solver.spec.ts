@@ -2,7 +2,19 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
-  bilateral, implicitMidpoint, lu, mechanics, newton, radauIIA5, simulate, SingularMatrixError, type Analysis, type Factor, type LinearSolver, type Pattern, type Scheme,
+  bilateral,
+  implicitMidpoint,
+  lu,
+  mechanics,
+  newton,
+  radauIIA5,
+  simulate,
+  SingularMatrixError,
+  type Analysis,
+  type Factor,
+  type LinearSolver,
+  type Pattern,
+  type Scheme,
 } from '../../lib/index.js';
 
 class QrFactor implements Factor {
@@ -26,11 +38,18 @@ class QrFactor implements Factor {
   }
 
   refactor(values: Float64Array): void {
-    const {n, a, d, beta, pattern: {rowPointers, columns}} = this;
+    const {
+      n,
+      a,
+      d,
+      beta,
+      pattern: {rowPointers, columns},
+    } = this;
     a.fill(0);
     for (let i = 0; i < n; i++) {
       for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) {
-        if (!Number.isFinite(values[p])) throw new SingularMatrixError('not-finite', 'The matrix has entries that are not finite.', {rows: [i]});
+        if (!Number.isFinite(values[p]))
+          throw new SingularMatrixError('not-finite', 'The matrix has entries that are not finite.', {rows: [i]});
         a[columns[p] * n + i] = values[p];
       }
     }
@@ -51,7 +70,10 @@ class QrFactor implements Factor {
       beta[k] = -1 / (d[k] * a[k * n + k]);
       for (let j = k + 1; j < n; j++) this.reflect(k, a, j * n);
     }
-    if (dependent >= 0) throw new SingularMatrixError('singular-matrix', 'Rows of the matrix depend on each other.', {rows: this.dependentRows(dependent)});
+    if (dependent >= 0)
+      throw new SingularMatrixError('singular-matrix', 'Rows of the matrix depend on each other.', {
+        rows: this.dependentRows(dependent),
+      });
   }
 
   /** x ← x − βv(vᵀx) */
@@ -130,17 +152,24 @@ class QrAnalysis implements Analysis {
 const qr: LinearSolver = {name: 'qr', analyze: pattern => new QrAnalysis(pattern)};
 
 /** Two masses on rods of length 1: Newton's matrix is unsymmetric and indefinite. `twice` states the first rod again. */
-const rods = (twice: boolean): ReturnType<typeof mechanics> => mechanics({
-  mass: [1, 1, 0.5, 0.5],
-  forces: ({v, params}) => tf.add(tf.mul(params.g as tf.Tensor, tf.tensor1d([0, -1, 0, -0.5])), tf.mul(v, -0.1)),
-  constraints: [
-    bilateral(({q}) => tf.sub(tf.sum(tf.square(tf.slice(q, [0], [2]))), 1)),
-    bilateral(({q}) => tf.sub(tf.sum(tf.square(tf.sub(tf.slice(q, [2], [2]), tf.slice(q, [0], [2])))), 1)),
-    ...(twice ? [bilateral(({q}) => tf.sub(tf.norm(tf.slice(q, [0], [2])), 1))] : []),
-  ],
-});
+const rods = (twice: boolean): ReturnType<typeof mechanics> =>
+  mechanics({
+    mass: [1, 1, 0.5, 0.5],
+    forces: ({v, params}) => tf.add(tf.mul(params.g as tf.Tensor, tf.tensor1d([0, -1, 0, -0.5])), tf.mul(v, -0.1)),
+    constraints: [
+      bilateral(({q}) => tf.sub(tf.sum(tf.square(tf.slice(q, [0], [2]))), 1)),
+      bilateral(({q}) => tf.sub(tf.sum(tf.square(tf.sub(tf.slice(q, [2], [2]), tf.slice(q, [0], [2])))), 1)),
+      ...(twice ? [bilateral(({q}) => tf.sub(tf.norm(tf.slice(q, [0], [2])), 1))] : []),
+    ],
+  });
 const start = {q: [1, 0, 2, 0], v: [0, 0, 0, 0]};
-const options = (linear: LinearSolver, scheme: Scheme): Parameters<typeof simulate>[2] => ({scheme, dt: 0.02, steps: 50, params: {g: 9.81}, newton: newton({linear})});
+const options = (linear: LinearSolver, scheme: Scheme): Parameters<typeof simulate>[2] => ({
+  scheme,
+  dt: 0.02,
+  steps: 50,
+  params: {g: 9.81},
+  newton: newton({linear}),
+});
 
 describe('a linear solver from outside: QR', () => {
   for (const scheme of [implicitMidpoint(), radauIIA5()]) {
@@ -151,13 +180,20 @@ describe('a linear solver from outside: QR', () => {
           const q = trajectory.values('q');
           const {params, initial} = pullback({q: Float64Array.from(q, Math.cos)});
           trajectory.dispose();
-          return {q, gradient: [...(params.g as Float64Array), ...(initial.q as Float64Array)], factorizations: trajectory.stats.factorizations, linear: trajectory.stats.linear};
+          return {
+            q,
+            gradient: [...(params.g as Float64Array), ...(initial.q as Float64Array)],
+            factorizations: trajectory.stats.factorizations,
+            linear: trajectory.stats.linear,
+          };
         });
         expect(mine.linear).to.equal('dense');
         expect(mine.factorizations).to.be.greaterThan(0);
         // Newton's tolerance is 1e-12 of z; a double pendulum of this length of time makes little of it.
         mine.q.forEach((x, i) => expect(x).to.be.closeTo(theirs.q[i], 1e-10));
-        mine.gradient.forEach((x, i) => expect(x).to.be.closeTo(theirs.gradient[i], 1e-7 * Math.max(1, Math.abs(theirs.gradient[i]))));
+        mine.gradient.forEach((x, i) =>
+          expect(x).to.be.closeTo(theirs.gradient[i], 1e-7 * Math.max(1, Math.abs(theirs.gradient[i]))),
+        );
       });
     }
   }
@@ -176,7 +212,11 @@ describe('a linear solver from outside: QR', () => {
     const n = 5;
     const hilbert = Float64Array.from({length: n * n}, (_, k) => 1 / (Math.floor(k / n) + 2 * (k % n) + 1));
     const pattern: Pattern = {
-      n, rowPointers: Int32Array.from({length: n + 1}, (_, i) => i * n), columns: Int32Array.from({length: n * n}, (_, k) => k % n), symmetric: false, dense: true,
+      n,
+      rowPointers: Int32Array.from({length: n + 1}, (_, i) => i * n),
+      columns: Int32Array.from({length: n * n}, (_, k) => k % n),
+      symmetric: false,
+      dense: true,
     };
     const factor = qr.analyze(pattern).factor(hilbert);
     const b = Float64Array.from({length: 2 * n}, (_, i) => Math.sin(i + 1));

@@ -4,13 +4,30 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {adaptive, defineScheme, mechanics, ode, rk4, simulate, type Blocks, type Scheme, type SchemeSpec, type StepPoint, type System} from '../../lib/index.js';
+import {
+  adaptive,
+  defineScheme,
+  mechanics,
+  ode,
+  rk4,
+  simulate,
+  type Blocks,
+  type Scheme,
+  type SchemeSpec,
+  type StepPoint,
+  type System,
+} from '../../lib/index.js';
 
 const d = 1 - Math.SQRT1_2;
 const w = Math.SQRT2 / 4;
 
 /** x + h Σ wᵢkᵢ */
-const moved = (x: Blocks, h: tf.Tensor, weights: readonly (number | tf.Tensor)[], slopes: readonly Blocks[]): Blocks => {
+const moved = (
+  x: Blocks,
+  h: tf.Tensor,
+  weights: readonly (number | tf.Tensor)[],
+  slopes: readonly Blocks[],
+): Blocks => {
   const names = Object.keys(slopes[0]);
   const gain = (name: string): tf.Tensor => tf.addN(slopes.map((k, i) => tf.mul(k[name], weights[i])));
   return Object.fromEntries(names.map(name => [name, tf.add(x[name], tf.mul(h, gain(name)))]));
@@ -19,10 +36,14 @@ const moved = (x: Blocks, h: tf.Tensor, weights: readonly (number | tf.Tensor)[]
 /** Of a state with the blocks `names`. The unknown is the increments hk₂ and hk₃ of the two stages. */
 function trBdf2Of(kind: 'mechanics' | 'ode', names: readonly string[]): Scheme {
   const slopes = (z: Blocks, {x, t, h, rate}: StepPoint): Blocks[] => [
-    rate(x, t), ...[2, 3].map(i => Object.fromEntries(names.map(name => [name, tf.div(z[`${name}${i}`], h)]))),
+    rate(x, t),
+    ...[2, 3].map(i => Object.fromEntries(names.map(name => [name, tf.div(z[`${name}${i}`], h)]))),
   ];
   const spec: SchemeSpec = {
-    name: 'TR-BDF2', order: 2, kind, unknown: [2, 3].flatMap(i => names.map(name => `${name}${i}`)),
+    name: 'TR-BDF2',
+    order: 2,
+    kind,
+    unknown: [2, 3].flatMap(i => names.map(name => `${name}${i}`)),
     residual: (z, at) => {
       const {x, t, h, rate} = at;
       const k = slopes(z, at);
@@ -30,7 +51,11 @@ function trBdf2Of(kind: 'mechanics' | 'ode', names: readonly string[]): Scheme {
         rate(moved(x, h, [d, d], k.slice(0, 2)), tf.add(t, tf.mul(h, 2 * d))),
         rate(moved(x, h, [w, w, d], k), tf.add(t, h)),
       ];
-      return Object.fromEntries([2, 3].flatMap((i, stage) => names.map(name => [`${name}${i}`, tf.sub(z[`${name}${i}`], tf.mul(h, ends[stage][name]))])));
+      return Object.fromEntries(
+        [2, 3].flatMap((i, stage) =>
+          names.map(name => [`${name}${i}`, tf.sub(z[`${name}${i}`], tf.mul(h, ends[stage][name]))]),
+        ),
+      );
     },
     update: (z, at) => moved(at.x, at.h, [w, w, d], slopes(z, at)),
     // The companion of third order, b̂ = ((1 − w)/3, (3w + 1)/3, d/3); (1 − hdJ)⁻¹ keeps the difference small where h|λ| is large.
@@ -46,7 +71,12 @@ function trBdf2Of(kind: 'mechanics' | 'ode', names: readonly string[]): Scheme {
     // The weights θb₁ + θ²b₂ with Σb₁ = 1, Σb₁c = 0, Σb₂ = 0, Σb₂c = ½ and b₁ + b₂ = b: second order at every θ.
     dense: (theta, z, at) => {
       const square = tf.square(theta);
-      return moved(at.x, at.h, [tf.add(theta, tf.mul(square, w - 1)), tf.mul(square, w), tf.mul(square, d)], slopes(z, at));
+      return moved(
+        at.x,
+        at.h,
+        [tf.add(theta, tf.mul(square, w - 1)), tf.mul(square, w), tf.mul(square, d)],
+        slopes(z, at),
+      );
     },
   };
   return defineScheme(spec);
@@ -56,14 +86,26 @@ const trBdf2: Scheme = {...trBdf2Of('mechanics', ['q', 'v']), ode: trBdf2Of('ode
 
 const pendulum = mechanics({
   mass: ({q}) => tf.add(2, tf.cos(q)),
-  forces: [({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sin(q))), ({v, t}) => tf.sub(tf.mul(tf.cos(tf.mul(3, t)), 0.3), tf.mul(0.2, tf.mul(v, tf.abs(v))))],
+  forces: [
+    ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sin(q))),
+    ({v, t}) => tf.sub(tf.mul(tf.cos(tf.mul(3, t)), 0.3), tf.mul(0.2, tf.mul(v, tf.abs(v)))),
+  ],
 });
 const brusselator = ode(({y, params}) => {
   const [a, b] = tf.unstack(y);
   const aab = tf.mul(tf.square(a), b);
-  return tf.stack([tf.sub(tf.add(1, aab), tf.mul(tf.add(params.k as tf.Tensor, 1), a)), tf.sub(tf.mul(params.k as tf.Tensor, a), aab)]);
+  return tf.stack([
+    tf.sub(tf.add(1, aab), tf.mul(tf.add(params.k as tf.Tensor, 1), a)),
+    tf.sub(tf.mul(params.k as tf.Tensor, a), aab),
+  ]);
 });
-const cases: readonly {readonly name: string; readonly system: System; readonly initial: {q: number[]; v: number[]} | {y: number[]}; readonly block: 'q' | 'y'; readonly k: number}[] = [
+const cases: readonly {
+  readonly name: string;
+  readonly system: System;
+  readonly initial: {q: number[]; v: number[]} | {y: number[]};
+  readonly block: 'q' | 'y';
+  readonly k: number;
+}[] = [
   {name: 'mechanics', system: pendulum, initial: {q: [1, 0.3], v: [0, 0.5]}, block: 'q', k: 4},
   {name: 'ode', system: brusselator, initial: {y: [1.5, 3]}, block: 'y', k: 3},
 ];
@@ -75,14 +117,22 @@ describe('a scheme from outside: TR-BDF2', () => {
       path.dispose();
       return path.values(block).slice(2);
     };
-    const distance = (a: ArrayLike<number>, b: ArrayLike<number>): number => Math.hypot(...Array.from(a, (x, i) => x - b[i]));
+    const distance = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
+      Math.hypot(...Array.from(a, (x, i) => x - b[i]));
 
     for (const engine of ['wasm', 'interpreter'] as const) {
       it(`${name}, ${engine}: has order 2, at the ends of steps and between them`, () => {
         const times = [0.613, 1];
         const exact = times.map(reference);
         const errors = [64, 128].map(steps => {
-          const path = simulate(system, initial, {scheme: trBdf2, dt: 1 / steps, t1: 1, saveAt: times, params: {k}, engine});
+          const path = simulate(system, initial, {
+            scheme: trBdf2,
+            dt: 1 / steps,
+            t1: 1,
+            saveAt: times,
+            params: {k},
+            engine,
+          });
           path.dispose();
           return exact.map((x, i) => distance(path.values(block).slice(2 * i, 2 * i + 2), x));
         });
@@ -94,12 +144,23 @@ describe('a scheme from outside: TR-BDF2', () => {
       const exact = reference(1);
       const tolerances = [1e-6, 1e-8];
       const runs = tolerances.map(rtol => {
-        const path = simulate(system, initial, {scheme: trBdf2, dt: 0.01, t1: 1, saveAt: 'end', control: adaptive({rtol, atol: rtol}), params: {k}});
+        const path = simulate(system, initial, {
+          scheme: trBdf2,
+          dt: 0.01,
+          t1: 1,
+          saveAt: 'end',
+          control: adaptive({rtol, atol: rtol}),
+          params: {k},
+        });
         path.dispose();
         return {steps: path.stats.steps, error: distance(path.values(block).slice(2), exact)};
       });
       // A step adds rtol(1 + |x|) at most by the estimate, with |x| below 5; nothing grows them much within the span.
-      runs.forEach(({steps, error}, i) => expect(error).to.be.lessThan(6 * tolerances[i] * steps).and.greaterThan(0));
+      runs.forEach(({steps, error}, i) =>
+        expect(error)
+          .to.be.lessThan(6 * tolerances[i] * steps)
+          .and.greaterThan(0),
+      );
       // An estimate of third order: a hundredth of the tolerance takes 100^(1/3) = 4.6 times as many steps.
       expect(runs[1].steps / runs[0].steps).to.be.closeTo(100 ** (1 / 3), 0.7);
     });
@@ -116,11 +177,14 @@ describe('a scheme from outside: TR-BDF2', () => {
       // Central differences of fourth order at h = 1e-3: truncation and rounding are both near 1e-11.
       const h = 1e-3;
       const difference = (8 * (value(k + h) - value(k - h)) - (value(k + 2 * h) - value(k - 2 * h))) / (12 * h);
-      expect((pullback({[block]: [1, 1, 1, 1]}).params.k as Float64Array)[0]).to.be.closeTo(difference, 1e-9 * Math.max(1, Math.abs(difference)));
+      expect((pullback({[block]: [1, 1, 1, 1]}).params.k as Float64Array)[0]).to.be.closeTo(
+        difference,
+        1e-9 * Math.max(1, Math.abs(difference)),
+      );
     });
   }
 
-  it('is L-stable: its step of y\' = λy is the method\'s stability function, which goes to zero', () => {
+  it("is L-stable: its step of y' = λy is the method's stability function, which goes to zero", () => {
     const decay = ode(({y, params}) => tf.mul(params.rate as tf.Tensor, y));
     for (const z of [-0.1, -1, -30, -1e3, -1e6]) {
       const path = simulate(decay, {y: [1]}, {scheme: trBdf2, dt: 1, steps: 1, params: {rate: z}, saveAt: 'end'});

@@ -17,7 +17,8 @@ describe('fuzz: graphs', () => {
 
   it('are made of every primitive, and the same for a seed again', () => {
     const used = new Set<string>();
-    for (let seed = 1; seed <= 1200; seed++) for (const node of topological(randomProgram(seed).outputs)) used.add(node.op);
+    for (let seed = 1; seed <= 1200; seed++)
+      for (const node of topological(randomProgram(seed).outputs)) used.add(node.op);
     expect([...used]).to.have.members(Object.keys(primitives));
     const ops = (seed: number): string[] => topological(randomProgram(seed).outputs).map(({op}) => op);
     expect(ops(7)).to.deep.equal(ops(7));

@@ -30,7 +30,11 @@ const directions = 2;
 export function randomProgram(seed: number, steps?: number): Program {
   const random = generator(seed);
   const list = Array.from({length: programDraws}, () => Math.floor(random() * (2 ** 31 - 1)));
-  return program(new Choices(list), {steps: steps ?? 1 + (seed % longest), largest, ops: seed % heavyEvery === 1 ? undefined : lightOps});
+  return program(new Choices(list), {
+    steps: steps ?? 1 + (seed % longest),
+    largest,
+    ops: seed % heavyEvery === 1 ? undefined : lightOps,
+  });
 }
 
 const named = (inputs: readonly Node<'input'>[], outputs: readonly Node[], name: (k: number) => string): Graph =>
@@ -44,7 +48,9 @@ export function derivatives({inputs, outputs}: Program, over: boolean): Programs
   const [d, w] = [likeAll(inputs, 'd'), likeAll(outputs, 'w')];
   const many = likeAll(inputs, 'D', [directions]);
   const push = (of: readonly Node[]): Node[] => {
-    const tangents = pushforward(of, new Map(inputs.map((node, k) => [node, d[k]]))).map((tangent, k) => orZeros(tangent, of[k]));
+    const tangents = pushforward(of, new Map(inputs.map((node, k) => [node, d[k]]))).map((tangent, k) =>
+      orZeros(tangent, of[k]),
+    );
     return batch(tangents, new Map(d.map((node, k) => [node, many[k]])), directions);
   };
   const gradients = pullback(outputs, inputs, w).map((gradient, k) => orZeros(gradient, inputs[k]));
@@ -67,7 +73,12 @@ function runWith(executable: Executable, name: string, graph: Graph, seed: numbe
 }
 
 /** The first difference, as a sentence. */
-function difference(programs: Programs, seed: number, use: Partial<MemoryUse>, expected: Executable): string | undefined {
+function difference(
+  programs: Programs,
+  seed: number,
+  use: Partial<MemoryUse>,
+  expected: Executable,
+): string | undefined {
   const compile = (engine: Engine): Executable => engine.compile(programs);
   treatMemory(use);
   try {
@@ -75,7 +86,8 @@ function difference(programs: Programs, seed: number, use: Partial<MemoryUse>, e
     for (const [name, graph] of Object.entries(programs)) {
       runWith(expected, name, graph, seed);
       runWith(actual, name, graph, seed);
-      for (const output of graph.outputs) compare(`${name}.${output.name}`, actual.buffer(output.name), expected.buffer(output.name), 'exact');
+      for (const output of graph.outputs)
+        compare(`${name}.${output.name}`, actual.buffer(output.name), expected.buffer(output.name), 'exact');
     }
     return undefined;
   } catch (error) {
@@ -88,7 +100,10 @@ function difference(programs: Programs, seed: number, use: Partial<MemoryUse>, e
 function differenceOf(given: Program, seed: number): string | undefined {
   const programs = derivatives(given, seed % 2 === 1);
   const expected = interpreter.compile(programs);
-  const uses: Partial<MemoryUse>[] = [{poisoned: true}, ...(seed % 8 === 0 ? [{}, {inPlace: false, poisoned: true}] : [])];
+  const uses: Partial<MemoryUse>[] = [
+    {poisoned: true},
+    ...(seed % 8 === 0 ? [{}, {inPlace: false, poisoned: true}] : []),
+  ];
   for (const use of uses) {
     const found = difference(programs, seed, use, expected);
     if (found !== undefined) return found;
@@ -100,7 +115,10 @@ function listing({inputs, outputs}: Program): string {
   const ids = new Map<Node, number>();
   const lines = topological([...inputs, ...outputs]).map(node => {
     ids.set(node, ids.size);
-    const attributes = Object.entries(node.attributes).map(([name, value]) => `${name}=${ArrayBuffer.isView(value) ? `[${(value as Float64Array).join(' ')}]` : JSON.stringify(value)}`);
+    const attributes = Object.entries(node.attributes).map(
+      ([name, value]) =>
+        `${name}=${ArrayBuffer.isView(value) ? `[${(value as Float64Array).join(' ')}]` : JSON.stringify(value)}`,
+    );
     return `    ${ids.get(node)}: ${node.op} [${node.shape.join(', ')}] (${node.operands.map(operand => ids.get(operand)).join(', ')}) ${attributes.join(' ')}`;
   });
   return [...lines, `    outputs ${outputs.map(node => ids.get(node)).join(', ')}`].join('\n');

@@ -29,7 +29,10 @@ const searches: {readonly [name: string]: () => Promise<Fuzz>} = {
 };
 
 async function main(): Promise<void> {
-  const {positionals: [name], values} = parseArgs({
+  const {
+    positionals: [name],
+    values,
+  } = parseArgs({
     allowPositionals: true,
     options: {count: {type: 'string', default: '1000'}, seed: {type: 'string', default: '1'}},
   });

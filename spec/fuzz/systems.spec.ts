@@ -16,13 +16,19 @@ describe('random systems', () => {
 
   it('are judged: an evaluator whose forces are a ten-thousandth larger disagrees', () => {
     const seeds = Array.from({length: 8}, (_, i) => i + 1);
-    const wrong = seeds.filter(seed => check(seed, at => {
-      const sample = sampleOf(at);
-      return {...sample, plain: params => {
-        const plain = sample.plain(params);
-        return {...plain, force: (q, v, t) => plain.force(q, v, t).map(value => 1.0001 * value)};
-      }};
-    }).wrong.length > 0);
+    const wrong = seeds.filter(
+      seed =>
+        check(seed, at => {
+          const sample = sampleOf(at);
+          return {
+            ...sample,
+            plain: params => {
+              const plain = sample.plain(params);
+              return {...plain, force: (q, v, t) => plain.force(q, v, t).map(value => 1.0001 * value)};
+            },
+          };
+        }).wrong.length > 0,
+    );
     // Those with constraints, or judged by the order of their error, show less.
     expect(wrong.length).to.be.above(3);
   });

@@ -16,7 +16,8 @@ export async function fuzz({count, seed, log}: FuzzOptions): Promise<FuzzResult>
     // Timers and signals get their turn.
     if (k % 50 === 0) await new Promise(resolve => setImmediate(resolve));
   }
-  const table = (of: Map<string, number>): string => [...of].map(([name, times]) => `${name} ${times}`).join(', ') || 'none';
+  const table = (of: Map<string, number>): string =>
+    [...of].map(([name, times]) => `${name} ${times}`).join(', ') || 'none';
   log(`refused: ${table(refused)}; not judged in part: ${table(unjudged)}`);
   return {tried: count, failures};
 }

@@ -38,7 +38,10 @@ describe('ahead', () => {
   it('takes what is dear, and leaves what is not', () => {
     const dear = unary('exp', mul(x, x));
     const cheap = add(x, x);
-    expect(worthAhead([add(mul(dear, z), mul(cheap, z))], changing, prices)).to.deep.equal({values: [dear], saved: 4 * (21 - 3)});
+    expect(worthAhead([add(mul(dear, z), mul(cheap, z))], changing, prices)).to.deep.equal({
+      values: [dear],
+      saved: 4 * (21 - 3),
+    });
     expect(worthAhead([mul(cheap, z)], changing, prices)).to.deep.equal({values: [], saved: 0});
   });
 
@@ -52,36 +55,52 @@ describe('ahead', () => {
 
   it('stores nothing of what no input changes, nor of what is given', () => {
     const known = unary('exp', constant(Float64Array.of(1, 2, 3, 4), [4]));
-    expect(worthAhead([mul(known, z), mul(slice(x, [2], [1]), slice(z, [0], [1]))], changing, prices)).to.deep.equal({values: [], saved: 0});
+    expect(worthAhead([mul(known, z), mul(slice(x, [2], [1]), slice(z, [0], [1]))], changing, prices)).to.deep.equal({
+      values: [],
+      saved: 0,
+    });
   });
 
   it('is the cheapest of all choices', () => {
-    fc.assert(fc.property(fc.array(fc.tuple(fc.constantFrom('exp', 'neg', 'add', 'mul', 'part', 'repeat'), fc.nat(), fc.nat()), {minLength: 3, maxLength: 9}), terms => {
-      const nodes: Node[] = [x, z];
-      const at = (i: number): Node => nodes[i % nodes.length];
-      const grown = (node: Node): Node => (node.size === 4 ? node : broadcastTo(slice(node, [0], [1]), [4]));
-      for (const [kind, i, j] of terms) {
-        const [a, b] = [at(i), at(j)];
-        if (kind === 'exp' || kind === 'neg') nodes.push(unary(kind, a));
-        else if (kind === 'part') nodes.push(slice(a, [0], [1]));
-        else if (kind === 'repeat') nodes.push(grown(a));
-        else nodes.push((kind === 'add' ? add : mul)(grown(a), grown(b)));
-      }
-      const outputs = nodes.slice(-2).map(node => mul(grown(node), z));
-      const order = topological(outputs);
-      const changes = new Set<Node>();
-      for (const node of order) if (node === z || node.operands.some(operand => changes.has(operand))) changes.add(node);
-      const steady = order.filter(node => !changes.has(node) && node.op !== 'input');
-      if (steady.length > 10) return;
-      const none = cost(outputs, new Set(steady), new Set());
-      let least = none;
-      for (let bits = 0; bits < 2 ** steady.length; bits++) {
-        least = Math.min(least, cost(outputs, new Set(steady), new Set(steady.filter((_, k) => (bits >> k) % 2 === 1))));
-      }
-      const {values, saved} = worthAhead(outputs, changing, prices);
-      expect(cost(outputs, new Set(steady), new Set(values))).to.equal(least);
-      expect(none - saved).to.equal(least);
-    }), {numRuns: 300});
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom('exp', 'neg', 'add', 'mul', 'part', 'repeat'), fc.nat(), fc.nat()), {
+          minLength: 3,
+          maxLength: 9,
+        }),
+        terms => {
+          const nodes: Node[] = [x, z];
+          const at = (i: number): Node => nodes[i % nodes.length];
+          const grown = (node: Node): Node => (node.size === 4 ? node : broadcastTo(slice(node, [0], [1]), [4]));
+          for (const [kind, i, j] of terms) {
+            const [a, b] = [at(i), at(j)];
+            if (kind === 'exp' || kind === 'neg') nodes.push(unary(kind, a));
+            else if (kind === 'part') nodes.push(slice(a, [0], [1]));
+            else if (kind === 'repeat') nodes.push(grown(a));
+            else nodes.push((kind === 'add' ? add : mul)(grown(a), grown(b)));
+          }
+          const outputs = nodes.slice(-2).map(node => mul(grown(node), z));
+          const order = topological(outputs);
+          const changes = new Set<Node>();
+          for (const node of order)
+            if (node === z || node.operands.some(operand => changes.has(operand))) changes.add(node);
+          const steady = order.filter(node => !changes.has(node) && node.op !== 'input');
+          if (steady.length > 10) return;
+          const none = cost(outputs, new Set(steady), new Set());
+          let least = none;
+          for (let bits = 0; bits < 2 ** steady.length; bits++) {
+            least = Math.min(
+              least,
+              cost(outputs, new Set(steady), new Set(steady.filter((_, k) => (bits >> k) % 2 === 1))),
+            );
+          }
+          const {values, saved} = worthAhead(outputs, changing, prices);
+          expect(cost(outputs, new Set(steady), new Set(values))).to.equal(least);
+          expect(none - saved).to.equal(least);
+        },
+      ),
+      {numRuns: 300},
+    );
   });
 
   it('splits a program in two by names', () => {
@@ -91,6 +110,9 @@ describe('ahead', () => {
     const buffer = input('ahead', [4]);
     const reading = readingAhead(graph, new Map([[value, buffer]]));
     expect(reading.inputs.map(({attributes: {name}}) => name)).to.have.members(['ahead', 'z']);
-    expect(withOutputs({inputs: [], outputs: []}, new Map([[value, buffer]]))).to.deep.equal({inputs: [x], outputs: [{name: 'ahead', node: value}]});
+    expect(withOutputs({inputs: [], outputs: []}, new Map([[value, buffer]]))).to.deep.equal({
+      inputs: [x],
+      outputs: [{name: 'ahead', node: value}],
+    });
   });
 });

@@ -7,7 +7,9 @@ import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {evaluate} from './evaluate.js';
 
 function patternOf(n: number, has: (row: number, column: number) => boolean): SparsityPattern {
-  const rows = Array.from({length: n}, (_, row) => Array.from({length: n}, (_unused, column) => column).filter(column => has(row, column)));
+  const rows = Array.from({length: n}, (_, row) =>
+    Array.from({length: n}, (_unused, column) => column).filter(column => has(row, column)),
+  );
   const pointers = new Int32Array(n + 1);
   rows.forEach((row, i) => (pointers[i + 1] = pointers[i] + row.length));
   return {rows: n, columns: n, pointers, indices: Int32Array.from(rows.flat())};
@@ -27,7 +29,8 @@ describe('bicolouring', () => {
   });
 
   it('of a band is the band width, by columns', () => {
-    for (const width of [1, 2, 3]) expect(products(patternOf(n, (i, j) => Math.abs(i - j) <= width))).to.deep.equal([2 * width + 1, 0]);
+    for (const width of [1, 2, 3])
+      expect(products(patternOf(n, (i, j) => Math.abs(i - j) <= width))).to.deep.equal([2 * width + 1, 0]);
   });
 
   it('of full rows alone is one product each; of full columns one colour each', () => {
@@ -36,7 +39,8 @@ describe('bicolouring', () => {
   });
 
   it('groups full rows that meet in no column', () => {
-    const halves = (second: number) => patternOf(n, (i, j) => i === j || (i === 0 && j < n / 2) || (i === second && j >= n / 2));
+    const halves = (second: number) =>
+      patternOf(n, (i, j) => i === j || (i === 0 && j < n / 2) || (i === second && j >= n / 2));
     expect(products(halves(n - 1))).to.deep.equal([1, 1]);
     // Row 1 has its own diagonal in the first half.
     expect(products(halves(1))).to.deep.equal([1, 2]);
@@ -59,9 +63,13 @@ describe('the Jacobian of a chain with one mass coupled to all', () => {
     const [found] = evaluate([values], [z], [at]);
     const whole = at.reduce((a, b) => a + b);
     const expected = (i: number, j: number): number =>
-      (i === j ? Math.cos(at[i]) : 0) - (j === i - 1 ? 1 : 0) + (j === 0 ? 2 * at[0] : 0) + (i === 0 ? at[0] + (j === 0 ? whole : 0) : 0);
+      (i === j ? Math.cos(at[i]) : 0)
+      - (j === i - 1 ? 1 : 0)
+      + (j === 0 ? 2 * at[0] : 0)
+      + (i === 0 ? at[0] + (j === 0 ? whole : 0) : 0);
     for (let row = 0; row < n; row++) {
-      for (let k = pattern.rowPointers[row]; k < pattern.rowPointers[row + 1]; k++) expect(found[k]).to.be.closeTo(expected(row, pattern.columns[k]), 1e-13);
+      for (let k = pattern.rowPointers[row]; k < pattern.rowPointers[row + 1]; k++)
+        expect(found[k]).to.be.closeTo(expected(row, pattern.columns[k]), 1e-13);
     }
     expect(pattern.columns.length).to.equal(n + (n - 1) + (n - 1) + (n - 2));
   });

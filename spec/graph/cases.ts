@@ -3,8 +3,39 @@
  * is defined and, away from isolated kinks, differentiable.
  */
 import {
-  argExtreme, binary, broadcastTo, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, mapped, matMul, max, min, place, reshape,
-  scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
+  argExtreme,
+  binary,
+  broadcastTo,
+  cholesky,
+  concat,
+  constant,
+  cumsum,
+  declared,
+  eigen,
+  gather,
+  gatherAt,
+  input,
+  leastSquares,
+  lu,
+  luPermutation,
+  mapped,
+  matMul,
+  max,
+  min,
+  place,
+  reshape,
+  scatter,
+  scatterAt,
+  searchSorted,
+  select,
+  semidefinite,
+  slice,
+  solve,
+  sum,
+  svd,
+  transpose,
+  triangularSolve,
+  unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, DType, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
@@ -43,14 +74,23 @@ function application(inputs: readonly CaseInput[], build: (...nodes: Node[]) => 
 
 // ------------------------------------------------------------------ where values come from
 
-const between = (low: number, high: number): Draw => random => low + (high - low) * random();
+const between =
+  (low: number, high: number): Draw =>
+  random =>
+    low + (high - low) * random();
 /**
  * Off the whole and half numbers, where roundings, signs and truncations jump: sixteenths plus an offset
  * that differs from operand to operand, so that differences of operands are no whole numbers either.
  */
-const grid = (low: number, high: number, offset: number): Draw => random => Math.floor(16 * (low + (high - low) * random())) / 16 + offset / 64;
+const grid =
+  (low: number, high: number, offset: number): Draw =>
+  random =>
+    Math.floor(16 * (low + (high - low) * random())) / 16 + offset / 64;
 const wide = grid(-3, 3, 2);
-const whole = (low: number, high: number): Draw => random => low + Math.floor((high - low + 1) * random());
+const whole =
+  (low: number, high: number): Draw =>
+  random =>
+    low + Math.floor((high - low + 1) * random());
 const truth: Draw = random => (random() < 0.5 ? 0 : 1);
 /** All different by at least 1/16: extremes have no ties. */
 const distinct: Draw = (random, index, values) => {
@@ -64,26 +104,68 @@ const distinct: Draw = (random, index, values) => {
 const few: Draw = random => Math.floor(5 * random()) - 2 + (random() < 0.5 ? 0 : 0.25);
 
 export const unaryDomains: {readonly [F in UnaryName]: Draw} = {
-  neg: wide, abs: wide, sign: wide, square: wide, sqrt: between(0.4, 4), rsqrt: between(0.4, 4),
+  neg: wide,
+  abs: wide,
+  sign: wide,
+  square: wide,
+  sqrt: between(0.4, 4),
+  rsqrt: between(0.4, 4),
   reciprocal: (random, ...rest) => (random() < 0.5 ? -1 : 1) * between(0.4, 4)(random, ...rest),
-  exp: wide, expm1: wide, log: between(0.4, 4), log1p: between(-0.6, 4),
-  sin: wide, cos: wide, tan: between(-1.2, 1.2), asin: between(-0.8, 0.8), acos: between(-0.8, 0.8), atan: wide,
-  sinh: wide, cosh: wide, tanh: wide, asinh: wide, acosh: between(1.3, 4), atanh: between(-0.8, 0.8),
-  sigmoid: wide, softplus: wide, erf: wide, relu: wide, positive: wide,
-  floor: wide, ceil: wide, round: wide, truncate: wide,
-  isNaN: wide, isInf: wide, isFinite: wide, not: few, nonzero: few,
+  exp: wide,
+  expm1: wide,
+  log: between(0.4, 4),
+  log1p: between(-0.6, 4),
+  sin: wide,
+  cos: wide,
+  tan: between(-1.2, 1.2),
+  asin: between(-0.8, 0.8),
+  acos: between(-0.8, 0.8),
+  atan: wide,
+  sinh: wide,
+  cosh: wide,
+  tanh: wide,
+  asinh: wide,
+  acosh: between(1.3, 4),
+  atanh: between(-0.8, 0.8),
+  sigmoid: wide,
+  softplus: wide,
+  erf: wide,
+  relu: wide,
+  positive: wide,
+  floor: wide,
+  ceil: wide,
+  round: wide,
+  truncate: wide,
+  isNaN: wide,
+  isInf: wide,
+  isFinite: wide,
+  not: few,
+  nonzero: few,
 };
 
 const other = grid(-3, 3, 1);
 const divisor: Draw = (random, ...rest) => (random() < 0.5 ? -1 : 1) * grid(0.5, 3, 1)(random, ...rest);
 
-
 export const binaryDomains: {readonly [F in BinaryName]: readonly [Draw, Draw]} = {
-  add: [wide, other], sub: [wide, other], mul: [wide, other], div: [wide, divisor],
-  pow: [between(0.4, 3), wide], maximum: [wide, other], minimum: [wide, other],
-  mod: [wide, divisor], floorDiv: [wide, divisor], atan2: [wide, divisor],
-  equal: [few, few], notEqual: [few, few], less: [few, few], lessEqual: [few, few], greater: [few, few], greaterEqual: [few, few],
-  and: [few, few], or: [few, few], bitwiseAnd: [whole(-100, 100), whole(-100, 100)],
+  add: [wide, other],
+  sub: [wide, other],
+  mul: [wide, other],
+  div: [wide, divisor],
+  pow: [between(0.4, 3), wide],
+  maximum: [wide, other],
+  minimum: [wide, other],
+  mod: [wide, divisor],
+  floorDiv: [wide, divisor],
+  atan2: [wide, divisor],
+  equal: [few, few],
+  notEqual: [few, few],
+  less: [few, few],
+  lessEqual: [few, few],
+  greater: [few, few],
+  greaterEqual: [few, few],
+  and: [few, few],
+  or: [few, few],
+  bitwiseAnd: [whole(-100, 100), whole(-100, 100)],
 };
 
 // ------------------------------------------------------------------ attributes
@@ -116,39 +198,60 @@ interface Matrices {
   readonly columns: number;
 }
 
-const matrices = (choices: Choices): Matrices => ({batch: choices.integer(1, 3), n: choices.integer(1, 4), columns: choices.integer(1, 3)});
+const matrices = (choices: Choices): Matrices => ({
+  batch: choices.integer(1, 3),
+  n: choices.integer(1, 4),
+  columns: choices.integer(1, 3),
+});
 
 /**
  * Random entries with n + 1 added on a diagonal: strictly dominant, so of condition below ~20 for n ≤ 4, whichever
  * triangle is read. With the diagonal moved right by `shift` (around the edge) the pivots are not where they
  * are looked for first.
  */
-const dominant = (n: number, shift = 0): Draw => (random, index) => 2 * random() - 1 + ((Math.floor(index / n) + shift) % n === index % n ? n + 1 : 0);
+const dominant =
+  (n: number, shift = 0): Draw =>
+  (random, index) =>
+    2 * random() - 1 + ((Math.floor(index / n) + shift) % n === index % n ? n + 1 : 0);
 
 /** Entries below 0.2 beside 2, 4, 6, … on the diagonal: eigenvalues and singular values at least 0.4 apart, for n ≤ 4 (Gershgorin, Weyl). */
-const spaced = (m: number, n: number): Draw => (random, index) => {
-  const [row, column] = [Math.floor(index / n) % m, index % n];
-  return 0.4 * random() - 0.2 + (row === column ? 2 * (row + 1) : 0);
-};
+const spaced =
+  (m: number, n: number): Draw =>
+  (random, index) => {
+    const [row, column] = [Math.floor(index / n) % m, index % n];
+    return 0.4 * random() - 0.2 + (row === column ? 2 * (row + 1) : 0);
+  };
 
 /** Applies an elementwise function to operands that broadcast to a random shape, with one of them of that very shape. */
-function elementwise(choices: Choices, domains: readonly Draw[], types: readonly DType[], build: (...nodes: Node[]) => Node): Case {
+function elementwise(
+  choices: Choices,
+  domains: readonly Draw[],
+  types: readonly DType[],
+  build: (...nodes: Node[]) => Node,
+): Case {
   const shape = choices.shape();
   const full = choices.integer(0, domains.length - 1);
-  return application(domains.map((draw, k) => operand(k, k === full ? shape : choices.narrower(shape), draw, types[k])), build);
+  return application(
+    domains.map((draw, k) => operand(k, k === full ? shape : choices.narrower(shape), draw, types[k])),
+    build,
+  );
 }
 
-const extreme = (build: (x: Node, axes: readonly number[]) => Node) => (choices: Choices): Case => {
-  const shape = choices.shape();
-  const axes = choices.subset(shape.length);
-  return application([operand(0, shape, distinct)], x => build(x, axes));
-};
+const extreme =
+  (build: (x: Node, axes: readonly number[]) => Node) =>
+  (choices: Choices): Case => {
+    const shape = choices.shape();
+    const axes = choices.subset(shape.length);
+    return application([operand(0, shape, distinct)], x => build(x, axes));
+  };
 
-const argument = (op: 'argMax' | 'argMin') => (choices: Choices): Case => {
-  const shape = choices.shape(1);
-  const axis = choices.integer(0, shape.length - 1);
-  return application([operand(0, shape, distinct)], x => argExtreme(op, x, axis));
-};
+const argument =
+  (op: 'argMax' | 'argMin') =>
+  (choices: Choices): Case => {
+    const shape = choices.shape(1);
+    const axis = choices.integer(0, shape.length - 1);
+    return application([operand(0, shape, distinct)], x => argExtreme(op, x, axis));
+  };
 
 // ------------------------------------------------------------------ the cases
 
@@ -167,7 +270,13 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
   constant(choices) {
     const shape = choices.shape();
     const random = choices.random();
-    return {inputs: [], node: constant(Float64Array.from({length: sizeOf(shape)}, () => random()), shape)};
+    return {
+      inputs: [],
+      node: constant(
+        Float64Array.from({length: sizeOf(shape)}, () => random()),
+        shape,
+      ),
+    };
   },
 
   unary: choices => unaryCase(choices.pick(unaryNames), choices),
@@ -202,7 +311,13 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
     const shape = choices.shape(1);
     const axis = choices.integer(0, shape.length - 1);
     const lengths = Array.from({length: choices.integer(1, 4)}, () => choices.integer(0, 3));
-    const parts = lengths.map((length, k) => operand(k, shape.map((n, i) => (i === axis ? length : n)), wide));
+    const parts = lengths.map((length, k) =>
+      operand(
+        k,
+        shape.map((n, i) => (i === axis ? length : n)),
+        wide,
+      ),
+    );
     return application(parts, (...nodes) => concat(nodes, axis));
   },
 
@@ -222,13 +337,16 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
   },
   scatterAt(choices) {
     const [from, to] = [choices.shape(), choices.shape()];
-    return application([operand(0, from, wide), operand(1, from, whole(-2, sizeOf(to) + 1), 'int')], (x, positions) => scatterAt(x, positions, to));
+    return application([operand(0, from, wide), operand(1, from, whole(-2, sizeOf(to) + 1), 'int')], (x, positions) =>
+      scatterAt(x, positions, to),
+    );
   },
   searchSorted(choices) {
     const [rows, n, m] = [choices.integer(1, 3), choices.integer(1, 6), choices.integer(1, 4)];
     const side = choices.pick(['left', 'right'] as const);
     // Steps of 0 or 1, so that values are met exactly and more than once.
-    const sorted: Draw = (random, index, values) => (index % n === 0 ? -2 : values[index - 1] + whole(0, 1)(random, index, values));
+    const sorted: Draw = (random, index, values) =>
+      index % n === 0 ? -2 : values[index - 1] + whole(0, 1)(random, index, values);
     return application([operand(0, [rows, n], sorted), operand(1, [rows, m], few)], (a, b) => searchSorted(a, b, side));
   },
 
@@ -258,7 +376,9 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
     const {batch, n, columns} = matrices(choices);
     const adjoint = choices.flag();
     const shift = choices.integer(0, n - 1);
-    return application([operand(0, [batch, n, n], dominant(n, shift)), operand(1, [batch, n, columns], wide)], (a, b) => solve(a, b, adjoint));
+    return application([operand(0, [batch, n, n], dominant(n, shift)), operand(1, [batch, n, columns], wide)], (a, b) =>
+      solve(a, b, adjoint),
+    );
   },
   cholesky(choices) {
     const {batch, n} = matrices(choices);
@@ -267,7 +387,9 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
   triangularSolve(choices) {
     const {batch, n, columns} = matrices(choices);
     const [lower, adjoint] = [choices.flag(), choices.flag()];
-    return application([operand(0, [batch, n, n], dominant(n)), operand(1, [batch, n, columns], wide)], (t, b) => triangularSolve(t, b, lower, adjoint));
+    return application([operand(0, [batch, n, n], dominant(n)), operand(1, [batch, n, columns], wide)], (t, b) =>
+      triangularSolve(t, b, lower, adjoint),
+    );
   },
   lu(choices) {
     const {batch, n} = matrices(choices);
@@ -305,16 +427,24 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
     // x ↦ the rows of x times those of y, with the derivatives they have.
     const shape = choices.shape(1, 3);
     const [x, y] = [operand(0, shape, wide), operand(1, shape, other)];
-    const node = declared(sum(binary('mul', x.node, y.node), [0]), [x.node, y.node], c => [binary('mul', broadcastTo(c, shape), y.node), binary('mul', broadcastTo(c, shape), x.node)]);
+    const node = declared(sum(binary('mul', x.node, y.node), [0]), [x.node, y.node], c => [
+      binary('mul', broadcastTo(c, shape), y.node),
+      binary('mul', broadcastTo(c, shape), x.node),
+    ]);
     return {inputs: [x, y, {node: declarationOf(node).cotangent, draw: operand(2, node.shape, wide).draw}], node};
   },
   mapped(choices) {
     const shape = choices.shape(0, 3);
-    return application([operand(0, shape, between(-1, 1)), operand(1, shape, between(-2, 2))], (x, y) => mapped(xExpXy, [x, y]));
+    return application([operand(0, shape, between(-1, 1)), operand(1, shape, between(-2, 2))], (x, y) =>
+      mapped(xExpXy, [x, y]),
+    );
   },
   leastSquares(choices) {
     const {batch, n, columns} = matrices(choices);
     const rows = choices.integer(1, 4);
-    return application([operand(0, [batch, rows, n], spaced(rows, n)), operand(1, [batch, rows, columns], wide)], leastSquares);
+    return application(
+      [operand(0, [batch, rows, n], spaced(rows, n)), operand(1, [batch, rows, columns], wide)],
+      leastSquares,
+    );
   },
 };

@@ -21,7 +21,10 @@ export class Choices {
   private at = 0;
 
   /** `smallest` is the least length of an axis: 0 lets axes be empty. */
-  constructor(private readonly draws: readonly number[], private readonly smallest = 1) {}
+  constructor(
+    private readonly draws: readonly number[],
+    private readonly smallest = 1,
+  ) {}
 
   /** A whole number from low to high, both included; low when the list is used up. */
   integer(low: number, high: number): number {
@@ -81,7 +84,8 @@ export class Choices {
   }
 }
 
-export const draws = (length: number): fc.Arbitrary<number[]> => fc.array(fc.nat(2 ** 31 - 2), {minLength: length, maxLength: length});
+export const draws = (length: number): fc.Arbitrary<number[]> =>
+  fc.array(fc.nat(2 ** 31 - 2), {minLength: length, maxLength: length});
 
 /** Options of a property test: RUNS multiplies the runs and lets the seed vary, for a search by hand. */
 export function runs(numRuns: number): {numRuns: number; seed?: number} {

@@ -10,44 +10,76 @@ import {simplifyNodes} from '../../lib/graph/simplify.js';
 import {runs} from './choices.js';
 
 /** The bytes, as the specification of equality reads them. */
-const bytes = (array: Contents): string => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('hex');
+const bytes = (array: Contents): string =>
+  Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('hex');
 
 const length = fc.constantFrom(1, 2, 3, 26, 64, 255, 256, 1000, 4096);
 
 /** An array and a change of it that multiplicative hashes are weak at: most leave the sum, the set or the low bits of its numbers as they are. */
-const pairs = fc.tuple(length, fc.nat(), fc.nat(), fc.constantFrom('mask', 'shift', 'swap', 'sign', 'power', 'zero', 'nan', 'none')).map(([n, p, q, change]) => {
-  const a = Float64Array.from({length: n}, (_, i) => (change === 'mask' ? Number(i >= n / 2) : change === 'sign' ? ((i * p) % 3 === 0 ? -0.25 : 0.25) : 2 ** ((i + p) % 9)));
-  const b = a.slice();
-  const [i, j] = [p % n, q % n];
-  switch (change) {
-    case 'mask': b.set(a.map((_, at) => Number((at + p) % n >= n / 2))); break;
-    case 'shift': b.set(a.map((_, at) => a[(at + 1) % n])); break;
-    case 'swap': [b[i], b[j]] = [b[j], b[i]]; break;
-    case 'sign': [b[i], b[j]] = [-b[i], -b[j]]; break;
-    case 'power': b[i] *= 2 ** 32; break;
-    case 'zero': [a[i], b[i]] = [0, -0]; break;
-    case 'nan': new BigUint64Array(b.buffer)[i] = 0x7ff8_0000_0000_0001n; [a[i]] = [NaN]; break;
-    case 'none':
-  }
-  return [a, b] as const;
-});
+const pairs = fc
+  .tuple(length, fc.nat(), fc.nat(), fc.constantFrom('mask', 'shift', 'swap', 'sign', 'power', 'zero', 'nan', 'none'))
+  .map(([n, p, q, change]) => {
+    const a = Float64Array.from({length: n}, (_, i) =>
+      change === 'mask'
+        ? Number(i >= n / 2)
+        : change === 'sign'
+          ? (i * p) % 3 === 0
+            ? -0.25
+            : 0.25
+          : 2 ** ((i + p) % 9),
+    );
+    const b = a.slice();
+    const [i, j] = [p % n, q % n];
+    switch (change) {
+      case 'mask':
+        b.set(a.map((_, at) => Number((at + p) % n >= n / 2)));
+        break;
+      case 'shift':
+        b.set(a.map((_, at) => a[(at + 1) % n]));
+        break;
+      case 'swap':
+        [b[i], b[j]] = [b[j], b[i]];
+        break;
+      case 'sign':
+        [b[i], b[j]] = [-b[i], -b[j]];
+        break;
+      case 'power':
+        b[i] *= 2 ** 32;
+        break;
+      case 'zero':
+        [a[i], b[i]] = [0, -0];
+        break;
+      case 'nan':
+        new BigUint64Array(b.buffer)[i] = 0x7ff8_0000_0000_0001n;
+        [a[i]] = [NaN];
+        break;
+      case 'none':
+    }
+    return [a, b] as const;
+  });
 
 describe('graph: equality by contents', () => {
   it('numbers arrays alike exactly where their bytes are', () => {
-    fc.assert(fc.property(pairs, ([a, b]) => {
-      const equal = bytes(a) === bytes(b);
-      expect(sameContents(a, b)).to.equal(equal);
-      const table = new ContentsTable();
-      expect(table.numberOf(a) === table.numberOf(b)).to.equal(equal);
-      if (equal) expect(contentsHash(a)).to.equal(contentsHash(b));
-    }), runs(500));
+    fc.assert(
+      fc.property(pairs, ([a, b]) => {
+        const equal = bytes(a) === bytes(b);
+        expect(sameContents(a, b)).to.equal(equal);
+        const table = new ContentsTable();
+        expect(table.numberOf(a) === table.numberOf(b)).to.equal(equal);
+        if (equal) expect(contentsHash(a)).to.equal(contentsHash(b));
+      }),
+      runs(500),
+    );
   });
 
   it('needs no hash for being right: with one for all arrays it numbers them the same', () => {
-    fc.assert(fc.property(fc.array(pairs, {maxLength: 20}), list => {
-      const [hashed, blind] = [new ContentsTable(), new ContentsTable(() => 7)];
-      for (const array of list.flat()) expect(blind.numberOf(array)).to.equal(hashed.numberOf(array));
-    }), runs(50));
+    fc.assert(
+      fc.property(fc.array(pairs, {maxLength: 20}), list => {
+        const [hashed, blind] = [new ContentsTable(), new ContentsTable(() => 7)];
+        for (const array of list.flat()) expect(blind.numberOf(array)).to.equal(hashed.numberOf(array));
+      }),
+      runs(50),
+    );
   });
 
   it('spreads arrays that differ in one bit, one place or their signs over all hashes', () => {
@@ -69,18 +101,26 @@ describe('graph: equality by contents', () => {
   });
 
   it('shares nodes and programs exactly where the contents of constants and tables are equal', () => {
-    fc.assert(fc.property(pairs, ([a, b]) => {
-      const equal = bytes(a) === bytes(b);
-      const x = input('x', [a.length]);
-      const of = (values: Float64Array): Node => binary('atan2', x, constant(values, [values.length]));
-      const [one, other] = simplifyNodes([of(a), of(b)], [x]);
-      expect(one === other).to.equal(equal);
-      const key = (node: Node): ReturnType<typeof programKey> => programKey('', [{inputs: [x], outputs: [{name: 'y', node}]}]);
-      expect(sameKey(key(of(a)), key(of(b)))).to.equal(equal);
-      const table = (values: Float64Array): Int32Array => new Int32Array(values.buffer).map(word => Math.abs(word) % a.length);
-      const [first, second] = simplifyNodes([gather(x, table(a), [2 * a.length]), gather(x, table(b), [2 * a.length])], [x]);
-      expect(first === second).to.equal(bytes(table(a)) === bytes(table(b)));
-    }), runs(200));
+    fc.assert(
+      fc.property(pairs, ([a, b]) => {
+        const equal = bytes(a) === bytes(b);
+        const x = input('x', [a.length]);
+        const of = (values: Float64Array): Node => binary('atan2', x, constant(values, [values.length]));
+        const [one, other] = simplifyNodes([of(a), of(b)], [x]);
+        expect(one === other).to.equal(equal);
+        const key = (node: Node): ReturnType<typeof programKey> =>
+          programKey('', [{inputs: [x], outputs: [{name: 'y', node}]}]);
+        expect(sameKey(key(of(a)), key(of(b)))).to.equal(equal);
+        const table = (values: Float64Array): Int32Array =>
+          new Int32Array(values.buffer).map(word => Math.abs(word) % a.length);
+        const [first, second] = simplifyNodes(
+          [gather(x, table(a), [2 * a.length]), gather(x, table(b), [2 * a.length])],
+          [x],
+        );
+        expect(first === second).to.equal(bytes(table(a)) === bytes(table(b)));
+      }),
+      runs(200),
+    );
   });
 
   it('sees disjoint masks of a long array as two', () => {
@@ -93,18 +133,28 @@ describe('graph: equality by contents', () => {
   });
 
   it('a cache of programs answers by contents where texts and hashes agree, and forgets the least recently used', () => {
-    const keyed = (text: string, ...numbers: number[]): ReturnType<typeof programKey> => ({text, arrays: [Float64Array.from(numbers)]});
+    const keyed = (text: string, ...numbers: number[]): ReturnType<typeof programKey> => ({
+      text,
+      arrays: [Float64Array.from(numbers)],
+    });
     const cache = new KeyedCache<string>(3);
     cache.add(keyed('a', 1), 'a1');
     cache.add(keyed('a', 2), 'a2');
     // Each answer makes its entry the last of its text: so the second is looked for behind the first, too.
     expect([cache.get(keyed('a', 2)), cache.get(keyed('a', 2))]).to.deep.equal(['a2', 'a2']);
-    expect([cache.get(keyed('a', 1)), cache.get(keyed('a', 2)), cache.get(keyed('a', 3)), cache.get(keyed('a', -0))]).to.deep.equal(['a1', 'a2', undefined, undefined]);
+    expect([
+      cache.get(keyed('a', 1)),
+      cache.get(keyed('a', 2)),
+      cache.get(keyed('a', 3)),
+      cache.get(keyed('a', -0)),
+    ]).to.deep.equal(['a1', 'a2', undefined, undefined]);
     cache.add(keyed('b', 1), 'b1');
     expect(cache.get(keyed('a', 1))).to.equal('a1');
     cache.add(keyed('c', 1), 'c1');
     cache.add(keyed('d', 1), 'd1');
     const left = [keyed('a', 1), keyed('a', 2), keyed('b', 1), keyed('c', 1), keyed('d', 1)].map(key => cache.get(key));
-    expect(left.filter(value => value !== undefined)).to.have.length(3).and.include.members(['a1', 'c1', 'd1']);
+    expect(left.filter(value => value !== undefined))
+      .to.have.length(3)
+      .and.include.members(['a1', 'c1', 'd1']);
   });
 });

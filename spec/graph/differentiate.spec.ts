@@ -1,7 +1,28 @@
 /** Derivatives against closed forms: high orders, intermediate values, ties, matrices. */
 import {expect} from 'chai';
 import {
-  add, binary, cast, cholesky, constant, declared, full, input, lu, matMul, max, mul, neg, reshape, scalar, scale, select, solve, sub, sum, transpose, unary,
+  add,
+  binary,
+  cast,
+  cholesky,
+  constant,
+  declared,
+  full,
+  input,
+  lu,
+  matMul,
+  max,
+  mul,
+  neg,
+  reshape,
+  scalar,
+  scale,
+  select,
+  solve,
+  sub,
+  sum,
+  transpose,
+  unary,
 } from '../../lib/graph/build.js';
 import {orZeros, pullback, pushforward, transposeLinear} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
@@ -78,7 +99,9 @@ describe('graph: derivatives', () => {
     const y = select(binary('greater', x, scalar(0)), unary('sqrt', x), scalar(0));
     expect(at(derivative(y), -1)).to.equal(0);
     expect(at(derivative(y), 4)).to.equal(0.25);
-    for (const order of [1, 2]) for (let modes = 0; modes < 2 ** order; modes++) for (const place of [-1, 0]) expect(at(repeated(y, order, modes), place)).to.equal(0);
+    for (const order of [1, 2])
+      for (let modes = 0; modes < 2 ** order; modes++)
+        for (const place of [-1, 0]) expect(at(repeated(y, order, modes), place)).to.equal(0);
     // A chosen branch keeps what it has.
     const chosen = select(binary('greaterEqual', x, scalar(0)), unary('sqrt', x), scalar(0));
     for (const modes of [0, 1]) expect(at(repeated(chosen, 1, modes), 0)).to.equal(Infinity);
@@ -86,8 +109,15 @@ describe('graph: derivatives', () => {
 
   it('of a factor of a declared value are that value', () => {
     const p = input('p', []);
-    const y = mul(p, declared(unary('sin', x), [x], c => [scale(c, 7)]));
-    const [byFactor, byArgument] = evaluate([derivative(y, p), derivative(y, x)], [p, x], [Float64Array.of(3), Float64Array.of(0.5)]);
+    const y = mul(
+      p,
+      declared(unary('sin', x), [x], c => [scale(c, 7)]),
+    );
+    const [byFactor, byArgument] = evaluate(
+      [derivative(y, p), derivative(y, x)],
+      [p, x],
+      [Float64Array.of(3), Float64Array.of(0.5)],
+    );
     expect(byFactor[0]).to.equal(evaluate([unary('sin', x)], [x], [Float64Array.of(0.5)])[0][0]);
     expect(byArgument[0]).to.equal(21);
   });
@@ -96,7 +126,11 @@ describe('graph: derivatives', () => {
     const [p, q] = [input('p', []), input('q', [])];
     // c/q is not finite at q = 0, and nothing along p.
     const y = declared(mul(p, q), [p, q], c => [scale(c, 7), binary('div', c, q)]);
-    const [alongP, alongQ] = evaluate([derivative(y, p), derivative(y, q)], [p, q], [Float64Array.of(3), Float64Array.of(0)]);
+    const [alongP, alongQ] = evaluate(
+      [derivative(y, p), derivative(y, q)],
+      [p, q],
+      [Float64Array.of(3), Float64Array.of(0)],
+    );
     expect(alongP[0]).to.equal(7);
     expect(alongQ[0]).to.equal(Infinity);
   });
@@ -108,7 +142,7 @@ describe('graph: derivatives', () => {
     expect(at(gradient(mul(step, x)), -1)).to.equal(0);
   });
 
-  it('of matrices are the textbook\'s: A⁻¹, log det through Cholesky and LU', () => {
+  it("of matrices are the textbook's: A⁻¹, log det through Cholesky and LU", () => {
     const a = input('a', [1, 3, 3]);
     const values = Float64Array.of(4, 1, 0.5, 1, 3, -1, 0.5, -1, 5);
     const identity = constant(Float64Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1), [1, 3, 3]);
@@ -117,7 +151,11 @@ describe('graph: derivatives', () => {
     const byCholesky = scale(sum(unary('log', diagonal(cholesky(a))), [0, 1]), 2);
     const byLu = sum(unary('log', unary('abs', diagonal(lu(a)))), [0, 1]);
     // d log det A = tr(A⁻¹ dA), so the gradient is A⁻ᵀ; Cholesky reads the lower triangle: the entries of both go there.
-    const [inverseT, viaLu, viaCholesky] = evaluate([transpose(inverse, [0, 2, 1]), gradient(byLu, a), gradient(byCholesky, a)], [a], [values]);
+    const [inverseT, viaLu, viaCholesky] = evaluate(
+      [transpose(inverse, [0, 2, 1]), gradient(byLu, a), gradient(byCholesky, a)],
+      [a],
+      [values],
+    );
     viaLu.forEach((value, i) => expect(value).to.be.closeTo(inverseT[i], 1e-15));
     viaCholesky.forEach((value, i) => {
       const [row, column] = [Math.floor(i / 3), i % 3];
@@ -127,7 +165,11 @@ describe('graph: derivatives', () => {
     const da = input('da', [1, 3, 3]);
     const [tangent] = pushforward([inverse], new Map([[a, da]]));
     const direction = Float64Array.from({length: 9}, (_, i) => Math.sin(i));
-    const [found, expected] = evaluate([orZeros(tangent, inverse), neg(matMul(matMul(inverse, da), inverse))], [a, da], [values, direction]);
+    const [found, expected] = evaluate(
+      [orZeros(tangent, inverse), neg(matMul(matMul(inverse, da), inverse))],
+      [a, da],
+      [values, direction],
+    );
     found.forEach((value, i) => expect(value).to.be.closeTo(expected[i], 1e-15));
   });
 
@@ -140,7 +182,9 @@ describe('graph: derivatives', () => {
     expect(() => transposeLinear([max(reshape(seed, [1]), [0])], [seed], [cotangent])).to.not.throw();
     expect(() => transposeLinear([max(input('t', [2]), [0])], [input('u', [])], [cotangent])).to.not.throw();
     const vector = input('v', [2]);
-    expect(() => transposeLinear([max(vector, [0])], [vector], [cotangent])).to.throw('max stands in a linear map but has no transpose');
+    expect(() => transposeLinear([max(vector, [0])], [vector], [cotangent])).to.throw(
+      'max stands in a linear map but has no transpose',
+    );
     expect(() => transposeLinear([sub(seed, x)], [seed], [cotangent])).to.not.throw();
   });
 });

@@ -4,8 +4,38 @@ import fc from 'fast-check';
 import {ShapeError} from '../../lib/errors.js';
 import {batch} from '../../lib/graph/batch.js';
 import {
-  add, argExtreme, binary, broadcastTo, cast, concat, constant, cumsum, div, full, gather, gatherAt, input, matMul, max, mul, neg, place, reshape, scalar,
-  scale, scatter, scatterAt, select, slice, solve, sub, sum, transpose, unary, uniformValue, zeros,
+  add,
+  argExtreme,
+  binary,
+  broadcastTo,
+  cast,
+  concat,
+  constant,
+  cumsum,
+  div,
+  full,
+  gather,
+  gatherAt,
+  input,
+  matMul,
+  max,
+  mul,
+  neg,
+  place,
+  reshape,
+  scalar,
+  scale,
+  scatter,
+  scatterAt,
+  select,
+  slice,
+  solve,
+  sub,
+  sum,
+  transpose,
+  unary,
+  uniformValue,
+  zeros,
 } from '../../lib/graph/build.js';
 import {pullback, pushforward} from '../../lib/graph/differentiate.js';
 import type {DType, Node, Op} from '../../lib/graph/node.js';
@@ -51,11 +81,28 @@ describe('graph: constructors', () => {
 
   it('build nothing for what changes nothing', () => {
     for (const same of [
-      add(x, scalar(0)), add(scalar(0), x), sub(x, zeros([2, 3])), mul(x, scalar(1)), mul(full(1, [2, 3]), x), div(x, scalar(1)), neg(neg(x)),
-      binary('pow', x, scalar(1)), reshape(reshape(x, [6]), [2, 3]), transpose(transpose(x, [1, 0]), [1, 0]), broadcastTo(x, [2, 3]),
-      slice(x, [0, 0], [2, 3]), place(x, [0, 0], [2, 3]), concat([x], 0), concat([input('e', [0, 3]), x], 0), sum(x, []), max(x, []),
-      select(scalar(1, 'bool'), x, zeros([2, 3])), gather(x, Int32Array.of(0, 1, 2, 3, 4, 5), [2, 3]), cast(x, 'float'),
-    ]) expect(same).to.equal(x);
+      add(x, scalar(0)),
+      add(scalar(0), x),
+      sub(x, zeros([2, 3])),
+      mul(x, scalar(1)),
+      mul(full(1, [2, 3]), x),
+      div(x, scalar(1)),
+      neg(neg(x)),
+      binary('pow', x, scalar(1)),
+      reshape(reshape(x, [6]), [2, 3]),
+      transpose(transpose(x, [1, 0]), [1, 0]),
+      broadcastTo(x, [2, 3]),
+      slice(x, [0, 0], [2, 3]),
+      place(x, [0, 0], [2, 3]),
+      concat([x], 0),
+      concat([input('e', [0, 3]), x], 0),
+      sum(x, []),
+      max(x, []),
+      select(scalar(1, 'bool'), x, zeros([2, 3])),
+      gather(x, Int32Array.of(0, 1, 2, 3, 4, 5), [2, 3]),
+      cast(x, 'float'),
+    ])
+      expect(same).to.equal(x);
     expect(uniformValue(mul(x, scalar(0)))).to.equal(0);
     expect(uniformValue(binary('pow', x, scalar(0)))).to.equal(1);
     expect(uniformValue(sum(zeros([2, 3]), [1]))).to.equal(0);
@@ -77,7 +124,13 @@ describe('graph: constructors', () => {
     const row = input('row', [1, 3]);
     const tall = broadcastTo(row, [4, 3]);
     const wide = broadcastTo(reshape(sum(row, [1]), [1, 1]), [4, 3]);
-    for (const node of [unary('exp', tall), mul(tall, scalar(2)), mul(tall, wide), add(tall, add(tall, tall)), select(unary('nonzero', tall), tall, wide)]) {
+    for (const node of [
+      unary('exp', tall),
+      mul(tall, scalar(2)),
+      mul(tall, wide),
+      add(tall, add(tall, tall)),
+      select(unary('nonzero', tall), tall, wide),
+    ]) {
       expect(node.op).to.equal('broadcast');
       expect(node.operands[0].shape).to.deep.equal([1, 3]);
     }
@@ -103,12 +156,16 @@ describe('graph: constructors', () => {
     expect(values(reshape(column, [1, 3, 1, 2, 1]))).to.deep.equal([2, -5, 2, -5, 2, -5]);
     expect(values(slice(column, [2, 1], [2, 2], [-1, -1]))).to.deep.equal([-5, 2, -5, 2]);
     expect(values(transpose(column, [1, 0]))).to.deep.equal([2, 2, 2, -5, -5, -5]);
-    expect(values(broadcastTo(reshape(column, [3, 1, 2]), [3, 2, 2]))).to.deep.equal([2, -5, 2, -5, 2, -5, 2, -5, 2, -5, 2, -5]);
+    expect(values(broadcastTo(reshape(column, [3, 1, 2]), [3, 2, 2]))).to.deep.equal([
+      2, -5, 2, -5, 2, -5, 2, -5, 2, -5, 2, -5,
+    ]);
   });
 
   it('strides of either sign, places with gaps, repeated and missing positions', () => {
     expect(values(slice(x, [1, 2], [2, 2], [-1, -2]))).to.deep.equal([-6, -4, 3, 1]);
-    expect(values(place(slice(x, [0, 0], [1, 3]), [1, 4], [2, 5], [1, -2]))).to.deep.equal([0, 0, 0, 0, 0, 3, 0, -2, 0, 1]);
+    expect(values(place(slice(x, [0, 0], [1, 3]), [1, 4], [2, 5], [1, -2]))).to.deep.equal([
+      0, 0, 0, 0, 0, 3, 0, -2, 0, 1,
+    ]);
     expect(values(gather(x, Int32Array.of(5, -1, 5, 0), [2, 2]))).to.deep.equal([-6, 0, -6, 1]);
     expect(values(scatter(x, Int32Array.of(1, 1, -1, 1, 0, 0), [4]))).to.deep.equal([-1, -5, 0, 0]);
     const positions = constant(Float64Array.of(5, -1, 6, 0, NaN, 2), [6], 'int');
@@ -122,7 +179,7 @@ describe('graph: constructors', () => {
     expect(pushforward([y], new Map([[x, input('dx', [2, 3])]]))[0]).to.equal(undefined);
   });
 
-  it('a column of zeros leaves PA = LU and a zero on U\'s diagonal, and a solution that is not finite', () => {
+  it("a column of zeros leaves PA = LU and a zero on U's diagonal, and a solution that is not finite", () => {
     const a = constant(Float64Array.of(0, 1, 0, 2), [1, 2, 2]);
     const [factors, solution] = evaluate([node('lu', a), solve(a, constant(Float64Array.of(1, 1), [1, 2, 1]))], [], []);
     expect(Array.from(factors)).to.deep.equal([0, 1, 0, 2]);
@@ -162,7 +219,9 @@ describe('graph: types', () => {
         const source = of(from);
         const given = from === 'bool' ? [0, 1, 1, 0] : from === 'int' ? [-2, 0, 3, 1] : [-1.5, 0, 2.5, 0.5];
         const [found] = evaluate([cast(source, to)], [source], [Float64Array.from(given)]);
-        const expected = given.map(value => (to === 'bool' ? Number(value !== 0) : to === 'int' ? Math.trunc(value) : value));
+        const expected = given.map(value =>
+          to === 'bool' ? Number(value !== 0) : to === 'int' ? Math.trunc(value) : value,
+        );
         expect(cast(source, to).dtype).to.equal(to);
         expect(Array.from(found), `${from} to ${to}`).to.deep.equal(expected);
       }
@@ -188,34 +247,57 @@ describe('graph: types', () => {
 
 /** Primitives whose shapes come from `Choices.shape`, and mean something with an empty axis. */
 const withEmptyAxes: readonly Op[] = [
-  'input', 'constant', 'unary', 'binary', 'select', 'reshape', 'transpose', 'broadcast', 'slice', 'place', 'concat', 'gather', 'scatter', 'gatherAt', 'scatterAt',
-  'sum', 'max', 'min', 'cumsum',
+  'input',
+  'constant',
+  'unary',
+  'binary',
+  'select',
+  'reshape',
+  'transpose',
+  'broadcast',
+  'slice',
+  'place',
+  'concat',
+  'gather',
+  'scatter',
+  'gatherAt',
+  'scatterAt',
+  'sum',
+  'max',
+  'min',
+  'cumsum',
 ];
 
 describe('graph: empty axes', () => {
   for (const op of withEmptyAxes) {
     it(`${op}: value, tangent, transpose and batch`, () => {
-      fc.assert(fc.property(draws(24), list => {
-        const choices = new Choices(list, 0);
-        const applied = cases[op](choices);
-        const random = choices.random();
-        const inputs = applied.inputs.map(({node}) => node);
-        const given = applied.inputs.map(({draw}) => draw(random));
-        const [result, ...operands] = evaluate([applied.node, ...applied.node.operands], inputs, given);
-        expectDefined(applied.node, operands, result);
-        const wrt = inputs.filter(({dtype}) => dtype === 'float');
-        const tangents = wrt.map((input, i) => full(i + 1, input.shape));
-        const cotangent = full(1, applied.node.shape);
-        const [tangent] = pushforward([applied.node], new Map(wrt.map((input, i) => [input, tangents[i]])));
-        const gradients = pullback([applied.node], wrt, [cotangent]);
-        if (tangent !== undefined) expect(tangent.shape).to.deep.equal(applied.node.shape);
-        gradients.forEach((gradient, i) => gradient !== undefined && expect(gradient.shape).to.deep.equal(wrt[i].shape));
-        for (const derivative of [tangent, ...gradients]) if (derivative !== undefined) evaluate([derivative], inputs, given);
-        const batched = inputs.map((node, k) => input(`batch${k}`, [2, ...node.shape], node.dtype));
-        const [many] = batch([applied.node], new Map(inputs.map((node, k) => [node, batched[k]])), 2);
-        const twice = given.map(values => Float64Array.from([...values, ...values]));
-        expect(Array.from(evaluate([many], batched, twice)[0])).to.deep.equal([...result, ...result]);
-      }), runs(60));
+      fc.assert(
+        fc.property(draws(24), list => {
+          const choices = new Choices(list, 0);
+          const applied = cases[op](choices);
+          const random = choices.random();
+          const inputs = applied.inputs.map(({node}) => node);
+          const given = applied.inputs.map(({draw}) => draw(random));
+          const [result, ...operands] = evaluate([applied.node, ...applied.node.operands], inputs, given);
+          expectDefined(applied.node, operands, result);
+          const wrt = inputs.filter(({dtype}) => dtype === 'float');
+          const tangents = wrt.map((input, i) => full(i + 1, input.shape));
+          const cotangent = full(1, applied.node.shape);
+          const [tangent] = pushforward([applied.node], new Map(wrt.map((input, i) => [input, tangents[i]])));
+          const gradients = pullback([applied.node], wrt, [cotangent]);
+          if (tangent !== undefined) expect(tangent.shape).to.deep.equal(applied.node.shape);
+          gradients.forEach(
+            (gradient, i) => gradient !== undefined && expect(gradient.shape).to.deep.equal(wrt[i].shape),
+          );
+          for (const derivative of [tangent, ...gradients])
+            if (derivative !== undefined) evaluate([derivative], inputs, given);
+          const batched = inputs.map((node, k) => input(`batch${k}`, [2, ...node.shape], node.dtype));
+          const [many] = batch([applied.node], new Map(inputs.map((node, k) => [node, batched[k]])), 2);
+          const twice = given.map(values => Float64Array.from([...values, ...values]));
+          expect(Array.from(evaluate([many], batched, twice)[0])).to.deep.equal([...result, ...result]);
+        }),
+        runs(60),
+      );
     });
   }
 });

@@ -6,7 +6,11 @@ import type {Node} from '../../lib/graph/node.js';
 export type Values = readonly Float64Array[];
 
 /** The outputs as a function of the inputs' values; results are copies. */
-export function asFunction(outputs: readonly Node[], inputs: readonly Node<'input'>[], engine: Engine = interpreter): (values: Values) => Float64Array[] {
+export function asFunction(
+  outputs: readonly Node[],
+  inputs: readonly Node<'input'>[],
+  engine: Engine = interpreter,
+): (values: Values) => Float64Array[] {
   const names = outputs.map((_, i) => `output ${i}`);
   const executable = engine.compile({run: {inputs, outputs: outputs.map((node, i) => ({name: names[i], node}))}});
   return values => {
@@ -43,7 +47,12 @@ const along = (values: Values, directions: Values, t: number): Float64Array[] =>
   values.map((x, i) => x.map((value, j) => value + t * directions[i][j]));
 
 /** d/dt f(x + t d) at t = 0, by the five-point formula of order 4: f′ = (8 δ(h) − δ(2h)) / 12h, δ(h) = f(x + hd) − f(x − hd). */
-function difference(f: (values: Values) => Float64Array[], values: Values, directions: Values, h: number): Float64Array[] {
+function difference(
+  f: (values: Values) => Float64Array[],
+  values: Values,
+  directions: Values,
+  h: number,
+): Float64Array[] {
   const [near, back, far, farBack] = [h, -h, 2 * h, -2 * h].map(t => f(along(values, directions, t)));
   return near.map((x, i) => x.map((_, j) => (8 * (near[i][j] - back[i][j]) - (far[i][j] - farBack[i][j])) / (12 * h)));
 }

@@ -5,7 +5,29 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {
-  add, binary, broadcastTo, cast, concat, constant, div, gather, input, matMul, mul, reshape, scalar, scale, scatter, select, slice, solve, sub, sum, transpose, unary, zeros,
+  add,
+  binary,
+  broadcastTo,
+  cast,
+  concat,
+  constant,
+  div,
+  gather,
+  input,
+  matMul,
+  mul,
+  reshape,
+  scalar,
+  scale,
+  scatter,
+  select,
+  slice,
+  solve,
+  sub,
+  sum,
+  transpose,
+  unary,
+  zeros,
 } from '../../lib/graph/build.js';
 import {orZeros, pullback, pushforward} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
@@ -41,19 +63,39 @@ const singular: Readonly<Record<string, (y: Node) => Node>> = {
 
 /** What chooses, or leaves out: each gives f(x) where x > 0, else 0, and no more. */
 const choosers: Readonly<Record<string, (f: (y: Node) => Node) => Node>> = {
-  'where': f => keep(f(x)),
+  where: f => keep(f(x)),
   'where not': f => select(binary('lessEqual', x, scalar(0)), nothing, f(x)),
   'where within where': f => keep(select(binary('greater', x, scalar(-1)), f(x), nothing)),
   'where around more': f => keep(unary('tanh', scale(f(x), 0.5))),
   'where after rows': f => keep(reshape(sum(broadcastTo(reshape(f(x), [1, n]), [3, n]), [0]), [n])),
-  'where after a gather': f => gather(keep(gather(f(x), Int32Array.of(0, 1, 2, 3), [n])), Int32Array.of(3, 2, 1, 0), [n]),
+  'where after a gather': f =>
+    gather(keep(gather(f(x), Int32Array.of(0, 1, 2, 3), [n])), Int32Array.of(3, 2, 1, 0), [n]),
   'where around a solution': f => keep(reshape(solve(diagonal(scale(x, 2)), reshape(f(x), [n, 1, 1])), [n])),
-  'where around a product': f => keep(reshape(matMul(reshape(add(x, scalar(3)), [n, 1, 1]), reshape(f(x), [n, 1, 1])), [n])),
-  'where around a product by columns': f => reshape(select(reshape(positive, [1, 1, n]), matMul(broadcastTo(scalar(0.3), [1, 1, 2]), broadcastTo(reshape(f(x), [1, 1, n]), [1, 2, n])), zeros([1, 1, n])), [n]),
+  'where around a product': f =>
+    keep(reshape(matMul(reshape(add(x, scalar(3)), [n, 1, 1]), reshape(f(x), [n, 1, 1])), [n])),
+  'where around a product by columns': f =>
+    reshape(
+      select(
+        reshape(positive, [1, 1, n]),
+        matMul(broadcastTo(scalar(0.3), [1, 1, 2]), broadcastTo(reshape(f(x), [1, 1, n]), [1, 2, n])),
+        zeros([1, 1, n]),
+      ),
+      [n],
+    ),
   'where by a table': f => select(table, f(x), nothing),
-  'where by a table around rows': f => select(table, reshape(sum(broadcastTo(reshape(f(x), [1, n]), [3, n]), [0]), [n]), nothing),
-  'where by a table around a product by columns': f => reshape(select(reshape(table, [1, 1, n]), matMul(broadcastTo(scalar(0.3), [1, 1, 2]), broadcastTo(reshape(f(x), [1, 1, n]), [1, 2, n])), zeros([1, 1, n])), [n]),
-  'where by a table around a gather': f => select(table, gather(gather(f(x), Int32Array.of(3, 2, 1, 0), [n]), Int32Array.of(3, 2, 1, 0), [n]), nothing),
+  'where by a table around rows': f =>
+    select(table, reshape(sum(broadcastTo(reshape(f(x), [1, n]), [3, n]), [0]), [n]), nothing),
+  'where by a table around a product by columns': f =>
+    reshape(
+      select(
+        reshape(table, [1, 1, n]),
+        matMul(broadcastTo(scalar(0.3), [1, 1, 2]), broadcastTo(reshape(f(x), [1, 1, n]), [1, 2, n])),
+        zeros([1, 1, n]),
+      ),
+      [n],
+    ),
+  'where by a table around a gather': f =>
+    select(table, gather(gather(f(x), Int32Array.of(3, 2, 1, 0), [n]), Int32Array.of(3, 2, 1, 0), [n]), nothing),
   'what is not read': f => scatter(slice(f(x), [2], [2]), Int32Array.of(2, 3), [n]),
   'what is put back': f => concat([zeros([2]), gather(f(x), Int32Array.of(2, 3), [2])], 0),
 };
@@ -75,7 +117,11 @@ function derivatives(y: Node, point: Float64Array, along: Float64Array, weights:
   const pulled = (f: Node, c: Node): Node => orZeros(pullback([f], [x], [c])[0], x);
   const gradient = pulled(y, w);
   const nodes = [gradient, moved(y), moved(gradient), pulled(moved(y), w), pulled(gradient, u)];
-  const [first, tangent, forwardOverReverse, reverseOverForward, reverseOverReverse] = asFunction(nodes, [x, u, w])([point, along, weights]);
+  const [first, tangent, forwardOverReverse, reverseOverForward, reverseOverReverse] = asFunction(nodes, [x, u, w])([
+    point,
+    along,
+    weights,
+  ]);
   return {gradient: first, tangent, forwardOverReverse, reverseOverForward, reverseOverReverse};
 }
 
@@ -96,7 +142,8 @@ describe('graph: derivatives of what is not chosen', () => {
           const own = places.map(i => values[i]);
           expect(own.slice(0, 2).map(Math.abs), `${name}: ${key}`).to.deep.equal([0, 0]);
           // The weights of a gather are exchanged with the elements; all else is to the bit.
-          if (chooser !== 'where after a gather') expect(own.slice(2), `${name}: ${key}`).to.deep.equal([others[2], others[3]]);
+          if (chooser !== 'where after a gather')
+            expect(own.slice(2), `${name}: ${key}`).to.deep.equal([others[2], others[3]]);
           else expect(own.slice(2).every(Number.isFinite), `${name}: ${key}`).to.equal(true);
         }
       }
@@ -106,8 +153,11 @@ describe('graph: derivatives of what is not chosen', () => {
   it('relu, maximum, minimum, clips and products with truth values choose too', () => {
     const truth = cast(positive, 'float');
     const y = [
-      unary('sqrt', unary('relu', x)), unary('sqrt', binary('maximum', x, scalar(0.25))), binary('minimum', unary('sqrt', unary('abs', x)), scalar(-1)),
-      mul(truth, unary('sqrt', unary('abs', x))), mul(scale(truth, 3), unary('log', add(unary('abs', x), scalar(0)))),
+      unary('sqrt', unary('relu', x)),
+      unary('sqrt', binary('maximum', x, scalar(0.25))),
+      binary('minimum', unary('sqrt', unary('abs', x)), scalar(-1)),
+      mul(truth, unary('sqrt', unary('abs', x))),
+      mul(scale(truth, 3), unary('log', add(unary('abs', x), scalar(0)))),
     ];
     for (const value of y.slice(0, 3)) {
       const {gradient, tangent} = derivatives(value, Float64Array.of(-1, -1, -1, 0), along, weights);
@@ -116,7 +166,8 @@ describe('graph: derivatives of what is not chosen', () => {
     }
     for (const value of y.slice(3)) {
       const {gradient, tangent, forwardOverReverse} = derivatives(value, at, along, weights);
-      for (const found of [gradient, tangent, forwardOverReverse]) expect([found[0], found[1]].map(Math.abs)).to.deep.equal([0, 0]);
+      for (const found of [gradient, tangent, forwardOverReverse])
+        expect([found[0], found[1]].map(Math.abs)).to.deep.equal([0, 0]);
       for (const found of [gradient, tangent, forwardOverReverse]) expect(found.every(Number.isFinite)).to.equal(true);
     }
   });
@@ -126,7 +177,8 @@ describe('graph: derivatives of what is not chosen', () => {
     const norm = select(binary('greater', square, scalar(0)), unary('sqrt', square), scalar(0));
     const zero = new Float64Array(n);
     const all = derivatives(broadcastTo(norm, [n]), zero, along, weights);
-    for (const values of Object.values(all) as Float64Array[]) expect([...values].map(Math.abs)).to.deep.equal([0, 0, 0, 0]);
+    for (const values of Object.values(all) as Float64Array[])
+      expect([...values].map(Math.abs)).to.deep.equal([0, 0, 0, 0]);
   });
 
   it('what is chosen keeps an infinite slope, and a zero that is only a number does not hide it', () => {
@@ -143,34 +195,48 @@ describe('graph: derivatives of what is not chosen', () => {
   });
 
   it('random compositions of choices have finite derivatives, those that differences give', () => {
-    fc.assert(fc.property(fc.array(fc.nat({max: 1e6}), {minLength: 12, maxLength: 12}), fc.integer(), (draws, seed) => {
-      const random = generator(seed);
-      const point = Float64Array.from({length: n}, (_, i) => (i % 2 === 0 ? -1 : 1) * (0.5 + random()));
-      const names = Object.keys(singular);
-      let value: Node = x;
-      for (let k = 0; k < 3; k++) {
-        const [fn, form, mix] = draws.slice(3 * k, 3 * k + 3);
-        const f = singular[names[fn % names.length]];
-        // Shifted by a bounded part of what is there, so that either sign comes up.
-        const inner: Node = add(x, scale(unary('tanh', value), 0.3));
-        const chosen = binary('greater', inner, scalar(0));
-        const other = unary('sin', inner);
-        const result = form % 3 === 0 ? select(chosen, f(inner), other) : form % 3 === 1 ? keepWhere(chosen, f(inner)) : f(binary('maximum', inner, scalar(0.3)));
-        value = mix % 2 === 0 ? result : transposeTwice(add(result, gather(result, Int32Array.of(1, 0, 3, 2), [n])));
-      }
-      const program = asFunction([value], [x]);
-      const [d, c] = [Float64Array.from({length: n}, () => 2 * random() - 1), Float64Array.from({length: n}, () => 2 * random() - 1)];
-      const found = derivatives(value, point, d, c);
-      for (const values of Object.values(found) as Float64Array[]) expect([...values].every(Number.isFinite)).to.equal(true);
-      const expected = differences(program, [point], [d]);
-      const scaleOf = 1 + Math.max(...expected.values[0].map(Math.abs));
-      expected.reliable[0].forEach((trusted, i) => {
-        if (trusted) expect(found.tangent[i]).to.be.closeTo(expected.values[0][i], 1e-7 * scaleOf);
-      });
-      expect(dot([found.gradient], [d])).to.be.closeTo(dot([c], [found.tangent]), 1e-11 * scaleOf);
-      const size = 1 + Math.max(...[...found.forwardOverReverse].map(Math.abs));
-      found.forwardOverReverse.forEach((value_, i) => expect(value_).to.be.closeTo(found.reverseOverForward[i], 1e-10 * size));
-    }), {seed: 7, numRuns: 40});
+    fc.assert(
+      fc.property(fc.array(fc.nat({max: 1e6}), {minLength: 12, maxLength: 12}), fc.integer(), (draws, seed) => {
+        const random = generator(seed);
+        const point = Float64Array.from({length: n}, (_, i) => (i % 2 === 0 ? -1 : 1) * (0.5 + random()));
+        const names = Object.keys(singular);
+        let value: Node = x;
+        for (let k = 0; k < 3; k++) {
+          const [fn, form, mix] = draws.slice(3 * k, 3 * k + 3);
+          const f = singular[names[fn % names.length]];
+          // Shifted by a bounded part of what is there, so that either sign comes up.
+          const inner: Node = add(x, scale(unary('tanh', value), 0.3));
+          const chosen = binary('greater', inner, scalar(0));
+          const other = unary('sin', inner);
+          const result =
+            form % 3 === 0
+              ? select(chosen, f(inner), other)
+              : form % 3 === 1
+                ? keepWhere(chosen, f(inner))
+                : f(binary('maximum', inner, scalar(0.3)));
+          value = mix % 2 === 0 ? result : transposeTwice(add(result, gather(result, Int32Array.of(1, 0, 3, 2), [n])));
+        }
+        const program = asFunction([value], [x]);
+        const [d, c] = [
+          Float64Array.from({length: n}, () => 2 * random() - 1),
+          Float64Array.from({length: n}, () => 2 * random() - 1),
+        ];
+        const found = derivatives(value, point, d, c);
+        for (const values of Object.values(found) as Float64Array[])
+          expect([...values].every(Number.isFinite)).to.equal(true);
+        const expected = differences(program, [point], [d]);
+        const scaleOf = 1 + Math.max(...expected.values[0].map(Math.abs));
+        expected.reliable[0].forEach((trusted, i) => {
+          if (trusted) expect(found.tangent[i]).to.be.closeTo(expected.values[0][i], 1e-7 * scaleOf);
+        });
+        expect(dot([found.gradient], [d])).to.be.closeTo(dot([c], [found.tangent]), 1e-11 * scaleOf);
+        const size = 1 + Math.max(...[...found.forwardOverReverse].map(Math.abs));
+        found.forwardOverReverse.forEach((value_, i) =>
+          expect(value_).to.be.closeTo(found.reverseOverForward[i], 1e-10 * size),
+        );
+      }),
+      {seed: 7, numRuns: 40},
+    );
   });
 });
 

@@ -38,18 +38,21 @@ function program(choices: readonly number[]): {outputs: Node[]; sources: Node[];
 
 describe('graph: the narrowest cut', () => {
   it('is as small as the best of all cuts, and a cut', () => {
-    fc.assert(fc.property(fc.array(fc.nat(30), {minLength: 6, maxLength: 30}), choices => {
-      const {outputs, sources, later} = program(choices);
-      const found = narrowestCut(outputs, sources, new Set([later]));
-      expect(separates(new Set(found), outputs, sources, later)).to.equal(true);
-      const nodes = topological(outputs);
-      let best = Infinity;
-      for (let mask = 0; mask < 2 ** nodes.length; mask++) {
-        const cut = nodes.filter((_, i) => (mask >> i) % 2 === 1);
-        if (total(cut) < best && separates(new Set(cut), outputs, sources, later)) best = total(cut);
-      }
-      expect(total(found)).to.equal(best);
-    }), {numRuns: 300});
+    fc.assert(
+      fc.property(fc.array(fc.nat(30), {minLength: 6, maxLength: 30}), choices => {
+        const {outputs, sources, later} = program(choices);
+        const found = narrowestCut(outputs, sources, new Set([later]));
+        expect(separates(new Set(found), outputs, sources, later)).to.equal(true);
+        const nodes = topological(outputs);
+        let best = Infinity;
+        for (let mask = 0; mask < 2 ** nodes.length; mask++) {
+          const cut = nodes.filter((_, i) => (mask >> i) % 2 === 1);
+          if (total(cut) < best && separates(new Set(cut), outputs, sources, later)) best = total(cut);
+        }
+        expect(total(found)).to.equal(best);
+      }),
+      {numRuns: 300},
+    );
   });
 
   it('lies as near the outputs as it may', () => {

@@ -17,22 +17,32 @@ import {asFunction, differences, dot, dotSize, evaluate, largest, vectors} from 
 
 /** Everything there is to apply: a row for each primitive, and one for each function of one or two numbers. */
 const rows: readonly (readonly [name: string, build: (choices: Choices) => Case, count: number])[] = [
-  ...(Object.keys(primitives) as Op[]).filter(op => op !== 'unary' && op !== 'binary').map(op => [op, cases[op], 40] as const),
+  ...(Object.keys(primitives) as Op[])
+    .filter(op => op !== 'unary' && op !== 'binary')
+    .map(op => [op, cases[op], 40] as const),
   ...unaryNames.map(fn => [`unary ${fn}`, (choices: Choices) => unaryCase(fn, choices), 8] as const),
   ...binaryNames.map(fn => [`binary ${fn}`, (choices: Choices) => binaryCase(fn, choices), 12] as const),
 ];
 
 /** Runs a property over random applications of one primitive. */
-function forAll(build: (choices: Choices) => Case, count: number, property: (applied: Case, random: () => number) => void): void {
-  fc.assert(fc.property(draws(24), list => {
-    const choices = new Choices(list);
-    const applied = build(choices);
-    property(applied, choices.random());
-  }), runs(count));
+function forAll(
+  build: (choices: Choices) => Case,
+  count: number,
+  property: (applied: Case, random: () => number) => void,
+): void {
+  fc.assert(
+    fc.property(draws(24), list => {
+      const choices = new Choices(list);
+      const applied = build(choices);
+      property(applied, choices.random());
+    }),
+    runs(count),
+  );
 }
 
 const nodesOf = (applied: Case): Node<'input'>[] => applied.inputs.map(({node}) => node);
-const draw = (inputs: readonly CaseInput[], random: () => number): Float64Array[] => inputs.map(input => input.draw(random));
+const draw = (inputs: readonly CaseInput[], random: () => number): Float64Array[] =>
+  inputs.map(input => input.draw(random));
 const isFloat = (node: Node): boolean => node.dtype === 'float';
 
 /** The positions of the operands that can have a tangent. */
@@ -81,7 +91,10 @@ describe('graph: every primitive', () => {
             return at < 0 ? new Float64Array(node.size) : along[at];
           });
           const expected = differences(asFunction([applied.node], nodesOf(applied)), values, moves);
-          const [found] = tangent === undefined ? [new Float64Array(applied.node.size)] : evaluate([tangent], [...nodesOf(applied), ...directions], [...values, ...along]);
+          const [found] =
+            tangent === undefined
+              ? [new Float64Array(applied.node.size)]
+              : evaluate([tangent], [...nodesOf(applied), ...directions], [...values, ...along]);
           expectDerivative(found, expected.values[0], expected.reliable[0]);
           if (tangent !== undefined) trust.count(expected.reliable[0]);
         });
@@ -101,12 +114,21 @@ describe('graph: every primitive', () => {
           const directions = seeds(wrt);
           const [along, across] = [vectors(directions, random), vectors(directions, random)];
           const seeded = new Map(wrt.map((node, i) => [node, directions[i]]));
-          const second = pushforward(present.map(({gradient}) => gradient), seeded);
+          const second = pushforward(
+            present.map(({gradient}) => gradient),
+            seeded,
+          );
           const moves = applied.inputs.map(({node}) => along[wrt.indexOf(node)] ?? new Float64Array(node.size));
           const withWeights = (given: Values): Values => [...given, ...weights];
-          const gradientAt = asFunction(present.map(({gradient}) => gradient), [...nodesOf(applied), cotangent]);
+          const gradientAt = asFunction(
+            present.map(({gradient}) => gradient),
+            [...nodesOf(applied), cotangent],
+          );
           const expected = differences(given => gradientAt(withWeights(given)), values, moves);
-          const hessian = asFunction(second.map((part, i) => part ?? zerosLike(present[i].gradient)), [...nodesOf(applied), cotangent, ...directions]);
+          const hessian = asFunction(
+            second.map((part, i) => part ?? zerosLike(present[i].gradient)),
+            [...nodesOf(applied), cotangent, ...directions],
+          );
           const products = hessian([...values, ...weights, ...along]);
           products.forEach((product, i) => {
             expectDerivative(product, expected.values[i], expected.reliable[i]);
@@ -132,7 +154,11 @@ describe('graph: every primitive', () => {
           if (tangent === undefined) return;
           const [v, w] = [vectors(directions, random), vectors([cotangent], random)];
           const forward = evaluate([tangent], [...nodesOf(applied), ...directions], [...values, ...v]);
-          const backward = evaluate(back.map((part, i) => part ?? zerosLike(wrt[i])), [...nodesOf(applied), cotangent], [...values, ...w]);
+          const backward = evaluate(
+            back.map((part, i) => part ?? zerosLike(wrt[i])),
+            [...nodesOf(applied), cotangent],
+            [...values, ...w],
+          );
           // 1e-12 of the size of the terms: some thousand roundings.
           const scale = dotSize(forward, w) + dotSize(backward, v);
           expect(dot(forward, w)).to.be.closeTo(dot(v, backward), 1e-12 * (1e-300 + scale));
@@ -160,10 +186,23 @@ describe('graph: every primitive', () => {
           const size = 1 + Math.floor(3 * random());
           const marked = applied.inputs.map(() => random() < 0.6);
           const copies = Array.from({length: size}, () => draw(applied.inputs, random));
-          const stacked = applied.inputs.map(({node}, k) => (marked[k] ? input(`batch${k}`, [size, ...node.shape], node.dtype) : node));
-          const [batched] = batch([applied.node], new Map(applied.inputs.flatMap(({node}, k) => (marked[k] ? [[node, stacked[k]] as const] : []))), size);
+          const stacked = applied.inputs.map(({node}, k) =>
+            marked[k] ? input(`batch${k}`, [size, ...node.shape], node.dtype) : node,
+          );
+          const [batched] = batch(
+            [applied.node],
+            new Map(applied.inputs.flatMap(({node}, k) => (marked[k] ? [[node, stacked[k]] as const] : []))),
+            size,
+          );
           expect(batched.shape).to.deep.equal([size, ...applied.node.shape]);
-          const joined = stacked.map((node, k) => (marked[k] ? Float64Array.from({length: node.size}, (_, i) => copies[Math.floor(i * size / node.size)][k][i % (node.size / size)]) : copies[0][k]));
+          const joined = stacked.map((node, k) =>
+            marked[k]
+              ? Float64Array.from(
+                  {length: node.size},
+                  (_, i) => copies[Math.floor((i * size) / node.size)][k][i % (node.size / size)],
+                )
+              : copies[0][k],
+          );
           const [found] = evaluate([batched], stacked, joined);
           const one = asFunction([applied.node], nodesOf(applied));
           const loop = copies.flatMap(copy => Array.from(one(copy.map((x, k) => (marked[k] ? x : copies[0][k])))[0]));
@@ -175,7 +214,14 @@ describe('graph: every primitive', () => {
 });
 
 function zerosLike(node: Node): Node {
-  return {op: 'constant', operands: [], attributes: {values: new Float64Array(node.size)}, shape: node.shape, size: node.size, dtype: 'float'};
+  return {
+    op: 'constant',
+    operands: [],
+    attributes: {values: new Float64Array(node.size)},
+    shape: node.shape,
+    size: node.size,
+    dtype: 'float',
+  };
 }
 
 /** 1e-8 of the largest: what `differences` vouches for where it is reliable. */
@@ -202,7 +248,19 @@ class Trust {
 }
 
 /** Primitives whose dependence is exact at generic points: not more than observed. */
-const exact = new Set<Op>(['reshape', 'transpose', 'broadcast', 'slice', 'place', 'concat', 'gather', 'scatter', 'sum', 'cumsum', 'matMul']);
+const exact = new Set<Op>([
+  'reshape',
+  'transpose',
+  'broadcast',
+  'slice',
+  'place',
+  'concat',
+  'gather',
+  'scatter',
+  'sum',
+  'cumsum',
+  'matMul',
+]);
 
 function expectDependence(node: Node, k: number, relation: Relation, operands: Values): void {
   const inputs = node.operands.map((operand, i) => input(`x${i}`, operand.shape, operand.dtype));
@@ -211,7 +269,10 @@ function expectDependence(node: Node, k: number, relation: Relation, operands: V
   const [base] = f(operands);
   const declared = Array.from({length: node.size}, () => new Set<number>());
   if (relation === 'same') declared.forEach((set, i) => set.add(i));
-  else if (relation !== 'none') declared.forEach((set, i) => relation.indices.subarray(relation.pointers[i], relation.pointers[i + 1]).forEach(j => set.add(j)));
+  else if (relation !== 'none')
+    declared.forEach((set, i) =>
+      relation.indices.subarray(relation.pointers[i], relation.pointers[i + 1]).forEach(j => set.add(j)),
+    );
   const moved = (j: number, step: number): Float64Array =>
     f(operands.map((x, i) => (i === k ? x.map((value, at) => (at === j ? value + step : value)) : x)))[0];
   for (let j = 0; j < inputs[k].size; j++) {
@@ -220,7 +281,8 @@ function expectDependence(node: Node, k: number, relation: Relation, operands: V
     whole.forEach((value, i) => {
       const moves = value !== base[i] && half[i] !== base[i] && value !== half[i];
       if (moves) expect(declared[i].has(j), `element ${i} depends on element ${j} of operand ${k}`).to.equal(true);
-      else if (exact.has(node.op)) expect(declared[i].has(j), `element ${i} does not depend on element ${j} of operand ${k}`).to.equal(false);
+      else if (exact.has(node.op))
+        expect(declared[i].has(j), `element ${i} does not depend on element ${j} of operand ${k}`).to.equal(false);
     });
   }
 }

@@ -20,28 +20,40 @@ import type {Program} from './programs.js';
 import {program, programDraws} from './programs.js';
 
 function forAll(count: number, property: (given: Program, values: Float64Array[], random: () => number) => void): void {
-  fc.assert(fc.property(draws(programDraws), list => {
-    const choices = new Choices(list);
-    const random = choices.random();
-    const given = program(choices);
-    property(given, vectors(given.inputs, random), random);
-  }), runs(count));
+  fc.assert(
+    fc.property(draws(programDraws), list => {
+      const choices = new Choices(list);
+      const random = choices.random();
+      const given = program(choices);
+      property(given, vectors(given.inputs, random), random);
+    }),
+    runs(count),
+  );
 }
 
-const seedsOf = (nodes: readonly Node[], name: string): Node<'input'>[] => nodes.map((node, k) => input(`${name}${k}`, node.shape));
+const seedsOf = (nodes: readonly Node[], name: string): Node<'input'>[] =>
+  nodes.map((node, k) => input(`${name}${k}`, node.shape));
 
 function tangentsOf({inputs, outputs}: Program, directions: readonly Node[]): Node[] {
-  return pushforward(outputs, new Map(inputs.map((node, k) => [node, directions[k]]))).map((tangent, i) => orZeros(tangent, outputs[i]));
+  return pushforward(outputs, new Map(inputs.map((node, k) => [node, directions[k]]))).map((tangent, i) =>
+    orZeros(tangent, outputs[i]),
+  );
 }
 
 function gradientsOf({inputs, outputs}: Program, cotangents: readonly Node[]): Node[] {
   return pullback(outputs, inputs, cotangents).map((gradient, k) => orZeros(gradient, inputs[k]));
 }
 
-const graphOf = ({inputs, outputs}: Program): Graph => ({inputs, outputs: outputs.map((node, i) => ({name: `y${i}`, node}))});
+const graphOf = ({inputs, outputs}: Program): Graph => ({
+  inputs,
+  outputs: outputs.map((node, i) => ({name: `y${i}`, node})),
+});
 
 /** Compares where differences can be trusted; returns how many could be, and of how many. */
-function expectDerivatives(found: Values, expected: ReturnType<typeof differences>): readonly [trusted: number, all: number] {
+function expectDerivatives(
+  found: Values,
+  expected: ReturnType<typeof differences>,
+): readonly [trusted: number, all: number] {
   let [trusted, all] = [0, 0];
   found.forEach((x, i) => {
     const reliable = expected.reliable[i];
@@ -105,9 +117,14 @@ describe('graph: random programs', () => {
       const turned = evaluate(forwardOverReverse, all3, [...values, ...u, ...w]);
       const scale = 1 + dotSize(products, u) + dotSize(turned, v);
       expect(dot(products, u)).to.be.closeTo(dot(turned, v), 1e-11 * scale);
-      products.forEach((x, k) => x.forEach((value, i) => expect(value).to.be.closeTo(other[k][i], 1e-11 * (1 + largest(x)))));
+      products.forEach((x, k) =>
+        x.forEach((value, i) => expect(value).to.be.closeTo(other[k][i], 1e-11 * (1 + largest(x)))),
+      );
       const gradientAt = asFunction(gradients, [...given.inputs, ...cotangents]);
-      const [ok, of] = expectDerivatives(products, differences(moved => gradientAt([...moved, ...w]), values, v));
+      const [ok, of] = expectDerivatives(
+        products,
+        differences(moved => gradientAt([...moved, ...w]), values, v),
+      );
       trusted += ok;
       all += of;
     });
@@ -119,9 +136,17 @@ describe('graph: random programs', () => {
       const size = 3;
       const marked = inputs.map(() => random() < 0.7);
       const stacked = inputs.map((node, k) => (marked[k] ? input(`batch${k}`, [size, ...node.shape]) : node));
-      const copies = Array.from({length: size}, () => vectors(inputs, random).map((x, k) => (marked[k] ? x : values[k])));
-      const joined = inputs.map((_, k) => (marked[k] ? Float64Array.from(copies.flatMap(copy => [...copy[k]])) : values[k]));
-      const many = batch(outputs, new Map(inputs.flatMap((node, k) => (marked[k] ? [[node, stacked[k]] as const] : []))), size);
+      const copies = Array.from({length: size}, () =>
+        vectors(inputs, random).map((x, k) => (marked[k] ? x : values[k])),
+      );
+      const joined = inputs.map((_, k) =>
+        marked[k] ? Float64Array.from(copies.flatMap(copy => [...copy[k]])) : values[k],
+      );
+      const many = batch(
+        outputs,
+        new Map(inputs.flatMap((node, k) => (marked[k] ? [[node, stacked[k]] as const] : []))),
+        size,
+      );
       const found = evaluate(many, stacked, joined);
       const one = asFunction(outputs, inputs);
       const loop = copies.map(one);
@@ -131,7 +156,8 @@ describe('graph: random programs', () => {
 });
 
 /** Nodes that compute: constants, and repetitions of them, are stored or read in place. */
-const work = (outputs: readonly Node[]): number => topological(outputs).filter(node => !['constant', 'broadcast', 'input', 'reshape'].includes(node.op)).length;
+const work = (outputs: readonly Node[]): number =>
+  topological(outputs).filter(node => !['constant', 'broadcast', 'input', 'reshape'].includes(node.op)).length;
 
 describe('graph: simplification', () => {
   it('keeps every value to the last bit, and never adds work', () => {
@@ -144,7 +170,9 @@ describe('graph: simplification', () => {
       expect(work(simple)).to.be.at.most(work(outputs));
       const [before, after] = [evaluate(outputs, inputs, all), evaluate(simple, inputs, all)];
       // + 0 makes one of the two zeros: x + 0 is simplified to x.
-      after.forEach((x, i) => expect(Array.from(x, value => value + 0)).to.deep.equal(Array.from(before[i], value => value + 0)));
+      after.forEach((x, i) =>
+        expect(Array.from(x, value => value + 0)).to.deep.equal(Array.from(before[i], value => value + 0)),
+      );
       const again = simplifyNodes(simple, inputs);
       again.forEach((node, i) => expect(node, 'simplified once is simplified').to.equal(simple[i]));
     });
@@ -163,10 +191,16 @@ describe('graph: simplification', () => {
     });
   });
 
-  it('leaves inputs of equal names apart, and the graph\'s lists as they are', () => {
+  it("leaves inputs of equal names apart, and the graph's lists as they are", () => {
     const [a, b] = [input('x', [2]), input('x', [2])];
     expect(simplifyNodes([a, b], [a, b])).to.deep.equal([a, b]);
-    const graph = simplify({inputs: [a, b], outputs: [{name: 'p', node: a}, {name: 'q', node: a}]});
+    const graph = simplify({
+      inputs: [a, b],
+      outputs: [
+        {name: 'p', node: a},
+        {name: 'q', node: a},
+      ],
+    });
     expect(graph.inputs).to.deep.equal([a, b]);
     expect(graph.outputs.map(({name}) => name)).to.deep.equal(['p', 'q']);
   });
@@ -180,7 +214,10 @@ function program2({outputs}: Program): Node[] {
     else {
       const operands = node.operands.map(operand => copies.get(operand) ?? operand);
       const {fn} = node.attributes as {fn?: string};
-      copies.set(node, {...node, operands: node.op === 'binary' && (fn === 'add' || fn === 'mul') ? operands.reverse() : operands});
+      copies.set(node, {
+        ...node,
+        operands: node.op === 'binary' && (fn === 'add' || fn === 'mul') ? operands.reverse() : operands,
+      });
     }
   }
   return outputs.map(node => copies.get(node) ?? node);
@@ -190,10 +227,13 @@ const keyOf = (graph: Graph): Key => programKey('', [graph]);
 
 describe('graph: keys', () => {
   it('are equal for equal programs, built twice', () => {
-    fc.assert(fc.property(draws(programDraws), list => {
-      const [one, other] = [program(new Choices(list)), program(new Choices(list))];
-      expect(sameKey(keyOf(graphOf(one)), keyOf(graphOf(other)))).to.equal(true);
-    }), runs(40));
+    fc.assert(
+      fc.property(draws(programDraws), list => {
+        const [one, other] = [program(new Choices(list)), program(new Choices(list))];
+        expect(sameKey(keyOf(graphOf(one)), keyOf(graphOf(other)))).to.equal(true);
+      }),
+      runs(40),
+    );
   });
 
   it('differ for programs whose values differ', () => {
@@ -202,7 +242,10 @@ describe('graph: keys', () => {
       const key = keyOf(graphOf(given));
       const known = seen.find(entry => sameKey(entry.key, key));
       if (known === undefined) seen.push({key, other: given});
-      else expect(evaluate(known.other.outputs, known.other.inputs, values)).to.deep.equal(evaluate(given.outputs, given.inputs, values));
+      else
+        expect(evaluate(known.other.outputs, known.other.inputs, values)).to.deep.equal(
+          evaluate(given.outputs, given.inputs, values),
+        );
     });
     expect(seen.length).to.be.greaterThan(200);
   });
@@ -220,10 +263,12 @@ describe('graph: keys', () => {
       add({...graph, outputs: [...graph.outputs, {name: 'more', node: full(1, [])}]});
       // Two outputs may be the same node, whose variants are then equal where they stand alone: never here, as the others stay.
       graph.outputs.forEach(({node}, k) => {
-        const replaced = (variant: Node): void => add({...graph, outputs: graph.outputs.map((output, i) => (i === k ? {...output, node: variant} : output))});
+        const replaced = (variant: Node): void =>
+          add({...graph, outputs: graph.outputs.map((output, i) => (i === k ? {...output, node: variant} : output))});
         replaced({...node, dtype: 'bool'});
         replaced({...node, shape: [...node.shape, 1]});
-        for (const [name, value] of Object.entries(node.attributes) as [string, unknown][]) replaced({...node, attributes: {...node.attributes, [name]: changed(value)}} as Node);
+        for (const [name, value] of Object.entries(node.attributes) as [string, unknown][])
+          replaced({...node, attributes: {...node.attributes, [name]: changed(value)}} as Node);
         add({...graph, outputs: graph.outputs.map((output, i) => (i === k ? {...output, name: 'renamed'} : output))});
       });
     });
@@ -259,14 +304,22 @@ describe('graph: sparsity and colouring', () => {
     forAll(60, (given, values) => {
       const directions = seedsOf(given.inputs, 'd');
       const tangents = pushforward(given.outputs, new Map(given.inputs.map((node, k) => [node, directions[k]])));
-      const tangentAt = asFunction(tangents.map((tangent, i) => orZeros(tangent, given.outputs[i])), [...given.inputs, ...directions]);
+      const tangentAt = asFunction(
+        tangents.map((tangent, i) => orZeros(tangent, given.outputs[i])),
+        [...given.inputs, ...directions],
+      );
       directions.forEach((direction, k) => {
         const patterns = tangents.map((tangent, i) => sparsityPattern(tangent, direction, given.outputs[i].size));
         for (let column = 0; column < direction.size; column++) {
-          const seeds = directions.map((seed, other) => Float64Array.from({length: seed.size}, (_, i) => Number(other === k && i === column)));
-          tangentAt([...values, ...seeds]).forEach((x, i) => x.forEach((value, row) => {
-            if (value !== 0) expect(has(patterns[i], row, column), `output ${i}[${row}] by input ${k}[${column}]`).to.equal(true);
-          }));
+          const seeds = directions.map((seed, other) =>
+            Float64Array.from({length: seed.size}, (_, i) => Number(other === k && i === column)),
+          );
+          tangentAt([...values, ...seeds]).forEach((x, i) =>
+            x.forEach((value, row) => {
+              if (value !== 0)
+                expect(has(patterns[i], row, column), `output ${i}[${row}] by input ${k}[${column}]`).to.equal(true);
+            }),
+          );
         }
         patterns.forEach(expectValidPattern);
       });
@@ -276,7 +329,8 @@ describe('graph: sparsity and colouring', () => {
   it('a chain is tridiagonal and takes three colours, however long', () => {
     const q = input('q', [50]);
     const dq = input('dq', [50]);
-    const table = (shift: number): Int32Array => Int32Array.from({length: 50}, (_, i) => (i + shift >= 0 && i + shift < 50 ? i + shift : -1));
+    const table = (shift: number): Int32Array =>
+      Int32Array.from({length: 50}, (_, i) => (i + shift >= 0 && i + shift < 50 ? i + shift : -1));
     const energy = chain(q, table);
     const [gradient] = pullback([energy], [q], [full(1, [])]);
     const [hessian] = pushforward([orZeros(gradient, q)], new Map([[q, dq]]));

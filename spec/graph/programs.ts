@@ -5,8 +5,44 @@
  */
 import type * as fc from 'fast-check';
 import {
-  add, argExtreme, binary, broadcastTo, cast, cholesky, concat, constant, cumsum, declared, eigen, gather, gatherAt, input, leastSquares, lu, luPermutation, mapped, matMul, max, min, mul,
-  place, reshape, scalar, scale, scatter, scatterAt, searchSorted, select, semidefinite, slice, solve, sum, svd, transpose, triangularSolve, unary,
+  add,
+  argExtreme,
+  binary,
+  broadcastTo,
+  cast,
+  cholesky,
+  concat,
+  constant,
+  cumsum,
+  declared,
+  eigen,
+  gather,
+  gatherAt,
+  input,
+  leastSquares,
+  lu,
+  luPermutation,
+  mapped,
+  matMul,
+  max,
+  min,
+  mul,
+  place,
+  reshape,
+  scalar,
+  scale,
+  scatter,
+  scatterAt,
+  searchSorted,
+  select,
+  semidefinite,
+  slice,
+  solve,
+  sum,
+  svd,
+  transpose,
+  triangularSolve,
+  unary,
 } from '../../lib/graph/build.js';
 import type {BinaryName, Graph, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
 import {binaryNames, sizeOf, unaryNames} from '../../lib/graph/node.js';
@@ -22,22 +58,43 @@ export interface Program {
 
 const sin = (x: Node): Node => unary('sin', x);
 /** In [low, high], smoothly. */
-const into = (x: Node, low: number, high: number): Node => add(scale(sin(x), (high - low) / 2), scalar((high + low) / 2));
+const into = (x: Node, low: number, high: number): Node =>
+  add(scale(sin(x), (high - low) / 2), scalar((high + low) / 2));
 
 /** Brings an argument to where a function is defined, away from its poles. */
 const preparations: {readonly [F in UnaryName]?: (x: Node) => Node} = {
-  exp: sin, expm1: sin, sinh: sin, cosh: sin, tan: sin, square: sin,
-  sqrt: x => into(x, 0.5, 2), rsqrt: x => into(x, 0.5, 2), reciprocal: x => into(x, 0.5, 2), log: x => into(x, 0.5, 2), log1p: x => into(x, -0.5, 1),
-  asin: x => into(x, -0.7, 0.7), acos: x => into(x, -0.7, 0.7), atanh: x => into(x, -0.7, 0.7), acosh: x => into(x, 1.3, 3),
+  exp: sin,
+  expm1: sin,
+  sinh: sin,
+  cosh: sin,
+  tan: sin,
+  square: sin,
+  sqrt: x => into(x, 0.5, 2),
+  rsqrt: x => into(x, 0.5, 2),
+  reciprocal: x => into(x, 0.5, 2),
+  log: x => into(x, 0.5, 2),
+  log1p: x => into(x, -0.5, 1),
+  asin: x => into(x, -0.7, 0.7),
+  acos: x => into(x, -0.7, 0.7),
+  atanh: x => into(x, -0.7, 0.7),
+  acosh: x => into(x, 1.3, 3),
 };
 
 const secondPreparations: {readonly [F in BinaryName]?: (x: Node) => Node} = {
-  div: x => into(x, 0.5, 2), mod: x => into(x, 1, 2), floorDiv: x => into(x, 1, 2), pow: x => into(x, -2, 2), atan2: x => into(x, 0.5, 2),
+  div: x => into(x, 0.5, 2),
+  mod: x => into(x, 1, 2),
+  floorDiv: x => into(x, 1, 2),
+  pow: x => into(x, -2, 2),
+  atan2: x => into(x, 0.5, 2),
 };
 
 /** Any value as numbers of another shape: some repeated, some left out. */
 function reshaped(x: Node, shape: Shape): Node {
-  return gather(x, Int32Array.from({length: sizeOf(shape)}, (_, i) => (x.size === 0 ? -1 : (7 * i + 3) % x.size)), shape);
+  return gather(
+    x,
+    Int32Array.from({length: sizeOf(shape)}, (_, i) => (x.size === 0 ? -1 : (7 * i + 3) % x.size)),
+    shape,
+  );
 }
 
 function matrices(x: Node, choices: Choices): Node {
@@ -46,13 +103,19 @@ function matrices(x: Node, choices: Choices): Node {
 
 /** Strictly diagonally dominant. */
 function dominant(x: Node, batch: number, n: number): Node {
-  const diagonal = constant(Float64Array.from({length: n * n}, (_, i) => (Math.floor(i / n) === i % n ? n + 1 : 0)), [1, n, n]);
+  const diagonal = constant(
+    Float64Array.from({length: n * n}, (_, i) => (Math.floor(i / n) === i % n ? n + 1 : 0)),
+    [1, n, n],
+  );
   return add(into(reshaped(x, [batch, n, n]), -1, 1), diagonal);
 }
 
 /** 2, 4, 6, … on the diagonal and little beside it: eigenvalues and singular values apart. */
 function spaced(x: Node, batch: number, m: number, n: number): Node {
-  const diagonal = constant(Float64Array.from({length: m * n}, (_, i) => (Math.floor(i / n) === i % n ? 2 * (1 + (i % n)) : 0)), [1, m, n]);
+  const diagonal = constant(
+    Float64Array.from({length: m * n}, (_, i) => (Math.floor(i / n) === i % n ? 2 * (1 + (i % n)) : 0)),
+    [1, m, n],
+  );
   return add(into(reshaped(x, [batch, m, n]), -0.2, 0.2), diagonal);
 }
 
@@ -78,7 +141,11 @@ function strided(shape: Shape, choices: Choices): Strided {
     const stride = kind === 3 ? 2 : choices.pick([-2, 3]);
     return {begin: stride < 0 ? n - 1 : 0, size: Math.ceil(n / Math.abs(stride)), stride};
   });
-  return {begin: sections.map(({begin}) => begin), size: sections.map(({size}) => size), strides: sections.map(({stride}) => stride)};
+  return {
+    begin: sections.map(({begin}) => begin),
+    size: sections.map(({size}) => size),
+    strides: sections.map(({stride}) => stride),
+  };
 }
 
 /** Where a value stands among zeros: in place but turned round, at an end, or spread out. */
@@ -91,7 +158,11 @@ function spread(shape: Shape, choices: Choices): Strided {
     const size = before + 2 * (n - 1) + 1 + after;
     return kind === 2 ? {begin: before, size, stride: 2} : {begin: size - 1 - after, size, stride: -2};
   });
-  return {begin: places.map(({begin}) => begin), size: places.map(({size}) => size), strides: places.map(({stride}) => stride)};
+  return {
+    begin: places.map(({begin}) => begin),
+    size: places.map(({size}) => size),
+    strides: places.map(({stride}) => stride),
+  };
 }
 
 /** Positions of a table below `range`, −1 for none: at random, even or repeated steps, rows of a matrix. */
@@ -99,11 +170,15 @@ function table(length: number, range: number, choices: Choices): Int32Array {
   const random = choices.random();
   const [start, step] = [choices.integer(0, range), choices.integer(0, 5)];
   switch (choices.integer(0, 2)) {
-    case 0: return Int32Array.from({length}, () => Math.floor(random() * (range + 1)) - 1);
-    case 1: return Int32Array.from({length}, (_, i) => ((start + step * i) % (range + 1)) - 1);
+    case 0:
+      return Int32Array.from({length}, () => Math.floor(random() * (range + 1)) - 1);
+    case 1:
+      return Int32Array.from({length}, (_, i) => ((start + step * i) % (range + 1)) - 1);
     default: {
       const row = 1 + (start % 5);
-      const first = Array.from({length: Math.ceil(length / row)}, () => Math.floor(random() * Math.max(1, range - row + 1)));
+      const first = Array.from({length: Math.ceil(length / row)}, () =>
+        Math.floor(random() * Math.max(1, range - row + 1)),
+      );
       return Int32Array.from({length}, (_, i) => Math.min(first[Math.floor(i / row)] + (i % row), range - 1));
     }
   }
@@ -114,7 +189,13 @@ const recipes: {readonly [O in Op]: Recipe} = {
   input: (x, y) => add(reshaped(x, y.shape), y),
   constant: (x, _, choices) => {
     const random = choices.random();
-    return mul(x, constant(Float64Array.from({length: x.size}, () => 2 * random() - 1), x.shape));
+    return mul(
+      x,
+      constant(
+        Float64Array.from({length: x.size}, () => 2 * random() - 1),
+        x.shape,
+      ),
+    );
   },
   unary(x, _, choices) {
     const fn = choices.pick(unaryNames);
@@ -125,13 +206,18 @@ const recipes: {readonly [O in Op]: Recipe} = {
     const second = (secondPreparations[fn] ?? (given => given))(reshaped(y, choices.narrower(x.shape)));
     if (fn === 'bitwiseAnd') return binary(fn, positions(x, 7), positions(second, 7));
     if (fn === 'pow') return binary(fn, into(x, 0.5, 2), choices.flag() ? second : scalar(choices.integer(-2, 3)));
-    const result = choices.flag() ? binary(fn, x, second) : fn in secondPreparations ? binary(fn, x, second) : binary(fn, second, x);
+    const result = choices.flag()
+      ? binary(fn, x, second)
+      : fn in secondPreparations
+        ? binary(fn, x, second)
+        : binary(fn, second, x);
     return fn === 'mul' ? sin(result) : result;
   },
   select: (x, y) => select(binary('less', x, scalar(0.1)), x, reshaped(y, x.shape)),
   reshape: (x, _, choices) => reshape(x, choices.regrouped(x.shape)),
   transpose: (x, _, choices) => transpose(x, choices.permutation(x.shape.length)),
-  broadcast: (x, _, choices) => broadcastTo(x, [choices.integer(1, 3), ...x.shape.map(n => (n === 1 ? choices.integer(1, 3) : n))]),
+  broadcast: (x, _, choices) =>
+    broadcastTo(x, [choices.integer(1, 3), ...x.shape.map(n => (n === 1 ? choices.integer(1, 3) : n))]),
   slice(x, _, choices) {
     const {begin, size, strides} = strided(x.shape, choices);
     return slice(x, begin, size, strides);
@@ -143,7 +229,16 @@ const recipes: {readonly [O in Op]: Recipe} = {
   concat(x, y, choices) {
     if (x.shape.length === 0) return concat([reshape(x, [1]), reshape(y, [y.size])], 0);
     const axis = choices.integer(0, x.shape.length - 1);
-    return concat([x, reshaped(y, x.shape.map((n, i) => (i === axis ? choices.integer(1, 2) : n)))], axis);
+    return concat(
+      [
+        x,
+        reshaped(
+          y,
+          x.shape.map((n, i) => (i === axis ? choices.integer(1, 2) : n)),
+        ),
+      ],
+      axis,
+    );
   },
   gather(x, _, choices) {
     const shape = choices.shape(0, 3);
@@ -161,7 +256,11 @@ const recipes: {readonly [O in Op]: Recipe} = {
   searchSorted(x, y, choices) {
     const rows = choices.integer(1, 2);
     const sorted = cumsum(unary('exp', sin(reshaped(x, [rows, 4]))), 1, false, false);
-    const place = searchSorted(sorted, scale(into(reshaped(y, [rows, 3]), 0, 5), 1), choices.pick(['left', 'right'] as const));
+    const place = searchSorted(
+      sorted,
+      scale(into(reshaped(y, [rows, 3]), 0, 5), 1),
+      choices.pick(['left', 'right'] as const),
+    );
     return mul(cast(place, 'float'), reshaped(x, [rows, 3]));
   },
   sum: (x, _, choices) => sin(sum(x, choices.subset(x.shape.length))),
@@ -170,7 +269,9 @@ const recipes: {readonly [O in Op]: Recipe} = {
   argMax: (x, y) => along('argMax', x, y),
   argMin: (x, y) => along('argMin', x, y),
   cumsum: (x, _, choices) =>
-    x.shape.length === 0 ? sin(x) : sin(cumsum(x, choices.integer(0, x.shape.length - 1), choices.flag(), choices.flag())),
+    x.shape.length === 0
+      ? sin(x)
+      : sin(cumsum(x, choices.integer(0, x.shape.length - 1), choices.flag(), choices.flag())),
   matMul(x, y, choices) {
     const a = matrices(x, choices);
     const [b, m, n] = a.shape;
@@ -179,30 +280,46 @@ const recipes: {readonly [O in Op]: Recipe} = {
     const inner = transposeA ? m : n;
     return sin(matMul(a, reshaped(y, transposeB ? [b, columns, inner] : [b, inner, columns]), transposeA, transposeB));
   },
-  solve: (x, y, choices) => ofMatrix(choices, (b, n) => solve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag())),
+  solve: (x, y, choices) =>
+    ofMatrix(choices, (b, n) => solve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag())),
   cholesky: (x, _, choices) => ofMatrix(choices, (b, n) => cholesky(dominant(x, b, n))),
-  triangularSolve: (x, y, choices) => ofMatrix(choices, (b, n) => triangularSolve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag(), choices.flag())),
+  triangularSolve: (x, y, choices) =>
+    ofMatrix(choices, (b, n) =>
+      triangularSolve(dominant(x, b, n), reshaped(y, [b, n, 2]), choices.flag(), choices.flag()),
+    ),
   lu: (x, _, choices) => ofMatrix(choices, (b, n) => scale(lu(dominant(x, b, n)), 0.25)),
-  semidefinite: (x, _, choices) => ofMatrix(choices, (b, n) => semidefinite(dominant(x, b, n), choices.pick(['kept', 'zero', 'turned'] as const))),
+  semidefinite: (x, _, choices) =>
+    ofMatrix(choices, (b, n) => semidefinite(dominant(x, b, n), choices.pick(['kept', 'zero', 'turned'] as const))),
   eigen: (x, _, choices) => ofMatrix(choices, (b, n) => eigen(spaced(x, b, n, n))),
-  svd: (x, _, choices) => ofMatrix(choices, (b, n) => {
-    // Of two or more columns that complete a factor only the space has a derivative.
-    const m = choices.integer(1, 3);
-    return svd(spaced(x, b, m, n), choices.flag() && Math.abs(m - n) < 2);
-  }),
-  leastSquares: (x, y, choices) => ofMatrix(choices, (b, n) => leastSquares(spaced(x, b, n, choices.integer(1, 3)), reshaped(y, [b, n, 2]))),
+  svd: (x, _, choices) =>
+    ofMatrix(choices, (b, n) => {
+      // Of two or more columns that complete a factor only the space has a derivative.
+      const m = choices.integer(1, 3);
+      return svd(spaced(x, b, m, n), choices.flag() && Math.abs(m - n) < 2);
+    }),
+  leastSquares: (x, y, choices) =>
+    ofMatrix(choices, (b, n) => leastSquares(spaced(x, b, n, choices.integer(1, 3)), reshaped(y, [b, n, 2]))),
   mapped: (x, y) => mapped(xExpXy, [sin(x), sin(reshaped(y, x.shape))]),
   declared: (x, y, choices) => {
     // x sin y with the derivatives it has.
     const z = reshaped(y, x.shape);
-    return choices.flag() ? declared(sin(x), [x], c => [mul(c, unary('cos', x))]) : declared(mul(x, sin(z)), [x, z], c => [mul(c, sin(z)), mul(c, mul(x, unary('cos', z)))]);
+    return choices.flag()
+      ? declared(sin(x), [x], c => [mul(c, unary('cos', x))])
+      : declared(mul(x, sin(z)), [x, z], c => [mul(c, sin(z)), mul(c, mul(x, unary('cos', z)))]);
   },
-  luPermutation: (x, y, choices) => ofMatrix(choices, (b, n) => mul(cast(luPermutation(dominant(x, b, n)), 'float'), reshaped(y, [b, n]))),
+  luPermutation: (x, y, choices) =>
+    ofMatrix(choices, (b, n) => mul(cast(luPermutation(dominant(x, b, n)), 'float'), reshaped(y, [b, n]))),
 };
 
 /** The position of an extreme, as a factor. A ramp keeps values that are equal on paper from being told apart by rounding. */
 function along(op: 'argMax' | 'argMin', x: Node, y: Node): Node {
-  const flat = add(reshape(x, [x.size]), constant(Float64Array.from({length: x.size}, (_, i) => 0.013 * i), [x.size]));
+  const flat = add(
+    reshape(x, [x.size]),
+    constant(
+      Float64Array.from({length: x.size}, (_, i) => 0.013 * i),
+      [x.size],
+    ),
+  );
   return mul(y, scale(cast(argExtreme(op, flat, 0), 'float'), 1 / x.size));
 }
 
@@ -218,7 +335,17 @@ function bounded(x: Node, largest: number): Node {
 const allOps = Object.keys(recipes) as Op[];
 
 /** Primitives whose derivatives are programs of their own: graphs without them are a tenth of the size. */
-const factorizations: ReadonlySet<Op> = new Set<Op>(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite', 'eigen', 'svd', 'leastSquares']);
+const factorizations: ReadonlySet<Op> = new Set<Op>([
+  'solve',
+  'cholesky',
+  'triangularSolve',
+  'lu',
+  'luPermutation',
+  'semidefinite',
+  'eigen',
+  'svd',
+  'leastSquares',
+]);
 export const lightOps: readonly Op[] = allOps.filter(op => !factorizations.has(op));
 
 export interface ProgramOptions {
@@ -249,7 +376,8 @@ export function program(choices: Choices, {steps = 10, largest = 64, ops = allOp
 export const programDraws = 160;
 
 /** Graphs whose numbers are enough for every way of looping: pairs, interleaved pairs, chains of sums, each with a rest. */
-export const graphs = (steps: number): fc.Arbitrary<Graph> => draws(programDraws).map(list => {
-  const {inputs, outputs} = program(new Choices(list), {steps, largest: 80});
-  return {inputs, outputs: outputs.map((node, k) => ({name: `y${k}`, node}))};
-});
+export const graphs = (steps: number): fc.Arbitrary<Graph> =>
+  draws(programDraws).map(list => {
+    const {inputs, outputs} = program(new Choices(list), {steps, largest: 80});
+    return {inputs, outputs: outputs.map((node, k) => ({name: `y${k}`, node}))};
+  });

@@ -1,7 +1,26 @@
 /** Signs and scalar factors as late as they go: the same values, from less work. */
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {add, broadcastTo, concat, div, input, matMul, mul, neg, place, reshape, scalar, scale, slice, sub, sum, transpose, unary, zeros} from '../../lib/graph/build.js';
+import {
+  add,
+  broadcastTo,
+  concat,
+  div,
+  input,
+  matMul,
+  mul,
+  neg,
+  place,
+  reshape,
+  scalar,
+  scale,
+  slice,
+  sub,
+  sum,
+  transpose,
+  unary,
+  zeros,
+} from '../../lib/graph/build.js';
 import {withoutDeclarations} from '../../lib/graph/declarations.js';
 import {pullback} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
@@ -21,11 +40,29 @@ const everywhere = (x: Node): Node => broadcastTo(x, [n]);
 function linearProgram(choices: Choices, inputs: readonly Node<'input'>[], scalars: readonly Node<'input'>[]): Node[] {
   const values: Node[] = [...inputs];
   const makers: readonly ((x: Node, y: Node) => Node)[] = [
-    neg, x => scale(x, choices.pick([0.5, 2, -3, 0.1, -0.25])), x => mul(x, everywhere(choices.pick(scalars))), x => mul(everywhere(neg(mul(choices.pick(scalars), scalar(0.5)))), x),
-    add, add, sub, sub, mul, (x, y) => div(x, add(unary('square', y), scalar(1))), x => unary('abs', x), x => unary('square', x), x => unary('sin', x),
-    shifted, x => place(slice(x, [2], [n - 2]), [0], [n]), x => slice(x, [n - 1], [n], [-1]), x => add(everywhere(sum(x, [0])), x),
-    x => reshape(transpose(reshape(x, [3, 4]), [1, 0]), [n]), (x, y) => concat([slice(x, [0], [5]), slice(y, [5], [n - 5])], 0),
-    (x, y) => reshape(matMul(reshape(x, [1, 3, 4]), reshape(y, [1, 4, 3])), [9]).size === 9 ? concat([reshape(matMul(reshape(x, [1, 3, 4]), reshape(y, [1, 4, 3])), [9]), slice(x, [0], [3])], 0) : x,
+    neg,
+    x => scale(x, choices.pick([0.5, 2, -3, 0.1, -0.25])),
+    x => mul(x, everywhere(choices.pick(scalars))),
+    x => mul(everywhere(neg(mul(choices.pick(scalars), scalar(0.5)))), x),
+    add,
+    add,
+    sub,
+    sub,
+    mul,
+    (x, y) => div(x, add(unary('square', y), scalar(1))),
+    x => unary('abs', x),
+    x => unary('square', x),
+    x => unary('sin', x),
+    shifted,
+    x => place(slice(x, [2], [n - 2]), [0], [n]),
+    x => slice(x, [n - 1], [n], [-1]),
+    x => add(everywhere(sum(x, [0])), x),
+    x => reshape(transpose(reshape(x, [3, 4]), [1, 0]), [n]),
+    (x, y) => concat([slice(x, [0], [5]), slice(y, [5], [n - 5])], 0),
+    (x, y) =>
+      reshape(matMul(reshape(x, [1, 3, 4]), reshape(y, [1, 4, 3])), [9]).size === 9
+        ? concat([reshape(matMul(reshape(x, [1, 3, 4]), reshape(y, [1, 4, 3])), [9]), slice(x, [0], [3])], 0)
+        : x,
   ];
   const length = choices.integer(1, 25);
   for (let i = 0; i < length; i++) {
@@ -46,33 +83,49 @@ describe('graph: late scales', () => {
     const expected = evaluate(before, inputs, values);
     const found = evaluate(lateScales(before, inputs), inputs, values);
     // Every value of the program bounds what rounding may leave of the last: 25 operations of a few digits each.
-    const size = 1 + Math.max(...evaluate(topological(withoutDeclarations(before)).filter(({dtype}) => dtype === 'float'), inputs, values).map(largest));
-    found.forEach((value, i) => value.forEach((number, j) => expect(number).to.be.closeTo(expected[i][j], 1e-12 * size)));
+    const size =
+      1
+      + Math.max(
+        ...evaluate(
+          topological(withoutDeclarations(before)).filter(({dtype}) => dtype === 'float'),
+          inputs,
+          values,
+        ).map(largest),
+      );
+    found.forEach((value, i) =>
+      value.forEach((number, j) => expect(number).to.be.closeTo(expected[i][j], 1e-12 * size)),
+    );
   };
 
   it('leave the values of random programs as they are', () => {
-    fc.assert(fc.property(draws(programDraws), list => {
-      const choices = new Choices(list);
-      const random = choices.random();
-      const {inputs, outputs} = program(choices);
-      expectSame(outputs, inputs, vectors(inputs, random));
-    }), runs(200));
+    fc.assert(
+      fc.property(draws(programDraws), list => {
+        const choices = new Choices(list);
+        const random = choices.random();
+        const {inputs, outputs} = program(choices);
+        expectSame(outputs, inputs, vectors(inputs, random));
+      }),
+      runs(200),
+    );
   });
 
   it('leave the values of random linear programs as they are, and save work more often than not', () => {
     let [less, more] = [0, 0];
     const inputs = [x, y, p, h, m];
-    fc.assert(fc.property(draws(120), list => {
-      const choices = new Choices(list);
-      const random = choices.random();
-      const outputs = simplifyNodes(linearProgram(choices, [x, y, p], [h, m]), inputs);
-      expectSame(outputs, inputs, vectors(inputs, random));
-      const [before, late] = [outputs, lateScales(outputs, inputs)].map(nodes => countWork(nodes));
-      if (late < before) less++;
-      if (late > before) more++;
-      const graph = withLateScales({inputs, outputs: outputs.map((node, i) => ({name: `${i}`, node}))});
-      expect(countWork(graph.outputs.map(({node}) => node))).to.equal(Math.min(before, late));
-    }), runs(300));
+    fc.assert(
+      fc.property(draws(120), list => {
+        const choices = new Choices(list);
+        const random = choices.random();
+        const outputs = simplifyNodes(linearProgram(choices, [x, y, p], [h, m]), inputs);
+        expectSame(outputs, inputs, vectors(inputs, random));
+        const [before, late] = [outputs, lateScales(outputs, inputs)].map(nodes => countWork(nodes));
+        if (late < before) less++;
+        if (late > before) more++;
+        const graph = withLateScales({inputs, outputs: outputs.map((node, i) => ({name: `${i}`, node}))});
+        expect(countWork(graph.outputs.map(({node}) => node))).to.equal(Math.min(before, late));
+      }),
+      runs(300),
+    );
     // More where a value is wanted both scaled and as a part of what is scaled later.
     expect(less).to.be.above(more);
   });
@@ -109,24 +162,47 @@ describe('graph: late scales', () => {
       const matrix = input(name, shape);
       return {matrix, scaled: mul(matrix, broadcastTo(h, shape))};
     };
-    const products = ([found]: readonly Node[]): (readonly number[])[] => topological([found]).filter(node => isOp(node, 'binary') && node.attributes.fn === 'mul').map(({shape}) => shape);
+    const products = ([found]: readonly Node[]): (readonly number[])[] =>
+      topological([found])
+        .filter(node => isOp(node, 'binary') && node.attributes.fn === 'mul')
+        .map(({shape}) => shape);
     // Fewer than either operand, as many as either, and more: the outer product of a column and a row.
-    for (const [rows, inner, columns, expected] of [[2, 5, 3, [[], [2, 3]]], [3, 3, 3, [[], [3, 3]]], [4, 1, 4, [[4, 1], [1, 4]]]] as const) {
+    for (const [rows, inner, columns, expected] of [
+      [2, 5, 3, [[], [2, 3]]],
+      [3, 3, 3, [[], [3, 3]]],
+      [
+        4,
+        1,
+        4,
+        [
+          [4, 1],
+          [1, 4],
+        ],
+      ],
+    ] as const) {
       const [a, b] = [scaled('a', [1, rows, inner]), scaled('b', [1, inner, columns])];
-      expect(products(lateScales([matMul(a.scaled, b.scaled)])), `${rows} ${inner} ${columns}`).to.deep.equal(expected.map(shape => (shape.length === 0 ? [] : [1, ...shape])));
+      expect(products(lateScales([matMul(a.scaled, b.scaled)])), `${rows} ${inner} ${columns}`).to.deep.equal(
+        expected.map(shape => (shape.length === 0 ? [] : [1, ...shape])),
+      );
     }
   });
 
   it('leave parts that are put together where all have the same, zeros aside', () => {
     const [two, three] = [scale(x, 3), scale(y, 3)];
-    const scales = (parts: readonly Node[]): number => topological(lateScales(simplifyNodes([concat(parts, 0)], [x, y]), [x, y])).filter(({op}) => op === 'binary').length;
+    const scales = (parts: readonly Node[]): number =>
+      topological(lateScales(simplifyNodes([concat(parts, 0)], [x, y]), [x, y])).filter(({op}) => op === 'binary')
+        .length;
     expect(scales([two, three])).to.equal(1);
     expect(scales([two, zeros([2]), three])).to.equal(1);
     expect(scales([two, scale(y, 4)])).to.equal(2);
     const [found] = lateScales([concat([zeros([n]), neg(zeros([2]))], 0)]);
     expect([...evaluate([found], [], [])[0]].every(value => value === 0)).to.equal(true);
     const values = [2, 5].map(value => new Float64Array(n).fill(value));
-    expect([...evaluate(lateScales([concat([two, zeros([1]), three], 0)]), [x, y], values)[0]].filter((_, i) => i === 0 || i === n || i === 2 * n)).to.deep.equal([6, 0, 15]);
+    expect(
+      [...evaluate(lateScales([concat([two, zeros([1]), three], 0)]), [x, y], values)[0]].filter(
+        (_, i) => i === 0 || i === n || i === 2 * n,
+      ),
+    ).to.deep.equal([6, 0, 15]);
   });
 
   it('keep a sign of its own only where nothing takes it', () => {
@@ -149,7 +225,10 @@ describe('graph: late scales', () => {
   it('leave a number added and taken away again: so one rounds', () => {
     const shift = everywhere(scalar(1.5 * 2 ** 52));
     const values = Float64Array.from({length: n}, (_, i) => 0.7 * i - 3.1);
-    const [rounded, lost] = lateScales(simplifyNodes([sub(add(x, shift), shift), sub(sub(add(x, y), y), x)], [x, y]), [x, y]);
+    const [rounded, lost] = lateScales(simplifyNodes([sub(add(x, shift), shift), sub(sub(add(x, y), y), x)], [x, y]), [
+      x,
+      y,
+    ]);
     expect([...evaluate([rounded], [x], [values])[0]]).to.deep.equal([...values].map(value => Math.round(value) + 0));
     // What an addition rounds away, here to halves, as compensated summation has it.
     expect(evaluate([lost], [x, y], [values, new Float64Array(n).fill(2 ** 52)])[0][1]).to.equal(-2.5 - values[1]);

@@ -12,7 +12,9 @@ import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {evaluate} from './evaluate.js';
 
 function patternOf(n: number, has: (row: number, column: number) => boolean): SparsityPattern {
-  const rows = Array.from({length: n}, (_, row) => Array.from({length: n}, (_unused, column) => column).filter(column => has(row, column)));
+  const rows = Array.from({length: n}, (_, row) =>
+    Array.from({length: n}, (_unused, column) => column).filter(column => has(row, column)),
+  );
   const pointers = new Int32Array(n + 1);
   rows.forEach((row, i) => (pointers[i + 1] = pointers[i] + row.length));
   return {rows: n, columns: n, pointers, indices: Int32Array.from(rows.flat())};
@@ -62,17 +64,32 @@ describe('star colouring', () => {
   });
 
   it('reads every entry of every symmetric matrix back, to the bit', () => {
-    fc.assert(fc.property(fc.integer({min: 1, max: 24}), fc.array(fc.tuple(fc.nat(23), fc.nat(23)), {maxLength: 60}), fc.boolean(), (n, pairs, diagonal) => {
-      const edges = new Set(pairs.flatMap(([i, j]) => [`${i},${j}`, `${j},${i}`]));
-      const {found, given} = readBack(patternOf(n, (i, j) => (i === j ? diagonal || edges.has(`${i},${j}`) : edges.has(`${i},${j}`))));
-      expect(found).to.deep.equal(given);
-    }), {numRuns: 300});
+    fc.assert(
+      fc.property(
+        fc.integer({min: 1, max: 24}),
+        fc.array(fc.tuple(fc.nat(23), fc.nat(23)), {maxLength: 60}),
+        fc.boolean(),
+        (n, pairs, diagonal) => {
+          const edges = new Set(pairs.flatMap(([i, j]) => [`${i},${j}`, `${j},${i}`]));
+          const {found, given} = readBack(
+            patternOf(n, (i, j) => (i === j ? diagonal || edges.has(`${i},${j}`) : edges.has(`${i},${j}`))),
+          );
+          expect(found).to.deep.equal(given);
+        },
+      ),
+      {numRuns: 300},
+    );
   });
 
   it('is not looked for where the pattern has no mirror, or two products do already', () => {
     expect(starPays(arrow(9), 3)).to.equal(true);
     expect(starPays(arrow(9), 2)).to.equal(false);
-    expect(starPays(patternOf(9, (i, j) => i >= j), 9)).to.equal(false);
+    expect(
+      starPays(
+        patternOf(9, (i, j) => i >= j),
+        9,
+      ),
+    ).to.equal(false);
   });
 });
 
@@ -87,7 +104,8 @@ describe('the Jacobian of an energy between one mass and all others, each spring
     return sum(unary('cosh', matMul(stretch, constant(weights, [1, 1, width]))), [0, 1, 2]);
   };
   const at = Float64Array.from({length: n}, (_, i) => Math.sin(i));
-  const curvature = (i: number): number => weights.reduce((total, w) => total + w * w * Math.cosh(w * (at[i] - at[0])), 0);
+  const curvature = (i: number): number =>
+    weights.reduce((total, w) => total + w * w * Math.cosh(w * (at[i] - at[0])), 0);
   const expected = (i: number, j: number): number => {
     if (i === 0 && j === 0) return Array.from({length: n - 1}, (_, e) => curvature(e + 1)).reduce((a, b) => a + b);
     return (i === j ? 1 : -1) * curvature(Math.max(i, j));

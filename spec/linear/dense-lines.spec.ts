@@ -5,7 +5,13 @@ import {auto, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
 import {backwardError, fromEntries, type Matrix, permuted, random, runs, shuffle, vector} from './matrices.js';
 
 /** A tridiagonal, dominant chain of n with these rows and columns full; `symmetric`: the rows are the columns' mirror. */
-function chainWith(n: number, rows: readonly number[], columns: readonly number[], next: () => number, symmetric = false): Matrix {
+function chainWith(
+  n: number,
+  rows: readonly number[],
+  columns: readonly number[],
+  next: () => number,
+  symmetric = false,
+): Matrix {
   const entries: [number, number, number][] = [];
   const taken = new Set<number>();
   const put = (i: number, j: number, value: number): void => {
@@ -39,14 +45,23 @@ const n = 1000;
 const lines = fc.uniqueArray(fc.integer({min: 0, max: n - 1}), {minLength: 1, maxLength: 3});
 
 describe('linear: dense rows and columns', () => {
-  for (const [name, rowsToo, columnsToo] of [['rows', true, false], ['columns', false, true], ['rows and other columns', true, true]] as const) {
+  for (const [name, rowsToo, columnsToo] of [
+    ['rows', true, false],
+    ['columns', false, true],
+    ['rows and other columns', true, true],
+  ] as const) {
     it(`a chain of 1000 with one to three dense ${name}: LU has hardly more numbers than the matrix, in every order`, () => {
       fc.assert(
         fc.property(lines, lines, fc.integer(), (rows, columns, seed) => {
           const next = random(seed);
           const matrix = chainWith(n, rowsToo ? rows : [], columnsToo ? columns : [], next);
           const b = vector(n, next);
-          for (const solver of [auto(), sparseLu(), sparseLu({ordering: 'column'}), sparseLu({ordering: 'symmetric'})]) {
+          for (const solver of [
+            auto(),
+            sparseLu(),
+            sparseLu({ordering: 'column'}),
+            sparseLu({ordering: 'symmetric'}),
+          ]) {
             const factor = solver.analyze(matrix.pattern).factor(matrix.values);
             // The chain may fill one neighbour a row while columns wait for their rows: 2 n beside the entries.
             if (solver.name !== 'auto') expect(factor.size).to.be.at.most(matrix.values.length + 2 * n);
@@ -73,7 +88,10 @@ describe('linear: dense rows and columns', () => {
         expect(analysis.nonzeros).to.be.at.most((matrix.values.length / 2 + n) / 0.6);
         const b = vector(n, next);
         const x = new Float64Array(n);
-        for (const factor of [analysis.factor(matrix.values), sparseLdlt({arithmetic: 'compiled'}).analyze(matrix.pattern).factor(matrix.values)]) {
+        for (const factor of [
+          analysis.factor(matrix.values),
+          sparseLdlt({arithmetic: 'compiled'}).analyze(matrix.pattern).factor(matrix.values),
+        ]) {
           factor.solve(b, x);
           expect(backwardError(matrix, x, b)).to.be.at.most(bound(n));
         }
@@ -83,7 +101,7 @@ describe('linear: dense rows and columns', () => {
   });
 
   it('a constraint on all unknowns: the factor of the KKT matrix grows as its unknowns', () => {
-    const nonzeros = [n, 2 * n].map((size) => {
+    const nonzeros = [n, 2 * n].map(size => {
       const entries: [number, number, number][] = [];
       for (let i = 0; i < size; i++) {
         entries.push([i, i, 2.5], [size, i, 1 + (i % 3)], [i, size, 1 + (i % 3)]);

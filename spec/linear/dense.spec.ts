@@ -3,7 +3,19 @@ import fc from 'fast-check';
 import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
 import {auto, cholesky, densePattern, lu, type LinearSolver} from '../../lib/linear/index.js';
 import {denseLuWork} from '../../lib/linear/dense-lu.js';
-import {backwardError, fromRows, hilbert, type Matrix, multiply, random, randomDefinite, randomMatrix, runs, scaled, vector} from './matrices.js';
+import {
+  backwardError,
+  fromRows,
+  hilbert,
+  type Matrix,
+  multiply,
+  random,
+  randomDefinite,
+  randomMatrix,
+  runs,
+  scaled,
+  vector,
+} from './matrices.js';
 
 /**
  * Gaussian elimination with partial pivoting has a backward error of a few n ε in practice (Higham,
@@ -64,18 +76,23 @@ describe('linear: dense', () => {
     // Entries from a few values, zero among them, so that every pivot order and every rank occurs.
     const entry = fc.constantFrom(0, 1, -1, 2, 1e-3, 5e7);
     fc.assert(
-      fc.property(fc.integer({min: 1, max: 3}).chain((n) => fc.array(fc.array(entry, {minLength: n, maxLength: n}), {minLength: n, maxLength: n})), (rows) => {
-        const matrix = fromRows(rows);
-        const general = outcome(lu(), matrix);
-        const tiny = outcome(auto(), matrix);
-        if (general instanceof StiffgradError) {
-          expect(tiny).to.be.instanceOf(StiffgradError);
-          expect((tiny as StiffgradError).data.rows).to.deep.equal(general.data.rows);
-        } else {
-          expect(tiny).to.equal(undefined);
-          check(auto(), matrix);
-        }
-      }),
+      fc.property(
+        fc
+          .integer({min: 1, max: 3})
+          .chain(n => fc.array(fc.array(entry, {minLength: n, maxLength: n}), {minLength: n, maxLength: n})),
+        rows => {
+          const matrix = fromRows(rows);
+          const general = outcome(lu(), matrix);
+          const tiny = outcome(auto(), matrix);
+          if (general instanceof StiffgradError) {
+            expect(tiny).to.be.instanceOf(StiffgradError);
+            expect((tiny as StiffgradError).data.rows).to.deep.equal(general.data.rows);
+          } else {
+            expect(tiny).to.equal(undefined);
+            check(auto(), matrix);
+          }
+        },
+      ),
       runs(1000),
     );
   });
@@ -101,7 +118,10 @@ describe('linear: dense', () => {
         // Row by row, because a norm would let the large rows hide the small ones. Column scales blur the
         // row scales that pivots are compared by, so growth is larger, with a long tail: one in 15,000
         // matrices exceeds 20 × the bound.
-        const residual = multiply(matrix, solution.map((value, j) => value * columns[j])).map((value, i) => value - b[i] / rows[i]);
+        const residual = multiply(
+          matrix,
+          solution.map((value, j) => value * columns[j]),
+        ).map((value, i) => value - b[i] / rows[i]);
         const size = Math.max(...x.map(Math.abs)) * (n + 4);
         expect(Math.max(...residual.map(Math.abs)) / size).to.be.at.most(100 * bound(n));
       }),
@@ -110,10 +130,24 @@ describe('linear: dense', () => {
   });
 
   it('falls from Cholesky to LU for an indefinite symmetric matrix', () => {
-    const larger = fromRows([[1, 2, 0, 1], [2, 1, 3, 0], [0, 3, 1, 1], [1, 0, 1, 1]], true);
+    const larger = fromRows(
+      [
+        [1, 2, 0, 1],
+        [2, 1, 3, 0],
+        [0, 3, 1, 1],
+        [1, 0, 1, 1],
+      ],
+      true,
+    );
     check(auto(), larger);
     expect(auto().analyze(larger.pattern).factor(larger.values).kind).to.equal('lu');
-    const matrix = fromRows([[1, 2], [2, 1]], true);
+    const matrix = fromRows(
+      [
+        [1, 2],
+        [2, 1],
+      ],
+      true,
+    );
     const error = refusal(cholesky(), matrix);
     expect(error.code).to.equal('not-positive-definite');
     expect(error.data.rows).to.deep.equal([1]);
@@ -168,42 +202,78 @@ describe('linear: dense', () => {
   it('names the union of several dependencies, whatever the units of the rows', () => {
     const next = random(9);
     const rows = Array.from({length: 12}, () => [...vector(12, next)]);
-    rows[3] = rows[7].map((value) => 1e-9 * value);
-    rows[10] = rows[2].map((value) => 1e6 * value);
+    rows[3] = rows[7].map(value => 1e-9 * value);
+    rows[10] = rows[2].map(value => 1e6 * value);
     expect(refusal(lu(), fromRows(rows)).data.rows).to.deep.equal([2, 3, 7, 10]);
   });
 
   it('names zero rows and unknowns that appear nowhere', () => {
-    const zeroRow = refusal(lu(), fromRows([[1, 2, 3], [0, 0, 0], [1, 0, 1]]));
+    const zeroRow = refusal(
+      lu(),
+      fromRows([
+        [1, 2, 3],
+        [0, 0, 0],
+        [1, 0, 1],
+      ]),
+    );
     expect(zeroRow.data.rows).to.deep.equal([1]);
-    const zeroColumn = refusal(lu(), fromRows([[1, 0, 3], [2, 0, 5], [1, 0, 1]]));
+    const zeroColumn = refusal(
+      lu(),
+      fromRows([
+        [1, 0, 3],
+        [2, 0, 5],
+        [1, 0, 1],
+      ]),
+    );
     expect(zeroColumn.data.columns).to.deep.equal([1]);
     expect(zeroColumn.message).to.contain('unknown 1 appears in no equation');
-    for (const solver of [lu(), auto()]) for (const n of [2, 3]) expect(refusal(solver, fromRows(Array.from({length: n}, (_, i) => new Array<number>(n).fill(0).map((_z, j) => (i === n - 1 ? 0 : i === j ? 1 : 2))))).data.rows).to.deep.equal([n - 1]);
+    for (const solver of [lu(), auto()])
+      for (const n of [2, 3])
+        expect(
+          refusal(
+            solver,
+            fromRows(
+              Array.from({length: n}, (_, i) =>
+                new Array<number>(n).fill(0).map((_z, j) => (i === n - 1 ? 0 : i === j ? 1 : 2)),
+              ),
+            ),
+          ).data.rows,
+        ).to.deep.equal([n - 1]);
     expect(refusal(auto(), fromRows([[0]], true)).data.rows).to.deep.equal([0]);
   });
 
   it('names a rank-deficient symmetric matrix the same way', () => {
     // A free chain: rigid translation is in the null space, so all rows take part.
-    const error = refusal(auto(), fromRows([[1, -1, 0], [-1, 2, -1], [0, -1, 1]], true));
+    const error = refusal(
+      auto(),
+      fromRows(
+        [
+          [1, -1, 0],
+          [-1, 2, -1],
+          [0, -1, 1],
+        ],
+        true,
+      ),
+    );
     expect(error.code).to.equal('singular-matrix');
     expect(error.data.rows).to.deep.equal([0, 1, 2]);
   });
 
   it('refuses what is not finite, wherever it stands', () => {
-    for (const solver of [lu(), cholesky(), auto()]) for (const n of [1, 2, 3, 5]) {
-      for (const bad of [NaN, Infinity, -Infinity]) {
-        for (let p = 0; p < n * n; p++) {
-          const {pattern, values} = randomDefinite(n, 1, random(p + 1));
-          values[p] = bad;
-          const [i, j] = [Math.floor(p / n), p % n];
-          values[j * n + i] = bad;
-          const error = refusal(solver, {pattern, values});
-          expect(error.code).to.equal('not-finite');
-          expect(error.data.rows).to.include(i);
+    for (const solver of [lu(), cholesky(), auto()])
+      for (const n of [1, 2, 3, 5]) {
+        for (const bad of [NaN, Infinity, -Infinity]) {
+          for (let p = 0; p < n * n; p++) {
+            const {pattern, values} = randomDefinite(n, 1, random(p + 1));
+            values[p] = bad;
+            const [i, j] = [Math.floor(p / n), p % n];
+            values[j * n + i] = bad;
+            const error = refusal(solver, {pattern, values});
+            expect(error.code).to.equal('not-finite');
+            expect(error.data.rows).to.include(i);
+          }
         }
       }
-    }
   });
 
   it('says so when asked to solve without a matrix, or with arrays too short', () => {

@@ -3,7 +3,18 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
 import {auto, type Factor, type LinearSolver, sparseLdlt, sparseLu, supernodalLu} from '../../lib/linear/index.js';
-import {backwardError, fromEntries, type Matrix, permuted, random, runs, scaled, shuffle, unsymmetric, vector} from './matrices.js';
+import {
+  backwardError,
+  fromEntries,
+  type Matrix,
+  permuted,
+  random,
+  runs,
+  scaled,
+  shuffle,
+  unsymmetric,
+  vector,
+} from './matrices.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;
@@ -41,10 +52,15 @@ function independent(n: number, m: number, next: () => number): number[][] {
   });
 }
 
-const sum = (rows: readonly (readonly number[])[], weights: readonly number[]): number[] => rows[0].map((_, j) => rows.reduce((total, row, c) => total + weights[c] * row[j], 0));
+const sum = (rows: readonly (readonly number[])[], weights: readonly number[]): number[] =>
+  rows[0].map((_, j) => rows.reduce((total, row, c) => total + weights[c] * row[j], 0));
 
 const solvers: readonly (readonly [string, LinearSolver])[] = [
-  ['auto()', auto()], ['sparseLdlt()', sparseLdlt()], ['sparseLdlt, compiled', sparseLdlt({arithmetic: 'compiled'})], ['sparseLu()', sparseLu()], ['supernodalLu()', supernodalLu()],
+  ['auto()', auto()],
+  ['sparseLdlt()', sparseLdlt()],
+  ['sparseLdlt, compiled', sparseLdlt({arithmetic: 'compiled'})],
+  ['sparseLu()', sparseLu()],
+  ['supernodalLu()', supernodalLu()],
 ];
 
 function refusedRows(solver: LinearSolver, {pattern, values}: Matrix): unknown {
@@ -61,7 +77,8 @@ function factorOf(solver: LinearSolver, {pattern, values}: Matrix): Factor | und
   try {
     return solver.analyze(pattern).factor(values);
   } catch (error) {
-    if (solver.name === 'sparse-ldlt' && error instanceof StiffgradError && error.code === 'unstable-pivots') return undefined;
+    if (solver.name === 'sparse-ldlt' && error instanceof StiffgradError && error.code === 'unstable-pivots')
+      return undefined;
     throw error;
   }
 }
@@ -89,7 +106,10 @@ describe('linear: KKT matrices', () => {
           const next = random(seed);
           const rows = independent(n, 5, next);
           const chosen = [...shuffle(5, next).subarray(0, terms)];
-          const combination = sum(rows, rows.map((_, c) => (chosen.includes(c) ? coarse(0.5 + next()) : 0)));
+          const combination = sum(
+            rows,
+            rows.map((_, c) => (chosen.includes(c) ? coarse(0.5 + next()) : 0)),
+          );
           const place = shuffle(n + 6, next);
           const matrix = permuted(kkt(n, [...rows, combination], next), place);
           // yᵀ[A Gᵀ; G 0] = 0 with A definite: y is zero but for multipliers, and there it is the combination.
@@ -118,7 +138,11 @@ describe('linear: KKT matrices', () => {
         fc.property(size, fc.double({min: 0, max: 4, noNaN: true}), fc.integer(), (n, digits, seed) => {
           const next = random(seed);
           const rows = independent(n, 3, next);
-          expectSolved(solver, permuted(kkt(n, [...rows, rows[0], rows[2]], next, 10 ** -digits), shuffle(n + 5, next)), seed);
+          expectSolved(
+            solver,
+            permuted(kkt(n, [...rows, rows[0], rows[2]], next, 10 ** -digits), shuffle(n + 5, next)),
+            seed,
+          );
         }),
         runs(25),
       );

@@ -36,7 +36,8 @@ function saddle(k: number, constraints: number): Matrix {
   const n = k * k + constraints;
   const rows = Array.from({length: n}, () => new Array<number>(n).fill(0));
   for (let i = 0; i < k * k; i++) {
-    for (let p = a.pattern.rowPointers[i]; p < a.pattern.rowPointers[i + 1]; p++) rows[i][a.pattern.columns[p]] = a.values[p];
+    for (let p = a.pattern.rowPointers[i]; p < a.pattern.rowPointers[i + 1]; p++)
+      rows[i][a.pattern.columns[p]] = a.values[p];
   }
   for (let c = 0; c < constraints; c++) rows[k * k + c][3 * c] = rows[3 * c][k * k + c] = 1;
   return fromRows(rows, true);
@@ -47,7 +48,8 @@ describe('linear: Krylov methods', () => {
     fc.assert(
       fc.property(fc.integer({min: 1, max: 40}), fc.integer(), (n, seed) => {
         const matrix = randomMatrix(n, 0.5, random(seed), n);
-        for (const preconditioner of ['none', 'diagonal'] as const) check(gmres({tolerance: 1e-12, preconditioner}), matrix, 1e-12);
+        for (const preconditioner of ['none', 'diagonal'] as const)
+          check(gmres({tolerance: 1e-12, preconditioner}), matrix, 1e-12);
         check(gmres({tolerance: 1e-10, restart: 7}), matrix, 1e-10);
       }),
       runs(25),
@@ -74,7 +76,10 @@ describe('linear: Krylov methods', () => {
 
   it('ends after as many steps as there are distinct eigenvalues', () => {
     // diag(1, 1, 2, 2, 3, 3): the minimal polynomial has degree three.
-    const matrix = fromRows([1, 1, 2, 2, 3, 3].map((value, i) => [0, 0, 0, 0, 0, 0].map((_, j) => (i === j ? value : 0))), true);
+    const matrix = fromRows(
+      [1, 1, 2, 2, 3, 3].map((value, i) => [0, 0, 0, 0, 0, 0].map((_, j) => (i === j ? value : 0))),
+      true,
+    );
     const x = new Float64Array(6);
     for (const solver of [gmres(), cg(), minres()]) {
       const factor = solver.analyze(matrix.pattern).factor(matrix.values);
@@ -100,9 +105,11 @@ describe('linear: Krylov methods', () => {
     let shift = 3;
     const operator: Operator = {
       n: 50,
-      apply: (x, y) => x.forEach((value, i) => (y[i] = shift * value - (i > 0 ? x[i - 1] : 0) - (i < 49 ? 0.5 * x[i + 1] : 0))),
-      applyTransposed: (x, y) => x.forEach((value, i) => (y[i] = shift * value - (i < 49 ? x[i + 1] : 0) - (i > 0 ? 0.5 * x[i - 1] : 0))),
-      diagonal: (d) => void d.fill(shift),
+      apply: (x, y) =>
+        x.forEach((value, i) => (y[i] = shift * value - (i > 0 ? x[i - 1] : 0) - (i < 49 ? 0.5 * x[i + 1] : 0))),
+      applyTransposed: (x, y) =>
+        x.forEach((value, i) => (y[i] = shift * value - (i < 49 ? x[i + 1] : 0) - (i > 0 ? 0.5 * x[i - 1] : 0))),
+      diagonal: d => void d.fill(shift),
     };
     const factor = gmres({preconditioner: 'diagonal'}).bind(operator);
     const b = vector(50, random(1));
@@ -123,7 +130,7 @@ describe('linear: Krylov methods', () => {
   it('takes the stale factor of a nearby matrix as preconditioner: a few iterations, both directions', () => {
     const next = random(4);
     const old = randomMatrix(40, 1, next, 4);
-    const matrix = {pattern: old.pattern, values: old.values.map((value) => value * (1 + 1e-3 * (next() - 0.5)))};
+    const matrix = {pattern: old.pattern, values: old.values.map(value => value * (1 + 1e-3 * (next() - 0.5)))};
     const stale = lu().analyze(old.pattern).factor(old.values);
     const solver = gmres({preconditioner: stale, tolerance: 1e-12});
     check(solver, matrix, 1e-12);
@@ -143,10 +150,12 @@ describe('linear: Krylov methods', () => {
     const b = vector(75, random(2));
     const x = new Float64Array(75);
     factor.solve(b, x, 3);
-    const residuals = [0, 1, 2].map((k) => relativeResidual(matrix, x.slice(25 * k, 25 * k + 25), b.slice(25 * k, 25 * k + 25)));
+    const residuals = [0, 1, 2].map(k =>
+      relativeResidual(matrix, x.slice(25 * k, 25 * k + 25), b.slice(25 * k, 25 * k + 25)),
+    );
     expect(factor.residual).to.be.closeTo(Math.max(...residuals), 1e-13);
     factor.solve(new Float64Array(25), x);
-    expect(x.slice(0, 25).every((value) => value === 0)).to.equal(true);
+    expect(x.slice(0, 25).every(value => value === 0)).to.equal(true);
   });
 
   it('fails by name: too few iterations, indefinite, singular, not finite', () => {
@@ -159,19 +168,63 @@ describe('linear: Krylov methods', () => {
       expect(error.data.iterations).to.equal(5);
       expect(error.data.residual).to.be.within(1e-10, 1);
     }
-    const indefinite = fromRows([[1, 2], [2, 1]], true);
-    expect(failure(() => cg().analyze(indefinite.pattern).factor(indefinite.values).solve(Float64Array.of(1, -1), x)).code).to.equal('not-positive-definite');
-    const negative = fromRows([[1, 2], [2, -1]], true);
-    expect(failure(() => cg({preconditioner: 'diagonal'}).analyze(negative.pattern).factor(negative.values)).data.rows).to.deep.equal([1]);
-    const singular = fromRows([[1, -1], [-1, 1]], true);
+    const indefinite = fromRows(
+      [
+        [1, 2],
+        [2, 1],
+      ],
+      true,
+    );
+    expect(
+      failure(() => cg().analyze(indefinite.pattern).factor(indefinite.values).solve(Float64Array.of(1, -1), x)).code,
+    ).to.equal('not-positive-definite');
+    const negative = fromRows(
+      [
+        [1, 2],
+        [2, -1],
+      ],
+      true,
+    );
+    expect(
+      failure(() => cg({preconditioner: 'diagonal'}).analyze(negative.pattern).factor(negative.values)).data.rows,
+    ).to.deep.equal([1]);
+    const singular = fromRows(
+      [
+        [1, -1],
+        [-1, 1],
+      ],
+      true,
+    );
     for (const solver of [gmres(), minres()]) {
-      const {code} = failure(() => solver.analyze(singular.pattern).factor(singular.values).solve(Float64Array.of(1, 2), new Float64Array(2)));
+      const {code} = failure(() =>
+        solver.analyze(singular.pattern).factor(singular.values).solve(Float64Array.of(1, 2), new Float64Array(2)),
+      );
       expect(code).to.be.oneOf(['breakdown', 'linear-stagnation', 'linear-not-converged']);
     }
-    expect(failure(() => gmres().bind(bound(matrix)).solve(b.map(() => NaN), x)).code).to.equal('not-finite');
-    expect(failure(() => gmres().bind({...plain(bound(matrix)), apply: (_x, y) => void y.fill(NaN)}).solve(b, x)).code).to.equal('not-finite');
-    expect(failure(() => gmres({tolerance: 1e-20}).bind(bound(matrix)).solve(b, x)).code).to.be.oneOf(['linear-stagnation', 'linear-not-converged']);
-    expect(failure(() => gmres({preconditioner: 'diagonal'}).bind({...plain(bound(matrix)), diagonal: undefined})).code).to.equal('no-diagonal');
+    expect(
+      failure(() =>
+        gmres()
+          .bind(bound(matrix))
+          .solve(
+            b.map(() => NaN),
+            x,
+          ),
+      ).code,
+    ).to.equal('not-finite');
+    expect(
+      failure(() =>
+        gmres()
+          .bind({...plain(bound(matrix)), apply: (_x, y) => void y.fill(NaN)})
+          .solve(b, x),
+      ).code,
+    ).to.equal('not-finite');
+    expect(failure(() => gmres({tolerance: 1e-20}).bind(bound(matrix)).solve(b, x)).code).to.be.oneOf([
+      'linear-stagnation',
+      'linear-not-converged',
+    ]);
+    expect(
+      failure(() => gmres({preconditioner: 'diagonal'}).bind({...plain(bound(matrix)), diagonal: undefined})).code,
+    ).to.equal('no-diagonal');
   });
 });
 
@@ -182,5 +235,9 @@ function bound(matrix: Matrix): CsrOperator {
 }
 
 function plain(operator: Operator): Operator {
-  return {n: operator.n, apply: (x, y) => operator.apply(x, y), applyTransposed: (x, y) => operator.applyTransposed(x, y)};
+  return {
+    n: operator.n,
+    apply: (x, y) => operator.apply(x, y),
+    applyTransposed: (x, y) => operator.applyTransposed(x, y),
+  };
 }

@@ -31,21 +31,29 @@ export function vector(n: number, next: () => number): Float64Array {
 }
 
 /** A matrix from a map of its entries; entries that are exactly zero stay when `keepZeros`. */
-export function fromEntries(n: number, entries: Iterable<readonly [number, number, number]>, symmetric = false): Matrix {
+export function fromEntries(
+  n: number,
+  entries: Iterable<readonly [number, number, number]>,
+  symmetric = false,
+): Matrix {
   const sums = new Map<number, number>();
   for (const [i, j, value] of entries) sums.set(i * n + j, (sums.get(i * n + j) ?? 0) + value);
   const keys = [...sums.keys()].sort((a, b) => a - b);
   const pattern = patternFromEntries(
     n,
-    keys.map((key) => Math.floor(key / n)),
-    keys.map((key) => key % n),
+    keys.map(key => Math.floor(key / n)),
+    keys.map(key => key % n),
     symmetric,
   );
-  return {pattern, values: Float64Array.from(keys, (key) => sums.get(key) ?? 0)};
+  return {pattern, values: Float64Array.from(keys, key => sums.get(key) ?? 0)};
 }
 
 export function fromRows(rows: readonly (readonly number[])[], symmetric = false): Matrix {
-  return fromEntries(rows.length, rows.flatMap((row, i) => row.map((value, j) => [i, j, value] as const)), symmetric);
+  return fromEntries(
+    rows.length,
+    rows.flatMap((row, i) => row.map((value, j) => [i, j, value] as const)),
+    symmetric,
+  );
 }
 
 export function multiply({pattern, values}: Matrix, x: Float64Array, transposed = false): Float64Array {
@@ -72,7 +80,11 @@ export function backwardError(matrix: Matrix, x: Float64Array, b: Float64Array, 
 }
 
 /** The matrix with row i and column i moved to place[i]. */
-export function permuted({pattern, values}: Matrix, rowPlace: ArrayLike<number>, columnPlace: ArrayLike<number> = rowPlace): Matrix {
+export function permuted(
+  {pattern, values}: Matrix,
+  rowPlace: ArrayLike<number>,
+  columnPlace: ArrayLike<number> = rowPlace,
+): Matrix {
   const entries: [number, number, number][] = [];
   for (let i = 0; i < pattern.n; i++) {
     for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) {
@@ -86,7 +98,8 @@ export function permuted({pattern, values}: Matrix, rowPlace: ArrayLike<number>,
 export function scaled({pattern, values}: Matrix, rows: Float64Array, columns: Float64Array): Matrix {
   const result = values.slice();
   for (let i = 0; i < pattern.n; i++) {
-    for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) result[p] *= rows[i] * columns[pattern.columns[p]];
+    for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++)
+      result[p] *= rows[i] * columns[pattern.columns[p]];
   }
   return {pattern, values: result};
 }
@@ -151,7 +164,10 @@ export function grid(k: number, l = k): Matrix {
 
 /** h_ij = 1 / (i + j + 1): condition 1.6e13 at n = 10, 1.7e16 at n = 12 (Higham, table 28.1). */
 export function hilbert(n: number): Matrix {
-  return fromRows(Array.from({length: n}, (_, i) => Array.from({length: n}, (_unused, j) => 1 / (i + j + 1))), true);
+  return fromRows(
+    Array.from({length: n}, (_, i) => Array.from({length: n}, (_unused, j) => 1 / (i + j + 1))),
+    true,
+  );
 }
 
 /** [A Gᵀ; G 0] with A definite (banded with random couplings) and m independent, overlapping constraints. */

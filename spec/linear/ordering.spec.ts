@@ -1,9 +1,29 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {eliminate} from '../../lib/linear/elimination.js';
-import {amd, bandwidth, type Graph, inverse, ordering, reverseCuthillMcKee, symmetricGraph} from '../../lib/linear/ordering.js';
+import {
+  amd,
+  bandwidth,
+  type Graph,
+  inverse,
+  ordering,
+  reverseCuthillMcKee,
+  symmetricGraph,
+} from '../../lib/linear/ordering.js';
 import {supernodes} from '../../lib/linear/supernodes.js';
-import {arrow, banded, fromEntries, grid, type Matrix, permuted, random, randomMatrix, runs, saddle, shuffle} from './matrices.js';
+import {
+  arrow,
+  banded,
+  fromEntries,
+  grid,
+  type Matrix,
+  permuted,
+  random,
+  randomMatrix,
+  runs,
+  saddle,
+  shuffle,
+} from './matrices.js';
 import {pairedOrdering} from '../../lib/linear/kkt-ordering.js';
 
 const graphOf = (matrix: Matrix): Graph => symmetricGraph(matrix.pattern);
@@ -15,7 +35,7 @@ function neighbours({n, pointers, adjacent}: Graph): Set<number>[] {
 /** Entries below the diagonal, by playing the elimination with sets. */
 function playElimination(graph: Graph, order: Int32Array): Int32Array {
   const sets = neighbours(graph);
-  return order.map((i) => {
+  return order.map(i => {
     const around = [...sets[i]];
     for (const a of around) {
       sets[a].delete(i);
@@ -51,10 +71,15 @@ const path = (n: number): Matrix => banded(n, 1, 1, random(1), 4);
 describe('linear: orderings', () => {
   it('AMD returns a permutation of any graph, also with dense rows and no edges at all', () => {
     fc.assert(
-      fc.property(fc.integer({min: 1, max: 60}), fc.double({min: 0, max: 0.5, noNaN: true}), fc.integer(), (n, density, seed) => {
-        const order = amd(graphOf(randomMatrix(n, density, random(seed))));
-        expect([...order].sort((a, b) => a - b)).to.deep.equal([...order.keys()]);
-      }),
+      fc.property(
+        fc.integer({min: 1, max: 60}),
+        fc.double({min: 0, max: 0.5, noNaN: true}),
+        fc.integer(),
+        (n, density, seed) => {
+          const order = amd(graphOf(randomMatrix(n, density, random(seed))));
+          expect([...order].sort((a, b) => a - b)).to.deep.equal([...order.keys()]);
+        },
+      ),
       runs(200),
     );
     expect([...amd(graphOf(arrow(400)))].pop()).to.equal(0);
@@ -76,14 +101,24 @@ describe('linear: orderings', () => {
 
   it('AMD fills a cycle with the n − 3 edges that it must have', () => {
     for (const n of [4, 11, 30]) {
-      const cycle = graphOf(fromEntries(n, Array.from({length: n}, (_, i) => [i, (i + 1) % n, 1] as const)));
+      const cycle = graphOf(
+        fromEntries(
+          n,
+          Array.from({length: n}, (_, i) => [i, (i + 1) % n, 1] as const),
+        ),
+      );
       expect(sum(playElimination(cycle, amd(cycle)))).to.equal(n + (n - 3));
     }
   });
 
   it('AMD stays near exact minimum degree on grids and random graphs', () => {
     // The paper reports approximate degrees to cost a few per cent of fill; ties alone move it by ten.
-    for (const [k, l] of [[8, 8], [15, 15], [5, 40], [24, 24]]) {
+    for (const [k, l] of [
+      [8, 8],
+      [15, 15],
+      [5, 40],
+      [24, 24],
+    ]) {
       const graph = graphOf(grid(k, l));
       expect(sum(playElimination(graph, amd(graph))) / minimumDegree(graph)).to.be.below(1.15);
     }
@@ -97,7 +132,12 @@ describe('linear: orderings', () => {
 
   it('AMD has the fill of other programs on k × k grids', () => {
     // Entries of L with its diagonal from SuperLU in SciPy 1.17, MMD on A + Aᵀ, symmetric mode: by hand, once.
-    for (const [k, mmd] of [[10, 630], [20, 3672], [30, 10098], [50, 35943]] as const) {
+    for (const [k, mmd] of [
+      [10, 630],
+      [20, 3672],
+      [30, 10098],
+      [50, 35943],
+    ] as const) {
       const graph = graphOf(grid(k));
       const entries = eliminate(graph, amd(graph)).below + k * k;
       // Its bounds of degrees cost three per cent at most; where overlaps of elements are not counted out they cost six.
@@ -114,16 +154,21 @@ describe('linear: orderings', () => {
 
   it('the elimination tree counts what playing the elimination counts', () => {
     fc.assert(
-      fc.property(fc.integer({min: 1, max: 40}), fc.double({min: 0, max: 0.3, noNaN: true}), fc.integer(), (n, density, seed) => {
-        const graph = graphOf(randomMatrix(n, density, random(seed)));
-        for (const name of ['amd', 'rcm', 'natural'] as const) {
-          const {order, counts, below, squares} = eliminate(graph, ordering(graph, name));
-          const played = playElimination(graph, order);
-          expect([...counts]).to.deep.equal([...played]);
-          expect(below).to.equal(sum(played));
-          expect(squares).to.equal(played.reduce((total, c) => total + c * c, 0));
-        }
-      }),
+      fc.property(
+        fc.integer({min: 1, max: 40}),
+        fc.double({min: 0, max: 0.3, noNaN: true}),
+        fc.integer(),
+        (n, density, seed) => {
+          const graph = graphOf(randomMatrix(n, density, random(seed)));
+          for (const name of ['amd', 'rcm', 'natural'] as const) {
+            const {order, counts, below, squares} = eliminate(graph, ordering(graph, name));
+            const played = playElimination(graph, order);
+            expect([...counts]).to.deep.equal([...played]);
+            expect(below).to.equal(sum(played));
+            expect(squares).to.equal(played.reduce((total, c) => total + c * c, 0));
+          }
+        },
+      ),
       runs(60),
     );
   });
@@ -158,7 +203,14 @@ describe('linear: orderings', () => {
     const graph = graphOf(permuted(grid(4, 30), shuffle(120, random(5))));
     // A k × l grid, k ≤ l, has bandwidth k (Chvátalová 1975); from a corner RCM may need one more.
     expect(bandwidth(graph, inverse(reverseCuthillMcKee(graph)))).to.be.within(4, 5);
-    const parts = graphOf(fromEntries(9, [[0, 5, 1], [5, 8, 1], [1, 3, 1], [3, 7, 1]]));
+    const parts = graphOf(
+      fromEntries(9, [
+        [0, 5, 1],
+        [5, 8, 1],
+        [1, 3, 1],
+        [3, 7, 1],
+      ]),
+    );
     const order = reverseCuthillMcKee(parts);
     expect([...order].sort((a, b) => a - b)).to.deep.equal([...order.keys()]);
     expect(bandwidth(parts, inverse(order))).to.equal(1);
@@ -174,8 +226,9 @@ describe('linear: orderings', () => {
         const order = pairedOrdering(pattern, graph, 'amd');
         const place = inverse(order);
         const sets = neighbours(graph);
-        const hasDiagonal = (i: number): boolean => pattern.columns.subarray(pattern.rowPointers[i], pattern.rowPointers[i + 1]).includes(i);
-        const bare = [...order].filter((i) => !hasDiagonal(i));
+        const hasDiagonal = (i: number): boolean =>
+          pattern.columns.subarray(pattern.rowPointers[i], pattern.rowPointers[i + 1]).includes(i);
+        const bare = [...order].filter(i => !hasDiagonal(i));
         expect(bare).to.have.length(m);
         for (const i of bare) {
           const partner = order[place[i] - 1];

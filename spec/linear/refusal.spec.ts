@@ -1,11 +1,32 @@
 /** What is refused, and how fast: numbers that are not finite, large matrices that LDLᵀ cannot take; and what is not refused: symmetry but for rounding. */
 import {expect} from 'chai';
 import {SingularMatrixError} from '../../lib/errors.js';
-import {auto, band, cholesky, cg, gmres, lu, minres, sparseLdlt, sparseLu, supernodalLu, type LinearSolver} from '../../lib/linear/index.js';
+import {
+  auto,
+  band,
+  cholesky,
+  cg,
+  gmres,
+  lu,
+  minres,
+  sparseLdlt,
+  sparseLu,
+  supernodalLu,
+  type LinearSolver,
+} from '../../lib/linear/index.js';
 import {LU_IN_REACH} from '../../lib/linear/static-null.js';
 import {fromEntries, grid, type Matrix, mirror, refusal, saddle, random, unsymmetric} from './matrices.js';
 
-const direct: readonly LinearSolver[] = [auto(), band(), lu(), sparseLu(), sparseLdlt(), sparseLdlt({arithmetic: 'compiled'}), supernodalLu(), supernodalLu({arithmetic: 'compiled'})];
+const direct: readonly LinearSolver[] = [
+  auto(),
+  band(),
+  lu(),
+  sparseLu(),
+  sparseLdlt(),
+  sparseLdlt({arithmetic: 'compiled'}),
+  supernodalLu(),
+  supernodalLu({arithmetic: 'compiled'}),
+];
 
 function chain(n: number): Matrix {
   const entries: [number, number, number][] = [];
@@ -16,11 +37,20 @@ function chain(n: number): Matrix {
   return fromEntries(n, entries);
 }
 
-const full = (n: number): Matrix => fromEntries(n, Array.from({length: n * n}, (_, k) => [Math.floor(k / n), k % n, k % (n + 1) === 0 ? 2 * n : 1]));
+const full = (n: number): Matrix =>
+  fromEntries(
+    n,
+    Array.from({length: n * n}, (_, k) => [Math.floor(k / n), k % n, k % (n + 1) === 0 ? 2 * n : 1]),
+  );
 
 describe('linear: refusals', () => {
   const kinds: readonly (readonly [string, Matrix])[] = [
-    ['a few unknowns', full(3)], ['dense', full(12)], ['tridiagonal', chain(11)], ['a grid', grid(5)], ['a grid without proof of symmetry', unsymmetric(grid(5))], ['KKT', unsymmetric(saddle(12, 4, random(1)))],
+    ['a few unknowns', full(3)],
+    ['dense', full(12)],
+    ['tridiagonal', chain(11)],
+    ['a grid', grid(5)],
+    ['a grid without proof of symmetry', unsymmetric(grid(5))],
+    ['KKT', unsymmetric(saddle(12, 4, random(1)))],
   ];
   for (const [name, matrix] of kinds) {
     it(`numbers that are not finite, ${name}: wherever they stand, before anything is solved`, () => {
@@ -30,7 +60,9 @@ describe('linear: refusals', () => {
           for (const bad of [NaN, Infinity, -Infinity]) {
             const values = matrix.values.slice();
             values[p] = values[mirror(matrix, p)] = bad;
-            expect(refusal(() => analysis.factor(values)).code, `${solver.name}, ${bad} at ${p}`).to.equal('not-finite');
+            expect(refusal(() => analysis.factor(values)).code, `${solver.name}, ${bad} at ${p}`).to.equal(
+              'not-finite',
+            );
           }
         }
         // And the analysis is good for the next matrix.
@@ -47,14 +79,18 @@ describe('linear: refusals', () => {
     for (const solver of [cholesky(), cg(), minres(), gmres(), gmres({preconditioner: 'diagonal'})]) {
       const values = matrix.values.slice();
       values[0] = NaN;
-      expect(refusal(() => solver.analyze(matrix.pattern).factor(values).solve(x, x.slice())).code, solver.name).to.be.oneOf(['not-finite', 'not-definite']);
+      expect(
+        refusal(() => solver.analyze(matrix.pattern).factor(values).solve(x, x.slice())).code,
+        solver.name,
+      ).to.be.oneOf(['not-finite', 'not-definite']);
     }
   });
 
   it('takes for symmetric what rounding alone made different, where the diagonal cancelled as well', () => {
     // Entry pairs as a buckled cloth of springs showed them: terms of size 0.1 that cancel to 5e-4 and, on the diagonal, to 5e-5.
     const entries: [number, number, number][] = [];
-    for (let i = 0; i < 12; i++) for (let j = 0; j < 12; j++) if (Math.abs(i - j) % 4 < 2) entries.push([i, j, i === j ? 1 + i : 0.1]);
+    for (let i = 0; i < 12; i++)
+      for (let j = 0; j < 12; j++) if (Math.abs(i - j) % 4 < 2) entries.push([i, j, i === j ? 1 + i : 0.1]);
     const matrix = fromEntries(12, entries);
     const at = (i: number, j: number): number => matrix.pattern.columns.indexOf(j, matrix.pattern.rowPointers[i]);
     const values = matrix.values.slice();
@@ -80,10 +116,29 @@ describe('linear: refusals', () => {
     const next = random(3);
     const {pattern: gridPattern, values: gridValues} = grid(k);
     const base: [number, number, number][] = [];
-    for (let i = 0; i < n; i++) for (let p = gridPattern.rowPointers[i]; p < gridPattern.rowPointers[i + 1]; p++) base.push([i, gridPattern.columns[p], gridValues[p]]);
+    for (let i = 0; i < n; i++)
+      for (let p = gridPattern.rowPointers[i]; p < gridPattern.rowPointers[i + 1]; p++)
+        base.push([i, gridPattern.columns[p], gridValues[p]]);
     // Constraints: 0 and 1 of their own, 2 = 0 + 2·1, and 3 of its own.
-    const rows: ReadonlyMap<number, number>[] = [new Map([[5, 1], [900, -1]]), new Map([[7000, 1], [7001, 0.5]])];
-    rows.push(new Map([[5, 1], [900, -1], [7000, 2], [7001, 1]]), new Map([[40, 1]]));
+    const rows: ReadonlyMap<number, number>[] = [
+      new Map([
+        [5, 1],
+        [900, -1],
+      ]),
+      new Map([
+        [7000, 1],
+        [7001, 0.5],
+      ]),
+    ];
+    rows.push(
+      new Map([
+        [5, 1],
+        [900, -1],
+        [7000, 2],
+        [7001, 1],
+      ]),
+      new Map([[40, 1]]),
+    );
     rows.forEach((row, c) => row.forEach((g, j) => base.push([n + c, j, g], [j, n + c, g])));
     const matrix = fromEntries(n + rows.length, base, true);
     const analysis = sparseLdlt().analyze(matrix.pattern);
@@ -99,10 +154,17 @@ describe('linear: refusals', () => {
 
     it('or too far from what it can take, which is told as such', () => {
       // Entries over twenty decades, of any sign: regular, but no pivot on the diagonal is sound.
-      const scattered = base.filter(([i, j]) => j <= i).flatMap(([i, j]): [number, number, number][] => {
-        const value = (next() - 0.5) * 10 ** (20 * next());
-        return i === j ? [[i, j, value]] : [[i, j, value], [j, i, value]];
-      });
+      const scattered = base
+        .filter(([i, j]) => j <= i)
+        .flatMap(([i, j]): [number, number, number][] => {
+          const value = (next() - 0.5) * 10 ** (20 * next());
+          return i === j
+            ? [[i, j, value]]
+            : [
+                [i, j, value],
+                [j, i, value],
+              ];
+        });
       const {values} = fromEntries(n + rows.length, scattered, true);
       expect(refusal(() => analysis.factor(values)).code).to.be.oneOf(['unstable-pivots', 'singular-matrix']);
     });

@@ -6,7 +6,7 @@ import {fromEntries, grid, type Matrix, runs} from './matrices.js';
 
 /** Columns in which some vector of the null space is not zero, by reduction to echelon form. */
 function nullSupport(rows: readonly (readonly number[])[]): number[] {
-  const a = rows.map((row) => [...row]);
+  const a = rows.map(row => [...row]);
   const n = a[0].length;
   const pivots: number[] = [];
   for (let j = 0; j < n; j++) {
@@ -16,20 +16,23 @@ function nullSupport(rows: readonly (readonly number[])[]): number[] {
     // Integers of one digit and at most six rows: what is not zero exceeds 1e-9 by far.
     if (r >= n || Math.abs(a[best][j]) < 1e-9) continue;
     [a[r], a[best]] = [a[best], a[r]];
-    a[r] = a[r].map((value) => value / a[r][j]);
+    a[r] = a[r].map(value => value / a[r][j]);
     for (let i = 0; i < n; i++) if (i !== r) a[i] = a[i].map((value, k) => value - a[i][j] * a[r][k]);
     pivots.push(j);
   }
-  const free = [...Array(n).keys()].filter((j) => !pivots.includes(j));
-  return [...Array(n).keys()].filter((j) => free.includes(j) || free.some((f) => Math.abs(a[pivots.indexOf(j)][f]) > 1e-9));
+  const free = [...Array(n).keys()].filter(j => !pivots.includes(j));
+  return [...Array(n).keys()].filter(j => free.includes(j) || free.some(f => Math.abs(a[pivots.indexOf(j)][f]) > 1e-9));
 }
 
-const transposed = (rows: readonly (readonly number[])[]): number[][] => rows[0].map((_, j) => rows.map((row) => row[j]));
-const zeroRows = (rows: readonly (readonly number[])[]): number[] => [...rows.keys()].filter((i) => rows[i].every((value) => value === 0));
+const transposed = (rows: readonly (readonly number[])[]): number[][] => rows[0].map((_, j) => rows.map(row => row[j]));
+const zeroRows = (rows: readonly (readonly number[])[]): number[] =>
+  [...rows.keys()].filter(i => rows[i].every(value => value === 0));
 
 /** Zeros are left out of the pattern, so that sparse methods see structure. */
 function matrixOf(rows: readonly (readonly number[])[], symmetric = false): Matrix {
-  const entries = rows.flatMap((row, i) => row.map((value, j) => [i, j, value] as const)).filter(([i, j, value]) => value !== 0 || i === j);
+  const entries = rows
+    .flatMap((row, i) => row.map((value, j) => [i, j, value] as const))
+    .filter(([i, j, value]) => value !== 0 || i === j);
   return fromEntries(rows.length, entries, symmetric);
 }
 
@@ -58,13 +61,16 @@ function expectJudgement(solver: LinearSolver, rows: readonly (readonly number[]
 }
 
 const entry = fc.constantFrom(0, 0, 0, 1, -1, 2, 3);
-const square = fc.integer({min: 1, max: 6}).chain((n) => fc.array(fc.array(entry, {minLength: n, maxLength: n}), {minLength: n, maxLength: n}));
+const square = fc
+  .integer({min: 1, max: 6})
+  .chain(n => fc.array(fc.array(entry, {minLength: n, maxLength: n}), {minLength: n, maxLength: n}));
 
 describe('linear: singular matrices', () => {
   it('are refused, and no others, with the rows and columns of their null vectors: by every general solver', () => {
     fc.assert(
-      fc.property(square, (rows) => {
-        for (const solver of [lu(), sparseLu(), sparseLu({ordering: 'column'}), band(), auto(), supernodalLu()]) expectJudgement(solver, rows, false);
+      fc.property(square, rows => {
+        for (const solver of [lu(), sparseLu(), sparseLu({ordering: 'column'}), band(), auto(), supernodalLu()])
+          expectJudgement(solver, rows, false);
       }),
       runs(300),
     );
@@ -72,7 +78,7 @@ describe('linear: singular matrices', () => {
 
   it('are refused with the same names when symmetric', () => {
     fc.assert(
-      fc.property(square, (rows) => {
+      fc.property(square, rows => {
         const symmetric = rows.map((row, i) => row.map((value, j) => value + rows[j][i]));
         for (const solver of [auto(), band(), lu(), supernodalLu()]) expectJudgement(solver, symmetric, true);
         // LDLᵀ may say that it needs pivoting, and then auto() does it; but it calls nothing regular singular.
@@ -94,12 +100,37 @@ describe('linear: singular matrices', () => {
         if (i === 20 || i === 400) entries.push([500, pattern.columns[p], (i === 20 ? 3e-4 : 1e-4) * values[p]]);
       }
     }
-    for (const solver of [sparseLu(), auto(), supernodalLu()]) expect(judge(solver, fromEntries(676, entries))?.data.rows).to.deep.equal([20, 400, 500]);
+    for (const solver of [sparseLu(), auto(), supernodalLu()])
+      expect(judge(solver, fromEntries(676, entries))?.data.rows).to.deep.equal([20, 400, 500]);
   });
 
   it('are described in a sentence', () => {
-    expect(judge(lu(), matrixOf([[1, 2], [2, 4]]))?.message).to.match(/^The 2 × 2 matrix is singular to working precision: rows 0, 1 depend on one another\. Remove/);
-    expect(judge(lu(), matrixOf([[1, 2], [0, 0]]))?.message).to.contain('row 1 is zero');
-    expect(judge(lu(), matrixOf([[1, 0], [2, 0]]))?.message).to.contain('unknown 1 appears in no equation');
+    expect(
+      judge(
+        lu(),
+        matrixOf([
+          [1, 2],
+          [2, 4],
+        ]),
+      )?.message,
+    ).to.match(/^The 2 × 2 matrix is singular to working precision: rows 0, 1 depend on one another\. Remove/);
+    expect(
+      judge(
+        lu(),
+        matrixOf([
+          [1, 2],
+          [0, 0],
+        ]),
+      )?.message,
+    ).to.contain('row 1 is zero');
+    expect(
+      judge(
+        lu(),
+        matrixOf([
+          [1, 0],
+          [2, 0],
+        ]),
+      )?.message,
+    ).to.contain('unknown 1 appears in no equation');
   });
 });

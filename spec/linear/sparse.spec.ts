@@ -4,7 +4,26 @@ import {SingularMatrixError, StiffgradError} from '../../lib/errors.js';
 import {auto, band, type LinearSolver, lu, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
 import {analyzeLdlt} from '../../lib/linear/sparse-ldlt.js';
 import {
-  arrow, backwardError, banded, fromEntries, grid, hilbert, mirror, type Matrix, multiply, permuted, random, randomDefinite, randomMatrix, runs, rowOf, saddle, scaled, shuffle, unsymmetric, vector,
+  arrow,
+  backwardError,
+  banded,
+  fromEntries,
+  grid,
+  hilbert,
+  mirror,
+  type Matrix,
+  multiply,
+  permuted,
+  random,
+  randomDefinite,
+  randomMatrix,
+  runs,
+  rowOf,
+  saddle,
+  scaled,
+  shuffle,
+  unsymmetric,
+  vector,
 } from './matrices.js';
 
 /**
@@ -88,7 +107,13 @@ describe('linear: sparse LU', () => {
         const bad = scaled(matrix, rows, new Float64Array(n).fill(1));
         const b = vector(n, next);
         const x = new Float64Array(n);
-        sparseLu().analyze(bad.pattern).factor(bad.values).solve(b.map((value, i) => value * rows[i]), x);
+        sparseLu()
+          .analyze(bad.pattern)
+          .factor(bad.values)
+          .solve(
+            b.map((value, i) => value * rows[i]),
+            x,
+          );
         expect(backwardError(matrix, x, b)).to.be.at.most(bound(n));
       }),
       runs(60),
@@ -97,7 +122,10 @@ describe('linear: sparse LU', () => {
 
   it('follows its plan bit for bit, and leaves it when the pivots fade', () => {
     const first = banded(30, 1, 1, random(1), 4);
-    const second = {...first, values: first.values.map((value, p) => (first.pattern.columns[p] === rowOf(first, p) ? 1e-6 * value : value))};
+    const second = {
+      ...first,
+      values: first.values.map((value, p) => (first.pattern.columns[p] === rowOf(first, p) ? 1e-6 * value : value)),
+    };
     const analysis = sparseLu().analyze(first.pattern);
     const b = vector(30, random(2));
     const solve = (matrix: Matrix): Float64Array => {
@@ -117,7 +145,10 @@ describe('linear: sparse LU', () => {
     const next = random(5);
     const pattern = randomMatrix(25, 0.3, next).pattern;
     const analysis = sparseLu().analyze(pattern);
-    const matrices = Array.from({length: 12}, () => ({pattern, values: Float64Array.from(pattern.columns, () => (2 * next() - 1) * 10 ** (6 * next() - 3))}));
+    const matrices = Array.from({length: 12}, () => ({
+      pattern,
+      values: Float64Array.from(pattern.columns, () => (2 * next() - 1) * 10 ** (6 * next() - 3)),
+    }));
     const factors = matrices.map(() => analysis.createFactor());
     matrices.forEach(({values}, k) => factors[k].refactor(values));
     const b = vector(25, next);
@@ -146,7 +177,17 @@ describe('linear: sparse LU', () => {
   });
 
   it('finds structural singularity: two equations for one unknown', () => {
-    const error = refusal(sparseLu(), fromEntries(4, [[0, 0, 1], [1, 1, 2], [2, 1, 3], [3, 2, 1], [3, 3, 1], [0, 3, 5]]));
+    const error = refusal(
+      sparseLu(),
+      fromEntries(4, [
+        [0, 0, 1],
+        [1, 1, 2],
+        [2, 1, 3],
+        [3, 2, 1],
+        [3, 3, 1],
+        [0, 3, 5],
+      ]),
+    );
     expect(error.code).to.equal('singular-matrix');
     expect(error.data.rows).to.deep.equal([1, 2]);
     // Unknown 2 and 3 meet in row 3 alone; row 0 fixes 0 and 3 together: the null vector is in 0, 2, 3.
@@ -154,17 +195,40 @@ describe('linear: sparse LU', () => {
   });
 
   it('names zero rows and not-finite entries', () => {
-    expect(refusal(sparseLu(), fromEntries(3, [[0, 0, 1], [1, 1, 0], [2, 2, 1]])).data.rows).to.deep.equal([1]);
-    expect(refusal(sparseLu(), fromEntries(3, [[0, 0, 1], [0, 2, NaN], [1, 1, 1], [2, 2, 1]])).data).to.include({row: 0, column: 2});
+    expect(
+      refusal(
+        sparseLu(),
+        fromEntries(3, [
+          [0, 0, 1],
+          [1, 1, 0],
+          [2, 2, 1],
+        ]),
+      ).data.rows,
+    ).to.deep.equal([1]);
+    expect(
+      refusal(
+        sparseLu(),
+        fromEntries(3, [
+          [0, 0, 1],
+          [0, 2, NaN],
+          [1, 1, 1],
+          [2, 2, 1],
+        ]),
+      ).data,
+    ).to.include({row: 0, column: 2});
   });
 
   it('finds singularity under bad column scales as well', () => {
     const next = random(3);
     const matrix = randomMatrix(12, 0.4, next, 2);
-    for (let p = matrix.pattern.rowPointers[5]; p < matrix.pattern.rowPointers[6]; p++) matrix.values[p] = matrix.pattern.columns[p] === 5 ? 3 : 0;
-    for (let p = matrix.pattern.rowPointers[8]; p < matrix.pattern.rowPointers[9]; p++) matrix.values[p] = matrix.pattern.columns[p] === 8 ? 0 : 0;
+    for (let p = matrix.pattern.rowPointers[5]; p < matrix.pattern.rowPointers[6]; p++)
+      matrix.values[p] = matrix.pattern.columns[p] === 5 ? 3 : 0;
+    for (let p = matrix.pattern.rowPointers[8]; p < matrix.pattern.rowPointers[9]; p++)
+      matrix.values[p] = matrix.pattern.columns[p] === 8 ? 0 : 0;
     const entries: [number, number, number][] = [[8, 5, 1]];
-    for (let i = 0; i < 12; i++) for (let p = matrix.pattern.rowPointers[i]; p < matrix.pattern.rowPointers[i + 1]; p++) entries.push([i, matrix.pattern.columns[p], matrix.values[p]]);
+    for (let i = 0; i < 12; i++)
+      for (let p = matrix.pattern.rowPointers[i]; p < matrix.pattern.rowPointers[i + 1]; p++)
+        entries.push([i, matrix.pattern.columns[p], matrix.values[p]]);
     const columns = Float64Array.from({length: 12}, (_, j) => 10 ** (4 * j - 24));
     const bad = scaled(fromEntries(12, entries), new Float64Array(12).fill(1), columns);
     for (const solver of [lu(), sparseLu()]) expect(refusal(solver, bad).data.rows).to.deep.equal([5, 8]);
@@ -221,7 +285,16 @@ describe('linear: sparse LDLᵀ', () => {
 
   it('enlarges a pivot that vanishes by accident, and refines it away', () => {
     // [0 1; 1 0] with the zeros in the pattern: the first pivot is zero whatever the order.
-    const swap = fromEntries(2, [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]], true);
+    const swap = fromEntries(
+      2,
+      [
+        [0, 0, 0],
+        [0, 1, 1],
+        [1, 0, 1],
+        [1, 1, 0],
+      ],
+      true,
+    );
     const factor = analyzeLdlt(swap.pattern).createFactor();
     factor.refactor(swap.values);
     expect(factor.enlargedPivots).to.be.greaterThan(0);
@@ -281,7 +354,8 @@ describe('linear: sparse LDLᵀ', () => {
     const matrix = grid(4);
     for (let i = 0; i < 16; i++) {
       const {rowPointers, columns} = matrix.pattern;
-      for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) if (columns[p] === i) matrix.values[p] = rowPointers[i + 1] - rowPointers[i] - 1;
+      for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++)
+        if (columns[p] === i) matrix.values[p] = rowPointers[i + 1] - rowPointers[i] - 1;
     }
     const error = refusal(sparseLdlt(), matrix);
     expect(error.code).to.equal('singular-matrix');
@@ -302,8 +376,18 @@ describe('linear: sparse LDLᵀ', () => {
     const error = refusal(sparseLdlt(), spoiled);
     expect(error.code).to.equal('not-symmetric');
     expect(error.data.rows).to.deep.equal([0, 1]);
-    expect(refusal(sparseLdlt(), {...spoiled, values: spoiled.values.map((value, p) => (p === 3 ? NaN : value))}).code).to.equal('not-finite');
-    expect(() => sparseLdlt().analyze(fromEntries(2, [[0, 0, 1], [0, 1, 1], [1, 1, 1]]).pattern)).to.throw(StiffgradError, 'lacks some');
+    expect(
+      refusal(sparseLdlt(), {...spoiled, values: spoiled.values.map((value, p) => (p === 3 ? NaN : value))}).code,
+    ).to.equal('not-finite');
+    expect(() =>
+      sparseLdlt().analyze(
+        fromEntries(2, [
+          [0, 0, 1],
+          [0, 1, 1],
+          [1, 1, 1],
+        ]).pattern,
+      ),
+    ).to.throw(StiffgradError, 'lacks some');
   });
 
   it('does not lose digits of an ill-conditioned definite matrix to perturbation', () => {
@@ -311,7 +395,14 @@ describe('linear: sparse LDLᵀ', () => {
     const n = 300;
     const entries: [number, number, number][] = [];
     for (let i = 0; i < n; i++) {
-      for (const [d, value] of [[-2, 1], [-1, -4], [0, 6], [1, -4], [2, 1]]) if (i + d >= 0 && i + d < n) entries.push([i, i + d, value]);
+      for (const [d, value] of [
+        [-2, 1],
+        [-1, -4],
+        [0, 6],
+        [1, -4],
+        [2, 1],
+      ])
+        if (i + d >= 0 && i + d < n) entries.push([i, i + d, value]);
     }
     const matrix = fromEntries(n, entries, true);
     check(sparseLdlt({ordering: 'natural'}), matrix);
@@ -328,7 +419,10 @@ describe('linear: sparse LDLᵀ', () => {
     const b = vector(26 * 3, random(8));
     const x = b.slice();
     factor.solve(x, x, 3);
-    for (let k = 0; k < 3; k++) expect(backwardError(matrix, x.slice(26 * k, 26 * k + 26), b.slice(26 * k, 26 * k + 26))).to.be.at.most(bound(26));
+    for (let k = 0; k < 3; k++)
+      expect(backwardError(matrix, x.slice(26 * k, 26 * k + 26), b.slice(26 * k, 26 * k + 26))).to.be.at.most(
+        bound(26),
+      );
   });
 });
 
@@ -352,7 +446,15 @@ describe('linear: banded', () => {
     const dominant = banded(20, 1, 1, random(1), 4);
     expect(band().analyze(dominant.pattern).kind).to.equal('tridiagonal');
     expect(band().analyze(dominant.pattern).factor(dominant.values).kind).to.equal('tridiagonal');
-    const exchange = fromEntries(3, [[0, 0, 1e-3], [0, 1, 1], [1, 0, 1], [1, 1, 1], [1, 2, 1], [2, 1, 1], [2, 2, 2]]);
+    const exchange = fromEntries(3, [
+      [0, 0, 1e-3],
+      [0, 1, 1],
+      [1, 0, 1],
+      [1, 1, 1],
+      [1, 2, 1],
+      [2, 1, 1],
+      [2, 2, 2],
+    ]);
     expect(band().analyze(exchange.pattern).factor(exchange.values).kind).to.equal('band-lu');
     check(band(), exchange);
   });
@@ -436,8 +538,19 @@ describe('linear: auto', () => {
   it('solves all of them', () => {
     const next = random(9);
     for (const matrix of [
-      banded(50, 1, 1, next, 4), banded(60, 3, 1, next, 2), grid(2, 100), grid(15), unsymmetric(grid(15)), arrow(80), unsymmetric(arrow(80)),
-      randomMatrix(40, 0.5, next), randomMatrix(120, 0.02, next, 2), saddle(60, 20, next), unsymmetric(saddle(60, 20, next)), randomDefinite(50, 0.05, next), hilbert(6),
+      banded(50, 1, 1, next, 4),
+      banded(60, 3, 1, next, 2),
+      grid(2, 100),
+      grid(15),
+      unsymmetric(grid(15)),
+      arrow(80),
+      unsymmetric(arrow(80)),
+      randomMatrix(40, 0.5, next),
+      randomMatrix(120, 0.02, next, 2),
+      saddle(60, 20, next),
+      unsymmetric(saddle(60, 20, next)),
+      randomDefinite(50, 0.05, next),
+      hilbert(6),
     ]) {
       check(auto(), matrix);
     }
@@ -470,7 +583,15 @@ describe('linear: auto', () => {
     spoiled.values[1] *= 1 + 1e-12;
     expect(kind(spoiled)).to.equal('supernodal-lu');
     expect(kind(fromEntries(900, [...entriesOf(grid(30)), [0, 899, 0.1]]))).to.equal('supernodal-lu');
-    expect(kind(scaled(grid(30), Float64Array.from({length: 900}, (_, i) => 10 ** (i / 60)), ones(900)))).to.equal('supernodal-lu');
+    expect(
+      kind(
+        scaled(
+          grid(30),
+          Float64Array.from({length: 900}, (_, i) => 10 ** (i / 60)),
+          ones(900),
+        ),
+      ),
+    ).to.equal('supernodal-lu');
     // The scalar LU is the faster one where columns are short.
     expect(kind(fromEntries(80, [...entriesOf(arrow(80)), [1, 2, 0.5], [2, 1, 0.3]]))).to.equal('lu');
   });
@@ -480,7 +601,8 @@ describe('linear: auto', () => {
     const entries: [number, number, number][] = [];
     const side = 12;
     const base = grid(side);
-    for (const [i, j, value] of entriesOf(base)) entries.push([2 * i, 2 * j + 1, value], [2 * j + 1, 2 * i, value], [2 * i, 2 * j, 0], [2 * i + 1, 2 * j + 1, 0]);
+    for (const [i, j, value] of entriesOf(base))
+      entries.push([2 * i, 2 * j + 1, value], [2 * j + 1, 2 * i, value], [2 * i, 2 * j, 0], [2 * i + 1, 2 * j + 1, 0]);
     const matrix = fromEntries(2 * side * side, entries, true);
     check(auto(), matrix);
     check(auto(), unsymmetric(matrix));
@@ -497,7 +619,8 @@ describe('linear: auto', () => {
 function entriesOf({pattern, values}: Matrix): [number, number, number][] {
   const entries: [number, number, number][] = [];
   for (let i = 0; i < pattern.n; i++) {
-    for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) entries.push([i, pattern.columns[p], values[p]]);
+    for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++)
+      entries.push([i, pattern.columns[p], values[p]]);
   }
   return entries;
 }

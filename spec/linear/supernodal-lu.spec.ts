@@ -5,40 +5,62 @@ import {SingularMatrixError} from '../../lib/errors.js';
 import {auto, lu, sparseLu, supernodalLu, type Factor} from '../../lib/linear/index.js';
 import {LU_IN_REACH} from '../../lib/linear/static-null.js';
 import {analyzeSupernodalLu} from '../../lib/linear/supernodal-lu.js';
-import {advection, backwardError, banded, fromEntries, grid, type Matrix, permuted, random, randomMatrix, refusal, rowOf, runs, scaled, shuffle, unsymmetric, vector} from './matrices.js';
+import {
+  advection,
+  backwardError,
+  banded,
+  fromEntries,
+  grid,
+  type Matrix,
+  permuted,
+  random,
+  randomMatrix,
+  refusal,
+  rowOf,
+  runs,
+  scaled,
+  shuffle,
+  unsymmetric,
+  vector,
+} from './matrices.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;
 
-const solvers = (['plain', 'compiled'] as const).map((arithmetic) => supernodalLu({arithmetic}));
+const solvers = (['plain', 'compiled'] as const).map(arithmetic => supernodalLu({arithmetic}));
 
 /** One right-hand side and five at once, each way, by both arithmetics: the same bits. Returns the first factor. */
 function check(matrix: Matrix, seed = 1, limit = bound(matrix.pattern.n)): Factor {
   const {n} = matrix.pattern;
   const b = vector(5 * n, random(seed));
-  const factors = solvers.map((solver) => solver.analyze(matrix.pattern).factor(matrix.values));
+  const factors = solvers.map(solver => solver.analyze(matrix.pattern).factor(matrix.values));
   for (const transposed of [false, true]) {
     for (const count of [1, 5]) {
-      const [plain, compiled] = factors.map((factor) => {
+      const [plain, compiled] = factors.map(factor => {
         const x = new Float64Array(count * n);
         if (transposed) factor.solveTransposed(b, x, count);
         else factor.solve(b, x, count);
         return x;
       });
-      for (let k = 0; k < count; k++) expect(backwardError(matrix, plain.subarray(k * n, (k + 1) * n), b.subarray(k * n, (k + 1) * n), transposed)).to.be.at.most(limit);
+      for (let k = 0; k < count; k++)
+        expect(
+          backwardError(matrix, plain.subarray(k * n, (k + 1) * n), b.subarray(k * n, (k + 1) * n), transposed),
+        ).to.be.at.most(limit);
       expect(compiled).to.deep.equal(plain);
     }
   }
   return factors[0];
 }
 
-const entriesOf = ({pattern, values}: Matrix): [number, number, number][] => Array.from(values, (value, p) => [rowOf({pattern, values}, p), pattern.columns[p], value]);
+const entriesOf = ({pattern, values}: Matrix): [number, number, number][] =>
+  Array.from(values, (value, p) => [rowOf({pattern, values}, p), pattern.columns[p], value]);
 
 /** Blocks of `size` unknowns on a k × k grid, coupled each way by numbers of their own; `share` of the diagonal entries are zeros. */
 function mesh(k: number, size: number, next: () => number, share = 0): Matrix {
   const entries: [number, number, number][] = [];
   const couple = (i: number, j: number): void => {
-    for (let a = 0; a < size; a++) for (let b = 0; b < size; b++) entries.push([size * i + a, size * j + b, next() - 0.5]);
+    for (let a = 0; a < size; a++)
+      for (let b = 0; b < size; b++) entries.push([size * i + a, size * j + b, next() - 0.5]);
   };
   for (let i = 0; i < k * k; i++) {
     couple(i, i);
@@ -50,7 +72,8 @@ function mesh(k: number, size: number, next: () => number, share = 0): Matrix {
     }
   }
   const matrix = fromEntries(size * k * k, entries);
-  for (let p = 0; p < matrix.values.length; p++) if (matrix.pattern.columns[p] === rowOf(matrix, p) && next() < share) matrix.values[p] = 0;
+  for (let p = 0; p < matrix.values.length; p++)
+    if (matrix.pattern.columns[p] === rowOf(matrix, p) && next() < share) matrix.values[p] = 0;
   return matrix;
 }
 
@@ -68,8 +91,20 @@ describe('linear: LU in supernodes', () => {
         const b = vector(n, next);
         const x = new Float64Array(n);
         for (const solver of solvers) {
-          solver.analyze(bad.pattern).factor(bad.values).solve(b.map((value, i) => value * rows[i]), x);
-          expect(backwardError(matrix, x.map((value, j) => value * columns[j]), b)).to.be.at.most(bound(n));
+          solver
+            .analyze(bad.pattern)
+            .factor(bad.values)
+            .solve(
+              b.map((value, i) => value * rows[i]),
+              x,
+            );
+          expect(
+            backwardError(
+              matrix,
+              x.map((value, j) => value * columns[j]),
+              b,
+            ),
+          ).to.be.at.most(bound(n));
         }
       }),
       runs(60),
@@ -90,9 +125,15 @@ describe('linear: LU in supernodes', () => {
 
   it('solves meshes of all shapes of blocks, a fifth of their diagonal entries zeros', () => {
     fc.assert(
-      fc.property(fc.integer({min: 2, max: 6}), fc.integer({min: 1, max: 7}), fc.constantFrom(0, 0.2), fc.integer(), (k, unknowns, share, seed) => {
-        check(mesh(k, unknowns, random(seed), share), seed);
-      }),
+      fc.property(
+        fc.integer({min: 2, max: 6}),
+        fc.integer({min: 1, max: 7}),
+        fc.constantFrom(0, 0.2),
+        fc.integer(),
+        (k, unknowns, share, seed) => {
+          check(mesh(k, unknowns, random(seed), share), seed);
+        },
+      ),
       runs(60),
     );
   });
@@ -101,7 +142,7 @@ describe('linear: LU in supernodes', () => {
     for (const matrix of [mesh(5, 3, random(4)), advection(12)]) {
       const {n} = matrix.pattern;
       const b = vector(n, random(2));
-      const [dense, sparse] = [lu(), supernodalLu()].map((solver) => {
+      const [dense, sparse] = [lu(), supernodalLu()].map(solver => {
         const x = new Float64Array(2 * n);
         const factor = solver.analyze(matrix.pattern).factor(matrix.values);
         factor.solve(b, x.subarray(0, n));
@@ -119,7 +160,8 @@ describe('linear: LU in supernodes', () => {
     const entries: [number, number, number][] = [];
     for (const [i, j, value] of entriesOf(advection(10))) entries.push([i, j, value]);
     for (let i = 0; i < 100; i++) entries.push([i, 100 + i, -0.1 - next()], [100 + i, i, -0.1]);
-    for (let i = 0; i < 150; i++) for (let j = 0; j < 150; j++) entries.push([100 + i, 100 + j, i === j ? 0 : next() - 0.5]);
+    for (let i = 0; i < 150; i++)
+      for (let j = 0; j < 150; j++) entries.push([100 + i, 100 + j, i === j ? 0 : next() - 0.5]);
     const factor = check(permuted(fromEntries(250, entries), shuffle(250, next)));
     expect(factor.kind).to.equal('supernodal-lu');
   });
@@ -127,7 +169,9 @@ describe('linear: LU in supernodes', () => {
   it('refines where pivots are weak, and gives up none of the digits', () => {
     // A diagonal of nearly nothing, so that each pivot is what the elimination made of it.
     const matrix = advection(20);
-    const values = matrix.values.map((value, p) => (matrix.pattern.columns[p] === rowOf(matrix, p) ? 1e-3 * value : value));
+    const values = matrix.values.map((value, p) =>
+      matrix.pattern.columns[p] === rowOf(matrix, p) ? 1e-3 * value : value,
+    );
     const factor = check({...matrix, values});
     expect(factor.kind).to.equal('supernodal-lu');
     expect(factor.linearIterations).to.be.within(1, 5);
@@ -171,7 +215,9 @@ describe('linear: LU in supernodes', () => {
     const base = permuted(advection(9), shuffle(81, random(1)));
     // Row 40 becomes twice row 3 minus row 17.
     const entries = entriesOf(base).flatMap(([i, j, value]): [number, number, number][] => [
-      ...(i === 40 ? [] : [[i, j, value] as [number, number, number]]), ...(i === 3 ? [[40, j, 2 * value] as [number, number, number]] : []), ...(i === 17 ? [[40, j, -value] as [number, number, number]] : []),
+      ...(i === 40 ? [] : [[i, j, value] as [number, number, number]]),
+      ...(i === 3 ? [[40, j, 2 * value] as [number, number, number]] : []),
+      ...(i === 17 ? [[40, j, -value] as [number, number, number]] : []),
     ]);
     const singular = fromEntries(81, entries);
     for (const solver of solvers) {
@@ -186,7 +232,8 @@ describe('linear: LU in supernodes', () => {
     const k = 220;
     const {pattern, values} = advection(k);
     const analysis = analyzeSupernodalLu(pattern);
-    const row = (i: number): number[] => Array.from({length: pattern.rowPointers[i + 1] - pattern.rowPointers[i]}, (_, p) => pattern.rowPointers[i] + p);
+    const row = (i: number): number[] =>
+      Array.from({length: pattern.rowPointers[i + 1] - pattern.rowPointers[i]}, (_, p) => pattern.rowPointers[i] + p);
 
     it('names dependent rows without the scalar LU', () => {
       expect(analysis.work / 2).to.be.above(LU_IN_REACH);
@@ -215,7 +262,8 @@ describe('linear: LU in supernodes', () => {
   });
 
   it('auto() counts it against the scalar LU, and shows what it took', () => {
-    const lean = (matrix: Matrix): Matrix => fromEntries(matrix.pattern.n, [...entriesOf(matrix), [0, matrix.pattern.n - 1, 0.1]]);
+    const lean = (matrix: Matrix): Matrix =>
+      fromEntries(matrix.pattern.n, [...entriesOf(matrix), [0, matrix.pattern.n - 1, 0.1]]);
     // One entry without its mirror image.
     expect(auto().analyze(lean(advection(40)).pattern).kind).to.equal('supernodal-lu');
     // Less than half of them with one: an order for AᵀA, and the scalar LU.

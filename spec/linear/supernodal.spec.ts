@@ -4,7 +4,21 @@ import wabt from 'wabt';
 import {sparseLdlt} from '../../lib/linear/index.js';
 import {analyzeLdlt} from '../../lib/linear/sparse-ldlt.js';
 import {supernodalBytes} from '../../lib/linear/supernodal-kernels.js';
-import {backwardError, fromEntries, grid, type Matrix, multiply, permuted, random, randomDefinite, runs, saddle, scaled, shuffle, vector} from './matrices.js';
+import {
+  backwardError,
+  fromEntries,
+  grid,
+  type Matrix,
+  multiply,
+  permuted,
+  random,
+  randomDefinite,
+  runs,
+  saddle,
+  scaled,
+  shuffle,
+  vector,
+} from './matrices.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;
@@ -33,10 +47,10 @@ function mesh(k: number, l: number, size: number, next: () => number): Matrix {
   return fromEntries(size * k * l, entries, true);
 }
 
-const solvers = (['plain', 'compiled'] as const).map((arithmetic) => sparseLdlt({arithmetic}));
+const solvers = (['plain', 'compiled'] as const).map(arithmetic => sparseLdlt({arithmetic}));
 
 function solutions(matrix: Matrix, b: Float64Array, count = 1): Float64Array[] {
-  return solvers.map((solver) => {
+  return solvers.map(solver => {
     const x = new Float64Array(b.length);
     solver.analyze(matrix.pattern).factor(matrix.values).solve(b, x, count);
     return x;
@@ -54,25 +68,36 @@ describe('linear: supernodes in WebAssembly', () => {
   it('solves definite matrices of all shapes of blocks, as plain loops do to the last bit', () => {
     const size = fc.integer({min: 1, max: 7});
     fc.assert(
-      fc.property(fc.integer({min: 1, max: 6}), fc.integer({min: 1, max: 6}), size, fc.integer(), (k, l, unknowns, seed) => {
-        const next = random(seed);
-        const matrix = mesh(k, l, unknowns, next);
-        const b = vector(matrix.pattern.n, next);
-        const [plain, compiled] = solutions(matrix, b);
-        expect(backwardError(matrix, plain, b)).to.be.at.most(bound(b.length));
-        expect(compiled).to.deep.equal(plain);
-      }),
+      fc.property(
+        fc.integer({min: 1, max: 6}),
+        fc.integer({min: 1, max: 6}),
+        size,
+        fc.integer(),
+        (k, l, unknowns, seed) => {
+          const next = random(seed);
+          const matrix = mesh(k, l, unknowns, next);
+          const b = vector(matrix.pattern.n, next);
+          const [plain, compiled] = solutions(matrix, b);
+          expect(backwardError(matrix, plain, b)).to.be.at.most(bound(b.length));
+          expect(compiled).to.deep.equal(plain);
+        },
+      ),
       runs(30),
     );
     fc.assert(
-      fc.property(fc.integer({min: 1, max: 80}), fc.double({min: 0, max: 0.1, noNaN: true}), fc.integer(), (n, density, seed) => {
-        const next = random(seed);
-        const matrix = randomDefinite(n, density, next);
-        const b = vector(n, next);
-        const [plain, compiled] = solutions(matrix, b);
-        expect(backwardError(matrix, plain, b)).to.be.at.most(bound(n));
-        expect(compiled).to.deep.equal(plain);
-      }),
+      fc.property(
+        fc.integer({min: 1, max: 80}),
+        fc.double({min: 0, max: 0.1, noNaN: true}),
+        fc.integer(),
+        (n, density, seed) => {
+          const next = random(seed);
+          const matrix = randomDefinite(n, density, next);
+          const b = vector(n, next);
+          const [plain, compiled] = solutions(matrix, b);
+          expect(backwardError(matrix, plain, b)).to.be.at.most(bound(n));
+          expect(compiled).to.deep.equal(plain);
+        },
+      ),
       runs(60),
     );
   });
@@ -83,7 +108,8 @@ describe('linear: supernodes in WebAssembly', () => {
     const base = grid(10);
     const entries: [number, number, number][] = [];
     for (let i = 0; i < 100; i++) {
-      for (let p = base.pattern.rowPointers[i]; p < base.pattern.rowPointers[i + 1]; p++) entries.push([i, base.pattern.columns[p], base.values[p]]);
+      for (let p = base.pattern.rowPointers[i]; p < base.pattern.rowPointers[i + 1]; p++)
+        entries.push([i, base.pattern.columns[p], base.values[p]]);
       entries.push([i, 100 + i, -0.1], [100 + i, i, -0.1]);
     }
     for (let i = 0; i < 150; i++) {
@@ -120,12 +146,13 @@ describe('linear: supernodes in WebAssembly', () => {
   });
 
   it('refuses singular matrices by the same rows', () => {
-    const rows = solvers.map((solver) => {
+    const rows = solvers.map(solver => {
       // A grid whose supports are taken away: the sum of all rows is zero.
       const {pattern, values} = grid(8);
       const free = values.slice();
       for (let i = 0; i < 64; i++) {
-        for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++) if (pattern.columns[p] === i) free[p] = pattern.rowPointers[i + 1] - pattern.rowPointers[i] - 1;
+        for (let p = pattern.rowPointers[i]; p < pattern.rowPointers[i + 1]; p++)
+          if (pattern.columns[p] === i) free[p] = pattern.rowPointers[i + 1] - pattern.rowPointers[i] - 1;
       }
       try {
         solver.analyze(pattern).factor(free);
@@ -144,24 +171,32 @@ describe('linear: supernodes in WebAssembly', () => {
     for (let count = 1; count <= 9; count++) {
       const b = vector(count * n, random(count));
       for (const x of solutions(matrix, b, count)) {
-        for (let k = 0; k < count; k++) expect(backwardError(matrix, x.subarray(k * n, (k + 1) * n), b.subarray(k * n, (k + 1) * n))).to.be.at.most(bound(n));
+        for (let k = 0; k < count; k++)
+          expect(backwardError(matrix, x.subarray(k * n, (k + 1) * n), b.subarray(k * n, (k + 1) * n))).to.be.at.most(
+            bound(n),
+          );
       }
     }
     // Rows scaled: not symmetric, but D A is.
     const d = Float64Array.from({length: n}, (_, i) => 1 + (i % 5));
     const leaning = scaled(matrix, d, new Float64Array(n).fill(1));
-    const factor = sparseLdlt({arithmetic: 'compiled'}).analyze({...leaning.pattern, symmetric: false}).factor(leaning.values);
+    const factor = sparseLdlt({arithmetic: 'compiled'})
+      .analyze({...leaning.pattern, symmetric: false})
+      .factor(leaning.values);
     const b = vector(6 * n, random(2));
     const x = new Float64Array(6 * n);
     for (const transposed of [false, true]) {
       if (transposed) factor.solveTransposed(b, x, 6);
       else factor.solve(b, x, 6);
-      for (let k = 0; k < 6; k++) expect(backwardError(leaning, x.subarray(k * n, (k + 1) * n), b.subarray(k * n, (k + 1) * n), transposed)).to.be.at.most(bound(n));
+      for (let k = 0; k < 6; k++)
+        expect(
+          backwardError(leaning, x.subarray(k * n, (k + 1) * n), b.subarray(k * n, (k + 1) * n), transposed),
+        ).to.be.at.most(bound(n));
     }
   });
 
   it('keeps factors apart that take turns in one memory, and gives the same bits wherever they were', () => {
-    const matrices = [1, 2, 3].map((seed) => mesh(6, 5, 3, random(seed)));
+    const matrices = [1, 2, 3].map(seed => mesh(6, 5, 3, random(seed)));
     const {pattern} = matrices[0];
     const analysis = analyzeLdlt(pattern, {arithmetic: 'compiled'});
     const b = vector(pattern.n, random(7));
@@ -182,7 +217,11 @@ describe('linear: supernodes in WebAssembly', () => {
     }
     factors[1].refactor(matrices[0].values);
     const x = new Float64Array(pattern.n);
-    for (const [factor, expected] of [[factors[0], 0], [factors[1], 0], [factors[2], 2]] as const) {
+    for (const [factor, expected] of [
+      [factors[0], 0],
+      [factors[1], 0],
+      [factors[2], 2],
+    ] as const) {
       factor.solve(b, x);
       expect(x).to.deep.equal(alone[expected]);
     }

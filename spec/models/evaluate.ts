@@ -15,7 +15,11 @@ const still = mechanics({mass: 1, forces: []});
 /** Any function of a state, flat. */
 export function valueOf(f: ForceTerm, {q, v, t, params}: State): Float64Array {
   // One force of several reads some of the system's parameters; spread, they all count as read.
-  const trajectory = simulate(still, {q, v, t}, {dt: 1, steps: 0, params, observe: at => f({...at, params: {...at.params}})});
+  const trajectory = simulate(
+    still,
+    {q, v, t},
+    {dt: 1, steps: 0, params, observe: at => f({...at, params: {...at.params}})},
+  );
   trajectory.dispose();
   return trajectory.values('observed');
 }
@@ -36,4 +40,3 @@ export function forcesOf(system: MechanicalSystem, state: State): Float64Array {
 export function shaped(values: Float64Array, [rows, columns]: readonly [number, number]): number[][] {
   return Array.from({length: rows}, (_, row) => Array.from(values.subarray(row * columns, (row + 1) * columns)));
 }
-

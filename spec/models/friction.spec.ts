@@ -37,9 +37,16 @@ describe('friction', () => {
   });
 
   it('a load below the friction force makes a body creep at vₛ artanh(F/F_c), and no faster', () => {
-    const system = mechanics({mass: 1, forces: [coulomb({force: 5, velocityScale: 1e-3}), drivenBy(t => tf.onesLike(t), {gain: 4})]});
+    const system = mechanics({
+      mass: 1,
+      forces: [coulomb({force: 5, velocityScale: 1e-3}), drivenBy(t => tf.onesLike(t), {gain: 4})],
+    });
     // The damper F_c/v_s sets a time of 0.2 ms; after 0.1 s nothing is left of the start.
-    const trajectory = simulate(system, {q: 0, v: 0}, {scheme: implicitMidpoint(), dt: 1e-3, steps: 100, saveAt: 'end'});
+    const trajectory = simulate(
+      system,
+      {q: 0, v: 0},
+      {scheme: implicitMidpoint(), dt: 1e-3, steps: 100, saveAt: 'end'},
+    );
     expect(trajectory.values('v')[1]).to.be.closeTo(1e-3 * Math.atanh(4 / 5), 1e-10);
     trajectory.dispose();
   });
@@ -56,10 +63,14 @@ describe('friction', () => {
   it('an oscillator under dry friction loses 4F/k of amplitude a cycle, in a straight line', () => {
     const [k, force] = [100, 1];
     const system = mechanics({mass: 1, forces: [spring({stiffness: k}), coulomb({force, velocityScale: 1e-4})]});
-    const cycle = 2 * Math.PI / Math.sqrt(k);
-    const trajectory = simulate(system, {q: 1, v: 0}, {scheme: implicitMidpoint(), dt: cycle / 2000, steps: 6000, saveAt: {every: 2000}});
+    const cycle = (2 * Math.PI) / Math.sqrt(k);
+    const trajectory = simulate(
+      system,
+      {q: 1, v: 0},
+      {scheme: implicitMidpoint(), dt: cycle / 2000, steps: 6000, saveAt: {every: 2000}},
+    );
     // A turning point is missed by at most half a step of the velocity scale and of second order in the phase.
-    trajectory.values('q').forEach((q, n) => expect(q, `cycle ${n}`).to.be.closeTo(1 - n * 4 * force / k, 1e-3));
+    trajectory.values('q').forEach((q, n) => expect(q, `cycle ${n}`).to.be.closeTo(1 - (n * 4 * force) / k, 1e-3));
     trajectory.dispose();
   });
 
@@ -67,7 +78,10 @@ describe('friction', () => {
     // The support moves by pull · t; q is measured from where the spring is unstressed.
     const drawn = (pull: number, terms: typeof curve): {stuck: number; fastest: number} => {
       const [mass, k] = [1, 50];
-      const system = mechanics({mass, forces: [spring({stiffness: k}), drivenBy(t => tf.mul(t, pull * k)), stribeck(terms)]});
+      const system = mechanics({
+        mass,
+        forces: [spring({stiffness: k}), drivenBy(t => tf.mul(t, pull * k)), stribeck(terms)],
+      });
       const trajectory = simulate(system, {q: 0, v: 0}, {scheme: trapezoid(), dt: 2e-3, t1: 4});
       const v = [...trajectory.values('v')].slice(1000);
       trajectory.dispose();

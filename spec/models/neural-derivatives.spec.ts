@@ -11,7 +11,15 @@ import {expect} from 'chai';
 import type {ForceTerm, NumericParams, Params} from '../../lib/index.js';
 import {DataError, implicitMidpoint, mechanics, OptionError, simulate} from '../../lib/index.js';
 import type {Activation, Network} from '../../models/index.js';
-import {layersModel, mechanicalEnergy, mlp, mlpOfLayers, neuralDissipation, neuralForce, neuralPotential} from '../../models/index.js';
+import {
+  layersModel,
+  mechanicalEnergy,
+  mlp,
+  mlpOfLayers,
+  neuralDissipation,
+  neuralForce,
+  neuralPotential,
+} from '../../models/index.js';
 import {modelFiles} from '../../training/index.js';
 import {draw, stream} from '../simulate/numbers.js';
 import {gradientOf, valueOf} from './evaluate.js';
@@ -37,7 +45,12 @@ function differences(f: (x: Float64Array) => Float64Array, x: Float64Array): num
 
 /** ∂f/∂q as [q][f], by tangents through the traced term. */
 function jacobian(term: ForceTerm): Float64Array[] {
-  const {trajectory, tangents} = simulate.jvps(still, {q, v}, {dt: 1, steps: 0, observe: term}, Array.from({length: n}, (_, i) => ({initial: {q: Float64Array.from({length: n}, (_, j) => (i === j ? 1 : 0))}})));
+  const {trajectory, tangents} = simulate.jvps(
+    still,
+    {q, v},
+    {dt: 1, steps: 0, observe: term},
+    Array.from({length: n}, (_, i) => ({initial: {q: Float64Array.from({length: n}, (_, j) => (i === j ? 1 : 0))}})),
+  );
   trajectory.dispose();
   return tangents.map(({observed}) => observed as Float64Array);
 }
@@ -57,7 +70,10 @@ interface Made {
 function both(inputs: number, outputs: number, activation: Exclude<Activation, (x: tf.Tensor) => tf.Tensor>): Made[] {
   const own = mlp({sizes: [inputs, 7, 5, outputs], activation, seed: 8});
   const model = layersModel(mlp({sizes: [inputs, 6, outputs], activation, seed: 9}));
-  return [{name: `mlp, ${activation}`, network: own, dispose: () => own.dispose()}, {name: `tf.layers, ${activation}`, network: model, dispose: () => model.dispose()}];
+  return [
+    {name: `mlp, ${activation}`, network: own, dispose: () => own.dispose()},
+    {name: `tf.layers, ${activation}`, network: model, dispose: () => model.dispose()},
+  ];
 }
 
 describe('neural terms', () => {
@@ -69,17 +85,33 @@ describe('neural terms', () => {
       it(`neuralPotential, ${name}: force, its Jacobian (the potential's second derivatives), and no work around a loop`, () => {
         const term = neuralPotential(network);
         const energy = (x: Float64Array): Float64Array => valueOf(term.energy, {q: x, v});
-        near(valueOf(term, {q, v}), differences(energy, q).map(([value]) => -value), tolerance, 'force');
+        near(
+          valueOf(term, {q, v}),
+          differences(energy, q).map(([value]) => -value),
+          tolerance,
+          'force',
+        );
         const hessian = jacobian(term);
-        differences(x => gradientOf(term.energy, {q: x, v}), q).forEach((row, i) => near(hessian[i], row.map(value => -value), tolerance, `row ${i}`));
+        differences(x => gradientOf(term.energy, {q: x, v}), q).forEach((row, i) =>
+          near(
+            hessian[i],
+            row.map(value => -value),
+            tolerance,
+            `row ${i}`,
+          ),
+        );
         hessian.forEach((row, i) => row.forEach((value, j) => expect(value).to.be.closeTo(hessian[j][i], 1e-13)));
         // ∮ f·dq over a circle, by the trapezoidal rule, which is exact to roundoff for smooth periodic functions.
         const points = 64;
-        const work = Array.from({length: points}, (_, k) => {
-          const angle = (2 * Math.PI * k) / points;
-          const [x, along] = [Float64Array.of(Math.cos(angle), Math.sin(angle), 0.3), [-Math.sin(angle), Math.cos(angle), 0]];
-          return valueOf(term, {q: x, v}).reduce((sum, f, i) => sum + f * along[i], 0);
-        }).reduce((sum, one) => sum + one, 0) / points;
+        const work =
+          Array.from({length: points}, (_, k) => {
+            const angle = (2 * Math.PI * k) / points;
+            const [x, along] = [
+              Float64Array.of(Math.cos(angle), Math.sin(angle), 0.3),
+              [-Math.sin(angle), Math.cos(angle), 0],
+            ];
+            return valueOf(term, {q: x, v}).reduce((sum, f, i) => sum + f * along[i], 0);
+          }).reduce((sum, one) => sum + one, 0) / points;
         expect(Math.abs(work)).to.be.below(activation === 'elu' ? 1e-2 : 1e-9);
         dispose();
       });
@@ -95,10 +127,16 @@ describe('neural terms', () => {
         matrix.forEach((row, i) => row.forEach((value, j) => expect(value).to.be.closeTo(matrix[j][i], 1e-9)));
         for (let trial = 0; trial < 20; trial++) {
           const w = draw(next, n);
-          expect(matrix.reduce((sum, row, i) => sum + w[i] * row.reduce((s, value, j) => s + value * w[j], 0), 0)).to.be.at.most(1e-12);
+          expect(
+            matrix.reduce((sum, row, i) => sum + w[i] * row.reduce((s, value, j) => s + value * w[j], 0), 0),
+          ).to.be.at.most(1e-12);
         }
         const system = mechanics({mass: 1, forces: [term]});
-        const path = simulate(system, {q, v}, {scheme: implicitMidpoint(), dt: 0.05, steps: 60, observe: mechanicalEnergy(system)});
+        const path = simulate(
+          system,
+          {q, v},
+          {scheme: implicitMidpoint(), dt: 0.05, steps: 60, observe: mechanicalEnergy(system)},
+        );
         const energy = path.values('observed');
         path.dispose();
         // Midpoint's energy changes by h v̄ᵀf(q̄, v̄), never up.
@@ -122,7 +160,11 @@ describe('neural terms', () => {
     const network = mlp({sizes: [n, 4, 1], activation: 'softplus', seed: 3});
     const term = neuralPotential((x, params) => network.apply(x, params.network as Params));
     const bar = draw(next, n);
-    const pulled = simulate.vjp(still, {q, v}, {dt: 1, steps: 0, observe: term, params: {network: network.params as NumericParams}});
+    const pulled = simulate.vjp(
+      still,
+      {q, v},
+      {dt: 1, steps: 0, observe: term, params: {network: network.params as NumericParams}},
+    );
     const gradient = (pulled.pullback({observed: bar}).params.network as {readonly [name: string]: Float64Array}).w0;
     pulled.trajectory.dispose();
     const flat = Float64Array.from((network.params.w0 as number[][]).flat());
@@ -142,7 +184,10 @@ describe("networks in tfjs's own model format", () => {
     place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-models-'));
   });
   after(() => rm(place, {recursive: true}));
-  const x = tf.tensor2d([[0.3, -1.2], [0, 2]]);
+  const x = tf.tensor2d([
+    [0.3, -1.2],
+    [0, 2],
+  ]);
   const numbers = (tensor: tf.Tensor): number[] => [...tensor.dataSync()];
 
   it('an mlp is saved, loaded, and goes on as it was, in a force too', async () => {
@@ -150,29 +195,46 @@ describe("networks in tfjs's own model format", () => {
       const network = mlp({sizes: [2, 5, 4, 2], activation, seed: 6});
       network.variables[1].assign(tf.tensor1d([1, 2, 3, 4, 5]));
       const model = layersModel(network);
-      numbers(model.predict(x) as tf.Tensor).forEach((value, i) => expect(value).to.be.closeTo(numbers(network.apply(x))[i], 1e-6));
+      numbers(model.predict(x) as tf.Tensor).forEach((value, i) =>
+        expect(value).to.be.closeTo(numbers(network.apply(x))[i], 1e-6),
+      );
       await model.save(modelFiles(path.join(place, activation)));
       const again = mlpOfLayers(await tf.loadLayersModel(modelFiles(path.join(place, activation))));
       expect(again.sizes).to.deep.equal([2, 5, 4, 2]);
       expect(again.variables.map(numbers)).to.deep.equal(network.variables.map(numbers));
       expect(numbers(again.apply(x))).to.deep.equal(numbers(network.apply(x)));
-      const [before, after] = [network, again].map(one => valueOf(neuralForce(one, {inputs: ['q']}), {q: [0.1, 0.2], v: [0, 0]}));
+      const [before, after] = [network, again].map(one =>
+        valueOf(neuralForce(one, {inputs: ['q']}), {q: [0.1, 0.2], v: [0, 0]}),
+      );
       expect([...after]).to.deep.equal([...before]);
     }
     expect((await readdir(path.join(place, 'tanh'))).sort()).to.deep.equal(['model.json', 'weights.bin']);
-    expect(JSON.parse(await readFile(path.join(place, 'tanh', 'model.json'), 'utf8'))).to.include({format: 'layers-model'});
+    expect(JSON.parse(await readFile(path.join(place, 'tanh', 'model.json'), 'utf8'))).to.include({
+      format: 'layers-model',
+    });
   });
 
   it('what is no mlp is refused', () => {
-    const dense = (units: number, activation: 'tanh' | 'relu' | 'linear', inputShape?: number[]): tf.layers.Layer => tf.layers.dense({units, activation, inputShape});
-    expect(() => mlpOfLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(1, 'tanh')]}))).to.throw(OptionError, /ends with the activation tanh/);
-    expect(() => mlpOfLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(3, 'relu'), dense(1, 'linear')]}))).to.throw(OptionError, /activations tanh, relu, linear/);
-    expect(() => mlpOfLayers(tf.sequential({layers: [dense(3, 'linear', [2]), tf.layers.dropout({rate: 0.5})]}))).to.throw(OptionError, /Dropout/);
+    const dense = (units: number, activation: 'tanh' | 'relu' | 'linear', inputShape?: number[]): tf.layers.Layer =>
+      tf.layers.dense({units, activation, inputShape});
+    expect(() => mlpOfLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(1, 'tanh')]}))).to.throw(
+      OptionError,
+      /ends with the activation tanh/,
+    );
+    expect(() =>
+      mlpOfLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(3, 'relu'), dense(1, 'linear')]})),
+    ).to.throw(OptionError, /activations tanh, relu, linear/);
+    expect(() =>
+      mlpOfLayers(tf.sequential({layers: [dense(3, 'linear', [2]), tf.layers.dropout({rate: 0.5})]})),
+    ).to.throw(OptionError, /Dropout/);
     expect(() => layersModel(mlp({sizes: [1, 2, 1], activation: tf.sin}))).to.throw(OptionError, /cannot be saved/);
   });
 
   it('a directory without a model is an error that names it', async () => {
-    const error = await tf.loadLayersModel(modelFiles(path.join(place, 'nothing'))).then(() => undefined, (thrown: unknown) => thrown);
+    const error = await tf.loadLayersModel(modelFiles(path.join(place, 'nothing'))).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     expect(error).to.be.instanceOf(DataError);
     expect((error as DataError).message).to.include('nothing');
   });

@@ -16,7 +16,11 @@ describe('pendulum', () => {
     const system = pendulum({length: 1, g: 9.81, mass: 3});
     // At the turning point v = q″ δt: the velocity left after one period is the period's error.
     const found = [100, 200, 400, 800].map(steps => {
-      const trajectory = simulate(system, {q: 1, v: 0}, {scheme: implicitMidpoint(), dt: period / steps, steps, saveAt: 'end', newton: tight});
+      const trajectory = simulate(
+        system,
+        {q: 1, v: 0},
+        {scheme: implicitMidpoint(), dt: period / steps, steps, saveAt: 'end', newton: tight},
+      );
       trajectory.dispose();
       const [q, v] = [trajectory.values('q')[1], trajectory.values('v')[1]];
       return period + v / (9.81 * Math.sin(q));
@@ -44,9 +48,19 @@ describe('pendulum', () => {
   });
 });
 
-function energyOrder(system: MechanicalSystem & {energy: ReturnType<typeof doublePendulum>['energy']}, start: {q: number | number[]; v: number | number[]}, dt: number): number {
+function energyOrder(
+  system: MechanicalSystem & {energy: ReturnType<typeof doublePendulum>['energy']},
+  start: {q: number | number[]; v: number | number[]},
+  dt: number,
+): number {
   const error = (h: number): number => {
-    const trajectory = simulate(system, start, {scheme: implicitMidpoint(), dt: h, t1: 2, observe: system.energy, newton: tight});
+    const trajectory = simulate(system, start, {
+      scheme: implicitMidpoint(),
+      dt: h,
+      t1: 2,
+      observe: system.energy,
+      newton: tight,
+    });
     trajectory.dispose();
     const energies = trajectory.values('observed');
     return largest(energies.map(e => e - energies[0]));
@@ -75,18 +89,28 @@ describe('double pendulum', () => {
       });
       const errors = ends.map(end => largest(difference(end, reference)));
       expect(order(errors[2], errors[3])).to.be.closeTo(scheme.order, 0.1);
-      reference.forEach((value, i) => expect(richardson(ends.map(end => end[i]), powers)).to.be.closeTo(value, 1e-9));
+      reference.forEach((value, i) =>
+        expect(
+          richardson(
+            ends.map(end => end[i]),
+            powers,
+          ),
+        ).to.be.closeTo(value, 1e-9),
+      );
     });
   }
 
-  it('satisfies Lagrange\'s equations of its bobs\' Cartesian motion, by differentiation', () => {
+  it("satisfies Lagrange's equations of its bobs' Cartesian motion, by differentiation", () => {
     const [l1, l2] = lengths;
     const [m1, m2] = masses;
     /** L = T − V from positions and velocities in the plane. */
     const lagrangian = (q: tf.Tensor, v: tf.Tensor): tf.Tensor => {
       const [s, c] = [tf.sin(q), tf.cos(q)];
       const part = (x: tf.Tensor, i: number): tf.Tensor => tf.reshape(tf.slice(x, [i], [1]), []);
-      const velocity = (i: number, l: number): [tf.Tensor, tf.Tensor] => [tf.mul(l, tf.mul(part(c, i), part(v, i))), tf.mul(l, tf.mul(part(s, i), part(v, i)))];
+      const velocity = (i: number, l: number): [tf.Tensor, tf.Tensor] => [
+        tf.mul(l, tf.mul(part(c, i), part(v, i))),
+        tf.mul(l, tf.mul(part(s, i), part(v, i))),
+      ];
       const [x1, y1] = velocity(0, l1);
       const [x2, y2] = velocity(1, l2).map((u, axis) => tf.add(u, [x1, y1][axis]));
       const height1 = tf.mul(-l1, part(c, 0));
@@ -110,7 +134,17 @@ describe('double pendulum', () => {
       const [q, v, a] = [draw(next, 2).map(x => 3 * x), draw(next, 2).map(x => 5 * x), draw(next, 2).map(x => 5 * x)];
       const state = {q, v, params: {a}};
       const expected = valueOf(({q, v, params}) => lagrange(q, v, params.a as tf.Tensor), state);
-      const inertia = valueOf(({q, params}) => tf.reshape(tf.matMul((system.mass as (at: {q: tf.Tensor; params: Params}) => tf.Tensor)({q, params}) as tf.Tensor2D, tf.reshape(params.a as tf.Tensor, [2, 1])), [2]), state);
+      const inertia = valueOf(
+        ({q, params}) =>
+          tf.reshape(
+            tf.matMul(
+              (system.mass as (at: {q: tf.Tensor; params: Params}) => tf.Tensor)({q, params}) as tf.Tensor2D,
+              tf.reshape(params.a as tf.Tensor, [2, 1]),
+            ),
+            [2],
+          ),
+        state,
+      );
       // Sums of terms of order 50 in either form.
       expect(largest(difference(difference(inertia, forcesOf(system, state)), expected))).to.be.below(1e-12);
     }
@@ -123,7 +157,14 @@ describe('double pendulum', () => {
   it('its energy is zero at rest, hanging, and its slope in q at rest minus the force', () => {
     expect(valueOf(system.energy, {q: [0, 0], v: [0, 0]})[0]).to.equal(0);
     const at = {q: [0.3, -0.8], v: [0, 0]};
-    expect(largest(difference(gradientOf(system.energy, at).map(x => -x), forcesOf(system, at)))).to.be.below(1e-14);
+    expect(
+      largest(
+        difference(
+          gradientOf(system.energy, at).map(x => -x),
+          forcesOf(system, at),
+        ),
+      ),
+    ).to.be.below(1e-14);
   });
 
   it('its hinges damp: torque of the upper −c₁q₁′, of the lower −c₂(q₂′ − q₁′) and back', () => {
@@ -137,8 +178,12 @@ describe('double pendulum', () => {
   it('with small angles swings in the modes of the textbook: l₁ = l₂, m₁ = m₂, ω² = (2 ± √2) g/l', () => {
     const equal = doublePendulum({lengths: 1, g: 9.81});
     const omega = Math.sqrt((2 + Math.SQRT2) * 9.81);
-    const t1 = 2 * Math.PI / omega;
-    const trajectory = simulate(equal, {q: [1e-4, -1e-4 * Math.SQRT2], v: [0, 0]}, {scheme: implicitMidpoint(), dt: t1 / 1000, t1, saveAt: 'end', newton: tight});
+    const t1 = (2 * Math.PI) / omega;
+    const trajectory = simulate(
+      equal,
+      {q: [1e-4, -1e-4 * Math.SQRT2], v: [0, 0]},
+      {scheme: implicitMidpoint(), dt: t1 / 1000, t1, saveAt: 'end', newton: tight},
+    );
     trajectory.dispose();
     // The phase errs by 2π(ωh)²/12 = 2e-5, the amplitude in cos by its square; nonlinearity by 1e-8.
     expect(trajectory.values('q')[2] / 1e-4).to.be.closeTo(1, 1e-7);
@@ -146,6 +191,8 @@ describe('double pendulum', () => {
   });
 
   it('refuses a state that is not two angles', () => {
-    expect(() => simulate(system, {q: [1, 2, 3], v: [0, 0, 0]}, {dt: 0.1, steps: 1})).to.throw(ShapeError).with.property('code', 'double-pendulum-shape');
+    expect(() => simulate(system, {q: [1, 2, 3], v: [0, 0, 0]}, {dt: 0.1, steps: 1}))
+      .to.throw(ShapeError)
+      .with.property('code', 'double-pendulum-shape');
   });
 });

@@ -14,21 +14,40 @@ import {forcesOf} from './evaluate.js';
 const zerosLike = (positions: number[][]): number[][] => positions.map(row => row.map(() => 0));
 
 describe('springMesh', () => {
-  it('and distanceConstraints keep their old names', () => expect([net, rods]).to.deep.equal([springMesh, distanceConstraints]));
+  it('and distanceConstraints keep their old names', () =>
+    expect([net, rods]).to.deep.equal([springMesh, distanceConstraints]));
 
   describe('geometry', () => {
     it('holds the corners, which are not in q, and numbers the rest by rows', () => {
       const small = springMesh({rows: 3, columns: 3, stiffness: 1});
-      expect(small.positions).to.deep.equal([[1, 0, 0], [0, -1, 0], [1, -1, 0], [2, -1, 0], [1, -2, 0]]);
-      expect(small.fixed).to.deep.equal([[0, 0, 0], [2, 0, 0], [0, -2, 0], [2, -2, 0]]);
-      expect([small.particle(0, 1), small.particle(1, 1), small.particle(0, 0), small.particle(2, 2)]).to.deep.equal([0, 2, 5, 8]);
+      expect(small.positions).to.deep.equal([
+        [1, 0, 0],
+        [0, -1, 0],
+        [1, -1, 0],
+        [2, -1, 0],
+        [1, -2, 0],
+      ]);
+      expect(small.fixed).to.deep.equal([
+        [0, 0, 0],
+        [2, 0, 0],
+        [0, -2, 0],
+        [2, -2, 0],
+      ]);
+      expect([small.particle(0, 1), small.particle(1, 1), small.particle(0, 0), small.particle(2, 2)]).to.deep.equal([
+        0, 2, 5, 8,
+      ]);
       expect(small.edges).to.have.length(12);
       expect(springMesh({rows: 3, columns: 3, stiffness: 1, diagonals: true}).edges).to.have.length(20);
     });
 
     it('hangs from the top in the plane, or from any knots', () => {
-      expect(springMesh({rows: 2, columns: 3, dimension: 2, stiffness: 1}).fixed).to.deep.equal([[0, 0], [2, 0]]);
-      expect(springMesh({rows: 2, columns: 3, dimension: 2, stiffness: 1, held: [[1, 1]]}).fixed).to.deep.equal([[1, -1]]);
+      expect(springMesh({rows: 2, columns: 3, dimension: 2, stiffness: 1}).fixed).to.deep.equal([
+        [0, 0],
+        [2, 0],
+      ]);
+      expect(springMesh({rows: 2, columns: 3, dimension: 2, stiffness: 1, held: [[1, 1]]}).fixed).to.deep.equal([
+        [1, -1],
+      ]);
       expect(springMesh({rows: 2, columns: 3, stiffness: 1, held: []}).fixed).to.have.length(0);
     });
 
@@ -45,7 +64,7 @@ describe('springMesh', () => {
       const rope = springMesh({rows: 1, columns: n + 1, dimension: 2, spacing: 0.5, stiffness: k, restLength: 0, g});
       const rest = equilibrium(rope, {q: rope.positions});
       // Linear in each axis: k(y₋ − 2y + y₊) = m g, with y = 0 at both ends.
-      const expected = rope.positions.flatMap(([x], i) => [x, -g / (2 * k) * (i + 1) * (n - i - 1)]);
+      const expected = rope.positions.flatMap(([x], i) => [x, (-g / (2 * k)) * (i + 1) * (n - i - 1)]);
       expect(relative(rest.values('q'), expected)).to.be.below(1e-13);
       rest.dispose();
     });
@@ -60,7 +79,7 @@ describe('springMesh', () => {
       const tensions = points.slice(1).map(([x, y], i) => {
         const [dx, dy] = [x - points[i][0], y - points[i][1]];
         const length = Math.hypot(dx, dy);
-        return [dx, dy].map(d => k * (length - L) * d / length);
+        return [dx, dy].map(d => (k * (length - L) * d) / length);
       });
       // Weights of 9.81 met to 1e-15 · k.
       tensions.slice(1).forEach(([x, y], i) => {
@@ -68,7 +87,7 @@ describe('springMesh', () => {
         expect(y - tensions[i][1]).to.be.closeTo(g, 1e-9);
       });
       // Half of what hangs on each end; it pulls outwards.
-      expect(tensions[0][1]).to.be.closeTo(-(n - 1) * g / 2, 1e-9);
+      expect(tensions[0][1]).to.be.closeTo((-(n - 1) * g) / 2, 1e-9);
       expect(tensions[0][0]).to.be.above(0);
       rest.dispose();
     });
@@ -78,8 +97,15 @@ describe('springMesh', () => {
       const line = springMesh({rows, columns: 1, dimension: 2, stiffness: k, cubic: 0.5, g});
       // From a stretched start: across an unstressed line springs have no stiffness.
       const byNet = equilibrium(line, {q: line.positions.map(([x, y]) => [x, 1.1 * y])});
-      const byChain = equilibrium(chain({count: rows - 1, stiffness: k, cubic: 0.5, g}), {q: new Float64Array(rows - 1)});
-      expect(relative(byNet.values('q').filter((_, i) => i % 2 === 1), byChain.values('q').map((q, i) => -q - (i + 1)))).to.be.below(1e-13);
+      const byChain = equilibrium(chain({count: rows - 1, stiffness: k, cubic: 0.5, g}), {
+        q: new Float64Array(rows - 1),
+      });
+      expect(
+        relative(
+          byNet.values('q').filter((_, i) => i % 2 === 1),
+          byChain.values('q').map((q, i) => -q - (i + 1)),
+        ),
+      ).to.be.below(1e-13);
       byNet.dispose();
       byChain.dispose();
     });
@@ -109,7 +135,7 @@ describe('springMesh', () => {
         const inner = points[i === outer ? j : i];
         const d = inner.map((x, axis) => x - points[outer][axis]);
         const length = Math.hypot(...d);
-        carried -= k * (length - 0.9) * d[2] / length;
+        carried -= (k * (length - 0.9) * d[2]) / length;
       }
       expect(carried).to.be.closeTo(cloth.positions.length * m * g, 1e-9);
       rest.dispose();
@@ -119,11 +145,20 @@ describe('springMesh', () => {
   it('a free mesh under gravity falls as one body', () => {
     const [dt, steps, g] = [0.02, 50, 9.81];
     const free = springMesh({rows: 3, columns: 4, stiffness: 100, damping: 1, held: [], g});
-    const trajectory = simulate(free, {q: free.positions, v: free.positions.map(([x, y]) => [0, 0, Math.sin(3 * x + y)])}, {
-      scheme: implicitMidpoint(), dt, steps, saveAt: 'end', newton: newton({tolerance: {absolute: 1e-13, relative: 1e-13}}),
-    });
+    const trajectory = simulate(
+      free,
+      {q: free.positions, v: free.positions.map(([x, y]) => [0, 0, Math.sin(3 * x + y)])},
+      {
+        scheme: implicitMidpoint(),
+        dt,
+        steps,
+        saveAt: 'end',
+        newton: newton({tolerance: {absolute: 1e-13, relative: 1e-13}}),
+      },
+    );
     const v = trajectory.values('v');
-    const mean = (axis: number, from: number): number => v.slice(from, from + 36).reduce((sum, x, i) => (i % 3 === axis ? sum + x / 12 : sum), 0);
+    const mean = (axis: number, from: number): number =>
+      v.slice(from, from + 36).reduce((sum, x, i) => (i % 3 === axis ? sum + x / 12 : sum), 0);
     expect(mean(0, 36)).to.be.closeTo(0, 1e-12);
     expect(mean(1, 36)).to.be.closeTo(0, 1e-12);
     expect(mean(2, 36)).to.be.closeTo(mean(2, 0) - g * dt * steps, 1e-11);
@@ -133,7 +168,11 @@ describe('springMesh', () => {
   it('conserves energy to second order, hung and swinging', () => {
     const hung = springMesh({rows: 3, columns: 3, stiffness: 80, g: 9.81, diagonals: true});
     const error = (dt: number): number => {
-      const trajectory = simulate(hung, {q: hung.positions, v: zerosLike(hung.positions)}, {scheme: implicitMidpoint(), dt, t1: 1, observe: hung.energy});
+      const trajectory = simulate(
+        hung,
+        {q: hung.positions, v: zerosLike(hung.positions)},
+        {scheme: implicitMidpoint(), dt, t1: 1, observe: hung.energy},
+      );
       trajectory.dispose();
       const energies = trajectory.values('observed');
       return largest(energies.map(e => e - energies[0]));
@@ -142,9 +181,11 @@ describe('springMesh', () => {
   });
 
   describe('what it becomes', () => {
-    const traced = (system: SpringMesh): TracedStep => traceRun(system, implicitMidpoint(), [system.positions.length, 3], []).step;
+    const traced = (system: SpringMesh): TracedStep =>
+      traceRun(system, implicitMidpoint(), [system.positions.length, 3], []).step;
     const nodes = ({functions: {residual}}: TracedStep): number => topological([residual as Node]).length;
-    const build = (size: number, diagonals: boolean): TracedStep => traced(springMesh({rows: size, columns: size, stiffness: 100, diagonals, damping: 0.1, drag: 0.01, g: 9.81}));
+    const build = (size: number, diagonals: boolean): TracedStep =>
+      traced(springMesh({rows: size, columns: size, stiffness: 100, diagonals, damping: 0.1, drag: 0.01, g: 9.81}));
 
     it('a graph of the same few nodes at any size', () => {
       const [small, large] = [nodes(build(4, true)), nodes(build(20, true))];
@@ -152,13 +193,22 @@ describe('springMesh', () => {
       expect(large).to.be.below(100);
     });
 
-    for (const {diagonals, neighbours} of [{diagonals: false, neighbours: 4}, {diagonals: true, neighbours: 8}]) {
+    for (const {diagonals, neighbours} of [
+      {diagonals: false, neighbours: 4},
+      {diagonals: true, neighbours: 8},
+    ]) {
       it(`a Jacobian of ${3 * (neighbours + 1)} entries a row at most, ${neighbours} neighbours each`, () => {
-        const {functions: {residual}, inputs: {z}} = build(20, diagonals);
+        const {
+          functions: {residual},
+          inputs: {z},
+        } = build(20, diagonals);
         if (residual === undefined) throw new Error('implicit midpoint has a residual');
         const {pattern, colors} = jacobianProgram(residual, z);
         expect(pattern.n).to.equal(3 * (400 - 4));
-        const widths = Array.from({length: pattern.n}, (_, row) => pattern.rowPointers[row + 1] - pattern.rowPointers[row]);
+        const widths = Array.from(
+          {length: pattern.n},
+          (_, row) => pattern.rowPointers[row + 1] - pattern.rowPointers[row],
+        );
         expect(Math.max(...widths)).to.equal(3 * (neighbours + 1));
         // A greedy colouring needs no more than the neighbours of neighbours: 13 or 25 knots of 3 axes each.
         expect(colors).to.be.at.most(3 * (neighbours === 4 ? 13 : 25));
@@ -172,10 +222,14 @@ describe('springMesh', () => {
 
     it('a sparse factor: a 20 × 20 mesh is solved without a dense matrix', () => {
       const cloth = springMesh({rows: 20, columns: 20, stiffness: 100, g: 9.81});
-      const trajectory = simulate(cloth, {q: cloth.positions, v: zerosLike(cloth.positions)}, {dt: 0.01, steps: 2, saveAt: 'end'});
+      const trajectory = simulate(
+        cloth,
+        {q: cloth.positions, v: zerosLike(cloth.positions)},
+        {dt: 0.01, steps: 2, saveAt: 'end'},
+      );
       const n = 3 * cloth.positions.length;
       expect(trajectory.stats.linear).not.to.equal('dense');
-      expect(trajectory.stats.nonzeros).to.be.below(n * n / 8);
+      expect(trajectory.stats.nonzeros).to.be.below((n * n) / 8);
       trajectory.dispose();
     });
   });
@@ -191,8 +245,15 @@ describe('springMesh', () => {
       'four dimensions': {rows: 3, columns: 3, stiffness: 1, dimension: 4 as 3},
     };
     for (const [name, spec] of Object.entries(cases)) {
-      it(name, () => expect(() => springMesh(spec)).to.throw(OptionError).with.property('code', 'bad-net'));
+      it(name, () =>
+        expect(() => springMesh(spec))
+          .to.throw(OptionError)
+          .with.property('code', 'bad-net'),
+      );
     }
-    it('a knot that is not there', () => expect(() => springMesh({rows: 3, columns: 3, stiffness: 1}).particle(3, 0)).to.throw(OptionError).with.property('code', 'bad-net'));
+    it('a knot that is not there', () =>
+      expect(() => springMesh({rows: 3, columns: 3, stiffness: 1}).particle(3, 0))
+        .to.throw(OptionError)
+        .with.property('code', 'bad-net'));
   });
 });

@@ -26,17 +26,25 @@ describe('training a network beside a stiffness', () => {
     // is met at q and at −q, where the spring's forces differ and the network's may not. That makes the
     // stiffness identifiable; a network that saw q too could take any share of it.
     const stiffness = tf.variable(tf.scalar(3));
-    const network = tf.sequential({layers: [
-      tf.layers.dense({units: 8, activation: 'tanh', inputShape: [1], kernelInitializer: tf.initializers.glorotUniform({seed: 1})}),
-      tf.layers.dense({units: 1, kernelInitializer: tf.initializers.glorotUniform({seed: 2})}),
-    ]});
+    const network = tf.sequential({
+      layers: [
+        tf.layers.dense({
+          units: 8,
+          activation: 'tanh',
+          inputShape: [1],
+          kernelInitializer: tf.initializers.glorotUniform({seed: 1}),
+        }),
+        tf.layers.dense({units: 1, kernelInitializer: tf.initializers.glorotUniform({seed: 2})}),
+      ],
+    });
     const damping = neuralForce(network, {inputs: ['v']});
     const system = mechanics({mass: 1, forces: [spring({stiffness}), damping]});
     const data = measured();
-    const loss = (): tf.Scalar => tf.tidy(() => {
-      const {q, v} = simulate(system, start, {scheme: implicitMidpoint(), dt: 0.05, t1: span});
-      return tf.add<tf.Scalar>(tf.mean(tf.squaredDifference(q, data.q)), tf.mean(tf.squaredDifference(v, data.v)));
-    });
+    const loss = (): tf.Scalar =>
+      tf.tidy(() => {
+        const {q, v} = simulate(system, start, {scheme: implicitMidpoint(), dt: 0.05, t1: span});
+        return tf.add<tf.Scalar>(tf.mean(tf.squaredDifference(q, data.q)), tf.mean(tf.squaredDifference(v, data.v)));
+      });
     const optimizer = tf.train.adam(0.03);
     const history: number[] = [];
     for (let iteration = 0; iteration < 300; iteration++) {
@@ -55,7 +63,9 @@ describe('training a network beside a stiffness', () => {
     expect(stiffness.dataSync()[0]).to.be.closeTo(4, 0.04);
     // Within the speeds of the data, up to 1.76 m/s, where the force reaches 0.72: found to a tenth of that from one short record.
     const speeds = [-1.2, -0.6, 0.6, 1.2];
-    const learnt = tf.tidy(() => speeds.map(v => damping({q: tf.scalar(0), v: tf.scalar(v), t: tf.scalar(0), params: {}}).dataSync()[0]));
+    const learnt = tf.tidy(() =>
+      speeds.map(v => damping({q: tf.scalar(0), v: tf.scalar(v), t: tf.scalar(0), params: {}}).dataSync()[0]),
+    );
     learnt.forEach((force, i) => expect(force, `at ${speeds[i]}`).to.be.closeTo(hiddenForce(speeds[i]), 0.072));
 
     data.dispose();

@@ -5,24 +5,32 @@
  */
 import {readFileSync} from 'node:fs';
 
-const specs = (folder, names) => names.split(' ').map((name) => `spec/${folder}/${name}.spec.ts`);
+const specs = (folder, names) => names.split(' ').map(name => `spec/${folder}/${name}.spec.ts`);
 
 /** Each layer's pool, and the specs that ought to notice, the fast ones first: those that go through it and take seconds. */
 const LAYERS = {
   graph: {
     files: ['simplify', 'scales', 'masks', 'hoist', 'coloring', 'sparsity', 'differentiate', 'key'],
-    specs: [...specs('graph', 'ahead bicoloring differentiate functions narrowest-cut star-coloring contents masks scales edges programs'),
-      ...specs('linear', 'singularity'), ...specs('engine-wasm', 'hoist'), ...specs('simulate', 'scales cancellation rounding custom-gradients')],
+    specs: [
+      ...specs(
+        'graph',
+        'ahead bicoloring differentiate functions narrowest-cut star-coloring contents masks scales edges programs',
+      ),
+      ...specs('linear', 'singularity'),
+      ...specs('engine-wasm', 'hoist'),
+      ...specs('simulate', 'scales cancellation rounding custom-gradients'),
+    ],
   },
   newton: {
     files: ['tolerances', 'noise', 'iteration', 'step-length'],
-    specs: [...specs('newton', 'noise simplified step-length descent iteration strategies solvers forms unsymmetric-mesh'),
-      ...specs('simulate', 'cancellation rounding')],
+    specs: [
+      ...specs('newton', 'noise simplified step-length descent iteration strategies solvers forms unsymmetric-mesh'),
+      ...specs('simulate', 'cancellation rounding'),
+    ],
   },
   adjoint: {
     files: ['schedule', 'implicit', 'jacobian-factor', 'not-finite', 'within-step'],
-    specs: [...specs('adjoint', 'schedule'),
-      ...specs('simulate', 'gradient-not-finite steady-matrix')],
+    specs: [...specs('adjoint', 'schedule'), ...specs('simulate', 'gradient-not-finite steady-matrix')],
   },
   linear: {
     files: ['refinement', 'lost-digits', 'sparse-ldlt', 'amd', 'pivots', 'equilibration', 'null-space'],
@@ -49,10 +57,13 @@ function generator(state) {
 /** The blocks taken of the files of a layer, as Stryker's `mutate` names them: file:first-last. */
 function sample(layer) {
   const random = generator(seed);
-  return LAYERS[layer].files.flatMap((name) => {
+  return LAYERS[layer].files.flatMap(name => {
     const file = `lib/${layer}/${name}.ts`;
     const lines = readFileSync(file, 'utf8').split('\n').length;
-    const blocks = Array.from({length: Math.ceil(lines / LINES)}, (_, k) => `${file}:${k * LINES + 1}-${(k + 1) * LINES}`);
+    const blocks = Array.from(
+      {length: Math.ceil(lines / LINES)},
+      (_, k) => `${file}:${k * LINES + 1}-${(k + 1) * LINES}`,
+    );
     return blocks.filter(() => random() * ONE_IN < 1);
   });
 }

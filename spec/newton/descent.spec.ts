@@ -25,7 +25,12 @@ describe('a model of the Jacobian', () => {
 
   it('leaves no more than the tolerance, however slowly it converges', () => {
     for (const rate of [0.01, 0.3, 0.5, 0.7, 0.9, 0.99]) {
-      const {status, z, counters} = solve(linear([1]), [0], {tolerance, maxIterations: 3000}, {model: modelOf([1 / (1 - rate)], true)});
+      const {status, z, counters} = solve(
+        linear([1]),
+        [0],
+        {tolerance, maxIterations: 3000},
+        {model: modelOf([1 / (1 - rate)], true)},
+      );
       expect(status).to.equal('converged');
       // The estimate of a geometric series is exact here: a hundredth of the tolerance of 2e-9, as for Newton.
       expect(Math.abs(z[0] - 1)).to.be.at.most(2e-11 * (1 + 1e-6));
@@ -35,7 +40,12 @@ describe('a model of the Jacobian', () => {
   });
 
   it('is not deceived by fast components beside a slow one', () => {
-    const {status, z} = solve(linear([1, 1, 1]), [1000, 0, -30], {tolerance, maxIterations: 3000}, {model: modelOf([1 / 0.8, 1 / 0.1, 1 / 0.5], true)});
+    const {status, z} = solve(
+      linear([1, 1, 1]),
+      [1000, 0, -30],
+      {tolerance, maxIterations: 3000},
+      {model: modelOf([1 / 0.8, 1 / 0.1, 1 / 0.5], true)},
+    );
     expect(status).to.equal('converged');
     for (const value of z) expect(Math.abs(value - 1)).to.be.at.most(2e-11 * 1.1);
   });

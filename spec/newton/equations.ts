@@ -27,7 +27,8 @@ export function broyden(n: number): Equations {
   return {
     n,
     f: (z, out) => {
-      for (let i = 0; i < n; i++) out[i] = (3 - 2 * z[i]) * z[i] + 1 - (i > 0 ? z[i - 1] : 0) - 2 * (i < n - 1 ? z[i + 1] : 0);
+      for (let i = 0; i < n; i++)
+        out[i] = (3 - 2 * z[i]) * z[i] + 1 - (i > 0 ? z[i - 1] : 0) - 2 * (i < n - 1 ? z[i + 1] : 0);
     },
     jacobian: (z, out) => {
       out.fill(0);
@@ -60,11 +61,22 @@ export interface Setting {
 }
 
 /** Solves from `start` and tells what it took. */
-export function solve(equations: Equations, start: readonly number[], options: NewtonOptions = {}, {epsilon = Number.EPSILON, linear = lu(), times = 1, model, matrixFree = false}: Setting = {}): Solved {
+export function solve(
+  equations: Equations,
+  start: readonly number[],
+  options: NewtonOptions = {},
+  {epsilon = Number.EPSILON, linear = lu(), times = 1, model, matrixFree = false}: Setting = {},
+): Solved {
   const {n} = equations;
   const analysis = linear.analyze(densePattern(n));
   const values = new Float64Array(n * n);
-  const counters: NewtonCounters = {newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0};
+  const counters: NewtonCounters = {
+    newtonIterations: 0,
+    residualEvaluations: 0,
+    jacobianEvaluations: 0,
+    factorizations: 0,
+    linearIterations: 0,
+  };
   const system: NonlinearSystem = {
     modelled: model !== undefined,
     z: new Float64Array(n),

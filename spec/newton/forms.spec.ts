@@ -6,7 +6,16 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {MechanicalSystem, Scheme} from '../../lib/index.js';
-import {blendedEuler, implicitEuler, implicitMidpoint, mechanics, newton, simulate, theta, trapezoid} from '../../lib/index.js';
+import {
+  blendedEuler,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  newton,
+  simulate,
+  theta,
+  trapezoid,
+} from '../../lib/index.js';
 import type {GuessName, ThetaOptions} from '../../lib/scheme/index.js';
 
 const guesses: readonly GuessName[] = ['rest', 'current', 'consistent', 'linearized', 'extrapolated'];
@@ -31,7 +40,16 @@ const forces = [
 ];
 
 const systems: readonly {readonly title: string; readonly system: MechanicalSystem}[] = [
-  {title: 'consistent mass', system: mechanics({mass: [[2, 0.3], [0.3, 1]], forces})},
+  {
+    title: 'consistent mass',
+    system: mechanics({
+      mass: [
+        [2, 0.3],
+        [0.3, 1],
+      ],
+      forces,
+    }),
+  },
   {title: 'mass that depends on q', system: mechanics({mass: ({q}) => tf.add(1, tf.square(q)), forces})},
 ];
 
@@ -56,7 +74,12 @@ describe('newton: condensed and coupled form', () => {
               // States of size 2, ten solves with matrices of condition below 20, amplified at most 1.3 times a step
               // (0.08 times the root of the largest stiffness): 1e-13 is 25 times the rounding of one solve. Converged
               // runs stop at points that differ by the tolerance's margin, 1e-14, in each step.
-              coupled.forEach((value, i) => expect(value, `${guess}, ${iterations ?? 'converged'}, entry ${i}`).to.be.closeTo(condensed[i], iterations === undefined ? 3e-13 : 1e-13));
+              coupled.forEach((value, i) =>
+                expect(value, `${guess}, ${iterations ?? 'converged'}, entry ${i}`).to.be.closeTo(
+                  condensed[i],
+                  iterations === undefined ? 3e-13 : 1e-13,
+                ),
+              );
             }
           }
         });
@@ -69,8 +92,11 @@ describe('newton: condensed and coupled form', () => {
     const [{make}] = schemes;
     const once = guesses.map(guess => states(system, make({guess}), 1, 1));
     const converged = guesses.map(guess => states(system, make({guess}), undefined, 1));
-    const distance = (a: Float64Array, b: Float64Array): number => Math.max(...a.map((value, i) => Math.abs(value - b[i])));
-    once.forEach((a, i) => once.slice(0, i).forEach((b, j) => expect(distance(a, b), `${guesses[i]} and ${guesses[j]}`).to.be.above(1e-5)));
+    const distance = (a: Float64Array, b: Float64Array): number =>
+      Math.max(...a.map((value, i) => Math.abs(value - b[i])));
+    once.forEach((a, i) =>
+      once.slice(0, i).forEach((b, j) => expect(distance(a, b), `${guesses[i]} and ${guesses[j]}`).to.be.above(1e-5)),
+    );
     // The tolerance's margin, 1e-14, on either side.
     converged.forEach(a => expect(distance(a, converged[0])).to.be.below(1e-13));
   });
@@ -79,7 +105,9 @@ describe('newton: condensed and coupled form', () => {
     for (const {system} of systems) {
       for (const {make} of schemes) {
         // The very same operations: bit for bit.
-        expect([...states(system, make({guess: 'linearized'}), 1, 4)]).to.deep.equal([...states(system, make({guess: 'current'}), 2, 4)]);
+        expect([...states(system, make({guess: 'linearized'}), 1, 4)]).to.deep.equal([
+          ...states(system, make({guess: 'current'}), 2, 4),
+        ]);
       }
     }
   });
@@ -90,7 +118,7 @@ describe('newton: the procedure of the source note, corrected, by hand', () => {
   const [m, k, c, d] = [1.7, 90, 60, 0.8];
   const force = (q: number, v: number): number => -k * q - c * q ** 3 - d * v - 0.5 * Math.tanh(2 * v) * q * q;
   const stiffness = (q: number, v: number): number => -k - 3 * c * q * q - Math.tanh(2 * v) * q;
-  const damping = (q: number, v: number): number => -d - q * q / Math.cosh(2 * v) ** 2;
+  const damping = (q: number, v: number): number => -d - (q * q) / Math.cosh(2 * v) ** 2;
   const system = mechanics({
     mass: m,
     forces: [
@@ -103,7 +131,11 @@ describe('newton: the procedure of the source note, corrected, by hand', () => {
   /** (M − hθB − h²θ²K)Δv = −R_v − hθK R_q, then v⁺ += Δv and q⁺ from v⁺ (theta-method.txt with the θs of equations.md §3). */
   function byHand(q: number, v: number, share: number, guess: GuessName, iterations: number): {q: number; v: number} {
     const starts: Readonly<Record<GuessName, readonly [number, number]>> = {
-      rest: [q, 0], current: [q, v], linearized: [q, v], consistent: [q + h * v, v], extrapolated: [NaN, NaN],
+      rest: [q, 0],
+      current: [q, v],
+      linearized: [q, v],
+      consistent: [q + h * v, v],
+      extrapolated: [NaN, NaN],
     };
     let [qNext, vNext] = starts[guess];
     const f = force(q, v);
@@ -125,7 +157,11 @@ describe('newton: the procedure of the source note, corrected, by hand', () => {
       for (const share of [0.3, 0.5, 1]) {
         for (const form of ['condensed', 'coupled'] as const) {
           for (const iterations of [1, 2, 3]) {
-            const path = simulate(system, {q: [0.6], v: [-3]}, {scheme: theta(share, {guess, form}), dt: h, steps: 1, newton: newton({iterations})});
+            const path = simulate(
+              system,
+              {q: [0.6], v: [-3]},
+              {scheme: theta(share, {guess, form}), dt: h, steps: 1, newton: newton({iterations})},
+            );
             const expected = byHand(0.6, -3, share, guess, iterations);
             // Rounding of numbers of size 10 in either program.
             expect(path.values('q')[1]).to.be.closeTo(expected.q, 1e-14);
@@ -139,7 +175,11 @@ describe('newton: the procedure of the source note, corrected, by hand', () => {
 
   it('extrapolated: v⁺₀ = v + h times the mean acceleration of the last step, by hand over two steps', () => {
     const share = 0.5;
-    const path = simulate(system, {q: [0.6], v: [-3]}, {scheme: theta(share, {guess: 'extrapolated'}), dt: h, steps: 2, newton: newton({iterations: 1})});
+    const path = simulate(
+      system,
+      {q: [0.6], v: [-3]},
+      {scheme: theta(share, {guess: 'extrapolated'}), dt: h, steps: 2, newton: newton({iterations: 1})},
+    );
     const iterate = (q: number, v: number, trend: number): {q: number; v: number} => {
       const v0 = v + h * trend;
       const q0 = q + h * ((1 - share) * v + share * v0);
@@ -160,7 +200,11 @@ describe('newton: the procedure of the source note, corrected, by hand', () => {
     const [q, v] = [0.6, -3];
     const f = force(q, v);
     const dropped = (m * v + h * f) / (m - h * share * damping(q, 0) - h * h * share * share * stiffness(q, 0));
-    const path = simulate(system, {q: [q], v: [v]}, {scheme: theta(share, {guess: 'rest'}), dt: h, steps: 1, newton: newton({iterations: 1})});
+    const path = simulate(
+      system,
+      {q: [q], v: [v]},
+      {scheme: theta(share, {guess: 'rest'}), dt: h, steps: 1, newton: newton({iterations: 1})},
+    );
     expect(Math.abs(path.values('v')[1] - dropped)).to.be.above(0.1);
     path.dispose();
   });

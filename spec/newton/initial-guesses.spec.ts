@@ -22,7 +22,8 @@ describe('docs/initial-guesses.md', () => {
       expect(byGuess.consistent.error[0], `${load.name}, ${dt}`).to.be.below(byGuess.current.error[0]);
       expect(byGuess.consistent.error[0], `${load.name}, ${dt}`).to.be.below(byGuess.rest.error[0]);
     }
-    for (const {byGuess} of of('impulsive')) expect(byGuess.consistent.error[0]).to.be.below(0.1 * byGuess.current.error[0]);
+    for (const {byGuess} of of('impulsive'))
+      expect(byGuess.consistent.error[0]).to.be.below(0.1 * byGuess.current.error[0]);
     for (const {load, dt, byGuess} of of('stiff, free').filter(row => row.dt * row.load.frequency > 5)) {
       expect(byGuess.current.error[0], `${load.name}, ${dt}`).to.be.below(0.1 * byGuess.consistent.error[0]);
       expect(byGuess.current.iterations).to.be.below(byGuess.consistent.iterations);
@@ -31,8 +32,11 @@ describe('docs/initial-guesses.md', () => {
 
   it('errors after one iteration fall with h², h⁵ and h⁷ in smooth motion', () => {
     // A least rate, between the steps 0.1 and 0.03: the higher terms of 0.1 make it a little less than the limit.
-    const [coarse, fine] = of('smooth').filter(({dt}) => dt === 0.1 || dt === 0.03).sort((a, b) => b.dt - a.dt);
-    const order = (guess: string): number => Math.log(coarse.byGuess[guess].error[0] / fine.byGuess[guess].error[0]) / Math.log(coarse.dt / fine.dt);
+    const [coarse, fine] = of('smooth')
+      .filter(({dt}) => dt === 0.1 || dt === 0.03)
+      .sort((a, b) => b.dt - a.dt);
+    const order = (guess: string): number =>
+      Math.log(coarse.byGuess[guess].error[0] / fine.byGuess[guess].error[0]) / Math.log(coarse.dt / fine.dt);
     expect(order('current')).to.be.closeTo(2, 0.3);
     expect(order('consistent')).to.be.closeTo(5, 0.3);
     expect(order('extrapolated')).to.be.closeTo(7, 0.3);
@@ -54,7 +58,8 @@ describe('docs/initial-guesses.md', () => {
   });
 
   it('without the term a free stiff step is wrong by its speed', () => {
-    for (const {without, byGuess} of of('stiff, free')) expect(without.error[0]).to.be.above(100 * byGuess.current.error[0]);
+    for (const {without, byGuess} of of('stiff, free'))
+      expect(without.error[0]).to.be.above(100 * byGuess.current.error[0]);
     expect(of('stiff, free').find(({dt}) => dt === 0.01)?.without.error[0]).to.be.within(0.5, 2);
   });
 });

@@ -38,14 +38,16 @@ describe('newton: the noise of a residual', () => {
     for (const size of [1e-12, 1e-9]) {
       const {rows, moves} = measured(x => Math.sin(3 * x) + size * hashed(x), z);
       // The mean square of three third differences: the median of rows is its square root within a fifth or so.
-      expect(middle(rows)).to.be.within(0.75 * size / Math.sqrt(3), 1.25 * size / Math.sqrt(3));
+      expect(middle(rows)).to.be.within((0.75 * size) / Math.sqrt(3), (1.25 * size) / Math.sqrt(3));
       // Moré & Wild: good to a factor of 4, here in all but one row in twenty.
-      expect(rows.filter(row => row > size / Math.sqrt(3) / 4 && row < 4 * size / Math.sqrt(3)).length).to.be.above(0.95 * rows.length);
+      expect(rows.filter(row => row > size / Math.sqrt(3) / 4 && row < (4 * size) / Math.sqrt(3)).length).to.be.above(
+        0.95 * rows.length,
+      );
       expect(moves).to.have.length(5);
     }
   });
 
-  it('is the arithmetic\'s own where nothing else is', () => {
+  it("is the arithmetic's own where nothing else is", () => {
     // sin near 1: half a unit in the last place at most, of 1.1e-16; third differences of sin(3z) itself are 27 (1.5e-8)³ = 1e-22.
     const {rows} = measured(x => Math.sin(3 * x), z);
     expect(middle(rows)).to.be.within(1e-17, 2e-16);
@@ -73,7 +75,9 @@ describe('newton: the noise of a residual', () => {
       const size = 1e-6;
       const {rows, moves} = measured(x => size * hashed(x), z, 1e-3);
       // The middle one of three third differences, where the longer line has no more than four times as much: in most rows.
-      expect(rows.filter(row => row > size / Math.sqrt(3) / 4 && row < 4 * size / Math.sqrt(3)).length).to.be.above(0.8 * rows.length);
+      expect(rows.filter(row => row > size / Math.sqrt(3) / 4 && row < (4 * size) / Math.sqrt(3)).length).to.be.above(
+        0.8 * rows.length,
+      );
       // Points of a line are 1e-3 to 4e-3 apart (a stretch and a share below 2 and 1), and of the other one eight times that.
       expect(moves).to.have.length(10);
       expect(Math.max(...moves.slice(0, 5)) / Math.max(...moves.slice(5))).to.be.within(4, 16);
@@ -81,7 +85,9 @@ describe('newton: the noise of a residual', () => {
 
     it('is not what a smooth function makes of it, nor a kink', () => {
       for (const [name, r] of Object.entries({
-        sine: (x: number): number => Math.sin(5 * x), cube: (x: number): number => x ** 3, growth: (x: number): number => Math.exp(10 * x),
+        sine: (x: number): number => Math.sin(5 * x),
+        cube: (x: number): number => x ** 3,
+        growth: (x: number): number => Math.exp(10 * x),
       })) {
         // Third differences are 1e-9 and more here, and grow 512 times over the longer line: nothing but roundings may be left.
         expect(Math.max(...measured(r, z, 1e-3).rows), name).to.be.below(1e-15);

@@ -5,7 +5,13 @@ import type {Factor} from '../../lib/linear/index.js';
 import type {NewtonCounters, TurnSystem} from '../../lib/newton/index.js';
 import {SimplifiedNewton} from '../../lib/newton/index.js';
 
-const noCounts = (): NewtonCounters => ({newtonIterations: 0, residualEvaluations: 0, jacobianEvaluations: 0, factorizations: 0, linearIterations: 0});
+const noCounts = (): NewtonCounters => ({
+  newtonIterations: 0,
+  residualEvaluations: 0,
+  jacobianEvaluations: 0,
+  factorizations: 0,
+  linearIterations: 0,
+});
 
 interface Scalars {
   /** A block's residual, of it and of those found before. */
@@ -24,7 +30,13 @@ function system({f, guess, slope, blocks, tolerance, matrixWork = 4}: Scalars): 
   const residual = new Float64Array(1);
   let present = 0;
   const turns: TurnSystem = {
-    blocks, z, residual, matrixWork, delta: new Float64Array(1), weights: Float64Array.of(tolerance), vectors: plainVectors,
+    blocks,
+    z,
+    residual,
+    matrixWork,
+    delta: new Float64Array(1),
+    weights: Float64Array.of(tolerance),
+    vectors: plainVectors,
     beginStep: () => void (found.length = 0),
     begin: k => {
       present = k;
@@ -34,7 +46,15 @@ function system({f, guess, slope, blocks, tolerance, matrixWork = 4}: Scalars): 
     end: () => void found.push(z[0]),
     factor: () => {
       const value = slope(z[0]);
-      return {n: 1, kind: 'scalar', size: 1, linearIterations: 0, refactor: () => undefined, solve: (b, x) => void (x[0] = b[0] / value), solveTransposed: () => undefined} satisfies Factor;
+      return {
+        n: 1,
+        kind: 'scalar',
+        size: 1,
+        linearIterations: 0,
+        refactor: () => undefined,
+        solve: (b, x) => void (x[0] = b[0] / value),
+        solveTransposed: () => undefined,
+      } satisfies Factor;
     },
   };
   return {turns, found};
@@ -44,7 +64,13 @@ const options = {kappa: 1e-2, coarsest: 1e-2, repeatable: false, maxIterations: 
 
 describe('newton: simplified iterations', () => {
   // zₖ² = k + 2 + zₖ₋₁: nested roots.
-  const nested: Scalars = {f: (z, found, k) => z * z - k - 2 - (found.at(-1) ?? 0), guess: k => Math.sqrt(k + 3), slope: z => 2 * z, blocks: 3, tolerance: 1e-8};
+  const nested: Scalars = {
+    f: (z, found, k) => z * z - k - 2 - (found.at(-1) ?? 0),
+    guess: k => Math.sqrt(k + 3),
+    slope: z => 2 * z,
+    blocks: 3,
+    tolerance: 1e-8,
+  };
   const exact = (): number[] => {
     const z: number[] = [];
     for (let k = 0; k < 3; k++) z.push(Math.sqrt(k + 2 + (z.at(-1) ?? 0)));
@@ -63,7 +89,9 @@ describe('newton: simplified iterations', () => {
   it('to rounding where that is asked, and no further than corrections shrink', () => {
     const counters = noCounts();
     const {turns, found} = system(nested);
-    expect(new SimplifiedNewton(turns, {kappa: 1e-30, coarsest: 1e-2, repeatable: true, maxIterations: 80}, counters).find()).to.equal('converged');
+    expect(
+      new SimplifiedNewton(turns, {kappa: 1e-30, coarsest: 1e-2, repeatable: true, maxIterations: 80}, counters).find(),
+    ).to.equal('converged');
     found.forEach((z, k) => expect(z).to.be.closeTo(exact()[k], 1e-15 * 4));
   });
 
@@ -77,7 +105,13 @@ describe('newton: simplified iterations', () => {
   it('keep a matrix that contracts fast, and renew one that does not', () => {
     const counted = (curvature: number): NewtonCounters => {
       const counters = noCounts();
-      const {turns} = system({f: z => z + curvature * z * z - 0.1, guess: () => 0.1, slope: z => 1 + 2 * curvature * z, blocks: 1, tolerance: 1e-6});
+      const {turns} = system({
+        f: z => z + curvature * z * z - 0.1,
+        guess: () => 0.1,
+        slope: z => 1 + 2 * curvature * z,
+        blocks: 1,
+        tolerance: 1e-6,
+      });
       const simplified = new SimplifiedNewton(turns, options, counters);
       for (let step = 0; step < 10; step++) expect(simplified.find()).to.equal('converged');
       return counters;
@@ -90,14 +124,27 @@ describe('newton: simplified iterations', () => {
     let target = 1;
     const counters = noCounts();
     // Of z³ = target the slope at the guess is right, that of another target far off.
-    const {turns, found} = system({f: z => z ** 3 - target, guess: () => Math.cbrt(target) * 1.01, slope: z => 3 * z * z, blocks: 1, tolerance: 1e-6, matrixWork: 100});
+    const {turns, found} = system({
+      f: z => z ** 3 - target,
+      guess: () => Math.cbrt(target) * 1.01,
+      slope: z => 3 * z * z,
+      blocks: 1,
+      tolerance: 1e-6,
+      matrixWork: 100,
+    });
     const simplified = new SimplifiedNewton(turns, options, counters);
     expect(simplified.find()).to.equal('converged');
     target = 1000;
     expect(simplified.find()).to.equal('converged');
     expect(found[0]).to.be.closeTo(10, 1e-7);
     expect(counters.factorizations).to.equal(2);
-    const wrong = system({f: z => Math.cbrt(z), guess: () => 1, slope: z => 1 / (3 * Math.cbrt(z) ** 2), blocks: 1, tolerance: 1e-6}).turns;
+    const wrong = system({
+      f: z => Math.cbrt(z),
+      guess: () => 1,
+      slope: z => 1 / (3 * Math.cbrt(z) ** 2),
+      blocks: 1,
+      tolerance: 1e-6,
+    }).turns;
     expect(new SimplifiedNewton(wrong, options, noCounts()).find()).to.equal('newton-diverged');
   });
 

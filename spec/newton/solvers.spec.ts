@@ -6,8 +6,24 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {LinearSolver, MechanicalSystem, Newton} from '../../lib/index.js';
 import {
-  auto, backtracking, cg, cholesky, gmres, implicitMidpoint, lu, mechanics, minres, NewtonError, newton, simulate, SingularMatrixError, sparseLdlt, sparseLu, StiffgradError,
-  tensorflow, trapezoid,
+  auto,
+  backtracking,
+  cg,
+  cholesky,
+  gmres,
+  implicitMidpoint,
+  lu,
+  mechanics,
+  minres,
+  NewtonError,
+  newton,
+  simulate,
+  SingularMatrixError,
+  sparseLdlt,
+  sparseLu,
+  StiffgradError,
+  tensorflow,
+  trapezoid,
 } from '../../lib/index.js';
 import {springMesh} from '../../models/index.js';
 import {relative} from '../simulate/numbers.js';
@@ -30,7 +46,17 @@ const gyroscopic = mechanics({
   mass: 1,
   forces: [
     ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.add(q, tf.pow(q, 3)))),
-    ({v}) => tf.reshape(tf.matMul(tf.tensor2d([[0, 30], [-30, 0]]), tf.reshape(v, [2, 3])), [n]),
+    ({v}) =>
+      tf.reshape(
+        tf.matMul(
+          tf.tensor2d([
+            [0, 30],
+            [-30, 0],
+          ]),
+          tf.reshape(v, [2, 3]),
+        ),
+        [n],
+      ),
   ],
 });
 
@@ -41,18 +67,42 @@ interface Outcome {
 }
 
 function run(system: MechanicalSystem, how: Newton, scheme = implicitMidpoint()): Outcome {
-  const {trajectory, pullback} = simulate.vjp(system, initial, {scheme, dt: 0.05, steps: 15, params: {k: 100}, newton: how, saveAt: 'end'});
+  const {trajectory, pullback} = simulate.vjp(system, initial, {
+    scheme,
+    dt: 0.05,
+    steps: 15,
+    params: {k: 100},
+    newton: how,
+    saveAt: 'end',
+  });
   const states = trajectory.values('q');
   trajectory.dispose();
-  const {initial: cotangents, params} = pullback({q: states.map((x, i) => (i < n ? 0 : x)), v: states.map((_, i) => (i < n ? 0 : 1))});
-  return {states, gradient: Float64Array.from([...(cotangents.q ?? []), ...(cotangents.v ?? []), ...(params.k as Float64Array)]), stats: trajectory.stats};
+  const {initial: cotangents, params} = pullback({
+    q: states.map((x, i) => (i < n ? 0 : x)),
+    v: states.map((_, i) => (i < n ? 0 : 1)),
+  });
+  return {
+    states,
+    gradient: Float64Array.from([...(cotangents.q ?? []), ...(cotangents.v ?? []), ...(params.k as Float64Array)]),
+    stats: trajectory.stats,
+  };
 }
 
-const general: readonly LinearSolver[] = [auto(), lu(), tensorflow(), gmres(), gmres({preconditioner: 'diagonal'}), gmres({restart: 3, maxIterations: 1000})];
+const general: readonly LinearSolver[] = [
+  auto(),
+  lu(),
+  tensorflow(),
+  gmres(),
+  gmres({preconditioner: 'diagonal'}),
+  gmres({restart: 3, maxIterations: 1000}),
+];
 const symmetric: readonly LinearSolver[] = [cholesky(), cg(), cg({preconditioner: 'diagonal'}), minres()];
 
 describe('newton: linear solvers', () => {
-  for (const [title, system, solvers] of [['symmetric', conservative, [...general, ...symmetric]], ['not symmetric', gyroscopic, general]] as const) {
+  for (const [title, system, solvers] of [
+    ['symmetric', conservative, [...general, ...symmetric]],
+    ['not symmetric', gyroscopic, general],
+  ] as const) {
     it(`a ${title} Newton matrix: every solver that can gives the same run and gradient`, () => {
       const expected = run(system, newton({linear: lu()}));
       for (const linear of solvers) {
@@ -82,7 +132,11 @@ describe('newton: linear solvers', () => {
 
   it('a Krylov method converges with chords, automatic Jacobians and line searches', () => {
     const expected = run(conservative, newton());
-    for (const how of [newton({linear: gmres(), jacobian: 'chord'}), newton({linear: gmres(), jacobian: 'auto'}), newton({linear: minres(), step: backtracking()})]) {
+    for (const how of [
+      newton({linear: gmres(), jacobian: 'chord'}),
+      newton({linear: gmres(), jacobian: 'auto'}),
+      newton({linear: minres(), step: backtracking()}),
+    ]) {
       expect(relative(run(conservative, how).states, expected.states)).to.be.below(1e-11);
     }
   });
@@ -102,12 +156,15 @@ describe('newton: linear solvers', () => {
       const error = failure(conservative, gmres({maxIterations: 2}));
       expect(error.code).to.equal('newton-diverged');
       expect(error.cause).to.be.instanceOf(StiffgradError).with.property('code', 'linear-not-converged');
-      expect(error.message).to.match(/^Step 0 of implicitMidpoint, from t = 0 with h = 0\.05: the linear solver failed in iteration 1\. gmres: the residual is still .* Give a preconditioner/);
+      expect(error.message).to.match(
+        /^Step 0 of implicitMidpoint, from t = 0 with h = 0\.05: the linear solver failed in iteration 1\. gmres: the residual is still .* Give a preconditioner/,
+      );
       expect(error.message).not.to.match(/\.\.|backtracking/);
     });
 
     it('a symmetric method on a matrix that is not: refused, not solved wrongly', () => {
-      const cause = (linear: LinearSolver): string | undefined => (failure(gyroscopic, linear).cause as StiffgradError | undefined)?.code;
+      const cause = (linear: LinearSolver): string | undefined =>
+        (failure(gyroscopic, linear).cause as StiffgradError | undefined)?.code;
       expect(cause(cholesky())).to.equal('not-symmetric');
       expect(cause(cg())).to.be.oneOf(['linear-not-converged', 'linear-stagnation', 'not-positive-definite']);
       expect(cause(minres())).to.be.oneOf(['linear-not-converged', 'linear-stagnation']);
@@ -115,7 +172,10 @@ describe('newton: linear solvers', () => {
 
     it('a definite method on an indefinite matrix', () => {
       // A spring of negative stiffness: M − h²K/4 has the pivot 1 − 0.05² · 4000/4 < 0.
-      const buckled = mechanics({mass: 1, forces: ({q, params}) => tf.mul(4000, tf.add(q, tf.mul(0, params.k as tf.Tensor)))});
+      const buckled = mechanics({
+        mass: 1,
+        forces: ({q, params}) => tf.mul(4000, tf.add(q, tf.mul(0, params.k as tf.Tensor))),
+      });
       for (const linear of [cholesky(), cg({preconditioner: 'diagonal'})]) {
         const error = failure(buckled, linear);
         expect(error.code).to.equal('newton-diverged');
@@ -124,9 +184,13 @@ describe('newton: linear solvers', () => {
       }
     });
 
-    it('with onFailure: \'halve\' a shorter step is tried: it is definite', () => {
+    it("with onFailure: 'halve' a shorter step is tried: it is definite", () => {
       const buckled = mechanics({mass: 1, forces: ({q}) => tf.mul(4000, q)});
-      const path = simulate(buckled, {q: [1], v: [0]}, {scheme: implicitMidpoint(), dt: 0.05, steps: 2, newton: newton({linear: cholesky(), onFailure: 'halve'})});
+      const path = simulate(
+        buckled,
+        {q: [1], v: [0]},
+        {scheme: implicitMidpoint(), dt: 0.05, steps: 2, newton: newton({linear: cholesky(), onFailure: 'halve'})},
+      );
       path.dispose();
       // 1 − h²·1000 > 0 from h = 0.025 on; each step of the midpoint rule is q⁺ = q + h(v + v⁺)/2 with v⁺ from it.
       expect(path.stats).to.include({rejectedSteps: 2, steps: 4});
@@ -144,7 +208,11 @@ describe('newton: linear solvers', () => {
       // A massless coordinate passes the check of the mass only as a function of q; here two springs cancel the inertia: 1 − h²·K/4 = 0.
       const critical = mechanics({mass: 1, forces: ({q}) => tf.mul([4 / 0.05 ** 2, -1], q)});
       try {
-        simulate(critical, {q: [1, 1], v: [0, 0]}, {scheme: implicitMidpoint(), dt: 0.05, steps: 1, newton: newton({linear: lu()})}).dispose();
+        simulate(
+          critical,
+          {q: [1, 1], v: [0, 0]},
+          {scheme: implicitMidpoint(), dt: 0.05, steps: 1, newton: newton({linear: lu()})},
+        ).dispose();
         expect.fail('not thrown');
       } catch (error) {
         expect(error).to.be.instanceOf(SingularMatrixError);
@@ -152,7 +220,9 @@ describe('newton: linear solvers', () => {
         expect(code).to.equal('singular-step');
         expect(data.rows).to.deep.equal(['velocity[0]']);
         expect(cause).to.have.property('code', 'singular-matrix');
-        expect(message).to.match(/the Newton matrix is singular; velocity\[0\] carries no information of its own\. Check masses/);
+        expect(message).to.match(
+          /the Newton matrix is singular; velocity\[0\] carries no information of its own\. Check masses/,
+        );
       }
     });
 
@@ -162,10 +232,18 @@ describe('newton: linear solvers', () => {
       const options = {scheme: implicitMidpoint(), dt: 0.05, steps: 1} as const;
       for (const linear of [...general, ...symmetric, sparseLu(), sparseLdlt()]) {
         for (const size of [1, 3, 12, 40]) {
-          const path = simulate(root, {q: new Float64Array(size), v: new Float64Array(size)}, {...options, throw: false, newton: newton({linear})});
+          const path = simulate(
+            root,
+            {q: new Float64Array(size), v: new Float64Array(size)},
+            {...options, throw: false, newton: newton({linear})},
+          );
           path.dispose();
           expect(path.status, `${linear.name}, ${size}`).to.equal('not-finite');
-          const halved = simulate(root, {q: new Float64Array(size), v: new Float64Array(size)}, {...options, throw: false, newton: newton({linear, onFailure: 'halve'})});
+          const halved = simulate(
+            root,
+            {q: new Float64Array(size), v: new Float64Array(size)},
+            {...options, throw: false, newton: newton({linear, onFailure: 'halve'})},
+          );
           halved.dispose();
           expect(halved.status, `${linear.name}, ${size}, halved`).to.equal('step-too-small');
           expect(halved.stats.failures['not-finite'], `${linear.name}, ${size}, halved`).to.equal(11);
@@ -177,14 +255,29 @@ describe('newton: linear solvers', () => {
   it('a cloth that buckles in a step far too long: Newton fails, and every matrix on the way is factored as the symmetric one it is', () => {
     // Its tangent stiffness cancels where springs slacken, and rounding then differs between mirrored entries.
     const rows = 24;
-    const cloth = springMesh({rows, columns: rows, spacing: 1 / (rows - 1), held: [[0, 0], [0, rows - 1]], mass: 1 / rows ** 2, g: 9.81, stiffness: 100});
+    const cloth = springMesh({
+      rows,
+      columns: rows,
+      spacing: 1 / (rows - 1),
+      held: [
+        [0, 0],
+        [0, rows - 1],
+      ],
+      mass: 1 / rows ** 2,
+      g: 9.81,
+      stiffness: 100,
+    });
     const kinds = new Map<string, number>();
     const watched: LinearSolver = {
       name: 'auto, watched',
       analyze(pattern) {
         const analysis = auto().analyze(pattern);
         return {
-          ...analysis, kind: analysis.kind, n: analysis.n, nonzeros: analysis.nonzeros, work: analysis.work,
+          ...analysis,
+          kind: analysis.kind,
+          n: analysis.n,
+          nonzeros: analysis.nonzeros,
+          work: analysis.work,
           createFactor: () => analysis.createFactor(),
           factor(values) {
             const factor = analysis.factor(values);
@@ -195,7 +288,11 @@ describe('newton: linear solvers', () => {
       },
     };
     const q = cloth.positions;
-    const run = simulate(cloth, {q, v: q.map(() => [0, 0, 0])}, {scheme: implicitMidpoint(), dt: 0.2, steps: 6, throw: false, newton: newton({linear: watched})});
+    const run = simulate(
+      cloth,
+      {q, v: q.map(() => [0, 0, 0])},
+      {scheme: implicitMidpoint(), dt: 0.2, steps: 6, throw: false, newton: newton({linear: watched})},
+    );
     run.dispose();
     expect(run.status).to.equal('newton-diverged');
     expect([...kinds.keys()]).to.deep.equal(['ldlt']);

@@ -22,8 +22,13 @@ function choose(step: StepLength, merit: (s: number) => number, {size = 1, scale
 }
 
 /** Merits of one unknown: ½r(s)² of a residual that starts at 1 with slope −1, as along Newton's correction. */
-const residuals = fc.tuple(fc.double({min: -30, max: 30, noNaN: true}), fc.double({min: -30, max: 30, noNaN: true}))
-  .map(([b, c]) => (s: number): number => 0.5 * (1 - s + b * s * s + c * s ** 3) ** 2);
+const residuals = fc
+  .tuple(fc.double({min: -30, max: 30, noNaN: true}), fc.double({min: -30, max: 30, noNaN: true}))
+  .map(
+    ([b, c]) =>
+      (s: number): number =>
+        0.5 * (1 - s + b * s * s + c * s ** 3) ** 2,
+  );
 
 describe('newton: step length', () => {
   it('full: one whole step, whatever comes of it', () => {
@@ -57,11 +62,14 @@ describe('newton: step length', () => {
     });
 
     it('never raises the merit, and leaves the state where it says', () => {
-      fc.assert(fc.property(residuals, fc.double({min: 0.01, max: 0.99, noNaN: true}), (merit, fraction) => {
-        const {length, tried} = choose(subSteps(fraction), merit);
-        expect(merit(length)).to.be.at.most(merit(0));
-        expect(tried[tried.length - 1]).to.equal(length);
-      }), {numRuns: 200, seed: 1});
+      fc.assert(
+        fc.property(residuals, fc.double({min: 0.01, max: 0.99, noNaN: true}), (merit, fraction) => {
+          const {length, tried} = choose(subSteps(fraction), merit);
+          expect(merit(length)).to.be.at.most(merit(0));
+          expect(tried[tried.length - 1]).to.equal(length);
+        }),
+        {numRuns: 200, seed: 1},
+      );
     });
   });
 
@@ -70,7 +78,7 @@ describe('newton: step length', () => {
       expect(choose(backtracking(), s => 0.5 * (1 - s) ** 2)).to.deep.equal({length: 1, tried: [1]});
     });
 
-    it('first the parabola: g(0) = ½, g\'(0) = −1, g(1) = 2 has its minimum at 1/(2(2 − ½ + 1)) = 0.2', () => {
+    it("first the parabola: g(0) = ½, g'(0) = −1, g(1) = 2 has its minimum at 1/(2(2 − ½ + 1)) = 0.2", () => {
       const {tried} = choose(backtracking(), s => (s === 1 ? 2 : 0.5 * (1 - s) ** 2));
       expect(tried[1]).to.be.closeTo(0.2, 1e-15);
     });
@@ -85,24 +93,33 @@ describe('newton: step length', () => {
     });
 
     it('keeps every new step within [0.1, 0.5] of the last', () => {
-      fc.assert(fc.property(residuals, merit => {
-        const {tried} = choose(backtracking(), merit);
-        // One rounding of the product.
-        for (let k = 1; k < tried.length && tried[k] > 0; k++) expect(tried[k] / tried[k - 1]).to.be.within(0.1 - 1e-15, 0.5 + 1e-15);
-      }), {numRuns: 500, seed: 1});
+      fc.assert(
+        fc.property(residuals, merit => {
+          const {tried} = choose(backtracking(), merit);
+          // One rounding of the product.
+          for (let k = 1; k < tried.length && tried[k] > 0; k++)
+            expect(tried[k] / tried[k - 1]).to.be.within(0.1 - 1e-15, 0.5 + 1e-15);
+        }),
+        {numRuns: 500, seed: 1},
+      );
     });
 
-    it('accepts on sufficient decrease alone: g(s) ≤ g(0) + 1e-4 s g\'(0), and always finds it along a descent', () => {
-      fc.assert(fc.property(residuals, fc.constantFrom(1e-4, 0.1, 0.4), (merit, decrease) => {
-        const {length, tried} = choose(backtracking({decrease}), merit);
-        expect(length).to.be.above(0);
-        expect(merit(length)).to.be.at.most(merit(0) - 2 * decrease * length * merit(0));
-        expect(tried[tried.length - 1]).to.equal(length);
-      }), {numRuns: 500, seed: 1});
+    it("accepts on sufficient decrease alone: g(s) ≤ g(0) + 1e-4 s g'(0), and always finds it along a descent", () => {
+      fc.assert(
+        fc.property(residuals, fc.constantFrom(1e-4, 0.1, 0.4), (merit, decrease) => {
+          const {length, tried} = choose(backtracking({decrease}), merit);
+          expect(length).to.be.above(0);
+          expect(merit(length)).to.be.at.most(merit(0) - 2 * decrease * length * merit(0));
+          expect(tried[tried.length - 1]).to.equal(length);
+        }),
+        {numRuns: 500, seed: 1},
+      );
     });
 
     it('halves where a number is not finite', () => {
-      expect(choose(backtracking(), s => (s > 0.3 ? Infinity : 0.5 * (1 - s) ** 2)).tried).to.deep.equal([1, 0.5, 0.25]);
+      expect(choose(backtracking(), s => (s > 0.3 ? Infinity : 0.5 * (1 - s) ** 2)).tried).to.deep.equal([
+        1, 0.5, 0.25,
+      ]);
     });
 
     it('ends where merits are as large as numbers can be', () => {
@@ -123,8 +140,13 @@ describe('newton: step length', () => {
     });
 
     it('limits the first step to `longest` times max(‖z‖, n)', () => {
-      expect(choose(backtracking({longest: 10}), s => 0.5 * (1 - s) ** 2, {size: 1000, scale: 4}).tried[0]).to.be.closeTo(0.04, 1e-17);
-      expect(choose(backtracking(), s => 0.5 * (1 - s) ** 2, {size: 1e5, scale: 1}).tried[0]).to.be.closeTo(1e-3, 1e-18);
+      expect(
+        choose(backtracking({longest: 10}), s => 0.5 * (1 - s) ** 2, {size: 1000, scale: 4}).tried[0],
+      ).to.be.closeTo(0.04, 1e-17);
+      expect(choose(backtracking(), s => 0.5 * (1 - s) ** 2, {size: 1e5, scale: 1}).tried[0]).to.be.closeTo(
+        1e-3,
+        1e-18,
+      );
     });
   });
 
@@ -142,16 +164,31 @@ describe('newton: step length', () => {
       refused(() => newton({tolerance: {relative: -1}}), /tolerance: relative.*not -1/);
       refused(() => newton({maxIterations: 0}), /maxIterations.*not 0/);
       refused(() => newton({iterations: 1.5}), /iterations.*whole number.*not 1\.5/);
-      refused(() => newton({jacobian: 'stale' as 'fresh'}), /jacobian must be one of 'by-cost', 'fresh', 'chord', 'auto'/);
-      refused(() => newton({onFailure: 'ignore' as 'throw'}), /onFailure must be one of .throw., .halve., not .ignore./);
-      refused(() => newton({step: 0.5 as unknown as StepLength}), /step.*full\(\), subSteps\(fraction\) or backtracking\(\)/);
+      refused(
+        () => newton({jacobian: 'stale' as 'fresh'}),
+        /jacobian must be one of 'by-cost', 'fresh', 'chord', 'auto'/,
+      );
+      refused(
+        () => newton({onFailure: 'ignore' as 'throw'}),
+        /onFailure must be one of .throw., .halve., not .ignore./,
+      );
+      refused(
+        () => newton({step: 0.5 as unknown as StepLength}),
+        /step.*full\(\), subSteps\(fraction\) or backtracking\(\)/,
+      );
       refused(() => newton({linear: 'lu' as never}), /linear must be a linear solver, called: auto\(\), lu\(\)/);
       refused(() => newton({tolerence: {absolute: 1}} as never), /no option 'tolerence'/);
       refused(() => newton({tolerance: {abs: 1}} as never), /tolerance has no option 'abs'; it has absolute, relative/);
     });
 
     it('have defaults', () => {
-      expect(newton()).to.deep.include({tolerance: {absolute: 0, relative: 1e-12}, maxIterations: 50, iterations: undefined, jacobian: 'by-cost', onFailure: 'throw'});
+      expect(newton()).to.deep.include({
+        tolerance: {absolute: 0, relative: 1e-12},
+        maxIterations: 50,
+        iterations: undefined,
+        jacobian: 'by-cost',
+        onFailure: 'throw',
+      });
     });
   });
 });

@@ -5,7 +5,20 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Newton, Scheme, RunSettings, StepLength} from '../../lib/index.js';
-import {backtracking, full, implicitEuler, implicitMidpoint, mechanics, NewtonError, newton, ode, simulate, subSteps, theta, trapezoid} from '../../lib/index.js';
+import {
+  backtracking,
+  full,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  NewtonError,
+  newton,
+  ode,
+  simulate,
+  subSteps,
+  theta,
+  trapezoid,
+} from '../../lib/index.js';
 import {relative, slope} from '../simulate/numbers.js';
 import {bisect} from './equations.js';
 
@@ -21,7 +34,11 @@ const stickSlip = mechanics({
 const dt = 0.01;
 const steps = 300;
 
-function stick(scheme: Scheme, how: Newton, options: Partial<RunSettings> & {steps?: number} = {}): ReturnType<typeof simulate> {
+function stick(
+  scheme: Scheme,
+  how: Newton,
+  options: Partial<RunSettings> & {steps?: number} = {},
+): ReturnType<typeof simulate> {
   return simulate(stickSlip, {q: [0.1], v: [0]}, {scheme, dt, steps, params: {k: 100}, newton: how, ...options});
 }
 
@@ -31,7 +48,11 @@ function stickByBisection(): {q: number[]; v: number[]} {
   for (let n = 0; n < steps; n++) {
     const q = path.q[n];
     const v = path.v[n];
-    const next = bisect(x => x - v - dt * (-100 * (q + dt * x) - 5 * Math.tanh(1000 * x) + 50 * Math.sin(3 * (n + 1) * dt)), -100, 100);
+    const next = bisect(
+      x => x - v - dt * (-100 * (q + dt * x) - 5 * Math.tanh(1000 * x) + 50 * Math.sin(3 * (n + 1) * dt)),
+      -100,
+      100,
+    );
     path.v.push(next);
     path.q.push(q + dt * next);
   }
@@ -41,7 +62,9 @@ function stickByBisection(): {q: number[]; v: number[]} {
 describe('newton: strategies on a stick–slip oscillator', () => {
   it('full steps diverge', () => {
     for (const scheme of [implicitEuler(), implicitMidpoint(), trapezoid()]) {
-      expect(() => stick(scheme, newton())).to.throw(NewtonError).with.property('code', 'newton-diverged');
+      expect(() => stick(scheme, newton()))
+        .to.throw(NewtonError)
+        .with.property('code', 'newton-diverged');
     }
   });
 
@@ -54,7 +77,9 @@ describe('newton: strategies on a stick–slip oscillator', () => {
       for (const jacobian of ['fresh', 'chord', 'auto'] as const) {
         const path = stick(implicitEuler(), newton({step, jacobian}));
         // A velocity inside the friction's steep part is determined to rounding/50; errors of a step stay bounded by the damping.
-        path.values('v').forEach((x, n) => expect(x, `${step.name}, ${jacobian}, step ${n}`).to.be.closeTo(v[n], 1e-11));
+        path
+          .values('v')
+          .forEach((x, n) => expect(x, `${step.name}, ${jacobian}, step ${n}`).to.be.closeTo(v[n], 1e-11));
         path.values('q').forEach((x, n) => expect(x).to.be.closeTo(q[n], 1e-11));
         path.dispose();
       }
@@ -63,7 +88,11 @@ describe('newton: strategies on a stick–slip oscillator', () => {
 
   it('neither costs much where full steps would do', () => {
     const easy = (step: StepLength): number => {
-      const path = simulate(mechanics({mass: 1, forces: ({q}) => tf.neg(tf.sinh(q))}), {q: [1], v: [0]}, {scheme: trapezoid(), dt: 0.1, steps: 50, newton: newton({step})});
+      const path = simulate(
+        mechanics({mass: 1, forces: ({q}) => tf.neg(tf.sinh(q))}),
+        {q: [1], v: [0]},
+        {scheme: trapezoid(), dt: 0.1, steps: 50, newton: newton({step})},
+      );
       path.dispose();
       return path.stats.newtonIterations;
     };
@@ -78,11 +107,18 @@ describe('newton: strategies on a stick–slip oscillator', () => {
       path.dispose();
       return path.values('q')[1];
     };
-    const {trajectory, pullback} = simulate.vjp(stickSlip, {q: [0.1], v: [0]}, {scheme: implicitMidpoint(), dt, steps: 100, params: {k: 100}, newton: how, saveAt: 'end'});
+    const {trajectory, pullback} = simulate.vjp(
+      stickSlip,
+      {q: [0.1], v: [0]},
+      {scheme: implicitMidpoint(), dt, steps: 100, params: {k: 100}, newton: how, saveAt: 'end'},
+    );
     trajectory.dispose();
     const [gradient] = pullback({q: [0, 1]}).params.k as Float64Array;
     // A step of 1e-3 in k moves the velocities within the friction's 1e-3 by 1e-5: the formula's h⁴ leaves 1e-7.
-    expect(gradient).to.be.closeTo(slope(s => loss(100 + s), 1e-3), 1e-7 * Math.abs(gradient));
+    expect(gradient).to.be.closeTo(
+      slope(s => loss(100 + s), 1e-3),
+      1e-7 * Math.abs(gradient),
+    );
   });
 });
 
@@ -98,7 +134,11 @@ describe('newton: kept Jacobians through a run', () => {
     },
   });
   const run = (how: Newton): ReturnType<typeof simulate> => {
-    const path = simulate(chain, {q: new Float64Array(n), v: new Float64Array(n)}, {scheme: implicitMidpoint(), dt: 0.01, steps: 100, newton: how});
+    const path = simulate(
+      chain,
+      {q: new Float64Array(n), v: new Float64Array(n)},
+      {scheme: implicitMidpoint(), dt: 0.01, steps: 100, newton: how},
+    );
     path.dispose();
     return path;
   };
@@ -116,20 +156,34 @@ describe('newton: kept Jacobians through a run', () => {
 
   it('a linear system is factored once by auto, each step one iteration and its test', () => {
     // Of springs that are no stiffer at any time but might be, as far as a program tells.
-    const changing = ({q, t}: {q: tf.Tensor; t: tf.Tensor}): tf.Tensor => tf.mul(tf.mul(q, tf.cos(tf.mul(t, 1e-12))), [-100, -1e6]);
+    const changing = ({q, t}: {q: tf.Tensor; t: tf.Tensor}): tf.Tensor =>
+      tf.mul(tf.mul(q, tf.cos(tf.mul(t, 1e-12))), [-100, -1e6]);
     const constant = ({q}: {q: tf.Tensor}): tf.Tensor => tf.mul(q, [-100, -1e6]);
     const damper = ({v}: {v: tf.Tensor}): tf.Tensor => tf.mul(v, -0.1);
     const drive = ({t}: {t: tf.Tensor}): tf.Tensor => tf.mul(tf.sin(t), [1, 2]);
     // 'current' takes the force at the start's time and 'rest' that of the start's velocity: a drive, or damping, is then a second iteration.
-    const others = {rest: [], current: [damper], linearized: [damper], consistent: [damper, drive], extrapolated: [damper, drive]} as const;
+    const others = {
+      rest: [],
+      current: [damper],
+      linearized: [damper],
+      consistent: [damper, drive],
+      extrapolated: [damper, drive],
+    } as const;
     for (const jacobian of ['fresh', 'chord', 'auto'] as const) {
       for (const guess of Object.keys(others) as (keyof typeof others)[]) {
         for (const form of ['condensed', 'coupled'] as const) {
           const factored = (spring: typeof changing | typeof constant): number => {
-            const path = simulate(mechanics({mass: [2, 1], forces: [spring, ...others[guess]]}), {q: [1, -0.5], v: [3, 0]}, {scheme: trapezoid({guess, form}), dt: 0.01, steps: 40, newton: newton({jacobian})});
+            const path = simulate(
+              mechanics({mass: [2, 1], forces: [spring, ...others[guess]]}),
+              {q: [1, -0.5], v: [3, 0]},
+              {scheme: trapezoid({guess, form}), dt: 0.01, steps: 40, newton: newton({jacobian})},
+            );
             path.dispose();
             // The one iteration of 'linearized' is its guess.
-            expect(path.stats, `${jacobian}, ${guess}, ${form}`).to.include({newtonIterations: guess === 'linearized' ? 0 : 40, residualEvaluations: 80});
+            expect(path.stats, `${jacobian}, ${guess}, ${form}`).to.include({
+              newtonIterations: guess === 'linearized' ? 0 : 40,
+              residualEvaluations: 80,
+            });
             return path.stats.factorizations;
           };
           // A first residual with a chosen force has a Jacobian of its own: nothing is kept from one step to the next.
@@ -158,14 +212,23 @@ describe('newton: steps halved on failure', () => {
     if (discriminant < 0) {
       const first = byFormula(y, h / 2);
       const second = byFormula(first.y, h / 2);
-      return {y: second.y, slope: first.slope * second.slope, taken: first.taken + second.taken, halved: 1 + first.halved + second.halved};
+      return {
+        y: second.y,
+        slope: first.slope * second.slope,
+        taken: first.taken + second.taken,
+        halved: 1 + first.halved + second.halved,
+      };
     }
     const next = (1 - Math.sqrt(discriminant)) / (2 * h);
     return {y: next, slope: 1 / (1 - 2 * h * next), taken: 1, halved: 0};
   };
 
   it('the result, the counts and the gradient are those of the halved steps', () => {
-    const {trajectory, pullback} = simulate.vjp(square, {y: [1]}, {scheme: implicitEuler(), dt: 0.3, steps: 2, newton: newton({onFailure: 'halve'})});
+    const {trajectory, pullback} = simulate.vjp(
+      square,
+      {y: [1]},
+      {scheme: implicitEuler(), dt: 0.3, steps: 2, newton: newton({onFailure: 'halve'})},
+    );
     const first = byFormula(1, 0.3);
     const second = byFormula(first.y, 0.3);
     expect(first.halved + second.halved).to.be.above(3);
@@ -178,14 +241,21 @@ describe('newton: steps halved on failure', () => {
     expect(stats.steps).to.equal(first.taken + second.taken);
     expect(stats.rejectedSteps).to.equal(first.halved + second.halved);
     expect(Object.values(stats.failures).reduce((a, b) => a + b, 0)).to.equal(stats.rejectedSteps);
-    expect(pullback({y: [0, 0, 1]}).initial.y?.[0]).to.be.closeTo(first.slope * second.slope, 1e-9 * first.slope * second.slope);
+    expect(pullback({y: [0, 0, 1]}).initial.y?.[0]).to.be.closeTo(
+      first.slope * second.slope,
+      1e-9 * first.slope * second.slope,
+    );
     trajectory.dispose();
   });
 
   it('on an impulsive mechanical problem, with the gradient of finite differences', () => {
     const how = newton({onFailure: 'halve'});
     const run = (k: number, steps = 60): ReturnType<typeof simulate.vjp> =>
-      simulate.vjp(stickSlip, {q: [0.1], v: [0]}, {scheme: theta(0.6), dt: 0.02, steps, params: {k}, newton: how, saveAt: 'end'});
+      simulate.vjp(
+        stickSlip,
+        {q: [0.1], v: [0]},
+        {scheme: theta(0.6), dt: 0.02, steps, params: {k}, newton: how, saveAt: 'end'},
+      );
     const {trajectory, pullback} = run(100);
     expect(trajectory.stats.rejectedSteps).to.be.above(0);
     expect(trajectory.stats.failures['newton-diverged']).to.be.above(0);
@@ -198,12 +268,20 @@ describe('newton: steps halved on failure', () => {
       expect(other.stats.steps).to.equal(trajectory.stats.steps);
       return other.values('q')[1];
     };
-    expect(gradient).to.be.closeTo(slope(s => loss(100 + s), 1e-4), 1e-6 * Math.abs(gradient));
+    expect(gradient).to.be.closeTo(
+      slope(s => loss(100 + s), 1e-4),
+      1e-6 * Math.abs(gradient),
+    );
     trajectory.dispose();
   });
 
   it('a hopeless step ends with step-too-small, its own time and length', () => {
-    const path = (raise: boolean): ReturnType<typeof simulate> => simulate(square, {y: [1]}, {scheme: implicitEuler(), dt: 0.3, steps: 10, newton: newton({onFailure: 'halve'}), throw: raise});
+    const path = (raise: boolean): ReturnType<typeof simulate> =>
+      simulate(
+        square,
+        {y: [1]},
+        {scheme: implicitEuler(), dt: 0.3, steps: 10, newton: newton({onFailure: 'halve'}), throw: raise},
+      );
     const reached = path(false);
     expect(reached.status).to.equal('step-too-small');
     // The solution has its pole at t = 1 (implicit Euler's a little before): steps to there, none beyond.
@@ -218,7 +296,9 @@ describe('newton: steps halved on failure', () => {
       expect(code).to.equal('step-too-small');
       expect(data.h).to.equal(0.3 / 1024);
       expect(data.t).to.be.within(0.6, 1);
-      expect(message).to.match(/^Step [23] of implicitEuler, from t = 0\.[0-9]+ with h = 0\.00029296875: /).and.to.match(/Worst rows: y\[0\]/);
+      expect(message)
+        .to.match(/^Step [23] of implicitEuler, from t = 0\.[0-9]+ with h = 0\.00029296875: /)
+        .and.to.match(/Worst rows: y\[0\]/);
     }
   });
 });
@@ -237,7 +317,11 @@ describe('newton: the limits of the arithmetic', () => {
   });
 
   it('tiny steps: 1e-12 s', () => {
-    const path = simulate(mechanics({mass: 1, forces: ({q}) => tf.neg(tf.mul(1e4, tf.sin(q)))}), {q: [1], v: [2]}, {scheme: implicitMidpoint(), dt: 1e-12, steps: 50});
+    const path = simulate(
+      mechanics({mass: 1, forces: ({q}) => tf.neg(tf.mul(1e4, tf.sin(q)))}),
+      {q: [1], v: [2]},
+      {scheme: implicitMidpoint(), dt: 1e-12, steps: 50},
+    );
     path.dispose();
     // q and v of an exact motion; each step rounds once, 50 units of the last place in all.
     expect(path.values('q')[50]).to.be.closeTo(1 + 2 * 5e-11, 50 * 2 ** -53);
@@ -250,8 +334,17 @@ describe('newton: the limits of the arithmetic', () => {
       mass: 1,
       forces: [({q}) => tf.mul(1e9, tf.exp(tf.neg(q))), ({q}) => tf.mul(-1e9, tf.exp(q)), ({v}) => tf.mul(-1e3, v)],
     });
-    for (const how of [newton(), newton({step: backtracking()}), newton({step: subSteps(0.5)}), newton({jacobian: 'auto'})]) {
-      const path = simulate(preloaded, {q: [1e-4], v: [0]}, {scheme: implicitEuler(), dt: 0.01, steps: 100, newton: how});
+    for (const how of [
+      newton(),
+      newton({step: backtracking()}),
+      newton({step: subSteps(0.5)}),
+      newton({jacobian: 'auto'}),
+    ]) {
+      const path = simulate(
+        preloaded,
+        {q: [1e-4], v: [0]},
+        {scheme: implicitEuler(), dt: 0.01, steps: 100, newton: how},
+      );
       path.dispose();
       // Noise of 2⁻²³ N over 2e9 N/m.
       expect(path.values('q')[100]).to.be.closeTo(0, 1e-15);
@@ -262,11 +355,28 @@ describe('newton: the limits of the arithmetic', () => {
 
   it('float32 (the tensor engine): as many iterations, and results to its seven digits', () => {
     const pendulum = mechanics({mass: 1, forces: ({q}) => tf.mul(-9.81, tf.sin(q))});
-    const contact = mechanics({mass: 1, forces: [({q}) => tf.mul(1e3, tf.softplus(tf.mul(-1e3, q))), ({q}) => tf.fill(q.shape, -9.81)]});
-    for (const [system, initial, dt] of [[pendulum, {q: [2.5], v: [0]}, 0.05], [contact, {q: [0.1, 0.05], v: [0, 0]}, 0.002]] as const) {
+    const contact = mechanics({
+      mass: 1,
+      forces: [({q}) => tf.mul(1e3, tf.softplus(tf.mul(-1e3, q))), ({q}) => tf.fill(q.shape, -9.81)],
+    });
+    for (const [system, initial, dt] of [
+      [pendulum, {q: [2.5], v: [0]}, 0.05],
+      [contact, {q: [0.1, 0.05], v: [0, 0]}, 0.002],
+    ] as const) {
       const double = simulate(system, initial, {scheme: implicitMidpoint(), dt, steps: 100});
-      for (const how of [newton(), newton({step: backtracking()}), newton({jacobian: 'auto'}), newton({tolerance: {absolute: 1e-12, relative: 1e-12}})]) {
-        const single = simulate(system, initial, {scheme: implicitMidpoint(), dt, steps: 100, newton: how, engine: 'tensor'});
+      for (const how of [
+        newton(),
+        newton({step: backtracking()}),
+        newton({jacobian: 'auto'}),
+        newton({tolerance: {absolute: 1e-12, relative: 1e-12}}),
+      ]) {
+        const single = simulate(system, initial, {
+          scheme: implicitMidpoint(),
+          dt,
+          steps: 100,
+          newton: how,
+          engine: 'tensor',
+        });
         // 2⁻²⁴ a step, and a factor of ten for bounces that amplify what came before.
         expect(relative(single.values('q'), double.values('q'))).to.be.below(100 * 2 ** -24 * 10);
         // A tolerance below what float32 holds is not asked for again and again.

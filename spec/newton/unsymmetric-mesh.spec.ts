@@ -4,19 +4,40 @@
  */
 import {expect} from 'chai';
 import {type FollowerNet, followerNet} from '../../bench/follower.js';
-import {auto, implicitMidpoint, type LinearSolver, lu, newton, radauIIA5, simulate, supernodalLu} from '../../lib/index.js';
+import {
+  auto,
+  implicitMidpoint,
+  type LinearSolver,
+  lu,
+  newton,
+  radauIIA5,
+  simulate,
+  supernodalLu,
+} from '../../lib/index.js';
 import {relative} from '../simulate/numbers.js';
 
 function run({system, positions: q}: FollowerNet, linear: LinearSolver, scheme = implicitMidpoint(), p = 40) {
   const v = q.map(() => [0, 0, 0]);
-  const {trajectory, pullback} = simulate.vjp(system, {q, v}, {scheme, dt: 0.02, steps: 3, saveAt: 'end', params: {k: 100, p}, newton: newton({linear})});
+  const {trajectory, pullback} = simulate.vjp(
+    system,
+    {q, v},
+    {scheme, dt: 0.02, steps: 3, saveAt: 'end', params: {k: 100, p}, newton: newton({linear})},
+  );
   const states = trajectory.values('q');
   const {initial, params} = pullback({q: states.map((x, i) => (i < states.length / 2 ? 0 : 2 * x))});
   trajectory.dispose();
   const end = states.subarray(states.length / 2);
   return {
-    end: end.slice(), loss: end.reduce((sum, x) => sum + x * x, 0), linear: trajectory.stats.linear, pressure: (params.p as Float64Array)[0],
-    gradient: Float64Array.from([...(initial.q ?? []), ...(initial.v ?? []), ...(params.k as Float64Array), ...(params.p as Float64Array)]),
+    end: end.slice(),
+    loss: end.reduce((sum, x) => sum + x * x, 0),
+    linear: trajectory.stats.linear,
+    pressure: (params.p as Float64Array)[0],
+    gradient: Float64Array.from([
+      ...(initial.q ?? []),
+      ...(initial.v ?? []),
+      ...(params.k as Float64Array),
+      ...(params.p as Float64Array),
+    ]),
   };
 }
 
@@ -33,7 +54,9 @@ describe('newton: a mesh without symmetry', () => {
   it('of a radau scheme, too, by plain loops and by WebAssembly bit for bit', () => {
     const mesh = followerNet(4);
     const expected = run(mesh, lu(), radauIIA5());
-    const [plain, compiled] = (['plain', 'compiled'] as const).map(arithmetic => run(mesh, supernodalLu({arithmetic}), radauIIA5()));
+    const [plain, compiled] = (['plain', 'compiled'] as const).map(arithmetic =>
+      run(mesh, supernodalLu({arithmetic}), radauIIA5()),
+    );
     expect(plain.linear).to.equal('supernodal-lu');
     expect(relative(plain.gradient, expected.gradient)).to.be.below(1e-10);
     expect(compiled.gradient).to.deep.equal(plain.gradient);

@@ -19,7 +19,9 @@ const withoutSeconds = (text: string): string => text.replace(/\d+(\.\d+)? s\b/g
 describe('the notebooks', function () {
   this.timeout(150_000);
 
-  const files = readdirSync(path.join(root, 'notebooks')).filter(name => name.endsWith('.ipynb')).sort();
+  const files = readdirSync(path.join(root, 'notebooks'))
+    .filter(name => name.endsWith('.ipynb'))
+    .sort();
 
   it('are all there', () => expect(files.length).to.be.at.least(10));
 
@@ -29,9 +31,14 @@ describe('the notebooks', function () {
       const cells = notebook.cells.filter(({cell_type: kind}) => kind === 'code');
       expect(cells.every(({outputs}) => outputs !== undefined)).to.equal(true);
       const outputs = await execute(notebook);
-      cells.forEach((cell, i) => sameText(withoutSeconds(printed(outputs[i])), withoutSeconds(printed(cell.outputs ?? []))));
+      cells.forEach((cell, i) =>
+        sameText(withoutSeconds(printed(outputs[i])), withoutSeconds(printed(cell.outputs ?? []))),
+      );
       // The picture is in it, and it is short.
-      expect(cells.some(({outputs: stored = []}) => stored.some(({data}) => data?.['text/html'] !== undefined)), 'a picture').to.equal(true);
+      expect(
+        cells.some(({outputs: stored = []}) => stored.some(({data}) => data?.['text/html'] !== undefined)),
+        'a picture',
+      ).to.equal(true);
       expect(notebook.cells.length).to.be.below(10);
     });
   }

@@ -30,7 +30,8 @@ export interface Notebook {
   readonly cells: Cell[];
 }
 
-export const readNotebook = (file: string): Notebook => JSON.parse(readFileSync(path.join(root, file), 'utf8')) as Notebook;
+export const readNotebook = (file: string): Notebook =>
+  JSON.parse(readFileSync(path.join(root, file), 'utf8')) as Notebook;
 
 const codeOf = (notebook: Notebook): Cell[] => notebook.cells.filter(({cell_type: kind}) => kind === 'code');
 
@@ -39,8 +40,10 @@ function program(source: string, place: number): string {
   const file = ts.createSourceFile('cell.ts', source, ts.ScriptTarget.ES2022, true);
   const last = file.statements.at(-1);
   const prints = last !== undefined && ts.isExpressionStatement(last) && /^console\.log/.test(last.getText());
-  const shown = last !== undefined && ts.isExpressionStatement(last) && !prints
-    ? `${source.slice(0, last.getStart())}await __kernel.show(${place}, ${last.expression.getText()});` : source;
+  const shown =
+    last !== undefined && ts.isExpressionStatement(last) && !prints
+      ? `${source.slice(0, last.getStart())}await __kernel.show(${place}, ${last.expression.getText()});`
+      : source;
   return `__kernel.at = ${place};\n${shown}`;
 }
 
@@ -59,13 +62,36 @@ export async function execute(notebook: Notebook): Promise<Output[][]> {
   try {
     const cells = codeOf(notebook);
     const result = path.join(place, 'outputs.json');
-    const source = [prelude, ...cells.map(({source: lines}, i) => program(lines.join(''), i)), `await (await import('node:fs/promises')).writeFile(${JSON.stringify(result)}, JSON.stringify(__kernel.outputs));`].join('\n');
+    const source = [
+      prelude,
+      ...cells.map(({source: lines}, i) => program(lines.join(''), i)),
+      `await (await import('node:fs/promises')).writeFile(${JSON.stringify(result)}, JSON.stringify(__kernel.outputs));`,
+    ].join('\n');
     await writeFile(path.join(place, 'notebook.ts'), source);
-    await promisify(execFile)(process.execPath, ['--import', 'tsx', path.join(place, 'notebook.ts')], {cwd: root, maxBuffer: 1 << 26, timeout: 120_000});
-    const outputs = JSON.parse(await readFile(result, 'utf8')) as {cell: number; text?: string; data?: {[mime: string]: string}}[];
-    return cells.map((_, i) => outputs.filter(({cell}) => cell === i).map(({text, data}): Output => (data === undefined
-      ? {output_type: 'stream', name: 'stdout', text: lines(text ?? '')}
-      : {output_type: 'execute_result', execution_count: i + 1, data: Object.fromEntries(Object.entries(data).map(([mime, value]) => [mime, lines(value)])), metadata: {}})));
+    await promisify(execFile)(process.execPath, ['--import', 'tsx', path.join(place, 'notebook.ts')], {
+      cwd: root,
+      maxBuffer: 1 << 26,
+      timeout: 120_000,
+    });
+    const outputs = JSON.parse(await readFile(result, 'utf8')) as {
+      cell: number;
+      text?: string;
+      data?: {[mime: string]: string};
+    }[];
+    return cells.map((_, i) =>
+      outputs
+        .filter(({cell}) => cell === i)
+        .map(({text, data}): Output =>
+          data === undefined
+            ? {output_type: 'stream', name: 'stdout', text: lines(text ?? '')}
+            : {
+                output_type: 'execute_result',
+                execution_count: i + 1,
+                data: Object.fromEntries(Object.entries(data).map(([mime, value]) => [mime, lines(value)])),
+                metadata: {},
+              },
+        ),
+    );
   } finally {
     await rm(place, {recursive: true});
   }
@@ -74,7 +100,8 @@ export async function execute(notebook: Notebook): Promise<Output[][]> {
 const lines = (text: string): string[] => text.split(/(?<=\n)/);
 
 /** What is printed of a cell: pictures by their words. */
-export const printed = (outputs: readonly Output[]): string => outputs.map(({text, data}) => (text ?? data?.['text/plain'] ?? []).join('')).join('\n');
+export const printed = (outputs: readonly Output[]): string =>
+  outputs.map(({text, data}) => (text ?? data?.['text/plain'] ?? []).join('')).join('\n');
 
 /** The notebook with these outputs in it. */
 export function withOutputs(notebook: Notebook, outputs: readonly Output[][]): Notebook {

@@ -35,10 +35,23 @@ export async function answer(): Promise<Answer> {
     return [end.reduce((sum, q) => sum + q * q, 0), ...(pullback({q: cotangent}).params.k as Float64Array)];
   });
 
-  const gradient = tf.grad(x => tf.sum(tf.square(tf.slice(simulate(system, start, {...options, params: {k: x}}).q, [1, 0]))))(tf.tensor1d(k));
-  const table = await readTable('no such file').then(() => '', (error: unknown) => String((error as Error).message));
+  const gradient = tf.grad(x =>
+    tf.sum(tf.square(tf.slice(simulate(system, start, {...options, params: {k: x}}).q, [1, 0]))),
+  )(tf.tensor1d(k));
+  const table = await readTable('no such file').then(
+    () => '',
+    (error: unknown) => String((error as Error).message),
+  );
   return {
-    engines, numbers, tape: Array.from(gradient.dataSync()), table,
-    chart: lineChart({title: 'q', x: {label: 't'}, y: {label: 'q'}, series: [{name: 'q', x: [0, 1], y: [0, 1]}]}).startsWith('<svg'),
+    engines,
+    numbers,
+    tape: Array.from(gradient.dataSync()),
+    table,
+    chart: lineChart({
+      title: 'q',
+      x: {label: 't'},
+      y: {label: 'q'},
+      series: [{name: 'q', x: [0, 1], y: [0, 1]}],
+    }).startsWith('<svg'),
   };
 }

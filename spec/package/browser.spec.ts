@@ -9,10 +9,17 @@ import {answer, type Answer} from './browser-program.js';
 import {chromiumOrSkip, pageText} from './chromium.js';
 import {entries, root} from './sources.js';
 
-const bundle = (contents: string): Promise<BuildResult<{write: false; metafile: true}>> => build({
-  stdin: {contents, resolveDir: path.join(root, 'spec/package'), loader: 'ts'},
-  bundle: true, platform: 'browser', format: 'esm', target: 'es2022', write: false, metafile: true, logLevel: 'silent',
-});
+const bundle = (contents: string): Promise<BuildResult<{write: false; metafile: true}>> =>
+  build({
+    stdin: {contents, resolveDir: path.join(root, 'spec/package'), loader: 'ts'},
+    bundle: true,
+    platform: 'browser',
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  });
 
 describe('in a browser', function () {
   this.timeout(200_000);
@@ -30,7 +37,11 @@ describe('in a browser', function () {
 
   it('what is not used of the models is left out', async () => {
     const {metafile} = await bundle("export {spring} from '../../models/index.js'");
-    const inputs = Object.values(metafile.outputs).flatMap(output => Object.entries(output.inputs).filter(([, {bytesInOutput}]) => bytesInOutput > 0).map(([name]) => name));
+    const inputs = Object.values(metafile.outputs).flatMap(output =>
+      Object.entries(output.inputs)
+        .filter(([, {bytesInOutput}]) => bytesInOutput > 0)
+        .map(([name]) => name),
+    );
     expect(inputs).to.include('models/spring.ts').and.to.include('lib/tfjs/repair.ts');
     expect(inputs).not.to.include('models/pendulum.ts');
   });
@@ -45,7 +56,11 @@ describe('in a browser', function () {
     for (const {where, policy, engines} of [
       {where: 'compiled', policy: '', engines: ['wasm', 'interpreter']},
       // Inline scripts may run, WebAssembly and eval may not.
-      {where: 'by the interpreter where WebAssembly is forbidden', policy: "script-src 'unsafe-inline'", engines: ['interpreter', 'interpreter']},
+      {
+        where: 'by the interpreter where WebAssembly is forbidden',
+        policy: "script-src 'unsafe-inline'",
+        engines: ['interpreter', 'interpreter'],
+      },
     ]) {
       it(where, async () => {
         const {outputFiles} = await bundle(`
@@ -64,7 +79,9 @@ describe('in a browser', function () {
         expect(there.numbers).to.deep.equal(here.numbers);
         const gradient = here.numbers[1].slice(1);
         // float32 in and out: the state that the loss sees is rounded, 6e-8 relative.
-        there.tape.forEach((value, i) => expect(value, `tape ${i}`).to.be.closeTo(gradient[i], 1e-6 * Math.max(...gradient.map(Math.abs))));
+        there.tape.forEach((value, i) =>
+          expect(value, `tape ${i}`).to.be.closeTo(gradient[i], 1e-6 * Math.max(...gradient.map(Math.abs))),
+        );
       });
     }
   });

@@ -14,8 +14,17 @@ function findChromium(): string | undefined {
 async function withProfile<T>(work: (place: string, flags: readonly string[]) => Promise<T>): Promise<T> {
   const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-browser-'));
   try {
-    return await work(place, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-      '--disable-component-update', '--disable-sync', `--user-data-dir=${path.join(place, 'profile')}`]);
+    return await work(place, [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      `--user-data-dir=${path.join(place, 'profile')}`,
+    ]);
   } finally {
     // Its helpers may still write while they end.
     await rm(place, {recursive: true, force: true, maxRetries: 5, retryDelay: 200});
@@ -26,8 +35,15 @@ async function withProfile<T>(work: (place: string, flags: readonly string[]) =>
 export function pageText(chromium: string, script: string, policy = ''): Promise<string> {
   return withProfile(async (place, flags) => {
     const page = path.join(place, 'page.html');
-    await writeFile(page, `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><pre></pre><script type="module">${script.replaceAll('</script', '<\\/script')}</script>`);
-    const {stdout} = await promisify(execFile)(chromium, [...flags, '--virtual-time-budget=30000', '--dump-dom', `file://${page}`], {timeout: 90_000, maxBuffer: 1 << 26});
+    await writeFile(
+      page,
+      `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><pre></pre><script type="module">${script.replaceAll('</script', '<\\/script')}</script>`,
+    );
+    const {stdout} = await promisify(execFile)(
+      chromium,
+      [...flags, '--virtual-time-budget=30000', '--dump-dom', `file://${page}`],
+      {timeout: 90_000, maxBuffer: 1 << 26},
+    );
     return /<pre>(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '';
   });
 }
@@ -45,7 +61,8 @@ export function openPage<T>(chromium: string, url: string, during: Promise<T>): 
     } finally {
       ended.catch(() => undefined);
       browser.kill();
-      if (browser.exitCode === null && browser.signalCode === null) await new Promise(resolve => browser.once('exit', resolve));
+      if (browser.exitCode === null && browser.signalCode === null)
+        await new Promise(resolve => browser.once('exit', resolve));
     }
   });
 }
@@ -54,7 +71,9 @@ export function openPage<T>(chromium: string, url: string, during: Promise<T>): 
 async function chromiumHere(): Promise<{readonly program: string} | {readonly skipped: string}> {
   const program = findChromium();
   if (program === undefined) return {skipped: 'no Chromium is installed'};
-  const alive = await pageText(program, "document.querySelector('pre').textContent = 'alive'").catch((error: unknown) => String(error));
+  const alive = await pageText(program, "document.querySelector('pre').textContent = 'alive'").catch((error: unknown) =>
+    String(error),
+  );
   return alive === 'alive' ? {program} : {skipped: `${program} does not run here: ${alive.slice(0, 200)}`};
 }
 

@@ -10,14 +10,20 @@ import {entries, root} from './sources.js';
 const sources = Object.values(entries).map(entry => path.join(root, entry));
 let program: ts.Program;
 let checker: ts.TypeChecker;
-const aliased = (symbol: ts.Symbol): ts.Symbol => ((symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol));
-const exportsOf = (file: string): ts.Symbol[] => checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)!)!);
+const aliased = (symbol: ts.Symbol): ts.Symbol =>
+  (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol);
+const exportsOf = (file: string): ts.Symbol[] =>
+  checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)!)!);
 const ours = (node: ts.Node): boolean => !/node_modules|\.d\.ts$/.test(node.getSourceFile().fileName);
 
 /** Parts of a declaration that its users see: not its body, nor what is private. */
 function visible(node: ts.Node, see: (node: ts.Node) => void): void {
   if (ts.isBlock(node) || ts.isPrivateIdentifier(node)) return;
-  if (ts.canHaveModifiers(node) && ts.getModifiers(node)?.some(({kind}) => kind === ts.SyntaxKind.PrivateKeyword) === true) return;
+  if (
+    ts.canHaveModifiers(node)
+    && ts.getModifiers(node)?.some(({kind}) => kind === ts.SyntaxKind.PrivateKeyword) === true
+  )
+    return;
   if (ts.isVariableDeclaration(node) || ts.isPropertyDeclaration(node) || ts.isParameter(node)) {
     if (node.type !== undefined) visible(node.type, see);
     return;
@@ -32,24 +38,43 @@ function named(symbol: ts.Symbol): Map<ts.Symbol, string> {
   for (const declaration of symbol.declarations ?? []) {
     if (!ours(declaration)) continue;
     visible(declaration, node => {
-      const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isExpressionWithTypeArguments(node) ? node.expression : ts.isTypeQueryNode(node) ? node.exprName : undefined;
+      const name = ts.isTypeReferenceNode(node)
+        ? node.typeName
+        : ts.isExpressionWithTypeArguments(node)
+          ? node.expression
+          : ts.isTypeQueryNode(node)
+            ? node.exprName
+            : undefined;
       const to = name === undefined ? undefined : checker.getSymbolAtLocation(name);
-      if (to !== undefined && (to.flags & ts.SymbolFlags.TypeParameter) === 0) found.set(aliased(to), `${symbol.name} names ${name?.getText()}`);
+      if (to !== undefined && (to.flags & ts.SymbolFlags.TypeParameter) === 0)
+        found.set(aliased(to), `${symbol.name} names ${name?.getText()}`);
     });
   }
   return found;
 }
 
 /** Local parts of a type, which its own file does not export either: the reader meets them where the type is written. */
-const isLocal = (symbol: ts.Symbol): boolean => (symbol.declarations ?? []).every(declaration =>
-  (ts.getCombinedModifierFlags(declaration as ts.Declaration) & ts.ModifierFlags.Export) === 0 && ts.isTypeAliasDeclaration(declaration));
+const isLocal = (symbol: ts.Symbol): boolean =>
+  (symbol.declarations ?? []).every(
+    declaration =>
+      (ts.getCombinedModifierFlags(declaration as ts.Declaration) & ts.ModifierFlags.Export) === 0
+      && ts.isTypeAliasDeclaration(declaration),
+  );
 
 describe('the interface', function () {
   this.timeout(60_000);
 
   before(() => {
     const config = ts.parseJsonConfigFileContent({}, ts.sys, root);
-    program = ts.createProgram(sources, {...config.options, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, strict: true, skipLibCheck: true, types: []});
+    program = ts.createProgram(sources, {
+      ...config.options,
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      strict: true,
+      skipLibCheck: true,
+      types: [],
+    });
     checker = program.getTypeChecker();
   });
 
@@ -72,9 +97,16 @@ describe('the interface', function () {
   });
 
   it('documents everything it exports', () => {
-    const bare = sources.flatMap(source => exportsOf(source).map(aliased)
-      .filter(symbol => (symbol.declarations ?? []).some(ours) && ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim() === '')
-      .map(symbol => `${symbol.name} (${path.relative(root, symbol.declarations![0].getSourceFile().fileName)})`));
+    const bare = sources.flatMap(source =>
+      exportsOf(source)
+        .map(aliased)
+        .filter(
+          symbol =>
+            (symbol.declarations ?? []).some(ours)
+            && ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim() === '',
+        )
+        .map(symbol => `${symbol.name} (${path.relative(root, symbol.declarations![0].getSourceFile().fileName)})`),
+    );
     expect([...new Set(bare)].sort()).to.deep.equal([]);
   });
 
@@ -84,7 +116,10 @@ describe('the interface', function () {
       const symbol = exported.find(one => one.name === name)!;
       const type = checker.getTypeOfSymbol(symbol);
       expect(type.getProperties().length, name).to.be.above(0);
-      for (const member of type.getProperties()) expect(ts.displayPartsToString(member.getDocumentationComment(checker)), `${name}.${member.name}`).to.not.equal('');
+      for (const member of type.getProperties())
+        expect(ts.displayPartsToString(member.getDocumentationComment(checker)), `${name}.${member.name}`).to.not.equal(
+          '',
+        );
     }
   });
 });

@@ -3,7 +3,28 @@ import {expect} from 'chai';
 import {filesBelow, importsOf, parse, type Import} from './sources.js';
 
 /** From the ground up: a layer may import from those before it. */
-const order = ['text', 'builtin', 'errors', 'checks', 'memory', 'tfjs', 'graph', 'linalg', 'wasm', 'linear', 'trace', 'engine', 'system', 'scheme', 'newton', 'step', 'adjoint', 'integrate', 'simulate', 'index'];
+const order = [
+  'text',
+  'builtin',
+  'errors',
+  'checks',
+  'memory',
+  'tfjs',
+  'graph',
+  'linalg',
+  'wasm',
+  'linear',
+  'trace',
+  'engine',
+  'system',
+  'scheme',
+  'newton',
+  'step',
+  'adjoint',
+  'integrate',
+  'simulate',
+  'index',
+];
 
 const files = ['lib', 'models', 'training', 'plot', 'cli'].flatMap(folder => filesBelow(folder, '.ts'));
 const imports = files.flatMap(importsOf);
@@ -16,7 +37,9 @@ describe('the layers', () => {
   });
 
   it('in lib imports run downwards, types too', () => {
-    const up = imports.filter(({from, to, local}) => local && from.startsWith('lib/') && (!to.startsWith('lib/') || floor(to) > floor(from)));
+    const up = imports.filter(
+      ({from, to, local}) => local && from.startsWith('lib/') && (!to.startsWith('lib/') || floor(to) > floor(from)),
+    );
     expect(up.map(arrow)).to.deep.equal([]);
   });
 
@@ -24,18 +47,29 @@ describe('the layers', () => {
   const isScript = (file: string): boolean => /^training\/[\w-]+\.ts$/.test(file) && file !== 'training/index.ts';
 
   it("models and training know lib's public API, its errors, how options are refused and Node's own modules, and not each other", () => {
-    const past = imports.filter(({from, to, local}) => local && !from.startsWith('lib/')
-      && to.split('/')[0] !== from.split('/')[0] && !((isScript(from) || from.startsWith('plot/')) && to === 'models/index.ts') && !(/^(plot|cli)\//.test(from) && to === 'training/index.ts') && !(from.startsWith('cli/') && to === 'plot/index.ts') && !['lib/index.ts', 'lib/errors.ts', 'lib/checks.ts', 'lib/builtin.ts'].includes(to));
+    const past = imports.filter(
+      ({from, to, local}) =>
+        local
+        && !from.startsWith('lib/')
+        && to.split('/')[0] !== from.split('/')[0]
+        && !((isScript(from) || from.startsWith('plot/')) && to === 'models/index.ts')
+        && !(/^(plot|cli)\//.test(from) && to === 'training/index.ts')
+        && !(from.startsWith('cli/') && to === 'plot/index.ts')
+        && !['lib/index.ts', 'lib/errors.ts', 'lib/checks.ts', 'lib/builtin.ts'].includes(to),
+    );
     expect(past.map(arrow)).to.deep.equal([]);
   });
 
   it('what is made from outside in spec/extending knows what users know', () => {
-    const inside = filesBelow('spec/extending', '.ts').flatMap(importsOf).filter(({to}) => !['lib/index.ts', 'models/index.ts', '@tensorflow/tfjs', 'chai'].includes(to));
+    const inside = filesBelow('spec/extending', '.ts')
+      .flatMap(importsOf)
+      .filter(({to}) => !['lib/index.ts', 'models/index.ts', '@tensorflow/tfjs', 'chai'].includes(to));
     expect(inside.map(arrow)).to.deep.equal([]);
   });
 
   it('no file imports itself through others, types too', () => {
-    const next = (file: string): string[] => imports.filter(({from, local}) => from === file && local).map(({to}) => to);
+    const next = (file: string): string[] =>
+      imports.filter(({from, local}) => from === file && local).map(({to}) => to);
     const done = new Set<string>();
     const path: string[] = [];
     const circles: string[] = [];

@@ -17,7 +17,9 @@ interface Manifest {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 interface Lock {
-  readonly packages: Readonly<Record<string, {readonly resolved?: string; readonly version?: string; readonly integrity?: string}>>;
+  readonly packages: Readonly<
+    Record<string, {readonly resolved?: string; readonly version?: string; readonly integrity?: string}>
+  >;
 }
 const manifest = JSON.parse(readText('package.json')) as Manifest;
 const lock = JSON.parse(readText('package-lock.json')) as Lock;
@@ -25,7 +27,11 @@ const published = reachable([...Object.values(entries), 'cli/main.ts']);
 
 /** `f.g = …`: a part of what the module defines. */
 function completes({expression}: ts.ExpressionStatement): boolean {
-  return ts.isBinaryExpression(expression) && expression.operatorToken.kind === ts.SyntaxKind.EqualsToken && ts.isPropertyAccessExpression(expression.left);
+  return (
+    ts.isBinaryExpression(expression)
+    && expression.operatorToken.kind === ts.SyntaxKind.EqualsToken
+    && ts.isPropertyAccessExpression(expression.left)
+  );
 }
 
 /**
@@ -33,17 +39,27 @@ function completes({expression}: ts.ExpressionStatement): boolean {
  * is wanted where the module is used; an entry's is wanted always.
  */
 function acts(file: string): boolean {
-  return parse(file).statements.some(statement =>
-    (ts.isExpressionStatement(statement) && !completes(statement)) || ts.isForOfStatement(statement) || ts.isForStatement(statement) || ts.isForInStatement(statement)
-    || ts.isIfStatement(statement) || ts.isBlock(statement) || ts.isTryStatement(statement)
-    || (ts.isImportDeclaration(statement) && statement.importClause === undefined && Object.values(entries).includes(file)));
+  return parse(file).statements.some(
+    statement =>
+      (ts.isExpressionStatement(statement) && !completes(statement))
+      || ts.isForOfStatement(statement)
+      || ts.isForStatement(statement)
+      || ts.isForInStatement(statement)
+      || ts.isIfStatement(statement)
+      || ts.isBlock(statement)
+      || ts.isTryStatement(statement)
+      || (ts.isImportDeclaration(statement)
+        && statement.importClause === undefined
+        && Object.values(entries).includes(file)),
+  );
 }
 
 // '**/lib/index.*' and the like: a path's end, whatever its extension.
-const listed = (file: string): boolean => manifest.sideEffects.some(pattern => {
-  const stem = pattern.replace(/^\*\*/, '').replace(/\.\*$/, '');
-  return `/${file}`.replace(/\.ts$/, '').endsWith(stem);
-});
+const listed = (file: string): boolean =>
+  manifest.sideEffects.some(pattern => {
+    const stem = pattern.replace(/^\*\*/, '').replace(/\.\*$/, '');
+    return `/${file}`.replace(/\.ts$/, '').endsWith(stem);
+  });
 
 describe('the package', () => {
   it('has four entries, built from the sources that tsx takes', () => {
@@ -51,7 +67,10 @@ describe('the package', () => {
       const built = source.replace(/\.ts$/, '');
       const key = name.replace('stiffgrad', '.');
       expect(manifest.exports[key], name).to.deep.equal({
-        types: `./dist/${built}.d.ts`, node: `./dist/${built}.js`, development: `./dist/${built}.js`, default: `./dist/modules/${built}.js`,
+        types: `./dist/${built}.d.ts`,
+        node: `./dist/${built}.js`,
+        development: `./dist/${built}.js`,
+        default: `./dist/modules/${built}.js`,
       });
       // For resolvers that know no exports.
       if (key !== '.') expect(manifest.typesVersions['*'][key.slice(2)], name).to.deep.equal([`./dist/${built}.d.ts`]);
@@ -60,27 +79,44 @@ describe('the package', () => {
   });
 
   it('names the modules that act when they are loaded, and only those', () => {
-    expect(published.filter(acts).filter(file => !listed(file)), 'act and are not named').to.deep.equal([]);
-    expect(published.filter(listed).filter(file => !acts(file)), 'are named and do not act').to.deep.equal([]);
+    expect(
+      published.filter(acts).filter(file => !listed(file)),
+      'act and are not named',
+    ).to.deep.equal([]);
+    expect(
+      published.filter(listed).filter(file => !acts(file)),
+      'are named and do not act',
+    ).to.deep.equal([]);
     // And the files that the build makes of what its entries share (.ci/bundle.js), and the threads' two.
-    expect(published.filter(listed)).to.have.length(manifest.sideEffects.filter(pattern => !/\/(chunk-|workers\/)/.test(pattern)).length);
+    expect(published.filter(listed)).to.have.length(
+      manifest.sideEffects.filter(pattern => !/\/(chunk-|workers\/)/.test(pattern)).length,
+    );
   });
 
   it('depends on what its sources import, and on nothing else', () => {
-    const packageOf = (specifier: string): string => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+    const packageOf = (specifier: string): string =>
+      specifier
+        .split('/')
+        .slice(0, specifier.startsWith('@') ? 2 : 1)
+        .join('/');
     const used = new Set<string>();
     for (const file of published) {
       for (const {to, local} of importsOf(file)) if (!local && !to.startsWith('node:')) used.add(packageOf(to));
-      for (const [, specifier] of readText(file).matchAll(/import\('([^']+)'\)/g)) if (!specifier.startsWith('node:')) used.add(packageOf(specifier));
+      for (const [, specifier] of readText(file).matchAll(/import\('([^']+)'\)/g))
+        if (!specifier.startsWith('node:')) used.add(packageOf(specifier));
     }
     expect([...used].sort()).to.deep.equal([...Object.keys(manifest.dependencies), '@tensorflow/tfjs'].sort());
   });
 
   it('imports nothing of Node, neither when it is loaded nor at a call', () => {
-    const node = reachable(Object.values(entries)).flatMap(importsOf).filter(({to}) => to.startsWith('node:'));
+    const node = reachable(Object.values(entries))
+      .flatMap(importsOf)
+      .filter(({to}) => to.startsWith('node:'));
     expect(node).to.deep.equal([]);
     // webpack follows the imports of a call, too.
-    expect(published.filter(file => /\bimport\('node:/.test(readText(file).replace(/typeof import\(/g, '')))).to.deep.equal([]);
+    expect(
+      published.filter(file => /\bimport\('node:/.test(readText(file).replace(/typeof import\(/g, ''))),
+    ).to.deep.equal([]);
   });
 
   it("shares the user's tfjs, and asks for tfjs-node of nobody", () => {
@@ -88,7 +124,9 @@ describe('the package', () => {
     expect(manifest.peerDependenciesMeta).to.deep.equal({'@tensorflow/tfjs-node': {optional: true}});
     // What the tests run with is the oldest that is promised: repairs and traced kernels are those of this version.
     expect(manifest.peerDependencies['@tensorflow/tfjs']).to.equal(`^${manifest.devDependencies['@tensorflow/tfjs']}`);
-    expect(lock.packages['node_modules/@tensorflow/tfjs'].version).to.equal(manifest.devDependencies['@tensorflow/tfjs']);
+    expect(lock.packages['node_modules/@tensorflow/tfjs'].version).to.equal(
+      manifest.devDependencies['@tensorflow/tfjs'],
+    );
     expect(lock.packages).to.not.have.property('node_modules/@tensorflow/tfjs-node');
   });
 
@@ -103,14 +141,19 @@ describe('the package', () => {
   it('every script of package.json runs files that exist', () => {
     for (const [name, script] of Object.entries(manifest.scripts)) {
       for (const word of script.split(/[\s"]+/)) {
-        if (/^[\w./-]+\.(ts|sh|json)$/.test(word)) expect(existsSync(path.join(root, word)), `${name}: ${word}`).to.equal(true);
+        if (/^[\w./-]+\.(ts|sh|json)$/.test(word))
+          expect(existsSync(path.join(root, word)), `${name}: ${word}`).to.equal(true);
       }
     }
   });
 
   it('no source names a path of a machine', () => {
-    const texts = ['lib', 'models', 'training', 'plot', 'cli', 'docs', 'bench'].flatMap(folder => ['.ts', '.md', '.sh'].flatMap(ending => filesBelow(folder, ending)));
-    const named = [...texts, 'README.md'].filter(file => /(^|[\s"'`(])\/(home|root|work|tmp|usr|Users)\/\w/.test(readText(file)));
+    const texts = ['lib', 'models', 'training', 'plot', 'cli', 'docs', 'bench'].flatMap(folder =>
+      ['.ts', '.md', '.sh'].flatMap(ending => filesBelow(folder, ending)),
+    );
+    const named = [...texts, 'README.md'].filter(file =>
+      /(^|[\s"'`(])\/(home|root|work|tmp|usr|Users)\/\w/.test(readText(file)),
+    );
     expect(named).to.deep.equal([]);
   });
 });

@@ -23,17 +23,31 @@ const page = `<!doctype html><meta charset="utf-8">
 /** tfjs as one file, as a page without a bundler would load it. */
 async function tfjs(): Promise<string> {
   const {outputFiles} = await build({
-    stdin: {contents: "export * from '@tensorflow/tfjs'", resolveDir: root}, bundle: true, platform: 'browser', format: 'esm', target: 'es2022', write: false, logLevel: 'silent',
+    stdin: {contents: "export * from '@tensorflow/tfjs'", resolveDir: root},
+    bundle: true,
+    platform: 'browser',
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    logLevel: 'silent',
   });
   return outputFiles[0].text;
 }
 
 /** A source file without its types, which is what the build makes of it. */
 const built = (file: string): string =>
-  transformSync(readFileSync(path.join(root, file.replace(/\.js$/, '.ts')), 'utf8'), {loader: 'ts', format: 'esm', target: 'es2022'}).code;
+  transformSync(readFileSync(path.join(root, file.replace(/\.js$/, '.ts')), 'utf8'), {
+    loader: 'ts',
+    format: 'esm',
+    target: 'es2022',
+  }).code;
 
 /** Runs the program in a page whose server has all files but `missing`; what was asked of the server comes with the answer. */
-async function inPage(chromium: string, library: string, missing?: string): Promise<{answer: BatchAnswer & {error?: string}; asked: string[]}> {
+async function inPage(
+  chromium: string,
+  library: string,
+  missing?: string,
+): Promise<{answer: BatchAnswer & {error?: string}; asked: string[]}> {
   const asked: string[] = [];
   let resolve: (answer: BatchAnswer) => void;
   const answered = new Promise<BatchAnswer>(settle => (resolve = settle));
@@ -42,14 +56,26 @@ async function inPage(chromium: string, library: string, missing?: string): Prom
     asked.push(file);
     if (request.method === 'POST') {
       let body = '';
-      request.setEncoding('utf8').on('data', (part: string) => (body += part)).on('end', () => {
-        response.end();
-        resolve(JSON.parse(body) as BatchAnswer);
-      });
+      request
+        .setEncoding('utf8')
+        .on('data', (part: string) => (body += part))
+        .on('end', () => {
+          response.end();
+          resolve(JSON.parse(body) as BatchAnswer);
+        });
       return;
     }
-    const sent = file === '' ? page : file === 'tfjs.js' ? library : /^(lib|models|spec)\/.*\.js$/.test(file) && path.basename(file) !== missing ? built(file) : undefined;
-    response.writeHead(sent === undefined ? 404 : 200, {'content-type': file === '' ? 'text/html' : 'text/javascript'}).end(sent);
+    const sent =
+      file === ''
+        ? page
+        : file === 'tfjs.js'
+          ? library
+          : /^(lib|models|spec)\/.*\.js$/.test(file) && path.basename(file) !== missing
+            ? built(file)
+            : undefined;
+    response
+      .writeHead(sent === undefined ? 404 : 200, {'content-type': file === '' ? 'text/html' : 'text/javascript'})
+      .end(sent);
   };
   const server = createServer(serve);
   await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening));
@@ -76,14 +102,19 @@ describe('worker threads of a page', function () {
   });
 
   it('run a batch and its gradients, and give the bits of Node', async () => {
-    const {answer: {error, ...there}, asked} = await inPage(chromium, library);
+    const {
+      answer: {error, ...there},
+      asked,
+    } = await inPage(chromium, library);
     expect(error).to.equal(undefined);
     expect(asked.filter(file => file === 'lib/simulate/workers/page-worker.js')).not.to.deep.equal([]);
     expect(there).to.deep.equal(here);
   });
 
   it("where their file is not served the page's own thread gives the same", async () => {
-    const {answer: {error, ...there}} = await inPage(chromium, library, 'page-worker.js');
+    const {
+      answer: {error, ...there},
+    } = await inPage(chromium, library, 'page-worker.js');
     expect(error).to.equal(undefined);
     expect(there).to.deep.equal({...here, threads: here.threads.map(() => 'own')});
   });

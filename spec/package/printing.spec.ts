@@ -25,8 +25,16 @@ describe('what is printed', () => {
       const path = run();
       const text = JSON.stringify({path});
       expect(text.length).to.be.below(1000);
-      const {path: {status, saved, from, to, shapes, stats}} = JSON.parse(text) as {path: ReturnType<typeof path.toJSON>};
-      expect({status, saved, from, to, shapes}).to.deep.equal({status: 'completed', saved: 2001, from: 0, to: 2, shapes: {q: [2001, 2], v: [2001, 2]}});
+      const {
+        path: {status, saved, from, to, shapes, stats},
+      } = JSON.parse(text) as {path: ReturnType<typeof path.toJSON>};
+      expect({status, saved, from, to, shapes}).to.deep.equal({
+        status: 'completed',
+        saved: 2001,
+        from: 0,
+        to: 2,
+        shapes: {q: [2001, 2], v: [2001, 2]},
+      });
       expect(stats.steps).to.equal(2000);
     });
 
@@ -39,7 +47,11 @@ describe('what is printed', () => {
     });
 
     it('of an ode says y, and q is an error, and no copy or text stumbles over it', () => {
-      const path = simulate(ode(({y}) => tf.neg(y)), {y: [1]}, {dt: 0.1, steps: 3});
+      const path = simulate(
+        ode(({y}) => tf.neg(y)),
+        {y: [1]},
+        {dt: 0.1, steps: 3},
+      );
       expect(String(path)).to.match(/y \[4, 1\]$/);
       expect(() => (path as unknown as {q: tf.Tensor}).q).to.throw(/an ode has y, not q/);
       expect(structuredClone(path)).to.have.property('y');
@@ -62,7 +74,11 @@ describe('what is printed', () => {
     before(async () => {
       const {values} = simulate(oscillator, {q: 1, v: 0}, {dt: 0.05, steps: 100, params: {k: 4}});
       fit = await identify({
-        system: oscillator, initial: {v: 0}, dt: 0.05, data: {t: values('t'), q: values('q')}, parameters: {k: positive(3), 'initial.q': free(0.9)},
+        system: oscillator,
+        initial: {v: 0},
+        dt: 0.05,
+        data: {t: values('t'), q: values('q')},
+        parameters: {k: positive(3), 'initial.q': free(0.9)},
       });
     });
 
@@ -85,10 +101,16 @@ describe('what is printed', () => {
 
     it('is its page as text, and in a notebook a part of it with its own style', () => {
       const page = fit.html({title: 'An oscillator'});
-      expect(page).to.match(/^<!doctype html>/).and.to.include('<h1>An oscillator</h1>');
-      const bundle = (fit as unknown as {[key: symbol]: () => {readonly [mime: string]: string}})[Symbol.for('Jupyter.display')]();
+      expect(page)
+        .to.match(/^<!doctype html>/)
+        .and.to.include('<h1>An oscillator</h1>');
+      const bundle = (fit as unknown as {[key: symbol]: () => {readonly [mime: string]: string}})[
+        Symbol.for('Jupyter.display')
+      ]();
       expect(bundle['text/plain']).to.equal(String(fit));
-      expect(bundle['text/html']).to.equal(fit.html({fragment: true})).and.to.match(/^<div class="report">\n<style>\n\.report \{/);
+      expect(bundle['text/html'])
+        .to.equal(fit.html({fragment: true}))
+        .and.to.match(/^<div class="report">\n<style>\n\.report \{/);
       expect(() => fit.html({titel: 'a'} as object)).to.throw(/Did you mean 'title'/);
     });
 
@@ -98,8 +120,17 @@ describe('what is printed', () => {
 
     it('tells how many numbers a large parameter has', async () => {
       const weights = new Float64Array(5000).fill(1);
-      const system = mechanics({mass: 1, forces: ({q, params: {w}}: ForceAt<{w: tf.Tensor}>) => tf.neg(tf.mul(tf.mean(w), q))});
-      const large = await identify({system, initial: {q: 1}, dt: 0.1, data: {t: [0, 0.1], q: [1, 1]}, parameters: {w: fixed(weights), 'initial.v': free(0)}});
+      const system = mechanics({
+        mass: 1,
+        forces: ({q, params: {w}}: ForceAt<{w: tf.Tensor}>) => tf.neg(tf.mul(tf.mean(w), q)),
+      });
+      const large = await identify({
+        system,
+        initial: {q: 1},
+        dt: 0.1,
+        data: {t: [0, 0.1], q: [1, 1]},
+        parameters: {w: fixed(weights), 'initial.v': free(0)},
+      });
       expect(String(large)).to.include('w = 5000 numbers');
       expect(JSON.stringify(large).length).to.be.below(2000);
     });

@@ -14,7 +14,14 @@ import * as training from '../../training/index.js';
 import {agrees, blocks, programs, run, typeErrors} from './snippets.js';
 import {entries, filesBelow, readText, root} from './sources.js';
 
-const modules = {'@tensorflow/tfjs': tf, stiffgrad: lib, 'stiffgrad/models': models, 'stiffgrad/training': training, 'stiffgrad/plot': plot, 'node:fs/promises': fs};
+const modules = {
+  '@tensorflow/tfjs': tf,
+  stiffgrad: lib,
+  'stiffgrad/models': models,
+  'stiffgrad/training': training,
+  'stiffgrad/plot': plot,
+  'node:fs/promises': fs,
+};
 const pages = ['README.md', ...filesBelow('docs', '.md')];
 const all = pages.flatMap(page => programs(page, readText(page)));
 
@@ -40,11 +47,16 @@ describe('the pages', function () {
     it(`${program.page}, line ${program.line}: runs and gives what it states`, async () => {
       const stated = await run(program, modules, (value, text, line) => {
         if (!agrees(value, text)) {
-          const got = typeof value === 'object' && value !== null && Symbol.iterator in value ? `[${[...(value as Iterable<unknown>)].join(', ')}]` : String(value);
+          const got =
+            typeof value === 'object' && value !== null && Symbol.iterator in value
+              ? `[${[...(value as Iterable<unknown>)].join(', ')}]`
+              : String(value);
           expect.fail(`${program.page}:${line} states ${text}, but it is ${got}`);
         }
       });
-      expect(stated, 'comments that state a value, and checks made').to.equal((program.source.match(/\/\/ (→|throws) /g) ?? []).length);
+      expect(stated, 'comments that state a value, and checks made').to.equal(
+        (program.source.match(/\/\/ (→|throws) /g) ?? []).length,
+      );
     });
   }
 
@@ -52,13 +64,22 @@ describe('the pages', function () {
     const {scripts} = JSON.parse(readText('package.json')) as {scripts: Record<string, string>};
     for (const page of pages) {
       for (const {text} of blocks(readText(page), 'sh')) {
-        for (const command of text.split(/\n|&&/).map(line => line.replace(/#.*/, '').trim()).filter(line => line !== '')) {
+        for (const command of text
+          .split(/\n|&&/)
+          .map(line => line.replace(/#.*/, '').trim())
+          .filter(line => line !== '')) {
           const [program, verb, name = ''] = command.split(/\s+/);
-          const known = program === 'npm'
-            ? ['ci', 'cit', 'install'].includes(verb) || verb in scripts || (verb === 'run' && name in scripts)
-            : program === 'cd' || (program === 'npx' && verb === 'stiffgrad' && ['new', 'identify', 'simulate', 'check', 'report'].includes(name))
-              || (program === 'npx' && ['mocha', 'tsx'].includes(verb) && (name === '' || existsSync(path.join(root, name))))
-              || (program === 'bash' && existsSync(path.join(root, verb)));
+          const known =
+            program === 'npm'
+              ? ['ci', 'cit', 'install'].includes(verb) || verb in scripts || (verb === 'run' && name in scripts)
+              : program === 'cd'
+                || (program === 'npx'
+                  && verb === 'stiffgrad'
+                  && ['new', 'identify', 'simulate', 'check', 'report'].includes(name))
+                || (program === 'npx'
+                  && ['mocha', 'tsx'].includes(verb)
+                  && (name === '' || existsSync(path.join(root, name))))
+                || (program === 'bash' && existsSync(path.join(root, verb)));
           expect(known, `${page}: ${command}`).to.equal(true);
         }
       }
@@ -71,7 +92,12 @@ describe('the pages', function () {
         const target = to === '' ? page : path.posix.join(path.posix.dirname(page), to);
         expect(existsSync(path.join(root, target)), `${page}: ${to}`).to.equal(true);
         if (anchor === undefined) continue;
-        const headings = [...readText(target).matchAll(/^#+ (.*)$/gm)].map(([, text]) => text.toLowerCase().replace(/[^\w\- ]/g, '').replaceAll(' ', '-'));
+        const headings = [...readText(target).matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
+          text
+            .toLowerCase()
+            .replace(/[^\w\- ]/g, '')
+            .replaceAll(' ', '-'),
+        );
         expect(headings, `${page}: #${anchor}`).to.include(anchor);
       }
     }

@@ -17,17 +17,22 @@ export interface Program {
 /** The blocks of one language with the line their first line stands on. */
 export function blocks(markdown: string, language: string): {readonly text: string; readonly line: number}[] {
   return [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(match => ({
-    text: match[1], line: markdown.slice(0, match.index).split('\n').length + 1,
+    text: match[1],
+    line: markdown.slice(0, match.index).split('\n').length + 1,
   }));
 }
 
 export function programs(page: string, markdown: string): Program[] {
   const list: {page: string; line: number; source: string; lines: number[]}[] = [];
   for (const {text, line} of blocks(markdown, 'ts')) {
-    if (list.length === 0 || /^import .* from '@tensorflow\/tfjs'/m.test(text)) list.push({page, line, source: '', lines: []});
+    if (list.length === 0 || /^import .* from '@tensorflow\/tfjs'/m.test(text))
+      list.push({page, line, source: '', lines: []});
     const last = list[list.length - 1];
     last.source += text;
-    text.split('\n').slice(0, -1).forEach((_, i) => last.lines.push(line + i));
+    text
+      .split('\n')
+      .slice(0, -1)
+      .forEach((_, i) => last.lines.push(line + i));
   }
   return list;
 }
@@ -49,24 +54,41 @@ export function instrument({source, lines}: Program): {readonly code: string; re
         const line = lineOf(node.end);
         stated++;
         if (comment[1] === 'throws') {
-          edits.push({from: node.getStart(), to: node.end, text: `await caught(async () => { ${node.getText()} }, ${text}, ${line});`});
+          edits.push({
+            from: node.getStart(),
+            to: node.end,
+            text: `await caught(async () => { ${node.getText()} }, ${text}, ${line});`,
+          });
           return;
         }
-        if (!ts.isExpressionStatement(node)) throw new Error(`line ${line}: a value is stated of what is no expression`);
-        edits.push({from: node.getStart(), to: node.end, text: `check(${valueOf(node.expression).getText()}, ${text}, ${line});`});
+        if (!ts.isExpressionStatement(node))
+          throw new Error(`line ${line}: a value is stated of what is no expression`);
+        edits.push({
+          from: node.getStart(),
+          to: node.end,
+          text: `check(${valueOf(node.expression).getText()}, ${text}, ${line});`,
+        });
       }
     }
     ts.forEachChild(node, visit);
   };
   visit(file);
   let code = source;
-  for (const {from, to, text} of edits.sort((a, b) => b.from - a.from)) code = code.slice(0, from) + text + code.slice(to);
-  return {code: ts.transpileModule(`async function main() {${code}\n}`, {compilerOptions: {target: ts.ScriptTarget.ES2022}}).outputText, stated};
+  for (const {from, to, text} of edits.sort((a, b) => b.from - a.from))
+    code = code.slice(0, from) + text + code.slice(to);
+  return {
+    code: ts.transpileModule(`async function main() {${code}\n}`, {compilerOptions: {target: ts.ScriptTarget.ES2022}})
+      .outputText,
+    stated,
+  };
 }
 
 /** Of `console.log(x)`, x. */
 function valueOf(expression: ts.Expression): ts.Expression {
-  const printed = ts.isCallExpression(expression) && expression.expression.getText() === 'console.log' && expression.arguments.length === 1;
+  const printed =
+    ts.isCallExpression(expression)
+    && expression.expression.getText() === 'console.log'
+    && expression.arguments.length === 1;
   return printed ? expression.arguments[0] : expression;
 }
 
@@ -104,7 +126,9 @@ export async function run(program: Program, modules: Readonly<Record<string, obj
     check(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : 'nothing was thrown', text, line);
   };
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the page's own text
-  const make = new Function(...names.keys(), 'check', 'caught', `${code}; return main;`) as (...values: unknown[]) => () => Promise<void>;
+  const make = new Function(...names.keys(), 'check', 'caught', `${code}; return main;`) as (
+    ...values: unknown[]
+  ) => () => Promise<void>;
   await make(...names.values(), check, caught)();
   return stated;
 }
@@ -120,18 +144,33 @@ export function agrees(value: unknown, stated: string): boolean {
   }
   if (typeof value === 'object' && value !== null && Symbol.iterator in value) {
     const list = [...(value as Iterable<unknown>)];
-    const parts = stated.replace(/^\[|\]$/g, '').split(/,\s*/).filter(part => part !== '');
+    const parts = stated
+      .replace(/^\[|\]$/g, '')
+      .split(/,\s*/)
+      .filter(part => part !== '');
     return list.length === parts.length && list.every((item, i) => agrees(item, parts[i]));
   }
-  if (typeof value === 'string') return value === stated.replace(/^'|'$/g, '') || value.includes(stated.replace(/…$/, ''));
+  if (typeof value === 'string')
+    return value === stated.replace(/^'|'$/g, '') || value.includes(stated.replace(/…$/, ''));
   return String(value) === stated;
 }
 
 /** Complaints of the compiler, strict, about programs that import the entries; by page and line. */
-export function typeErrors(list: readonly Program[], root: string, entries: Readonly<Record<string, string>>): string[] {
+export function typeErrors(
+  list: readonly Program[],
+  root: string,
+  entries: Readonly<Record<string, string>>,
+): string[] {
   const options: ts.CompilerOptions = {
-    strict: true, skipLibCheck: true, noEmit: true, target: ts.ScriptTarget.ES2022, lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
-    module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, types: ['node'], typeRoots: [`${root}/node_modules/@types`],
+    strict: true,
+    skipLibCheck: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    types: ['node'],
+    typeRoots: [`${root}/node_modules/@types`],
     paths: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, [`${root}/${file}`]])),
   };
   const files = new Map(list.map((program, i) => [`${root}/spec/package/snippet-${i}.ts`, program]));
@@ -146,14 +185,18 @@ export function typeErrors(list: readonly Program[], root: string, entries: Read
   host.readFile = name => textOf(name) ?? readFile.call(host, name);
   host.getSourceFile = (name, language, ...rest) => {
     const text = textOf(name);
-    return text === undefined ? getSourceFile.call(host, name, language, ...rest) : ts.createSourceFile(name, text, language, true);
+    return text === undefined
+      ? getSourceFile.call(host, name, language, ...rest)
+      : ts.createSourceFile(name, text, language, true);
   };
   const program = ts.createProgram([...files.keys()], options, host);
   return [...files].flatMap(([name, {page, lines}]) => {
     const file = program.getSourceFile(name);
-    return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map(({messageText, start = 0, file: at}) => {
-      const line = at === undefined ? 0 : lines[at.getLineAndCharacterOfPosition(start).line];
-      return `${page}:${line}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
-    });
+    return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map(
+      ({messageText, start = 0, file: at}) => {
+        const line = at === undefined ? 0 : lines[at.getLineAndCharacterOfPosition(start).line];
+        return `${page}:${line}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+      },
+    );
   });
 }

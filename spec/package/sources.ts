@@ -33,7 +33,9 @@ export function importsOf(file: string): Import[] {
   return parse(file).statements.flatMap(statement => {
     if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];
     if (statement.moduleSpecifier === undefined || !ts.isStringLiteral(statement.moduleSpecifier)) return [];
-    const types = ts.isImportDeclaration(statement) ? statement.importClause?.isTypeOnly === true : statement.isTypeOnly;
+    const types = ts.isImportDeclaration(statement)
+      ? statement.importClause?.isTypeOnly === true
+      : statement.isTypeOnly;
     const {text} = statement.moduleSpecifier;
     const local = text.startsWith('.');
     const to = local ? path.posix.join(path.posix.dirname(file), text).replace(/\.js$/, '.ts') : text;

@@ -4,25 +4,60 @@ import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {explicitEuler, mechanics, ode, OptionError, simulate} from '../../lib/index.js';
 import {chain} from '../../models/index.js';
-import {display, energyPlot, figure, jacobianPattern, lossCurve, lossLandscape, phasePortrait, plot, residualPlot, show, sparsityPlot, workPrecision} from '../../plot/index.js';
+import {
+  display,
+  energyPlot,
+  figure,
+  jacobianPattern,
+  lossCurve,
+  lossLandscape,
+  phasePortrait,
+  plot,
+  residualPlot,
+  show,
+  sparsityPlot,
+  workPrecision,
+} from '../../plot/index.js';
 import {elementsOf} from '../training/well-formed.js';
 
 const system = chain({count: 3, stiffness: 40});
 const start = {q: [1, 0, 0], v: [0, 0, 0]};
 const run = (k = 1) => simulate(system, {q: [k, 0, 0], v: [0, 0, 0]}, {dt: 0.05, steps: 20, observe: system.energy});
-const shown = (value: object): Promise<Record<string, string>> => (value as {[key: symbol]: () => Promise<Record<string, string>>})[Symbol.for('Jupyter.display')]();
+const shown = (value: object): Promise<Record<string, string>> =>
+  (value as {[key: symbol]: () => Promise<Record<string, string>>})[Symbol.for('Jupyter.display')]();
 
 /** Of a `d` made of M x yH x V y, the rectangles [left, top, right, bottom]. */
-const rectangles = (svg: string): number[][] => [...svg.matchAll(/M(-?[\d.]+) (-?[\d.]+)H(-?[\d.]+)V(-?[\d.]+)H/g)].map(([, ...corners]) => corners.map(Number));
+const rectangles = (svg: string): number[][] =>
+  [...svg.matchAll(/M(-?[\d.]+) (-?[\d.]+)H(-?[\d.]+)V(-?[\d.]+)H/g)].map(([, ...corners]) => corners.map(Number));
 
 describe('pictures of results', () => {
   it('are well-formed SVG that names itself', () => {
     const path = run();
     const t = path.values('t');
     const all = [
-      plot(path), plot([run(), run(1.1)]), plot(path, {components: [1], spread: t.map(() => 0.1), theme: 'dark'}), phasePortrait(path), phasePortrait([path, run(0.5)]), energyPlot(path),
-      residualPlot({t, measured: t, simulated: t.map(x => x ** 2)}), lossCurve({history: [{iteration: 0, cost: 1}, {iteration: 1, cost: 0.1}]}),
-      lossLandscape({x: {name: 'a', values: [0, 1]}, y: {name: 'b', values: [0, 1, 2]}, loss: (a, b) => a + b, path: [[0, 0], [1, 1]]}), sparsityPlot(jacobianPattern(system, start, {dt: 0.1})),
+      plot(path),
+      plot([run(), run(1.1)]),
+      plot(path, {components: [1], spread: t.map(() => 0.1), theme: 'dark'}),
+      phasePortrait(path),
+      phasePortrait([path, run(0.5)]),
+      energyPlot(path),
+      residualPlot({t, measured: t, simulated: t.map(x => x ** 2)}),
+      lossCurve({
+        history: [
+          {iteration: 0, cost: 1},
+          {iteration: 1, cost: 0.1},
+        ],
+      }),
+      lossLandscape({
+        x: {name: 'a', values: [0, 1]},
+        y: {name: 'b', values: [0, 1, 2]},
+        loss: (a, b) => a + b,
+        path: [
+          [0, 0],
+          [1, 1],
+        ],
+      }),
+      sparsityPlot(jacobianPattern(system, start, {dt: 0.1})),
       workPrecision([{name: 'a', work: [1, 2], error: [0.1, 0.01]}]),
     ];
     for (const svg of all) expect(elementsOf(svg).slice(0, 3)).to.deep.equal(['svg', 'title', 'desc']);
@@ -46,7 +81,10 @@ describe('pictures of results', () => {
   it('a pattern is that of the matrix: a chain is tridiagonal', () => {
     const pattern = jacobianPattern(system, start, {dt: 0.01});
     expect([pattern.n, pattern.nonzeros, pattern.solver]).to.deep.equal([3, 7, 'dense']); // three unknowns are too few to be sparse
-    expect(jacobianPattern(chain({count: 20, stiffness: 40}), {q: new Float64Array(20), v: new Float64Array(20)}, {dt: 0.01}).solver).to.equal('tridiagonal');
+    expect(
+      jacobianPattern(chain({count: 20, stiffness: 40}), {q: new Float64Array(20), v: new Float64Array(20)}, {dt: 0.01})
+        .solver,
+    ).to.equal('tridiagonal');
     expect([...pattern.columns]).to.deep.equal([0, 1, 0, 1, 2, 1, 2]);
     expect(inspect(pattern)).to.equal('Jacobian pattern: 3 × 3, 7 entries, 77.8 %, solved as dense');
     // Linear: the first solve ends it but for rounding.
@@ -55,7 +93,9 @@ describe('pictures of results', () => {
   });
 
   it('entries are squares at their row and column', () => {
-    const squares = rectangles(sparsityPlot({n: 2, rowPointers: Int32Array.of(0, 2, 3), columns: Int32Array.of(0, 1, 1)}));
+    const squares = rectangles(
+      sparsityPlot({n: 2, rowPointers: Int32Array.of(0, 2, 3), columns: Int32Array.of(0, 1, 1)}),
+    );
     expect(squares).to.have.length(3);
     const [a, b, c] = squares;
     expect(b[1]).to.equal(a[1]); // the same row,
@@ -66,12 +106,21 @@ describe('pictures of results', () => {
 
   it('large patterns show blocks', () => {
     const n = 1000;
-    const diagonal = {n, rowPointers: Int32Array.from({length: n + 1}, (_, i) => i), columns: Int32Array.from({length: n}, (_, i) => i)};
+    const diagonal = {
+      n,
+      rowPointers: Int32Array.from({length: n + 1}, (_, i) => i),
+      columns: Int32Array.from({length: n}, (_, i) => i),
+    };
     expect(rectangles(sparsityPlot(diagonal))).to.have.length(Math.ceil(n / Math.ceil(n / 180)));
   });
 
   it('the colours of a landscape follow the loss', () => {
-    const svg = lossLandscape({x: {name: 'a', values: [0, 1]}, y: {name: 'b', values: [0, 1]}, loss: [1, 2, 3, NaN], log: false});
+    const svg = lossLandscape({
+      x: {name: 'a', values: [0, 1]},
+      y: {name: 'b', values: [0, 1]},
+      loss: [1, 2, 3, NaN],
+      log: false,
+    });
     const fills = [...svg.matchAll(/style="fill:rgb\(([^)]*)\)" d="M/g)].map(([, rgb]) => rgb.split(',').map(Number));
     expect(fills).to.have.length(3); // a hole where the loss is not finite
     expect(fills[0]).to.deep.equal([0x00, 0x22, 0x4e]);
@@ -79,8 +128,14 @@ describe('pictures of results', () => {
   });
 
   it('energy is told as its change', () => {
-    const damped = simulate(mechanics({mass: 1, forces: ({v}) => tf.neg(v)}), {q: 0, v: 2}, {dt: 0.01, t1: 1, observe: ({v}) => tf.sum(tf.mul(0.5, tf.square(v)))});
-    expect(energyPlot(damped)).to.include('Change of energy from 2 J').and.to.match(/<desc[^>]*>relative change[^<]*energy: 101 values between −0\.8647 and 0/); // 1 − e⁻²
+    const damped = simulate(
+      mechanics({mass: 1, forces: ({v}) => tf.neg(v)}),
+      {q: 0, v: 2},
+      {dt: 0.01, t1: 1, observe: ({v}) => tf.sum(tf.mul(0.5, tf.square(v)))},
+    );
+    expect(energyPlot(damped))
+      .to.include('Change of energy from 2 J')
+      .and.to.match(/<desc[^>]*>relative change[^<]*energy: 101 values between −0\.8647 and 0/); // 1 − e⁻²
   });
 
   it('what they are not made for is refused', () => {
@@ -93,7 +148,10 @@ describe('pictures of results', () => {
     expect(() => plot(path, {spread: [1]})).to.throw(OptionError, /spread has 1/);
     expect(() => energyPlot(simulate(system, start, {dt: 0.1, steps: 2}))).to.throw(OptionError, /observed/);
     expect(() => jacobianPattern(system, start, {dt: 0.01, scheme: explicitEuler()})).to.throw(OptionError, /implicit/);
-    expect(() => lossLandscape({x: {name: 'a', values: [0, 1]}, y: {name: 'b', values: [0, 1]}, loss: [1]})).to.throw(OptionError, /2 × 2/);
+    expect(() => lossLandscape({x: {name: 'a', values: [0, 1]}, y: {name: 'b', values: [0, 1]}, loss: [1]})).to.throw(
+      OptionError,
+      /2 × 2/,
+    );
     expect(() => lossCurve({history: []})).to.throw(OptionError, /empty/);
   });
 });
@@ -110,7 +168,13 @@ describe('what a notebook is given', () => {
   });
 
   it('of an ode too', async () => {
-    const {'text/html': html} = await shown(simulate(ode(({y}) => tf.neg(y)), {y: [1, 2]}, {dt: 0.1, steps: 3}));
+    const {'text/html': html} = await shown(
+      simulate(
+        ode(({y}) => tf.neg(y)),
+        {y: [1, 2]},
+        {dt: 0.1, steps: 3},
+      ),
+    );
     expect(html).to.include('State over time');
   });
 
@@ -118,7 +182,10 @@ describe('what a notebook is given', () => {
     const pattern = jacobianPattern(system, start, {dt: 0.01});
     expect(await shown(pattern)).to.have.all.keys('text/html', 'text/plain');
     const picture = show(sparsityPlot(pattern), 'a < b');
-    expect(await shown(picture)).to.deep.equal({'text/html': figure(sparsityPlot(pattern), 'a < b'), 'text/plain': 'a < b'});
+    expect(await shown(picture)).to.deep.equal({
+      'text/html': figure(sparsityPlot(pattern), 'a < b'),
+      'text/plain': 'a < b',
+    });
     expect(String(picture)).to.include('a &lt; b</figcaption>');
     expect(inspect(show(sparsityPlot(pattern)))).to.equal('[picture: 7 entries of 3 × 3]');
   });

@@ -2,7 +2,9 @@ import {defineScheme} from '../../lib/index.js';
 
 /** BDF2, as a user would define it: it carries the state before the last, and starts from one extrapolated backwards. */
 export const bdf2 = defineScheme({
-  name: 'BDF2', order: 2, unknown: ['v'],
+  name: 'BDF2',
+  order: 2,
+  unknown: ['v'],
   carry: ({x, t, h, acceleration}) => {
     const a = acceleration(x.q, x.v, t);
     return {q0: x.q.sub(h.mul(x.v)).add(h.square().mul(0.5).mul(a)), v0: x.v.sub(h.mul(a))};

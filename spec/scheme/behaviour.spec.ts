@@ -3,7 +3,20 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Initial, MechanicalSystem, Scheme} from '../../lib/index.js';
 import {
-  blendedEuler, explicitEuler, implicitEuler, implicitMidpoint, mechanics, newmark, newton, ode, rk4, simulate, symplecticEuler, theta, trapezoid, verlet,
+  blendedEuler,
+  explicitEuler,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  newmark,
+  newton,
+  ode,
+  rk4,
+  simulate,
+  symplecticEuler,
+  theta,
+  trapezoid,
+  verlet,
 } from '../../lib/index.js';
 import {largest} from '../simulate/numbers.js';
 import {firstOrder, mechanical} from './problems.js';
@@ -24,7 +37,9 @@ function path(system: MechanicalSystem, initial: Initial, scheme: Scheme, dt: nu
 
 /** f(q, v) of every saved state of n numbers. */
 function along({q, v}: Path, n: number, f: (q: Float64Array, v: Float64Array) => number): Float64Array {
-  return Float64Array.from({length: q.length / n}, (_, i) => f(q.subarray(i * n, (i + 1) * n), v.subarray(i * n, (i + 1) * n)));
+  return Float64Array.from({length: q.length / n}, (_, i) =>
+    f(q.subarray(i * n, (i + 1) * n), v.subarray(i * n, (i + 1) * n)),
+  );
 }
 
 /** The largest departure from the first value, relative to it. */
@@ -39,8 +54,23 @@ const unitEnergy = (p: Path): Float64Array => along(p, 1, ([q], [v]) => q * q + 
 describe('conserved quantities', () => {
   // M = [[2, ½], [½, 1]], K = [[5, −1], [−1, 3]]
   const linear = mechanics({
-    mass: [[2, 0.5], [0.5, 1]],
-    forces: ({q}) => tf.neg(tf.reshape(tf.matMul(tf.tensor2d([[5, -1], [-1, 3]]), tf.reshape(q, [2, 1])), [2])),
+    mass: [
+      [2, 0.5],
+      [0.5, 1],
+    ],
+    forces: ({q}) =>
+      tf.neg(
+        tf.reshape(
+          tf.matMul(
+            tf.tensor2d([
+              [5, -1],
+              [-1, 3],
+            ]),
+            tf.reshape(q, [2, 1]),
+          ),
+          [2],
+        ),
+      ),
   });
   const energy = ([a, b]: Float64Array, [u, w]: Float64Array): number =>
     (2 * u * u + u * w + w * w) / 2 + (5 * a * a - 2 * a * b + 3 * b * b) / 2;
@@ -56,26 +86,41 @@ describe('conserved quantities', () => {
   const momentum = ([x, y]: Float64Array, [u, w]: Float64Array): number => x * w - y * u;
 
   it('implicit midpoint: quadratic invariants of a nonlinear system', () => {
-    expect(drift(along(path(central, {q: [1, 0], v: [0.3, 0.8]}, implicitMidpoint(), 0.1, 1000), 2, momentum))).to.be.below(rounding);
+    expect(
+      drift(along(path(central, {q: [1, 0], v: [0.3, 0.8]}, implicitMidpoint(), 0.1, 1000), 2, momentum)),
+    ).to.be.below(rounding);
   });
 
   it('... which the trapezoid keeps only nearly', () => {
-    expect(drift(along(path(central, {q: [1, 0], v: [0.3, 0.8]}, trapezoid(), 0.1, 1000), 2, momentum))).to.be.within(1e-6, 0.05);
+    expect(drift(along(path(central, {q: [1, 0], v: [0.3, 0.8]}, trapezoid(), 0.1, 1000), 2, momentum))).to.be.within(
+      1e-6,
+      0.05,
+    );
   });
 
   for (const scheme of [symplecticEuler(), verlet()]) {
     it(`${scheme.name}: angular momentum`, () => {
-      expect(drift(along(path(central, {q: [1, 0], v: [0.3, 0.8]}, scheme, 0.05, 1000), 2, momentum))).to.be.below(rounding);
+      expect(drift(along(path(central, {q: [1, 0], v: [0.3, 0.8]}, scheme, 0.05, 1000), 2, momentum))).to.be.below(
+        rounding,
+      );
     });
   }
 
-  it('implicit midpoint: |y|² and the energy of a free rigid body, Euler\'s equations', () => {
+  it("implicit midpoint: |y|² and the energy of a free rigid body, Euler's equations", () => {
     // Moments of inertia 1, 2, 3: y₁' = (1/3 − 1/2) y₂y₃ and so on, y the angular momentum.
     const body = ode(({y}) => {
       const [a, b, c] = tf.split(y, 3);
-      return tf.concat([tf.mul(1 / 3 - 1 / 2, tf.mul(b, c)), tf.mul(1 - 1 / 3, tf.mul(c, a)), tf.mul(1 / 2 - 1, tf.mul(a, b))]);
+      return tf.concat([
+        tf.mul(1 / 3 - 1 / 2, tf.mul(b, c)),
+        tf.mul(1 - 1 / 3, tf.mul(c, a)),
+        tf.mul(1 / 2 - 1, tf.mul(a, b)),
+      ]);
     });
-    const trajectory = simulate(body, {y: [1, 1.2, 0.8]}, {scheme: implicitMidpoint(), dt: 0.1, steps: 1000, newton: exact, engine: 'interpreter'});
+    const trajectory = simulate(
+      body,
+      {y: [1, 1.2, 0.8]},
+      {scheme: implicitMidpoint(), dt: 0.1, steps: 1000, newton: exact, engine: 'interpreter'},
+    );
     trajectory.dispose();
     const y = trajectory.values('y');
     const each = (f: (y: Float64Array) => number): Float64Array => along({q: y, v: y}, 3, f);
@@ -85,7 +130,10 @@ describe('conserved quantities', () => {
 
   it('a net of springs in space: linear momentum, by every scheme', () => {
     const pair = mechanics({
-      mass: [[1, 1, 1], [2, 2, 2]],
+      mass: [
+        [1, 1, 1],
+        [2, 2, 2],
+      ],
       forces: ({q}) => {
         const [a, b] = tf.split(q, 2);
         const d = tf.sub(b, a);
@@ -93,8 +141,32 @@ describe('conserved quantities', () => {
         return tf.concat([pull, tf.neg(pull)]);
       },
     });
-    for (const scheme of [explicitEuler(), symplecticEuler(), verlet(), rk4(), trapezoid(), implicitMidpoint(), implicitEuler(), newmark()]) {
-      const {v} = path(pair, {q: [[0, 0, 0], [1, 0.5, 0]], v: [[0.5, 0, 0.3], [0, 0.4, 0]]}, scheme, 0.02, 100);
+    for (const scheme of [
+      explicitEuler(),
+      symplecticEuler(),
+      verlet(),
+      rk4(),
+      trapezoid(),
+      implicitMidpoint(),
+      implicitEuler(),
+      newmark(),
+    ]) {
+      const {v} = path(
+        pair,
+        {
+          q: [
+            [0, 0, 0],
+            [1, 0.5, 0],
+          ],
+          v: [
+            [0.5, 0, 0.3],
+            [0, 0.4, 0],
+          ],
+        },
+        scheme,
+        0.02,
+        100,
+      );
       for (let axis = 0; axis < 3; axis++) {
         const total = along({q: v, v}, 6, (_, w) => w[axis] + 2 * w[3 + axis]);
         expect(drift(total), `${scheme.name}, axis ${axis}`).to.be.below(rounding);
@@ -114,11 +186,15 @@ describe('conserved quantities', () => {
   });
 
   it('symplectic Euler conserves q² + v² − h q v', () => {
-    expect(drift(along(path(unit, {q: 1, v: 0.5}, symplecticEuler(), h, 1000), 1, ([q], [v]) => q * q + v * v - h * q * v))).to.be.below(rounding);
+    expect(
+      drift(along(path(unit, {q: 1, v: 0.5}, symplecticEuler(), h, 1000), 1, ([q], [v]) => q * q + v * v - h * q * v)),
+    ).to.be.below(rounding);
   });
 
   it('Verlet conserves (1 − h²/4) q² + v²', () => {
-    expect(drift(along(path(unit, {q: 1, v: 0.5}, verlet(), h, 1000), 1, ([q], [v]) => (1 - (h * h) / 4) * q * q + v * v))).to.be.below(rounding);
+    expect(
+      drift(along(path(unit, {q: 1, v: 0.5}, verlet(), h, 1000), 1, ([q], [v]) => (1 - (h * h) / 4) * q * q + v * v)),
+    ).to.be.below(rounding);
   });
 });
 
@@ -137,7 +213,12 @@ describe('very long steps', () => {
   for (const h of [1, 1e3, 1e6, 1e10]) {
     it(`implicit Euler with h = ${h}: (q + hv)/(1 + hc + h²k), and towards rest`, () => {
       const stiff = mechanics({mass: 1, forces: [({q}) => tf.mul(q, -100), ({v}) => tf.mul(v, -2)]});
-      for (const scheme of [implicitEuler(), implicitEuler({form: 'coupled'}), implicitEuler({unknown: 'acceleration'}), theta(1)]) {
+      for (const scheme of [
+        implicitEuler(),
+        implicitEuler({form: 'coupled'}),
+        implicitEuler({unknown: 'acceleration'}),
+        theta(1),
+      ]) {
         const {q, v} = path(stiff, {q: 1, v: 3}, scheme, h, 1);
         // v⁺ (1 + hc + h²k) = v − hkq
         const denominator = 1 + 2 * h + 100 * h * h;
@@ -177,8 +258,19 @@ describe('very long steps', () => {
 
 describe('very short steps', () => {
   const schemes = [
-    explicitEuler(), symplecticEuler(), verlet(), rk4(), implicitEuler(), implicitEuler({form: 'coupled'}), implicitEuler({unknown: 'acceleration'}), theta(0.6),
-    trapezoid(), trapezoid({form: 'coupled'}), implicitMidpoint(), newmark(), blendedEuler({alpha: 0.3, beta: 0.9, unknown: 'increment'}),
+    explicitEuler(),
+    symplecticEuler(),
+    verlet(),
+    rk4(),
+    implicitEuler(),
+    implicitEuler({form: 'coupled'}),
+    implicitEuler({unknown: 'acceleration'}),
+    theta(0.6),
+    trapezoid(),
+    trapezoid({form: 'coupled'}),
+    implicitMidpoint(),
+    newmark(),
+    blendedEuler({alpha: 0.3, beta: 0.9, unknown: 'increment'}),
   ];
   for (const scheme of schemes) {
     it(`${scheme.name} tends to the derivative`, () => {

@@ -1,7 +1,19 @@
 /** The car axis at t = 3 against its reference: accuracy of the Runge–Kutta methods, orders of the structural ones in q, v and λ. */
 import {expect} from 'chai';
 import type {Scheme, SimulateOptions} from '../../lib/index.js';
-import {bdf2, gaussLegendre, generalizedAlpha, hht, implicitEuler, kvaerno3, kvaerno5, newmark, radauIIA5, sdirk2, simulate} from '../../lib/index.js';
+import {
+  bdf2,
+  gaussLegendre,
+  generalizedAlpha,
+  hht,
+  implicitEuler,
+  kvaerno3,
+  kvaerno5,
+  newmark,
+  radauIIA5,
+  sdirk2,
+  simulate,
+} from '../../lib/index.js';
 import {order, relative} from '../simulate/numbers.js';
 import {carAxis, carAxisEnd, carAxisStart} from './car-axis.js';
 
@@ -24,10 +36,15 @@ describe('the car axis', () => {
     ...[0.8, 0.95].map(rhoInf => [generalizedAlpha({rhoInf}), 'none', 9600] as const),
     [generalizedAlpha({rhoInf: 1}), 'ggl', 9600],
     [generalizedAlpha({rhoInf: 0}), 'none', 19200],
-    [hht(), 'none', 9600], [hht({alpha: -1 / 3}), 'none', 9600],
-    [bdf2(), 'none', 9600], [newmark(), 'ggl', 9600],
-    [sdirk2(), 'none', 9600], [kvaerno3(), 'none', 4800], [kvaerno5(), 'none', 4800],
-    [gaussLegendre(), 'none', 1200], [gaussLegendre({stages: 3}), 'none', 600],
+    [hht(), 'none', 9600],
+    [hht({alpha: -1 / 3}), 'none', 9600],
+    [bdf2(), 'none', 9600],
+    [newmark(), 'ggl', 9600],
+    [sdirk2(), 'none', 9600],
+    [kvaerno3(), 'none', 4800],
+    [kvaerno5(), 'none', 4800],
+    [gaussLegendre(), 'none', 1200],
+    [gaussLegendre({stages: 3}), 'none', 600],
   ];
   for (const [scheme, stabilization, n] of cases) {
     it(`${scheme.name}${stabilization === 'ggl' ? ', ggl' : ''} has order ${scheme.order} in q, v and λ`, () => {
@@ -37,9 +54,14 @@ describe('the car axis', () => {
   }
 
   it('radauIIA5 has orders 5, 3 and 2 in q, v and λ as an index-3 system, 5, 5 and 3 stabilized', () => {
-    for (const [stabilization, expected] of [['none', [5, 3, 2]], ['ggl', [5, 5, 3]]] as const) {
+    for (const [stabilization, expected] of [
+      ['none', [5, 3, 2]],
+      ['ggl', [5, 5, 3]],
+    ] as const) {
       const [coarse, fine] = [2400, 4800].map(n => errors(radauIIA5(), n, stabilization));
-      blocks.forEach((block, i) => expect(order(coarse[i], fine[i]), `${stabilization}, ${block}`).to.be.closeTo(expected[i], 0.1));
+      blocks.forEach((block, i) =>
+        expect(order(coarse[i], fine[i]), `${stabilization}, ${block}`).to.be.closeTo(expected[i], 0.1),
+      );
     }
   }).timeout(20000);
 

@@ -8,7 +8,9 @@ const twoStep = defineScheme({
   name: 'two-step',
   order: 2,
   unknown: [],
-  carry: ({x, t, h, acceleration}) => ({last: tf.addN([x.q, tf.neg(tf.mul(h, x.v)), tf.mul(tf.square(h), tf.mul(acceleration(x.q, x.v, t), 0.5))])}),
+  carry: ({x, t, h, acceleration}) => ({
+    last: tf.addN([x.q, tf.neg(tf.mul(h, x.v)), tf.mul(tf.square(h), tf.mul(acceleration(x.q, x.v, t), 0.5))]),
+  }),
   update: (_, {x, t, h, acceleration}) => {
     const q = tf.addN([tf.mul(x.q, 2), tf.neg(x.last), tf.mul(tf.square(h), acceleration(x.q, x.v, t))]);
     return {q, v: tf.div(tf.sub(q, x.last), tf.mul(h, 2)), last: x.q};
@@ -17,7 +19,8 @@ const twoStep = defineScheme({
 const oscillator = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, q))});
 const start = {q: 1, v: 0.3};
 const options = {scheme: twoStep, saveAt: 'end', params: {k: 1}} as const;
-const end = (steps: number, k = 1): number => simulate(oscillator, start, {...options, dt: 1 / steps, steps, params: {k}}).values('q')[1];
+const end = (steps: number, k = 1): number =>
+  simulate(oscillator, start, {...options, dt: 1 / steps, steps, params: {k}}).values('q')[1];
 
 describe('a scheme that carries the past', () => {
   it('starts at the length of the first step', () => {

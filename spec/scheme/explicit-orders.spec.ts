@@ -54,7 +54,13 @@ const closed: readonly Closed[] = [
     },
     steps: 128,
   },
-  {title: "y' = y cos t", system: ode(({y, t}) => tf.mul(y, tf.cos(t))), y0: [1], exact: t => [Math.exp(Math.sin(t))], steps: 64},
+  {
+    title: "y' = y cos t",
+    system: ode(({y, t}) => tf.mul(y, tf.cos(t))),
+    y0: [1],
+    exact: t => [Math.exp(Math.sin(t))],
+    steps: 64,
+  },
 ];
 
 // Times at all places of their steps, near the end of the span.
@@ -69,7 +75,12 @@ describe('orders of explicit pairs', () => {
         const between = [n / 2, n].map(count => {
           const path = simulate(system, {y: y0}, {scheme, dt: 1 / count, t1: span, saveAt: places});
           path.dispose();
-          return largest(difference(path.values('y'), places.flatMap(t => [...exact(t)])));
+          return largest(
+            difference(
+              path.values('y'),
+              places.flatMap(t => [...exact(t)]),
+            ),
+          );
         });
         expect(order(between[0], between[1])).to.be.closeTo(5, 0.1);
       });
@@ -79,7 +90,9 @@ describe('orders of explicit pairs', () => {
       it(`${scheme.name}, mechanics, ${title}`, () => {
         // Of order 8, with h = 1/64: 1e-15.
         const reference = end(system, initial, gaussLegendre({stages: 4}), 64);
-        const [first, second, third] = [32, 64, 128].map(n => norm(difference(end(system, initial, scheme, n), reference)));
+        const [first, second, third] = [32, 64, 128].map(n =>
+          norm(difference(end(system, initial, scheme, n), reference)),
+        );
         expect(2 * order(second, third) - order(first, second)).to.be.closeTo(5, 0.08);
       });
     }

@@ -15,19 +15,27 @@ const density = (tree: Tree): number => tree.reduce((product, branch) => product
 /** All trees of up to `most` nodes: a root, and branches chosen among the smaller trees, their numbers not ascending. */
 function treesUpTo(most: number): Tree[] {
   const all: Tree[] = [];
-  const choose = (nodes: number, below: number): Tree[] => (nodes === 0 ? [leaf] : all.slice(0, below).flatMap((branch, i) => (
-    size(branch) > nodes ? [] : choose(nodes - size(branch), i + 1).map(others => [branch, ...others])
-  )));
+  const choose = (nodes: number, below: number): Tree[] =>
+    nodes === 0
+      ? [leaf]
+      : all
+          .slice(0, below)
+          .flatMap((branch, i) =>
+            size(branch) > nodes ? [] : choose(nodes - size(branch), i + 1).map(others => [branch, ...others]),
+          );
   for (let n = 1; n <= most; n++) all.push(...choose(n - 1, all.length));
   return all;
 }
 
 /** Of each stage, the product over the branches of A times theirs; its weighted sum is the tree's elementary weight. */
 function stageWeights(a: ExplicitPair['a'], tree: Tree): number[] {
-  return tree.reduce<number[]>((product, branch) => {
-    const inner = stageWeights(a, branch);
-    return product.map((value, i) => value * a[i].reduce((sum, weight, j) => sum + weight * inner[j], 0));
-  }, a.map(() => 1));
+  return tree.reduce<number[]>(
+    (product, branch) => {
+      const inner = stageWeights(a, branch);
+      return product.map((value, i) => value * a[i].reduce((sum, weight, j) => sum + weight * inner[j], 0));
+    },
+    a.map(() => 1),
+  );
 }
 const elementary = ({a}: ExplicitPair, weights: readonly number[], tree: Tree): number => {
   const phi = stageWeights(a, tree);
@@ -38,7 +46,9 @@ describe('explicit pairs', () => {
   const trees = treesUpTo(6);
 
   it('as many rooted trees as there are (Butcher): 1, 1, 2, 4, 9, 20', () => {
-    expect([1, 2, 3, 4, 5, 6].map(n => trees.filter(tree => size(tree) === n).length)).to.deep.equal([1, 1, 2, 4, 9, 20]);
+    expect([1, 2, 3, 4, 5, 6].map(n => trees.filter(tree => size(tree) === n).length)).to.deep.equal([
+      1, 1, 2, 4, 9, 20,
+    ]);
   });
 
   for (const pair of [dormandPrince, tsitouras]) {
@@ -53,7 +63,9 @@ describe('explicit pairs', () => {
         if (size(tree) <= 4) expect(elementary(pair, error, tree)).to.be.closeTo(0, rounding);
       }
       expect(Math.max(...trees.map(tree => Math.abs(elementary(pair, b, tree) - 1 / density(tree))))).to.be.above(1e-4);
-      expect(Math.max(...trees.filter(tree => size(tree) === 5).map(tree => Math.abs(elementary(pair, error, tree))))).to.be.above(1e-5);
+      expect(
+        Math.max(...trees.filter(tree => size(tree) === 5).map(tree => Math.abs(elementary(pair, error, tree)))),
+      ).to.be.above(1e-5);
     });
 
     it(`${name}: rows sum up to c, and the last stage is the end of the step`, () => {
@@ -64,10 +76,16 @@ describe('explicit pairs', () => {
 
     it(`${name}: between the ends, the conditions of order 4 at every place`, () => {
       // Weights of the cubic by slopes k₁, k₇ and the gain Σ bᵢkᵢ, and of the quartic.
-      const at = (theta: number): number[] => b.map((weight, i) => {
-        const [first, last] = [i === 0 ? 1 : 0, i === b.length - 1 ? 1 : 0];
-        return theta * theta * (3 - 2 * theta) * weight + theta * (1 - theta) ** 2 * first - theta ** 2 * (1 - theta) * last + (theta * (1 - theta)) ** 2 * between[i];
-      });
+      const at = (theta: number): number[] =>
+        b.map((weight, i) => {
+          const [first, last] = [i === 0 ? 1 : 0, i === b.length - 1 ? 1 : 0];
+          return (
+            theta * theta * (3 - 2 * theta) * weight
+            + theta * (1 - theta) ** 2 * first
+            - theta ** 2 * (1 - theta) * last
+            + (theta * (1 - theta)) ** 2 * between[i]
+          );
+        });
       for (const theta of [0.1, 0.37, 0.5, 0.82]) {
         for (const tree of trees.filter(one => size(one) <= 4)) {
           expect(elementary(pair, at(theta), tree)).to.be.closeTo(theta ** size(tree) / density(tree), rounding);
@@ -82,14 +100,18 @@ describe('explicit pairs', () => {
     for (const z of [-3, -0.5, 0.7]) {
       const path = simulate(growth, {y: 1}, {scheme: dopri5(), dt: 1, steps: 1, params: {z}});
       path.dispose();
-      expect(path.values('y')[1]).to.be.closeTo([1, 1, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 600].reduceRight((sum, coefficient) => sum * z + coefficient, 0), 1e-13);
+      expect(path.values('y')[1]).to.be.closeTo(
+        [1, 1, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 600].reduceRight((sum, coefficient) => sum * z + coefficient, 0),
+        1e-13,
+      );
     }
   });
 
   it('tsit5 has the weights that its author prints between the ends', () => {
     // The free interpolant of §4: b₁(θ) = −1.0530884977290216 θ (θ − 1.3299890189751412)(θ² − 1.4364028541716351 θ + 0.7139816917074209), y' = f(t) with f = 1 at the first stage alone.
     const printed = [
-      (s: number) => -1.0530884977290216 * s * (s - 1.3299890189751412) * (s * s - 1.4364028541716351 * s + 0.7139816917074209),
+      (s: number) =>
+        -1.0530884977290216 * s * (s - 1.3299890189751412) * (s * s - 1.4364028541716351 * s + 0.7139816917074209),
       (s: number) => 0.1017 * s * s * (s * s - 2.1966568338249754 * s + 1.2949852507374631),
       (s: number) => 2.490627285651252793 * s * s * (s * s - 2.38535645472061657 * s + 1.57803468208092486),
       (s: number) => -16.54810288924490272 * (s - 1.21712927295533244) * (s - 0.61620406037800089) * s * s,
@@ -98,7 +120,9 @@ describe('explicit pairs', () => {
     // A right-hand side that is 1 about one stage's time and 0 at the others takes its weight out; the last two share their time.
     const places = [0.05, 0.31, 0.5, 0.77, 0.93];
     printed.forEach((weight, i) => {
-      const pulse = ode(({y, t}) => tf.add(tf.mul(y, 0), tf.cast(tf.less(tf.abs(tf.sub(t, tsitouras.c[i])), 1e-3), 'float32')));
+      const pulse = ode(({y, t}) =>
+        tf.add(tf.mul(y, 0), tf.cast(tf.less(tf.abs(tf.sub(t, tsitouras.c[i])), 1e-3), 'float32')),
+      );
       const path = simulate(pulse, {y: 0}, {scheme: tsit5(), dt: 1, steps: 1, saveAt: places});
       path.dispose();
       path.values('y').forEach((value, k) => expect(value).to.be.closeTo(weight(places[k]), 1e-13));

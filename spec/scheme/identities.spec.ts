@@ -3,7 +3,20 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {GuessName, Initial, MechanicalSystem, Numeric, OdeSystem, Scheme} from '../../lib/index.js';
 import {
-  blendedEuler, defineScheme, explicitEuler, implicitEuler, implicitMidpoint, mechanics, newmark, newton, ode, OptionError, simulate, theta, trapezoid, verlet,
+  blendedEuler,
+  defineScheme,
+  explicitEuler,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  newmark,
+  newton,
+  ode,
+  OptionError,
+  simulate,
+  theta,
+  trapezoid,
+  verlet,
 } from '../../lib/index.js';
 import {difference, largest} from '../simulate/numbers.js';
 import {firstOrder, mechanical} from './problems.js';
@@ -30,7 +43,9 @@ const ownTrapezoid = defineScheme({
   unknown: ['v'],
   residual: ({v}, {x, t, h, mass, force}) => {
     const q = x.q.add(h.mul(0.5).mul(x.v.add(v)));
-    const f = force(x.q, x.v, t).add(force(q, v, t.add(h))).mul(0.5);
+    const f = force(x.q, x.v, t)
+      .add(force(q, v, t.add(h)))
+      .mul(0.5);
     return {v: mass(x.q.add(q).mul(0.5), v.sub(x.v)).sub(h.mul(f))};
   },
   update: ({v}, {x, h}) => ({q: x.q.add(h.mul(0.5).mul(x.v.add(v))), v}),
@@ -47,18 +62,31 @@ describe('schemes under other names', () => {
     ['blendedEuler(½, ½) is the trapezoid', blendedEuler({alpha: 0.5, beta: 0.5}), trapezoid()],
     ['blendedEuler(0, 0) is explicit Euler', blendedEuler({alpha: 0, beta: 0}), explicitEuler()],
     ['blendedEuler(0.7, 0.7) is theta(0.7)', blendedEuler({alpha: 0.7, beta: 0.7}), theta(0.7)],
-    ['a trapezoid of one\'s own is the trapezoid', ownTrapezoid, trapezoid()],
+    ["a trapezoid of one's own is the trapezoid", ownTrapezoid, trapezoid()],
     ['implicit Euler in the acceleration is implicit Euler', implicitEuler({unknown: 'acceleration'}), implicitEuler()],
-    ...(['increment', 'acceleration'] as const).map(unknown => [
-      `blended Euler in the ${unknown} is that in the velocity`,
-      blendedEuler({alpha: 0.6, beta: 0.8, unknown}), blendedEuler({alpha: 0.6, beta: 0.8}),
-    ] as const),
-    ...([trapezoid, implicitMidpoint, implicitEuler]).flatMap(scheme => (['condensed', 'coupled'] as const).flatMap(form => guesses.map(guess => [
-      `${scheme().name}, ${form}, from the guess '${guess}'`, scheme({form, guess}), scheme(),
-    ] as const))),
-    ...guesses.map(guess => [
-      `implicit Euler in the acceleration, from the guess '${guess}'`, implicitEuler({unknown: 'acceleration', guess}), implicitEuler(),
-    ] as const),
+    ...(['increment', 'acceleration'] as const).map(
+      unknown =>
+        [
+          `blended Euler in the ${unknown} is that in the velocity`,
+          blendedEuler({alpha: 0.6, beta: 0.8, unknown}),
+          blendedEuler({alpha: 0.6, beta: 0.8}),
+        ] as const,
+    ),
+    ...[trapezoid, implicitMidpoint, implicitEuler].flatMap(scheme =>
+      (['condensed', 'coupled'] as const).flatMap(form =>
+        guesses.map(
+          guess => [`${scheme().name}, ${form}, from the guess '${guess}'`, scheme({form, guess}), scheme()] as const,
+        ),
+      ),
+    ),
+    ...guesses.map(
+      guess =>
+        [
+          `implicit Euler in the acceleration, from the guess '${guess}'`,
+          implicitEuler({unknown: 'acceleration', guess}),
+          implicitEuler(),
+        ] as const,
+    ),
   ];
   for (const [title, one, other] of pairs) {
     it(title, () => {
@@ -99,12 +127,21 @@ describe('the condensed and the coupled form', () => {
         for (const iterations of [1, 2]) {
           const after = (form: 'condensed' | 'coupled'): Float64Array => {
             const {system, initial} = mechanical[2];
-            const path = simulate(system, initial, {scheme: scheme({form, guess}), dt: 0.2, steps: 3, newton: newton({iterations}), engine: 'interpreter'});
+            const path = simulate(system, initial, {
+              scheme: scheme({form, guess}),
+              dt: 0.2,
+              steps: 3,
+              newton: newton({iterations}),
+              engine: 'interpreter',
+            });
             path.dispose();
             // After one iteration from a frozen force q⁺ holds its kinematics in both.
             return Float64Array.from([...path.values('q'), ...path.values('v')]);
           };
-          expect(largest(difference(after('condensed'), after('coupled'))), `${scheme().name}, ${iterations}`).to.be.below(rounding);
+          expect(
+            largest(difference(after('condensed'), after('coupled'))),
+            `${scheme().name}, ${iterations}`,
+          ).to.be.below(rounding);
         }
       }
     });
@@ -116,10 +153,17 @@ describe('midpoint and trapezoid', () => {
   const v: Numeric = [0, 0.3];
 
   it('agree on a linear problem', () => {
-    const stiff = tf.tensor2d([[-6, 2], [2, -4]]);
+    const stiff = tf.tensor2d([
+      [-6, 2],
+      [2, -4],
+    ]);
     const linear = mechanics({
       mass: [2, 1],
-      forces: [({q: at}) => tf.reshape(tf.matMul(stiff, tf.reshape(at, [2, 1])), [2]), ({v: at}) => tf.mul(at, -0.1), () => tf.tensor1d([0, 1])],
+      forces: [
+        ({q: at}) => tf.reshape(tf.matMul(stiff, tf.reshape(at, [2, 1])), [2]),
+        ({v: at}) => tf.mul(at, -0.1),
+        () => tf.tensor1d([0, 1]),
+      ],
     });
     // One step each from the same state: the rounding of one solve.
     const one = (scheme: Scheme): Float64Array => {
@@ -133,7 +177,18 @@ describe('midpoint and trapezoid', () => {
   });
 
   it('agree on a linear ode', () => {
-    const system = ode(({y}) => tf.reshape(tf.matMul(tf.tensor2d([[0, 1], [-4, -0.4]]), tf.reshape(y, [2, 1])), [2]));
+    const system = ode(({y}) =>
+      tf.reshape(
+        tf.matMul(
+          tf.tensor2d([
+            [0, 1],
+            [-4, -0.4],
+          ]),
+          tf.reshape(y, [2, 1]),
+        ),
+        [2],
+      ),
+    );
     expect(apart(system, {y: [1, 0.5]}, trapezoid(), implicitMidpoint())).to.be.below(1e-14);
   });
 
@@ -149,7 +204,10 @@ describe('what a scheme refuses', () => {
     ['θ that is no number', () => theta(NaN)],
     ['a blend out of range', () => blendedEuler({alpha: -0.1, beta: 0.5})],
     ['Newmark out of range', () => newmark({beta: 2})],
-    ['the coupled form in another unknown', () => blendedEuler({alpha: 1, beta: 1, form: 'coupled', unknown: 'increment'})],
+    [
+      'the coupled form in another unknown',
+      () => blendedEuler({alpha: 1, beta: 1, form: 'coupled', unknown: 'increment'}),
+    ],
     ['the coupled form in the acceleration', () => implicitEuler({form: 'coupled', unknown: 'acceleration'})],
     ['a guess of no name', () => trapezoid({guess: 'best' as GuessName})],
     ['a form of no name', () => trapezoid({form: 'dense' as 'coupled'})],
@@ -164,13 +222,19 @@ describe('what a scheme refuses', () => {
 
   it('an ode under a mechanical scheme, and the other way round', () => {
     const {system, initial} = firstOrder[0];
-    expect(() => simulate(system, initial, {scheme: verlet(), dt: 0.1, steps: 1})).to.throw(OptionError).with.property('code', 'wrong-scheme');
+    expect(() => simulate(system, initial, {scheme: verlet(), dt: 0.1, steps: 1}))
+      .to.throw(OptionError)
+      .with.property('code', 'wrong-scheme');
     const own = defineScheme({order: 1, kind: 'ode', unknown: [], update: (_, {x}) => x});
-    expect(() => simulate(mechanical[0].system, mechanical[0].initial, {scheme: own, dt: 0.1, steps: 1})).to.throw(OptionError).with.property('code', 'wrong-scheme');
+    expect(() => simulate(mechanical[0].system, mechanical[0].initial, {scheme: own, dt: 0.1, steps: 1}))
+      .to.throw(OptionError)
+      .with.property('code', 'wrong-scheme');
   });
 
   it('an update that forgets a block', () => {
     const own = defineScheme({name: 'half', order: 1, unknown: [], update: (_, {x}) => ({q: x.q})});
-    expect(() => simulate(mechanical[0].system, mechanical[0].initial, {scheme: own, dt: 0.1, steps: 1})).to.throw(/half: update must give 'v'/);
+    expect(() => simulate(mechanical[0].system, mechanical[0].initial, {scheme: own, dt: 0.1, steps: 1})).to.throw(
+      /half: update must give 'v'/,
+    );
   });
 });

@@ -16,10 +16,16 @@ const pendulum = mechanics({
 
 /** The largest error of λ over a second, against −(v² + g cos θ) with the speed that energy gives at the position reached. */
 function worst(scheme: Scheme, n: number): number {
-  const path = simulate(pendulum, {q: [Math.sin(1), -Math.cos(1)], v: [Math.cos(1), Math.sin(1)]}, {scheme, dt: 1 / n, steps: n});
+  const path = simulate(
+    pendulum,
+    {q: [Math.sin(1), -Math.cos(1)], v: [Math.cos(1), Math.sin(1)]},
+    {scheme, dt: 1 / n, steps: n},
+  );
   path.dispose();
   const q = path.values('q');
-  return largest(path.values('lambda').map((lambda, i) => lambda + 1 + 2 * g * (-Math.cos(1) - q[2 * i + 1]) - g * q[2 * i + 1]));
+  return largest(
+    path.values('lambda').map((lambda, i) => lambda + 1 + 2 * g * (-Math.cos(1) - q[2 * i + 1]) - g * q[2 * i + 1]),
+  );
 }
 
 describe('multipliers of index-3 systems', () => {

@@ -6,7 +6,26 @@ import {expect} from 'chai';
 import type {Scheme} from '../../lib/index.js';
 import * as face from '../../lib/scheme/index.js';
 import {
-  bdf2, blendedEuler, defineScheme, explicitEuler, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, newmark, radauIIA5, rk4, sdirk2, simulate, symplecticEuler, theta, trapezoid, verlet,
+  bdf2,
+  blendedEuler,
+  defineScheme,
+  explicitEuler,
+  gaussLegendre,
+  generalizedAlpha,
+  hht,
+  implicitEuler,
+  implicitMidpoint,
+  kvaerno3,
+  kvaerno5,
+  newmark,
+  radauIIA5,
+  rk4,
+  sdirk2,
+  simulate,
+  symplecticEuler,
+  theta,
+  trapezoid,
+  verlet,
 } from '../../lib/index.js';
 import {combine} from '../../lib/scheme/blocks.js';
 import {difference, norm, order} from '../simulate/numbers.js';
@@ -25,21 +44,51 @@ function end({system, initial}: Problem, scheme: Scheme, n: number): Float64Arra
 }
 
 /** Heun's method, as a user would define it: explicit, with no unknown. */
-const heun = (kind: 'mechanics' | 'ode'): Scheme => defineScheme({
-  name: 'Heun', order: 2, kind, unknown: [],
-  update: (_, {x, t, h, rate}) => {
-    const k1 = rate(x, t);
-    const k2 = rate(combine(x, [h, k1]), t.add(h));
-    return combine(x, [h.mul(0.5), combine(k1, [1, k2])]);
-  },
-});
+const heun = (kind: 'mechanics' | 'ode'): Scheme =>
+  defineScheme({
+    name: 'Heun',
+    order: 2,
+    kind,
+    unknown: [],
+    update: (_, {x, t, h, rate}) => {
+      const k1 = rate(x, t);
+      const k2 = rate(combine(x, [h, k1]), t.add(h));
+      return combine(x, [h.mul(0.5), combine(k1, [1, k2])]);
+    },
+  });
 
 const schemes: readonly Scheme[] = [
-  explicitEuler(), symplecticEuler(), implicitEuler(), implicitEuler({form: 'coupled'}), implicitEuler({unknown: 'acceleration'}),
-  theta(0.7), blendedEuler({alpha: 0.5, beta: 1}), blendedEuler({alpha: 1, beta: 0.5}), newmark({beta: 0.3025, gamma: 0.6}),
-  theta(0.5), trapezoid(), trapezoid({form: 'coupled'}), implicitMidpoint(), implicitMidpoint({form: 'coupled'}),
-  newmark(), newmark({beta: 1 / 6}), newmark({beta: 0}), verlet(), rk4(), heun('mechanics'), heun('ode'), ownBdf2,
-  ...[0, 0.5, 0.8, 1].map(rhoInf => generalizedAlpha({rhoInf})), hht({alpha: -1 / 3}), hht(), bdf2(), radauIIA5(), sdirk2(), kvaerno3(), kvaerno5(), ...[1, 2, 3].map(stages => gaussLegendre({stages})),
+  explicitEuler(),
+  symplecticEuler(),
+  implicitEuler(),
+  implicitEuler({form: 'coupled'}),
+  implicitEuler({unknown: 'acceleration'}),
+  theta(0.7),
+  blendedEuler({alpha: 0.5, beta: 1}),
+  blendedEuler({alpha: 1, beta: 0.5}),
+  newmark({beta: 0.3025, gamma: 0.6}),
+  theta(0.5),
+  trapezoid(),
+  trapezoid({form: 'coupled'}),
+  implicitMidpoint(),
+  implicitMidpoint({form: 'coupled'}),
+  newmark(),
+  newmark({beta: 1 / 6}),
+  newmark({beta: 0}),
+  verlet(),
+  rk4(),
+  heun('mechanics'),
+  heun('ode'),
+  ownBdf2,
+  ...[0, 0.5, 0.8, 1].map(rhoInf => generalizedAlpha({rhoInf})),
+  hht({alpha: -1 / 3}),
+  hht(),
+  bdf2(),
+  radauIIA5(),
+  sdirk2(),
+  kvaerno3(),
+  kvaerno5(),
+  ...[1, 2, 3].map(stages => gaussLegendre({stages})),
 ];
 
 /**

@@ -46,7 +46,17 @@ const doublePendulum = mechanics({
 export const mechanical: readonly Problem[] = [
   {title: 'scalar mass', system: mechanics({mass: 0.8, forces: duffing}), initial: kick},
   {title: 'lumped mass', system: mechanics({mass: [0.8, 1.7], forces: duffing}), initial: kick},
-  {title: 'consistent mass', system: mechanics({mass: [[1.2, 0.4], [0.4, 0.9]], forces: duffing}), initial: kick},
+  {
+    title: 'consistent mass',
+    system: mechanics({
+      mass: [
+        [1.2, 0.4],
+        [0.4, 0.9],
+      ],
+      forces: duffing,
+    }),
+    initial: kick,
+  },
   {
     title: 'lumped mass that depends on q',
     system: mechanics({
@@ -60,7 +70,9 @@ export const mechanical: readonly Problem[] = [
   {
     title: 'q of shape [2, 3], consistent mass [6, 6]',
     system: mechanics({
-      mass: Array.from({length: 6}, (_, i) => Array.from({length: 6}, (__, j) => (i === j ? 1 + 0.2 * i : 0.1 / (1 + Math.abs(i - j))))),
+      mass: Array.from({length: 6}, (_, i) =>
+        Array.from({length: 6}, (__, j) => (i === j ? 1 + 0.2 * i : 0.1 / (1 + Math.abs(i - j)))),
+      ),
       forces: [
         ({q}) => tf.mul(-2, tf.add(q, tf.mul(tf.square(q), q))),
         ({q}) => tf.sub(tf.reverse(q, [0]), q),
@@ -68,14 +80,26 @@ export const mechanical: readonly Problem[] = [
         ({t, q}) => tf.mul(tf.cos(tf.mul(t, 2)), tf.onesLike(q)),
       ],
     }),
-    initial: {q: [[0.5, -0.3, 0.2], [0.1, 0.6, -0.4]], v: [[0, 1, -0.5], [0.3, 0, 0.2]], t: 0.3},
+    initial: {
+      q: [
+        [0.5, -0.3, 0.2],
+        [0.1, 0.6, -0.4],
+      ],
+      v: [
+        [0, 1, -0.5],
+        [0.3, 0, 0.2],
+      ],
+      t: 0.3,
+    },
   },
 ];
 
 export const firstOrder: readonly Problem[] = [
   {
     title: 'ode: a driven predator and prey',
-    system: ode(({y, t}) => tf.add(tf.mul(y, tf.mul(tf.sub(1, tf.reverse(y)), [1, -1])), tf.mul(0.3, tf.cos(tf.add(tf.mul(t, 2), [0, 1]))))),
+    system: ode(({y, t}) =>
+      tf.add(tf.mul(y, tf.mul(tf.sub(1, tf.reverse(y)), [1, -1])), tf.mul(0.3, tf.cos(tf.add(tf.mul(t, 2), [0, 1])))),
+    ),
     initial: {y: [1.2, 0.6], t: 0.3},
   },
 ];

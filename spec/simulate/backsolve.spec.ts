@@ -3,8 +3,32 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Pullback, Scheme, RunSettings, SimulateOptions} from '../../lib/index.js';
 import {
-  adaptive, backsolveAdjoint, batch, bdf2, bilateral, cg, event, explicitEuler, gaussLegendre, generalizedAlpha, implicitAdjoint, implicitEuler, kvaerno3, kvaerno5, mechanics,
-  newmark, newton, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, symplecticEuler, trapezoid, tsit5,
+  adaptive,
+  backsolveAdjoint,
+  batch,
+  bdf2,
+  bilateral,
+  cg,
+  event,
+  explicitEuler,
+  gaussLegendre,
+  generalizedAlpha,
+  implicitAdjoint,
+  implicitEuler,
+  kvaerno3,
+  kvaerno5,
+  mechanics,
+  newmark,
+  newton,
+  ode,
+  OptionError,
+  radauIIA5,
+  rk4,
+  sdirk2,
+  simulate,
+  symplecticEuler,
+  trapezoid,
+  tsit5,
 } from '../../lib/index.js';
 import {doubleEngines} from './engines.js';
 import {order, relative} from './numbers.js';
@@ -12,7 +36,10 @@ import {order, relative} from './numbers.js';
 type P = Readonly<Record<string, tf.Tensor>>;
 
 /** Of everything: a tree of params, a captured variable and a captured tensor, time, and what f does not depend on. */
-const kernel = tf.tensor2d([[0.3, -0.5], [0.2, 0.4]]);
+const kernel = tf.tensor2d([
+  [0.3, -0.5],
+  [0.2, 0.4],
+]);
 const offset = tf.tensor1d([0.1, -0.2]);
 const derivative = ({y, t, params}: {y: tf.Tensor; t: tf.Tensor; params: unknown}, bias: tf.Tensor): tf.Tensor => {
   const {rate, drive, unused} = params as {rate: tf.Tensor; drive: P; unused: tf.Tensor};
@@ -24,10 +51,20 @@ const params = {rate: 0.4, drive: {size: [0.5, -0.3], omega: 2}, unused: 3};
 const initial = {y: [0.8, -0.6], t: 0.3};
 
 const flat = (pulled: Pullback, bias: tf.Variable): Float64Array => {
-  const {rate, drive, unused} = pulled.params as {rate: Float64Array; drive: {size: Float64Array; omega: Float64Array}; unused: Float64Array};
+  const {rate, drive, unused} = pulled.params as {
+    rate: Float64Array;
+    drive: {size: Float64Array; omega: Float64Array};
+    unused: Float64Array;
+  };
   return Float64Array.from([
-    ...(pulled.initial.y as Float64Array), ...rate, ...drive.size, ...drive.omega, ...unused, ...(pulled.variables.get(bias) as Float64Array),
-    ...(pulled.tensors.get(kernel) as Float64Array), ...(pulled.tensors.get(offset) as Float64Array),
+    ...(pulled.initial.y as Float64Array),
+    ...rate,
+    ...drive.size,
+    ...drive.omega,
+    ...unused,
+    ...(pulled.variables.get(bias) as Float64Array),
+    ...(pulled.tensors.get(kernel) as Float64Array),
+    ...(pulled.tensors.get(offset) as Float64Array),
   ]);
 };
 
@@ -43,18 +80,35 @@ describe('the continuous adjoint', () => {
     const {trajectory, pullback} = simulate.vjp(system, initial, {params, ...options});
     const y = trajectory.values('y');
     trajectory.dispose();
-    const observed = options.observe === undefined ? {} : {observed: trajectory.values('observed').map((_, i) => Math.cos(i))};
+    const observed =
+      options.observe === undefined ? {} : {observed: trajectory.values('observed').map((_, i) => Math.cos(i))};
     return flat(pullback({y: y.map((value, i) => value * Math.sin(i + 1)), ...observed}), bias);
   }
 
   const schemes: readonly [Scheme, number][] = [
-    [explicitEuler(), 1], [implicitEuler(), 1], [trapezoid(), 2], [bdf2(), 2], [sdirk2(), 2], [kvaerno3(), 3], [rk4(), 4], [gaussLegendre({stages: 2}), 4], [radauIIA5(), 5], [kvaerno5(), 5], [tsit5(), 5],
+    [explicitEuler(), 1],
+    [implicitEuler(), 1],
+    [trapezoid(), 2],
+    [bdf2(), 2],
+    [sdirk2(), 2],
+    [kvaerno3(), 3],
+    [rk4(), 4],
+    [gaussLegendre({stages: 2}), 4],
+    [radauIIA5(), 5],
+    [kvaerno5(), 5],
+    [tsit5(), 5],
   ];
   for (const [scheme, p] of schemes) {
     it(`has the order of ${scheme.name}, ${p}, in every part of the gradient`, () => {
       const error = (steps: number): number => {
         const options = {scheme, dt: 1.5 / steps, steps, saveAt: 'end'} as const;
-        const exact = gradient({...options, scheme: gaussLegendre({stages: 3}), dt: 1.5 / 24, steps: 24, adjoint: implicitAdjoint()});
+        const exact = gradient({
+          ...options,
+          scheme: gaussLegendre({stages: 3}),
+          dt: 1.5 / 24,
+          steps: 24,
+          adjoint: implicitAdjoint(),
+        });
         return relative(gradient({...options, adjoint: backsolveAdjoint()}), exact);
       };
       const steps = p > 3 ? 6 : p > 1 ? 24 : 48;
@@ -64,10 +118,15 @@ describe('the continuous adjoint', () => {
   }
 
   it('begins anew at every saved state, on the grid, beside it, and where steps are not equal', () => {
-    const exact = (options: SimulateOptions): Float64Array => gradient({...options, scheme: gaussLegendre({stages: 2}), adjoint: implicitAdjoint()});
+    const exact = (options: SimulateOptions): Float64Array =>
+      gradient({...options, scheme: gaussLegendre({stages: 2}), adjoint: implicitAdjoint()});
     const cases: readonly SimulateOptions[] = [
-      {dt: 0.05, steps: 30, saveAt: 'all'}, {dt: 0.05, t1: 1.77, saveAt: {every: 7}}, {dt: 0.05, t1: 1.77, saveAt: 'end'}, {dt: 0.05, t1: 1.77, saveAt: [0.45, 1.2, 1.77]},
-      {dt: 0.05, t1: 1.77, saveAt: [0.3, 0.456, 1.11, 1.5]}, {dt: 0.05, t1: 1.77, saveAt: [0.9]},
+      {dt: 0.05, steps: 30, saveAt: 'all'},
+      {dt: 0.05, t1: 1.77, saveAt: {every: 7}},
+      {dt: 0.05, t1: 1.77, saveAt: 'end'},
+      {dt: 0.05, t1: 1.77, saveAt: [0.45, 1.2, 1.77]},
+      {dt: 0.05, t1: 1.77, saveAt: [0.3, 0.456, 1.11, 1.5]},
+      {dt: 0.05, t1: 1.77, saveAt: [0.9]},
     ];
     for (const options of cases) {
       for (const {name: engine} of doubleEngines) {
@@ -79,14 +138,24 @@ describe('the continuous adjoint', () => {
 
   it('through an observed function of state, time and parameters', () => {
     const options: SimulateOptions = {
-      scheme: rk4(), dt: 0.05, t1: 1.77, saveAt: [0.3, 0.456, 1.5], observe: ({y, t, params: at}) => tf.mul((at as P).rate, tf.add(tf.square(y), t)),
+      scheme: rk4(),
+      dt: 0.05,
+      t1: 1.77,
+      saveAt: [0.3, 0.456, 1.5],
+      observe: ({y, t, params: at}) => tf.mul((at as P).rate, tf.add(tf.square(y), t)),
     };
     expect(relative(gradient({...options, adjoint: backsolveAdjoint()}), gradient(options))).to.be.below(1e-6);
   });
 
   it('with adaptive steps has an error that falls with the tolerance', () => {
     const errors = [1e-4, 1e-6, 1e-8].map(rtol => {
-      const options = {scheme: rk4(), dt: 0.1, t1: 3, saveAt: [0.3, 1, 2.2, 3], control: adaptive({rtol, atol: rtol})} as const;
+      const options = {
+        scheme: rk4(),
+        dt: 0.1,
+        t1: 3,
+        saveAt: [0.3, 1, 2.2, 3],
+        control: adaptive({rtol, atol: rtol}),
+      } as const;
       const exact = gradient({...options, control: adaptive({rtol: 1e-12, atol: 1e-12})});
       return relative(gradient({...options, adjoint: backsolveAdjoint()}), exact);
     });
@@ -95,11 +164,23 @@ describe('the continuous adjoint', () => {
   });
 
   it('does not depend on the size of the cotangents', () => {
-    const {trajectory, pullback} = simulate.vjp(system, initial, {params, scheme: implicitEuler(), dt: 0.1, steps: 10, adjoint: backsolveAdjoint()});
+    const {trajectory, pullback} = simulate.vjp(system, initial, {
+      params,
+      scheme: implicitEuler(),
+      dt: 0.1,
+      steps: 10,
+      adjoint: backsolveAdjoint(),
+    });
     trajectory.dispose();
     const by = (scale: number): Float64Array => flat(pullback({y: new Float64Array(22).fill(scale)}), bias);
     const one = by(1);
-    for (const scale of [1e-12, 1e12]) expect(relative(by(scale).map(value => value / scale), one)).to.be.below(1e-14);
+    for (const scale of [1e-12, 1e12])
+      expect(
+        relative(
+          by(scale).map(value => value / scale),
+          one,
+        ),
+      ).to.be.below(1e-14);
     expect([...by(0)]).to.deep.equal([...one].map(() => 0));
   });
 
@@ -115,7 +196,13 @@ describe('the continuous adjoint', () => {
   };
 
   it('of mechanics, by every scheme that integrates its first-order form, whatever solves its steps', () => {
-    const all = ({initial: start, params: at}: Pullback): Float64Array => Float64Array.from([...start.q as Float64Array, ...start.v as Float64Array, ...at.m as Float64Array, ...at.k as Float64Array]);
+    const all = ({initial: start, params: at}: Pullback): Float64Array =>
+      Float64Array.from([
+        ...(start.q as Float64Array),
+        ...(start.v as Float64Array),
+        ...(at.m as Float64Array),
+        ...(at.k as Float64Array),
+      ]);
     const exact = all(swinging({scheme: gaussLegendre({stages: 3}), dt: 0.05, steps: 40, saveAt: {every: 10}}));
     for (const scheme of [trapezoid(), rk4(), kvaerno5(), bdf2()]) {
       const found = all(swinging({scheme, dt: 0.0125, steps: 160, saveAt: {every: 40}, adjoint: backsolveAdjoint()}));
@@ -123,10 +210,12 @@ describe('the continuous adjoint', () => {
     }
     // Symmetric are Newton's matrices of the motion, not those of its adjoint.
     const options = {scheme: trapezoid(), dt: 0.05, steps: 20, adjoint: backsolveAdjoint()};
-    expect(relative(all(swinging({...options, newton: newton({linear: cg()})})), all(swinging(options)))).to.be.below(1e-10);
+    expect(relative(all(swinging({...options, newton: newton({linear: cg()})})), all(swinging(options)))).to.be.below(
+      1e-10,
+    );
   });
 
-  it('on tfjs\'s tape, with a warning in the trajectory, and none of it where there is no gradient', () => {
+  it("on tfjs's tape, with a warning in the trajectory, and none of it where there is no gradient", () => {
     const options = {params, scheme: trapezoid(), dt: 0.05, steps: 20, adjoint: backsolveAdjoint()} as const;
     let told: readonly string[] = [];
     const slope = (more: Partial<RunSettings>): Float32Array => {
@@ -152,7 +241,14 @@ describe('the continuous adjoint', () => {
   });
 
   it('tells of the last pullback alone', () => {
-    const {trajectory, pullback} = simulate.vjp(system, initial, {params, scheme: explicitEuler(), dt: 0.05, steps: 20, saveAt: 'end', adjoint: backsolveAdjoint()});
+    const {trajectory, pullback} = simulate.vjp(system, initial, {
+      params,
+      scheme: explicitEuler(),
+      dt: 0.05,
+      steps: 20,
+      saveAt: 'end',
+      adjoint: backsolveAdjoint(),
+    });
     trajectory.dispose();
     expect(trajectory.warnings).to.have.length(1);
     expect(pullback({y: [0, 0, 1, 0]}).recomputedSteps).to.equal(20);
@@ -182,17 +278,34 @@ describe('the continuous adjoint', () => {
     it('the gradient is useless, and an error says so', () => {
       expect(slope({}) / exact).to.be.closeTo(1, 1e-3);
       for (const scheme of [trapezoid(), implicitEuler(), rk4()]) {
-        expect(() => slope({scheme, adjoint: backsolveAdjoint()}), scheme.name).to.throw(OptionError, /away from where it was, more than the 0\.1 .* of no use.*implicitAdjoint/).with.property('code', 'backsolve-drift');
+        expect(() => slope({scheme, adjoint: backsolveAdjoint()}), scheme.name)
+          .to.throw(OptionError, /away from where it was, more than the 0\.1 .* of no use.*implicitAdjoint/)
+          .with.property('code', 'backsolve-drift');
       }
       // Asked for all the same: errors grown by exp(50·2) = 3e43.
-      expect(Math.abs(slope({scheme: rk4(), adjoint: backsolveAdjoint({drift: Infinity})}) / exact - 1)).to.be.above(1e3);
+      expect(Math.abs(slope({scheme: rk4(), adjoint: backsolveAdjoint({drift: Infinity})}) / exact - 1)).to.be.above(
+        1e3,
+      );
     });
 
     it('the gradient is an error where state or adjoint leaves all bounds', () => {
       const cubic = ode(({y, params: at}) => tf.neg(tf.mul((at as P).c, tf.mul(y, tf.square(y)))));
-      const {trajectory, pullback} = simulate.vjp(cubic, {y: 30}, {scheme: implicitEuler(), dt: 0.1, steps: 10, params: {c: 1}, saveAt: 'end', adjoint: backsolveAdjoint({drift: Infinity})});
+      const {trajectory, pullback} = simulate.vjp(
+        cubic,
+        {y: 30},
+        {
+          scheme: implicitEuler(),
+          dt: 0.1,
+          steps: 10,
+          params: {c: 1},
+          saveAt: 'end',
+          adjoint: backsolveAdjoint({drift: Infinity}),
+        },
+      );
       trajectory.dispose();
-      expect(() => pullback({y: [0, 1]})).to.throw(OptionError, /from t = 1 back to 0 state and adjoint could not be integrated .*implicitAdjoint/).with.property('code', 'backsolve-failed');
+      expect(() => pullback({y: [0, 1]}))
+        .to.throw(OptionError, /from t = 1 back to 0 state and adjoint could not be integrated .*implicitAdjoint/)
+        .with.property('code', 'backsolve-failed');
     });
   });
 
@@ -204,14 +317,29 @@ describe('the continuous adjoint', () => {
     const grid = {dt: 0.1, steps: 2, adjoint} as const;
     const free = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
     it('constraints', () => {
-      const held = mechanics({mass: 1, forces: ({q}) => tf.neg(q), constraints: [bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 1))]});
-      refused(() => simulate(held, {q: [1, 0], v: [0, 0]}, {...grid, scheme: generalizedAlpha()}), /has constraints.*implicitAdjoint/);
+      const held = mechanics({
+        mass: 1,
+        forces: ({q}) => tf.neg(q),
+        constraints: [bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 1))],
+      });
+      refused(
+        () => simulate(held, {q: [1, 0], v: [0, 0]}, {...grid, scheme: generalizedAlpha()}),
+        /has constraints.*implicitAdjoint/,
+      );
     });
     it('events', () => {
-      for (const then of ['stop', 'record'] as const) refused(() => simulate(free, {q: 1, v: 0}, {...grid, scheme: trapezoid(), events: [event({when: ({q}) => q, then})]}), /events and their jumps.*implicitAdjoint/);
+      for (const then of ['stop', 'record'] as const)
+        refused(
+          () => simulate(free, {q: 1, v: 0}, {...grid, scheme: trapezoid(), events: [event({when: ({q}) => q, then})]}),
+          /events and their jumps.*implicitAdjoint/,
+        );
     });
     it('schemes that integrate no ode', () => {
-      for (const scheme of [newmark(), symplecticEuler(), generalizedAlpha()]) refused(() => simulate(free, {q: 1, v: 0}, {...grid, scheme}), new RegExp(`which scheme ${scheme.name.replace(/[().]/g, '\\$&')} does not do.*trapezoid`));
+      for (const scheme of [newmark(), symplecticEuler(), generalizedAlpha()])
+        refused(
+          () => simulate(free, {q: 1, v: 0}, {...grid, scheme}),
+          new RegExp(`which scheme ${scheme.name.replace(/[().]/g, '\\$&')} does not do.*trapezoid`),
+        );
     });
     it('a saved state with what a scheme carries', () => {
       const path = simulate(free, {q: 1, v: 0}, {dt: 0.1, steps: 2, scheme: bdf2()});
@@ -219,7 +347,11 @@ describe('the continuous adjoint', () => {
       refused(() => simulate(free, path.state(), {...grid, scheme: bdf2()}), /more than the state of the motion/);
     });
     it('cotangents of what a scheme carries', () => {
-      const {trajectory, pullback} = simulate.vjp(free, {q: 1, v: 0}, {...grid, scheme: {...newmark(), ode: trapezoid().ode}});
+      const {trajectory, pullback} = simulate.vjp(
+        free,
+        {q: 1, v: 0},
+        {...grid, scheme: {...newmark(), ode: trapezoid().ode}},
+      );
       trajectory.dispose();
       refused(() => pullback({a: [0, 0, 1]}), /a is no part of the state of the motion/);
       expect(pullback({q: [0, 0, 1]}).initial.q).to.have.length(1);
@@ -230,11 +362,24 @@ describe('the continuous adjoint', () => {
   });
 
   it('of a batch stays in this thread', () => {
-    const {trajectories, pullback} = batch.vjp(system, [initial, {...initial, y: [0.1, 0.2]}], {params, scheme: trapezoid(), dt: 0.1, steps: 10, adjoint: backsolveAdjoint(), workers: 2});
+    const {trajectories, pullback} = batch.vjp(system, [initial, {...initial, y: [0.1, 0.2]}], {
+      params,
+      scheme: trapezoid(),
+      dt: 0.1,
+      steps: 10,
+      adjoint: backsolveAdjoint(),
+      workers: 2,
+    });
     trajectories.forEach(trajectory => trajectory.dispose());
     expect(trajectories.map(({stats}) => stats.thread)).to.deep.equal(['own', 'own']);
     const {members} = pullback([{y: new Float64Array(22).fill(1)}, {y: new Float64Array(22).fill(1)}]);
-    const alone = simulate.vjp(system, initial, {params, scheme: trapezoid(), dt: 0.1, steps: 10, adjoint: backsolveAdjoint()});
+    const alone = simulate.vjp(system, initial, {
+      params,
+      scheme: trapezoid(),
+      dt: 0.1,
+      steps: 10,
+      adjoint: backsolveAdjoint(),
+    });
     alone.trajectory.dispose();
     expect(flat(members[0], bias)).to.deep.equal(flat(alone.pullback({y: new Float64Array(22).fill(1)}), bias));
   });

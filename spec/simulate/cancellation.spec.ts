@@ -7,7 +7,21 @@ import {createRequire} from 'node:module';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {BatchMember, BatchOptions, SimulateOptions} from '../../lib/index.js';
-import {AbortError, batch, batchAsync, equilibrium, event, implicitAdjoint, implicitEuler, mechanics, NewtonError, OptionError, rk4, simulate, unrolledAdjoint} from '../../lib/index.js';
+import {
+  AbortError,
+  batch,
+  batchAsync,
+  equilibrium,
+  event,
+  implicitAdjoint,
+  implicitEuler,
+  mechanics,
+  NewtonError,
+  OptionError,
+  rk4,
+  simulate,
+  unrolledAdjoint,
+} from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {pullSeries} from '../../lib/simulate/series.js';
 import {root} from '../package/sources.js';
@@ -23,13 +37,18 @@ const reason = new Error('enough');
 /** What f throws, or rejects with; no tensor is left. */
 async function errorOf(f: () => unknown): Promise<unknown> {
   const before = tf.memory().numTensors;
-  const found = await Promise.resolve().then(f).then(() => undefined, (error: unknown) => error);
+  const found = await Promise.resolve()
+    .then(f)
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
   expect(tf.memory().numTensors).to.equal(before);
   return found;
 }
 
 async function expectAborted(f: () => unknown): Promise<void> {
-  const error = await errorOf(f) as AbortError;
+  const error = (await errorOf(f)) as AbortError;
   expect(error, String(error)).to.be.instanceOf(AbortError);
   expect([error.code, error.name]).to.deep.equal(['aborted', 'AbortError']);
   expect(error.cause).to.equal(reason);
@@ -49,10 +68,17 @@ describe('a signal', () => {
     const signal = AbortSignal.abort(reason);
     const options: SimulateOptions = {...endless, signal};
     const cases: readonly (() => unknown)[] = [
-      () => simulate(spring, start, options), () => simulate.vjp(spring, start, options), () => simulate.jvp(spring, start, options, {initial: {q: 1}}),
-      () => simulate.hvp(spring, start, options, ({q}) => tf.sum(q), {initial: {q: 1}}), () => simulate.steps(spring, start, options).next(),
-      () => simulate.prepare(spring, start, options).run(), () => simulate.prepare(spring, start, endless).run({signal}),
-      () => batch(spring, starts, options), () => batch(spring, starts, {...options, workers: 2}), () => batchAsync(spring, starts, options), () => batchAsync.vjp(spring, starts, options),
+      () => simulate(spring, start, options),
+      () => simulate.vjp(spring, start, options),
+      () => simulate.jvp(spring, start, options, {initial: {q: 1}}),
+      () => simulate.hvp(spring, start, options, ({q}) => tf.sum(q), {initial: {q: 1}}),
+      () => simulate.steps(spring, start, options).next(),
+      () => simulate.prepare(spring, start, options).run(),
+      () => simulate.prepare(spring, start, endless).run({signal}),
+      () => batch(spring, starts, options),
+      () => batch(spring, starts, {...options, workers: 2}),
+      () => batchAsync(spring, starts, options),
+      () => batchAsync.vjp(spring, starts, options),
       () => equilibrium(spring, {q: 1}, {signal}),
     ];
     for (const f of cases) await expectAborted(f);
@@ -62,11 +88,19 @@ describe('a signal', () => {
   it('that a callback aborts ends the run there, on its grid, along a history and between states', async () => {
     for (const more of [{}, {scheme: rk4(), events: [event({when: ({q}) => q, then: 'record' as const})]}]) {
       const controller = new AbortController();
-      await expectAborted(() => simulate(spring, start, {...endless, ...more, signal: controller.signal, onProgress: () => controller.abort(reason)}));
+      await expectAborted(() =>
+        simulate(spring, start, {
+          ...endless,
+          ...more,
+          signal: controller.signal,
+          onProgress: () => controller.abort(reason),
+        }),
+      );
     }
     const controller = new AbortController();
     await expectAborted(() => {
-      for (const {t} of simulate.steps(spring, start, {...endless, saveAt: 'all', signal: controller.signal})) if (t > 0.01) controller.abort(reason);
+      for (const {t} of simulate.steps(spring, start, {...endless, saveAt: 'all', signal: controller.signal}))
+        if (t > 0.01) controller.abort(reason);
     });
     const later = new AbortController();
     const {trajectory, pullback} = simulate.vjp(spring, start, {dt: 0.1, steps: 2, signal: later.signal});
@@ -77,7 +111,13 @@ describe('a signal', () => {
 
   it('is looked at before every step of the way back, whether it was recorded or is taken again', () => {
     const falling = [event({when: ({q}) => q, then: 'record' as const})];
-    for (const more of [{}, {adjoint: implicitAdjoint({memory: 1})}, {adjoint: unrolledAdjoint()}, {events: falling}, {events: falling, adjoint: implicitAdjoint({memory: 1})}]) {
+    for (const more of [
+      {},
+      {adjoint: implicitAdjoint({memory: 1})},
+      {adjoint: unrolledAdjoint()},
+      {events: falling},
+      {events: falling, adjoint: implicitAdjoint({memory: 1})},
+    ]) {
       const prepared = prepare(spring, start, {dt: 0.1, steps: 40, saveAt: 'end', ...more});
       const path = prepared.adjoint.run(prepared);
       const asked = (most: number): number => {
@@ -85,7 +125,8 @@ describe('a signal', () => {
         const poll = (): void => {
           if (++count > most) throw reason;
         };
-        const pull = (): unknown => pullSeries({...prepared, options: {...prepared.options, poll}}, path, Float64Array.of(0, 0, 1, 0));
+        const pull = (): unknown =>
+          pullSeries({...prepared, options: {...prepared.options, poll}}, path, Float64Array.of(0, 0, 1, 0));
         if (most < Infinity) expect(pull).to.throw(reason.message);
         else pull();
         return count;
@@ -96,7 +137,11 @@ describe('a signal', () => {
   });
 
   it('that is none is an error', () => {
-    for (const signal of [true, {}, 'stop', null]) expect(() => simulate(spring, start, {dt: 0.1, steps: 1, signal} as never)).to.throw(OptionError, /signal must be an AbortSignal/);
+    for (const signal of [true, {}, 'stop', null])
+      expect(() => simulate(spring, start, {dt: 0.1, steps: 1, signal} as never)).to.throw(
+        OptionError,
+        /signal must be an AbortSignal/,
+      );
   });
 });
 
@@ -107,7 +152,15 @@ describe('a batch on worker threads', function () {
   it('is ended by its signal within its steps, and its threads work on', async () => {
     for (const more of [{}, {scheme: implicitEuler()}]) {
       const controller = new AbortController();
-      const pending = errorOf(() => batchAsync(spring, starts, {...endless, ...more, workers: 2, signal: controller.signal, onProgress: () => controller.abort(reason)}));
+      const pending = errorOf(() =>
+        batchAsync(spring, starts, {
+          ...endless,
+          ...more,
+          workers: 2,
+          signal: controller.signal,
+          onProgress: () => controller.abort(reason),
+        }),
+      );
       await expectAborted(async () => {
         throw await pending;
       });
@@ -122,7 +175,14 @@ describe('a batch on worker threads', function () {
   it('is ended on its way back', async () => {
     const controller = new AbortController();
     // With room for two states 10⁶ steps are taken again a thousand times each.
-    const {trajectories, pullback} = await batchAsync.vjp(spring, starts.slice(0, 2), {dt: 1e-3, steps: 1e6, saveAt: 'end', workers: 2, signal: controller.signal, adjoint: implicitAdjoint({memory: 1})});
+    const {trajectories, pullback} = await batchAsync.vjp(spring, starts.slice(0, 2), {
+      dt: 1e-3,
+      steps: 1e6,
+      saveAt: 'end',
+      workers: 2,
+      signal: controller.signal,
+      adjoint: implicitAdjoint({memory: 1}),
+    });
     setTimeout(() => controller.abort(reason), 50);
     await expectAborted(() => pullback([{q: [0, 1]}, {q: [0, 1]}]));
     tf.dispose(trajectories.map(({t, q, v}) => [t, q, v]));
@@ -131,21 +191,42 @@ describe('a batch on worker threads', function () {
 
   it('... where this thread waits for it, by what a callback does', async () => {
     const controller = new AbortController();
-    await expectAborted(() => batch(spring, starts, {...endless, workers: 2, signal: controller.signal, onProgress: () => controller.abort(reason)}));
-    const thrown = await errorOf(() => batch(spring, starts, {...endless, workers: 2, onProgress: () => {
-      throw reason;
-    }}));
+    await expectAborted(() =>
+      batch(spring, starts, {
+        ...endless,
+        workers: 2,
+        signal: controller.signal,
+        onProgress: () => controller.abort(reason),
+      }),
+    );
+    const thrown = await errorOf(() =>
+      batch(spring, starts, {
+        ...endless,
+        workers: 2,
+        onProgress: () => {
+          throw reason;
+        },
+      }),
+    );
     expect(thrown).to.equal(reason);
     await expectWorking();
   });
 
   it('is ended by a callback that throws, and by a member that fails', async () => {
-    const thrown = await errorOf(() => batchAsync(spring, starts, {...endless, workers: 2, onProgress: () => {
-      throw reason;
-    }}));
+    const thrown = await errorOf(() =>
+      batchAsync(spring, starts, {
+        ...endless,
+        workers: 2,
+        onProgress: () => {
+          throw reason;
+        },
+      }),
+    );
     expect(thrown).to.equal(reason);
     await expectWorking();
-    const failed = await errorOf(() => batchAsync(spring, [{q: 900, v: 0}, ...starts], {...endless, scheme: rk4(), workers: 2}));
+    const failed = await errorOf(() =>
+      batchAsync(spring, [{q: 900, v: 0}, ...starts], {...endless, scheme: rk4(), workers: 2}),
+    );
     expect(failed).to.be.instanceOf(NewtonError).with.nested.property('data.member', 0);
     await expectWorking();
   });
@@ -157,7 +238,9 @@ describe('a batch on worker threads', function () {
     let beside: Promise<void>;
     try {
       (globalThis as {SharedArrayBuffer?: unknown}).SharedArrayBuffer = undefined;
-      ended = batchAsync(spring, starts, {...endless, workers: 2, signal: controller.signal}).catch((error: unknown) => error);
+      ended = batchAsync(spring, starts, {...endless, workers: 2, signal: controller.signal}).catch(
+        (error: unknown) => error,
+      );
       beside = expectWorking();
     } finally {
       globalThis.SharedArrayBuffer = shared;
@@ -179,7 +262,8 @@ describe('a batch on worker threads', function () {
         return new Worker('setInterval(() => undefined, 1e6)', {eval: true});
       };
       // Patience, shortened.
-      globalThis.setTimeout = ((f: () => void, milliseconds: number) => wait(f, Math.min(milliseconds, 20))) as typeof setTimeout;
+      globalThis.setTimeout = ((f: () => void, milliseconds: number) =>
+        wait(f, Math.min(milliseconds, 20))) as typeof setTimeout;
       paths = await batchAsync(spring, starts, short);
     } finally {
       threads.Worker = Worker;
@@ -202,7 +286,11 @@ describe('a batch on worker threads', function () {
       await batchAsync(s, eight, {dt: 1e-3, steps: 1e12, saveAt: 'end', workers: 2, onProgress() { throw 1; }}).catch(() => {});
       const paths = await batchAsync(s, eight, {dt: 1e-3, steps: 10, workers: 2});
       console.log('done', paths.length);`;
-    const {stdout, status} = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {cwd: root, encoding: 'utf8', timeout: 60_000});
+    const {stdout, status} = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+      cwd: root,
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
     expect(stdout.trim().split('\n').at(-1)).to.equal('done 8');
     expect(status).to.equal(0);
   });

@@ -10,12 +10,14 @@ import {implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js'
 import {engines} from './engines.js';
 import {draw, moved, norm, relative, slope, stream} from './numbers.js';
 
-const chainForce = (n: number): ForceTerm => ({q, v, params}) => {
-  const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [n - 1])]));
-  const pull = tf.mul(params.k as tf.Tensor, tf.add(d, tf.mul(0.5, tf.mul(d, tf.mul(d, d)))));
-  const next = tf.concat([tf.slice(pull, [1], [n - 1]), tf.zeros([1])]);
-  return tf.addN([tf.sub(next, pull), tf.mul(v, -0.1), tf.onesLike(q)]);
-};
+const chainForce =
+  (n: number): ForceTerm =>
+  ({q, v, params}) => {
+    const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [n - 1])]));
+    const pull = tf.mul(params.k as tf.Tensor, tf.add(d, tf.mul(0.5, tf.mul(d, tf.mul(d, d)))));
+    const next = tf.concat([tf.slice(pull, [1], [n - 1]), tf.zeros([1])]);
+    return tf.addN([tf.sub(next, pull), tf.mul(v, -0.1), tf.onesLike(q)]);
+  };
 
 interface Chain {
   readonly loss: number;
@@ -24,9 +26,18 @@ interface Chain {
 
 function chain(n: number, k: Float64Array, options: Partial<RunSettings> = {}): Chain {
   const system = mechanics({mass: 1, forces: chainForce(n)});
-  const {trajectory, pullback} = simulate.vjp(system, {q: new Float64Array(n), v: new Float64Array(n)}, {
-    scheme: implicitMidpoint(), dt: 0.01, steps: 200, saveAt: 'end', params: {k}, ...options,
-  });
+  const {trajectory, pullback} = simulate.vjp(
+    system,
+    {q: new Float64Array(n), v: new Float64Array(n)},
+    {
+      scheme: implicitMidpoint(),
+      dt: 0.01,
+      steps: 200,
+      saveAt: 'end',
+      params: {k},
+      ...options,
+    },
+  );
   const q = trajectory.values('q');
   const v = trajectory.values('v');
   trajectory.dispose();
@@ -71,11 +82,13 @@ describe('W1, the chain', () => {
           const k = stiffness(8);
           const gradient = chain(8, k, {engine: name, newton: tight}).gradient();
           // 1e-3 of k: truncation (1e-3)⁴, rounding 1e-16/1e-3 of the loss.
-          const differences = Float64Array.from(k, (_, i) => slope(s => {
-            const changed = k.slice();
-            changed[i] += s;
-            return chain(8, changed, {engine: name, newton: tight}).loss;
-          }, 10));
+          const differences = Float64Array.from(k, (_, i) =>
+            slope(s => {
+              const changed = k.slice();
+              changed[i] += s;
+              return chain(8, changed, {engine: name, newton: tight}).loss;
+            }, 10),
+          );
           expect(relative(gradient, differences)).to.be.below(1e-7);
         });
 
@@ -83,7 +96,10 @@ describe('W1, the chain', () => {
           it(`n = ${n}: so is its product with a random direction`, () => {
             const direction = draw(stream(n), n).map(x => x + 0.5);
             const gradient = chain(n, stiffness(n), {engine: name, newton: tight}).gradient();
-            const difference = slope(s => chain(n, moved(stiffness(n), s, direction), {engine: name, newton: tight}).loss, 10);
+            const difference = slope(
+              s => chain(n, moved(stiffness(n), s, direction), {engine: name, newton: tight}).loss,
+              10,
+            );
             const product = gradient.reduce((sum, g, i) => sum + g * direction[i], 0);
             expect(product / difference).to.be.closeTo(1, 1e-7);
           });

@@ -5,7 +5,19 @@
 import {expect} from 'chai';
 import type {Initial, MechanicalSystem, Scheme, SimulateOptions} from '../../lib/index.js';
 import {
-  bdf2, equilibrium, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, newmark, radauIIA5, sdirk2, simulate, trapezoid,
+  bdf2,
+  equilibrium,
+  gaussLegendre,
+  generalizedAlpha,
+  hht,
+  implicitEuler,
+  implicitMidpoint,
+  kvaerno3,
+  newmark,
+  radauIIA5,
+  sdirk2,
+  simulate,
+  trapezoid,
 } from '../../lib/index.js';
 import {fourBars, rodChain, sliderCrank} from '../../models/index.js';
 import {carAxis, carAxisStart} from '../scheme/car-axis.js';
@@ -22,10 +34,34 @@ const bars = fourBars({windows: 2});
 const problems: readonly Problem[] = [
   {title: 'the car axis', system: carAxis, initial: carAxisStart, dt: 0.002},
   {title: 'two windows of the N-four-bar, redundant', system: bars, initial: bars.initial, dt: 0.01},
-  {title: 'a free slider-crank', system: sliderCrank({crank: 0.5, rod: 1, mass: [1, 2], g: 9.81}), initial: {q: [[0.5, 0], [1.5, 0]], v: [[0, 1], [0, 0]]}, dt: 0.01},
+  {
+    title: 'a free slider-crank',
+    system: sliderCrank({crank: 0.5, rod: 1, mass: [1, 2], g: 9.81}),
+    initial: {
+      q: [
+        [0.5, 0],
+        [1.5, 0],
+      ],
+      v: [
+        [0, 1],
+        [0, 0],
+      ],
+    },
+    dt: 0.01,
+  },
 ];
 const schemes: readonly Scheme[] = [
-  implicitEuler(), implicitMidpoint(), trapezoid(), newmark(), generalizedAlpha(), hht(), bdf2(), radauIIA5(), gaussLegendre(), sdirk2(), kvaerno3(),
+  implicitEuler(),
+  implicitMidpoint(),
+  trapezoid(),
+  newmark(),
+  generalizedAlpha(),
+  hht(),
+  bdf2(),
+  radauIIA5(),
+  gaussLegendre(),
+  sdirk2(),
+  kvaerno3(),
 ];
 
 /** Saved values and the gradient of Σ sin(i) times the last of them, on one engine. */

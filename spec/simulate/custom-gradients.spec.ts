@@ -12,7 +12,10 @@ type Custom = (x: tf.Tensor) => tf.Tensor;
 type Args = (tf.Tensor | tf.GradSaveFunc)[];
 
 const custom = (value: Custom, gradient: Custom): Custom =>
-  tf.customGrad((...[x]: Args) => ({value: value(x as tf.Tensor), gradFunc: (dy: tf.Tensor) => gradient(dy)})) as unknown as Custom;
+  tf.customGrad((...[x]: Args) => ({
+    value: value(x as tf.Tensor),
+    gradFunc: (dy: tf.Tensor) => gradient(dy),
+  })) as unknown as Custom;
 
 const stopped = custom(tf.clone, tf.zerosLike);
 const straight = custom(tf.round, tf.clone);
@@ -54,7 +57,7 @@ describe('tf.customGrad in a system', () => {
     it(`${engine}: implicit schemes differentiate the step with the declared derivative`, () => {
       // y₂ = y₀/(1 + hk)² by implicit Euler.
       const {pullback} = simulate.vjp(decay(doubled), start, {...options, engine, scheme: implicitEuler()});
-      expect(numberOf(pullback(end).params['k'])).to.be.closeTo(2 * -2 * h / (1 + h * k) ** 3, tolerance);
+      expect(numberOf(pullback(end).params['k'])).to.be.closeTo((2 * -2 * h) / (1 + h * k) ** 3, tolerance);
     });
   }
 
@@ -62,7 +65,9 @@ describe('tf.customGrad in a system', () => {
     // One step: the cotangent of f(k) is −h y₀ = −0.1·5, clipped to −0.25.
     const one = {...options, steps: 1};
     expect(numberOf(simulate.vjp(decay(clipped), {y: [5]}, one).pullback(end).params['k'])).to.equal(-0.25);
-    expect(() => simulate.jvp(decay(clipped), {y: [5]}, one, {params: {k: 1}})).to.throw('not linear in the cotangent').with.property('code', 'gradient-not-linear');
+    expect(() => simulate.jvp(decay(clipped), {y: [5]}, one, {params: {k: 1}}))
+      .to.throw('not linear in the cotangent')
+      .with.property('code', 'gradient-not-linear');
     const state = ode(({y}) => tf.neg(clipped(y)));
     const alone = {...one, params: {}};
     expect(() => simulate(state, start, {...alone, scheme: implicitEuler()})).to.throw('not linear in the cotangent');
@@ -78,10 +83,15 @@ describe('tf.customGrad in a system', () => {
       save([a, b, square]);
       return {
         value: tf.mul(tf.mul(a, square), w),
-        gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => [tf.mul(tf.mul(dy, saved[2]), tf.mul(w, 2)), tf.mul(tf.mul(dy, saved[0]), tf.mul(tf.mul(saved[1], 2), w))],
+        gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => [
+          tf.mul(tf.mul(dy, saved[2]), tf.mul(w, 2)),
+          tf.mul(tf.mul(dy, saved[0]), tf.mul(tf.mul(saved[1], 2), w)),
+        ],
       };
     }) as unknown as (a: tf.Tensor, b: tf.Tensor) => tf.Tensor;
-    const system = ode(({y, params}) => tf.add(product(params['a'] as tf.Tensor, params['b'] as tf.Tensor), tf.mul(y, 0)));
+    const system = ode(({y, params}) =>
+      tf.add(product(params['a'] as tf.Tensor, params['b'] as tf.Tensor), tf.mul(y, 0)),
+    );
     const {trajectory, pullback} = simulate.vjp(system, start, {...options, steps: 1, params: {a: 2, b: 5}});
     expect(trajectory.values('y')[1]).to.be.closeTo(1 + h * 2 * 25 * 3, 1e-13);
     const {params, variables} = pullback(end);
@@ -101,19 +111,28 @@ describe('tf.customGrad in a system', () => {
     const system = ode(({y}) => cubic(y));
     const y = 3;
     for (const {name: engine, double} of engines) {
-      const {gradient, product} = simulate.hvp(system, {y: [y]}, {...options, steps: 1, engine}, ({y: saved}) => tf.sum(tf.slice(saved, 1, 1)), {initial: {y: [1]}});
+      const {gradient, product} = simulate.hvp(
+        system,
+        {y: [y]},
+        {...options, steps: 1, engine},
+        ({y: saved}) => tf.sum(tf.slice(saved, 1, 1)),
+        {initial: {y: [1]}},
+      );
       const tolerance = double ? 1e-13 : 1e-5;
       expect(gradient.initial.y?.[0]).to.be.closeTo(1 + h * y ** 2, tolerance);
       expect(product.initial.y?.[0]).to.be.closeTo(h * 2 * y, tolerance);
     }
   });
 
-  it('inside tf.grad of an energy, on tfjs\'s tape around the run, and in a batch of states', () => {
+  it("inside tf.grad of an energy, on tfjs's tape around the run, and in a batch of states", () => {
     // The energy's declared gradient is that of q⁴/4, its value that of q²/2: the force is −q³, and its own derivative −3q².
     const energy = tf.customGrad((...args: Args) => {
       const [q, save] = args as [tf.Tensor, tf.GradSaveFunc];
       save([q]);
-      return {value: tf.mul(0.5, tf.sum(tf.square(q))), gradFunc: (dy: tf.Tensor, [saved]: tf.Tensor[]) => tf.mul(dy, tf.pow(saved, 3))};
+      return {
+        value: tf.mul(0.5, tf.sum(tf.square(q))),
+        gradFunc: (dy: tf.Tensor, [saved]: tf.Tensor[]) => tf.mul(dy, tf.pow(saved, 3)),
+      };
     }) as unknown as Custom;
     const byEnergy = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.grad(energy)(q))});
     const byForce = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.pow(q, 3))});
@@ -121,15 +140,34 @@ describe('tf.customGrad in a system', () => {
     const run = {scheme: trapezoid(), dt: h, steps: 5, saveAt: 'end'} as const;
     const gradients = [byEnergy, byForce].map(system => {
       const {trajectory, pullback} = simulate.vjp(system, from, run);
-      return [trajectory.values('q'), pullback({q: [[0, 0], [1, 2]]}).initial.q as Float64Array];
+      return [
+        trajectory.values('q'),
+        pullback({
+          q: [
+            [0, 0],
+            [1, 2],
+          ],
+        }).initial.q as Float64Array,
+      ];
     });
-    gradients[0].forEach((numbers, i) => numbers.forEach((value, j) => expect(value).to.be.closeTo(gradients[1][i][j], 1e-14)));
+    gradients[0].forEach((numbers, i) =>
+      numbers.forEach((value, j) => expect(value).to.be.closeTo(gradients[1][i][j], 1e-14)),
+    );
 
     const w = tf.variable(tf.scalar(k));
-    const onTape = (f: Custom): number => tf.tidy(() => {
-      const system = ode(({y}) => tf.neg(tf.mul(f(w), y)));
-      return tf.variableGrads(() => tf.sum(tf.slice(simulate(system, start, {...options, params: undefined}).y as tf.Tensor, 1, 1)) as tf.Scalar, [w]).grads[w.name].dataSync()[0];
-    });
+    const onTape = (f: Custom): number =>
+      tf.tidy(() => {
+        const system = ode(({y}) => tf.neg(tf.mul(f(w), y)));
+        return tf
+          .variableGrads(
+            () =>
+              tf.sum(
+                tf.slice(simulate(system, start, {...options, params: undefined}).y as tf.Tensor, 1, 1),
+              ) as tf.Scalar,
+            [w],
+          )
+          .grads[w.name].dataSync()[0];
+      });
     expect(onTape(stopped)).to.equal(0);
     expect(onTape(straight)).to.be.closeTo(-2 * h * (1 - 2 * h), 1e-7);
     w.dispose();
@@ -139,16 +177,29 @@ describe('tf.customGrad in a system', () => {
     // y₁ = y₀ − h k y₁³ has one root; a declared slope of zero makes Newton's matrix 1, a fixed point iteration that contracts with 3hk y² ≈ 0.1.
     const cube: Custom = custom(x => tf.pow(x, 3), tf.zerosLike);
     const [with_, without] = [cube, (x: tf.Tensor) => tf.pow(x, 3)].map(f =>
-      simulate(ode(({y}) => tf.mul(f(y), -1)), {y: [0.5]}, {scheme: implicitEuler(), dt: 0.15, steps: 3, newton: newton({maxIterations: 60})}));
+      simulate(
+        ode(({y}) => tf.mul(f(y), -1)),
+        {y: [0.5]},
+        {scheme: implicitEuler(), dt: 0.15, steps: 3, newton: newton({maxIterations: 60})},
+      ),
+    );
     with_.values('y').forEach((value, i) => expect(value).to.be.closeTo(without.values('y')[i], 1e-11));
     expect(with_.stats.newtonIterations).to.be.above(without.stats.newtonIterations);
   });
 
   it('operations of tfjs that are written with customGrad keep their derivatives, second ones too', () => {
     // log softmax: ∂/∂a of (log softmax)₀ is 1 − p₀, and −p₀(1 − p₀) once more.
-    const system = ode(({y, params}) => tf.add(tf.slice(tf.logSoftmax(tf.concat([params['a'] as tf.Tensor, tf.zeros([1])])), 0, 1), tf.mul(y, 0)));
+    const system = ode(({y, params}) =>
+      tf.add(tf.slice(tf.logSoftmax(tf.concat([params['a'] as tf.Tensor, tf.zeros([1])])), 0, 1), tf.mul(y, 0)),
+    );
     const p = 1 / (1 + Math.exp(-0.3));
-    const {gradient, product} = simulate.hvp(system, start, {...options, steps: 1, params: {a: [0.3]}}, ({y}) => tf.sum(tf.slice(y, 1, 1)), {params: {a: [1]}});
+    const {gradient, product} = simulate.hvp(
+      system,
+      start,
+      {...options, steps: 1, params: {a: [0.3]}},
+      ({y}) => tf.sum(tf.slice(y, 1, 1)),
+      {params: {a: [1]}},
+    );
     expect(numberOf(gradient.params['a'])).to.be.closeTo(h * (1 - p), 1e-15);
     expect(numberOf(product.params['a'])).to.be.closeTo(-h * p * (1 - p), 1e-15);
   });

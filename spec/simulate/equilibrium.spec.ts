@@ -41,16 +41,32 @@ describe('equilibrium', () => {
     rest.dispose();
   });
 
-  it('is differentiable on tfjs\'s tape, and leaves nothing behind', () => {
+  it("is differentiable on tfjs's tape, and leaves nothing behind", () => {
     const g = tf.variable(tf.scalar(9.81));
     const system = mechanics({mass: 1, forces: ({q}) => tf.sub(g, tf.mul(q, 4))});
     const before = tf.memory().numTensors;
-    const {value, grads} = tf.variableGrads(() => tf.sum(equilibrium(system, {q: [[0, 1], [2, 3]]}).q) as tf.Scalar, [g]);
+    const {value, grads} = tf.variableGrads(
+      () =>
+        tf.sum(
+          equilibrium(system, {
+            q: [
+              [0, 1],
+              [2, 3],
+            ],
+          }).q,
+        ) as tf.Scalar,
+      [g],
+    );
     expect(value.dataSync()[0]).to.be.closeTo(9.81, 1e-5, 'four times 9.81/4, in float32');
     expect(grads[g.name].dataSync()[0]).to.be.closeTo(1, 1e-6);
     tf.dispose([value, grads]);
     expect(tf.memory().numTensors).to.equal(before);
-    const rest = equilibrium(system, {q: [[0, 1], [2, 3]]});
+    const rest = equilibrium(system, {
+      q: [
+        [0, 1],
+        [2, 3],
+      ],
+    });
     expect(rest.q.shape).to.deep.equal([2, 2]);
     rest.dispose();
     expect(tf.memory().numTensors).to.equal(before);
@@ -73,7 +89,10 @@ describe('equilibrium', () => {
   it('says so where there is none, or more than one', () => {
     const none = mechanics({mass: 1, forces: ({q}) => tf.add(tf.square(q), 1)});
     expect(() => equilibrium(none, {q: [0.3]})).to.throw(NewtonError);
-    const free = mechanics({mass: 1, forces: ({q}) => tf.mul(tf.sub(tf.gather(q, 0), tf.gather(q, 1)), tf.tensor1d([-1, 1]))});
+    const free = mechanics({
+      mass: 1,
+      forces: ({q}) => tf.mul(tf.sub(tf.gather(q, 0), tf.gather(q, 1)), tf.tensor1d([-1, 1])),
+    });
     expect(() => equilibrium(free, {q: [0, 1]})).to.throw(SingularMatrixError, /q\[0\], q\[1\]/);
   });
 });

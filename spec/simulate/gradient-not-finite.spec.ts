@@ -2,7 +2,19 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
-  adaptive, backsolveAdjoint, batch, dopri5, forwardSensitivity, GradientError, implicitAdjoint, implicitEuler, newton, ode, rk4, simulate, unrolledAdjoint,
+  adaptive,
+  backsolveAdjoint,
+  batch,
+  dopri5,
+  forwardSensitivity,
+  GradientError,
+  implicitAdjoint,
+  implicitEuler,
+  newton,
+  ode,
+  rk4,
+  simulate,
+  unrolledAdjoint,
 } from '../../lib/index.js';
 
 const caught = (f: () => unknown): GradientError => {
@@ -26,7 +38,12 @@ const root = ode(({y, params}) => {
 });
 const start = {y: [0.5, 1]};
 const options = {scheme: rk4(), dt: 0.25, steps: 4, saveAt: 'end', params: {k: 1}} as const;
-const weights = {y: [[0, 0], [1, 1]]};
+const weights = {
+  y: [
+    [0, 0],
+    [1, 1],
+  ],
+};
 
 describe('gradients that are not finite', () => {
   it('name step, time and the part where the sweep back met them first', () => {
@@ -40,14 +57,29 @@ describe('gradients that are not finite', () => {
     }
   });
 
-  it('of Lorenz\'s system to t = 1000, whose cotangent leaves the range of numbers on the way', () => {
+  it("of Lorenz's system to t = 1000, whose cotangent leaves the range of numbers on the way", () => {
     // It grows by the largest exponent, 0.9: e^(0.9·1000) is above 1e308 after some 790 units of time.
     const lorenz = ode(({y, params}) => {
       const [a, b, c] = [0, 1, 2].map(i => tf.slice(y, i, 1));
-      return tf.concat([tf.mul(10, tf.sub(b, a)), tf.sub(tf.mul(a, tf.sub(params['rho'] as tf.Tensor, c)), b), tf.sub(tf.mul(a, b), tf.mul(8 / 3, c))]);
+      return tf.concat([
+        tf.mul(10, tf.sub(b, a)),
+        tf.sub(tf.mul(a, tf.sub(params['rho'] as tf.Tensor, c)), b),
+        tf.sub(tf.mul(a, b), tf.mul(8 / 3, c)),
+      ]);
     });
-    const {pullback} = simulate.vjp(lorenz, {y: [1, 1, 1]}, {scheme: rk4(), dt: 0.01, steps: 100_000, saveAt: 'end', params: {rho: 28}});
-    const {t, step} = caught(() => pullback({y: [[0, 0, 0], [1, 1, 1]]})).data as {t: number; step: number};
+    const {pullback} = simulate.vjp(
+      lorenz,
+      {y: [1, 1, 1]},
+      {scheme: rk4(), dt: 0.01, steps: 100_000, saveAt: 'end', params: {rho: 28}},
+    );
+    const {t, step} = caught(() =>
+      pullback({
+        y: [
+          [0, 0, 0],
+          [1, 1, 1],
+        ],
+      }),
+    ).data as {t: number; step: number};
     expect(t).to.be.within(150, 280);
     expect(step).to.equal(Math.round(t / 0.01));
   }).timeout(20_000);
@@ -58,18 +90,46 @@ describe('gradients that are not finite', () => {
     const given = {...options, params: {k: 0}};
     caught(() => simulate.vjp(source, start, {...given, adjoint: forwardSensitivity()}).pullback(weights));
     // The continuous adjoint looks at itself after every interval.
-    expect(() => simulate.vjp(source, start, {...given, adjoint: backsolveAdjoint()}).pullback(weights)).to.throw('backsolveAdjoint: from t = 1');
-    for (const scheme of [rk4(), implicitEuler()]) caught(() => simulate.vjp(source, start, {...given, scheme}).pullback(weights));
-    expect(caught(() => simulate.vjp(source, start, {...given, scheme: implicitEuler(), newton: newton({iterations: 2}), adjoint: unrolledAdjoint()}).pullback(weights)).data['name']).to.equal('params.k');
+    expect(() => simulate.vjp(source, start, {...given, adjoint: backsolveAdjoint()}).pullback(weights)).to.throw(
+      'backsolveAdjoint: from t = 1',
+    );
+    for (const scheme of [rk4(), implicitEuler()])
+      caught(() => simulate.vjp(source, start, {...given, scheme}).pullback(weights));
+    expect(
+      caught(() =>
+        simulate
+          .vjp(source, start, {
+            ...given,
+            scheme: implicitEuler(),
+            newton: newton({iterations: 2}),
+            adjoint: unrolledAdjoint(),
+          })
+          .pullback(weights),
+      ).data['name'],
+    ).to.equal('params.k');
     expect(caught(() => simulate.jvp(source, start, given, {params: {k: 1}})).data).to.include({t: 1, name: 'y[0]'});
     caught(() => simulate.hvp(source, start, given, ({y}) => tf.sum(y), {initial: {y: [1, 0]}}));
-    expect(caught(() => batch.vjp(root, [{y: [2, 1]}, start], options).pullback([weights, weights])).data).to.include({member: 1, step: 3});
-    const adapted = caught(() => simulate.vjp(root, start, {...options, steps: undefined, t1: 1, scheme: dopri5(), control: adaptive({rtol: 1e-4})}).pullback(weights));
+    expect(caught(() => batch.vjp(root, [{y: [2, 1]}, start], options).pullback([weights, weights])).data).to.include({
+      member: 1,
+      step: 3,
+    });
+    const adapted = caught(() =>
+      simulate
+        .vjp(root, start, {...options, steps: undefined, t1: 1, scheme: dopri5(), control: adaptive({rtol: 1e-4})})
+        .pullback(weights),
+    );
     expect(adapted.data).to.have.property('name', 'y[0]');
     expect(adapted.data['t']).to.be.within(0, 1);
     const k = tf.variable(tf.scalar(0));
     const taped = ode(({y}) => tf.sub(tf.sqrt(k), y));
-    caught(() => tf.tidy(() => tf.variableGrads(() => tf.sum(simulate(taped, start, {...options, params: undefined}).y as tf.Tensor) as tf.Scalar, [k])));
+    caught(() =>
+      tf.tidy(() =>
+        tf.variableGrads(
+          () => tf.sum(simulate(taped, start, {...options, params: undefined}).y as tf.Tensor) as tf.Scalar,
+          [k],
+        ),
+      ),
+    );
     k.dispose();
   });
 });

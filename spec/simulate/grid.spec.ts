@@ -7,7 +7,11 @@ import {largest} from './numbers.js';
 
 const spring = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
 
-function run(options: Partial<RunSettings> & {steps?: number; t1?: number} & {t?: number}): {t: number[]; q: number[]; steps: number} {
+function run(options: Partial<RunSettings> & {steps?: number; t1?: number} & {t?: number}): {
+  t: number[];
+  q: number[];
+  steps: number;
+} {
   const {t, ...rest} = options;
   const path = simulate(spring, {q: 1, v: 0, t}, {scheme: trapezoid(), dt: 0.1, ...rest} as SimulateOptions);
   path.dispose();
@@ -38,7 +42,7 @@ describe('times of a run', () => {
     for (const t of [0.3, 1e3, 1e6, -1e6]) expect(run({t, steps: 50}).q).to.deep.equal(early.q);
   });
 
-  it('an end that is the grid\'s own but for rounding changes nothing', () => {
+  it("an end that is the grid's own but for rounding changes nothing", () => {
     const whole = run({dt: 1 / 30, steps: 30, saveAt: 'end'});
     expect(run({dt: 1 / 30, t1: 1, saveAt: 'end'}).q).to.deep.equal(whole.q);
     expect(run({t: 7, dt: 1 / 30, t1: 8, saveAt: 'end'}).q).to.deep.equal(whole.q);
@@ -64,9 +68,16 @@ describe('times of a run', () => {
   it('halved steps are saved on the grid', () => {
     // A spring that hardens without bound: full Newton steps from far away need more than 5 iterations.
     const hard = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.sinh(tf.mul(q, 6)))});
-    const path = simulate(hard, {q: 1, v: 0}, {
-      scheme: trapezoid(), dt: 0.2, steps: 3, newton: newton({onFailure: 'halve', maxIterations: 5}),
-    });
+    const path = simulate(
+      hard,
+      {q: 1, v: 0},
+      {
+        scheme: trapezoid(),
+        dt: 0.2,
+        steps: 3,
+        newton: newton({onFailure: 'halve', maxIterations: 5}),
+      },
+    );
     path.dispose();
     expect([...path.values('t')]).to.deep.equal([0, 0.2, 0.4, 3 * 0.2]);
     expect(path.stats.rejectedSteps).to.be.above(0);
@@ -90,30 +101,51 @@ describe('times of a run', () => {
   ];
   for (const [title, options, code] of refused) {
     it(`refuses ${title}`, () => {
-      expect(() => run(options)).to.throw(OptionError).with.property('code', code);
+      expect(() => run(options))
+        .to.throw(OptionError)
+        .with.property('code', code);
     });
   }
 
   it('tells progress, the last step always', () => {
     const told: number[] = [];
-    run({steps: 20, onProgress: ({step, steps, t}) => {
-      expect(steps).to.equal(20);
-      expect(t).to.equal(step * 0.1);
-      told.push(step);
-    }});
+    run({
+      steps: 20,
+      onProgress: ({step, steps, t}) => {
+        expect(steps).to.equal(20);
+        expect(t).to.equal(step * 0.1);
+        told.push(step);
+      },
+    });
     expect(told[told.length - 1]).to.equal(20);
   });
 
   it('a run inside the progress of another does not disturb it', () => {
     const stiffness = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, q))});
-    const outer = (onProgress?: () => void): Trajectory => simulate(stiffness, {q: 1, v: 0}, {
-      // Slow and long enough for progress, told every tenth of a second, to be told on the way.
-      scheme: trapezoid(), params: {k: 1}, dt: 1e-5, steps: 100000, saveAt: 'end', newton: newton({jacobian: 'auto'}), engine: 'interpreter', onProgress,
-    });
+    const outer = (onProgress?: () => void): Trajectory =>
+      simulate(
+        stiffness,
+        {q: 1, v: 0},
+        {
+          // Slow and long enough for progress, told every tenth of a second, to be told on the way.
+          scheme: trapezoid(),
+          params: {k: 1},
+          dt: 1e-5,
+          steps: 100000,
+          saveAt: 'end',
+          newton: newton({jacobian: 'auto'}),
+          engine: 'interpreter',
+          onProgress,
+        },
+      );
     let inner = 0;
     const alone = outer();
     const disturbed = outer(() => {
-      simulate(stiffness, {q: 5, v: 3}, {scheme: trapezoid(), params: {k: 7}, dt: 0.3, steps: 3, engine: 'interpreter'}).dispose();
+      simulate(
+        stiffness,
+        {q: 5, v: 3},
+        {scheme: trapezoid(), params: {k: 7}, dt: 0.3, steps: 3, engine: 'interpreter'},
+      ).dispose();
       inner++;
     });
     expect(inner).to.be.above(1);

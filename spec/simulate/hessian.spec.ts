@@ -2,10 +2,46 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Hvps, MechanicalSystem, Pullback, SeriesLoss, RunSettings, SimulateOptions, Tangent} from '../../lib/index.js';
+import type {
+  Hvps,
+  MechanicalSystem,
+  Pullback,
+  SeriesLoss,
+  RunSettings,
+  SimulateOptions,
+  Tangent,
+} from '../../lib/index.js';
 import {
-  adaptive, backsolveAdjoint, bilateral, compliant, constantTensor, elements, event, forwardSensitivity, gaussLegendre, generalizedAlpha, implicitAdjoint, implicitEuler, implicitMidpoint,
-  dopri5, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, OptionError, radauIIA5, rk4, ShapeError, simulate, TraceError, trapezoid, tsit5, unrolledAdjoint, verlet,
+  adaptive,
+  backsolveAdjoint,
+  bilateral,
+  compliant,
+  constantTensor,
+  elements,
+  event,
+  forwardSensitivity,
+  gaussLegendre,
+  generalizedAlpha,
+  implicitAdjoint,
+  implicitEuler,
+  implicitMidpoint,
+  dopri5,
+  kvaerno3,
+  kvaerno5,
+  mechanics,
+  newmark,
+  newton,
+  ode,
+  OptionError,
+  radauIIA5,
+  rk4,
+  ShapeError,
+  simulate,
+  TraceError,
+  trapezoid,
+  tsit5,
+  unrolledAdjoint,
+  verlet,
 } from '../../lib/index.js';
 import {doubleEngines} from './engines.js';
 import {difference, dot, moved, norm, order, relative, slope} from './numbers.js';
@@ -16,49 +52,88 @@ type Evaluated = ReturnType<typeof evaluate>;
 type P = Readonly<Record<string, tf.Tensor>>;
 
 /** Σ w y + ½ Σ y² + ⅙ Σ y³ of all that is saved: as tensors, as numbers, and its cotangent. */
-const tensorLoss = (weights: Evaluated): SeriesLoss => at => Object.entries(weights).map(([name, w]) => {
-  const y = tf.reshape(at[name as 'q'], [-1]);
-  const linear = tf.mul(constantTensor(w, [w.length]), y);
-  return tf.sum(tf.addN([linear, tf.mul(0.5, tf.square(y)), tf.mul(1 / 6, tf.mul(y, tf.square(y)))]));
-}).reduce((sum, part) => tf.add(sum, part));
+const tensorLoss =
+  (weights: Evaluated): SeriesLoss =>
+  at =>
+    Object.entries(weights)
+      .map(([name, w]) => {
+        const y = tf.reshape(at[name as 'q'], [-1]);
+        const linear = tf.mul(constantTensor(w, [w.length]), y);
+        return tf.sum(tf.addN([linear, tf.mul(0.5, tf.square(y)), tf.mul(1 / 6, tf.mul(y, tf.square(y)))]));
+      })
+      .reduce((sum, part) => tf.add(sum, part));
 const lossOf = (series: Evaluated, weights: Evaluated): number =>
-  Object.entries(series).reduce((sum, [name, y]) => sum + y.reduce((part, value, i) => part + weights[name][i] * value + value ** 2 / 2 + value ** 3 / 6, 0), 0);
+  Object.entries(series).reduce(
+    (sum, [name, y]) =>
+      sum + y.reduce((part, value, i) => part + weights[name][i] * value + value ** 2 / 2 + value ** 3 / 6, 0),
+    0,
+  );
 const cotangentOf = (series: Evaluated, weights: Evaluated): Evaluated =>
-  Object.fromEntries(Object.entries(series).map(([name, y]) => [name, y.map((value, i) => weights[name][i] + value + value ** 2 / 2)]));
+  Object.fromEntries(
+    Object.entries(series).map(([name, y]) => [name, y.map((value, i) => weights[name][i] + value + value ** 2 / 2)]),
+  );
 
 const runs = {numRuns: Number(process.env.RUNS ?? 15), seed: Number(process.env.SEED ?? 20240229)};
 /** As in adjoint.spec.ts. */
 const apart = 2 ** -10;
 const away = 2 ** -7;
 
-function prepared(chosen: Recipe): {sample: Sample; point: Float64Array; directions: Float64Array[]; weights: Evaluated} {
+function prepared(chosen: Recipe): {
+  sample: Sample;
+  point: Float64Array;
+  directions: Float64Array[];
+  weights: Evaluated;
+} {
   const sample = sampleOf(chosen);
   const point = pointOf(sample);
-  return {sample, point, directions: [1, 5].map(more => directionOf(sample, chosen.seed + more)), weights: weightsOf(evaluate(sample, point), chosen.seed + 2)};
+  return {
+    sample,
+    point,
+    directions: [1, 5].map(more => directionOf(sample, chosen.seed + more)),
+    weights: weightsOf(evaluate(sample, point), chosen.seed + 2),
+  };
 }
 
 describe('products with the Hessian', () => {
   it('of random runs are those of differences of gradients, symmetric, with a Taylor remainder of third order', () => {
-    fc.assert(fc.property(recipe, chosen => {
-      const {sample, point, directions: [u, v], weights} = prepared(chosen);
-      const {value, gradient, products: [hu, hv]} = hessianOf(sample, point, tensorLoss(weights), [u, v]);
-      expect(value).to.be.closeTo(lossOf(evaluate(sample, point), weights), 1e-12 * (1 + Math.abs(value)));
-      const gradientAt = (s: number): Float64Array => gradientOf(sample, moved(point, s, u), series => cotangentOf(series, weights));
-      // With a gradient to come a step keeps no Jacobian of another: the last bits are others where that is asked for.
-      expect(relative(gradient, gradientAt(0))).to.be.below(1e-11);
+    fc.assert(
+      fc.property(recipe, chosen => {
+        const {
+          sample,
+          point,
+          directions: [u, v],
+          weights,
+        } = prepared(chosen);
+        const {
+          value,
+          gradient,
+          products: [hu, hv],
+        } = hessianOf(sample, point, tensorLoss(weights), [u, v]);
+        expect(value).to.be.closeTo(lossOf(evaluate(sample, point), weights), 1e-12 * (1 + Math.abs(value)));
+        const gradientAt = (s: number): Float64Array =>
+          gradientOf(sample, moved(point, s, u), series => cotangentOf(series, weights));
+        // With a gradient to come a step keeps no Jacobian of another: the last bits are others where that is asked for.
+        expect(relative(gradient, gradientAt(0))).to.be.below(1e-11);
 
-      const scale = norm(hu) + 1e-3 * norm(gradient);
-      const byDifferences = hu.map((_, i) => slope(s => gradientAt(s)[i], apart));
-      expect(norm(difference(hu, byDifferences))).to.be.below(1e-7 * scale);
-      const [uhv, vhu] = [dot(u, hv), dot(v, hu)];
-      expect(Math.abs(uhv - vhu)).to.be.below(1e-10 * (norm(u) * norm(hv) + norm(v) * norm(hu)));
+        const scale = norm(hu) + 1e-3 * norm(gradient);
+        const byDifferences = hu.map((_, i) => slope(s => gradientAt(s)[i], apart));
+        expect(norm(difference(hu, byDifferences))).to.be.below(1e-7 * scale);
+        const [uhv, vhu] = [dot(u, hv), dot(v, hu)];
+        expect(Math.abs(uhv - vhu)).to.be.below(1e-10 * (norm(u) * norm(hv) + norm(v) * norm(hu)));
 
-      const remainder = (s: number): number =>
-        Math.abs(lossOf(evaluate(sample, moved(point, s, u)), weights) - value - s * dot(gradient, u) - (s * s / 2) * dot(hu, u));
-      const [coarse, fine] = [remainder(away), remainder(away / 2)];
-      // Where third derivatives cancel, the remainder falls faster or is rounding.
-      if (fine > 1e-9 * Math.abs(value)) expect(order(coarse, fine)).to.be.above(2.8);
-    }), runs);
+        const remainder = (s: number): number =>
+          Math.abs(
+            lossOf(evaluate(sample, moved(point, s, u)), weights)
+              - value
+              - s * dot(gradient, u)
+              - ((s * s) / 2) * dot(hu, u),
+          );
+        const [coarse, fine] = [remainder(away), remainder(away / 2)];
+        // Where third derivatives cancel, the remainder falls faster or is rounding.
+        if (fine > 1e-9 * Math.abs(value)) expect(order(coarse, fine)).to.be.above(2.8);
+      }),
+      runs,
+    );
   });
 
   /** A pendulum of two masses, stiff rods or soft ones, with everything about it a parameter. */
@@ -69,16 +144,17 @@ describe('products with the Hessian', () => {
     };
     return mechanics({
       mass: ({params}) => tf.mul((params as P).m, tf.ones([4])),
-      forces: ({v, params}) => tf.sub(tf.mul((params as P).m, tf.mul((params as P).g, [0, -1, 0, -1])), tf.mul(0.1, tf.mul(v, tf.square(v)))),
+      forces: ({v, params}) =>
+        tf.sub(tf.mul((params as P).m, tf.mul((params as P).g, [0, -1, 0, -1])), tf.mul(0.1, tf.mul(v, tf.square(v)))),
       constraints: [soft ? compliant(gap, {compliance: 1e-3}) : bilateral(gap)],
     });
   };
   const hanging = {initial: {q: [1, 0, 1, -1], v: [0, 0, 0.5, 0]}, params: {m: 1.5, g: 9.81, l: [1, 1]}};
   const held: Readonly<Record<string, {soft: boolean; options: Partial<RunSettings>}>> = {
-    'generalizedAlpha': {soft: false, options: {scheme: generalizedAlpha()}},
-    'ggl': {soft: false, options: {scheme: generalizedAlpha(), stabilization: 'ggl'}},
-    'projection': {soft: false, options: {scheme: implicitEuler(), stabilization: 'projection'}},
-    'radauIIA5': {soft: false, options: {scheme: radauIIA5()}},
+    generalizedAlpha: {soft: false, options: {scheme: generalizedAlpha()}},
+    ggl: {soft: false, options: {scheme: generalizedAlpha(), stabilization: 'ggl'}},
+    projection: {soft: false, options: {scheme: implicitEuler(), stabilization: 'projection'}},
+    radauIIA5: {soft: false, options: {scheme: radauIIA5()}},
     'compliant rods, trapezoid': {soft: true, options: {scheme: trapezoid()}},
   };
   for (const [name, {soft, options}] of Object.entries(held)) {
@@ -92,7 +168,8 @@ describe('products with the Hessian', () => {
         result.trajectory.dispose();
         return result;
       };
-      const numbers = ({params}: Pullback): number[] => Object.values(params).flatMap(leaf => [...leaf as Float64Array]);
+      const numbers = ({params}: Pullback): number[] =>
+        Object.values(params).flatMap(leaf => [...(leaf as Float64Array)]);
       const {products} = run(0, [{params: {m: 0.3, g: -1, l: [0.2, -0.4]}}]);
       const found = numbers(products[0]);
       const byDifferences = found.map((_, i) => slope(s => numbers(run(s, [{params: {m: 0}}]).gradient)[i], 1e-3));
@@ -103,13 +180,22 @@ describe('products with the Hessian', () => {
 
   const stiff = mechanics({
     mass: [1, 2],
-    forces: ({q, v, t, params}) => tf.addN([tf.neg(tf.mul((params as P).k, tf.sinh(q))), tf.mul(v, -0.1), tf.mul(tf.cos(tf.mul(t, 3)), [0.3, 0.3])]),
+    forces: ({q, v, t, params}) =>
+      tf.addN([tf.neg(tf.mul((params as P).k, tf.sinh(q))), tf.mul(v, -0.1), tf.mul(tf.cos(tf.mul(t, 3)), [0.3, 0.3])]),
   });
   const start = {q: [1, 0.7], v: [0.2, -0.1]};
   const quadratic: SeriesLoss = ({q, v}) => tf.add(tf.sum(tf.square(q)), tf.sum(tf.mul(v, tf.square(v))));
   const two = [{params: {k: [1, 0]}, initial: {v: [0.5, -1]}}, {params: {k: [0.3, 1]}}];
-  const numbersOf = ({initial, params}: Pullback): number[] => [...initial.q as Float64Array, ...initial.v as Float64Array, ...params.k as Float64Array];
-  const everything = ({value, gradient, products}: Hvps): number[] => [value, ...numbersOf(gradient), ...products.flatMap(numbersOf)];
+  const numbersOf = ({initial, params}: Pullback): number[] => [
+    ...(initial.q as Float64Array),
+    ...(initial.v as Float64Array),
+    ...(params.k as Float64Array),
+  ];
+  const everything = ({value, gradient, products}: Hvps): number[] => [
+    value,
+    ...numbersOf(gradient),
+    ...products.flatMap(numbersOf),
+  ];
   const secondOrder = (options: SimulateOptions): Hvps => {
     const result = simulate.hvps(stiff, start, {params: {k: [3, 5]}, ...options}, quadratic, two);
     result.trajectory.dispose();
@@ -118,11 +204,21 @@ describe('products with the Hessian', () => {
 
   it('are the same to the last bit for every budget of memory', () => {
     const cases: readonly SimulateOptions[] = [
-      {scheme: implicitMidpoint(), dt: 0.05, steps: 40}, {scheme: trapezoid(), dt: 0.05, steps: 40, saveAt: 'end', engine: 'interpreter'}, {scheme: verlet(), dt: 0.05, steps: 40, saveAt: {every: 7}},
-      {scheme: newmark(), dt: 0.05, steps: 40}, {scheme: kvaerno3(), dt: 0.05, t1: 1.93}, {scheme: trapezoid(), dt: 0.05, t1: 2, saveAt: [0.01, 0.33, 0.34, 1.999]},
+      {scheme: implicitMidpoint(), dt: 0.05, steps: 40},
+      {scheme: trapezoid(), dt: 0.05, steps: 40, saveAt: 'end', engine: 'interpreter'},
+      {scheme: verlet(), dt: 0.05, steps: 40, saveAt: {every: 7}},
+      {scheme: newmark(), dt: 0.05, steps: 40},
+      {scheme: kvaerno3(), dt: 0.05, t1: 1.93},
+      {scheme: trapezoid(), dt: 0.05, t1: 2, saveAt: [0.01, 0.33, 0.34, 1.999]},
       {scheme: kvaerno3(), dt: 0.05, t1: 2, control: adaptive({rtol: 1e-7}), saveAt: [0.01, 0.33, 0.34, 2]},
       {scheme: dopri5(), dt: 0.05, t1: 2, control: adaptive({rtol: 1e-7}), saveAt: [0.01, 0.33, 2]},
-      {scheme: trapezoid(), dt: 1.5, steps: 10, newton: newton({onFailure: 'halve', maxIterations: 4}), saveAt: {every: 3}},
+      {
+        scheme: trapezoid(),
+        dt: 1.5,
+        steps: 10,
+        newton: newton({onFailure: 'halve', maxIterations: 4}),
+        saveAt: {every: 3},
+      },
     ];
     for (const options of cases) {
       const whole = secondOrder(options);
@@ -140,12 +236,24 @@ describe('products with the Hessian', () => {
       for (const {name: engine} of doubleEngines) {
         const options: SimulateOptions = {scheme, engine, dt: 0.1, t1: 1, saveAt: [0.05, 0.21, 0.29, 0.5, 0.97]};
         const at = (s: number): Hvps => {
-          const result = simulate.hvps(stiff, {q: start.q, v: [0.2 + 0.5 * s, -0.1 - s]}, {...options, params: {k: [3 + s, 5]}}, quadratic, [two[0]]);
+          const result = simulate.hvps(
+            stiff,
+            {q: start.q, v: [0.2 + 0.5 * s, -0.1 - s]},
+            {...options, params: {k: [3 + s, 5]}},
+            quadratic,
+            [two[0]],
+          );
           result.trajectory.dispose();
           return result;
         };
         const found = numbersOf(at(0).products[0]);
-        expect(relative(found, found.map((_, i) => slope(s => numbersOf(at(s).gradient)[i], 1e-3))), `${scheme.name}, ${engine}`).to.be.below(1e-8);
+        expect(
+          relative(
+            found,
+            found.map((_, i) => slope(s => numbersOf(at(s).gradient)[i], 1e-3)),
+          ),
+          `${scheme.name}, ${engine}`,
+        ).to.be.below(1e-8);
       }
     }
   });
@@ -155,27 +263,58 @@ describe('products with the Hessian', () => {
     // So tolerant that every step is as long as it may be; the grid saves between its steps too. Newton's last bits are others.
     const loose = {...grid, control: adaptive({rtol: 0.9, atol: 1e3, max: 0.0625})};
     for (const saveAt of ['all', 'end', [0.3, 1.1, 1.97]] as const) {
-      expect(relative(everything(secondOrder({...loose, saveAt})), everything(secondOrder({...grid, saveAt}))), String(saveAt)).to.be.below(1e-10);
+      expect(
+        relative(everything(secondOrder({...loose, saveAt})), everything(secondOrder({...grid, saveAt}))),
+        String(saveAt),
+      ).to.be.below(1e-10);
     }
     // The lengths of steps count as given, so that differences agree as far as the tolerance does.
-    const tight: SimulateOptions = {scheme: kvaerno3(), dt: 0.05, t1: 2, saveAt: 'end', control: adaptive({rtol: 1e-8, atol: 1e-10})};
+    const tight: SimulateOptions = {
+      scheme: kvaerno3(),
+      dt: 0.05,
+      t1: 2,
+      saveAt: 'end',
+      control: adaptive({rtol: 1e-8, atol: 1e-10}),
+    };
     const product = numbersOf(secondOrder(tight).products[0]);
-    const exact = numbersOf(secondOrder({scheme: gaussLegendre({stages: 3}), dt: 0.02, t1: 2, saveAt: 'end'}).products[0]);
+    const exact = numbersOf(
+      secondOrder({scheme: gaussLegendre({stages: 3}), dt: 0.02, t1: 2, saveAt: 'end'}).products[0],
+    );
     expect(relative(product, exact)).to.be.below(1e-5);
   });
 
   it('of a loss by cotangents are those of the traced one; by itself it is linear', () => {
     const options: SimulateOptions = {scheme: trapezoid(), dt: 0.05, steps: 20, params: {k: [3, 5]}};
     const traced = secondOrder(options);
-    const given = simulate.hvps(stiff, start, options, {
-      value: trajectory => trajectory.values('q').reduce((sum, q) => sum + q * q, 0) + trajectory.values('v').reduce((sum, v) => sum + v ** 3, 0),
-      cotangent: trajectory => ({q: trajectory.values('q').map(q => 2 * q), v: trajectory.values('v').map(v => 3 * v * v)}),
-      tangent: ({q, v}, trajectory) => ({q: q.map(dq => 2 * dq), v: v.map((dv, i) => 6 * trajectory.values('v')[i] * dv)}),
-    }, two);
+    const given = simulate.hvps(
+      stiff,
+      start,
+      options,
+      {
+        value: trajectory =>
+          trajectory.values('q').reduce((sum, q) => sum + q * q, 0)
+          + trajectory.values('v').reduce((sum, v) => sum + v ** 3, 0),
+        cotangent: trajectory => ({
+          q: trajectory.values('q').map(q => 2 * q),
+          v: trajectory.values('v').map(v => 3 * v * v),
+        }),
+        tangent: ({q, v}, trajectory) => ({
+          q: q.map(dq => 2 * dq),
+          v: v.map((dv, i) => 6 * trajectory.values('v')[i] * dv),
+        }),
+      },
+      two,
+    );
     given.trajectory.dispose();
     expect(relative(everything(given), everything(traced))).to.be.below(1e-13);
 
-    const linear = simulate.hvp(stiff, start, options, {cotangent: ({values}) => ({q: values('q').map(() => 1)})}, two[1]);
+    const linear = simulate.hvp(
+      stiff,
+      start,
+      options,
+      {cotangent: ({values}) => ({q: values('q').map(() => 1)})},
+      two[1],
+    );
     const same = simulate.hvp(stiff, start, options, ({q}) => tf.sum(q), two[1]);
     for (const {trajectory} of [linear, same]) trajectory.dispose();
     expect(linear.value).to.deep.equal(NaN);
@@ -186,19 +325,36 @@ describe('products with the Hessian', () => {
     const k = tf.variable(tf.scalar(4));
     const penalty = tf.variable(tf.tensor1d([0.5, 2]));
     const system = ode(({y, params}) => tf.neg(tf.mul(k, tf.mul((params as P).c, y))));
-    const options: SimulateOptions = {scheme: gaussLegendre({stages: 3}), dt: 0.05, steps: 20, saveAt: 'end', params: {c: 0.3}};
+    const options: SimulateOptions = {
+      scheme: gaussLegendre({stages: 3}),
+      dt: 0.05,
+      steps: 20,
+      saveAt: 'end',
+      params: {c: 0.3},
+    };
     // y(1) = e^{−kc}; L = y(1) t₁ k + c² k² + Σ p² c.
-    const loss: SeriesLoss = ({y, t, params}) => tf.addN([
-      tf.mul(tf.mul(tf.slice(y, [1], [1]), tf.slice(t, [1], [1])), k), tf.reshape(tf.square(tf.mul((params as P).c, k)), [1]), tf.reshape(tf.mul(tf.sum(tf.square(penalty)), (params as P).c), [1]),
-    ]);
+    const loss: SeriesLoss = ({y, t, params}) =>
+      tf.addN([
+        tf.mul(tf.mul(tf.slice(y, [1], [1]), tf.slice(t, [1], [1])), k),
+        tf.reshape(tf.square(tf.mul((params as P).c, k)), [1]),
+        tf.reshape(tf.mul(tf.sum(tf.square(penalty)), (params as P).c), [1]),
+      ]);
     const {value, gradient, products, trajectory} = simulate.hvps(system, {y: 1}, options, loss, [
-      {variables: new Map([[k, 1]])}, {params: {c: 1}}, {variables: new Map([[penalty, [1, 0]]])}, {initial: {y: 1}},
+      {variables: new Map([[k, 1]])},
+      {params: {c: 1}},
+      {variables: new Map([[penalty, [1, 0]]])},
+      {initial: {y: 1}},
     ]);
     trajectory.dispose();
     const [kk, c, p] = [4, 0.3, 4.25];
     const y = Math.exp(-kk * c);
     const near = (found: number, expected: number): void => void expect(found).to.be.closeTo(expected, 1e-9);
-    const rows = [gradient, ...products].map(one => [(one.variables.get(k) as Float64Array)[0], (one.params.c as Float64Array)[0], (one.variables.get(penalty) as Float64Array)[0], (one.initial.y as Float64Array)[0]]);
+    const rows = [gradient, ...products].map(one => [
+      (one.variables.get(k) as Float64Array)[0],
+      (one.params.c as Float64Array)[0],
+      (one.variables.get(penalty) as Float64Array)[0],
+      (one.initial.y as Float64Array)[0],
+    ]);
     const exact = [
       [y - kk * c * y + 2 * c * c * kk, -kk * kk * y + 2 * c * kk * kk + p, c, kk * y],
       [-2 * c * y + kk * c * c * y + 2 * c * c, -2 * kk * y + kk * kk * c * y + 4 * c * kk, 0, y - kk * c * y],
@@ -212,12 +368,34 @@ describe('products with the Hessian', () => {
     penalty.dispose();
   });
 
-  it('of energies over elements are those of the energy, not of the model that Newton\'s matrix is made of', () => {
-    const chain = (hessian: 'exact' | 'projected'): MechanicalSystem => mechanics({
-      mass: 1, forces: elements({nodes: [[0, 1], [1, 2]], hessian, energy: ({x, params}) => tf.mul(tf.mul(0.5, (params as P).k), tf.square(tf.sub(tf.sum(tf.square(tf.sub(tf.slice(x, [1], [1]), tf.slice(x, [0], [1])))), 1)))}),
-    });
+  it("of energies over elements are those of the energy, not of the model that Newton's matrix is made of", () => {
+    const chain = (hessian: 'exact' | 'projected'): MechanicalSystem =>
+      mechanics({
+        mass: 1,
+        forces: elements({
+          nodes: [
+            [0, 1],
+            [1, 2],
+          ],
+          hessian,
+          energy: ({x, params}) =>
+            tf.mul(
+              tf.mul(0.5, (params as P).k),
+              tf.square(tf.sub(tf.sum(tf.square(tf.sub(tf.slice(x, [1], [1]), tf.slice(x, [0], [1])))), 1)),
+            ),
+        }),
+      });
     const product = (hessian: 'exact' | 'projected'): number => {
-      const {product: {params}, trajectory} = simulate.hvp(chain(hessian), {q: [0, 0.8, 2.1], v: [0, 0, 0]}, {scheme: trapezoid(), dt: 0.05, steps: 10, params: {k: 5}}, ({q}) => tf.sum(tf.square(q)), {params: {k: 1}});
+      const {
+        product: {params},
+        trajectory,
+      } = simulate.hvp(
+        chain(hessian),
+        {q: [0, 0.8, 2.1], v: [0, 0, 0]},
+        {scheme: trapezoid(), dt: 0.05, steps: 10, params: {k: 5}},
+        ({q}) => tf.sum(tf.square(q)),
+        {params: {k: 1}},
+      );
       trajectory.dispose();
       return (params.k as Float64Array)[0];
     };
@@ -235,11 +413,16 @@ describe('products with the Hessian', () => {
     const path = simulate(stiff, start, {...options, steps: 5});
     const state = path.state();
     const on = (s: number): Hvps => {
-      const result = simulate.hvps(stiff, state, {...options, params: {k: [3 + s, 5]}}, quadratic, [{params: {k: [1, 0]}}]);
+      const result = simulate.hvps(stiff, state, {...options, params: {k: [3 + s, 5]}}, quadratic, [
+        {params: {k: [1, 0]}},
+      ]);
       for (const {dispose} of [result.trajectory, path]) dispose();
       return result;
     };
-    expect((on(0).products[0].params.k as Float64Array)[1]).to.be.closeTo(slope(s => (on(s).gradient.params.k as Float64Array)[1], 1e-3), 1e-8);
+    expect((on(0).products[0].params.k as Float64Array)[1]).to.be.closeTo(
+      slope(s => (on(s).gradient.params.k as Float64Array)[1], 1e-3),
+      1e-8,
+    );
 
     const single = secondOrder({...options, engine: 'tensor'});
     expect(relative(everything(single), everything(secondOrder(options)))).to.be.below(1e-3);
@@ -247,32 +430,60 @@ describe('products with the Hessian', () => {
 
   describe('are refused', () => {
     const options: SimulateOptions = {scheme: trapezoid(), dt: 0.05, steps: 4, params: {k: [3, 5]}};
-    const hvp = (more: Partial<RunSettings> & {steps?: number}, loss: unknown = quadratic, direction: Tangent = two[0]): unknown => simulate.hvp(stiff, start, {...options, ...more} as SimulateOptions, loss as SeriesLoss, direction);
-    const refused = (f: () => unknown, code: string, message: RegExp, kind: new (...args: never[]) => Error = OptionError): void => {
+    const hvp = (
+      more: Partial<RunSettings> & {steps?: number},
+      loss: unknown = quadratic,
+      direction: Tangent = two[0],
+    ): unknown => simulate.hvp(stiff, start, {...options, ...more} as SimulateOptions, loss as SeriesLoss, direction);
+    const refused = (
+      f: () => unknown,
+      code: string,
+      message: RegExp,
+      kind: new (...args: never[]) => Error = OptionError,
+    ): void => {
       const before = tf.memory().numTensors;
       expect(f).to.throw(kind, message).with.property('code', code);
       expect(tf.memory().numTensors).to.equal(before);
     };
     it('other adjoints', () => {
-      for (const adjoint of [unrolledAdjoint(), forwardSensitivity(), backsolveAdjoint()]) refused(() => hvp({adjoint}), 'bad-adjoint', /goes back by the implicit adjoint/);
+      for (const adjoint of [unrolledAdjoint(), forwardSensitivity(), backsolveAdjoint()])
+        refused(() => hvp({adjoint}), 'bad-adjoint', /goes back by the implicit adjoint/);
     });
     it('events', () => {
-      for (const then of ['stop', 'record'] as const) refused(() => hvp({events: [event({when: ({q}) => tf.sum(q), then})]}), 'bad-hvp', /does not go through events/);
+      for (const then of ['stop', 'record'] as const)
+        refused(
+          () => hvp({events: [event({when: ({q}) => tf.sum(q), then})]}),
+          'bad-hvp',
+          /does not go through events/,
+        );
     });
     it('observations', () => refused(() => hvp({observe: ({q}) => q}), 'bad-hvp', /leave observe out/));
     it('what is no loss', () => {
-      for (const loss of [null, 3, {}, {tangent: () => ({})}]) refused(() => hvp({}, loss), 'bad-loss', /the loss must be a function of the saved series/);
-      refused(() => hvp({}, ({q}: {q: tf.Tensor}) => q), 'loss-shape', /scalar tensor, not one of shape \[5, 2\]/, ShapeError);
+      for (const loss of [null, 3, {}, {tangent: () => ({})}])
+        refused(() => hvp({}, loss), 'bad-loss', /the loss must be a function of the saved series/);
+      refused(
+        () => hvp({}, ({q}: {q: tf.Tensor}) => q),
+        'loss-shape',
+        /scalar tensor, not one of shape \[5, 2\]/,
+        ShapeError,
+      );
       refused(() => hvp({}, () => 3), 'loss-shape', /scalar tensor, not 3/, ShapeError);
       refused(() => hvp({}, ({q}: {q: tf.Tensor}) => tf.scalar(q.dataSync()[0])), 'value-read', /loss/, TraceError);
-      refused(() => hvp({}, {cotangent: () => ({q: [1, 2]})}), 'cotangent-shape', /cotangent\.q has 2 numbers/, ShapeError);
+      refused(
+        () => hvp({}, {cotangent: () => ({q: [1, 2]})}),
+        'cotangent-shape',
+        /cotangent\.q has 2 numbers/,
+        ShapeError,
+      );
     });
     it('directions of what is not there', () => {
       refused(() => simulate.hvps(stiff, start, options, quadratic, []), 'bad-tangent', /one direction at least/);
       refused(() => hvp({}, quadratic, {params: {c: 1}}), 'bad-tangent', /no such parameter/);
     });
     it('a run that fails, whatever it is told to do then', () => {
-      expect(() => hvp({throw: false, scheme: rk4(), dt: 10, steps: 40})).to.throw().with.property('code', 'not-finite');
+      expect(() => hvp({throw: false, scheme: rk4(), dt: 10, steps: 40}))
+        .to.throw()
+        .with.property('code', 'not-finite');
     });
   });
 

@@ -2,7 +2,21 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Input, StiffgradError} from '../../lib/index.js';
-import {batch, bilateral, equilibrium, event, explicitEuler, generalizedAlpha, implicitMidpoint, mechanics, ode, OptionError, rk4, signal, simulate} from '../../lib/index.js';
+import {
+  batch,
+  bilateral,
+  equilibrium,
+  event,
+  explicitEuler,
+  generalizedAlpha,
+  implicitMidpoint,
+  mechanics,
+  ode,
+  OptionError,
+  rk4,
+  signal,
+  simulate,
+} from '../../lib/index.js';
 
 const t = [0, 0.3, 1, 1.2, 2.5];
 const values = [1.1, -0.4, 0.7, 2.3, 0.2];
@@ -28,33 +42,64 @@ describe('inputs', () => {
     const expected = [...simulate(byHand, start, run).values('q')];
     const options = {...run, inputs: {u: push}};
     expect([...simulate(spring, start, options).values('q')]).to.deep.equal(expected);
-    expect([...simulate.prepare(spring, {q: 0, v: 0}, options).run({initial: start}).values('q')]).to.deep.equal(expected);
+    expect([...simulate.prepare(spring, {q: 0, v: 0}, options).run({initial: start}).values('q')]).to.deep.equal(
+      expected,
+    );
     expect(batch(spring, [start, {q: 1, v: 0}], options).map(path => [...path.values('q')])[0]).to.deep.equal(expected);
     expect([...simulate.steps(spring, start, options)].map(state => state.values('q')[0])).to.deep.equal(expected);
     const cotangent = {q: expected.map((_, i) => Math.sin(i))};
-    expect(simulate.vjp(spring, start, options).pullback(cotangent).initial).to.deep.equal(simulate.vjp(byHand, start, run).pullback(cotangent).initial);
-    const filter = ode(({y, params}) => tf.sub(params.wind === undefined ? tf.zerosLike(y) : ((params.wind as Driven).speed), y));
+    expect(simulate.vjp(spring, start, options).pullback(cotangent).initial).to.deep.equal(
+      simulate.vjp(byHand, start, run).pullback(cotangent).initial,
+    );
+    const filter = ode(({y, params}) =>
+      tf.sub(params.wind === undefined ? tf.zerosLike(y) : (params.wind as Driven).speed, y),
+    );
     const filterByHand = ode(({y, t: time}) => tf.sub(push.at(time), y));
-    expect([...simulate(filter, {y: 0}, {...run, scheme: rk4(), inputs: {'wind.speed': push}}).values('y')]).to.deep.equal([...simulate(filterByHand, {y: 0}, {...run, scheme: rk4()}).values('y')]);
+    expect([
+      ...simulate(filter, {y: 0}, {...run, scheme: rk4(), inputs: {'wind.speed': push}}).values('y'),
+    ]).to.deep.equal([...simulate(filterByHand, {y: 0}, {...run, scheme: rk4()}).values('y')]);
   });
 
   it('stand beside parameters of the same branch', () => {
-    const both = mechanics({mass: 1, forces: ({q, params}) => tf.sub(tf.mul((params.load as Driven).gain, (params.load as Driven).push), tf.mul(9, q))});
+    const both = mechanics({
+      mass: 1,
+      forces: ({q, params}) => tf.sub(tf.mul((params.load as Driven).gain, (params.load as Driven).push), tf.mul(9, q)),
+    });
     const path = simulate(both, start, {...run, params: {load: {gain: 1}}, inputs: {'load.push': push}});
     expect([...path.values('q')]).to.deep.equal([...simulate(byHand, start, run).values('q')]);
   });
 
   it('reach observe, events, gaps and an equilibrium', () => {
-    const observed = simulate(spring, start, {...run, inputs: {u: push}, observe: ({params}) => (params as Driven).u}).values('observed');
-    for (const i of [0, 7, 60]) expect(observed[i]).to.be.closeTo(tf.tidy(() => push.at(tf.scalar(i * 0.05)).dataSync()[0]), 1e-6);
+    const observed = simulate(spring, start, {
+      ...run,
+      inputs: {u: push},
+      observe: ({params}) => (params as Driven).u,
+    }).values('observed');
+    for (const i of [0, 7, 60])
+      expect(observed[i]).to.be.closeTo(
+        tf.tidy(() => push.at(tf.scalar(i * 0.05)).dataSync()[0]),
+        1e-6,
+      );
     // u = 2t − 1 rises through 0 at t = ½.
     const ramp = signal([0, 2], [-1, 3]);
-    const {events} = simulate(spring, start, {...run, inputs: {u: ramp}, events: [event({when: ({params}) => (params as Driven).u, then: 'record'})]});
+    const {events} = simulate(spring, start, {
+      ...run,
+      inputs: {u: ramp},
+      events: [event({when: ({params}) => (params as Driven).u, then: 'record'})],
+    });
     expect(events.map(({t: time}) => time)).to.have.length(1);
     expect(events[0].t).to.be.closeTo(0.5, 1e-12);
     // A frame that is moved: q = u(t).
-    const held = mechanics({mass: 1, forces: ({q}) => tf.zerosLike(q), constraints: [bilateral(({q, params}) => tf.sub(q, (params as Driven).u))]});
-    const driven = simulate(held, {q: [0], v: [1]}, {scheme: generalizedAlpha({rhoInf: 0.8}), dt: 0.1, steps: 10, inputs: {u: signal([0, 5], [0, 5])}});
+    const held = mechanics({
+      mass: 1,
+      forces: ({q}) => tf.zerosLike(q),
+      constraints: [bilateral(({q, params}) => tf.sub(q, (params as Driven).u))],
+    });
+    const driven = simulate(
+      held,
+      {q: [0], v: [1]},
+      {scheme: generalizedAlpha({rhoInf: 0.8}), dt: 0.1, steps: 10, inputs: {u: signal([0, 5], [0, 5])}},
+    );
     driven.values('q').forEach((q, i) => expect(q).to.be.closeTo(0.1 * i, 1e-12));
     // Rest under u(t₀): q = u/9.
     expect(equilibrium(spring, {q: 0, t: 0.5}, {inputs: {u: ramp}}).values('q')[0]).to.be.closeTo(0, 1e-15);
@@ -62,7 +107,11 @@ describe('inputs', () => {
   });
 
   it('have a derivative, an input too: q″ + cq′ + kq = cu′ + ku keeps q = u where it starts there', () => {
-    const base = mechanics({mass: 1, forces: ({q, v, params: {u, rate, bend}}) => tf.addN([tf.mul(9, tf.sub(u as tf.Tensor, q)), tf.mul(2, tf.sub(rate as tf.Tensor, v)), bend as tf.Tensor])});
+    const base = mechanics({
+      mass: 1,
+      forces: ({q, v, params: {u, rate, bend}}) =>
+        tf.addN([tf.mul(9, tf.sub(u as tf.Tensor, q)), tf.mul(2, tf.sub(rate as tf.Tensor, v)), bend as tf.Tensor]),
+    });
     // u = t², a cubic through its samples but for the natural ends; so u‴ is small in the middle only: take a line.
     const line = signal([0, 1, 2, 3], [0, 0.5, 1, 1.5], 'cubic');
     const none: Input = {t: line.t, at: time => tf.zerosLike(time)};
@@ -78,7 +127,9 @@ describe('inputs', () => {
       const share = (x - t[piece]) / (t[piece + 1] - t[piece]);
       return k === piece ? 1 - share : k === piece + 1 ? share : 0;
     };
-    const expected = t.map((_, k) => Array.from({length: steps}, (__, n) => dt * hat(k, n * dt)).reduce((sum, x) => sum + x, 0));
+    const expected = t.map((_, k) =>
+      Array.from({length: steps}, (__, n) => dt * hat(k, n * dt)).reduce((sum, x) => sum + x, 0),
+    );
     const knots = tf.variable(tf.tensor1d(values));
     const rate = ode(({y, params}) => tf.add(tf.zerosLike(y), (params as Driven).u));
     const options = {scheme: explicitEuler(), dt, steps, saveAt: 'end'} as const;
@@ -90,7 +141,9 @@ describe('inputs', () => {
     expect(trajectory.values('y')[1]).to.be.closeTo(product, 1e-13);
 
     // The same of params inside a function, by the natural spline: linear in the samples too.
-    const inside = ode(({y, t: time, params}) => tf.add(tf.zerosLike(y), signal(t, params.knots as tf.Tensor, 'cubic').at(time)));
+    const inside = ode(({y, t: time, params}) =>
+      tf.add(tf.zerosLike(y), signal(t, params.knots as tf.Tensor, 'cubic').at(time)),
+    );
     const spline = simulate.vjp(inside, {y: 0}, {...options, params: {knots: values}});
     const slopes = spline.pullback({y: [0, 1]}).params.knots as Float64Array;
     const fixed = ode(({y, params}) => tf.add(tf.zerosLike(y), (params as Driven).u));
@@ -102,23 +155,60 @@ describe('inputs', () => {
 
   it('with samples of a shape drive several masses', () => {
     const two = mechanics({mass: [1, 2], forces: ({q, params}) => tf.sub((params as Driven).u, tf.mul([4, 9], q))});
-    const wide = signal([0, 1, 4], [[0, 1], [2, 3], [1, 0]]);
-    const alone = (k: number): Float64Array => simulate(mechanics({mass: k + 1, forces: ({q, params}) => tf.sub((params as Driven).u, tf.mul([4, 9][k], q))}), start, {...run, inputs: {u: signal([0, 1, 4], [[0, 2, 1], [1, 3, 0]][k])}}).values('q');
+    const wide = signal(
+      [0, 1, 4],
+      [
+        [0, 1],
+        [2, 3],
+        [1, 0],
+      ],
+    );
+    const alone = (k: number): Float64Array =>
+      simulate(
+        mechanics({mass: k + 1, forces: ({q, params}) => tf.sub((params as Driven).u, tf.mul([4, 9][k], q))}),
+        start,
+        {
+          ...run,
+          inputs: {
+            u: signal(
+              [0, 1, 4],
+              [
+                [0, 2, 1],
+                [1, 3, 0],
+              ][k],
+            ),
+          },
+        },
+      ).values('q');
     const q = simulate(two, {q: [0.2, 0.2], v: [0, 0]}, {...run, inputs: {u: wide}}).values('q');
     for (const k of [0, 1]) alone(k).forEach((value, i) => expect(q[2 * i + k]).to.be.closeTo(value, 1e-13));
   });
 
   it('are refused where they cannot be right', () => {
-    const with_ = (inputs: object, params = {}): string => codeOf(() => simulate(spring, start, {...run, params, inputs: inputs as {u: Input}}));
+    const with_ = (inputs: object, params = {}): string =>
+      codeOf(() => simulate(spring, start, {...run, params, inputs: inputs as {u: Input}}));
     expect(with_({u: push, w: push})).to.equal('unknown-input');
     expect(with_({u: [1, 2, 3]})).to.equal('not-a-signal');
     expect(with_({u: push}, {u: 1})).to.equal('name-clash');
     const heavy = mechanics({mass: ({params}) => params.u as tf.Tensor, forces: ({q}) => q});
     expect(codeOf(() => simulate(heavy, start, {...run, inputs: {u: push}}))).to.equal('input-in-mass');
-    const misspelt = (): unknown => simulate(mechanics({mass: 1, forces: ({q, params}) => tf.mul(q, tf.mul(params.k as tf.Tensor, params.u as tf.Tensor))}), start, {...run, params: {k: 1, kk: 2}, inputs: {u: push}});
+    const misspelt = (): unknown =>
+      simulate(
+        mechanics({mass: 1, forces: ({q, params}) => tf.mul(q, tf.mul(params.k as tf.Tensor, params.u as tf.Tensor))}),
+        start,
+        {...run, params: {k: 1, kk: 2}, inputs: {u: push}},
+      );
     expect(misspelt).to.throw(OptionError, 'params.kk');
     const many = tf.variable(tf.zeros([1001]));
-    expect(codeOf(() => signal(Array.from({length: 1001}, (_, i) => i), many, 'cubic'))).to.equal('signal-kind');
+    expect(
+      codeOf(() =>
+        signal(
+          Array.from({length: 1001}, (_, i) => i),
+          many,
+          'cubic',
+        ),
+      ),
+    ).to.equal('signal-kind');
     many.dispose();
   });
 });

@@ -6,7 +6,8 @@ import {implicitMidpoint, mechanics, simulate, unrolledAdjoint} from '../../lib/
 
 const system = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sinh(q)))});
 const options = {scheme: implicitMidpoint(), dt: 0.05, steps: 60, params: {k: 2}} as const;
-const cotangents = (steps: number, share: number): Float64Array => Float64Array.from({length: steps + 1}, (_, i) => share * Math.cos(i));
+const cotangents = (steps: number, share: number): Float64Array =>
+  Float64Array.from({length: steps + 1}, (_, i) => share * Math.cos(i));
 
 describe('the memory of records', () => {
   for (const adjoint of [undefined, unrolledAdjoint()]) {
@@ -48,7 +49,8 @@ describe('the memory of records', () => {
   });
 
   it('gives every record its own rows, with views of them or without', () => {
-    const row = (k: number, size: number, of: number): number[] => Array.from({length: size}, (_, i) => of + Math.sin(k * size + i));
+    const row = (k: number, size: number, of: number): number[] =>
+      Array.from({length: size}, (_, i) => of + Math.sin(k * size + i));
     /** A record of rows with numbers of its own, each shown twice. */
     const shown = (size: number, expected: number, steps: number, of: number): StepRecord => {
       const record = new StepRecord(size, 1, expected);
@@ -62,7 +64,17 @@ describe('the memory of records', () => {
       return record;
     };
     // As long rows, in the same memory; longer ones, shorter ones; more steps than were expected; more than there are views.
-    const sizes = [[40, 100, 100], [40, 100, 100], [40, 90, 90], [60, 60, 60], [8, 250, 250], [40, 80, 300], [40, 150, 300], [17, 5000, 5000], [17, 5000, 5000]] as const;
+    const sizes = [
+      [40, 100, 100],
+      [40, 100, 100],
+      [40, 90, 90],
+      [60, 60, 60],
+      [8, 250, 250],
+      [40, 80, 300],
+      [40, 150, 300],
+      [17, 5000, 5000],
+      [17, 5000, 5000],
+    ] as const;
     const records = sizes.map(([size, expected, steps], i) => {
       const record = shown(size, expected, steps, 10 * i);
       record.offer();

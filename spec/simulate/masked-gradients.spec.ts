@@ -9,7 +9,10 @@ import {engines} from './engines.js';
 
 type Force = (q: tf.Tensor) => tf.Tensor;
 
-const where = (f: Force): Force => q => tf.where(tf.greater(q, 0), f(q), tf.zerosLike(q));
+const where =
+  (f: Force): Force =>
+  q =>
+    tf.where(tf.greater(q, 0), f(q), tf.zerosLike(q));
 /** None at coordinates at or below zero. */
 const forces: Readonly<Record<string, Force>> = {
   '√q': where(tf.sqrt),
@@ -31,14 +34,23 @@ describe('gradients past branches that are not chosen', () => {
             const start = {q, v: zeros};
             const {params, initial} = simulate.vjp(system, start, options).pullback({q: [zeros, q.map(() => 1)]});
             const {tangent} = simulate.jvp(system, start, options, {params: {k: 1}});
-            const {product} = simulate.hvp(system, start, options, ({q: saved}) => tf.sum(tf.slice(saved, 1, 1)), {params: {k: 1}});
+            const {product} = simulate.hvp(system, start, options, ({q: saved}) => tf.sum(tf.slice(saved, 1, 1)), {
+              params: {k: 1},
+            });
             const moving = q.length - 1;
             // A coordinate that no force reaches keeps the slope 1, and no curvature.
             if (moving > 0) expect([initial.q?.[0], product.initial.q?.[0]]).to.deep.equal([1, 0]);
-            return [(params['k'] as Float64Array)[0], initial.q?.[moving] ?? NaN, tangent.q[q.length + moving], (product.params['k'] as Float64Array)[0], product.initial.q?.[moving] ?? NaN];
+            return [
+              (params['k'] as Float64Array)[0],
+              initial.q?.[moving] ?? NaN,
+              tangent.q[q.length + moving],
+              (product.params['k'] as Float64Array)[0],
+              product.initial.q?.[moving] ?? NaN,
+            ];
           };
           const alone = one([2]);
-          for (const other of [-1, 0]) one([other, 2]).forEach((value, i) => expect(value).to.be.closeTo(alone[i], tolerance));
+          for (const other of [-1, 0])
+            one([other, 2]).forEach((value, i) => expect(value).to.be.closeTo(alone[i], tolerance));
         }
       });
     }

@@ -31,9 +31,15 @@ describe('a batch without worker threads', () => {
     for (let i = 0; i < 2; i++) {
       const paths = batch(oscillator, starts, {...options, workers: 2});
       expect(paths.map(({stats}) => stats.thread)).to.deep.equal(['own', 'own', 'own']);
-      paths.forEach((path, k) => expect([...path.values('q')]).to.deep.equal([...simulate(oscillator, starts[k], options).values('q')]));
+      paths.forEach((path, k) =>
+        expect([...path.values('q')]).to.deep.equal([...simulate(oscillator, starts[k], options).values('q')]),
+      );
     }
-    batch(ode(({y}) => y), [{y: 1}, {y: 2}], {...options, workers: 2});
+    batch(
+      ode(({y}) => y),
+      [{y: 1}, {y: 2}],
+      {...options, workers: 2},
+    );
     expect(said).to.have.length(1);
     expect(said[0]).to.match(/^stiffgrad: no worker threads could be started \(threads are forbidden here\)/);
   });

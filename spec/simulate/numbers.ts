@@ -25,7 +25,8 @@ export const largest = (a: ArrayLike<number>): number => {
 export const relative = (a: ArrayLike<number>, b: ArrayLike<number>): number => norm(difference(a, b)) / norm(b);
 
 /** x + s·d. */
-export const moved = (x: ArrayLike<number>, s: number, d: ArrayLike<number>): Float64Array => Float64Array.from(x, (value, i) => value + s * d[i]);
+export const moved = (x: ArrayLike<number>, s: number, d: ArrayLike<number>): Float64Array =>
+  Float64Array.from(x, (value, i) => value + s * d[i]);
 
 /** The fourth-order central difference of f at 0: its error is h⁴ f⁗′/30. */
 export function slope(f: (s: number) => number, h: number): number {

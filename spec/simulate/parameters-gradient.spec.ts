@@ -6,7 +6,22 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {MechanicalSystem, NumericParams, Pullback, RunSettings, Span} from '../../lib/index.js';
 import {
-  adaptive, backsolveAdjoint, event, forwardSensitivity, implicitAdjoint, implicitMidpoint, kvaerno3, linalg, mechanics, newmark, newton, rk4, simulate, trapezoid, tsit5, unrolledAdjoint,
+  adaptive,
+  backsolveAdjoint,
+  event,
+  forwardSensitivity,
+  implicitAdjoint,
+  implicitMidpoint,
+  kvaerno3,
+  linalg,
+  mechanics,
+  newmark,
+  newton,
+  rk4,
+  simulate,
+  trapezoid,
+  tsit5,
+  unrolledAdjoint,
 } from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {doubleEngines} from './engines.js';
@@ -17,24 +32,45 @@ const n = 4;
 type Matrices = Readonly<Record<'l' | 'c', number[][]>>;
 
 /** A consistent mass matrix, a compliance that is inverted, and dampers that are there where exp c exceeds a bound: of parameters all. */
-const systemOf = (diagonal: number): MechanicalSystem => mechanics({
-  mass: ({params}) => tf.add(tf.matMul(params.l as tf.Tensor2D, params.l as tf.Tensor2D, false, true), tf.eye(n)),
-  forces: [
-    ({q, params}) => tf.neg(tf.reshape(tf.matMul(linalg.inv(tf.add(tf.mul(tf.eye(n), diagonal), tf.softplus(params.c as tf.Tensor))), tf.reshape(tf.add(q, tf.pow(q, 3)), [n, 1])), [n])),
-    ({v, params}) => tf.where(tf.greater(tf.sum(tf.exp(params.c as tf.Tensor), 1), 4.05), tf.mul(v, -0.3), tf.mul(v, -0.1)),
-  ],
-});
+const systemOf = (diagonal: number): MechanicalSystem =>
+  mechanics({
+    mass: ({params}) => tf.add(tf.matMul(params.l as tf.Tensor2D, params.l as tf.Tensor2D, false, true), tf.eye(n)),
+    forces: [
+      ({q, params}) =>
+        tf.neg(
+          tf.reshape(
+            tf.matMul(
+              linalg.inv(tf.add(tf.mul(tf.eye(n), diagonal), tf.softplus(params.c as tf.Tensor))),
+              tf.reshape(tf.add(q, tf.pow(q, 3)), [n, 1]),
+            ),
+            [n],
+          ),
+        ),
+      ({v, params}) =>
+        tf.where(tf.greater(tf.sum(tf.exp(params.c as tf.Tensor), 1), 4.05), tf.mul(v, -0.3), tf.mul(v, -0.1)),
+    ],
+  });
 const system = systemOf(2);
-const matrix = (phase: number): number[][] => Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => Math.sin(phase + i + 2 * j) / 2));
+const matrix = (phase: number): number[][] =>
+  Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => Math.sin(phase + i + 2 * j) / 2));
 const params: Matrices = {l: matrix(0), c: matrix(1)};
 const direction: Matrices = {l: matrix(3), c: matrix(4)};
 const initial = {q: [0.3, -0.1, 0.2, 0.1], v: [0, 0.2, 0, -0.1]};
 const moved = (s: number): Matrices => {
-  const along = (name: 'l' | 'c'): number[][] => params[name].map((row, i) => row.map((value, j) => value + s * direction[name][i][j]));
+  const along = (name: 'l' | 'c'): number[][] =>
+    params[name].map((row, i) => row.map((value, j) => value + s * direction[name][i][j]));
   return {l: along('l'), c: along('c')};
 };
 const alongDirection = (cotangents: {readonly [name: string]: unknown}): number =>
-  (['l', 'c'] as const).reduce((sum, name) => sum + (cotangents[name] as Float64Array).reduce((part, cotangent, i) => part + cotangent * direction[name].flat()[i], 0), 0);
+  (['l', 'c'] as const).reduce(
+    (sum, name) =>
+      sum
+      + (cotangents[name] as Float64Array).reduce(
+        (part, cotangent, i) => part + cotangent * direction[name].flat()[i],
+        0,
+      ),
+    0,
+  );
 
 type Options = Omit<RunSettings, 'params'> & Span;
 
@@ -57,9 +93,15 @@ const apart = 1e-3;
 
 /** The same from its tangent. */
 function tangent(options: Options, of = system): number {
-  const {trajectory, tangent: {q}} = simulate.jvp(of, initial, {...options, params}, {params: direction});
+  const {
+    trajectory,
+    tangent: {q},
+  } = simulate.jvp(of, initial, {...options, params}, {params: direction});
   trajectory.dispose();
-  return dot(q, q.map((_, i) => weight(i)));
+  return dot(
+    q,
+    q.map((_, i) => weight(i)),
+  );
 }
 
 /** Lets `run` ask how often the interpreter has inverted a matrix, or gone back through an inverse: solved n equations n times over. */
@@ -68,13 +110,20 @@ function solving(run: (solved: () => number) => void): void {
 }
 
 const grid = {dt: 0.05, steps: 6};
-const crossing = event({when: ({q}) => tf.sub(tf.slice(q, [0], [1]).asScalar(), 0.25), direction: 'falling', then: ({q, v, params: p}) => ({q, v: tf.mul(v, tf.softplus(tf.slice(p.c as tf.Tensor2D, [0, 0], [1, n]).flatten()))})});
+const crossing = event({
+  when: ({q}) => tf.sub(tf.slice(q, [0], [1]).asScalar(), 0.25),
+  direction: 'falling',
+  then: ({q, v, params: p}) => ({q, v: tf.mul(v, tf.softplus(tf.slice(p.c as tf.Tensor2D, [0, 0], [1, n]).flatten()))}),
+});
 const cases: readonly (readonly [string, Options])[] = [
   ['implicit', {...grid, scheme: implicitMidpoint()}],
   ['implicit, of a carried acceleration', {...grid, scheme: newmark()}],
   ['of an explicit scheme', {...grid, scheme: rk4()}],
   ['unrolled', {...grid, scheme: trapezoid(), adjoint: unrolledAdjoint(), newton: newton({jacobian: 'fresh'})}],
-  ['unrolled, from the force of the start', {...grid, scheme: trapezoid({guess: 'current'}), adjoint: unrolledAdjoint(), newton: newton({jacobian: 'fresh'})}],
+  [
+    'unrolled, from the force of the start',
+    {...grid, scheme: trapezoid({guess: 'current'}), adjoint: unrolledAdjoint(), newton: newton({jacobian: 'fresh'})},
+  ],
   ['by forward sensitivities', {...grid, scheme: trapezoid(), adjoint: forwardSensitivity()}],
   ['through states between steps', {...grid, scheme: kvaerno3(), saveAt: [0.02, 0.13, 0.3]}],
   ['through an event and its jump', {dt: 0.05, t1: 1.5, scheme: trapezoid(), events: [crossing], saveAt: 'end'}],
@@ -94,18 +143,38 @@ describe('gradients through what depends on parameters alone', () => {
 
     it(`along adaptive steps, forwards as backwards: ${engine}`, () => {
       for (const scheme of [kvaerno3(), tsit5()]) {
-        const all = {scheme, engine, dt: 0.05, t1: 1, control: adaptive({rtol: 1e-6, atol: 1e-8}), saveAt: [0.1, 0.7, 1]};
+        const all = {
+          scheme,
+          engine,
+          dt: 0.05,
+          t1: 1,
+          control: adaptive({rtol: 1e-6, atol: 1e-8}),
+          saveAt: [0.1, 0.7, 1],
+        };
         const backwards = alongDirection(gradient(all));
         expect(backwards, scheme.name).to.be.closeTo(tangent(all), 1e-12);
         // The steps differ with the parameters, by the tolerance.
-        expect(backwards, scheme.name).to.be.closeTo(slope(s => value({...all, control: adaptive({rtol: 1e-12, atol: 1e-13})}, moved(s)), 0.02), 1e-5);
+        expect(backwards, scheme.name).to.be.closeTo(
+          slope(s => value({...all, control: adaptive({rtol: 1e-12, atol: 1e-13})}, moved(s)), 0.02),
+          1e-5,
+        );
       }
     });
 
     it(`of the second order: ${engine}`, () => {
-      for (const options of [{...grid, scheme: implicitMidpoint()}, {...grid, scheme: kvaerno3(), saveAt: [0.02, 0.13, 0.3]}, {...grid, scheme: rk4()}]) {
+      for (const options of [
+        {...grid, scheme: implicitMidpoint()},
+        {...grid, scheme: kvaerno3(), saveAt: [0.02, 0.13, 0.3]},
+        {...grid, scheme: rk4()},
+      ]) {
         const all = {...options, engine};
-        const {trajectory, product} = simulate.hvp(system, initial, {...all, params}, {cotangent: path => ({q: path.values('q').map((_, i) => weight(i))})}, {params: direction});
+        const {trajectory, product} = simulate.hvp(
+          system,
+          initial,
+          {...all, params},
+          {cotangent: path => ({q: path.values('q').map((_, i) => weight(i))})},
+          {params: direction},
+        );
         trajectory.dispose();
         const expected = slope(s => alongDirection(gradient(all, moved(s))), apart);
         expect(Math.abs(expected)).to.be.above(1e-4);
@@ -114,8 +183,13 @@ describe('gradients through what depends on parameters alone', () => {
     });
 
     it(`the same to the bit for every budget of memory: ${engine}`, () => {
-      for (const options of [{...grid, scheme: implicitMidpoint()}, {...grid, scheme: kvaerno3(), saveAt: [0.02, 0.13, 0.3]}]) {
-        const [whole, ...others] = [2 ** 30, 2000, 1000, 1].map(memory => gradient({...options, engine, adjoint: implicitAdjoint({memory})}));
+      for (const options of [
+        {...grid, scheme: implicitMidpoint()},
+        {...grid, scheme: kvaerno3(), saveAt: [0.02, 0.13, 0.3]},
+      ]) {
+        const [whole, ...others] = [2 ** 30, 2000, 1000, 1].map(memory =>
+          gradient({...options, engine, adjoint: implicitAdjoint({memory})}),
+        );
         for (const other of others) expect(other).to.deep.equal(whole);
       }
     });
@@ -123,7 +197,9 @@ describe('gradients through what depends on parameters alone', () => {
     it(`by the continuous adjoint, to its order: ${engine}`, () => {
       const errors = [10, 20].map(steps => {
         const all = {scheme: rk4(), dt: 0.5 / steps, steps, engine, saveAt: 'end'} as const;
-        return Math.abs(alongDirection(gradient({...all, adjoint: backsolveAdjoint()})) - alongDirection(gradient(all)));
+        return Math.abs(
+          alongDirection(gradient({...all, adjoint: backsolveAdjoint()})) - alongDirection(gradient(all)),
+        );
       });
       expect(Math.log2(errors[0] / errors[1])).to.be.above(3.5);
     });
@@ -133,12 +209,33 @@ describe('gradients through what depends on parameters alone', () => {
     // Kernels are counted from where they are compiled on: a structure of its own.
     const fresh = systemOf(2.5);
     const runs: readonly (readonly [string, (steps: number) => void])[] = [
-      ...cases.filter(([, {steps}]) => steps !== undefined).map(([name, options]) => [name, (steps: number) => void gradient({...options, t1: undefined, steps, saveAt: 'end', engine: 'interpreter'}, params, fresh)] as const),
+      ...cases
+        .filter(([, {steps}]) => steps !== undefined)
+        .map(
+          ([name, options]) =>
+            [
+              name,
+              (steps: number) =>
+                void gradient({...options, t1: undefined, steps, saveAt: 'end', engine: 'interpreter'}, params, fresh),
+            ] as const,
+        ),
       ['a tangent', steps => void tangent({...grid, steps, scheme: implicitMidpoint(), engine: 'interpreter'}, fresh)],
-      ['of the second order', steps => {
-        const options = {...grid, steps, scheme: implicitMidpoint(), engine: 'interpreter', saveAt: 'end', params} as const;
-        simulate.hvp(fresh, initial, options, {cotangent: path => ({q: path.values('q')})}, {params: direction}).trajectory.dispose();
-      }],
+      [
+        'of the second order',
+        steps => {
+          const options = {
+            ...grid,
+            steps,
+            scheme: implicitMidpoint(),
+            engine: 'interpreter',
+            saveAt: 'end',
+            params,
+          } as const;
+          simulate
+            .hvp(fresh, initial, options, {cotangent: path => ({q: path.values('q')})}, {params: direction})
+            .trajectory.dispose();
+        },
+      ],
     ];
     solving(solved => {
       for (const [name, run] of runs) {

@@ -9,7 +9,11 @@ const options = {scheme: trapezoid(), dt: 0.01, steps: 100, params: {k: 10}};
 describe('simulate.prepare', () => {
   it('gives what simulate gives, for every state and parameter', () => {
     const prepared = simulate.prepare(oscillator, {q: [1], v: [0]}, options);
-    for (const [q, k] of [[1, 10], [0.5, 20], [-2, 0.1]]) {
+    for (const [q, k] of [
+      [1, 10],
+      [0.5, 20],
+      [-2, 0.1],
+    ]) {
       const once = simulate.vjp(oscillator, {q: [q], v: [0]}, {...options, params: {k}});
       const again = prepared.vjp({initial: {q: [q], v: [0]}, params: {k}});
       expect([...again.trajectory.values('q')]).to.deep.equal([...once.trajectory.values('q')]);
@@ -32,7 +36,11 @@ describe('simulate.prepare', () => {
 
   it('reads captured variables anew', () => {
     const k = tf.variable(tf.scalar(4));
-    const prepared = simulate.prepare(mechanics({mass: 1, forces: ({q}) => tf.neg(tf.mul(k, q))}), {q: [1], v: [0]}, {dt: 0.01, steps: 10});
+    const prepared = simulate.prepare(
+      mechanics({mass: 1, forces: ({q}) => tf.neg(tf.mul(k, q))}),
+      {q: [1], v: [0]},
+      {dt: 0.01, steps: 10},
+    );
     const endOf = (): number => {
       const path = prepared.run();
       const q = path.values('q')[10];
@@ -56,8 +64,15 @@ describe('simulate.prepare', () => {
 });
 
 describe('observe', () => {
-  const energy = ({q, v, params}: {q: tf.Tensor; v: tf.Tensor; params: {readonly [name: string]: unknown}}): tf.Tensor =>
-    tf.mul(0.5, tf.add(tf.sum(tf.square(v)), tf.mul(params.k as tf.Tensor, tf.sum(tf.square(q)))));
+  const energy = ({
+    q,
+    v,
+    params,
+  }: {
+    q: tf.Tensor;
+    v: tf.Tensor;
+    params: {readonly [name: string]: unknown};
+  }): tf.Tensor => tf.mul(0.5, tf.add(tf.sum(tf.square(v)), tf.mul(params.k as tf.Tensor, tf.sum(tf.square(q)))));
 
   it('saves a function of the state: the energy the trapezoid keeps', () => {
     const path = simulate(oscillator, {q: [1], v: [0.5]}, {...options, observe: energy});
@@ -84,7 +99,12 @@ describe('observe', () => {
     // Central differences of sums of size 10³: truncation 1e-7, relative to gradients of size 10 to 10³.
     expect((params.k as Float64Array)[0]).to.be.closeTo((sumOf(10 + h, 1) - sumOf(10 - h, 1)) / (2 * h), 1e-5);
     expect((initial.q as Float64Array)[0]).to.be.closeTo((sumOf(10, 1 + h) - sumOf(10, 1 - h)) / (2 * h), 1e-5);
-    const {tangent, trajectory: other} = simulate.jvp(oscillator, {q: [1], v: [0.5]}, {...options, observe}, {params: {k: 1}});
+    const {tangent, trajectory: other} = simulate.jvp(
+      oscillator,
+      {q: [1], v: [0.5]},
+      {...options, observe},
+      {params: {k: 1}},
+    );
     const forward = (tangent.observed as Float64Array).reduce((total, value, i) => total + value * cotangent[i], 0);
     // Dot-product identity, to rounding of a hundred terms of size 10².
     expect(forward).to.be.closeTo((params.k as Float64Array)[0], 1e-9);

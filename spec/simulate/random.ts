@@ -5,10 +5,42 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import fc from 'fast-check';
-import type {ForceTerm, GuessName, Initial, Mass, MechanicalSystem, Newton, Numeric, OdeSystem, Params, Pullback, SaveAt, Scheme, SeriesLoss, RunSettings, SimulateOptions, Tangent} from '../../lib/index.js';
+import type {
+  ForceTerm,
+  GuessName,
+  Initial,
+  Mass,
+  MechanicalSystem,
+  Newton,
+  Numeric,
+  OdeSystem,
+  Params,
+  Pullback,
+  SaveAt,
+  Scheme,
+  SeriesLoss,
+  RunSettings,
+  SimulateOptions,
+  Tangent,
+} from '../../lib/index.js';
 import {
-  backtracking, blendedEuler, explicitEuler, gmres, implicitEuler, implicitMidpoint, mechanics, newmark, newton, ode, rk4, simulate, subSteps,
-  symplecticEuler, theta, trapezoid, verlet,
+  backtracking,
+  blendedEuler,
+  explicitEuler,
+  gmres,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  newmark,
+  newton,
+  ode,
+  rk4,
+  simulate,
+  subSteps,
+  symplecticEuler,
+  theta,
+  trapezoid,
+  verlet,
 } from '../../lib/index.js';
 import {bdf2} from '../scheme/bdf2.js';
 import {doubleEngines} from './engines.js';
@@ -36,7 +68,19 @@ export interface Sample {
 const choices = {
   masses: ['scalar', 'lumped', 'consistent', 'parameter', 'of q, lumped', 'of q, consistent', 'variable'],
   forces: ['spring', 'net', 'segments', 'damper', 'drive', 'energy', 'network'],
-  schemes: ['theta', 'trapezoid', 'midpoint', 'blended', 'implicit Euler', 'newmark', 'explicitEuler', 'symplecticEuler', 'verlet', 'rk4', 'BDF2'],
+  schemes: [
+    'theta',
+    'trapezoid',
+    'midpoint',
+    'blended',
+    'implicit Euler',
+    'newmark',
+    'explicitEuler',
+    'symplecticEuler',
+    'verlet',
+    'rk4',
+    'BDF2',
+  ],
   guesses: ['rest', 'current', 'consistent', 'linearized', 'extrapolated'],
   unknowns: ['velocity', 'increment', 'acceleration'],
   solving: ['fresh', 'fresh', 'chord', 'auto', 'backtracking', 'subSteps', 'gmres'],
@@ -70,22 +114,39 @@ export const recipe = fc.record({
 
 export type Recipe = typeof recipe extends fc.Arbitrary<infer T> ? T : never;
 
-export function schemeOf({scheme, guess, form, unknown, kind}: Pick<Recipe, 'scheme' | 'guess' | 'form' | 'unknown' | 'kind'>): Scheme {
+export function schemeOf({
+  scheme,
+  guess,
+  form,
+  unknown,
+  kind,
+}: Pick<Recipe, 'scheme' | 'guess' | 'form' | 'unknown' | 'kind'>): Scheme {
   const options: {guess: GuessName; form: 'condensed' | 'coupled'} = {guess, form};
   const inUnknown = form === 'coupled' ? {...options} : {...options, unknown};
   const mechanical = kind === 'mechanics';
   switch (scheme) {
-    case 'theta': return theta(0.7, options);
-    case 'trapezoid': return trapezoid(options);
-    case 'midpoint': return implicitMidpoint(options);
-    case 'blended': return blendedEuler({alpha: 0.6, beta: 0.8, ...inUnknown});
-    case 'implicit Euler': return implicitEuler(unknown === 'acceleration' && form === 'condensed' ? {guess, unknown} : options);
-    case 'newmark': return mechanical ? newmark({beta: 0.3, gamma: 0.6}) : trapezoid(options);
-    case 'explicitEuler': return explicitEuler();
-    case 'symplecticEuler': return mechanical ? symplecticEuler() : explicitEuler();
-    case 'verlet': return mechanical ? verlet() : explicitEuler();
-    case 'rk4': return rk4();
-    case 'BDF2': return mechanical ? bdf2 : implicitEuler(options);
+    case 'theta':
+      return theta(0.7, options);
+    case 'trapezoid':
+      return trapezoid(options);
+    case 'midpoint':
+      return implicitMidpoint(options);
+    case 'blended':
+      return blendedEuler({alpha: 0.6, beta: 0.8, ...inUnknown});
+    case 'implicit Euler':
+      return implicitEuler(unknown === 'acceleration' && form === 'condensed' ? {guess, unknown} : options);
+    case 'newmark':
+      return mechanical ? newmark({beta: 0.3, gamma: 0.6}) : trapezoid(options);
+    case 'explicitEuler':
+      return explicitEuler();
+    case 'symplecticEuler':
+      return mechanical ? symplecticEuler() : explicitEuler();
+    case 'verlet':
+      return mechanical ? verlet() : explicitEuler();
+    case 'rk4':
+      return rk4();
+    case 'BDF2':
+      return mechanical ? bdf2 : implicitEuler(options);
   }
 }
 
@@ -117,13 +178,25 @@ export function sampleOf(chosen: Recipe): Sample {
   }
 
   /** Forces as functions of (x, rate): of q and v, or of y and y. */
-  type Term = (at: {x: tf.Tensor; rate: tf.Tensor; t: tf.Tensor; params: Params; captured: ReadonlyMap<string, tf.Tensor>}) => tf.Tensor;
+  type Term = (at: {
+    x: tf.Tensor;
+    rate: tf.Tensor;
+    t: tf.Tensor;
+    params: Params;
+    captured: ReadonlyMap<string, tf.Tensor>;
+  }) => tf.Tensor;
   const captured = (name: string, from: ReadonlyMap<string, tf.Tensor>): tf.Tensor => from.get(name) as tf.Tensor;
   const makers: {readonly [F in (typeof choices.forces)[number]]: () => Term} = {
     spring: () => {
       part('spring.k', 'parameter', n % 2 === 0 ? shape : [], 3, 1);
       part('spring.beta', 'parameter', [], 0.5, 0.3);
-      return ({x, params}) => tf.neg(tf.mul(param(params, 'spring', 'k'), tf.add(x, tf.mul(param(params, 'spring', 'beta'), tf.mul(x, tf.square(x))))));
+      return ({x, params}) =>
+        tf.neg(
+          tf.mul(
+            param(params, 'spring', 'k'),
+            tf.add(x, tf.mul(param(params, 'spring', 'beta'), tf.mul(x, tf.square(x)))),
+          ),
+        );
     },
     net: () => {
       part('net', 'parameter', [n + 1], 2, 1);
@@ -142,55 +215,86 @@ export function sampleOf(chosen: Recipe): Sample {
       part('stiffness', 'variable', [n + 1], 1, 0.5);
       return ({x, captured: from}) => {
         const flat = tf.reshape(x, [n]);
-        const [first, second] = [0, 1].map(end => tf.tensor1d(edges.map(edge => edge[end]), 'int32'));
+        const [first, second] = [0, 1].map(end =>
+          tf.tensor1d(
+            edges.map(edge => edge[end]),
+            'int32',
+          ),
+        );
         const d = tf.sub(tf.gather(flat, second), tf.gather(flat, first));
         const pull = tf.mul(captured('stiffness', from), tf.add(d, tf.mul(d, tf.square(d))));
-        return reshape(tf.sub(tf.unsortedSegmentSum(pull, first as tf.Tensor1D, n), tf.unsortedSegmentSum(pull, second as tf.Tensor1D, n)));
+        return reshape(
+          tf.sub(
+            tf.unsortedSegmentSum(pull, first as tf.Tensor1D, n),
+            tf.unsortedSegmentSum(pull, second as tf.Tensor1D, n),
+          ),
+        );
       };
     },
     damper: () => {
       part('damping', 'variable', [], 0.5, 0.3);
-      return ({rate, captured: from}) => tf.neg(tf.mul(captured('damping', from), tf.add(rate, tf.mul(0.3, tf.mul(rate, tf.square(rate))))));
+      return ({rate, captured: from}) =>
+        tf.neg(tf.mul(captured('damping', from), tf.add(rate, tf.mul(0.3, tf.mul(rate, tf.square(rate))))));
     },
     drive: () => {
       part('drive.amplitude', 'parameter', shape, 1, 1);
       part('drive.omega', 'parameter', [], 2, 1);
-      return ({t, params}) => tf.mul(param(params, 'drive', 'amplitude'), tf.sin(tf.add(tf.mul(param(params, 'drive', 'omega'), t), 0.1)));
+      return ({t, params}) =>
+        tf.mul(param(params, 'drive', 'amplitude'), tf.sin(tf.add(tf.mul(param(params, 'drive', 'omega'), t), 0.1)));
     },
     energy: () => {
       part('weights', 'tensor', shape, 1, 0.5);
       return ({x, captured: from}) => {
         const w = captured('weights', from);
-        return tf.neg(tf.grad((q: tf.Tensor) => tf.sum(tf.add(tf.softplus(tf.mul(w, q)), tf.mul(0.5, tf.square(tf.tanh(q))))))(x));
+        return tf.neg(
+          tf.grad((q: tf.Tensor) => tf.sum(tf.add(tf.softplus(tf.mul(w, q)), tf.mul(0.5, tf.square(tf.tanh(q))))))(x),
+        );
       };
     },
     network: () => {
       part('kernel', 'variable', [n, n], 0, 0.7);
       part('bias', 'tensor', [n], 0, 0.5);
       return ({x, rate, captured: from}) => {
-        const inner = tf.add(tf.matMul(captured('kernel', from) as tf.Tensor2D, tf.reshape(tf.sub(x, rate), [n, 1])), tf.reshape(captured('bias', from), [n, 1]));
+        const inner = tf.add(
+          tf.matMul(captured('kernel', from) as tf.Tensor2D, tf.reshape(tf.sub(x, rate), [n, 1])),
+          tf.reshape(captured('bias', from), [n, 1]),
+        );
         return reshape(tf.mul(2, tf.tanh(inner)));
       };
     },
   };
   const terms = forces.map(name => makers[name]());
 
-  const massOf: {readonly [M in (typeof choices.masses)[number]]: () => (from: ReadonlyMap<string, tf.Tensor>) => Mass} = {
+  const massOf: {
+    readonly [M in (typeof choices.masses)[number]]: () => (from: ReadonlyMap<string, tf.Tensor>) => Mass;
+  } = {
     scalar: () => () => 1.3,
     lumped: () => {
-      const lumped = nest(Float64Array.from({length: n}, (_, i) => 1 + 0.25 * i), shape);
+      const lumped = nest(
+        Float64Array.from({length: n}, (_, i) => 1 + 0.25 * i),
+        shape,
+      );
       return () => lumped;
     },
     consistent: () => () => matrix(n),
     parameter: () => {
       part('mass', 'parameter', shape, 1.5, 0.5);
-      return () => ({params}) => params.mass as tf.Tensor;
+      return () =>
+        ({params}) =>
+          params.mass as tf.Tensor;
     },
-    'of q, lumped': () => () => ({q}) => tf.add(1, tf.mul(0.5, tf.square(tf.sin(q)))),
-    'of q, consistent': () => () => ({q}) => {
-      const s = tf.sin(tf.reshape(q, [n, 1]));
-      return tf.add(tf.tensor2d(matrix(n)), tf.matMul(s, s, false, true));
-    },
+    'of q, lumped':
+      () =>
+      () =>
+      ({q}) =>
+        tf.add(1, tf.mul(0.5, tf.square(tf.sin(q)))),
+    'of q, consistent':
+      () =>
+      () =>
+      ({q}) => {
+        const s = tf.sin(tf.reshape(q, [n, 1]));
+        return tf.add(tf.tensor2d(matrix(n)), tf.matMul(s, s, false, true));
+      },
     variable: () => {
       part('inertia', 'variable', [], 1.5, 0.5);
       return from => () => captured('inertia', from);
@@ -199,7 +303,11 @@ export function sampleOf(chosen: Recipe): Sample {
   const massFrom = kind === 'ode' ? undefined : massOf[mass]();
 
   const options = {
-    scheme: schemeOf(chosen), dt, steps, engine: chosen.engine, newton: solvings[chosen.solving],
+    scheme: schemeOf(chosen),
+    dt,
+    steps,
+    engine: chosen.engine,
+    newton: solvings[chosen.solving],
     saveAt: saveAt === 'times' ? Array.from({length: steps}, (_, k) => (k + 1) * dt) : (saveAt as SaveAt),
   };
   return {
@@ -207,16 +315,27 @@ export function sampleOf(chosen: Recipe): Sample {
     options,
     system(from) {
       if (massFrom === undefined) {
-        return ode(({y, t, params}) => terms.map(term => term({x: y, rate: y, t, params, captured: from})).reduce((sum, value) => tf.add(sum, value)));
+        return ode(({y, t, params}) =>
+          terms
+            .map(term => term({x: y, rate: y, t, params, captured: from}))
+            .reduce((sum, value) => tf.add(sum, value)),
+        );
       }
-      const forceTerms = terms.map((term): ForceTerm => ({q, v, t, params}) => term({x: q, rate: v, t, params, captured: from}));
+      const forceTerms = terms.map(
+        (term): ForceTerm =>
+          ({q, v, t, params}) =>
+            term({x: q, rate: v, t, params, captured: from}),
+      );
       return mechanics({mass: massFrom(from), forces: forceTerms});
     },
   };
 }
 
 /** A symmetric positive definite matrix: 1 + i/4 on the diagonal, less beside it. */
-const matrix = (n: number): number[][] => Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => (i === j ? 1 + 0.25 * i : 0.2 / (1 + Math.abs(i - j)))));
+const matrix = (n: number): number[][] =>
+  Array.from({length: n}, (_, i) =>
+    Array.from({length: n}, (__, j) => (i === j ? 1 + 0.25 * i : 0.2 / (1 + Math.abs(i - j)))),
+  );
 
 /** Flat numbers as nested arrays of a shape. */
 export function nest(flat: Float64Array, shape: readonly number[]): Numeric {
@@ -257,7 +376,10 @@ function split(sample: Sample, point: Float64Array): Map<string, Float64Array> {
 }
 
 /** Nested by the dots in their names. */
-function tree(parts: readonly Part[], values: ReadonlyMap<string, Float64Array>): {[name: string]: Numeric | {[name: string]: Numeric}} {
+function tree(
+  parts: readonly Part[],
+  values: ReadonlyMap<string, Float64Array>,
+): {[name: string]: Numeric | {[name: string]: Numeric}} {
   const result: {[name: string]: Numeric | {[name: string]: Numeric}} = {};
   for (const {name, shape} of parts) {
     const [outer, inner] = name.split('.');
@@ -273,9 +395,14 @@ export function place(sample: Sample, point: Float64Array, more: Partial<RunSett
   const values = split(sample, point);
   const captured = new Map<string, tf.Tensor>();
   const of = (kind: Part['kind']): Part[] => sample.parts.filter(part => part.kind === kind);
-  const single = ({name, shape}: Part): tf.Tensor => tf.tensor(Float32Array.from(values.get(name) as Float64Array), [...shape]);
+  const single = ({name, shape}: Part): tf.Tensor =>
+    tf.tensor(Float32Array.from(values.get(name) as Float64Array), [...shape]);
   for (const part of of('tensor')) captured.set(part.name, single(part));
-  for (const part of of('variable')) captured.set(part.name, tf.tidy(() => tf.variable(single(part))));
+  for (const part of of('variable'))
+    captured.set(
+      part.name,
+      tf.tidy(() => tf.variable(single(part))),
+    );
   return {
     system: sample.system(captured),
     initial: tree(of('initial'), values) as unknown as Initial,
@@ -313,23 +440,42 @@ export function weightsOf(series: Evaluated, seed: number): Evaluated {
 
 /** A gradient, or a Hessian's product, as numbers for all parts, one after another. */
 function partsOf(sample: Sample, {captured}: Placed, {initial, params, variables, tensors}: Pullback): Float64Array {
-  return Float64Array.from(sample.parts.flatMap(({name, kind, values}) => {
-    switch (kind) {
-      case 'initial': return [...(initial as Evaluated)[name]];
-      case 'parameter': return [...(name.split('.').reduce<unknown>((at, key) => (at as {[key: string]: unknown})[key], params) as Float64Array)];
-      // What no formula reads has no gradient.
-      case 'variable': return [...(variables.get(captured.get(name) as tf.Variable) ?? values.map(() => 0))];
-      case 'tensor': return [...(tensors.get(captured.get(name) as tf.Tensor) ?? values.map(() => 0))];
-    }
-  }));
+  return Float64Array.from(
+    sample.parts.flatMap(({name, kind, values}) => {
+      switch (kind) {
+        case 'initial':
+          return [...(initial as Evaluated)[name]];
+        case 'parameter':
+          return [
+            ...(name
+              .split('.')
+              .reduce<unknown>((at, key) => (at as {[key: string]: unknown})[key], params) as Float64Array),
+          ];
+        // What no formula reads has no gradient.
+        case 'variable':
+          return [...(variables.get(captured.get(name) as tf.Variable) ?? values.map(() => 0))];
+        case 'tensor':
+          return [...(tensors.get(captured.get(name) as tf.Tensor) ?? values.map(() => 0))];
+      }
+    }),
+  );
 }
 
 /** The gradient with respect to all parts, of a loss whose cotangent is given by the series. */
-export function gradientOf(sample: Sample, point: Float64Array, cotangent: (series: Evaluated) => Evaluated, more?: Partial<RunSettings>): Float64Array {
+export function gradientOf(
+  sample: Sample,
+  point: Float64Array,
+  cotangent: (series: Evaluated) => Evaluated,
+  more?: Partial<RunSettings>,
+): Float64Array {
   const placed = place(sample, point, more);
   const {trajectory, pullback} = simulate.vjp(placed.system, placed.initial, placed.options);
   trajectory.dispose();
-  const found = partsOf(sample, placed, pullback(cotangent(Object.fromEntries(blocks(placed.initial).map(name => [name, trajectory.values(name as 'q')])))));
+  const found = partsOf(
+    sample,
+    placed,
+    pullback(cotangent(Object.fromEntries(blocks(placed.initial).map(name => [name, trajectory.values(name as 'q')])))),
+  );
   placed.dispose();
   return found;
 }
@@ -341,22 +487,45 @@ function tangentFrom(sample: Sample, {captured}: Placed, direction: Float64Array
   return {
     initial: tree(of('initial'), values) as Tangent['initial'],
     params: tree(of('parameter'), values),
-    variables: new Map(of('variable', 'tensor').map(({name}) => [captured.get(name) as tf.Tensor, values.get(name) as Float64Array])),
+    variables: new Map(
+      of('variable', 'tensor').map(({name}) => [captured.get(name) as tf.Tensor, values.get(name) as Float64Array]),
+    ),
   };
 }
 
 /** Value and gradient of a loss of the saved series, and the products of its Hessian with directions of all parts. */
-export function hessianOf(sample: Sample, point: Float64Array, loss: SeriesLoss, directions: readonly Float64Array[], more?: Partial<RunSettings>): {value: number; gradient: Float64Array; products: Float64Array[]} {
+export function hessianOf(
+  sample: Sample,
+  point: Float64Array,
+  loss: SeriesLoss,
+  directions: readonly Float64Array[],
+  more?: Partial<RunSettings>,
+): {value: number; gradient: Float64Array; products: Float64Array[]} {
   const placed = place(sample, point, more);
-  const {value, gradient, products, trajectory} = simulate.hvps(placed.system, placed.initial, placed.options, loss, directions.map(direction => tangentFrom(sample, placed, direction)));
+  const {value, gradient, products, trajectory} = simulate.hvps(
+    placed.system,
+    placed.initial,
+    placed.options,
+    loss,
+    directions.map(direction => tangentFrom(sample, placed, direction)),
+  );
   trajectory.dispose();
-  const found = {value, gradient: partsOf(sample, placed, gradient), products: products.map(product => partsOf(sample, placed, product))};
+  const found = {
+    value,
+    gradient: partsOf(sample, placed, gradient),
+    products: products.map(product => partsOf(sample, placed, product)),
+  };
   placed.dispose();
   return found;
 }
 
 /** The tangent of the saved series along a direction of all parts. */
-export function tangentOf(sample: Sample, point: Float64Array, direction: Float64Array, more?: Partial<RunSettings>): Evaluated {
+export function tangentOf(
+  sample: Sample,
+  point: Float64Array,
+  direction: Float64Array,
+  more?: Partial<RunSettings>,
+): Evaluated {
   const placed = place(sample, point, more);
   const tangent = tangentFrom(sample, placed, direction);
   const result = simulate.jvp(placed.system, placed.initial, placed.options, tangent);

@@ -39,12 +39,16 @@ describe('gradients through values in reverse order', () => {
     'cumsum in reverse': a => tf.tanh(tf.cumsum(a, 0, false, true)),
   };
   const ways: {readonly [name: string]: Partial<RunSettings>} = {
-    'an explicit step': {scheme: explicitEuler()}, 'the default step': {}, 'an unrolled step': {scheme: implicitEuler(), adjoint: unrolledAdjoint()},
+    'an explicit step': {scheme: explicitEuler()},
+    'the default step': {},
+    'an unrolled step': {scheme: implicitEuler(), adjoint: unrolledAdjoint()},
   };
   for (const [name, g] of Object.entries(rates)) {
     for (const [way, options] of Object.entries(ways)) {
       it(`of ${name}, back through ${way}: the same to the bit on both engines`, () => {
-        expect(gradient(g, {...options, engine: 'wasm'})).to.deep.equal(gradient(g, {...options, engine: 'interpreter'}));
+        expect(gradient(g, {...options, engine: 'wasm'})).to.deep.equal(
+          gradient(g, {...options, engine: 'interpreter'}),
+        );
       });
     }
   }

@@ -6,7 +6,12 @@ import {implicitEuler, implicitMidpoint, mechanics, newmark, simulate, trapezoid
 import {doubleEngines, engines} from './engines.js';
 import {largest} from './numbers.js';
 
-const schemes: readonly Scheme[] = [implicitMidpoint(), newmark(), implicitEuler({form: 'coupled'}), trapezoid({guess: 'extrapolated'})];
+const schemes: readonly Scheme[] = [
+  implicitMidpoint(),
+  newmark(),
+  implicitEuler({form: 'coupled'}),
+  trapezoid({guess: 'extrapolated'}),
+];
 
 describe('at the level of rounding', () => {
   for (const {name: engine, double} of engines) {
@@ -16,7 +21,11 @@ describe('at the level of rounding', () => {
         const weight = masses.map(m => 9.81 * m);
         const system = mechanics({mass: masses, forces: [({q}) => tf.mul(q, -k), () => tf.tensor1d(weight)]});
         for (const scheme of schemes) {
-          const path = simulate(system, {q: weight.map(f => f / k), v: [0, 0, 0]}, {scheme, dt: 0.01, steps: 50, engine});
+          const path = simulate(
+            system,
+            {q: weight.map(f => f / k), v: [0, 0, 0]},
+            {scheme, dt: 0.01, steps: 50, engine},
+          );
           path.dispose();
           // Rounding pushes with ε·36 N; undamped, 50 pushes of h each.
           expect(largest(path.values('v')), scheme.name).to.be.below(double ? 1e-14 : 1e-5);
@@ -53,7 +62,12 @@ describe('at the level of rounding', () => {
       for (const scheme of schemes) {
         const unit = end(1, 1, scheme);
         // The absolute tolerance, 1e-12 of a metre, is 1e-3 of a nanometre: there its own accuracy is asked for.
-        for (const [length, mass, accuracy] of [[1e-3, 1, 1e-8], [1e6, 1, 1e-10], [1, 1e-12, 1e-10], [1, 1e12, 1e-10]]) {
+        for (const [length, mass, accuracy] of [
+          [1e-3, 1, 1e-8],
+          [1e6, 1, 1e-10],
+          [1, 1e-12, 1e-10],
+          [1, 1e12, 1e-10],
+        ]) {
           expect(end(length, mass, scheme), `${scheme.name}, ${length}, ${mass}`).to.be.closeTo(unit, accuracy);
         }
       }

@@ -18,10 +18,12 @@ type Energy = (q: tf.Tensor, w: tf.Tensor) => tf.Tensor;
 const n = 4;
 
 /** Σ x·f(x) and Σ f(x)²: saved outputs and inputs meet in both. */
-const both = (f: (x: tf.Tensor) => tf.Tensor): Energy => (q, w) => {
-  const y = f(tf.mul(w, q));
-  return tf.sum(tf.add(tf.mul(q, y), tf.mul(0.3, tf.square(y))));
-};
+const both =
+  (f: (x: tf.Tensor) => tf.Tensor): Energy =>
+  (q, w) => {
+    const y = f(tf.mul(w, q));
+    return tf.sum(tf.add(tf.mul(q, y), tf.mul(0.3, tf.square(y))));
+  };
 
 const energies: {readonly [name: string]: Energy} = {
   tanh: both(x => tf.tanh(x)),
@@ -59,13 +61,14 @@ const energies: {readonly [name: string]: Energy} = {
   },
 };
 
-const system = (energy: Energy) => mechanics({
-  mass: [1, 1.5, 2, 2.5],
-  forces: [
-    ({q, params}) => tf.neg(tf.grad((at: tf.Tensor) => energy(at, params.w as tf.Tensor))(q)),
-    ({v}) => tf.mul(v, -0.2),
-  ],
-});
+const system = (energy: Energy) =>
+  mechanics({
+    mass: [1, 1.5, 2, 2.5],
+    forces: [
+      ({q, params}) => tf.neg(tf.grad((at: tf.Tensor) => energy(at, params.w as tf.Tensor))(q)),
+      ({v}) => tf.mul(v, -0.2),
+    ],
+  });
 
 const schemes: readonly Scheme[] = [implicitMidpoint(), trapezoid({form: 'coupled'}), newmark()];
 
@@ -117,9 +120,19 @@ describe('a force that is −tf.grad of an energy', () => {
 
     it(`${name}: a step's convergence is quadratic, and the gradient that of differences`, () => {
       for (const scheme of schemes) {
-        const run = (at: {q: Float64Array; v: Float64Array; w: Float64Array}) => simulate.vjp(system(energy), {q: at.q, v: at.v}, {
-          scheme, dt: 0.2, steps: 5, params: {w: at.w}, newton: newton({tolerance: {absolute: 1e-14, relative: 1e-14}}), engine: 'interpreter',
-        });
+        const run = (at: {q: Float64Array; v: Float64Array; w: Float64Array}) =>
+          simulate.vjp(
+            system(energy),
+            {q: at.q, v: at.v},
+            {
+              scheme,
+              dt: 0.2,
+              steps: 5,
+              params: {w: at.w},
+              newton: newton({tolerance: {absolute: 1e-14, relative: 1e-14}}),
+              engine: 'interpreter',
+            },
+          );
         const base = run({q, v, w});
         base.trajectory.dispose();
         // From a guess a few hundredths away 1e-14 takes four squarings and the test; a wrong matrix takes tens.
@@ -146,9 +159,19 @@ describe('a force that is −tf.grad of an energy', () => {
     const at = (d: Float64Array, along: Float64Array): number => {
       const energy = energies.einsum;
       return slope(s => {
-        const {trajectory, tangent} = simulate.jvp(system(energy), {q: moved(q, s, along), v}, {
-          scheme: implicitMidpoint(), dt: 0.2, steps: 5, saveAt: 'end', params: {w}, engine: 'interpreter',
-        }, {initial: {q: d}});
+        const {trajectory, tangent} = simulate.jvp(
+          system(energy),
+          {q: moved(q, s, along), v},
+          {
+            scheme: implicitMidpoint(),
+            dt: 0.2,
+            steps: 5,
+            saveAt: 'end',
+            params: {w},
+            engine: 'interpreter',
+          },
+          {initial: {q: d}},
+        );
         trajectory.dispose();
         return tangent.q[n];
       }, 1e-3);

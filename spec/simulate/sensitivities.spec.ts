@@ -7,7 +7,19 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Initial, MechanicalSystem, Numeric, OdeSystem, Scheme, Tangent} from '../../lib/index.js';
 import {
-  blendedEuler, explicitEuler, implicitEuler, implicitMidpoint, mechanics, newmark, ode, rk4, simulate, symplecticEuler, theta, trapezoid, verlet,
+  blendedEuler,
+  explicitEuler,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  newmark,
+  ode,
+  rk4,
+  simulate,
+  symplecticEuler,
+  theta,
+  trapezoid,
+  verlet,
 } from '../../lib/index.js';
 import {readNumeric} from '../../lib/system/numeric.js';
 import type {EngineCase} from './engines.js';
@@ -29,35 +41,89 @@ const oscillator: Problem = {
   title: 'oscillator, m = 1, c = 0.4, k = 4, x₀ = 1, v₀ = 0.5',
   system: mechanics({
     mass: ({params}) => params.m as tf.Tensor,
-    forces: [({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, q)), ({v, params}) => tf.neg(tf.mul(params.c as tf.Tensor, v))],
+    forces: [
+      ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, q)),
+      ({v, params}) => tf.neg(tf.mul(params.c as tf.Tensor, v)),
+    ],
   }),
   initial: {q: 1, v: 0.5},
   params: {m: 1, c: 0.4, k: 4},
   wrt: ['m', 'c', 'k', 'q', 'v'],
   exact: [
-    {t: 1, value: -0.070166387908049221432, gradient: [0.893045506407737965, 0.273101372250927248, -0.250571513827027216, -0.258070263439546415, 0.375807751062994388]},
-    {t: 3, value: 0.4626117969081762955, gradient: [-0.777277995626115064, -0.791097303573127201, 0.273429229263841486, 0.505105559266270756, -0.0849875247161889217]},
-    {t: 10, value: 0.10861537850807271602, gradient: [1.1490195765608424, -0.465435264105317574, -0.240711367729678843, 0.0791160236189624788, 0.0589987097782204745]},
+    {
+      t: 1,
+      value: -0.070166387908049221432,
+      gradient: [
+        0.893045506407737965, 0.273101372250927248, -0.250571513827027216, -0.258070263439546415, 0.375807751062994388,
+      ],
+    },
+    {
+      t: 3,
+      value: 0.4626117969081762955,
+      gradient: [
+        -0.777277995626115064, -0.791097303573127201, 0.273429229263841486, 0.505105559266270756,
+        -0.0849875247161889217,
+      ],
+    },
+    {
+      t: 10,
+      value: 0.10861537850807271602,
+      gradient: [
+        1.1490195765608424, -0.465435264105317574, -0.240711367729678843, 0.0791160236189624788, 0.0589987097782204745,
+      ],
+    },
   ],
 };
 
 const pendulum: Problem = {
   title: 'pendulum, A = 1, g = 9.81, l = 1',
-  system: mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(tf.div(params.g as tf.Tensor, params.l as tf.Tensor), tf.sin(q)))}),
+  system: mechanics({
+    mass: 1,
+    forces: ({q, params}) => tf.neg(tf.mul(tf.div(params.g as tf.Tensor, params.l as tf.Tensor), tf.sin(q))),
+  }),
   initial: {q: 1, v: 0},
   params: {g: 9.81, l: 1},
   wrt: ['q', 'g', 'l'],
   exact: [
-    {t: 1, value: -0.9800669929334048800506, gradient: [-0.906332147771591946, -0.0291439205259765975, 0.285901860359830421]},
-    {t: 2, value: 0.9207938271559714573229, gradient: [0.629221250301899962, 0.11501547986765298, -1.12830185750167574]},
-    {t: 5, value: -0.530347454455203595032, gradient: [1.11292787420397017, -0.640870432903946426, 6.28693894678771443]},
+    {
+      t: 1,
+      value: -0.9800669929334048800506,
+      gradient: [-0.906332147771591946, -0.0291439205259765975, 0.285901860359830421],
+    },
+    {
+      t: 2,
+      value: 0.9207938271559714573229,
+      gradient: [0.629221250301899962, 0.11501547986765298, -1.12830185750167574],
+    },
+    {
+      t: 5,
+      value: -0.530347454455203595032,
+      gradient: [1.11292787420397017, -0.640870432903946426, 6.28693894678771443],
+    },
   ],
 };
 
-type Sensitivities = (problem: Problem, times: readonly number[], scheme: Scheme, dt: number, engine: EngineCase['name']) => number[];
+type Sensitivities = (
+  problem: Problem,
+  times: readonly number[],
+  scheme: Scheme,
+  dt: number,
+  engine: EngineCase['name'],
+) => number[];
 
-const options = (problem: Problem, times: readonly number[], scheme: Scheme, dt: number, engine: EngineCase['name']) => ({
-  scheme, dt, t1: times[times.length - 1], saveAt: times, params: problem.params, engine,
+const options = (
+  problem: Problem,
+  times: readonly number[],
+  scheme: Scheme,
+  dt: number,
+  engine: EngineCase['name'],
+) => ({
+  scheme,
+  dt,
+  t1: times[times.length - 1],
+  saveAt: times,
+  params: problem.params,
+  engine,
 });
 
 const state = (problem: Problem): 'q' | 'y' => (problem.system.kind === 'ode' ? 'y' : 'q');
@@ -95,14 +161,25 @@ const byTangents: Sensitivities = (problem, times, ...how) => {
     const size = readNumeric((problem.initial as unknown as {[name: string]: Numeric})[block], block).values.length;
     return {initial: {[block]: Float64Array.from({length: size}, (_, i) => (i === at ? 1 : 0))}};
   });
-  const {trajectory, tangents} = simulate.jvps(problem.system, problem.initial, options(problem, times, ...how), directions);
+  const {trajectory, tangents} = simulate.jvps(
+    problem.system,
+    problem.initial,
+    options(problem, times, ...how),
+    directions,
+  );
   const series = trajectory.values(name);
   const width = series.length / times.length;
   trajectory.dispose();
-  return [...times.map((_, i) => series[i * width]), ...times.flatMap((_, i) => tangents.map(tangent => tangent[name][i * width]))];
+  return [
+    ...times.map((_, i) => series[i * width]),
+    ...times.flatMap((_, i) => tangents.map(tangent => tangent[name][i * width])),
+  ];
 };
 
-const ways: readonly (readonly [string, Sensitivities])[] = [['vjp', byPullback], ['jvp', byTangents]];
+const ways: readonly (readonly [string, Sensitivities])[] = [
+  ['vjp', byPullback],
+  ['jvp', byTangents],
+];
 
 /** Powers of h in the error: even ones alone for symmetric schemes. */
 const every = (first: number): number[] => Array.from({length: 12}, (_, i) => first + i);
@@ -148,7 +225,13 @@ const integral: Problem = {
   initial: {y: [0, 1, 0.5]},
   params: {m: 1, c: 0.4, k: 4},
   wrt: ['m', 'c', 'k', 'y.1', 'y.2'],
-  exact: [{t: 10, value: 1.47989216137159314, gradient: [1.4003228013377, -2.9035310411779, -0.059727596216641, 2.682470293426, 0.55462805863441]}],
+  exact: [
+    {
+      t: 10,
+      value: 1.47989216137159314,
+      gradient: [1.4003228013377, -2.9035310411779, -0.059727596216641, 2.682470293426, 0.55462805863441],
+    },
+  ],
 };
 
 /** SUNDIALS' cvsHessian_ASA_FSA: y₁' = −p₁y₁² − y₃, y₂' = −y₂, y₃' = −p₂²y₂y₃, G = ∫½|y|² over [0, 2], as a state before them. */
@@ -182,11 +265,19 @@ describe('sensitivities in closed form', () => {
             it(`${scheme.name}, ${way}`, () => {
               const times = wanted.map(({t}) => t);
               const exact = [...wanted.map(({value}) => value), ...wanted.flatMap(({gradient}) => gradient)];
-              const found = Array.from({length: levels}, (_, level) => sensitivities(problem, times, scheme, dt / 2 ** level, engine));
+              const found = Array.from({length: levels}, (_, level) =>
+                sensitivities(problem, times, scheme, dt / 2 ** level, engine),
+              );
               const errors = found.map(values => largest(values.map((x, i) => x - exact[i])));
               expect(order(errors[levels - 2], errors[levels - 1])).to.be.closeTo(scheme.order, 0.05);
               exact.forEach((value, i) => {
-                expect(richardson(found.map(values => values[i]), powers), `number ${i}`).to.be.closeTo(value, 1e-9);
+                expect(
+                  richardson(
+                    found.map(values => values[i]),
+                    powers,
+                  ),
+                  `number ${i}`,
+                ).to.be.closeTo(value, 1e-9);
               });
             });
           }
@@ -196,8 +287,12 @@ describe('sensitivities in closed form', () => {
 
     it(`the Hessian of cvsHessian's G, as differences of gradients (${engine})`, () => {
       // To 1e-8: the printed Hessian has ten digits, the difference of step 1e-3 an error of 1e-12.
-      const exact = [[0.15628043082, -0.07867780660], [-0.07867780660, 0.08981434363]];
-      const gradient = (p1: number, p2: number): number[] => byPullback({...hessian, params: {p1, p2}}, [2], rk4(), 1 / 200, engine).slice(1);
+      const exact = [
+        [0.15628043082, -0.0786778066],
+        [-0.0786778066, 0.08981434363],
+      ];
+      const gradient = (p1: number, p2: number): number[] =>
+        byPullback({...hessian, params: {p1, p2}}, [2], rk4(), 1 / 200, engine).slice(1);
       exact.forEach((row, i) => {
         row.forEach((value, j) => {
           expect(slope(s => gradient(i === 0 ? 1 + s : 1, i === 1 ? 2 + s : 2)[j], 1e-3)).to.be.closeTo(value, 1e-8);

@@ -80,7 +80,8 @@ function counts(): number[] {
 leftByGradients('wasm');
 const before = counts();
 const result: Steady = {
-  allocated: allocatedByMore(5), left: {wasm: leftByGradients('wasm'), interpreter: leftByGradients('interpreter')},
+  allocated: allocatedByMore(5),
+  left: {wasm: leftByGradients('wasm'), interpreter: leftByGradients('interpreter')},
   tensors: counts().map((count, i) => count - before[i]),
 };
 console.log(JSON.stringify(result));

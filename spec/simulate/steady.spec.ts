@@ -12,7 +12,11 @@ describe('steady state', () => {
   let steady: Steady;
 
   before(() => {
-    const output = execFileSync(process.execPath, ['--expose-gc', '--no-concurrent-recompilation', '--import', 'tsx', program], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']});
+    const output = execFileSync(
+      process.execPath,
+      ['--expose-gc', '--no-concurrent-recompilation', '--import', 'tsx', program],
+      {encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']},
+    );
     steady = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Steady;
   });
 

@@ -28,13 +28,26 @@ function recomputed(found: readonly number[], table: readonly number[], double: 
 }
 
 /** The values of one coordinate of a saved series [saved, n], the start left out. */
-const column = (series: Float64Array, n: number, i: number): number[] => Array.from(series).filter((_, k) => k >= n && k % n === i);
+const column = (series: Float64Array, n: number, i: number): number[] =>
+  Array.from(series).filter((_, k) => k >= n && k % n === i);
 
 describe('Bathe: M = diag(2, 1), K = [[6, −2], [−2, 4]], R = (0, 10), 12 steps of 0.28 from rest', () => {
   const system = mechanics({
     mass: [2, 1],
     forces: [
-      ({q}) => tf.neg(tf.reshape(tf.matMul(tf.tensor2d([[6, -2], [-2, 4]]), tf.reshape(q, [2, 1])), [2])),
+      ({q}) =>
+        tf.neg(
+          tf.reshape(
+            tf.matMul(
+              tf.tensor2d([
+                [6, -2],
+                [-2, 4],
+              ]),
+              tf.reshape(q, [2, 1]),
+            ),
+            [2],
+          ),
+        ),
       () => tf.tensor1d([0, 10]),
     ],
   });
@@ -52,7 +65,10 @@ describe('Bathe: M = diag(2, 1), K = [[6, −2], [−2, 4]], R = (0, 10), 12 ste
       asPrinted(second, '0.364 1.35 2.68 4.00 4.95 5.34 5.13 4.48 3.64 2.90 2.44 2.31');
     });
 
-    for (const [title, scheme] of [['Verlet', verlet()], ['Newmark (0, ½)', newmark({beta: 0})]] as const) {
+    for (const [title, scheme] of [
+      ['Verlet', verlet()],
+      ['Newmark (0, ½)', newmark({beta: 0})],
+    ] as const) {
       it(`the central difference method: ${title} (${engine})`, () => {
         // Example 9.1 prints 1.02 and 2.60 in its last row; the rest was recomputed to five decimals.
         const table = [
@@ -72,10 +88,12 @@ describe('Chopra: m = 0.2533, k = 10, ζ = 0.05, a half sine of 10 over 0.6, 10 
   const damping = 2 * 0.05 * Math.sqrt(10 * 0.2533);
   const system = mechanics({
     mass: 0.2533,
-    forces: ({q, v, t}) => tf.addN([
-      tf.mul(q, -10), tf.mul(v, -damping),
-      tf.where(tf.lessEqual(t, 0.6 + 1e-9), tf.mul(10, tf.sin(tf.mul(t, Math.PI / 0.6))), tf.zerosLike(t)),
-    ]),
+    forces: ({q, v, t}) =>
+      tf.addN([
+        tf.mul(q, -10),
+        tf.mul(v, -damping),
+        tf.where(tf.lessEqual(t, 0.6 + 1e-9), tf.mul(10, tf.sin(tf.mul(t, Math.PI / 0.6))), tf.zerosLike(t)),
+      ]),
   });
   const series = (scheme: Scheme, name: 'q' | 'v' | 'a', steps: number, engine: EngineCase['name']): number[] => {
     const path = simulate(system, {q: 0, v: 0}, {scheme, dt: 0.1, steps, engine});
@@ -90,22 +108,44 @@ describe('Chopra: m = 0.2533, k = 10, ζ = 0.05, a half sine of 10 over 0.6, 10 
   for (const {name: engine, double} of engines) {
     it(`example 5.3, average acceleration (${engine})`, () => {
       const scheme = newmark();
-      asPrinted(series(scheme, 'q', 10, engine), '0.0437 0.2326 0.6121 1.0825 1.4309 1.4231 0.9622 0.1908 -0.6044 -1.1442');
+      asPrinted(
+        series(scheme, 'q', 10, engine),
+        '0.0437 0.2326 0.6121 1.0825 1.4309 1.4231 0.9622 0.1908 -0.6044 -1.1442',
+      );
       const v = series(scheme, 'v', 10, engine);
       // Printed 4.4260 at step 4 in one copy of the table: the digits of 4.7260 confused.
       near(v, numbers('0.8733 2.9057 4.6833 4.7261 2.2421 -2.3996 -6.8192 -8.6092 -7.2932 -3.5026'), 1e-3);
-      recomputed(v, numbers('0.87334 2.9057 4.68334 4.72609 2.24213 -2.39965 -6.81841 -8.60958 -7.29354 -3.50277'), double);
-      near(series(scheme, 'a', 10, engine), numbers('17.4666 23.1801 12.3719 -11.5175 -38.1611 -54.6722 -33.6997 -2.1211 28.4423 47.3701'), 1e-2);
+      recomputed(
+        v,
+        numbers('0.87334 2.9057 4.68334 4.72609 2.24213 -2.39965 -6.81841 -8.60958 -7.29354 -3.50277'),
+        double,
+      );
+      near(
+        series(scheme, 'a', 10, engine),
+        numbers('17.4666 23.1801 12.3719 -11.5175 -38.1611 -54.6722 -33.6997 -2.1211 28.4423 47.3701'),
+        1e-2,
+      );
     });
 
     it(`example 5.4, linear acceleration (${engine})`, () => {
       const scheme = newmark({beta: 1 / 6});
-      asPrinted(series(scheme, 'q', 10, engine), '0.0300 0.2193 0.6166 1.1130 1.4782 1.4625 0.9514 0.1273 -0.6954 -1.2208');
+      asPrinted(
+        series(scheme, 'q', 10, engine),
+        '0.0300 0.2193 0.6166 1.1130 1.4782 1.4625 0.9514 0.1273 -0.6954 -1.2208',
+      );
       const v = series(scheme, 'v', 10, engine);
       // Printed 2.1802 at step 5 in one copy of the table: two digits swapped.
       near(v, numbers('0.8995 2.9819 4.7716 4.7419 2.1083 -2.6911 -7.1468 -8.7758 -7.1539 -3.0508'), 1e-3);
-      recomputed(v, numbers('0.89953 2.9819 4.77164 4.742 2.10832 -2.69117 -7.14703 -8.77615 -7.15423 -3.05103'), double);
-      near(series(scheme, 'a', 10, engine), numbers('17.9904 23.6566 12.1372 -12.7305 -39.9425 -56.0447 -33.0689 0.4892 31.9491 50.1114'), 1e-2);
+      recomputed(
+        v,
+        numbers('0.89953 2.9819 4.77164 4.742 2.10832 -2.69117 -7.14703 -8.77615 -7.15423 -3.05103'),
+        double,
+      );
+      near(
+        series(scheme, 'a', 10, engine),
+        numbers('17.9904 23.6566 12.1372 -12.7305 -39.9425 -56.0447 -33.0689 0.4892 31.9491 50.1114'),
+        1e-2,
+      );
     });
 
     it(`example 5.2, central differences: Newmark (0, ½) (${engine})`, () => {

@@ -5,7 +5,24 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {BatchMember, BatchOptions, Cotangent, System, AnyTrajectory} from '../../lib/index.js';
 import {
-  auto, backtracking, batch, batchAsync, bdf2, generalizedAlpha, gmres, implicitAdjoint, implicitEuler, implicitMidpoint, mechanics, newton, NewtonError, ode, simulate, SingularMatrixError, sparseLu, unrolledAdjoint,
+  auto,
+  backtracking,
+  batch,
+  batchAsync,
+  bdf2,
+  generalizedAlpha,
+  gmres,
+  implicitAdjoint,
+  implicitEuler,
+  implicitMidpoint,
+  mechanics,
+  newton,
+  NewtonError,
+  ode,
+  simulate,
+  SingularMatrixError,
+  sparseLu,
+  unrolledAdjoint,
 } from '../../lib/index.js';
 import {programKey} from '../../lib/graph/key.js';
 import {input, mul, sub} from '../../lib/graph/build.js';
@@ -13,16 +30,22 @@ import {nodesFromPlain, plainNodes} from '../../lib/graph/plain.js';
 import {importsOf, reachable, root} from '../package/sources.js';
 
 /** Everything of a batch and its gradient as one list of numbers. */
-function numbers(system: System, members: readonly BatchMember[], options: BatchOptions): {all: Float64Array[]; threads: string[]} {
+function numbers(
+  system: System,
+  members: readonly BatchMember[],
+  options: BatchOptions,
+): {all: Float64Array[]; threads: string[]} {
   const {trajectories, pullback} = batch.vjp(system, members, options);
   const names = ['t', 'q', 'v', 'y', 'observed'] as const;
-  const series = trajectories.flatMap(path => names.flatMap(name => {
-    try {
-      return [path.values(name)];
-    } catch {
-      return [];
-    }
-  }));
+  const series = trajectories.flatMap(path =>
+    names.flatMap(name => {
+      try {
+        return [path.values(name)];
+      } catch {
+        return [];
+      }
+    }),
+  );
   const cotangents = trajectories.map((path, i): Cotangent | undefined => {
     if (i === 1) return undefined;
     const name = path.y === undefined ? 'q' : 'y';
@@ -30,11 +53,21 @@ function numbers(system: System, members: readonly BatchMember[], options: Batch
     return path.observed === undefined ? {[name]: cotangent} : {[name]: cotangent, observed: path.values('observed')};
   });
   const gradient = pullback(cotangents);
-  const leaves = (tree: object): Float64Array[] => (tree instanceof Float64Array ? [tree] : Object.values(tree).flatMap(leaves));
+  const leaves = (tree: object): Float64Array[] =>
+    tree instanceof Float64Array ? [tree] : Object.values(tree).flatMap(leaves);
   const again = pullback(cotangents);
   expect(leaves(again.params)).to.deep.equal(leaves(gradient.params));
-  const all = [...series, ...leaves(gradient.params), ...gradient.variables.values(), ...gradient.tensors.values(),
-    ...gradient.members.flatMap(({initial, params, variables}) => [...leaves(initial), ...leaves(params), ...variables.values()])];
+  const all = [
+    ...series,
+    ...leaves(gradient.params),
+    ...gradient.variables.values(),
+    ...gradient.tensors.values(),
+    ...gradient.members.flatMap(({initial, params, variables}) => [
+      ...leaves(initial),
+      ...leaves(params),
+      ...variables.values(),
+    ]),
+  ];
   const threads = trajectories.map(({stats}) => stats.thread);
   for (const path of trajectories) path.dispose();
   return {all, threads};
@@ -51,18 +84,36 @@ function same(system: System, members: readonly BatchMember[], options: BatchOpt
   }
 }
 
-const spring = mechanics({mass: 1, forces: [({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sinh(q))), ({v, params}) => tf.mul(v, tf.neg(params.c as tf.Tensor))]});
+const spring = mechanics({
+  mass: 1,
+  forces: [
+    ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sinh(q))),
+    ({v, params}) => tf.mul(v, tf.neg(params.c as tf.Tensor)),
+  ],
+});
 const options = {dt: 0.05, steps: 40, params: {k: 3, c: 0.1}};
-const starts: BatchMember[] = [{q: [1, 0], v: [0, 1]}, {q: [-0.3, 0.2], v: [2, 0]}, {initial: {q: [0.1, 1], v: [0, 0]}, params: {k: 50, c: 0}}, {q: [2, 2], v: [1, -1]}, {q: [0, 0], v: [0, 3]}];
+const starts: BatchMember[] = [
+  {q: [1, 0], v: [0, 1]},
+  {q: [-0.3, 0.2], v: [2, 0]},
+  {initial: {q: [0.1, 1], v: [0, 0]}, params: {k: 50, c: 0}},
+  {q: [2, 2], v: [1, -1]},
+  {q: [0, 0], v: [0, 3]},
+];
 
 /** A system whose Newton matrix has no diagonal to rely on, so that each member of the batch wants pivots of its own. */
 const rotating = ode(({y, params}) => {
-  const turned = tf.add(tf.mul(tf.reverse(y), params.a as tf.Tensor), tf.mul(tf.concat([tf.slice(y, [1], [9]), tf.slice(y, [0], [1])]), params.b as tf.Tensor));
+  const turned = tf.add(
+    tf.mul(tf.reverse(y), params.a as tf.Tensor),
+    tf.mul(tf.concat([tf.slice(y, [1], [9]), tf.slice(y, [0], [1])]), params.b as tf.Tensor),
+  );
   return tf.sub(turned, y);
 });
 const rotated = Array.from({length: 6}, (_, i): BatchMember => ({
   initial: {y: Float64Array.from({length: 10}, (_x, j) => Math.cos(i + j))},
-  params: {a: Float64Array.from({length: 10}, (_x, j) => 100 * Math.sin(1 + i * j)), b: Float64Array.from({length: 10}, (_x, j) => 100 * Math.cos(2 * i + j))},
+  params: {
+    a: Float64Array.from({length: 10}, (_x, j) => 100 * Math.sin(1 + i * j)),
+    b: Float64Array.from({length: 10}, (_x, j) => 100 * Math.cos(2 * i + j)),
+  },
 }));
 
 describe('batch on worker threads', function () {
@@ -72,7 +123,15 @@ describe('batch on worker threads', function () {
   it('of schemes that take their start from a first step, which is tried with half its length where it fails', () => {
     const stiff = mechanics({mass: 1, forces: ({q}) => tf.mul(tf.sinh(tf.mul(q, 2)), -20)});
     for (const scheme of [bdf2(), generalizedAlpha({rhoInf: 0.5})]) {
-      same(stiff, [{q: [1, 0.5], v: [0, 1]}, {q: [2, 0.1], v: [0, 1]}, {q: [1.5, 0.1], v: [1, 1]}], {scheme, dt: 0.8, steps: 3, newton: newton({onFailure: 'halve', maxIterations: 6})});
+      same(
+        stiff,
+        [
+          {q: [1, 0.5], v: [0, 1]},
+          {q: [2, 0.1], v: [0, 1]},
+          {q: [1.5, 0.1], v: [1, 1]},
+        ],
+        {scheme, dt: 0.8, steps: 3, newton: newton({onFailure: 'halve', maxIterations: 6})},
+      );
     }
   });
 
@@ -85,10 +144,27 @@ describe('batch on worker threads', function () {
   });
 
   it('... of an ode with captured weights, observed', () => {
-    const weights = tf.variable(tf.tensor2d([[0.3, -0.2], [0.5, 0.1]]));
-    const network = ode(({y, t}) => tf.sub(tf.reshape(tf.matMul(tf.tanh(tf.reshape(y, [1, 2])), weights), [2]), tf.mul(y, t)));
-    const members = [[1, 0], [0, 1], [2, -1]].map(y => ({y}));
-    same(network, members, {dt: 0.1, steps: 12, scheme: implicitEuler(), observe: ({y}) => tf.sum(tf.square(y)), saveAt: {every: 3}});
+    const weights = tf.variable(
+      tf.tensor2d([
+        [0.3, -0.2],
+        [0.5, 0.1],
+      ]),
+    );
+    const network = ode(({y, t}) =>
+      tf.sub(tf.reshape(tf.matMul(tf.tanh(tf.reshape(y, [1, 2])), weights), [2]), tf.mul(y, t)),
+    );
+    const members = [
+      [1, 0],
+      [0, 1],
+      [2, -1],
+    ].map(y => ({y}));
+    same(network, members, {
+      dt: 0.1,
+      steps: 12,
+      scheme: implicitEuler(),
+      observe: ({y}) => tf.sum(tf.square(y)),
+      saveAt: {every: 3},
+    });
     weights.dispose();
   });
 
@@ -96,8 +172,19 @@ describe('batch on worker threads', function () {
     same(spring, starts, {...options, adjoint: implicitAdjoint({memory: 200})});
     same(spring, starts, {...options, adjoint: unrolledAdjoint(), newton: newton({iterations: 2})});
     same(spring, starts, {...options, engine: 'interpreter', steps: 5});
-    same(spring, starts, {...options, newton: newton({linear: gmres({preconditioner: 'diagonal'}), step: backtracking({decrease: 1e-3})})});
-    same(spring, [{q: [9, 1], v: [0, 0]}, {q: [12, 0], v: [0, 1]}, {q: [1, 1], v: [0, 0]}], {...options, dt: 0.5, newton: newton({maxIterations: 5, onFailure: 'halve'}), scheme: implicitEuler(), steps: 3});
+    same(spring, starts, {
+      ...options,
+      newton: newton({linear: gmres({preconditioner: 'diagonal'}), step: backtracking({decrease: 1e-3})}),
+    });
+    same(
+      spring,
+      [
+        {q: [9, 1], v: [0, 0]},
+        {q: [12, 0], v: [0, 1]},
+        {q: [1, 1], v: [0, 0]},
+      ],
+      {...options, dt: 0.5, newton: newton({maxIterations: 5, onFailure: 'halve'}), scheme: implicitEuler(), steps: 3},
+    );
   });
 
   it('... where the sparse LU keeps pivots: what ran before a run is not seen in it', () => {
@@ -127,14 +214,20 @@ describe('batch on worker threads', function () {
     const here = gradient(0);
     expect(gradient(2)).to.deep.equal(here);
     const {trajectories, pullback} = batch.vjp(spring, starts.slice(0, 4), {...options, saveAt: 'end', workers: 0});
-    const exact = pullback(trajectories.map((path, i) => (i === 2 ? undefined : {q: path.values('q').map(x => 2 * x)}))).params.k as Float64Array;
+    const exact = pullback(trajectories.map((path, i) => (i === 2 ? undefined : {q: path.values('q').map(x => 2 * x)})))
+      .params.k as Float64Array;
     trajectories.forEach(path => path.dispose());
     // float32 in and out.
     expect(here[0]).to.be.closeTo(exact[0], 1e-6 * Math.abs(exact[0]));
   });
 
   it('tells the error of the first member that has one, in its class and with its number; the next batch runs', () => {
-    const members = [{q: [1, 0], v: [0, 0]}, {q: [1, 0], v: [0, 0]}, {q: [800, 0], v: [0, 0]}, {q: [900, 0], v: [0, 0]}];
+    const members = [
+      {q: [1, 0], v: [0, 0]},
+      {q: [1, 0], v: [0, 0]},
+      {q: [800, 0], v: [0, 0]},
+      {q: [900, 0], v: [0, 0]},
+    ];
     const before = tf.memory().numTensors;
     const caught = [0, 2].map(workers => {
       try {
@@ -149,9 +242,21 @@ describe('batch on worker threads', function () {
       expect(error.data.member).to.equal(2);
       expect(error.message).to.match(/^Member 2 of the batch: Step 0 of implicitMidpoint/i);
     }
-    expect({...caught[1].data, code: caught[1].code, message: caught[1].message}).to.deep.equal({...caught[0].data, code: caught[0].code, message: caught[0].message});
-    expect(() => batch(mechanics({mass: ({params}) => params.m as tf.Tensor, forces: ({q}) => tf.neg(q)}), [{initial: {q: [1], v: [0]}, params: {m: 1}}, {initial: {q: [1], v: [0]}, params: {m: 0}}], {dt: 0.1, steps: 1, workers: 2}))
-      .to.throw(SingularMatrixError, /Member 1 of the batch: .*mass/);
+    expect({...caught[1].data, code: caught[1].code, message: caught[1].message}).to.deep.equal({
+      ...caught[0].data,
+      code: caught[0].code,
+      message: caught[0].message,
+    });
+    expect(() =>
+      batch(
+        mechanics({mass: ({params}) => params.m as tf.Tensor, forces: ({q}) => tf.neg(q)}),
+        [
+          {initial: {q: [1], v: [0]}, params: {m: 1}},
+          {initial: {q: [1], v: [0]}, params: {m: 0}},
+        ],
+        {dt: 0.1, steps: 1, workers: 2},
+      ),
+    ).to.throw(SingularMatrixError, /Member 1 of the batch: .*mass/);
     expect(tf.memory().numTensors).to.equal(before);
     const paths = batch(spring, members, {...options, workers: 2, throw: false});
     expect(paths.map(({status}) => status === 'completed')).to.deep.equal([true, true, false, false]);
@@ -160,7 +265,8 @@ describe('batch on worker threads', function () {
 
   it('runs in this thread what cannot be sent', () => {
     const own = {...auto(), name: 'mine'};
-    const paths = (workers: number): AnyTrajectory[] => batch(spring, starts, {...options, newton: newton({linear: own}), workers});
+    const paths = (workers: number): AnyTrajectory[] =>
+      batch(spring, starts, {...options, newton: newton({linear: own}), workers});
     const [here, asked] = [paths(0), paths(2)];
     expect(asked.map(({stats}) => stats.thread)).to.deep.equal(starts.map(() => 'own'));
     asked.forEach((path, i) => expect(path.values('q')).to.deep.equal(here[i].values('q')));
@@ -186,18 +292,34 @@ describe('batch on worker threads', function () {
     const [one, two] = await Promise.all([later.pullback(cotangents), later.pullback(cotangents)]);
     expect(one.params).to.deep.equal(pullback(cotangents).params);
     expect(two).to.deep.equal(one);
-    const failed = await batchAsync(spring, [{q: [1, 0], v: [0, 0]}, {q: [800, 0], v: [0, 0]}], options).then(() => undefined, (error: unknown) => error as NewtonError);
+    const failed = await batchAsync(
+      spring,
+      [
+        {q: [1, 0], v: [0, 0]},
+        {q: [800, 0], v: [0, 0]},
+      ],
+      options,
+    ).then(
+      () => undefined,
+      (error: unknown) => error as NewtonError,
+    );
     expect(failed).to.be.instanceOf(NewtonError);
     expect(failed?.data.member).to.equal(1);
     const stopped = (): never => {
       throw new RangeError('enough');
     };
-    const thrown = await batchAsync(spring, starts, {...options, onProgress: stopped}).then(() => undefined, (error: unknown) => error);
+    const thrown = await batchAsync(spring, starts, {...options, onProgress: stopped}).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     expect(thrown).to.be.instanceOf(RangeError);
     expect(() => batch(spring, starts, {...options, onProgress: stopped, workers: 2})).to.throw(RangeError, 'enough');
     let onTape: Promise<unknown> = Promise.resolve();
     tf.grad(x => {
-      onTape = batchAsync(spring, starts.slice(0, 2), {...options, params: {k: x, c: 0}}).then(() => undefined, (error: unknown) => error);
+      onTape = batchAsync(spring, starts.slice(0, 2), {...options, params: {k: x, c: 0}}).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
       return tf.sum(x);
     })(tf.scalar(1)).dispose();
     expect(await onTape).to.have.property('code', 'async-tape');
@@ -217,7 +339,11 @@ describe('batch on worker threads', function () {
       import {batch, mechanics} from ${JSON.stringify(new URL('../../lib/index.ts', import.meta.url).href)};
       const paths = batch(mechanics({mass: 1, forces: ({q}) => q.neg()}), [{q: 1, v: 0}, {q: 2, v: 0}], {dt: 0.1, steps: 3, workers: 2});
       console.log(paths.map(({stats}) => stats.thread).join());`;
-    const {stdout, status} = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {cwd: root, encoding: 'utf8', timeout: 60_000});
+    const {stdout, status} = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+      cwd: root,
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
     expect(stdout.trim().split('\n').at(-1)).to.equal('worker,worker');
     expect(status).to.equal(0);
   });
@@ -230,7 +356,9 @@ describe('batch on worker threads', function () {
       expect(files).to.include('lib/newton/iteration.ts');
     }
     // Their files are built though nothing imports them.
-    const {files} = JSON.parse(readFileSync(new URL('../../tsconfig.build.json', import.meta.url), 'utf8')) as {files: string[]};
+    const {files} = JSON.parse(readFileSync(new URL('../../tsconfig.build.json', import.meta.url), 'utf8')) as {
+      files: string[];
+    };
     expect(files).to.include.members(['lib/simulate/workers/node-worker.ts', 'lib/simulate/workers/page-worker.ts']);
   });
 });
@@ -241,7 +369,8 @@ describe('a graph as plain values', () => {
     let node = mul(x, x);
     for (let i = 0; i < 20_000; i++) node = sub(mul(node, x), x);
     const [backX, back] = nodesFromPlain(structuredClone(plainNodes([x, node])));
-    const key = (from: typeof x, to: typeof node): string => programKey('', [{inputs: [from], outputs: [{name: 'y', node: to}]}]).text;
+    const key = (from: typeof x, to: typeof node): string =>
+      programKey('', [{inputs: [from], outputs: [{name: 'y', node: to}]}]).text;
     expect(key(backX as typeof x, back)).to.equal(key(x, node));
   });
 });

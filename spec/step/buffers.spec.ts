@@ -7,7 +7,18 @@ import {interpreter} from '../../lib/engine/interpreter.js';
 import {constant} from '../../lib/graph/build.js';
 import type {Graph, Node} from '../../lib/graph/node.js';
 import {isOp, topological} from '../../lib/graph/node.js';
-import {adaptive, bilateral, event, gmres, kvaerno5, mechanics, newton, ode, radauIIA5, trapezoid} from '../../lib/index.js';
+import {
+  adaptive,
+  bilateral,
+  event,
+  gmres,
+  kvaerno5,
+  mechanics,
+  newton,
+  ode,
+  radauIIA5,
+  trapezoid,
+} from '../../lib/index.js';
 import type {SimulateOptions, System} from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import type {BufferName, Space, StepExecutable} from '../../lib/step/buffers.js';
@@ -34,7 +45,10 @@ interface Compiled {
 function compiledFor(system: System, initial: Parameters<typeof prepare>[1], options: SimulateOptions): Compiled {
   const prepared = prepare(system, initial, options);
   const groups: Programs[] = [];
-  const engine: Engine = {...interpreter, compile: (programs, more) => (groups.push(programs), interpreter.compile(programs, more))};
+  const engine: Engine = {
+    ...interpreter,
+    compile: (programs, more) => (groups.push(programs), interpreter.compile(programs, more)),
+  };
   const {traced, linear} = prepared;
   const step = new CompiledStep(traced, engine);
   const context = {...prepared, compiled: step, engine};
@@ -46,8 +60,23 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
   step.forward(linear);
   step.forward(linear, true);
   if (turns !== undefined) step.turning(linear, turns);
-  if (step.implicit) void [step.products, step.wholeProduct, step.keptProduct, step.unrolled, step.tangentLeft(directions, false), step.tangentLeft(directions, true)];
-  void [step.adjoint(solver), step.wholeAdjoint(solver), step.tangent(directions, solver), step.pullDerived, step.turnDerived(directions), step.observe(states)];
+  if (step.implicit)
+    void [
+      step.products,
+      step.wholeProduct,
+      step.keptProduct,
+      step.unrolled,
+      step.tangentLeft(directions, false),
+      step.tangentLeft(directions, true),
+    ];
+  void [
+    step.adjoint(solver),
+    step.wholeAdjoint(solver),
+    step.tangent(directions, solver),
+    step.pullDerived,
+    step.turnDerived(directions),
+    step.observe(states),
+  ];
   step.group('hessian', () => hessianPrograms(whole, jacobian, directions));
   if (dense !== undefined) step.group('denseHessian', () => denseHessianPrograms(whole, dense, jacobian, directions));
   step.group('historyTangent', () => historyTangentPrograms(whole, jacobian, directions));
@@ -59,23 +88,69 @@ const weights = Array.from({length: 3}, (_, i) => Array.from({length: 3}, (__, j
 /** A mass and a force of parameters through matrices that are worth computing once, driven, damped. */
 const system = mechanics({
   mass: ({params}) => tf.add(tf.matMul(params.w as tf.Tensor2D, params.w as tf.Tensor2D, false, true), tf.eye(3)),
-  forces: ({q, v, t, params}) => tf.sub(tf.reshape(tf.matMul(tf.reshape(tf.tanh(tf.sub(q, tf.mul(v, 0.1))), [1, 3]), params.w as tf.Tensor2D), [3]), tf.mul(q, tf.sin(t))),
+  forces: ({q, v, t, params}) =>
+    tf.sub(
+      tf.reshape(tf.matMul(tf.reshape(tf.tanh(tf.sub(q, tf.mul(v, 0.1))), [1, 3]), params.w as tf.Tensor2D), [3]),
+      tf.mul(q, tf.sin(t)),
+    ),
 });
 const initial = {q: [0.3, -0.2, 0.1], v: [0, 0.5, -0.5]};
 const params = {w: weights};
 const observe = ({q}: {q: tf.Tensor}): tf.Tensor => tf.sum(tf.square(q));
 const wall = event({when: ({q}) => tf.sum(q as tf.Tensor), then: ({q, v}) => ({q, v: tf.neg(v as tf.Tensor)})});
-const pendulum = mechanics({mass: 2, forces: ({q}) => tf.mul(q, 0), constraints: [bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 1))]});
+const pendulum = mechanics({
+  mass: 2,
+  forces: ({q}) => tf.mul(q, 0),
+  constraints: [bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 1))],
+});
 
 const runs: readonly (readonly [name: string, compiled: () => ReturnType<typeof compiledFor>])[] = [
-  ['trapezoid, observed', () => compiledFor(system, initial, {scheme: trapezoid({guess: 'linearized'}), dt: 0.1, steps: 2, params, observe})],
-  ['trapezoid, matrix-free', () => compiledFor(system, initial, {scheme: trapezoid(), dt: 0.1, steps: 2, params, newton: newton({linear: gmres()})})],
-  ['kvaerno5, adaptive with events', () => compiledFor(system, initial, {scheme: kvaerno5(), dt: 0.1, t1: 1, params, control: adaptive({rtol: 1e-4}), events: [wall], saveAt: [0.35, 1]})],
-  ['radauIIA5 with constraints', () => compiledFor(pendulum, {q: [1, 0], v: [0, 0]}, {scheme: radauIIA5(), dt: 0.1, t1: 1, control: adaptive({rtol: 1e-4})})],
-  ['radauIIA5 of an ode', () => compiledFor(ode(({y, t}) => tf.add(tf.mul(y, -2), tf.sin(t))), {y: [1, 2]}, {scheme: radauIIA5(), dt: 0.1, t1: 1, control: adaptive({rtol: 1e-4}), saveAt: [0.3, 1]})],
+  [
+    'trapezoid, observed',
+    () => compiledFor(system, initial, {scheme: trapezoid({guess: 'linearized'}), dt: 0.1, steps: 2, params, observe}),
+  ],
+  [
+    'trapezoid, matrix-free',
+    () =>
+      compiledFor(system, initial, {scheme: trapezoid(), dt: 0.1, steps: 2, params, newton: newton({linear: gmres()})}),
+  ],
+  [
+    'kvaerno5, adaptive with events',
+    () =>
+      compiledFor(system, initial, {
+        scheme: kvaerno5(),
+        dt: 0.1,
+        t1: 1,
+        params,
+        control: adaptive({rtol: 1e-4}),
+        events: [wall],
+        saveAt: [0.35, 1],
+      }),
+  ],
+  [
+    'radauIIA5 with constraints',
+    () =>
+      compiledFor(
+        pendulum,
+        {q: [1, 0], v: [0, 0]},
+        {scheme: radauIIA5(), dt: 0.1, t1: 1, control: adaptive({rtol: 1e-4})},
+      ),
+  ],
+  [
+    'radauIIA5 of an ode',
+    () =>
+      compiledFor(
+        ode(({y, t}) => tf.add(tf.mul(y, -2), tf.sin(t))),
+        {y: [1, 2]},
+        {scheme: radauIIA5(), dt: 0.1, t1: 1, control: adaptive({rtol: 1e-4}), saveAt: [0.3, 1]},
+      ),
+  ],
 ];
 
-const named = ({inputs, outputs}: Graph): [name: string, node: Node][] => [...inputs.map(node => [node.attributes.name, node] as [string, Node]), ...outputs.map(({name, node}) => [name, node] as [string, Node])];
+const named = ({inputs, outputs}: Graph): [name: string, node: Node][] => [
+  ...inputs.map(node => [node.attributes.name, node] as [string, Node]),
+  ...outputs.map(({name, node}) => [name, node] as [string, Node]),
+];
 
 describe('step: the table of buffers', () => {
   for (const [name, compiled] of runs) {
@@ -84,13 +159,25 @@ describe('step: the table of buffers', () => {
       const {functions, inputs, state, unknown, parameters} = traced;
       const {derived} = step;
       const sizes: {readonly [S in Space]?: number} = {
-        number: 1, own, unknown: unknown.size, block: unknown.blocks[0].size, defect: inputs.defect?.size, events: functions.events?.size,
-        inside: functions.inside?.size, kept: step.kept.size, states: states * state.size, times: states, observed: states * (functions.observed?.size ?? 0),
+        number: 1,
+        own,
+        unknown: unknown.size,
+        block: unknown.blocks[0].size,
+        defect: inputs.defect?.size,
+        events: functions.events?.size,
+        inside: functions.inside?.size,
+        kept: step.kept.size,
+        states: states * state.size,
+        times: states,
+        observed: states * (functions.observed?.size ?? 0),
       };
       let count = 0;
       // The first group is that of the step that begins the run, from the user's blocks to the whole state.
       groups.forEach((programs, at) => {
-        const ends: {readonly [S in Space]?: number} = at === 0 ? {...sizes, unknown: undefined, defect: undefined, kept: undefined, state: own, end: state.size} : {...sizes, state: state.size, end: state.size};
+        const ends: {readonly [S in Space]?: number} =
+          at === 0
+            ? {...sizes, unknown: undefined, defect: undefined, kept: undefined, state: own, end: state.size}
+            : {...sizes, state: state.size, end: state.size};
         for (const [program, graph] of Object.entries(programs)) {
           for (const [buffer, node] of named(graph)) {
             const kind = kindOf(buffer);
@@ -98,7 +185,12 @@ describe('step: the table of buffers', () => {
             if (kind === undefined) continue;
             const index = Number(buffer.split('.').pop());
             const ofDerived = /^d?derived/i.test(buffer);
-            const size = kind.shape !== 'parameter' ? ends[kind.shape] : ofDerived ? derived.values[index].node.size : parameters[index].node.size;
+            const size =
+              kind.shape !== 'parameter'
+                ? ends[kind.shape]
+                : ofDerived
+                  ? derived.values[index].node.size
+                  : parameters[index].node.size;
             if (size === undefined) continue;
             count++;
             // pushObserved has one direction, and no axis for it.
@@ -119,7 +211,11 @@ describe('step: the table of buffers', () => {
             const lifetime = kindOf(buffer)?.lifetime ?? 'call';
             if (!families.includes(buffer.split('.')[0])) continue;
             found++;
-            for (const below of topological([node])) if (isOp(below, 'input')) expect(lasts(below.attributes.name, lifetime), `${buffer} reads ${below.attributes.name}`).to.equal(true);
+            for (const below of topological([node]))
+              if (isOp(below, 'input'))
+                expect(lasts(below.attributes.name, lifetime), `${buffer} reads ${below.attributes.name}`).to.equal(
+                  true,
+                );
           }
         }
       }
@@ -152,6 +248,11 @@ describe('step: the table of buffers', () => {
     const other: StepExecutable<'pullStep'> = forward;
     expect(other).to.equal(forward);
     const right: BufferName[] = ['p.0', 'pCotangent.pullStep.3', 'dderived.1', 'z'];
-    expect(right.map(buffer => kindOf(buffer)?.shape)).to.deep.equal(['parameter', 'parameter', 'parameter', 'unknown']);
+    expect(right.map(buffer => kindOf(buffer)?.shape)).to.deep.equal([
+      'parameter',
+      'parameter',
+      'parameter',
+      'unknown',
+    ]);
   });
 });

@@ -4,7 +4,16 @@ import {ParameterCotangents} from '../../lib/adjoint/parameter-cotangents.js';
 import {implicitPull} from '../../lib/adjoint/implicit.js';
 import {StepRecord} from '../../lib/adjoint/record.js';
 import type {SimulateOptions} from '../../lib/index.js';
-import {explicitEuler, implicitAdjoint, implicitMidpoint, kvaerno3, mechanics, newmark, ode, simulate} from '../../lib/index.js';
+import {
+  explicitEuler,
+  implicitAdjoint,
+  implicitMidpoint,
+  kvaerno3,
+  mechanics,
+  newmark,
+  ode,
+  simulate,
+} from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {Stepper} from '../../lib/integrate/stepper.js';
 import {loadParameters} from '../../lib/step/context.js';
@@ -12,16 +21,20 @@ import {directSolver} from '../../lib/step/solvers.js';
 import {springMesh} from '../../models/index.js';
 
 /** Unit masses in a row on springs k(d + d³/2). */
-const chain = (n: number) => mechanics({
-  mass: 1,
-  forces: ({q, v, params}) => {
-    const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [n - 1])]));
-    const tension = tf.mul(params.k as tf.Tensor, tf.add(d, tf.mul(tf.mul(tf.mul(d, d), d), 0.5)));
-    return tf.sub(tf.sub(tf.concat([tf.slice(tension, [1], [n - 1]), tf.zeros([1])]), tension), tf.mul(v, 0.1));
-  },
-});
+const chain = (n: number) =>
+  mechanics({
+    mass: 1,
+    forces: ({q, v, params}) => {
+      const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [n - 1])]));
+      const tension = tf.mul(params.k as tf.Tensor, tf.add(d, tf.mul(tf.mul(tf.mul(d, d), d), 0.5)));
+      return tf.sub(tf.sub(tf.concat([tf.slice(tension, [1], [n - 1]), tf.zeros([1])]), tension), tf.mul(v, 0.1));
+    },
+  });
 
-const start = (n: number) => ({q: Array.from({length: n}, (_, i) => 0.1 * Math.sin(i + 1)), v: new Array<number>(n).fill(0.2)});
+const start = (n: number) => ({
+  q: Array.from({length: n}, (_, i) => 0.1 * Math.sin(i + 1)),
+  v: new Array<number>(n).fill(0.2),
+});
 
 describe('step: what is kept of a step', () => {
   const n = 5;
@@ -40,11 +53,26 @@ describe('step: what is kept of a step', () => {
   });
 
   it('is nothing where the way back needs nothing: a linear system, of its initial state', () => {
-    const prepared = prepare(ode(({y}) => tf.mul(y, -2)), {y: [1, 2]}, {scheme: explicitEuler(), dt: 0.1, steps: 3});
+    const prepared = prepare(
+      ode(({y}) => tf.mul(y, -2)),
+      {y: [1, 2]},
+      {scheme: explicitEuler(), dt: 0.1, steps: 3},
+    );
     expect(prepared.compiled.kept.size).to.equal(0);
-    const {pullback, trajectory} = simulate.vjp(ode(({y}) => tf.mul(y, -2)), {y: [1, 2]}, {scheme: explicitEuler(), dt: 0.1, steps: 3, saveAt: 'end'});
-    const {initial} = pullback({y: [[0, 0], [1, 3]]});
-    expect([...initial.y ?? []].map((cotangent, i) => cotangent / [1, 3][i])).to.satisfy((cotangents: number[]) => cotangents.every(cotangent => Math.abs(cotangent - 0.8 ** 3) < 1e-15));
+    const {pullback, trajectory} = simulate.vjp(
+      ode(({y}) => tf.mul(y, -2)),
+      {y: [1, 2]},
+      {scheme: explicitEuler(), dt: 0.1, steps: 3, saveAt: 'end'},
+    );
+    const {initial} = pullback({
+      y: [
+        [0, 0],
+        [1, 3],
+      ],
+    });
+    expect([...(initial.y ?? [])].map((cotangent, i) => cotangent / [1, 3][i])).to.satisfy((cotangents: number[]) =>
+      cotangents.every(cotangent => Math.abs(cotangent - 0.8 ** 3) < 1e-15),
+    );
     trajectory.dispose();
   });
 
@@ -59,9 +87,13 @@ describe('step: what is kept of a step', () => {
         const pulled = ([true, false] as const).map(narrow => {
           const context = {...prepared, narrow};
           const stepper = new Stepper(context, state, false, true);
-          stepper.record = narrow ? new StepRecord(compiled.kept.size, 0, 1) : new StepRecord(traced.state.size, traced.unknown.size, 1);
+          stepper.record = narrow
+            ? new StepRecord(compiled.kept.size, 0, 1)
+            : new StepRecord(traced.state.size, traced.unknown.size, 1);
           expect(stepper.attempt(0, 0.1)).to.equal('completed');
-          const executable = narrow ? compiled.adjoint(directSolver(linear)) : compiled.wholeAdjoint(directSolver(linear));
+          const executable = narrow
+            ? compiled.adjoint(directSolver(linear))
+            : compiled.wholeAdjoint(directSolver(linear));
           loadParameters(executable, context);
           const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
           const xCotangent = Float64Array.from(state, (_, i) => Math.cos(i));
@@ -77,7 +109,11 @@ describe('step: what is kept of a step', () => {
   it('lets three times the steps fit into the same memory', () => {
     const bytes = 8 * (2 + n) * 4;
     const vjp = (memory: number) => {
-      const {trajectory, pullback} = simulate.vjp(chain(n), start(n), {...options, adjoint: implicitAdjoint({memory}), saveAt: 'end'});
+      const {trajectory, pullback} = simulate.vjp(chain(n), start(n), {
+        ...options,
+        adjoint: implicitAdjoint({memory}),
+        saveAt: 'end',
+      });
       const cotangents = pullback({q: [new Array<number>(n).fill(0), new Array<number>(n).fill(1)]});
       trajectory.dispose();
       return cotangents.params.k as Float64Array;
@@ -88,7 +124,15 @@ describe('step: what is kept of a step', () => {
 
   it('does not change the step: states, and gradients from states or from records, are the same to the bit', () => {
     // Of this step what is kept costs less with factors late, the update does not.
-    const cloth = springMesh({rows: 3, columns: 4, spacing: 0.3, mass: 0.1, g: 9.81, drag: 0.02, stiffness: params => params.k as tf.Tensor});
+    const cloth = springMesh({
+      rows: 3,
+      columns: 4,
+      spacing: 0.3,
+      mass: 0.1,
+      g: 9.81,
+      drag: 0.02,
+      stiffness: params => params.k as tf.Tensor,
+    });
     const initial = {q: cloth.positions, v: cloth.positions.map(() => [0, 0, 0])};
     const run: SimulateOptions = {scheme: kvaerno3(), dt: 0.02, steps: 12, saveAt: 'end', params: {k: 100}};
     const cotangent = {q: Float64Array.from({length: 2 * 3 * cloth.positions.length}, (_, i) => Math.cos(i))};

@@ -8,7 +8,25 @@ import {countWork} from '../../lib/graph/work.js';
 import {isOp, topological} from '../../lib/graph/node.js';
 import type {Scheme} from '../../lib/index.js';
 import {
-  adaptive, bdf2, blendedEuler, gaussLegendre, generalizedAlpha, gmres, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, ode, radauIIA5, sdirk2, simulate, theta, trapezoid,
+  adaptive,
+  bdf2,
+  blendedEuler,
+  gaussLegendre,
+  generalizedAlpha,
+  gmres,
+  implicitEuler,
+  implicitMidpoint,
+  kvaerno3,
+  kvaerno5,
+  mechanics,
+  newmark,
+  newton,
+  ode,
+  radauIIA5,
+  sdirk2,
+  simulate,
+  theta,
+  trapezoid,
 } from '../../lib/index.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {graphOf} from '../../lib/step/buffers.js';
@@ -21,26 +39,36 @@ const weights = Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j
 /** A force of one layer that is driven by a wave, and a mass that depends on the place. */
 const system = mechanics({
   mass: ({q}) => tf.add(1, tf.mul(tf.sin(q), 0.3)),
-  forces: ({q, v, t, params}) => tf.sub(tf.reshape(tf.matMul(tf.reshape(tf.tanh(tf.sub(q, tf.mul(v, 0.1))), [1, n]), params.w as tf.Tensor2D), [n]), tf.mul(q, tf.add(5, tf.sin(tf.mul(t, 3))))),
+  forces: ({q, v, t, params}) =>
+    tf.sub(
+      tf.reshape(tf.matMul(tf.reshape(tf.tanh(tf.sub(q, tf.mul(v, 0.1))), [1, n]), params.w as tf.Tensor2D), [n]),
+      tf.mul(q, tf.add(5, tf.sin(tf.mul(t, 3)))),
+    ),
 });
 const initial = {q: [0.3, -0.2, 0.1, 0.4], v: [0, 0.5, -0.5, 0.2]};
-const options = (scheme: Scheme) => ({scheme, dt: 0.05, steps: 5, params: {w: weights}, saveAt: 'end'} as const);
+const options = (scheme: Scheme) => ({scheme, dt: 0.05, steps: 5, params: {w: weights}, saveAt: 'end'}) as const;
 
 function programsOf(scheme: Scheme): Programs {
   const {traced, compiled} = prepare(system, initial, options(scheme));
-  return withParameterProgram({...forwardPrograms(traced, compiled.matrix), keep: graphOf({next: traced.functions.update, kept: compiled.kept.node})});
+  return withParameterProgram({
+    ...forwardPrograms(traced, compiled.matrix),
+    keep: graphOf({next: traced.functions.update, kept: compiled.kept.node}),
+  });
 }
 
 /** How often the interpreter takes the tangens hyperbolicus of an array while `run` runs: once in every force. */
 const forces = (run: () => void): number => counted('unary', ({attributes}) => attributes.fn === 'tanh', run);
 
 const tanhs = (programs: Programs, name: string): number =>
-  topological(programs[name].outputs.map(({node}) => node)).filter(node => isOp(node, 'unary') && node.attributes.fn === 'tanh').length;
+  topological(programs[name].outputs.map(({node}) => node)).filter(
+    node => isOp(node, 'unary') && node.attributes.fn === 'tanh',
+  ).length;
 const work = (programs: Programs, name: string): number => countWork(programs[name].outputs.map(({node}) => node));
 
 /** The same numbers for both: smooth, and different in every place. */
 function fill(executable: Executable, seed: number): void {
-  for (const [k, name] of ['x', 'z', 'direction', 'last'].entries()) executable.find(name)?.forEach((_, i, values) => (values[i] = Math.sin(seed + k + 1.7 * i)));
+  for (const [k, name] of ['x', 'z', 'direction', 'last'].entries())
+    executable.find(name)?.forEach((_, i, values) => (values[i] = Math.sin(seed + k + 1.7 * i)));
   executable.find('t')?.fill(0.3 + seed);
   executable.find('h')?.fill(0.05);
   executable.find('p.0')?.set(weights.flat());
@@ -48,7 +76,12 @@ function fill(executable: Executable, seed: number): void {
 
 describe('step: what depends on the beginning alone', () => {
   it('leaves one force to every residual of the trapezoidal rule, and to a residual of Kværnø’s what its stages take', () => {
-    for (const [scheme, own] of [[trapezoid(), 1], [trapezoid({form: 'coupled'}), 1], [theta(0.6), 1], [kvaerno5(), 6]] as const) {
+    for (const [scheme, own] of [
+      [trapezoid(), 1],
+      [trapezoid({form: 'coupled'}), 1],
+      [theta(0.6), 1],
+      [kvaerno5(), 6],
+    ] as const) {
       const whole = programsOf(scheme);
       const programs = withStepStart(whole);
       expect(tanhs(whole, 'residual'), scheme.name).to.equal(own + 1);
@@ -64,9 +97,20 @@ describe('step: what depends on the beginning alone', () => {
 
   it('takes a drive at known times, and a mass at a known place', () => {
     const sines = (programs: Programs): number =>
-      topological(programs.residual.outputs.map(({node}) => node)).filter(node => isOp(node, 'unary') && node.attributes.fn === 'sin').length;
+      topological(programs.residual.outputs.map(({node}) => node)).filter(
+        node => isOp(node, 'unary') && node.attributes.fn === 'sin',
+      ).length;
     // sin 3t at one end or both, and the mass where the velocities are weighed: the beginning with β = 0.
-    expect([implicitEuler(), trapezoid(), blendedEuler({alpha: 1, beta: 0})].map(scheme => [sines(programsOf(scheme)), sines(withStepStart(programsOf(scheme)))])).to.deep.equal([[2, 1], [3, 1], [2, 0]]);
+    expect(
+      [implicitEuler(), trapezoid(), blendedEuler({alpha: 1, beta: 0})].map(scheme => [
+        sines(programsOf(scheme)),
+        sines(withStepStart(programsOf(scheme))),
+      ]),
+    ).to.deep.equal([
+      [2, 1],
+      [3, 1],
+      [2, 0],
+    ]);
   });
 
   it('is counted once a step in a run', () => {
@@ -93,27 +137,45 @@ describe('step: what depends on the beginning alone', () => {
   });
 
   const schemes = [
-    trapezoid(), trapezoid({form: 'coupled'}), trapezoid({guess: 'linearized'}), theta(0.7, {guess: 'rest'}), blendedEuler({alpha: 0.5, beta: 0}), implicitMidpoint(),
-    newmark(), generalizedAlpha({rhoInf: 0.7}), bdf2(), sdirk2(), kvaerno5(), gaussLegendre({stages: 2}), radauIIA5(),
+    trapezoid(),
+    trapezoid({form: 'coupled'}),
+    trapezoid({guess: 'linearized'}),
+    theta(0.7, {guess: 'rest'}),
+    blendedEuler({alpha: 0.5, beta: 0}),
+    implicitMidpoint(),
+    newmark(),
+    generalizedAlpha({rhoInf: 0.7}),
+    bdf2(),
+    sdirk2(),
+    kvaerno5(),
+    gaussLegendre({stages: 2}),
+    radauIIA5(),
   ];
   for (const engine of [interpreter, wasm] as readonly Engine[]) {
     it(`changes no bit of any program: ${engine.name}`, () => {
       for (const scheme of schemes) {
         const whole = programsOf(scheme);
         const [plain, apart] = [engine.compile(whole), engine.compile(withStepStart(whole))];
-        const outputs = Object.fromEntries(Object.entries(whole).map(([name, graph]) => [name, graph.outputs.map(output => output.name)]));
+        const outputs = Object.fromEntries(
+          Object.entries(whole).map(([name, graph]) => [name, graph.outputs.map(output => output.name)]),
+        );
         for (const seed of [1, 2]) {
           const found = [plain, apart].map(executable => {
             fill(executable, seed);
             if (executable.has('parameters')) executable.run('parameters');
             executable.run('guess');
             const guessed = executable.buffer('z').slice();
-            return [guessed, ...['startResidual', 'residual', 'jacobian', 'startJacobian', 'residual', 'keep', 'update'].flatMap((name, k) => {
-              if (!executable.has(name)) return [];
-              executable.buffer('z').forEach((_, i, z) => (z[i] = guessed[i] + Math.cos(k + i) / 8));
-              executable.run(name);
-              return outputs[name].map(output => executable.buffer(output).slice());
-            })];
+            return [
+              guessed,
+              ...['startResidual', 'residual', 'jacobian', 'startJacobian', 'residual', 'keep', 'update'].flatMap(
+                (name, k) => {
+                  if (!executable.has(name)) return [];
+                  executable.buffer('z').forEach((_, i, z) => (z[i] = guessed[i] + Math.cos(k + i) / 8));
+                  executable.run(name);
+                  return outputs[name].map(output => executable.buffer(output).slice());
+                },
+              ),
+            ];
           });
           expect(found[1], scheme.name).to.deep.equal(found[0]);
         }
@@ -124,7 +186,12 @@ describe('step: what depends on the beginning alone', () => {
       const {traced} = prepare(system, initial, options(trapezoid()));
       const whole = productPrograms(traced);
       const programs = withLinearization(whole);
-      expect([tanhs(whole, 'apply'), tanhs(programs, 'apply'), tanhs(programs, 'applyTransposed'), tanhs(programs, linearization)]).to.deep.equal([1, 0, 0, 1]);
+      expect([
+        tanhs(whole, 'apply'),
+        tanhs(programs, 'apply'),
+        tanhs(programs, 'applyTransposed'),
+        tanhs(programs, linearization),
+      ]).to.deep.equal([1, 0, 0, 1]);
       const found = [whole, programs].map(each => {
         const executable = engine.compile(each);
         fill(executable, 1);
@@ -141,7 +208,12 @@ describe('step: what depends on the beginning alone', () => {
   it('is computed once for all products of a Krylov solve', () => {
     let [residuals, iterations] = [0, 0];
     const count = forces(() => {
-      const trajectory = simulate(system, initial, {...options(implicitMidpoint()), steps: 4, engine: 'interpreter', newton: newton({linear: gmres()})});
+      const trajectory = simulate(system, initial, {
+        ...options(implicitMidpoint()),
+        steps: 4,
+        engine: 'interpreter',
+        newton: newton({linear: gmres()}),
+      });
       ({residualEvaluations: residuals, newtonIterations: iterations} = trajectory.stats);
       expect(trajectory.stats.linearIterations).to.be.above(4 * iterations);
       trajectory.dispose();
@@ -157,7 +229,9 @@ describe('step: what depends on the beginning alone', () => {
     const sequential = turns.programs as Programs;
     expect(tanhs(sequential, 'turnStep')).to.equal(1);
     for (const engine of [interpreter, wasm] as readonly Engine[]) {
-      const [whole, apart] = [forwardPrograms(traced, compiled.matrix), sequential].map(programs => engine.compile(programs, {extra: {z: traced.unknown.size}}));
+      const [whole, apart] = [forwardPrograms(traced, compiled.matrix), sequential].map(programs =>
+        engine.compile(programs, {extra: {z: traced.unknown.size}}),
+      );
       for (const executable of [whole, apart]) fill(executable, 1);
       whole.run('residual');
       apart.run('turnStep');
@@ -173,14 +247,27 @@ describe('step: what depends on the beginning alone', () => {
 
   it('belongs to each step of an adaptive run, whose guess goes on from the last', () => {
     const drive = ode(({y, t}) => tf.add(tf.mul(y, -2), tf.sin(tf.mul(t, 5))));
-    const setup = {scheme: radauIIA5(), control: adaptive({rtol: 1e-9, atol: 1e-9}), dt: 0.02, t1: 1, saveAt: 'end'} as const;
+    const setup = {
+      scheme: radauIIA5(),
+      control: adaptive({rtol: 1e-9, atol: 1e-9}),
+      dt: 0.02,
+      t1: 1,
+      saveAt: 'end',
+    } as const;
     const {traced, compiled} = prepare(drive, {y: [1]}, setup);
     const programs = withStepStart(forwardPrograms(traced, compiled.matrix, undefined, compiled.filter));
-    for (const name of ['guess', 'extrapolate']) expect(programs[name].outputs.map(output => output.name), name).to.include('stepStart.0');
+    for (const name of ['guess', 'extrapolate'])
+      expect(
+        programs[name].outputs.map(output => output.name),
+        name,
+      ).to.include('stepStart.0');
     for (const engine of ['wasm', 'interpreter'] as const) {
       const trajectory = simulate(drive, {y: [1]}, {...setup, engine});
       // y' = −2y + sin 5t, y(0) = 1: (2 sin 5t − 5 cos 5t + 34 e^(−2t))/29.
-      expect(trajectory.values('y')[1], engine).to.be.closeTo((2 * Math.sin(5) - 5 * Math.cos(5) + 34 * Math.exp(-2)) / 29, 1e-8);
+      expect(trajectory.values('y')[1], engine).to.be.closeTo(
+        (2 * Math.sin(5) - 5 * Math.cos(5) + 34 * Math.exp(-2)) / 29,
+        1e-8,
+      );
       trajectory.dispose();
     }
   });

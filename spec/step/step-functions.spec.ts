@@ -22,14 +22,26 @@ const layout = new Layout([{name: 'y', shape: [n]}]);
 
 function stepWith(functions: ReadonlyMap<string, Node>): TracedStep {
   return {
-    name: 'all', order: 2, positionsAlone: true, state: layout, unknown: new Layout([{name: 'k', shape: [n], labels: ['a', 'b', 'c']}]), parameters: [{node: parameter}],
-    inputs: {x, z, t, h, theta}, functions: functionsFrom(functions), observedShape: [1, n], linearized: true, still: true, ahead: true,
+    name: 'all',
+    order: 2,
+    positionsAlone: true,
+    state: layout,
+    unknown: new Layout([{name: 'k', shape: [n], labels: ['a', 'b', 'c']}]),
+    parameters: [{node: parameter}],
+    inputs: {x, z, t, h, theta},
+    functions: functionsFrom(functions),
+    observedShape: [1, n],
+    linearized: true,
+    still: true,
+    ahead: true,
     along: {errorOrder: 3, judged: Uint8Array.of(1, 0, 1), effects: {y: 1}},
   };
 }
 
 /** Each function is another one. */
-const all = new Map<string, Node>(names.map((name, i) => [name, mul(mul(x, parameter), constant(Float64Array.of(i + 2, 1, 1), [n]))]));
+const all = new Map<string, Node>(
+  names.map((name, i) => [name, mul(mul(x, parameter), constant(Float64Array.of(i + 2, 1, 1), [n]))]),
+);
 const whole = stepWith(all);
 const differing = (name: string): TracedStep => stepWith(new Map(all).set(name, mul(z, parameter)));
 const without = (name: string): TracedStep => stepWith(new Map([...all].filter(([other]) => other !== name)));
@@ -37,20 +49,29 @@ const without = (name: string): TracedStep => stepWith(new Map([...all].filter((
 describe('step: the table of its functions', () => {
   it('names what is there, and functions come back from their names', () => {
     expect(namedFunctions(whole.functions).map(({name}) => name)).to.have.members(names);
-    expect(functionsFrom(namedFunctions(whole.functions).map(({name, node}) => [name, node]))).to.deep.equal(whole.functions);
+    expect(functionsFrom(namedFunctions(whole.functions).map(({name, node}) => [name, node]))).to.deep.equal(
+      whole.functions,
+    );
     expect(() => without('update')).to.throw(/update/);
   });
 
   for (const name of names) {
     it(`${name}: another one, or none, is another key`, () => {
-      const keys = [whole, differing(name), ...(name === 'update' ? [] : [without(name)])].map(step => stepKey(step, interpreter));
+      const keys = [whole, differing(name), ...(name === 'update' ? [] : [without(name)])].map(step =>
+        stepKey(step, interpreter),
+      );
       keys.forEach((key, i) => keys.forEach((other, j) => expect(sameKey(key, other)).to.equal(i === j)));
       expect(sameKey(stepKey(differing(name), interpreter), stepKey(differing(name), interpreter))).to.equal(true);
     });
 
     it(`${name}: substitution reaches it`, () => {
       const other = input('other', [n]);
-      const found = new Map(namedFunctions(withReplaced(whole.functions, new Map([[parameter, other]]))).map(output => [output.name, output.node]));
+      const found = new Map(
+        namedFunctions(withReplaced(whole.functions, new Map([[parameter, other]]))).map(output => [
+          output.name,
+          output.node,
+        ]),
+      );
       const below = topological([found.get(name) as Node]);
       expect(below).to.include(other);
       expect(below).to.not.include(parameter);
@@ -61,7 +82,12 @@ describe('step: the table of its functions', () => {
       const there = stepOf(stepFromPlain(structuredClone(plainStep(step))), structuredClone(stepFacts(step)));
       expect(sameKey(stepKey(there, interpreter), stepKey(step, interpreter))).to.equal(true);
       expect(sameKey(stepKey(there, interpreter), stepKey(whole, interpreter))).to.equal(false);
-      expect({...there, inputs: undefined, parameters: undefined, functions: undefined}).to.deep.equal({...step, inputs: undefined, parameters: undefined, functions: undefined});
+      expect({...there, inputs: undefined, parameters: undefined, functions: undefined}).to.deep.equal({
+        ...step,
+        inputs: undefined,
+        parameters: undefined,
+        functions: undefined,
+      });
     });
 
     it(`${name}: a function of the user's own keeps a step in its thread`, () => {

@@ -10,7 +10,15 @@ import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 
 /** ½ k (l − rest)² of a straight spring between two nodes. */
-const springEnergy = ({x, data, params}: {x: tf.Tensor; data: {[name: string]: tf.Tensor}; params: {readonly [name: string]: unknown}}): tf.Tensor => {
+const springEnergy = ({
+  x,
+  data,
+  params,
+}: {
+  x: tf.Tensor;
+  data: {[name: string]: tf.Tensor};
+  params: {readonly [name: string]: unknown};
+}): tf.Tensor => {
   const d = tf.sub(tf.gather(x, 1), tf.gather(x, 0));
   const stretch = tf.sub(tf.sqrt(tf.sum(tf.square(d))), data.rest);
   return tf.mul(tf.mul(0.5, params.k as tf.Tensor), tf.square(stretch));
@@ -18,10 +26,21 @@ const springEnergy = ({x, data, params}: {x: tf.Tensor; data: {[name: string]: t
 
 const oneStep = (force: ReturnType<typeof elements>, q: number[][], params: {k: number}): Float64Array => {
   // A step of explicit Euler's velocity from rest with mass 1 and h = 1 is the force itself.
-  const path = simulate(mechanics({mass: 1, forces: force}), {q, v: q.map(row => row.map(() => 0))}, {
-    scheme: {name: 'force', order: 1, mechanics: {unknown: [], update: (_, {x, t, force: f}) => ({q: x.q, v: f(x.q, x.v, t)})}},
-    dt: 1, steps: 1, params, saveAt: 'end',
-  });
+  const path = simulate(
+    mechanics({mass: 1, forces: force}),
+    {q, v: q.map(row => row.map(() => 0))},
+    {
+      scheme: {
+        name: 'force',
+        order: 1,
+        mechanics: {unknown: [], update: (_, {x, t, force: f}) => ({q: x.q, v: f(x.q, x.v, t)})},
+      },
+      dt: 1,
+      steps: 1,
+      params,
+      saveAt: 'end',
+    },
+  );
   const v = path.values('v');
   path.dispose();
   return v.slice(v.length / 2);
@@ -30,14 +49,31 @@ const oneStep = (force: ReturnType<typeof elements>, q: number[][], params: {k: 
 describe('elements', () => {
   it('gives the spring force k (l − rest) along the line between its nodes', () => {
     const force = elements({nodes: [[0, 1]], energy: springEnergy, data: {rest: [1]}});
-    const f = oneStep(force, [[0, 0], [3, 4]], {k: 10});
+    const f = oneStep(
+      force,
+      [
+        [0, 0],
+        [3, 4],
+      ],
+      {k: 10},
+    );
     // l = 5, stretched by 4: 40 N along (3, 4)/5.
     [24, 32, -24, -32].forEach((expected, i) => expect(f[i]).to.be.closeTo(expected, 1e-12));
   });
 
   it('adds up at shared nodes, and is zero in sum and in torque', () => {
-    const nodes = [[0, 1], [1, 2], [2, 0], [0, 3]];
-    const q = [[0, 0, 0], [1, 0.2, 0], [0.3, 0.9, 0.1], [-0.5, 0.1, 1.2]];
+    const nodes = [
+      [0, 1],
+      [1, 2],
+      [2, 0],
+      [0, 3],
+    ];
+    const q = [
+      [0, 0, 0],
+      [1, 0.2, 0],
+      [0.3, 0.9, 0.1],
+      [-0.5, 0.1, 1.2],
+    ];
     const f = oneStep(elements({nodes, energy: springEnergy, data: {rest: [0.5, 0.6, 0.7, 0.8]}}), q, {k: 7});
     for (let axis = 0; axis < 3; axis++) {
       const [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
@@ -52,7 +88,10 @@ describe('elements', () => {
   it('is a graph whose size does not depend on the number of elements, and a Jacobian as sparse as the mesh', () => {
     const programOf = (count: number): {nonzeros: number; n: number} => {
       const nodes = Array.from({length: count - 1}, (_, i) => [i, i + 1]);
-      const system = mechanics({mass: 1, forces: elements({nodes, energy: springEnergy, data: {rest: new Float64Array(count - 1).fill(0.1)}})});
+      const system = mechanics({
+        mass: 1,
+        forces: elements({nodes, energy: springEnergy, data: {rest: new Float64Array(count - 1).fill(0.1)}}),
+      });
       const traced = traceRun(system, implicitMidpoint(), [count, 2], readParams({k: 3})).step;
       const {pattern} = jacobianProgram(traced.functions.residual as Node, traced.inputs.z);
       return {nonzeros: pattern.columns.length, n: pattern.n};
@@ -70,9 +109,23 @@ describe('elements', () => {
     const programOf = (cubes: number): {size: number; colors: number} => {
       // Cubes in a row, each cut into six tetrahedra along its diagonal (Kuhn).
       const node = (c: number, corner: number): number => 4 * (c + (corner >> 2)) + (corner & 3);
-      const paths = [[1, 3], [1, 5], [2, 3], [2, 6], [4, 5], [4, 6]];
-      const nodes = Array.from({length: cubes}, (_, c) => paths.map(([a, b]) => [node(c, 0), node(c, a), node(c, b), node(c, 7)])).flat();
-      const traced = traceRun(mechanics({mass: 1, forces: elements({nodes, energy: volume})}), implicitMidpoint(), [4 * (cubes + 1), 3], []).step;
+      const paths = [
+        [1, 3],
+        [1, 5],
+        [2, 3],
+        [2, 6],
+        [4, 5],
+        [4, 6],
+      ];
+      const nodes = Array.from({length: cubes}, (_, c) =>
+        paths.map(([a, b]) => [node(c, 0), node(c, a), node(c, b), node(c, 7)]),
+      ).flat();
+      const traced = traceRun(
+        mechanics({mass: 1, forces: elements({nodes, energy: volume})}),
+        implicitMidpoint(),
+        [4 * (cubes + 1), 3],
+        [],
+      ).step;
       const {values, colors} = jacobianProgram(traced.functions.residualBlocks as Node, traced.inputs.z);
       return {size: topological([values]).length, colors};
     };
@@ -85,14 +138,58 @@ describe('elements', () => {
     const factor = tf.variable(tf.scalar(2));
     const before = tf.memory().numTensors;
     const energy: Parameters<typeof elements>[0]['energy'] = at => tf.mul(factor, springEnergy(at));
-    const system = mechanics({mass: [[1, 1], [2, 2], [1, 1]], forces: elements({nodes: [[0, 1], [1, 2]], energy, data: {rest: [1, 1]}})});
+    const system = mechanics({
+      mass: [
+        [1, 1],
+        [2, 2],
+        [1, 1],
+      ],
+      forces: elements({
+        nodes: [
+          [0, 1],
+          [1, 2],
+        ],
+        energy,
+        data: {rest: [1, 1]},
+      }),
+    });
     const end = (k: number): number => {
-      const path = simulate(system, {q: [[0, 0], [1.2, 0.1], [2.1, 0.5]], v: [[0, 0], [0, 1], [0, 0]]}, {dt: 0.05, steps: 20, params: {k}, saveAt: 'end'});
+      const path = simulate(
+        system,
+        {
+          q: [
+            [0, 0],
+            [1.2, 0.1],
+            [2.1, 0.5],
+          ],
+          v: [
+            [0, 0],
+            [0, 1],
+            [0, 0],
+          ],
+        },
+        {dt: 0.05, steps: 20, params: {k}, saveAt: 'end'},
+      );
       const q = path.values('q');
       path.dispose();
       return q[q.length - 1];
     };
-    const {trajectory, pullback} = simulate.vjp(system, {q: [[0, 0], [1.2, 0.1], [2.1, 0.5]], v: [[0, 0], [0, 1], [0, 0]]}, {dt: 0.05, steps: 20, params: {k: 5}, saveAt: 'end'});
+    const {trajectory, pullback} = simulate.vjp(
+      system,
+      {
+        q: [
+          [0, 0],
+          [1.2, 0.1],
+          [2.1, 0.5],
+        ],
+        v: [
+          [0, 0],
+          [0, 1],
+          [0, 0],
+        ],
+      },
+      {dt: 0.05, steps: 20, params: {k: 5}, saveAt: 'end'},
+    );
     const cotangent = new Float64Array(12);
     cotangent[11] = 1;
     const gradient = pullback({q: cotangent});
@@ -116,11 +213,21 @@ describe('elements', () => {
       }
       return 'none';
     };
-    const run = (spec: Parameters<typeof elements>[0]): unknown => oneStep(elements(spec), [[0, 0], [1, 0]], {k: 1});
+    const run = (spec: Parameters<typeof elements>[0]): unknown =>
+      oneStep(
+        elements(spec),
+        [
+          [0, 0],
+          [1, 0],
+        ],
+        {k: 1},
+      );
     expect(codeOf(() => elements({nodes: [], energy: springEnergy}))).to.equal('bad-elements');
     expect(codeOf(() => elements({nodes: [[0, 1], [0]], energy: springEnergy}))).to.equal('bad-elements');
     expect(codeOf(() => elements({nodes: [[0, -1]], energy: springEnergy}))).to.equal('bad-elements');
-    expect(codeOf(() => elements({nodes: [[0, 1]], energy: springEnergy, data: {rest: [1, 2]}}))).to.equal('element-data');
+    expect(codeOf(() => elements({nodes: [[0, 1]], energy: springEnergy, data: {rest: [1, 2]}}))).to.equal(
+      'element-data',
+    );
     expect(codeOf(() => run({nodes: [[0, 2]], energy: springEnergy, data: {rest: [1]}}))).to.equal('element-node');
     expect(codeOf(() => run({nodes: [[0, 1]], energy: ({x}) => x}))).to.equal('element-energy');
   });

@@ -4,7 +4,16 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {pushforward} from '../../lib/graph/differentiate.js';
 import {input} from '../../lib/graph/build.js';
-import {DataError, explicitEuler, implicitMidpoint, mechanics, ode, OptionError, ShapeError, simulate} from '../../lib/index.js';
+import {
+  DataError,
+  explicitEuler,
+  implicitMidpoint,
+  mechanics,
+  ode,
+  OptionError,
+  ShapeError,
+  simulate,
+} from '../../lib/index.js';
 import {trace} from '../../lib/trace/trace.js';
 import type {Signal, SignalKind} from '../../lib/system/signal.js';
 import {signal} from '../../lib/system/signal.js';
@@ -17,7 +26,10 @@ const values = [1.1, -0.4, 0.7, 2.3, 0.2];
 /** A function of time as forces see it: traced, in double precision. */
 function traced(f: (time: tf.Tensor) => tf.Tensor): (time: number) => Float64Array {
   const {graph} = trace(inputs => ({value: f(inputs.t)}), [{name: 't', shape: []}]);
-  const run = asFunction(graph.outputs.map(({node}) => node), graph.inputs);
+  const run = asFunction(
+    graph.outputs.map(({node}) => node),
+    graph.inputs,
+  );
   return time => run([Float64Array.of(time)])[0];
 }
 
@@ -33,8 +45,13 @@ const eager = (one: Signal, time: number): number => tf.tidy(() => one.at(tf.sca
 function rate(one: Signal, time: number): number {
   const {graph} = trace(inputs => ({value: one.at(inputs.t)}), [{name: 't', shape: []}]);
   const seed = input('dt', []);
-  const [tangent] = pushforward(graph.outputs.map(({node}) => node), new Map([[graph.inputs[0], seed]]));
-  return tangent === undefined ? 0 : evaluate([tangent], [graph.inputs[0], seed], [Float64Array.of(time), Float64Array.of(1)])[0][0];
+  const [tangent] = pushforward(
+    graph.outputs.map(({node}) => node),
+    new Map([[graph.inputs[0], seed]]),
+  );
+  return tangent === undefined
+    ? 0
+    : evaluate([tangent], [graph.inputs[0], seed], [Float64Array.of(time), Float64Array.of(1)])[0][0];
 }
 
 function reason(f: () => unknown): {error: unknown; message: string; data: Readonly<Record<string, unknown>>} {
@@ -65,8 +82,12 @@ describe('signal', () => {
 
   // CubicSpline(t, values, bc_type='natural') and its first derivative, scipy 1.17.
   const spline = [
-    [0.1, 0.5412563508563509, -5.440577368577368], [0.3, -0.4, -3.6782678942678952], [0.65, -0.8232648648648652, 1.4155200475200478],
-    [1.1, 1.5047638253638262, 8.325258687258689], [1.9, 3.263293906924676, -3.2161095702634146], [2.4, 0.8023938589477044, -5.971455804071185],
+    [0.1, 0.5412563508563509, -5.440577368577368],
+    [0.3, -0.4, -3.6782678942678952],
+    [0.65, -0.8232648648648652, 1.4155200475200478],
+    [1.1, 1.5047638253638262, 8.325258687258689],
+    [1.9, 3.263293906924676, -3.2161095702634146],
+    [2.4, 0.8023938589477044, -5.971455804071185],
   ] as const;
 
   it("'cubic' is scipy's natural spline, and so is its derivative", () => {
@@ -94,24 +115,42 @@ describe('signal', () => {
   });
 
   it('meets every sample, whatever the times', () => {
-    const record = fc.array(fc.tuple(fc.double({min: 1e-3, max: 10, noNaN: true}), fc.double({min: -1e3, max: 1e3, noNaN: true})), {minLength: 1, maxLength: 8});
-    fc.assert(fc.property(record, fc.double({min: -1e3, max: 1e3, noNaN: true}), (samples, start) => {
-      let time = start;
-      const times = samples.map(([interval]) => (time += interval));
-      const numbers = samples.map(([, value]) => value);
-      for (const kind of kinds) {
-        const at = inForce(signal(times, numbers, kind));
-        // The share of the interval is exactly 0 or 1 there, so what is left is the rounding of a + (b − a).
-        times.forEach((sample, i) => expect(at(sample), kind).to.be.closeTo(numbers[i], 1e-12));
-      }
-    }), {numRuns: 30});
+    const record = fc.array(
+      fc.tuple(fc.double({min: 1e-3, max: 10, noNaN: true}), fc.double({min: -1e3, max: 1e3, noNaN: true})),
+      {minLength: 1, maxLength: 8},
+    );
+    fc.assert(
+      fc.property(record, fc.double({min: -1e3, max: 1e3, noNaN: true}), (samples, start) => {
+        let time = start;
+        const times = samples.map(([interval]) => (time += interval));
+        const numbers = samples.map(([, value]) => value);
+        for (const kind of kinds) {
+          const at = inForce(signal(times, numbers, kind));
+          // The share of the interval is exactly 0 or 1 there, so what is left is the rounding of a + (b − a).
+          times.forEach((sample, i) => expect(at(sample), kind).to.be.closeTo(numbers[i], 1e-12));
+        }
+      }),
+      {numRuns: 30},
+    );
   });
 
   it("'hold' is right at times counted as t₀ + n·h, which round", () => {
-    for (const [start, dt, substeps] of [[0, 0.1, 1], [0, 1e-3, 4], [3.7, 1 / 610.35, 2], [1000, 0.01, 3]] as const) {
+    for (const [start, dt, substeps] of [
+      [0, 0.1, 1],
+      [0, 1e-3, 4],
+      [3.7, 1 / 610.35, 2],
+      [1000, 0.01, 3],
+    ] as const) {
       const times = Float64Array.from({length: 200}, (_, i) => start + i * dt);
-      const at = inForce(signal(times, times.map((_, i) => i), 'hold'));
-      for (let n = 0; n < 200 * substeps; n++) expect(at(start + n * (dt / substeps)), `n = ${n} of ${dt}/${substeps}`).to.equal(Math.floor(n / substeps));
+      const at = inForce(
+        signal(
+          times,
+          times.map((_, i) => i),
+          'hold',
+        ),
+      );
+      for (let n = 0; n < 200 * substeps; n++)
+        expect(at(start + n * (dt / substeps)), `n = ${n} of ${dt}/${substeps}`).to.equal(Math.floor(n / substeps));
     }
   });
 
@@ -123,9 +162,24 @@ describe('signal', () => {
     const at = traced(time => cubic.at(time))(0.65);
     expect(at[0]).to.be.closeTo(-0.8232648648648652, 1e-14);
     expect(at[1]).to.be.closeTo(-0.085101351351352, 1e-14);
-    const linear = signal([0, 1], [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]);
+    const linear = signal(
+      [0, 1],
+      [
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        [
+          [5, 6],
+          [7, 8],
+        ],
+      ],
+    );
     expect([...traced(time => linear.at(time))(0.25)]).to.deep.equal([2, 3, 4, 5]);
-    expect(tf.tidy(() => signal(t, pairs, 'hold').at(tf.scalar(0.3)).arraySync())).to.deep.equal([Math.fround(-0.4), 1.5]);
+    expect(tf.tidy(() => signal(t, pairs, 'hold').at(tf.scalar(0.3)).arraySync())).to.deep.equal([
+      Math.fround(-0.4),
+      1.5,
+    ]);
   });
 
   it('takes one or two samples of any kind', () => {
@@ -155,13 +209,21 @@ describe('signal', () => {
 
   it('has a delay as a parameter', () => {
     const drive = signal(t, values, 'cubic');
-    const system = ode(({y, t: time, params}) => tf.mul(tf.onesLike(y), drive.at(tf.add(time, params.delay as tf.Tensor))));
+    const system = ode(({y, t: time, params}) =>
+      tf.mul(tf.onesLike(y), drive.at(tf.add(time, params.delay as tf.Tensor))),
+    );
     const [dt, steps] = [0.01, 100];
-    const {trajectory, tangent} = simulate.jvp(system, {y: [0]}, {scheme: explicitEuler(), dt, steps, saveAt: 'end', params: {delay: 0.2}}, {params: {delay: 1}});
+    const {trajectory, tangent} = simulate.jvp(
+      system,
+      {y: [0]},
+      {scheme: explicitEuler(), dt, steps, saveAt: 'end', params: {delay: 0.2}},
+      {params: {delay: 1}},
+    );
     trajectory.dispose();
     // dy/dτ = Σ h s′(tₙ + τ), by differences of the spline itself: the five-point formula's error is 1e-11 here.
     const at = inForce(drive);
-    const slope = (x: number, h = 1e-3): number => (8 * (at(x + h) - at(x - h)) - (at(x + 2 * h) - at(x - 2 * h))) / (12 * h);
+    const slope = (x: number, h = 1e-3): number =>
+      (8 * (at(x + h) - at(x - h)) - (at(x + 2 * h) - at(x - 2 * h))) / (12 * h);
     const expected = Array.from({length: steps}, (_, n) => dt * slope(n * dt + 0.2)).reduce((sum, x) => sum + x, 0);
     // Near a knot the third derivative jumps, which the formula smears over 2e-3: 3e-7 of the two steps it meets.
     expect(tangent.y[1]).to.be.closeTo(expected, 1e-6);
@@ -200,7 +262,15 @@ describe('signal', () => {
     expect(order.error).to.be.instanceOf(DataError).and.have.property('code', 'signal-order');
     expect(order.data.index).to.equal(2);
     expect(order.message).to.contain('sample 2 is at 1 after 1');
-    const value = reason(() => signal([0, 0.5], [[1, 2], [3, NaN]]));
+    const value = reason(() =>
+      signal(
+        [0, 0.5],
+        [
+          [1, 2],
+          [3, NaN],
+        ],
+      ),
+    );
     expect(value.error).to.be.instanceOf(DataError).and.have.property('code', 'signal-not-finite');
     expect(value.data.index).to.equal(1);
     expect(value.message).to.contain('sample 1, at 0.5, is NaN');

@@ -47,7 +47,8 @@ export function point(shape: number[], value: (at: number) => number): Point {
   return {shape, values: Float64Array.from({length: size}, (_, at) => value(at))};
 }
 
-const tensors = (xs: Point[]): tf.Tensor[] => xs.map(({values, shape}) => tf.tensor(Array.from(values), shape, 'float32'));
+const tensors = (xs: Point[]): tf.Tensor[] =>
+  xs.map(({values, shape}) => tf.tensor(Array.from(values), shape, 'float32'));
 
 /**
  * Σ wᵢ (yᵢ + ½yᵢ²), y = f(x), with fixed irregular weights: its gradient tests every entry of the Jacobian at
@@ -80,7 +81,7 @@ export function differences(f: (xs: Point[]) => number, xs: Point[], h = 2 ** -1
     x.values[at] = centre;
     return (above - below) / (2 * step);
   };
-  return xs.map((x) => x.values.map((_, at) => (4 * slope(x, at, h / 2) - slope(x, at, h)) / 3));
+  return xs.map(x => x.values.map((_, at) => (4 * slope(x, at, h / 2) - slope(x, at, h)) / 3));
 }
 
 function expectClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number, what: string): void {
@@ -109,23 +110,48 @@ export function checkDerivatives(
       tf.tidy(() => {
         const gradients = tf.grads(value)(tensors(points));
         // stored values are doubles here, whatever the dtype says
-        return gradients.map((g) => Float64Array.from(g.dataSync())) as unknown as tf.TensorContainer;
+        return gradients.map(g => Float64Array.from(g.dataSync())) as unknown as tf.TensorContainer;
       }) as unknown as Float64Array[];
     const exact = gradient(xs);
-    const numerical = differences((points) => tf.tidy(() => number(value(...tensors(points))) as unknown as tf.TensorContainer) as unknown as number, xs);
+    const numerical = differences(
+      points => tf.tidy(() => number(value(...tensors(points))) as unknown as tf.TensorContainer) as unknown as number,
+      xs,
+    );
     xs.forEach((_, i) => expectClose(exact[i], numerical[i], tolerance, `gradient of ${name} by input ${i}`));
     if (!second) {
       return;
     }
     // x ↦ u·∇f(x) with an irregular u: its gradient is the Hessian times u
     const slope: Scalar = (...inputs) =>
-      tf.grads(value)(inputs)
-        .map((g, i) => tf.sum(tf.mul(g, tf.tensor(Array.from({length: g.size}, (__, at) => Math.sin(2 + 1.7 * at + i)), g.shape, 'float32'))))
+      tf
+        .grads(value)(inputs)
+        .map((g, i) =>
+          tf.sum(
+            tf.mul(
+              g,
+              tf.tensor(
+                Array.from({length: g.size}, (__, at) => Math.sin(2 + 1.7 * at + i)),
+                g.shape,
+                'float32',
+              ),
+            ),
+          ),
+        )
         .reduce((sum, term) => tf.add(sum, term));
     const slopeValue = (points: Point[]): number =>
-      gradient(points).reduce((sum, g, i) => g.reduce((partial, entry, at) => partial + entry * Math.sin(2 + 1.7 * at + i), sum), 0);
+      gradient(points).reduce(
+        (sum, g, i) => g.reduce((partial, entry, at) => partial + entry * Math.sin(2 + 1.7 * at + i), sum),
+        0,
+      );
     const exactSecond = tf.grads(slope)(tensors(xs));
     const numericalSecond = differences(slopeValue, xs);
-    xs.forEach((_, i) => expectClose(exactSecond[i].dataSync(), numericalSecond[i], tolerance, `second derivative of ${name} by input ${i}`));
+    xs.forEach((_, i) =>
+      expectClose(
+        exactSecond[i].dataSync(),
+        numericalSecond[i],
+        tolerance,
+        `second derivative of ${name} by input ${i}`,
+      ),
+    );
   });
 }

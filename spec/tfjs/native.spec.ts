@@ -7,12 +7,17 @@ import {restoreRemoved} from '../../lib/tfjs/node-shim.js';
 import {SingularMatrixError} from '../../lib/errors.js';
 
 describe('tfjs-node', () => {
-  it("util gets back what Node 23 removed, and keeps what it has", () => {
+  it('util gets back what Node 23 removed, and keeps what it has', () => {
     const own = (): boolean => false;
     const util: Record<string, (value: unknown) => boolean> = {isArray: own};
     restoreRemoved(util);
     expect(util.isArray).to.equal(own);
-    expect([null, undefined, 0, ''].map((value) => util.isNullOrUndefined(value))).to.deep.equal([true, true, false, false]);
+    expect([null, undefined, 0, ''].map(value => util.isNullOrUndefined(value))).to.deep.equal([
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   describe('where it is installed', () => {
@@ -43,7 +48,8 @@ describe('tfjs-node', () => {
         const b = tf.tensor2d([1, 2, 3, -1, 0, 1], [3, 2]);
         const results = (): number[][] => {
           const {lu, p} = linalg.lu(a);
-          const f = (x: tf.Tensor): tf.Tensor => tf.sum(tf.square(tf.add(linalg.logdet(x), tf.sum(linalg.solve(x, b)))));
+          const f = (x: tf.Tensor): tf.Tensor =>
+            tf.sum(tf.square(tf.add(linalg.logdet(x), tf.sum(linalg.solve(x, b)))));
           return [
             linalg.solve(a, b, {adjoint: true}),
             linalg.cholesky(a),
@@ -58,8 +64,8 @@ describe('tfjs-node', () => {
             tf.abs(linalg.svd(tf.slice(a, [0, 0, 0], [2, 3, 2]), {fullMatrices: true}).u),
             tf.grad((x: tf.Tensor) => tf.sum(linalg.svd(x).s))(a),
             tf.grad(f)(a),
-            tf.grad((x) => tf.sum(tf.square(tf.grad(f)(x))))(a),
-          ].map((t) => Array.from(t.dataSync()));
+            tf.grad(x => tf.sum(tf.square(tf.grad(f)(x))))(a),
+          ].map(t => Array.from(t.dataSync()));
         };
         tf.setBackend('tensorflow');
         const native = results();
@@ -78,9 +84,36 @@ describe('tfjs-node', () => {
         this.skip(); // @tensorflow/tfjs-node is absent
       }
       tf.setBackend('tensorflow');
-      expect(() => linalg.solve([[1, 2], [2, 4]], [1, 1])).to.throw(SingularMatrixError).with.nested.property('data.row', 1);
-      expect(() => linalg.cholesky([[1, 2], [2, 1]])).to.throw(SingularMatrixError).with.nested.property('data.row', 1);
-      expect(() => linalg.triangularSolve([[0, 0], [2, 1]], [1, 1])).to.throw(SingularMatrixError).with.nested.property('data.row', 0);
+      expect(() =>
+        linalg.solve(
+          [
+            [1, 2],
+            [2, 4],
+          ],
+          [1, 1],
+        ),
+      )
+        .to.throw(SingularMatrixError)
+        .with.nested.property('data.row', 1);
+      expect(() =>
+        linalg.cholesky([
+          [1, 2],
+          [2, 1],
+        ]),
+      )
+        .to.throw(SingularMatrixError)
+        .with.nested.property('data.row', 1);
+      expect(() =>
+        linalg.triangularSolve(
+          [
+            [0, 0],
+            [2, 1],
+          ],
+          [1, 1],
+        ),
+      )
+        .to.throw(SingularMatrixError)
+        .with.nested.property('data.row', 0);
     });
   });
 });

@@ -49,13 +49,21 @@ export function shapeOf(g: Draw, minRank = 0, maxRank = 3, maxSize = 4): number[
 
 export function floats(g: Draw, shape: Shape, low = -2, high = 2): Drawn {
   const random = generator(integer(g, 0, 2 ** 30));
-  return {shape, dtype: 'float32', values: Array.from({length: sizeOf(shape)}, () => Math.fround(low + (high - low) * random()))};
+  return {
+    shape,
+    dtype: 'float32',
+    values: Array.from({length: sizeOf(shape)}, () => Math.fround(low + (high - low) * random())),
+  };
 }
 
 /** Numbers in [low, high). */
 export function wholes(g: Draw, shape: Shape, low: number, high: number): Drawn {
   const random = generator(integer(g, 0, 2 ** 30));
-  return {shape, dtype: 'int32', values: Array.from({length: sizeOf(shape)}, () => low + Math.floor((high - low) * random()))};
+  return {
+    shape,
+    dtype: 'int32',
+    values: Array.from({length: sizeOf(shape)}, () => low + Math.floor((high - low) * random())),
+  };
 }
 
 export function truths(g: Draw, shape: Shape): Drawn {
@@ -75,19 +83,33 @@ function tensorFrom({shape, values, dtype}: Drawn): tf.Tensor {
 }
 
 function eager({inputs, f}: Case): Result[] {
-  return tf.tidy(() => listOf(f(...inputs.map(tensorFrom))).map(y => ({shape: y.shape, dtype: y.dtype, values: y.dataSync()})));
+  return tf.tidy(() =>
+    listOf(f(...inputs.map(tensorFrom))).map(y => ({shape: y.shape, dtype: y.dtype, values: y.dataSync()})),
+  );
 }
 
 /** Whole numbers are inputs too, or captured: then they are constants, and positions become tables. */
 function traced({inputs, f}: Case, captureWholes: boolean): Result[] {
   const captured = inputs.map(drawn => (captureWholes && drawn.dtype !== 'float32' ? tensorFrom(drawn) : undefined));
-  const declared = inputs.map((drawn, i) => ({name: `x${i}`, shape: drawn.shape, dtype: drawn.dtype})).filter((_, i) => captured[i] === undefined);
+  const declared = inputs
+    .map((drawn, i) => ({name: `x${i}`, shape: drawn.shape, dtype: drawn.dtype}))
+    .filter((_, i) => captured[i] === undefined);
   try {
-    const {graph} = trace(named => Object.fromEntries(listOf(f(...inputs.map((_, i) => captured[i] ?? named[`x${i}`]))).map((y, i) => [`y${i}`, y])), declared);
+    const {graph} = trace(
+      named =>
+        Object.fromEntries(
+          listOf(f(...inputs.map((_, i) => captured[i] ?? named[`x${i}`]))).map((y, i) => [`y${i}`, y]),
+        ),
+      declared,
+    );
     const executable = interpreter.compile({f: graph});
     inputs.forEach((drawn, i) => captured[i] === undefined && executable.buffer(`x${i}`).set(drawn.values));
     executable.run('f');
-    return graph.outputs.map(({name, node}) => ({shape: node.shape, dtype: {float: 'float32', int: 'int32', bool: 'bool'}[node.dtype], values: executable.buffer(name)}));
+    return graph.outputs.map(({name, node}) => ({
+      shape: node.shape,
+      dtype: {float: 'float32', int: 'int32', bool: 'bool'}[node.dtype],
+      values: executable.buffer(name),
+    }));
   } finally {
     captured.forEach(tensor => tensor?.dispose());
   }
@@ -102,11 +124,14 @@ function compare(name: string, ours: readonly Result[], theirs: readonly Result[
     const found = ours[k];
     expect(found.shape, `${name}: shape of result ${k}`).to.deep.equal(expected.shape);
     if (types) expect(found.dtype, `${name}: type of result ${k}`).to.equal(expected.dtype);
-    const scale = Array.from(expected.values, Math.abs).filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 1);
+    const scale = Array.from(expected.values, Math.abs)
+      .filter(Number.isFinite)
+      .reduce((a, b) => Math.max(a, b), 1);
     for (let i = 0; i < expected.values.length; i++) {
       const [a, b] = [found.values[i], expected.values[i]];
       if (Object.is(a, b) || (Number.isNaN(a) && Number.isNaN(b))) continue;
-      if (!(Math.abs(a - b) <= tolerance * scale) && a !== b) expect.fail(`${name}: result ${k}[${i}] is ${a}, tfjs has ${b}`);
+      if (!(Math.abs(a - b) <= tolerance * scale) && a !== b)
+        expect.fail(`${name}: result ${k}[${i}] is ${a}, tfjs has ${b}`);
     }
   });
 }
@@ -114,14 +139,18 @@ function compare(name: string, ours: readonly Result[], theirs: readonly Result[
 /** The gradients of a weighted sum of the results with respect to every float input, by tf.grads. */
 function gradients({inputs, f}: Case): Case {
   const isFloat = inputs.map(({dtype}) => dtype === 'float32');
-  const weigh = (y: tf.Tensor): tf.Tensor => tf.sum(tf.mul(tf.cast(y, 'float32'), tf.reshape(tf.add(tf.cos(tf.range(0, y.size)), 1.5), y.shape)));
+  const weigh = (y: tf.Tensor): tf.Tensor =>
+    tf.sum(tf.mul(tf.cast(y, 'float32'), tf.reshape(tf.add(tf.cos(tf.range(0, y.size)), 1.5), y.shape)));
   return {
     inputs,
     f: (...tensors) => {
       const scalar = (...differentiated: tf.Tensor[]): tf.Tensor => {
         let next = 0;
         const all = tensors.map((tensor, i) => (isFloat[i] ? differentiated[next++] : tensor));
-        return listOf(f(...all)).filter(y => y.dtype === 'float32').map(weigh).reduce((a, b) => tf.add(a, b));
+        return listOf(f(...all))
+          .filter(y => y.dtype === 'float32')
+          .map(weigh)
+          .reduce((a, b) => tf.add(a, b));
       };
       return tf.grads(scalar)(tensors.filter((_, i) => isFloat[i]));
     },

@@ -24,7 +24,16 @@ function derivatives(f: Op, x: readonly number[]): Derivatives {
   const once = (y: Node): Node => orZeros(pushforward([y], new Map([[z, full(1, z.shape)]]))[0], y);
   const y = graph.outputs[0].node;
   const dy = once(y);
-  const executable = interpreter.compile({f: simplify({inputs: graph.inputs, outputs: [{name: 'y', node: y}, {name: 'dy', node: dy}, {name: 'ddy', node: once(dy)}]})});
+  const executable = interpreter.compile({
+    f: simplify({
+      inputs: graph.inputs,
+      outputs: [
+        {name: 'y', node: y},
+        {name: 'dy', node: dy},
+        {name: 'ddy', node: once(dy)},
+      ],
+    }),
+  });
   executable.buffer('z').set(x);
   executable.run('f');
   return {y: [...executable.buffer('y')], dy: [...executable.buffer('dy')], ddy: [...executable.buffer('ddy')]};
@@ -39,8 +48,20 @@ describe('trace: derivatives of what was traced', () => {
 
   it('are finite in the branch that is not taken, far out on either side', () => {
     const activations: readonly Op[] = [
-      tf.elu, tf.selu, tf.relu6, x => tf.leakyRelu(x, 0.1), x => tf.prelu(x, tf.fill([2], 0.1)), tf.softplus, tf.sigmoid, tf.tanh,
-      tf.logSigmoid, x => tf.step(x, 0.5), x => tf.clipByValue(x, -1, 1), x => tf.softmax(x), x => tf.logSoftmax(x), tf.erf,
+      tf.elu,
+      tf.selu,
+      tf.relu6,
+      x => tf.leakyRelu(x, 0.1),
+      x => tf.prelu(x, tf.fill([2], 0.1)),
+      tf.softplus,
+      tf.sigmoid,
+      tf.tanh,
+      tf.logSigmoid,
+      x => tf.step(x, 0.5),
+      x => tf.clipByValue(x, -1, 1),
+      x => tf.softmax(x),
+      x => tf.logSoftmax(x),
+      tf.erf,
     ];
     for (const f of activations) {
       const {y, dy, ddy} = derivatives(f, [1000, -1000]);
@@ -78,20 +99,37 @@ describe('trace: derivatives of what was traced', () => {
     const table = tf.tensor1d([2, 0, 1, 1], 'int32');
     const energy = (q: tf.Tensor): tf.Tensor => {
       const terms = [
-        tf.mul(q, tf.tanh(q)), tf.exp(tf.mul(q, 0.3)), tf.sigmoid(tf.square(q)), tf.softplus(q), tf.elu(tf.sub(q, 0.1)),
-        tf.minimum(tf.mul(q, tf.square(q)), 0.4), tf.maximum(tf.sin(q), -0.3), tf.where(tf.greater(q, 0.2), tf.square(q), tf.mul(q, 0.2)),
-        tf.square(tf.gather(q, table)), tf.einsum('i,j,ij->i', q, tf.cos(q), tf.outerProduct(q as tf.Tensor1D, q as tf.Tensor1D)),
-        tf.mul(tf.cumsum(q), q), tf.log(tf.softmax(q)),
+        tf.mul(q, tf.tanh(q)),
+        tf.exp(tf.mul(q, 0.3)),
+        tf.sigmoid(tf.square(q)),
+        tf.softplus(q),
+        tf.elu(tf.sub(q, 0.1)),
+        tf.minimum(tf.mul(q, tf.square(q)), 0.4),
+        tf.maximum(tf.sin(q), -0.3),
+        tf.where(tf.greater(q, 0.2), tf.square(q), tf.mul(q, 0.2)),
+        tf.square(tf.gather(q, table)),
+        tf.einsum('i,j,ij->i', q, tf.cos(q), tf.outerProduct(q as tf.Tensor1D, q as tf.Tensor1D)),
+        tf.mul(tf.cumsum(q), q),
+        tf.log(tf.softmax(q)),
       ];
       return terms.map(term => tf.sum(term)).reduce((a, b) => tf.add(a, b));
     };
-    const {graph} = trace(({q, s}) => ({f: tf.neg(tf.grad(energy)(tf.add(q, tf.mul(s, tf.range(1, 5)))))}), [{name: 'q', shape: [4]}, {name: 's', shape: []}]);
+    const {graph} = trace(
+      ({q, s}) => ({f: tf.neg(tf.grad(energy)(tf.add(q, tf.mul(s, tf.range(1, 5)))))}),
+      [
+        {name: 'q', shape: [4]},
+        {name: 's', shape: []},
+      ],
+    );
     const [, s] = graph.inputs;
     const ds = input('ds', []);
     const [tangent] = pushforward([graph.outputs[0].node], new Map([[s as Node, ds]]));
     const executable = interpreter.compile({
       force: simplify(graph),
-      tangent: simplify({inputs: [...graph.inputs, ds], outputs: [{name: 'df', node: orZeros(tangent, graph.outputs[0].node)}]}),
+      tangent: simplify({
+        inputs: [...graph.inputs, ds],
+        outputs: [{name: 'df', node: orZeros(tangent, graph.outputs[0].node)}],
+      }),
     });
     table.dispose();
     executable.buffer('q').set([0.5, -0.4, 0.9, -1.3]);
@@ -106,6 +144,10 @@ describe('trace: derivatives of what was traced', () => {
     executable.buffer('s')[0] = 0;
     executable.buffer('ds')[0] = 1;
     executable.run('tangent');
-    close([...executable.buffer('df')], a.map((_, i) => (a[i] - 8 * b[i] + 8 * c[i] - d[i]) / (12 * h)), 1e-8);
+    close(
+      [...executable.buffer('df')],
+      a.map((_, i) => (a[i] - 8 * b[i] + 8 * c[i] - d[i]) / (12 * h)),
+      1e-8,
+    );
   });
 });

@@ -55,25 +55,35 @@ describe('trace: errors', () => {
 
     it('arithmetic and comparisons of JavaScript read the value', () => {
       const number = (q: tf.Tensor): number => q as unknown as number;
-      for (const f of [(q: tf.Tensor) => number(q) + 1, (q: tf.Tensor) => number(tf.greater(q, 0)) > 0, (q: tf.Tensor) => -number(q), (q: tf.Tensor) => `${String(q)}`]) {
+      for (const f of [
+        (q: tf.Tensor) => number(q) + 1,
+        (q: tf.Tensor) => number(tf.greater(q, 0)) > 0,
+        (q: tf.Tensor) => -number(q),
+        (q: tf.Tensor) => `${String(q)}`,
+      ]) {
         expectTraceError('value-read', q => kept(q, f(q)), 'tf\\.where');
       }
     });
 
     it('a comparison as a truth value, which JavaScript takes for true, is known by that nothing reads it', () => {
       const branches: readonly ((q: tf.Tensor) => tf.Tensor)[] = [
-        q => (tf.greater(q, 0) as unknown as boolean ? q : tf.neg(q)),
+        q => ((tf.greater(q, 0) as unknown as boolean) ? q : tf.neg(q)),
         q => tf.tidy(() => ((tf.less(tf.sum(q), 0) as unknown) ? q : tf.neg(q))),
         q => (tf.greater(q, 0) && tf.less(q, 1)).toFloat(),
-        q => (tf.logicalNot(tf.equal(q, 0)) as unknown as boolean ? tf.sin(q) : q),
+        q => ((tf.logicalNot(tf.equal(q, 0)) as unknown as boolean) ? tf.sin(q) : q),
       ];
-      for (const branch of branches) expectTraceError('comparison-unread', branch, 'tf\\.where', 'Greater|Less|LogicalNot');
+      for (const branch of branches)
+        expectTraceError('comparison-unread', branch, 'tf\\.where', 'Greater|Less|LogicalNot');
       // Read by what chooses, by an output, or by a trace within: nothing is amiss.
       const inner = (q: tf.Tensor): tf.Tensor => {
         const positive = tf.greater(q, 0);
         return tf.grad((x: tf.Tensor) => tf.sum(tf.where(positive, tf.square(x), x)))(q);
       };
-      for (const f of [inner, (q: tf.Tensor) => tf.greater(q, 0), (q: tf.Tensor) => tf.mul(q, tf.cast(tf.greater(q, 0), 'float32'))]) {
+      for (const f of [
+        inner,
+        (q: tf.Tensor) => tf.greater(q, 0),
+        (q: tf.Tensor) => tf.mul(q, tf.cast(tf.greater(q, 0), 'float32')),
+      ]) {
         expect(() => trace(({q}) => ({y: f(q)}), [{name: 'q', shape: [3]}])).to.not.throw();
       }
     });
@@ -95,24 +105,33 @@ describe('trace: errors', () => {
     });
 
     it('an async function', () => {
-      const f = (async ({q}: Outputs) => ({y: tf.add(q, (await q.data())[0])})) as unknown as (inputs: Outputs) => Outputs;
-      expect(() => trace(f, [{name: 'q', shape: [3]}])).to.throw(TraceError, /promise/).with.property('code', 'asynchronous');
+      const f = (async ({q}: Outputs) => ({y: tf.add(q, (await q.data())[0])})) as unknown as (
+        inputs: Outputs,
+      ) => Outputs;
+      expect(() => trace(f, [{name: 'q', shape: [3]}]))
+        .to.throw(TraceError, /promise/)
+        .with.property('code', 'asynchronous');
     });
 
     it('whereAsync and booleanMaskAsync', () => {
-      for (const f of [promise(q => tf.whereAsync(tf.greater(q, 0))), promise(q => tf.booleanMaskAsync(q, tf.greater(q, 0)))]) {
+      for (const f of [
+        promise(q => tf.whereAsync(tf.greater(q, 0))),
+        promise(q => tf.booleanMaskAsync(q, tf.greater(q, 0))),
+      ]) {
         expect(failure(f)).to.be.instanceOf(TraceError).with.property('code', 'asynchronous');
       }
     });
 
-    it('a promise that fails later is nobody\'s unhandled rejection', async () => {
+    it("a promise that fails later is nobody's unhandled rejection", async () => {
       const unhandled: unknown[] = [];
       const listen = (reason: unknown): void => void unhandled.push(reason);
       process.on('unhandledRejection', listen);
-      failure(promise(async q => {
-        await Promise.resolve();
-        return tf.add(q, tf.ones([2]));
-      }));
+      failure(
+        promise(async q => {
+          await Promise.resolve();
+          return tf.add(q, tf.ones([2]));
+        }),
+      );
       failure(q => {
         void q.data();
         void q.array();
@@ -126,9 +145,19 @@ describe('trace: errors', () => {
 
   describe('kernels', () => {
     it('one that is refused says why', () => {
-      const error = expectTraceError('unsupported-kernel', q => tf.fft(tf.complex(q, q)), 'Complex', 'real and imaginary');
+      const error = expectTraceError(
+        'unsupported-kernel',
+        q => tf.fft(tf.complex(q, q)),
+        'Complex',
+        'real and imaginary',
+      );
       expect(error.data['kernel']).to.equal('Complex');
-      expectTraceError('unsupported-kernel', q => tf.conv1d(tf.reshape(q, [3, 1]) as tf.Tensor2D, tf.ones([2, 1, 1]), 1, 'valid'), 'Conv2D', 'convolutions');
+      expectTraceError(
+        'unsupported-kernel',
+        q => tf.conv1d(tf.reshape(q, [3, 1]) as tf.Tensor2D, tf.ones([2, 1, 1]), 1, 'valid'),
+        'Conv2D',
+        'convolutions',
+      );
       expectTraceError('unsupported-kernel', q => tf.unique(q).values, 'Unique', 'shape');
     });
 
@@ -138,7 +167,8 @@ describe('trace: errors', () => {
     });
 
     it('a gradient that tfjs does not have is named', () => {
-const counts = (weights: tf.Tensor): tf.Tensor => tf.bincount(tf.tensor1d([0, 1, 1], 'int32'), weights as tf.Tensor1D, 2);
+      const counts = (weights: tf.Tensor): tf.Tensor =>
+        tf.bincount(tf.tensor1d([0, 1, 1], 'int32'), weights as tf.Tensor1D, 2);
       expectTraceError('missing-gradient', q => tf.grad((z: tf.Tensor) => tf.sum(counts(z)))(q), 'Bincount');
     });
   });
@@ -153,17 +183,25 @@ const counts = (weights: tf.Tensor): tf.Tensor => tf.bincount(tf.tensor1d([0, 1,
 
     it('assigning to a variable, which keeps its value', () => {
       const k = tf.variable(tf.scalar(3), true, 'stiffness');
-      expectTraceError('variable-assigned', q => {
-        k.assign(tf.sum(q) as tf.Scalar);
-        return q;
-      }, 'stiffness');
+      expectTraceError(
+        'variable-assigned',
+        q => {
+          k.assign(tf.sum(q) as tf.Scalar);
+          return q;
+        },
+        'stiffness',
+      );
       expect(k.dataSync()[0]).to.equal(3);
       k.dispose();
     });
 
     it('random numbers: dropout in training, tf.randomNormal', () => {
       const model = tf.sequential({layers: [tf.layers.dropout({rate: 0.5, inputShape: [3]})]});
-      expectTraceError('random', q => model.apply(tf.reshape(q, [1, 3]), {training: true}) as tf.Tensor, 'training: false');
+      expectTraceError(
+        'random',
+        q => model.apply(tf.reshape(q, [1, 3]), {training: true}) as tf.Tensor,
+        'training: false',
+      );
       expectTraceError('random', q => tf.add(q, tf.randomNormal([3])));
       expect(Math.random()).to.be.within(0, 1);
     });
@@ -192,18 +230,28 @@ const counts = (weights: tf.Tensor): tf.Tensor => tf.bincount(tf.tensor1d([0, 1,
   });
 
   describe('results', () => {
-    const returning = (result: unknown): (() => unknown) => () => trace(() => result as Outputs, []);
+    const returning =
+      (result: unknown): (() => unknown) =>
+      () =>
+        trace(() => result as Outputs, []);
 
     it('must be tensors', () => {
-      expect(returning(undefined)).to.throw(TraceError, /no tensors/).with.property('code', 'not-a-tensor');
+      expect(returning(undefined))
+        .to.throw(TraceError, /no tensors/)
+        .with.property('code', 'not-a-tensor');
       expect(returning({force: 3})).to.throw(TraceError, /^force must be a tensor, but is number/);
       expect(returning({force: null})).to.throw(TraceError, /null/);
       expect(returning({force: Promise.resolve()})).to.throw(TraceError, /promise/);
-      expect(() => trace(({x}) => {
-        const y = tf.sin(x);
-        y.dispose();
-        return {y};
-      }, [{name: 'x', shape: []}])).to.throw(TraceError, /tidy/);
+      expect(() =>
+        trace(
+          ({x}) => {
+            const y = tf.sin(x);
+            y.dispose();
+            return {y};
+          },
+          [{name: 'x', shape: []}],
+        ),
+      ).to.throw(TraceError, /tidy/);
     });
   });
 
@@ -231,7 +279,9 @@ const counts = (weights: tf.Tensor): tf.Tensor => tf.bincount(tf.tensor1d([0, 1,
 
   describe('terms', () => {
     it('nest', () => {
-      const f = ({q}: Outputs): Outputs => ({y: within('constraints[0]', () => within('phi', () => tf.mul(q, q.dataSync()[0])))});
+      const f = ({q}: Outputs): Outputs => ({
+        y: within('constraints[0]', () => within('phi', () => tf.mul(q, q.dataSync()[0]))),
+      });
       expect(() => trace(f, [{name: 'q', shape: [1]}])).to.throw(TraceError, /^constraints\[0\]\.phi reads/);
     });
 
@@ -248,18 +298,24 @@ const counts = (weights: tf.Tensor): tf.Tensor => tf.bincount(tf.tensor1d([0, 1,
     });
 
     it('without a term the function is named', () => {
-      expect(() => trace(({q}) => ({y: tf.mul(q, q.dataSync()[0])}), [{name: 'q', shape: [1]}])).to.throw(/^The traced function reads/);
+      expect(() => trace(({q}) => ({y: tf.mul(q, q.dataSync()[0])}), [{name: 'q', shape: [1]}])).to.throw(
+        /^The traced function reads/,
+      );
     });
 
-    it('a user\'s own error passes as it is', () => {
+    it("a user's own error passes as it is", () => {
       const mine = new RangeError('no such spring');
-      expect(failure(() => {
-        throw mine;
-      })).to.equal(mine);
+      expect(
+        failure(() => {
+          throw mine;
+        }),
+      ).to.equal(mine);
       const plain = new Error('no such spring');
-      expect(failure(() => {
-        throw plain;
-      })).to.equal(plain);
+      expect(
+        failure(() => {
+          throw plain;
+        }),
+      ).to.equal(plain);
     });
   });
 });

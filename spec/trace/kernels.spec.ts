@@ -10,7 +10,9 @@ import type {Case, Draw, Drawn} from './agreement.js';
 
 type Op = (x: tf.Tensor) => tf.Tensor;
 
-const unary = (f: Op, low = -2, high = 2, gradient = true) => (g: Draw): Case => ({inputs: [floats(g, shapeOf(g), low, high)], f, gradient});
+const unary =
+  (f: Op, low = -2, high = 2, gradient = true) =>
+  (g: Draw): Case => ({inputs: [floats(g, shapeOf(g), low, high)], f, gradient});
 
 /** A shape and one that broadcasts against it. */
 function broadcasting(g: Draw): [number[], number[]] {
@@ -19,42 +21,59 @@ function broadcasting(g: Draw): [number[], number[]] {
   return flag(g) ? [shape, other] : [other, shape];
 }
 
-const binary = (f: (a: tf.Tensor, b: tf.Tensor) => tf.Tensor, low = -2, high = 2, gradient = true) => (g: Draw): Case => {
-  const [a, b] = broadcasting(g);
-  return {inputs: [floats(g, a, low, high), floats(g, b, low, high)], f, gradient};
-};
+const binary =
+  (f: (a: tf.Tensor, b: tf.Tensor) => tf.Tensor, low = -2, high = 2, gradient = true) =>
+  (g: Draw): Case => {
+    const [a, b] = broadcasting(g);
+    return {inputs: [floats(g, a, low, high), floats(g, b, low, high)], f, gradient};
+  };
 
-const logical = (f: (a: tf.Tensor, b: tf.Tensor) => tf.Tensor) => (g: Draw): Case => {
-  const [a, b] = broadcasting(g);
-  return {inputs: [truths(g, a), truths(g, b)], f};
-};
+const logical =
+  (f: (a: tf.Tensor, b: tf.Tensor) => tf.Tensor) =>
+  (g: Draw): Case => {
+    const [a, b] = broadcasting(g);
+    return {inputs: [truths(g, a), truths(g, b)], f};
+  };
 
-const wholePair = (f: (a: tf.Tensor, b: tf.Tensor) => tf.Tensor, low: number, high: number) => (g: Draw): Case => {
-  const [a, b] = broadcasting(g);
-  return {inputs: [wholes(g, a, low, high), wholes(g, b, low, high)], f};
-};
+const wholePair =
+  (f: (a: tf.Tensor, b: tf.Tensor) => tf.Tensor, low: number, high: number) =>
+  (g: Draw): Case => {
+    const [a, b] = broadcasting(g);
+    return {inputs: [wholes(g, a, low, high), wholes(g, b, low, high)], f};
+  };
 
 function reducing(g: Draw): {shape: number[]; axes: number[] | undefined; keep: boolean} {
   const shape = shapeOf(g, 1, 4, 3);
   const axes = shape.map((_, axis) => axis).filter(() => flag(g));
-  return {shape, axes: flag(g) || axes.length === 0 ? undefined : axes.map(axis => (flag(g) ? axis : axis - shape.length)), keep: flag(g)};
+  return {
+    shape,
+    axes: flag(g) || axes.length === 0 ? undefined : axes.map(axis => (flag(g) ? axis : axis - shape.length)),
+    keep: flag(g),
+  };
 }
 
 type Reduce = (x: tf.Tensor, axes: number[] | undefined, keep: boolean) => tf.Tensor;
-const reduction = (f: Reduce, gradient = true, kind: 'float' | 'truth' = 'float') => (g: Draw): Case => {
-  const {shape, axes, keep} = reducing(g);
-  return {inputs: [kind === 'float' ? floats(g, shape) : truths(g, shape)], f: x => f(x, axes, keep), gradient};
-};
+const reduction =
+  (f: Reduce, gradient = true, kind: 'float' | 'truth' = 'float') =>
+  (g: Draw): Case => {
+    const {shape, axes, keep} = reducing(g);
+    return {inputs: [kind === 'float' ? floats(g, shape) : truths(g, shape)], f: x => f(x, axes, keep), gradient};
+  };
 
 /** Rows of coordinates inside the leading axes of a shape; distinct where wanted. */
 function coordinates(g: Draw, shape: readonly number[], depth: number, count: number, distinct: boolean): Drawn {
   const total = shape.slice(0, depth).reduce((a, b) => a * b, 1);
   const flat = distinct
-    ? g(fc.shuffledSubarray, Array.from({length: total}, (_, i) => i), {minLength: Math.min(count, total), maxLength: Math.min(count, total)})
+    ? g(
+        fc.shuffledSubarray,
+        Array.from({length: total}, (_, i) => i),
+        {minLength: Math.min(count, total), maxLength: Math.min(count, total)},
+      )
     : Array.from({length: count}, () => integer(g, 0, total - 1));
   const values = flat.flatMap(at => {
     const row: number[] = [];
-    for (let axis = depth - 1, rest = at; axis >= 0; rest = Math.floor(rest / shape[axis--])) row.unshift(rest % shape[axis]);
+    for (let axis = depth - 1, rest = at; axis >= 0; rest = Math.floor(rest / shape[axis--]))
+      row.unshift(rest % shape[axis]);
     return row;
   });
   return {shape: [flat.length, depth], values, dtype: 'int32'};
@@ -71,7 +90,20 @@ function paddings(g: Draw, shape: readonly number[], most: (n: number) => number
   return shape.map(n => [integer(g, 0, most(n)), integer(g, 0, most(n))]);
 }
 
-const equations = ['ij,jk->ik', 'ij,kj->ik', 'bij,bjk->bik', 'ij,ij->', 'ij,ij->i', 'i,j->ij', 'ij->ji', 'ij->i', 'ijk->j', 'i,i->', 'abc,cd->abd', 'bij,j->bi'];
+const equations = [
+  'ij,jk->ik',
+  'ij,kj->ik',
+  'bij,bjk->bik',
+  'ij,ij->',
+  'ij,ij->i',
+  'i,j->ij',
+  'ij->ji',
+  'ij->i',
+  'ijk->j',
+  'i,i->',
+  'abc,cd->abd',
+  'bij,j->bi',
+];
 
 function einsum(g: Draw): Case {
   const equation = choice(g, equations);
@@ -79,7 +111,10 @@ function einsum(g: Draw): Case {
   const sizes = new Map<string, number>();
   const inputs = left.split(',').map(term => {
     for (const label of term) if (!sizes.has(label)) sizes.set(label, integer(g, 1, 4));
-    return floats(g, [...term].map(label => sizes.get(label) ?? 1));
+    return floats(
+      g,
+      [...term].map(label => sizes.get(label) ?? 1),
+    );
   });
   return {inputs, f: (...tensors) => tf.einsum(equation, ...tensors), gradient: false};
 }
@@ -88,12 +123,27 @@ function layered(g: Draw): Case {
   const [m, k, n] = [integer(g, 1, 4), integer(g, 1, 4), integer(g, 1, 4)];
   const [transposeA, transposeB] = [flag(g), flag(g)];
   const activation = choice(g, ['linear', 'relu', 'elu', 'relu6', 'prelu', 'leakyrelu', 'sigmoid'] as const);
-  const inputs = [floats(g, transposeA ? [k, m] : [m, k]), floats(g, transposeB ? [n, k] : [k, n]), floats(g, [n]), floats(g, [n])];
+  const inputs = [
+    floats(g, transposeA ? [k, m] : [m, k]),
+    floats(g, transposeB ? [n, k] : [k, n]),
+    floats(g, [n]),
+    floats(g, [n]),
+  ];
   return {
     inputs,
     // tfjs's own gradients of the fused product fall back to separate kernels, or are missing.
     gradient: false,
-    f: (a, b, bias, alpha) => tf.fused.matMul({a, b, transposeA, transposeB, bias, activation, preluActivationWeights: alpha, leakyreluAlpha: 0.3}),
+    f: (a, b, bias, alpha) =>
+      tf.fused.matMul({
+        a,
+        b,
+        transposeA,
+        transposeB,
+        bias,
+        activation,
+        preluActivationWeights: alpha,
+        leakyreluAlpha: 0.3,
+      }),
   };
 }
 
@@ -131,8 +181,16 @@ function stridedSlice(g: Draw): Case {
   const newAxis = spec.length > 1 && flag(g) ? 1 << integer(g, 0, spec.length - 1) : 0;
   const ellipsis = newAxis === 0 && flag(g) ? 1 << integer(g, 0, spec.length - 1) : 0;
   const [begin, end, shrinkMask] = [spec.map(s => s.begin), spec.map(s => s.end), shrink & ~newAxis & ~ellipsis];
-  fc.pre(isWindow(() => tf.slice_util.sliceInfo(shape, begin, end, strides, beginMask, endMask, ellipsis, newAxis, shrinkMask)));
-  return {inputs: [floats(g, shape)], f: x => tf.stridedSlice(x, begin, end, strides, beginMask, endMask, ellipsis, newAxis, shrinkMask), gradient: false};
+  fc.pre(
+    isWindow(() =>
+      tf.slice_util.sliceInfo(shape, begin, end, strides, beginMask, endMask, ellipsis, newAxis, shrinkMask),
+    ),
+  );
+  return {
+    inputs: [floats(g, shape)],
+    f: x => tf.stridedSlice(x, begin, end, strides, beginMask, endMask, ellipsis, newAxis, shrinkMask),
+    gradient: false,
+  };
 }
 
 function gathering(g: Draw): Case {
@@ -142,7 +200,11 @@ function gathering(g: Draw): Case {
   const rank = integer(g, Math.max(batchDims, 1), 2);
   const indexShape = Array.from({length: rank}, (_, i) => (i < batchDims ? shape[i] : integer(g, 1, 4)));
   // tfjs's gradient of gather with batch dimensions, or of one whose result has other axes than x, is not there.
-  return {inputs: [floats(g, shape), wholes(g, indexShape, 0, shape[axis])], f: (x, indices) => tf.gather(x, indices as tf.Tensor1D, axis, batchDims), gradient: batchDims === 0 && rank === 1};
+  return {
+    inputs: [floats(g, shape), wholes(g, indexShape, 0, shape[axis])],
+    f: (x, indices) => tf.gather(x, indices as tf.Tensor1D, axis, batchDims),
+    gradient: batchDims === 0 && rank === 1,
+  };
 }
 
 function evenGathering(g: Draw): Case {
@@ -150,7 +212,13 @@ function evenGathering(g: Draw): Case {
   const axis = integer(g, 0, shape.length - 1);
   const [first, last, count] = [integer(g, 0, shape[axis] - 1), integer(g, 0, shape[axis] - 1), integer(g, 1, 4)];
   const step = Math.trunc((last - first) / count);
-  return {inputs: [floats(g, shape), {shape: [count], dtype: 'int32', values: Array.from({length: count}, (_, i) => first + i * step)}], f: (x, indices) => tf.gather(x, indices as tf.Tensor1D, axis)};
+  return {
+    inputs: [
+      floats(g, shape),
+      {shape: [count], dtype: 'int32', values: Array.from({length: count}, (_, i) => first + i * step)},
+    ],
+    f: (x, indices) => tf.gather(x, indices as tf.Tensor1D, axis),
+  };
 }
 
 const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
@@ -160,7 +228,10 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   Add: binary(tf.add),
   AddN: g => {
     const shape = shapeOf(g);
-    return {inputs: Array.from({length: integer(g, 1, 4)}, () => floats(g, shape)), f: (...tensors) => tf.addN(tensors)};
+    return {
+      inputs: Array.from({length: integer(g, 1, 4)}, () => floats(g, shape)),
+      f: (...tensors) => tf.addN(tensors),
+    };
   },
   All: reduction((x, axes, keep) => tf.all(x, axes, keep), false, 'truth'),
   Any: reduction((x, axes, keep) => tf.any(x, axes, keep), false, 'truth'),
@@ -179,7 +250,10 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
     const [transposeA, transposeB] = [flag(g), flag(g)];
     const same = other.length === batch.length;
     return {
-      inputs: [floats(g, [...batch, ...(transposeA ? [k, m] : [m, k])]), floats(g, [...other, ...(transposeB ? [n, k] : [k, n])])],
+      inputs: [
+        floats(g, [...batch, ...(transposeA ? [k, m] : [m, k])]),
+        floats(g, [...other, ...(transposeB ? [n, k] : [k, n])]),
+      ],
       f: (a, b) => tf.matMul(a, b, transposeA, transposeB),
       gradient: same,
     };
@@ -192,19 +266,37 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   },
   Bincount: g => {
     const n = integer(g, 1, 6);
-    return {inputs: [wholes(g, [n], 0, 5), flag(g) ? floats(g, [n]) : floats(g, [0])], f: (x, weights) => tf.bincount(x as tf.Tensor1D, weights as tf.Tensor1D, 4), gradient: false};
+    return {
+      inputs: [wholes(g, [n], 0, 5), flag(g) ? floats(g, [n]) : floats(g, [0])],
+      f: (x, weights) => tf.bincount(x as tf.Tensor1D, weights as tf.Tensor1D, 4),
+      gradient: false,
+    };
   },
   BitwiseAnd: g => {
     const shape = shapeOf(g);
     return {inputs: [wholes(g, shape, 0, 64), wholes(g, shape, 0, 64)], f: tf.bitwiseAnd};
   },
-  Cast: g => ({inputs: [floats(g, shapeOf(g), -4, 4)], f: x => [tf.cast(x, 'int32'), tf.cast(x, 'bool'), tf.cast(tf.cast(x, 'int32'), 'float32'), tf.cast(tf.greater(x, 0), 'float32')], gradient: false}),
+  Cast: g => ({
+    inputs: [floats(g, shapeOf(g), -4, 4)],
+    f: x => [
+      tf.cast(x, 'int32'),
+      tf.cast(x, 'bool'),
+      tf.cast(tf.cast(x, 'int32'), 'float32'),
+      tf.cast(tf.greater(x, 0), 'float32'),
+    ],
+    gradient: false,
+  }),
   Ceil: unary(tf.ceil),
   ClipByValue: unary(x => tf.clipByValue(x, -0.75, 0.5)),
   Concat: g => {
     const shape = shapeOf(g, 1, 3);
     const axis = integer(g, 0, shape.length - 1);
-    const parts = Array.from({length: integer(g, 1, 3)}, () => floats(g, shape.map((n, i) => (i === axis ? integer(g, 1, 3) : n))));
+    const parts = Array.from({length: integer(g, 1, 3)}, () =>
+      floats(
+        g,
+        shape.map((n, i) => (i === axis ? integer(g, 1, 3) : n)),
+      ),
+    );
     return {inputs: parts, f: (...tensors) => tf.concat(tensors, axis)};
   },
   Cos: unary(tf.cos),
@@ -214,16 +306,28 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   DenseBincount: g => {
     const shape = shapeOf(g, 1, 2, 4);
     const binaryOutput = shape.length === 2 && flag(g);
-    return {inputs: [wholes(g, shape, 0, 5), flag(g) ? floats(g, shape) : floats(g, [0])], f: (x, weights) => tf.denseBincount(x as tf.Tensor1D, weights as tf.Tensor1D, 4, binaryOutput), gradient: false};
+    return {
+      inputs: [wholes(g, shape, 0, 5), flag(g) ? floats(g, shape) : floats(g, [0])],
+      f: (x, weights) => tf.denseBincount(x as tf.Tensor1D, weights as tf.Tensor1D, 4, binaryOutput),
+      gradient: false,
+    };
   },
   DepthToSpace: g => {
     const block = integer(g, 2, 3);
-    return {inputs: [floats(g, [integer(g, 1, 2), integer(g, 1, 3), integer(g, 1, 3), block * block * integer(g, 1, 2)])], f: x => tf.depthToSpace(x as tf.Tensor4D, block, 'NHWC'), gradient: false};
+    return {
+      inputs: [floats(g, [integer(g, 1, 2), integer(g, 1, 3), integer(g, 1, 3), block * block * integer(g, 1, 2)])],
+      f: x => tf.depthToSpace(x as tf.Tensor4D, block, 'NHWC'),
+      gradient: false,
+    };
   },
   Diag: g => ({inputs: [floats(g, shapeOf(g, 1, 3))], f: x => tf.diag(x), gradient: false}),
   Einsum: einsum,
   Elu: unary(tf.elu),
-  EluGrad: g => ({inputs: [floats(g, shapeOf(g))], f: x => tf.grad((z: tf.Tensor) => tf.sum(tf.elu(z)))(x), gradient: false}),
+  EluGrad: g => ({
+    inputs: [floats(g, shapeOf(g))],
+    f: x => tf.grad((z: tf.Tensor) => tf.sum(tf.elu(z)))(x),
+    gradient: false,
+  }),
   Equal: wholePair(tf.equal, 0, 3),
   Erf: unary(tf.erf),
   Exp: unary(tf.exp),
@@ -248,7 +352,14 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
     const [x, mean, gain, offset] = [floats(g, shape), floats(g, channel), floats(g, channel), floats(g, channel)];
     const [scaled, shifted] = [flag(g), flag(g)];
     const f = (t: tf.Tensor, m: tf.Tensor, v: tf.Tensor, s: tf.Tensor, o: tf.Tensor) =>
-      tf.batchNorm(t as tf.Tensor4D, m as tf.Tensor1D, v as tf.Tensor1D, shifted ? o as tf.Tensor1D : undefined, scaled ? s as tf.Tensor1D : undefined, 0.01);
+      tf.batchNorm(
+        t as tf.Tensor4D,
+        m as tf.Tensor1D,
+        v as tf.Tensor1D,
+        shifted ? (o as tf.Tensor1D) : undefined,
+        scaled ? (s as tf.Tensor1D) : undefined,
+        0.01,
+      );
     return {inputs: [x, mean, floats(g, channel, 0.5, 2), gain, offset], f, gradient: scaled && shifted};
   },
   GatherNd: g => {
@@ -276,11 +387,22 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   LogicalOr: logical(tf.logicalOr),
   LRN: g => {
     const [radius, shape] = [integer(g, 1, 3), shapeOf(g, 4, 4, 4)];
-    return {inputs: [floats(g, shape)], f: x => tf.localResponseNormalization(x as tf.Tensor4D, radius, 1.5, 0.7, 0.6), gradient: false};
+    return {
+      inputs: [floats(g, shape)],
+      f: x => tf.localResponseNormalization(x as tf.Tensor4D, radius, 1.5, 0.7, 0.6),
+      gradient: false,
+    };
   },
   LRNGrad: g => {
     const [radius, shape] = [integer(g, 1, 3), shapeOf(g, 4, 4, 4)];
-    return {inputs: [floats(g, shape), floats(g, shape)], f: (x, w) => tf.grad((z: tf.Tensor) => tf.sum(tf.mul(w, tf.localResponseNormalization(z as tf.Tensor4D, radius, 1.5, 0.7, 0.6))))(x), gradient: false};
+    return {
+      inputs: [floats(g, shape), floats(g, shape)],
+      f: (x, w) =>
+        tf.grad((z: tf.Tensor) =>
+          tf.sum(tf.mul(w, tf.localResponseNormalization(z as tf.Tensor4D, radius, 1.5, 0.7, 0.6))),
+        )(x),
+      gradient: false,
+    };
   },
   Max: reduction((x, axes, keep) => tf.max(x, axes, keep)),
   Maximum: binary(tf.maximum),
@@ -309,7 +431,11 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   Pack: g => {
     const shape = shapeOf(g, 0, 2);
     const axis = integer(g, -shape.length - 1, shape.length);
-    return {inputs: Array.from({length: integer(g, 1, 3)}, () => floats(g, shape)), f: (...tensors) => tf.stack(tensors, axis), gradient: axis >= 0};
+    return {
+      inputs: Array.from({length: integer(g, 1, 3)}, () => floats(g, shape)),
+      f: (...tensors) => tf.stack(tensors, axis),
+      gradient: axis >= 0,
+    };
   },
   PadV2: g => {
     const shape = shapeOf(g, 1, 3);
@@ -325,7 +451,10 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   Range: g => {
     const [start, stop, step] = [integer(g, -5, 5), integer(g, -5, 5), choice(g, [1, 2, -1, -2, 0.5])];
     const dtype = choice(g, ['float32', 'int32'] as const);
-    return {inputs: [], f: () => tf.range(start, stop, dtype === 'int32' ? Math.sign(step) * Math.ceil(Math.abs(step)) : step, dtype)};
+    return {
+      inputs: [],
+      f: () => tf.range(start, stop, dtype === 'int32' ? Math.sign(step) * Math.ceil(Math.abs(step)) : step, dtype),
+    };
   },
   RealDiv: binary(tf.div, 0.3, 2),
   Reciprocal: unary(tf.reciprocal, 0.3, 2),
@@ -350,11 +479,19 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
     const rows = integer(g, 1, 3);
     const sorted = Array.from({length: rows}, () => [...floats(g, [5]).values].sort((a, b) => a - b)).flat();
     const side = choice(g, ['left', 'right'] as const);
-    return {inputs: [{shape: [rows, 5], values: sorted, dtype: 'float32'}, floats(g, [rows, integer(g, 1, 4)])], f: (s, x) => tf.searchSorted(s, x, side), gradient: false};
+    return {
+      inputs: [{shape: [rows, 5], values: sorted, dtype: 'float32'}, floats(g, [rows, integer(g, 1, 4)])],
+      f: (s, x) => tf.searchSorted(s, x, side),
+      gradient: false,
+    };
   },
   Select: g => {
     const [a, b] = broadcasting(g);
-    return {inputs: [truths(g, a.length > b.length ? a : b), floats(g, a), floats(g, b)], f: (c, x, y) => tf.where(c, x, y), gradient: a.length === b.length && a.every((n, i) => n === b[i])};
+    return {
+      inputs: [truths(g, a.length > b.length ? a : b), floats(g, a), floats(g, b)],
+      f: (c, x, y) => tf.where(c, x, y),
+      gradient: a.length === b.length && a.every((n, i) => n === b[i]),
+    };
   },
   Selu: unary(tf.selu),
   Sigmoid: unary(tf.sigmoid),
@@ -378,7 +515,11 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   SparseToDense: g => {
     const {shape, indices} = scattering(g, true);
     const full = coordinates(g, shape, shape.length, indices.shape[0], true);
-    return {inputs: [full, floats(g, [full.shape[0]]), floats(g, [])], f: (at, x, fallback) => tf.sparseToDense(at, x, shape as [number], fallback as tf.Scalar), gradient: false};
+    return {
+      inputs: [full, floats(g, [full.shape[0]]), floats(g, [])],
+      f: (at, x, fallback) => tf.sparseToDense(at, x, shape as [number], fallback as tf.Scalar),
+      gradient: false,
+    };
   },
   SplitV: g => {
     const shape = shapeOf(g, 1, 3);
@@ -398,7 +539,11 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   Tanh: unary(tf.tanh),
   TensorScatterUpdate: g => {
     const {shape, indices, updates} = scattering(g, false);
-    return {inputs: [floats(g, shape), indices, updates], f: (x, at, values) => tf.tensorScatterUpdate(x, at, values), gradient: false};
+    return {
+      inputs: [floats(g, shape), indices, updates],
+      f: (x, at, values) => tf.tensorScatterUpdate(x, at, values),
+      gradient: false,
+    };
   },
   Tile: g => {
     const shape = shapeOf(g, 1, 3, 3);
@@ -413,7 +558,11 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
   },
   Transpose: g => {
     const shape = shapeOf(g, 1, 4);
-    const permutation = g(fc.shuffledSubarray, shape.map((_, axis) => axis), {minLength: shape.length});
+    const permutation = g(
+      fc.shuffledSubarray,
+      shape.map((_, axis) => axis),
+      {minLength: shape.length},
+    );
     return {inputs: [floats(g, shape)], f: x => tf.transpose(x, permutation)};
   },
   Unpack: g => {
@@ -426,20 +575,38 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
     const count = integer(g, 1, 4);
     const ids = wholes(g, [shape[0]], -1, count + 1);
     // tfjs's gradient gathers at every id, and fails at one beyond the segments.
-    return {inputs: [floats(g, shape), ids], f: (x, at) => tf.unsortedSegmentSum(x, at as tf.Tensor1D, count), gradient: ids.values.every(id => id < count)};
+    return {
+      inputs: [floats(g, shape), ids],
+      f: (x, at) => tf.unsortedSegmentSum(x, at as tf.Tensor1D, count),
+      gradient: ids.values.every(id => id < count),
+    };
   },
   ZerosLike: unary(x => tf.add(tf.zerosLike(x), x)),
   _FusedMatMul: layered,
 };
 
 /** Their numbers are checked where they are defined, in spec/linalg and spec/extending, and against the primitives below. */
-const ownKernels = ['LinalgCholesky', 'LinalgEigh', 'LinalgLeastSquares', 'LinalgLu', 'LinalgSolve', 'LinalgSvd', 'LinalgTriangularSolve', 'StiffgradMapped'];
+const ownKernels = [
+  'LinalgCholesky',
+  'LinalgEigh',
+  'LinalgLeastSquares',
+  'LinalgLu',
+  'LinalgSolve',
+  'LinalgSvd',
+  'LinalgTriangularSolve',
+  'StiffgradMapped',
+];
 
 describe('trace: kernels against tfjs', () => {
   before(() => tf.setBackend('cpu'));
 
   for (const [kernel, draw] of Object.entries(cases)) {
-    it(kernel, () => fc.assert(fc.property(fc.gen(), g => agree(kernel, draw(g))), {numRuns: 15}));
+    it(kernel, () =>
+      fc.assert(
+        fc.property(fc.gen(), g => agree(kernel, draw(g))),
+        {numRuns: 15},
+      ),
+    );
   }
 
   /** Runs a function of one counted tensor 0, 1, 2, … of the given shape. */
@@ -452,7 +619,9 @@ describe('trace: kernels against tfjs', () => {
   }
 
   it('stridedSlice that drops one axis and steps along another (tfjs takes wrong elements)', () => {
-    expect(ofCounted([1, 2, 3], x => tf.stridedSlice(x, [0, -1, 0], [0, 0, 0], [1, 2, 1], 0, 3, 0, 0, 4))).to.deep.equal([3]);
+    expect(
+      ofCounted([1, 2, 3], x => tf.stridedSlice(x, [0, -1, 0], [0, 0, 0], [1, 2, 1], 0, 3, 0, 0, 4)),
+    ).to.deep.equal([3]);
     expect(ofCounted([2, 5], x => tf.stridedSlice(x, [1, 4], [2, 0], [1, -2], 0, 0, 0, 0, 1))).to.deep.equal([9, 7]);
   });
 
@@ -467,19 +636,43 @@ describe('trace: kernels against tfjs', () => {
     expect(ofCounted([3, 3], x => tf.einsum('ii->i', x))).to.deep.equal([0, 4, 8]);
     expect(ofCounted([2, 2], x => tf.einsum('ij,jk->', x, x))).to.deep.equal([2 * 1 + 4 * 5]);
     expect(ofCounted([2, 2], x => tf.einsum('ij,jk,kl->il', x, x, x))).to.deep.equal([6, 11, 22, 39]);
-    expect(ofCounted([2, 2, 2], x => tf.einsum('...ij,jk->...ik', x, tf.eye(2)))).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(ofCounted([2, 2, 2], x => tf.einsum('...ij,jk->...ik', x, tf.eye(2)))).to.deep.equal([
+      0, 1, 2, 3, 4, 5, 6, 7,
+    ]);
     expect(ofCounted([2, 3], x => tf.einsum('...j->j...', x))).to.deep.equal([0, 3, 1, 4, 2, 5]);
     expect(ofCounted([2, 2], x => tf.einsum('ij,ji', x, x))).to.deep.equal([0 + 2 * 2 + 9]);
   });
 
   it('even windows of known indices are slices, diagonals strided places: no tables', () => {
-    const ops = (f: (x: tf.Tensor) => tf.Tensor): string[] => topological(trace(({x}) => ({y: f(x)}), [{name: 'x', shape: [6, 2]}]).graph.outputs.map(({node}) => node)).map(({op}) => op);
-    expect(ops(x => tf.gather(x, [4, 2, 0]))).to.include('slice').and.not.include('gather');
-    expect(ops(x => tf.gather(x, [1, 1, 1]))).to.include('broadcast').and.not.include('gather');
+    const ops = (f: (x: tf.Tensor) => tf.Tensor): string[] =>
+      topological(trace(({x}) => ({y: f(x)}), [{name: 'x', shape: [6, 2]}]).graph.outputs.map(({node}) => node)).map(
+        ({op}) => op,
+      );
+    expect(ops(x => tf.gather(x, [4, 2, 0])))
+      .to.include('slice')
+      .and.not.include('gather');
+    expect(ops(x => tf.gather(x, [1, 1, 1])))
+      .to.include('broadcast')
+      .and.not.include('gather');
     expect(ops(x => tf.gather(x, [0, 1, 3]))).to.include('gather');
-    expect(ops(x => tf.gather(x, tf.add(tf.range(0, 3, 1, 'int32'), tf.scalar(1, 'int32'))))).to.include('slice').and.not.include('gatherAt');
-    expect(ops(x => tf.diag(x))).to.include('place').and.not.include('scatter');
-    expect(ops(x => tf.mirrorPad(x, [[2, 1], [0, 0]], 'reflect'))).not.to.include('gather');
+    expect(ops(x => tf.gather(x, tf.add(tf.range(0, 3, 1, 'int32'), tf.scalar(1, 'int32')))))
+      .to.include('slice')
+      .and.not.include('gatherAt');
+    expect(ops(x => tf.diag(x)))
+      .to.include('place')
+      .and.not.include('scatter');
+    expect(
+      ops(x =>
+        tf.mirrorPad(
+          x,
+          [
+            [2, 1],
+            [0, 0],
+          ],
+          'reflect',
+        ),
+      ),
+    ).not.to.include('gather');
   });
 
   it('every supported kernel has a case, and every case a kernel', () => {
@@ -488,7 +681,12 @@ describe('trace: kernels against tfjs', () => {
 
   it('every kernel of the cpu backend is supported or refused with a reason', () => {
     const known = new Set([...supportedKernels, ...refusals.map(({kernel}) => kernel)]);
-    expect(tf.getKernelsForBackend('cpu').map(({kernelName}) => kernelName).filter(kernel => !known.has(kernel))).to.deep.equal([]);
+    expect(
+      tf
+        .getKernelsForBackend('cpu')
+        .map(({kernelName}) => kernelName)
+        .filter(kernel => !known.has(kernel)),
+    ).to.deep.equal([]);
     for (const {kernel, reason} of refusals) {
       expect(supportedKernels, kernel).not.to.include(kernel);
       expect(reason, kernel).to.match(/\w+ \w+/);

@@ -12,7 +12,10 @@ import {constantTensor, isTracing, nodeOf, tensorOf, trace} from '../../lib/trac
 import type {Trace, TraceInput} from '../../lib/trace/trace.js';
 
 /** Runs a traced function in double precision on the given inputs and the captured tensors' values. */
-function run({graph, captured}: Trace, inputs: {readonly [name: string]: ArrayLike<number>}): {[name: string]: number[]} {
+function run(
+  {graph, captured}: Trace,
+  inputs: {readonly [name: string]: ArrayLike<number>},
+): {[name: string]: number[]} {
   const executable = interpreter.compile({f: simplify(graph)});
   for (const [name, values] of Object.entries(inputs)) executable.buffer(name).set(values);
   for (const {name, tensor} of captured) executable.buffer(name).set(tensor.dataSync());
@@ -20,7 +23,8 @@ function run({graph, captured}: Trace, inputs: {readonly [name: string]: ArrayLi
   return Object.fromEntries(graph.outputs.map(({name}) => [name, [...executable.buffer(name)]]));
 }
 
-const one = (f: (x: tf.Tensor) => tf.Tensor, shape: readonly number[] = [3]): Trace => trace(({x}) => ({y: f(x)}), [{name: 'x', shape}]);
+const one = (f: (x: tf.Tensor) => tf.Tensor, shape: readonly number[] = [3]): Trace =>
+  trace(({x}) => ({y: f(x)}), [{name: 'x', shape}]);
 const valueOf = (f: (x: tf.Tensor) => tf.Tensor, x: readonly number[]): number[] => run(one(f, [x.length]), {x})['y'];
 const opsOf = ({graph}: Trace): string[] => topological(graph.outputs.map(({node}) => node)).map(({op}) => op);
 
@@ -38,15 +42,29 @@ describe('trace', () => {
     it('has the declared inputs in order, then the captured ones, and the outputs by name', () => {
       const stiffness = tf.variable(tf.scalar(40));
       const rest = tf.tensor1d([1, 2, 3]);
-      const inputs: TraceInput[] = [{name: 'q', shape: [3]}, {name: 'v', shape: [3]}, {name: 'contact', shape: [3], dtype: 'bool'}];
-      const {graph, captured} = trace(({q, v, contact}) => ({
-        force: tf.where(contact, tf.mul(tf.sub(rest, q), stiffness), v),
-        energy: tf.mul(stiffness, tf.sum(tf.square(q))),
-      }), inputs);
+      const inputs: TraceInput[] = [
+        {name: 'q', shape: [3]},
+        {name: 'v', shape: [3]},
+        {name: 'contact', shape: [3], dtype: 'bool'},
+      ];
+      const {graph, captured} = trace(
+        ({q, v, contact}) => ({
+          force: tf.where(contact, tf.mul(tf.sub(rest, q), stiffness), v),
+          energy: tf.mul(stiffness, tf.sum(tf.square(q))),
+        }),
+        inputs,
+      );
       expect(graph.inputs.map(({attributes, shape, dtype}) => [attributes.name, shape, dtype])).to.deep.equal([
-        ['q', [3], 'float'], ['v', [3], 'float'], ['contact', [3], 'bool'], ['captured.0', [3], 'float'], ['captured.1', [], 'float'],
+        ['q', [3], 'float'],
+        ['v', [3], 'float'],
+        ['contact', [3], 'bool'],
+        ['captured.0', [3], 'float'],
+        ['captured.1', [], 'float'],
       ]);
-      expect(graph.outputs.map(({name, node}) => [name, node.shape])).to.deep.equal([['force', [3]], ['energy', []]]);
+      expect(graph.outputs.map(({name, node}) => [name, node.shape])).to.deep.equal([
+        ['force', [3]],
+        ['energy', []],
+      ]);
       expect(captured.map(({tensor}) => tensor)).to.deep.equal([rest, stiffness]);
       expect(captured.map(({node}) => node)).to.deep.equal(graph.inputs.slice(3));
       stiffness.dispose();
@@ -78,7 +96,9 @@ describe('trace', () => {
         expect(node.op).to.equal('input');
         return tensorOf(node);
       });
-      expect(() => nodeOf(tf.scalar(1))).to.throw(TraceError).with.property('code', 'not-tracing');
+      expect(() => nodeOf(tf.scalar(1)))
+        .to.throw(TraceError)
+        .with.property('code', 'not-tracing');
       expect(graph.outputs[0].node).to.equal(graph.inputs[0]);
     });
   });
@@ -127,7 +147,9 @@ describe('trace', () => {
   describe('double precision', () => {
     /** The constants of a graph, each once. */
     const constants = (traced: Trace): number[] =>
-      topological(traced.graph.outputs.map(({node}) => node)).flatMap(node => (isOp(node, 'constant') ? [...node.attributes.values] : []));
+      topological(traced.graph.outputs.map(({node}) => node)).flatMap(node =>
+        isOp(node, 'constant') ? [...node.attributes.values] : [],
+      );
 
     const written: {readonly [how: string]: (x: tf.Tensor) => tf.Tensor} = {
       'a number': x => tf.mul(x, 0.1),
@@ -145,10 +167,10 @@ describe('trace', () => {
         for (let i = 0; i < 3; i++) buffer.set(0.1, i);
         return x.add(buffer.toTensor());
       },
-      'clipByValue': x => tf.clipByValue(x, 0.1, 9),
-      'leakyRelu': x => tf.leakyRelu(x, 0.1),
-      'pad': x => tf.pad(x, [[1, 1]], 0.1),
-      'constantTensor': x => x.add(constantTensor(0.1, [])),
+      clipByValue: x => tf.clipByValue(x, 0.1, 9),
+      leakyRelu: x => tf.leakyRelu(x, 0.1),
+      pad: x => tf.pad(x, [[1, 1]], 0.1),
+      constantTensor: x => x.add(constantTensor(0.1, [])),
     };
     for (const [how, f] of Object.entries(written)) {
       it(`${how} keeps its decimals`, () => expect(constants(one(f))).to.include(0.1));
@@ -168,7 +190,9 @@ describe('trace', () => {
       const x = [0.1, 0.2, 0.3];
       const potential = (q: tf.Tensor): tf.Tensor => tf.sum(tf.mul(tf.tanh(q), tf.mul(q, 1 / 3)));
       const force = valueOf(q => tf.neg(tf.grad(potential)(q)), x);
-      force.forEach((f, i) => expect(f).to.be.closeTo(-(Math.tanh(x[i]) + x[i] * (1 - Math.tanh(x[i]) ** 2)) / 3, 1e-16));
+      force.forEach((f, i) =>
+        expect(f).to.be.closeTo(-(Math.tanh(x[i]) + x[i] * (1 - Math.tanh(x[i]) ** 2)) / 3, 1e-16),
+      );
       const ranged = valueOf(q => q.add(tf.linspace(0, 1, 3)).add(tf.range(0, 0.3, 0.1)), x);
       ranged.forEach((r, i) => expect(r).to.be.closeTo(x[i] + i / 2 + i * 0.1, 1e-15));
     });
@@ -176,9 +200,11 @@ describe('trace', () => {
     it('Float32Array is itself again afterwards, after an error too', () => {
       const single = globalThis.Float32Array;
       one(x => tf.add(x, 0.1));
-      expect(() => one(() => {
-        throw new Error('mine');
-      })).to.throw('mine');
+      expect(() =>
+        one(() => {
+          throw new Error('mine');
+        }),
+      ).to.throw('mine');
       expect(globalThis.Float32Array).to.equal(single);
       expect(new Float32Array(1).BYTES_PER_ELEMENT).to.equal(4);
       expect(tf.env().platform.isTypedArray(new Float64Array(1))).to.equal(false);
@@ -193,23 +219,37 @@ describe('trace', () => {
 
   describe('derivatives inside the function', () => {
     const x = [0.3, -0.7, 1.1];
-    const close = (found: readonly number[], expected: readonly number[]): void => found.forEach((value, i) => expect(value).to.be.closeTo(expected[i], 1e-14));
+    const close = (found: readonly number[], expected: readonly number[]): void =>
+      found.forEach((value, i) => expect(value).to.be.closeTo(expected[i], 1e-14));
 
     it('tf.grad of a grad', () => {
-      const second = (q: tf.Tensor): tf.Tensor => tf.grad((z: tf.Tensor) => tf.sum(tf.grad((w: tf.Tensor) => tf.sum(tf.sin(w)))(z)))(q);
-      close(valueOf(second, x), x.map(v => -Math.sin(v)));
+      const second = (q: tf.Tensor): tf.Tensor =>
+        tf.grad((z: tf.Tensor) => tf.sum(tf.grad((w: tf.Tensor) => tf.sum(tf.sin(w)))(z)))(q);
+      close(
+        valueOf(second, x),
+        x.map(v => -Math.sin(v)),
+      );
     });
 
     it('tf.grads and tf.valueAndGrads', () => {
       const f = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.sum(tf.mul(tf.exp(a), b));
-      close(valueOf(q => tf.grads(f)([q, tf.mul(q, 2)])[0], x), x.map(v => Math.exp(v) * 2 * v));
-      close(valueOf(q => tf.valueAndGrads(f)([tf.mul(q, 2), q]).grads[1], x), x.map(v => Math.exp(2 * v)));
+      close(
+        valueOf(q => tf.grads(f)([q, tf.mul(q, 2)])[0], x),
+        x.map(v => Math.exp(v) * 2 * v),
+      );
+      close(
+        valueOf(q => tf.valueAndGrads(f)([tf.mul(q, 2), q]).grads[1], x),
+        x.map(v => Math.exp(2 * v)),
+      );
     });
 
     it('tf.variableGrads of a captured variable', () => {
       const k = tf.variable(tf.tensor1d([1, 2, 3]));
       const traced = one(q => tf.variableGrads(() => tf.sum(tf.mul(tf.square(k), q)) as tf.Scalar, [k]).grads[k.name]);
-      close(run(traced, {x})['y'], x.map((v, i) => 2 * (i + 1) * v));
+      close(
+        run(traced, {x})['y'],
+        x.map((v, i) => 2 * (i + 1) * v),
+      );
       k.dispose();
     });
 
@@ -218,26 +258,61 @@ describe('trace', () => {
         (save as tf.GradSaveFunc)([z as tf.Tensor]);
         return {value: tf.square(z as tf.Tensor), gradFunc: (dy, saved) => tf.mul(dy, tf.sign(saved[0]))};
       });
-      close(valueOf(q => tf.tidy(() => tf.grad((z: tf.Tensor) => tf.sum(clipped(z)))(q)), x), x.map(Math.sign));
+      close(
+        valueOf(q => tf.tidy(() => tf.grad((z: tf.Tensor) => tf.sum(clipped(z)))(q)), x),
+        x.map(Math.sign),
+      );
     });
 
     it('kernels tfjs has no gradient for are differentiated by the repaired ones', () => {
-      close(valueOf(q => tf.grad((z: tf.Tensor) => tf.einsum('i,i->', z, z))(q), x), x.map(v => 2 * v));
+      close(
+        valueOf(q => tf.grad((z: tf.Tensor) => tf.einsum('i,i->', z, z))(q), x),
+        x.map(v => 2 * v),
+      );
     });
   });
 
   describe('layers', () => {
     const {layers} = tf;
     const stacks: {readonly [name: string]: () => [tf.layers.Layer[], number[]]} = {
-      'dense': () => [[layers.dense({units: 8, activation: 'tanh', inputShape: [3]}), layers.dense({units: 8, activation: 'elu'}), layers.dense({units: 3})], [2, 3]],
-      'dense over a sequence': () => [[layers.dense({units: 4, activation: 'softplus', inputShape: [5, 3]})], [2, 5, 3]],
-      'activations': () => [[layers.leakyReLU({alpha: 0.1, inputShape: [3]}), layers.elu(), layers.prelu(), layers.softmax(), layers.activation({activation: 'selu'}), layers.thresholdedReLU({theta: 0.1})], [2, 3]],
-      'batch normalization': () => [[layers.dense({units: 4, inputShape: [3]}), layers.batchNormalization()], [2, 3]],
+      dense: () => [
+        [
+          layers.dense({units: 8, activation: 'tanh', inputShape: [3]}),
+          layers.dense({units: 8, activation: 'elu'}),
+          layers.dense({units: 3}),
+        ],
+        [2, 3],
+      ],
+      'dense over a sequence': () => [
+        [layers.dense({units: 4, activation: 'softplus', inputShape: [5, 3]})],
+        [2, 5, 3],
+      ],
+      activations: () => [
+        [
+          layers.leakyReLU({alpha: 0.1, inputShape: [3]}),
+          layers.elu(),
+          layers.prelu(),
+          layers.softmax(),
+          layers.activation({activation: 'selu'}),
+          layers.thresholdedReLU({theta: 0.1}),
+        ],
+        [2, 3],
+      ],
+      'batch normalization': () => [
+        [layers.dense({units: 4, inputShape: [3]}), layers.batchNormalization()],
+        [2, 3],
+      ],
       'layer normalization': () => [[layers.layerNormalization({inputShape: [3]})], [2, 3]],
-      'dropout at inference': () => [[layers.dropout({rate: 0.5, inputShape: [3]}), layers.dense({units: 2})], [2, 3]],
-      'LSTM': () => [[layers.lstm({units: 4, inputShape: [5, 3]})], [2, 5, 3]],
-      'GRU': () => [[layers.gru({units: 4, inputShape: [5, 3], returnSequences: true})], [2, 5, 3]],
-      'reshaping': () => [[layers.reshape({targetShape: [3, 2], inputShape: [6]}), layers.permute({dims: [2, 1]}), layers.flatten()], [2, 6]],
+      'dropout at inference': () => [
+        [layers.dropout({rate: 0.5, inputShape: [3]}), layers.dense({units: 2})],
+        [2, 3],
+      ],
+      LSTM: () => [[layers.lstm({units: 4, inputShape: [5, 3]})], [2, 5, 3]],
+      GRU: () => [[layers.gru({units: 4, inputShape: [5, 3], returnSequences: true})], [2, 5, 3]],
+      reshaping: () => [
+        [layers.reshape({targetShape: [3, 2], inputShape: [6]}), layers.permute({dims: [2, 1]}), layers.flatten()],
+        [2, 6],
+      ],
     };
     for (const [name, make] of Object.entries(stacks)) {
       it(`${name}: apply and predict, weights captured as variables`, () => {
@@ -246,7 +321,10 @@ describe('trace', () => {
         const x = tf.randomNormal(shape, 0, 1, 'float32', 7);
         const expected = model.predict(x) as tf.Tensor;
         leavesNothing(() => {
-          for (const f of [(z: tf.Tensor) => model.apply(z) as tf.Tensor, (z: tf.Tensor) => model.predict(z) as tf.Tensor]) {
+          for (const f of [
+            (z: tf.Tensor) => model.apply(z) as tf.Tensor,
+            (z: tf.Tensor) => model.predict(z) as tf.Tensor,
+          ]) {
             const traced = one(f, shape);
             for (const {tensor} of traced.captured) expect(tensor).to.be.instanceOf(tf.Variable);
             const found = run(traced, {x: x.dataSync()})['y'];
@@ -262,7 +340,8 @@ describe('trace', () => {
 
   describe('linear algebra', () => {
     const matrix = [4, 1, 0.5, 1, 3, 0.2, 0.5, 0.2, 2];
-    const close = (found: readonly number[], expected: ArrayLike<number>, tolerance: number): void => found.forEach((value, i) => expect(value).to.be.closeTo(expected[i], tolerance));
+    const close = (found: readonly number[], expected: ArrayLike<number>, tolerance: number): void =>
+      found.forEach((value, i) => expect(value).to.be.closeTo(expected[i], tolerance));
 
     it('solve, cholesky, det and triangularSolve become factorizations of the graph', () => {
       const f: {readonly [name: string]: (a: tf.Tensor) => tf.Tensor} = {
@@ -284,7 +363,10 @@ describe('trace', () => {
     });
 
     it('the gradient of a determinant is det(A) A⁻ᵀ', () => {
-      const gradient = run(one(a => tf.grad((z: tf.Tensor) => tf.sum(linalg.det(z)))(a), [2, 2]), {x: [2, 1, 1, 3]})['y'];
+      const gradient = run(
+        one(a => tf.grad((z: tf.Tensor) => tf.sum(linalg.det(z)))(a), [2, 2]),
+        {x: [2, 1, 1, 3]},
+      )['y'];
       close(gradient, [3, -1, -1, 2], 1e-13);
     });
   });
@@ -293,10 +375,14 @@ describe('trace', () => {
     it('has the backend it had, and no tensor more, after success and after an error', () => {
       const tensors = tf.memory().numTensors;
       one(x => tf.keep(tf.exp(tf.keep(tf.sin(x)))));
-      expect(() => one(x => tf.grad((z: tf.Tensor) => {
-        tf.keep(tf.exp(z));
-        throw new Error('mine');
-      })(x))).to.throw('mine');
+      expect(() =>
+        one(x =>
+          tf.grad((z: tf.Tensor) => {
+            tf.keep(tf.exp(z));
+            throw new Error('mine');
+          })(x),
+        ),
+      ).to.throw('mine');
       expect(tf.getBackend()).to.equal('cpu');
       expect(tf.memory().numTensors).to.equal(tensors);
       expect(tf.engine().backendNames()).not.to.include('stiffgradtrace');
@@ -310,9 +396,11 @@ describe('trace', () => {
       Object.assign(engine, {backendName: undefined, backendInstance: null, pendingBackendInit: pending});
       try {
         expect(opsOf(one(x => tf.sin(x)))).to.deep.equal(['input', 'unary']);
-        expect(() => one(() => {
-          throw new Error('mine');
-        })).to.throw('mine');
+        expect(() =>
+          one(() => {
+            throw new Error('mine');
+          }),
+        ).to.throw('mine');
         expect(engine.backendName).to.equal(undefined);
         expect(engine.backendInstance).to.equal(null);
         expect(engine.pendingBackendInit).to.equal(pending);
@@ -332,7 +420,10 @@ describe('trace', () => {
       let traced: Trace | undefined;
       const gradient = tf.grad((z: tf.Tensor) => {
         const square = tf.square(z);
-        traced = trace(({q}) => ({y: tf.grad((w: tf.Tensor) => tf.sum(tf.mul(w, tf.exp(w))))(q)}), [{name: 'q', shape: [2]}]);
+        traced = trace(
+          ({q}) => ({y: tf.grad((w: tf.Tensor) => tf.sum(tf.mul(w, tf.exp(w))))(q)}),
+          [{name: 'q', shape: [2]}],
+        );
         return tf.sum(square);
       })(x);
       expect([...gradient.dataSync()]).to.deep.equal([2, 4]);
@@ -346,7 +437,11 @@ describe('trace', () => {
         force = valueOf(q => tf.grad((w: tf.Tensor) => tf.sum(tf.square(w)))(q), [3]);
         return {value: tf.mul(z as tf.Tensor, 2), gradFunc: dy => tf.mul(dy, 2)};
       });
-      const gradient = tf.tidy(() => tf.grad((z: tf.Tensor) => tf.sum(operation(z)))(tf.tensor1d([1])).dataSync());
+      const gradient = tf.tidy(() =>
+        tf
+          .grad((z: tf.Tensor) => tf.sum(operation(z)))(tf.tensor1d([1]))
+          .dataSync(),
+      );
       expect(force).to.deep.equal([6]);
       expect([...gradient]).to.deep.equal([2]);
     });
@@ -378,7 +473,7 @@ describe('trace', () => {
   });
 
   describe('a trace inside a trace', () => {
-    it('has the outer one\'s tensors as captured inputs, whole constants as constants', () => {
+    it("has the outer one's tensors as captured inputs, whole constants as constants", () => {
       let inner: Trace | undefined;
       const outer = one(x => {
         const doubled = tf.mul(x, 2);

@@ -12,7 +12,13 @@ import {expect} from 'chai';
 import {DataError, OptionError} from '../../lib/index.js';
 import type {Identification} from '../../training/identify/identify.js';
 import type {StageRecord} from '../../training/positioning-stage.js';
-import {closedLoopError, identifyStage, measuredRecord, published, syntheticRecord} from '../../training/positioning-stage.js';
+import {
+  closedLoopError,
+  identifyStage,
+  measuredRecord,
+  published,
+  syntheticRecord,
+} from '../../training/positioning-stage.js';
 import {noisy, positioningNoise} from '../../training/data/synthetic.js';
 import {elementsOf} from './well-formed.js';
 
@@ -30,7 +36,12 @@ async function identified(record: StageRecord): Promise<Identification> {
 
 /** (estimate − known) / standard error, by parameter. */
 function deviations({known}: StageRecord, {estimate, standardError}: Identification): {[name: string]: number} {
-  return Object.fromEntries(Object.keys(known).map(name => [name, ((estimate[name] as number) - known[name]) / (standardError[name] as number)]));
+  return Object.fromEntries(
+    Object.keys(known).map(name => [
+      name,
+      ((estimate[name] as number) - known[name]) / (standardError[name] as number),
+    ]),
+  );
 }
 
 describe('positioning stage', () => {
@@ -39,18 +50,22 @@ describe('positioning stage', () => {
       const record = syntheticRecord();
       expect(record.t.length).to.equal(10001);
       const identification = await identified(record);
-      for (const [name, z] of Object.entries(deviations(record, identification))) expect(Math.abs(z), name).to.be.below(3);
+      for (const [name, z] of Object.entries(deviations(record, identification)))
+        expect(Math.abs(z), name).to.be.below(3);
       expect(identification.converged).to.equal(true);
       expect(identification.warnings).to.deep.equal([]);
       // The weights are the noise's, so a weighted residual has variance 1, give or take √(2/20000) = 0.01 (four of them).
       expect(identification.uncertainty.variance).to.be.within(0.96, 1.04);
     });
 
-    it('without the noise finds the truth itself: there is no bias, all deviation is the noise\'s', async () => {
+    it("without the noise finds the truth itself: there is no bias, all deviation is the noise's", async () => {
       const seed = 5;
       const record = syntheticRecord({seed, seconds: 3});
       const zeros = new Float64Array(record.t.length);
-      const [positionNoise, voltageNoise] = [noisy(zeros, positioningNoise.position, 3 * seed + 1), noisy(zeros, positioningNoise.voltage, 3 * seed + 2)];
+      const [positionNoise, voltageNoise] = [
+        noisy(zeros, positioningNoise.position, 3 * seed + 1),
+        noisy(zeros, positioningNoise.voltage, 3 * seed + 2),
+      ];
       const part = (share: number): StageRecord => ({
         ...record,
         position: record.position.map((x, i) => x - (1 - share) * positionNoise[i]),
@@ -67,7 +82,11 @@ describe('positioning stage', () => {
     });
 
     it('is the same for the same seed, and another for another', () => {
-      const [one, again, other] = [syntheticRecord({seconds: 1}), syntheticRecord({seconds: 1}), syntheticRecord({seconds: 1, seed: 7})];
+      const [one, again, other] = [
+        syntheticRecord({seconds: 1}),
+        syntheticRecord({seconds: 1}),
+        syntheticRecord({seconds: 1, seed: 7}),
+      ];
       expect(again.voltage).to.deep.equal(one.voltage);
       expect(other.voltage).to.not.deep.equal(one.voltage);
       expect(() => syntheticRecord({seed: 0.5})).to.throw(OptionError, 'whole number');
@@ -78,7 +97,12 @@ describe('positioning stage', () => {
     let record: StageRecord;
 
     before('reads ../shared/measured/emps/train.csv', async function () {
-      if (!(await access(measuredPath).then(() => true, () => false))) {
+      if (
+        !(await access(measuredPath).then(
+          () => true,
+          () => false,
+        ))
+      ) {
         console.log('    (no ../shared/measured/emps/train.csv here: the measured record is not tested)');
         this.skip();
       }
@@ -90,7 +114,8 @@ describe('positioning stage', () => {
       const {estimate, standardError, rmse, converged} = await identified(record);
       expect((performance.now() - began) / 1000, 'seconds').to.be.below(60);
       expect(converged).to.equal(true);
-      for (const name of ['M', 'Fv', 'Fc'] as const) expect(estimate[name], name).to.be.closeTo(published[name], 0.03 * published[name]);
+      for (const name of ['M', 'Fv', 'Fc'] as const)
+        expect(estimate[name], name).to.be.closeTo(published[name], 0.03 * published[name]);
       expect(estimate.offset).to.be.closeTo(published.offset, 0.1 * Math.abs(published.offset));
       const theirs = closedLoopError(record, published);
       expect(rmse['y[0]']).to.be.at.most(theirs.position);
@@ -120,30 +145,45 @@ describe('positioning stage', () => {
 
     function run(...args: string[]): Promise<Ended> {
       return new Promise(resolve => {
-        execFile(process.execPath, ['--import', 'tsx', script, ...args], (error, out, err) => resolve({code: error === null ? 0 : Number(error.code), out, err}));
+        execFile(process.execPath, ['--import', 'tsx', script, ...args], (error, out, err) =>
+          resolve({code: error === null ? 0 : Number(error.code), out, err}),
+        );
       });
     }
 
     /** Rows of a record of `seconds`, as the file has them. */
     function rows(seconds: number): string[] {
       const {t, reference, position, voltage} = syntheticRecord({seconds});
-      return ['t_s,qg_ref_m,qm_meas_m,vir_V', ...Array.from(t, (time, i) => [time.toFixed(3), reference[i], position[i], voltage[i]].join(','))];
+      return [
+        't_s,qg_ref_m,qm_meas_m,vir_V',
+        ...Array.from(t, (time, i) => [time.toFixed(3), reference[i], position[i], voltage[i]].join(',')),
+      ];
     }
 
     it('prints an aligned table and writes a page that is whole', async () => {
       const [file, page] = [join(folder, 'record.csv'), join(folder, 'pages', 'stage.html')];
       // A missing sample does no harm.
-      await writeFile(file, rows(2).filter((_, i) => i !== 700).join('\n'));
+      await writeFile(
+        file,
+        rows(2)
+          .filter((_, i) => i !== 700)
+          .join('\n'),
+      );
       const {code, out, err} = await run(file, '--report', page);
       expect(code, err).to.equal(0);
       const table = out.split('\n').filter(line => /^ {2}(M|Fv|Fc|offset) /.test(line));
       expect(table).to.have.length(4);
       expect(new Set(table.map(line => line.indexOf('%'))), 'columns under each other').to.have.length(1);
-      expect(out).to.contain('2000 samples, 2 s').and.contain('published').and.contain(`Report: ${page}`).and.not.contain('TensorFlow.js in Node');
+      expect(out)
+        .to.contain('2000 samples, 2 s')
+        .and.contain('published')
+        .and.contain(`Report: ${page}`)
+        .and.not.contain('TensorFlow.js in Node');
       const html = await readFile(page, 'utf8');
       expect(await readdir(join(folder, 'pages'))).to.deep.equal(['stage.html']);
       expect(elementsOf(html).filter(name => name === 'svg')).to.have.length(11);
-      for (const text of ['moving mass', 'N·s/m', 'published', 'motor voltage', 'Correlation']) expect(html).to.contain(text);
+      for (const text of ['moving mass', 'N·s/m', 'published', 'motor voltage', 'Correlation'])
+        expect(html).to.contain(text);
     });
 
     it('names file, line and column of a broken record, and leaves no page', async () => {
@@ -166,7 +206,9 @@ describe('positioning stage', () => {
       await writeFile(file, lines.join('\n'));
       const back = await measuredRecord(file).catch((error: unknown) => error);
       expect(back).to.be.instanceOf(DataError);
-      expect((back as DataError).message).to.contain("column 't_s': time does not go on in row 51 of the data, from 0.05 to 0.049");
+      expect((back as DataError).message).to.contain(
+        "column 't_s': time does not go on in row 51 of the data, from 0.05 to 0.049",
+      );
       const none = await measuredRecord(join(folder, 'none.csv')).catch((error: unknown) => error);
       expect(none).to.be.instanceOf(DataError);
       expect((none as DataError).message).to.contain('there is no such file');

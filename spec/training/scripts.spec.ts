@@ -47,7 +47,14 @@ describe('the scripts', function () {
     });
     after(() => rm(place, {recursive: true}));
 
-    const mains = {silverbox, pendulum, 'lynx-hare': lynxHare, 'hidden-spring': hidden, spiral, 'neural-friction': friction};
+    const mains = {
+      silverbox,
+      pendulum,
+      'lynx-hare': lynxHare,
+      'hidden-spring': hidden,
+      spiral,
+      'neural-friction': friction,
+    };
     for (const [name, {main}] of Object.entries(mains)) {
       it(`${name}, short: writes its page`, async () => {
         const page = path.join(place, `${name}.html`);
@@ -66,7 +73,10 @@ describe('the scripts', function () {
 
     it('take their arguments from the command line, and end with an error where the record is not there', async () => {
       const program = [path.join(root, 'training', 'silverbox.ts'), '--report', path.join(place, 'page.html')];
-      const run = (...more: string[]): Promise<{stdout: string; stderr: string; code?: number}> => promisify(execFile)(process.execPath, ['--import', 'tsx', ...program, ...more], {cwd: root}).catch((error: {stdout: string; stderr: string; code: number}) => error);
+      const run = (...more: string[]): Promise<{stdout: string; stderr: string; code?: number}> =>
+        promisify(execFile)(process.execPath, ['--import', 'tsx', ...program, ...more], {cwd: root}).catch(
+          (error: {stdout: string; stderr: string; code: number}) => error,
+        );
       expect((await run('--help')).stdout).to.include('npx tsx training/silverbox.ts [record]');
       const {code, stderr} = await run('nowhere.csv');
       expect(code).to.equal(1);
@@ -76,14 +86,22 @@ describe('the scripts', function () {
 
   describe('silverbox', () => {
     it('finds the parameters of its own record, and the network what they miss', async () => {
-      const {physics, hybrid} = await silverbox.compare(silverbox.made(2000), {physics: 1500, hybrid: 1500, iterations: 15}, show);
+      const {physics, hybrid} = await silverbox.compare(
+        silverbox.made(2000),
+        {physics: 1500, hybrid: 1500, iterations: 15},
+        show,
+      );
       // An uneven spring remains, a few mV; the noise is 0.1 mV.
       expect(physics.multisine).to.be.within(1e-3, 8e-3);
       expect(hybrid.multisine).to.be.below(physics.multisine / 3);
     });
 
     measured('meets the measured circuit better than 0.960 mV and 1.000 mV', 'silverbox/SNLS80mV.csv', async file => {
-      const {physics, hybrid} = await silverbox.compare(await silverbox.measured(file), {physics: 10_000, hybrid: 3000, iterations: 20}, show);
+      const {physics, hybrid} = await silverbox.compare(
+        await silverbox.measured(file),
+        {physics: 10_000, hybrid: 3000, iterations: 20},
+        show,
+      );
       expect(physics.multisine).to.be.at.most(0.96e-3);
       expect(physics.arrow).to.be.at.most(1e-3);
       expect(hybrid.multisine).to.be.below(physics.multisine);
@@ -104,37 +122,48 @@ describe('the scripts', function () {
       for (const trajectory of found.trajectories) trajectory.dispose();
     });
 
-    measured("meets the measured swings better than the published model's 8.1 and 11.0 mrad", 'pendulum/double.csv', async file => {
-      const swings = (await pendulum.measured(file, 20)).slice(0, 3);
-      const found = await pendulum.identifyPendulum(swings);
-      const [upper, lower] = pendulum.meanErrors(swings, found);
-      expect(upper).to.be.at.most(8.1e-3);
-      expect(lower).to.be.at.most(11e-3);
-      for (const trajectory of found.trajectories) trajectory.dispose();
-    });
+    measured(
+      "meets the measured swings better than the published model's 8.1 and 11.0 mrad",
+      'pendulum/double.csv',
+      async file => {
+        const swings = (await pendulum.measured(file, 20)).slice(0, 3);
+        const found = await pendulum.identifyPendulum(swings);
+        const [upper, lower] = pendulum.meanErrors(swings, found);
+        expect(upper).to.be.at.most(8.1e-3);
+        expect(lower).to.be.at.most(11e-3);
+        for (const trajectory of found.trajectories) trajectory.dispose();
+      },
+    );
   });
 
   describe('lynx-hare', () => {
     it('finds the rates of its own populations within their errors', async () => {
       const found = await lynxHare.identifyRates(lynxHare.made());
-      for (const [name, value] of Object.entries(lynxHare.published)) expect(Math.abs((found.estimate[name] as number) - value), name).to.be.below(3 * (found.standardError[name] as number));
+      for (const [name, value] of Object.entries(lynxHare.published))
+        expect(Math.abs((found.estimate[name] as number) - value), name).to.be.below(
+          3 * (found.standardError[name] as number),
+        );
       found.trajectory.dispose();
     });
 
-    measured('finds the published rates in the measured years, with errors of a tenth', 'lynx-hare/hudson-bay-lynx-hare.csv', async file => {
-      const populations = await lynxHare.measured(file);
-      const found = await lynxHare.identifyRates(populations);
-      for (const [name, value] of Object.entries(lynxHare.published)) {
-        const [estimate, error] = [found.estimate[name] as number, found.standardError[name] as number];
-        expect(Math.abs(estimate - value), name).to.be.below(error);
-        expect(error / estimate, name).to.be.within(0.05, 0.2);
-      }
-      const {path: neural} = await lynxHare.trainNeuralOde(populations, 1);
-      const charts = lynxHare.figure(populations, found.trajectory.values('y'), neural);
-      expect(charts.map(({title}) => title)).to.deep.equal(['Hare', 'Lynx']);
-      expect(Math.max(...Array.from(charts[0].series[1].y))).to.be.within(60, 110);
-      found.trajectory.dispose();
-    });
+    measured(
+      'finds the published rates in the measured years, with errors of a tenth',
+      'lynx-hare/hudson-bay-lynx-hare.csv',
+      async file => {
+        const populations = await lynxHare.measured(file);
+        const found = await lynxHare.identifyRates(populations);
+        for (const [name, value] of Object.entries(lynxHare.published)) {
+          const [estimate, error] = [found.estimate[name] as number, found.standardError[name] as number];
+          expect(Math.abs(estimate - value), name).to.be.below(error);
+          expect(error / estimate, name).to.be.within(0.05, 0.2);
+        }
+        const {path: neural} = await lynxHare.trainNeuralOde(populations, 1);
+        const charts = lynxHare.figure(populations, found.trajectory.values('y'), neural);
+        expect(charts.map(({title}) => title)).to.deep.equal(['Hare', 'Lynx']);
+        expect(Math.max(...Array.from(charts[0].series[1].y))).to.be.within(60, 110);
+        found.trajectory.dispose();
+      },
+    );
   });
 
   it('hidden-spring: the network becomes the spring', async () => {
@@ -164,7 +193,13 @@ describe('the scripts', function () {
     measured('lowers the force that is left on a part of the record not learnt from', 'emps/train.csv', async file => {
       const whole = await measuredRecord(file);
       const first = <T extends {slice(from: number, to: number): T}>(values: T): T => values.slice(0, 9000);
-      const part = {...whole, t: first(whole.t), reference: first(whole.reference), position: first(whole.position), voltage: first(whole.voltage)};
+      const part = {
+        ...whole,
+        t: first(whole.t),
+        reference: first(whole.reference),
+        position: first(whole.position),
+        voltage: first(whole.voltage),
+      };
       const {physics, hybrid} = await friction.compareFriction(part, 11, show);
       expect(hybrid.heldOut).to.be.below(0.95 * physics.heldOut);
     });

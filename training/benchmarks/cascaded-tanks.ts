@@ -27,7 +27,12 @@ const dt = 4;
 /** Levels within this of a brim are at it, and of the sensor's end; in V. The sensor's last digit is 0.003 V. */
 const edge = 0.02;
 
-type Tanks = {readonly [name in 'inflow' | 'pump' | 'delay' | 'upper' | 'lower' | 'area' | 'spilt' | 'linear' | 'square' | 'brim' | 'u' | 'rate']: tfjs.Tensor};
+type Tanks = {
+  readonly [
+    name in
+      'inflow' | 'pump' | 'delay' | 'upper' | 'lower' | 'area' | 'spilt' | 'linear' | 'square' | 'brim' | 'u' | 'rate'
+  ]: tfjs.Tensor;
+};
 
 /** x where it is positive, else 0, with a bend of the given width. */
 const positivePart = (x: tfjs.Tensor, width: number): tfjs.Tensor => tf.mul(width, tf.softplus(tf.div(x, width)));
@@ -47,7 +52,10 @@ export const tanks = ode(({y, params}: DerivativeAt<Tanks>) => {
   const gain = tf.sub(inflow, between);
   const spill = overflow(gain, upper, 10);
   const height = tf.div(lower, 5);
-  const outflow = tf.mul(tf.mul(0.01, params.lower), tf.addN([root(lower), tf.mul(params.linear, height), tf.mul(params.square, tf.square(height))]));
+  const outflow = tf.mul(
+    tf.mul(0.01, params.lower),
+    tf.addN([root(lower), tf.mul(params.linear, height), tf.mul(params.square, tf.square(height))]),
+  );
   const lowerGain = tf.sub(tf.add(tf.mul(params.area, between), tf.mul(params.spilt, spill)), outflow);
   return tf.stack([tf.sub(gain, spill), tf.sub(lowerGain, overflow(lowerGain, lower, params.brim))]);
 });
@@ -66,17 +74,36 @@ async function learn([data]: readonly Experiment[]): Promise<Learnt> {
   const problem = {system: tanks, observe, scheme: rk4(), dt, data: {...record, initial: undefined}};
   const method = levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-7}});
   const plain = {
-    inflow: positive(9), pump: positive(4), upper: positive(7.5), lower: positive(11), area: positive(1.4), spilt: positive(1.2), brim: bounded(9.5, 11, 9.85), // the sensor's end is a level to which the lower tank fills
-   
+    inflow: positive(9),
+    pump: positive(4),
+    upper: positive(7.5),
+    lower: positive(11),
+    area: positive(1.4),
+    spilt: positive(1.2),
+    brim: bounded(9.5, 11, 9.85), // the sensor's end is a level to which the lower tank fills
+
     'initial.y': free([6, data.y[0]]),
   };
-  const textbook = await identify({...problem, parameters: {...plain, delay: fixedAt(0), linear: fixedAt(0), square: fixedAt(0)}, method});
+  const textbook = await identify({
+    ...problem,
+    parameters: {...plain, delay: fixedAt(0), linear: fixedAt(0), square: fixedAt(0)},
+    method,
+  });
   const found = textbook.estimate as {readonly [name: string]: number | Float64Array};
-  const again = Object.fromEntries(Object.entries(plain).map(([name, parameter]) => [name, {...parameter, guess: guessFrom(parameter, found[name])}]));
-  const bent = await identify({...problem, parameters: {...again, delay: free(0), linear: free(0), square: free(0)}, method});
-  const values = Object.entries(bent.estimate as typeof found).filter(([name]) => !name.startsWith('initial')).map(([name, value]) => `${name} ${(value as number).toPrecision(3)}`);
+  const again = Object.fromEntries(
+    Object.entries(plain).map(([name, parameter]) => [name, {...parameter, guess: guessFrom(parameter, found[name])}]),
+  );
+  const bent = await identify({
+    ...problem,
+    parameters: {...again, delay: free(0), linear: free(0), square: free(0)},
+    method,
+  });
+  const values = Object.entries(bent.estimate as typeof found)
+    .filter(([name]) => !name.startsWith('initial'))
+    .map(([name, value]) => `${name} ${(value as number).toPrecision(3)}`);
   return {
-    cost: bent.rmse.y, note: `${bent.rmse.y.toFixed(4)} V where it learnt (textbook ${textbook.rmse.y.toFixed(4)} V); ${values.join(', ')}`,
+    cost: bent.rmse.y,
+    note: `${bent.rmse.y.toFixed(4)} V where it learnt (textbook ${textbook.rmse.y.toFixed(4)} V); ${values.join(', ')}`,
     async rmse(test) {
       const [{rmse}] = await bent.validate(recordOf(test), {warmUp: 50});
       return rmse;
@@ -93,8 +120,20 @@ function guessFrom({low, high}: Parameter, value: number | Float64Array): Float6
 const fixedAt = (value: number): ReturnType<typeof free> => ({...free(value), kind: 'fixed'});
 
 export const cascadedTanks: Benchmark = {
-  name: 'cascaded-tanks', unit: 'V', scale: 1, columns: {t: 't_s', u: 'u_V', y: 'y_V'}, learn,
-  published: {linear: 0.588, GRU: 0.396, 'CT-SUBNET': 0.306, 'CT-SUBNET, best seed': 0.217, 'neural ODE, mean': 0.333, 'neural ODE, best of 24': 0.179, 'grey box (Worden 2018)': 0.191},
+  name: 'cascaded-tanks',
+  unit: 'V',
+  scale: 1,
+  columns: {t: 't_s', u: 'u_V', y: 'y_V'},
+  learn,
+  published: {
+    linear: 0.588,
+    GRU: 0.396,
+    'CT-SUBNET': 0.306,
+    'CT-SUBNET, best seed': 0.217,
+    'neural ODE, mean': 0.333,
+    'neural ODE, best of 24': 0.179,
+    'grey box (Worden 2018)': 0.191,
+  },
   splits: ([record]) => blocks(record, 8, 50),
 };
 

@@ -34,14 +34,23 @@ const stribeck = 0.02;
 /** Middle of the travel, in m. */
 const middle = 0.12;
 
-type Stage = {readonly [name in 'mass' | 'viscous' | 'coulomb' | 'uneven' | 'spring' | 'offset' | 'breakaway' | 'u']: tfjs.Tensor};
+type Stage = {
+  readonly [name in 'mass' | 'viscous' | 'coulomb' | 'uneven' | 'spring' | 'offset' | 'breakaway' | 'u']: tfjs.Tensor;
+};
 
-export const stage = mechanics({mass: ({params}: {params: Stage}) => params.mass, forces: ({q, v, params}: ForceAt<Stage>) => {
-  const dry = tf.add(params.coulomb, tf.mul(params.breakaway, tf.exp(tf.neg(tf.div(tf.abs(v), stribeck)))));
-  const friction = tf.addN([tf.mul(params.viscous, v), tf.mul(params.uneven, tf.abs(v)), tf.mul(dry, tf.tanh(tf.div(v, turning)))]);
-  const spring = tf.mul(params.spring, tf.sub(q, middle));
-  return tf.sub(tf.mul(forceEach, params.u), tf.addN([friction, spring, params.offset]));
-}});
+export const stage = mechanics({
+  mass: ({params}: {params: Stage}) => params.mass,
+  forces: ({q, v, params}: ForceAt<Stage>) => {
+    const dry = tf.add(params.coulomb, tf.mul(params.breakaway, tf.exp(tf.neg(tf.div(tf.abs(v), stribeck)))));
+    const friction = tf.addN([
+      tf.mul(params.viscous, v),
+      tf.mul(params.uneven, tf.abs(v)),
+      tf.mul(dry, tf.tanh(tf.div(v, turning))),
+    ]);
+    const spring = tf.mul(params.spring, tf.sub(q, middle));
+    return tf.sub(tf.mul(forceEach, params.u), tf.addN([friction, spring, params.offset]));
+  },
+});
 
 /** Samples that tell a velocity: over 40 ms a parabola is the motion, and 1 µm of noise leaves 0.1 mm/s. */
 const startSamples = 40;
@@ -69,18 +78,34 @@ const piece = 8280;
 async function learn(records: readonly Experiment[]): Promise<Learnt> {
   const pieces = records.flatMap(record => {
     const count = Math.max(1, Math.round(record.t.length / piece));
-    return Array.from({length: count}, (_, k) => part(record, Math.round((k * record.t.length) / count), Math.round(((k + 1) * record.t.length) / count)));
+    return Array.from({length: count}, (_, k) =>
+      part(record, Math.round((k * record.t.length) / count), Math.round(((k + 1) * record.t.length) / count)),
+    );
   });
   const fit = await identify({
-    system: stage, scheme: rk4(), dt, data: pieces.map(recordOf),
+    system: stage,
+    scheme: rk4(),
+    dt,
+    data: pieces.map(recordOf),
     // The published parameters of the closed loop; the others begin at nothing.
-    parameters: {mass: positive(95), viscous: positive(203), coulomb: positive(20), offset: free(-3), uneven: free(0), spring: free(0), breakaway: free(0)},
+    parameters: {
+      mass: positive(95),
+      viscous: positive(203),
+      coulomb: positive(20),
+      offset: free(-3),
+      uneven: free(0),
+      spring: free(0),
+      breakaway: free(0),
+    },
     method: levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-8}}),
   });
   const errors = Object.values(fit.rmse);
   const cost = Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length);
   return {
-    cost, note: `${(1e3 * cost).toFixed(2)} mm over pieces of ${piece / 1000} s; ${Object.entries(fit.estimate).map(([name, value]) => `${name} ${Number(value).toFixed(3)}`).join(', ')}`,
+    cost,
+    note: `${(1e3 * cost).toFixed(2)} mm over pieces of ${piece / 1000} s; ${Object.entries(fit.estimate)
+      .map(([name, value]) => `${name} ${Number(value).toFixed(3)}`)
+      .join(', ')}`,
     async rmse(test) {
       const [{rmse}] = await fit.validate(recordOf(test), {warmUp: 20});
       return rmse;
@@ -89,7 +114,11 @@ async function learn(records: readonly Experiment[]): Promise<Learnt> {
 }
 
 export const emps: Benchmark = {
-  name: 'emps', unit: 'mm', scale: 1e3, columns: {t: 't_s', u: 'vir_V', y: 'qm_meas_m'}, learn,
+  name: 'emps',
+  unit: 'mm',
+  scale: 1e3,
+  columns: {t: 't_s', u: 'vir_V', y: 'qm_meas_m'},
+  learn,
   published: {linear: 5.53, pNARX: 5.17, 'CT-SUBNET': 4.61, dynoNet: 2.64},
   splits: ([record]) => [
     {name: 'last third', train: [part(record, 0, 2 * piece)], test: part(record, 2 * piece)},

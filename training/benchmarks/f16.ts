@@ -39,13 +39,21 @@ const modes = guess.frequency.length;
 /** The mode of the mounting: its displacement is the unit of what the elements see. */
 const mounting = 4;
 
-type Wing = {readonly [name in 'frequency' | 'damping' | 'share' | 'coupling' | 'stiffness' | 'slip' | 'cubic' | 'direct' | 'u']: tfjs.Tensor};
+type Wing = {
+  readonly [
+    name in 'frequency' | 'damping' | 'share' | 'coupling' | 'stiffness' | 'slip' | 'cubic' | 'direct' | 'u'
+  ]: tfjs.Tensor;
+};
 
 /** Accelerations of the modes, [modes], and rates of the elements, [2]. */
 function motion(y: tfjs.Tensor, params: Wing): {readonly a: tfjs.Tensor; readonly rates: tfjs.Tensor} {
   const [q, v, z] = tf.split(y, [modes, modes, 2]);
   const omega = tf.mul(2 * Math.PI, params.frequency);
-  const sight = tf.concat([tf.slice(params.coupling, 0, mounting), tf.tensor1d([1]), tf.slice(params.coupling, mounting)]);
+  const sight = tf.concat([
+    tf.slice(params.coupling, 0, mounting),
+    tf.tensor1d([1]),
+    tf.slice(params.coupling, mounting),
+  ]);
   const [place, speed] = [tf.sum(tf.mul(sight, q)), tf.sum(tf.mul(sight, v))];
   const holding = tf.add(tf.sum(tf.mul(params.stiffness, z)), tf.mul(params.cubic, tf.pow(place, 3)));
   const linear = tf.add(tf.mul(tf.square(omega), q), tf.mul(tf.mul(tf.mul(0.02, params.damping), omega), v));
@@ -73,8 +81,18 @@ function withPeriodBefore({name, t, u, y}: Experiment, from: number, samples: nu
   const length = Math.min(period, from);
   const index = Array.from({length: Math.floor((length + samples) / step)}, (_, i) => from - length + i * step);
   return {
-    name, t: index.map(i => (i - index[0]) * dt), y: index.map(i => (i < from ? NaN : y[i])), missing: 'skip', initial: rest,
-    inputs: {u: signal(Float64Array.from({length: length + samples}, (_, i) => t[0] + i * dt - t[0]), u.slice(from - length, from + samples), 'cubic')},
+    name,
+    t: index.map(i => (i - index[0]) * dt),
+    y: index.map(i => (i < from ? NaN : y[i])),
+    missing: 'skip',
+    initial: rest,
+    inputs: {
+      u: signal(
+        Float64Array.from({length: length + samples}, (_, i) => t[0] + i * dt - t[0]),
+        u.slice(from - length, from + samples),
+        'cubic',
+      ),
+    },
   };
 }
 
@@ -82,27 +100,73 @@ type Estimate = {readonly [name: string]: number | Float64Array};
 
 /** The lowest level with the elements stuck, which is linear; then all levels. */
 async function learn(records: readonly Experiment[]): Promise<Learnt> {
-  const fitted = (data: readonly Experiment[], at: Estimate, fixed: readonly string[], maxIterations: number): Promise<Identification> => {
-    const held = (parameters: Parameters): Parameters => Object.fromEntries(Object.entries(parameters).map(([name, one]) => [name, fixed.includes(name) ? {...one, kind: 'fixed' as const} : one]));
+  const fitted = (
+    data: readonly Experiment[],
+    at: Estimate,
+    fixed: readonly string[],
+    maxIterations: number,
+  ): Promise<Identification> => {
+    const held = (parameters: Parameters): Parameters =>
+      Object.fromEntries(
+        Object.entries(parameters).map(([name, one]) => [
+          name,
+          fixed.includes(name) ? {...one, kind: 'fixed' as const} : one,
+        ]),
+      );
     return identify({
-      system: wing, observe, scheme: rk4(), dt: every * dt, offGrid: 'interpolate', data: data.map(record => withPeriodBefore(record, lastPeriod(record), period, every)),
+      system: wing,
+      observe,
+      scheme: rk4(),
+      dt: every * dt,
+      offGrid: 'interpolate',
+      data: data.map(record => withPeriodBefore(record, lastPeriod(record), period, every)),
       parameters: {
-        frequency: positive(at.frequency as Float64Array), damping: positive(at.damping as Float64Array), share: free(at.share as Float64Array), direct: free(at.direct as number),
-        ...held({coupling: free(at.coupling as Float64Array), stiffness: free(at.stiffness as Float64Array), slip: positive(at.slip as Float64Array), cubic: free(at.cubic as number)}),
+        frequency: positive(at.frequency as Float64Array),
+        damping: positive(at.damping as Float64Array),
+        share: free(at.share as Float64Array),
+        direct: free(at.direct as number),
+        ...held({
+          coupling: free(at.coupling as Float64Array),
+          stiffness: free(at.stiffness as Float64Array),
+          slip: positive(at.slip as Float64Array),
+          cubic: free(at.cubic as number),
+        }),
       },
       method: levenbergMarquardt({maxIterations, tolerance: {cost: 1e-5}}),
     } as never);
   };
-  const none = {coupling: Float64Array.from({length: modes - 1}, () => 0), stiffness: Float64Array.of(0, 0), slip: Float64Array.of(0.1, 0.5), cubic: 0, direct: 0};
-  const start: Estimate = {...none, frequency: Float64Array.from(guess.frequency), damping: Float64Array.from(guess.damping), share: Float64Array.from(guess.share)};
-  const quiet = records.reduce((least, record) => (rms(record.u, new Float64Array(record.u.length)) < rms(least.u, new Float64Array(least.u.length)) ? record : least));
+  const none = {
+    coupling: Float64Array.from({length: modes - 1}, () => 0),
+    stiffness: Float64Array.of(0, 0),
+    slip: Float64Array.of(0.1, 0.5),
+    cubic: 0,
+    direct: 0,
+  };
+  const start: Estimate = {
+    ...none,
+    frequency: Float64Array.from(guess.frequency),
+    damping: Float64Array.from(guess.damping),
+    share: Float64Array.from(guess.share),
+  };
+  const quiet = records.reduce((least, record) =>
+    rms(record.u, new Float64Array(record.u.length)) < rms(least.u, new Float64Array(least.u.length)) ? record : least,
+  );
   const linear = await fitted([quiet], start, ['coupling', 'stiffness', 'slip', 'cubic'], 30);
   const alone = await fitted(records, stuck(linear.estimate), ['coupling'], 15);
   const fit = await fitted(records, alone.estimate, [], 30);
   const errors = Object.values(fit.rmse);
   return {
     cost: Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length),
-    note: `${errors.map(error => error.toFixed(3)).join(', ')} m/s² where it learnt (the lowest level alone, linear: ${Object.values(linear.rmse)[0].toFixed(3)}; the mounting's mode alone at the elements: ${Object.values(alone.rmse).map(error => error.toFixed(3)).join(', ')}); ${Object.entries(fit.estimate).map(([name, value]) => `${name} ${Array.from(typeof value === 'number' ? [value] : value, x => x.toPrecision(3)).join(' ')}`).join(', ')}`,
+    note: `${errors.map(error => error.toFixed(3)).join(', ')} m/s² where it learnt (the lowest level alone, linear: ${Object.values(linear.rmse)[0].toFixed(3)}; the mounting's mode alone at the elements: ${Object.values(
+      alone.rmse,
+    )
+      .map(error => error.toFixed(3))
+      .join(', ')}); ${Object.entries(fit.estimate)
+      .map(
+        ([name, value]) =>
+          `${name} ${Array.from(typeof value === 'number' ? [value] : value, x => x.toPrecision(3)).join(' ')}`,
+      )
+      .join(', ')}`,
     rmse: test => Promise.resolve(freeRun(fit, test)),
   };
 }
@@ -124,7 +188,8 @@ const repeats = 0.1;
 function freeRun(fit: Identification, test: Experiment): number {
   const samples = test.t.length;
   const later = test.u.subarray(period);
-  const periodic = samples > period && rms(test.u, later, 0, later.length) < repeats * rms(test.u, new Float64Array(samples));
+  const periodic =
+    samples > period && rms(test.u, later, 0, later.length) < repeats * rms(test.u, new Float64Array(samples));
   const before = periodic ? test.u.slice(0, period) : new Float64Array(0);
   const u = Float64Array.from([...before, ...test.u]);
   const clock = Float64Array.from({length: u.length}, (_, i) => i * dt);
@@ -138,11 +203,21 @@ function freeRun(fit: Identification, test: Experiment): number {
 const warmUp = 50;
 
 export const f16: Benchmark = {
-  name: 'f16', unit: 'm/s²', scale: 1, columns: {t: 't_s', u: 'force_N', y: 'acceleration1'}, learn,
+  name: 'f16',
+  unit: 'm/s²',
+  scale: 1,
+  columns: {t: 't_s', u: 'force_N', y: 'acceleration1'},
+  learn,
   published: {'linear, mean of 6': 0.599, 'LSTM, mean of 6': 0.338, 'modal and TCN, mean of 6': 0.146},
   // A level between two others left out; and each level's first periods, which were not learnt from.
   splits: records => [
-    ...records.slice(1, -1).map((record, k) => ({name: `without ${record.name}`, train: records.filter((_, i) => i !== k + 1), test: part(record, 0, 3 * period)})),
+    ...records
+      .slice(1, -1)
+      .map((record, k) => ({
+        name: `without ${record.name}`,
+        train: records.filter((_, i) => i !== k + 1),
+        test: part(record, 0, 3 * period),
+      })),
   ],
 };
 

@@ -90,11 +90,17 @@ export function readArguments(given: readonly string[]): BenchmarkArguments {
   for (let i = 0; i < given.length; i++) {
     if (given[i] === '--test') list = test;
     else if (given[i] === '--seeds') seeds = Number(given[++i]);
-    else if (given[i].startsWith('--')) throw new OptionError('unknown-option', `There is no option ${given[i]}; there are --test and --seeds.`);
+    else if (given[i].startsWith('--'))
+      throw new OptionError('unknown-option', `There is no option ${given[i]}; there are --test and --seeds.`);
     else list.push(given[i]);
   }
-  if (train.length === 0) throw new OptionError('missing-option', 'Give the training records: NAME.ts TRAIN... [--test TEST...] [--seeds 10].');
-  if (!Number.isSafeInteger(seeds) || seeds < 1) throw new OptionError('bad-option', '--seeds is a number of at least 1.');
+  if (train.length === 0)
+    throw new OptionError(
+      'missing-option',
+      'Give the training records: NAME.ts TRAIN... [--test TEST...] [--seeds 10].',
+    );
+  if (!Number.isSafeInteger(seeds) || seeds < 1)
+    throw new OptionError('bad-option', '--seeds is a number of at least 1.');
   return {train, test, seeds};
 }
 
@@ -113,20 +119,39 @@ export interface BenchmarkResult {
 }
 
 /** Learns, judges, and prints. */
-export async function runBenchmark(benchmark: Benchmark, {train, test, seeds}: BenchmarkArguments, say: (line: string) => void = console.log): Promise<BenchmarkResult> {
+export async function runBenchmark(
+  benchmark: Benchmark,
+  {train, test, seeds}: BenchmarkArguments,
+  say: (line: string) => void = console.log,
+): Promise<BenchmarkResult> {
   const began = performance.now();
   const {name, unit, scale, columns} = benchmark;
-  const read = (paths: readonly string[]): Promise<Experiment[]> => Promise.all(paths.map(path => readExperiment(path, columns)));
+  const read = (paths: readonly string[]): Promise<Experiment[]> =>
+    Promise.all(paths.map(path => readExperiment(path, columns)));
   const [records, tests] = [await read(train), await read(test)];
-  const rmse = tests.length > 0 ? await judged(benchmark, records, tests, seeds, say) : await crossValidated(benchmark, records, say);
-  const result = {benchmark: name, unit, rmse: rmse.map(one => one * scale), seconds: Math.round((performance.now() - began) / 100) / 10};
+  const rmse =
+    tests.length > 0
+      ? await judged(benchmark, records, tests, seeds, say)
+      : await crossValidated(benchmark, records, say);
+  const result = {
+    benchmark: name,
+    unit,
+    rmse: rmse.map(one => one * scale),
+    seconds: Math.round((performance.now() - began) / 100) / 10,
+  };
   say(JSON.stringify(result));
   return result;
 }
 
 const shownError = (value: number): string => value.toPrecision(3);
 
-async function judged({name, unit, scale, published, learn}: Benchmark, records: readonly Experiment[], tests: readonly Experiment[], seeds: number, say: (line: string) => void): Promise<number[]> {
+async function judged(
+  {name, unit, scale, published, learn}: Benchmark,
+  records: readonly Experiment[],
+  tests: readonly Experiment[],
+  seeds: number,
+  say: (line: string) => void,
+): Promise<number[]> {
   const all: {readonly cost: number; readonly rmse: number[]}[] = [];
   for (let seed = 1; seed <= seeds; seed++) {
     const learnt = await learn(records, seed);
@@ -137,22 +162,37 @@ async function judged({name, unit, scale, published, learn}: Benchmark, records:
   }
   const best = all.reduce((least, one) => (one.cost < least.cost ? one : least));
   const column = (of: (k: number) => number): string[] => tests.map((_, k) => shownError(of(k) * scale));
-  printTable([
-    [`RMSE in ${unit}`, ...tests.map(test => test.name)],
-    ...Object.entries(published).map(([model, errors]) => [model, ...tests.map((_, k) => shownError(typeof errors === 'number' ? errors : errors[k] ?? NaN))]),
-    ['stiffgrad', ...column(k => best.rmse[k])],
-    ...(seeds === 1 ? [] : [[`stiffgrad, median of ${seeds} seeds`, ...column(k => median(all.map(one => one.rmse[k])))], [`stiffgrad, best of ${seeds} seeds`, ...column(k => Math.min(...all.map(one => one.rmse[k])))]]),
-  ], say);
+  printTable(
+    [
+      [`RMSE in ${unit}`, ...tests.map(test => test.name)],
+      ...Object.entries(published).map(([model, errors]) => [
+        model,
+        ...tests.map((_, k) => shownError(typeof errors === 'number' ? errors : (errors[k] ?? NaN))),
+      ]),
+      ['stiffgrad', ...column(k => best.rmse[k])],
+      ...(seeds === 1
+        ? []
+        : [
+            [`stiffgrad, median of ${seeds} seeds`, ...column(k => median(all.map(one => one.rmse[k])))],
+            [`stiffgrad, best of ${seeds} seeds`, ...column(k => Math.min(...all.map(one => one.rmse[k])))],
+          ]),
+    ],
+    say,
+  );
   return best.rmse;
 }
 
 /** @returns an error for each split */
-async function crossValidated({name, unit, scale, learn, splits}: Benchmark, records: readonly Experiment[], say: (line: string) => void): Promise<number[]> {
+async function crossValidated(
+  {name, unit, scale, learn, splits}: Benchmark,
+  records: readonly Experiment[],
+  say: (line: string) => void,
+): Promise<number[]> {
   const rows: [string, string][] = [];
   const errors: number[] = [];
   const models = new Map<Split['train'], Learnt>();
   for (const split of splits(records)) {
-    const learnt = models.get(split.train) ?? await learn(split.train, 1);
+    const learnt = models.get(split.train) ?? (await learn(split.train, 1));
     models.set(split.train, learnt);
     errors.push(await learnt.rmse(split.test));
     rows.push([split.name, shownError(errors[errors.length - 1] * scale)]);

@@ -27,18 +27,26 @@ const dt = 2 ** 14 / 1e7;
 /** The multisine reaches 200 Hz, three samples a period: its input is found between them before a spline joins it. */
 const finer = 4;
 
-type Circuit = {readonly [name in 'pace' | 'damping' | 'gain' | 'cubic' | 'late' | 'later' | 'bias' | 'zero' | 'u']: tfjs.Tensor};
+type Circuit = {
+  readonly [name in 'pace' | 'damping' | 'gain' | 'cubic' | 'late' | 'later' | 'bias' | 'zero' | 'u']: tfjs.Tensor;
+};
 
 /** y″ = ω²(gain·(u + bias) − s(q) − late forces) − 2ζω v, s = x + cubic·x³; the pace is ω/100, and q is in V. */
-export const circuit = mechanics<Circuit>({mass: 1, forces: ({q, v, params}: ForceAt<Circuit>) => {
-  const omega = tf.mul(params.pace, 100);
-  const x = tf.mul(10, q); // in tenths of a volt, as far as it swings: coefficients of one size
-  const w = tf.div(tf.mul(10, v), omega);
-  const spring = tf.add(x, tf.mul(params.cubic, tf.pow(x, 3)));
-  const late = tf.mul(tf.mul(x, w), tf.add(tf.mul(params.late, x), tf.mul(params.later, w)));
-  const drive = tf.mul(tf.mul(10, params.gain), tf.add(params.u, params.bias));
-  return tf.mul(tf.div(tf.square(omega), 10), tf.sub(drive, tf.addN([spring, late, tf.mul(tf.mul(2, params.damping), w)])));
-}});
+export const circuit = mechanics<Circuit>({
+  mass: 1,
+  forces: ({q, v, params}: ForceAt<Circuit>) => {
+    const omega = tf.mul(params.pace, 100);
+    const x = tf.mul(10, q); // in tenths of a volt, as far as it swings: coefficients of one size
+    const w = tf.div(tf.mul(10, v), omega);
+    const spring = tf.add(x, tf.mul(params.cubic, tf.pow(x, 3)));
+    const late = tf.mul(tf.mul(x, w), tf.add(tf.mul(params.late, x), tf.mul(params.later, w)));
+    const drive = tf.mul(tf.mul(10, params.gain), tf.add(params.u, params.bias));
+    return tf.mul(
+      tf.div(tf.square(omega), 10),
+      tf.sub(drive, tf.addN([spring, late, tf.mul(tf.mul(2, params.damping), w)])),
+    );
+  },
+});
 
 const observe = ({q, params}: {q: tfjs.Tensor; params: Circuit}): tfjs.Tensor => tf.add(q, params.zero);
 
@@ -47,7 +55,12 @@ const clock = (samples: number, step: number): Float64Array => Float64Array.from
 /** As `identify` takes it, with a start to begin the search at. */
 function recordOf({u, y}: Experiment): MeasuredRecord {
   const fine = upsample(u, finer);
-  return {t: clock(u.length, dt), y, inputs: {u: signal(clock(fine.length, dt / finer), fine, 'cubic')}, initial: {q: y[0], v: (y[1] - y[0]) / dt}};
+  return {
+    t: clock(u.length, dt),
+    y,
+    inputs: {u: signal(clock(fine.length, dt / finer), fine, 'cubic')},
+    initial: {q: y[0], v: (y[1] - y[0]) / dt},
+  };
 }
 
 type Estimate = {readonly [name: string]: number};
@@ -56,11 +69,24 @@ async function fitted(data: Experiment, guess: Estimate, all: boolean, iteration
   const record = recordOf(data);
   const extra = (name: string): ReturnType<typeof free> => free(guess[name] ?? 0);
   return await identify({
-    system: circuit, observe, scheme: rk4(), dt: dt / 2, data: {...record, initial: undefined},
+    system: circuit,
+    observe,
+    scheme: rk4(),
+    dt: dt / 2,
+    data: {...record, initial: undefined},
     parameters: {
-      pace: positive(guess.pace), damping: positive(guess.damping), gain: positive(guess.gain), cubic: free(guess.cubic),
-      'initial.q': free(record.initial?.q as number), 'initial.v': free(record.initial?.v as number),
-      ...Object.fromEntries(['late', 'later', 'bias', 'zero'].map(name => [name, all ? extra(name) : {...extra(name), kind: 'fixed' as const}])),
+      pace: positive(guess.pace),
+      damping: positive(guess.damping),
+      gain: positive(guess.gain),
+      cubic: free(guess.cubic),
+      'initial.q': free(record.initial?.q as number),
+      'initial.v': free(record.initial?.v as number),
+      ...Object.fromEntries(
+        ['late', 'later', 'bias', 'zero'].map(name => [
+          name,
+          all ? extra(name) : {...extra(name), kind: 'fixed' as const},
+        ]),
+      ),
     },
     method: levenbergMarquardt({maxIterations: iterations, tolerance: {cost: 1e-9}}),
   } as never);
@@ -68,11 +94,19 @@ async function fitted(data: Experiment, guess: Estimate, all: boolean, iteration
 
 /** Four parameters from a short piece first: over all of it their phase would be lost; then everything. */
 async function learn([data]: readonly Experiment[]): Promise<Learnt> {
-  const first = await fitted(part(data, 0, Math.min(data.t.length, 8000)), {pace: 4.3, damping: 0.05, gain: 1, cubic: 0.04}, false, 40);
+  const first = await fitted(
+    part(data, 0, Math.min(data.t.length, 8000)),
+    {pace: 4.3, damping: 0.05, gain: 1, cubic: 0.04},
+    false,
+    40,
+  );
   const fit = await fitted(data, first.estimate as Estimate, true, 30);
-  const found = Object.entries(fit.estimate).filter(([name]) => !name.startsWith('initial')).map(([name, value]) => `${name} ${(value as number).toPrecision(4)}`);
+  const found = Object.entries(fit.estimate)
+    .filter(([name]) => !name.startsWith('initial'))
+    .map(([name, value]) => `${name} ${(value as number).toPrecision(4)}`);
   return {
-    cost: fit.rmse.y, note: `${(1e3 * fit.rmse.y).toFixed(4)} mV where it learnt; ${found.join(', ')}`,
+    cost: fit.rmse.y,
+    note: `${(1e3 * fit.rmse.y).toFixed(4)} mV where it learnt; ${found.join(', ')}`,
     async rmse(test) {
       const [{rmse}] = await fit.validate(recordOf(test), {warmUp: 50});
       return rmse;
@@ -81,8 +115,17 @@ async function learn([data]: readonly Experiment[]): Promise<Learnt> {
 }
 
 export const silverbox: Benchmark = {
-  name: 'silverbox', unit: 'mV', scale: 1e3, columns: {t: dt, u: 'V1', y: 'V2'}, learn,
-  published: {linear: [6.96, 14.4, 6.58], 'GP-NARX': [0.301, 0.6, 0.259], SUBNET: [0.36, 1.4, 0.32], PNLSS: [NaN, 0.26, NaN]},
+  name: 'silverbox',
+  unit: 'mV',
+  scale: 1e3,
+  columns: {t: dt, u: 'V1', y: 'V2'},
+  learn,
+  published: {
+    linear: [6.96, 14.4, 6.58],
+    'GP-NARX': [0.301, 0.6, 0.259],
+    SUBNET: [0.36, 1.4, 0.32],
+    PNLSS: [NaN, 0.26, NaN],
+  },
   splits([whole]) {
     const multisine = part(whole, 40_650, 127_400);
     const learnt = Math.floor(0.75 * multisine.t.length);

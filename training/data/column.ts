@@ -49,7 +49,7 @@ export class Column {
   }
 
   /** Takes the next cell; a complaint where it does not fit, with the line where the trouble began. */
-  push(cell: string, line: number): (CellComplaint & { line: number; text: string }) | undefined {
+  push(cell: string, line: number): (CellComplaint & {line: number; text: string}) | undefined {
     if (this.kind === 'ignored') return undefined;
     if (this.decidedAt === 0) this.decide(cell, line);
     if (this.lenient && this.kind !== 'text' && isGap(cell)) {
@@ -59,9 +59,9 @@ export class Column {
     if (this.kind === 'undecided') {
       this.firstBlankLine ||= line;
     } else if (this.kind === 'number') {
-      if (this.firstBlankLine > 0) return { ...blank, line: this.firstBlankLine, text: '' };
+      if (this.firstBlankLine > 0) return {...blank, line: this.firstBlankLine, text: ''};
       const value = decimal.test(cell) ? Number(cell) : NaN;
-      if (!Number.isFinite(value)) return { ...complaint(cell), line, text: cell };
+      if (!Number.isFinite(value)) return {...complaint(cell), line, text: cell};
       if (this.words.length > 0) this.forgetWords();
       return this.append(value);
     }
@@ -77,10 +77,10 @@ export class Column {
 
   /** The cells so far, which are then forgotten; what they are, numbers or text, stays decided. */
   take(): ReadColumn {
-    const { name, decidedAt, isBlank, words: text, numbers, size } = this;
+    const {name, decidedAt, isBlank, words: text, numbers, size} = this;
     // Where gaps are allowed, nothing but gaps are numbers, too.
     const kind = this.lenient && this.kind === 'undecided' ? 'number' : this.kind;
-    const taken = { name, kind, decidedAt, isBlank, values: numbers.slice(0, size), text };
+    const taken = {name, kind, decidedAt, isBlank, values: numbers.slice(0, size), text};
     this.forgetWords();
     this.size = 0;
     return taken;
@@ -124,15 +124,20 @@ const isGap = (cell: string): boolean => cell === '' || notANumber.test(cell);
 
 const blank: CellComplaint = {
   what: 'is empty where a number is needed',
-  remedy: "Fill the cell, remove the row, read it as NaN with missing: 'nan', or name the columns that are needed in the option `columns`.",
+  remedy:
+    "Fill the cell, remove the row, read it as NaN with missing: 'nan', or name the columns that are needed in the option `columns`.",
 };
 
 function complaint(cell: string): CellComplaint {
   if (cell === '') return blank;
   if (notANumber.test(cell))
-    return { what: 'is not a finite number', remedy: "Remove the row, fill the gap with a measured value, or read it as NaN with missing: 'nan'." };
-  if (decimal.test(cell)) return { what: 'is larger than a double can hold', remedy: 'Correct the cell or choose another unit.' };
-  if (/^[+-]?\d+,\d+$/.test(cell)) return { what: 'has a decimal comma', remedy: 'Write a decimal point.' };
+    return {
+      what: 'is not a finite number',
+      remedy: "Remove the row, fill the gap with a measured value, or read it as NaN with missing: 'nan'.",
+    };
+  if (decimal.test(cell))
+    return {what: 'is larger than a double can hold', remedy: 'Correct the cell or choose another unit.'};
+  if (/^[+-]?\d+,\d+$/.test(cell)) return {what: 'has a decimal comma', remedy: 'Write a decimal point.'};
   return {
     what: 'is not a number',
     remedy: 'Correct the cell, remove the row, or, where the column is meant to be text, name it in the option `text`.',

@@ -9,6 +9,9 @@ export function excerpt(text: string, longest = LONGEST): string {
 
 /** The first names of many. */
 export function listed(names: readonly string[], most = 20): string {
-  const shown = names.slice(0, most).map(name => excerpt(name)).join(', ');
+  const shown = names
+    .slice(0, most)
+    .map(name => excerpt(name))
+    .join(', ');
   return names.length <= most ? shown : `${shown} and ${names.length - most} more`;
 }

@@ -27,7 +27,11 @@ const UNFINISHED = 10_000;
 const WAIT = 20;
 
 export class FolderLock {
-  private constructor(private readonly fs: FileSystem, private readonly path: string, private readonly text: string) {}
+  private constructor(
+    private readonly fs: FileSystem,
+    private readonly path: string,
+    private readonly text: string,
+  ) {}
 
   /**
    * @param wait for how long, in ms, another process is waited for
@@ -35,7 +39,12 @@ export class FolderLock {
    */
   static async take(fs: FileSystem, folder: string, wait = 0): Promise<FolderLock | Holder> {
     const path = `${folder}/${lockName}`;
-    const text = JSON.stringify({pid: process.pid, host: hostName(), started: await startOf(fs, 'self'), token: randomName(16)} satisfies Holder);
+    const text = JSON.stringify({
+      pid: process.pid,
+      host: hostName(),
+      started: await startOf(fs, 'self'),
+      token: randomName(16),
+    } satisfies Holder);
     const began = performance.now();
     let unreadSince: number | undefined;
     for (;;) {
@@ -45,8 +54,9 @@ export class FolderLock {
         continue;
       }
       const holder = holderOf(found);
-      unreadSince = holder === undefined ? unreadSince ?? performance.now() : undefined;
-      const dead = holder === undefined ? performance.now() - (unreadSince as number) > UNWRITTEN : !(await isAlive(fs, holder));
+      unreadSince = holder === undefined ? (unreadSince ?? performance.now()) : undefined;
+      const dead =
+        holder === undefined ? performance.now() - (unreadSince as number) > UNWRITTEN : !(await isAlive(fs, holder));
       if (dead) await remove(fs, path, found);
       else if (holder !== undefined && performance.now() - began >= wait) return holder;
       else await new Promise(resolve => setTimeout(resolve, WAIT));
@@ -115,7 +125,12 @@ async function remove(fs: FileSystem, path: string, dead: string): Promise<void>
 function holderOf(text: string): Holder | undefined {
   try {
     const {pid, host, started, token} = JSON.parse(text) as Partial<Holder>;
-    return typeof pid === 'number' && typeof host === 'string' && typeof started === 'string' && typeof token === 'string' ? {pid, host, started, token} : undefined;
+    return typeof pid === 'number'
+      && typeof host === 'string'
+      && typeof started === 'string'
+      && typeof token === 'string'
+      ? {pid, host, started, token}
+      : undefined;
   } catch {
     return undefined;
   }
@@ -136,7 +151,10 @@ async function isAlive(fs: FileSystem, {pid, host, started}: Holder): Promise<bo
 /** The 22nd field of /proc/pid/stat, in ticks since this boot; 'dead' for one that has ended and is still listed. */
 async function startOf(fs: FileSystem, pid: number | 'self'): Promise<string> {
   try {
-    const [stat, boot] = await Promise.all([fs.readFile(`/proc/${pid}/stat`, 'utf8'), fs.readFile('/proc/sys/kernel/random/boot_id', 'utf8')]);
+    const [stat, boot] = await Promise.all([
+      fs.readFile(`/proc/${pid}/stat`, 'utf8'),
+      fs.readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
+    ]);
     // The second field is the program's name in parentheses, which may hold blanks.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return /[ZX]/.test(fields[0]) ? 'dead' : `${boot.trim()}/${fields[19]}`;

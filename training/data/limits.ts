@@ -33,13 +33,28 @@ export class Budget {
   private readonly limits: Omit<ReadLimits, 'seconds'> & {readonly seconds?: number};
   private readonly began = performance.now();
 
-  constructor(readonly file: string, given: Partial<ReadLimits> = {}, owner = 'readTable') {
+  constructor(
+    readonly file: string,
+    given: Partial<ReadLimits> = {},
+    owner = 'readTable',
+  ) {
     refuseUnknownOptions(given, names, `${owner}: limits`);
     for (const name of names) {
       const value: unknown = given[name];
-      if (value !== undefined && !(typeof value === 'number' && value > 0)) throw new OptionError('bad-option', `${owner}: limits.${name} must be a positive number, or Infinity.`, {option: name});
+      if (value !== undefined && !(typeof value === 'number' && value > 0))
+        throw new OptionError('bad-option', `${owner}: limits.${name} must be a positive number, or Infinity.`, {
+          option: name,
+        });
     }
-    this.limits = {bytes: 2 ** 31, memory: 2 ** 31, rows: 2 ** 27, columns: 2 ** 16, record: 2 ** 24, ratio: 200, ...given};
+    this.limits = {
+      bytes: 2 ** 31,
+      memory: 2 ** 31,
+      rows: 2 ** 27,
+      columns: 2 ** 16,
+      record: 2 ** 24,
+      ratio: 200,
+      ...given,
+    };
   }
 
   limit(name: Exclude<keyof ReadLimits, 'seconds'>): number {
@@ -54,13 +69,19 @@ export class Budget {
   /** @param what as in 'the array x takes' @throws DataError 'table-limit' */
   require(name: Exclude<keyof ReadLimits, 'seconds' | 'ratio'>, value: number, what: string): void {
     const most = this.limits[name];
-    if (!(value <= most)) throw this.exceeded(name, `${what} ${value} ${units[name]}, and at most ${most} may be read`, {value, most});
+    if (!(value <= most))
+      throw this.exceeded(name, `${what} ${value} ${units[name]}, and at most ${most} may be read`, {value, most});
   }
 
   /** @throws DataError 'table-limit' where unpacking would give more than was meant */
   requireRatio(unpacked: number, packed: number, what: string): void {
     const {ratio} = this.limits;
-    if (unpacked > SMALL && unpacked > ratio * packed) throw this.exceeded('ratio', `${what} ${packed} bytes that unpack to ${unpacked}, more than ${ratio} times as many`, {value: unpacked / packed, most: ratio});
+    if (unpacked > SMALL && unpacked > ratio * packed)
+      throw this.exceeded(
+        'ratio',
+        `${what} ${packed} bytes that unpack to ${unpacked}, more than ${ratio} times as many`,
+        {value: unpacked / packed, most: ratio},
+      );
   }
 
   /** @throws DataError 'table-limit' once the time is over */
@@ -73,8 +94,18 @@ export class Budget {
   }
 
   exceeded(name: keyof ReadLimits, why: string, data: Readonly<Record<string, unknown>> = {}): DataError {
-    return new DataError('table-limit', `${this.file}: ${why}. If the file is as it should be, raise limits: {${name}}.`, {file: this.file, limit: name, ...data});
+    return new DataError(
+      'table-limit',
+      `${this.file}: ${why}. If the file is as it should be, raise limits: {${name}}.`,
+      {file: this.file, limit: name, ...data},
+    );
   }
 }
 
-const units = {bytes: 'bytes', memory: 'bytes of memory', rows: 'rows', columns: 'columns', record: 'characters in a row'} as const;
+const units = {
+  bytes: 'bytes',
+  memory: 'bytes of memory',
+  rows: 'rows',
+  columns: 'columns',
+  record: 'characters in a row',
+} as const;

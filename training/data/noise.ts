@@ -2,8 +2,8 @@
  * Gaussian random numbers that a seed repeats: xoroshiro128+ of the library `pure-rand` under Marsaglia's
  * polar method (SIAM Review 1964), which needs no trigonometric function and no table.
  */
-import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
-import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
+import {xoroshiro128plus} from 'pure-rand/generator/xoroshiro128plus';
 
 /** A source of independent normal numbers of mean 0 and variance 1. */
 export function gaussian(seed: number): () => number {

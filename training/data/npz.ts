@@ -3,13 +3,13 @@
  * np.savez_compressed write it. What a header states is held against the bytes there are and against the budget
  * before anything is allocated; of an archive only the members that are asked for are unpacked.
  */
-import { DataError } from '../../lib/errors.js';
-import type { ReadColumn } from './column.js';
-import { excerpt } from './excerpt.js';
-import { Budget, type ReadLimits } from './limits.js';
-import { missingColumn } from './table-errors.js';
+import {DataError} from '../../lib/errors.js';
+import type {ReadColumn} from './column.js';
+import {excerpt} from './excerpt.js';
+import {Budget, type ReadLimits} from './limits.js';
+import {missingColumn} from './table-errors.js';
 import type {TableOptions} from './table-options.js';
-import { isArchive, openArchive } from './zip.js';
+import {isArchive, openArchive} from './zip.js';
 
 /** An array of a NumPy file. */
 export interface NumpyArray {
@@ -36,78 +36,118 @@ export const isArrayFile = (start: Uint8Array): boolean => isArray(start) || isA
  * The arrays of an NPY file, whose array is named 'array', or of an NPZ file.
  * @throws DataError 'npz-malformed'; 'npz-integer' for an integer that no double is equal to; 'table-limit'
  */
-export function arraysOf(bytes: Uint8Array, file: string, { names, limits }: ArrayOptions = {}): Promise<NumpyArray[]> {
-  return new Promise((resolve) => resolve(readArrays(bytes, new Budget(file, limits, 'arraysOf'), (name) => names?.includes(name) ?? true).arrays));
+export function arraysOf(bytes: Uint8Array, file: string, {names, limits}: ArrayOptions = {}): Promise<NumpyArray[]> {
+  return new Promise(resolve =>
+    resolve(readArrays(bytes, new Budget(file, limits, 'arraysOf'), name => names?.includes(name) ?? true).arrays),
+  );
 }
 
 /**
  * Arrays as the columns of a table: [rows] by its name, [rows, k] as 'name[0]' … 'name[k−1]'.
  * @throws as arraysOf; DataError 'npz-shape', 'table-column', 'table-empty', 'table-cell' with the row, from 1
  */
-export function arrayColumns(bytes: Uint8Array, budget: Budget, { columns, text = [], missing = 'error' }: TableOptions): { rows: number; columns: ReadColumn[] } {
-  const { file } = budget;
-  const wanted = columns === undefined ? undefined : new Set(columns.flatMap((name) => [name, name.replace(/\[\d+\]$/, '')]));
-  const { arrays, names: members } = readArrays(bytes, budget, (name) => wanted?.has(name) ?? true);
+export function arrayColumns(
+  bytes: Uint8Array,
+  budget: Budget,
+  {columns, text = [], missing = 'error'}: TableOptions,
+): {rows: number; columns: ReadColumn[]} {
+  const {file} = budget;
+  const wanted =
+    columns === undefined ? undefined : new Set(columns.flatMap(name => [name, name.replace(/\[\d+\]$/, '')]));
+  const {arrays, names: members} = readArrays(bytes, budget, name => wanted?.has(name) ?? true);
   if (arrays.length === 0) throw missingColumn(file, columns?.[0] ?? '', everyName(bytes, budget, members));
   const rows = arrays[0].shape[0] ?? 1;
-  for (const { name, shape } of arrays) {
+  for (const {name, shape} of arrays) {
     if (shape.length === 0 || shape.length > 2 || shape[0] !== rows) {
-      throw new DataError('npz-shape', `${file}: '${excerpt(name)}' has shape [${excerpt(shape.join(', '))}], which is no column of ${rows} rows: the arrays of a table are [rows] or [rows, k] each, with the same number of rows.`, { file, column: name, shape });
+      throw new DataError(
+        'npz-shape',
+        `${file}: '${excerpt(name)}' has shape [${excerpt(shape.join(', '))}], which is no column of ${rows} rows: the arrays of a table are [rows] or [rows, k] each, with the same number of rows.`,
+        {file, column: name, shape},
+      );
     }
   }
   const widths = arrays.map(widthOf);
   const width = widths.reduce((sum, one) => sum + one, 0);
-  if (rows === 0 || width === 0) throw new DataError('table-empty', `${file} has ${rows === 0 ? 'no rows' : 'no columns'}: its arrays are of shape ${arrays.slice(0, 4).map(({ shape }) => `[${shape.join(', ')}]`).join(', ')}.`, { file });
+  if (rows === 0 || width === 0)
+    throw new DataError(
+      'table-empty',
+      `${file} has ${rows === 0 ? 'no rows' : 'no columns'}: its arrays are of shape ${arrays
+        .slice(0, 4)
+        .map(({shape}) => `[${shape.join(', ')}]`)
+        .join(', ')}.`,
+      {file},
+    );
   budget.require('rows', rows, 'the table has');
   budget.require('columns', width, 'the table has');
-  const all = arrays.flatMap((array, a) => columnNames(array).map((name, k) => ({ name, a, k })));
+  const all = arrays.flatMap((array, a) => columnNames(array).map((name, k) => ({name, a, k})));
   const found = new Set<string>();
-  for (const { name } of all) {
-    if (found.has(name)) throw new DataError('table-header', `${file}: two columns are named '${excerpt(name)}'. Rename one of the arrays.`, { file, column: name });
+  for (const {name} of all) {
+    if (found.has(name))
+      throw new DataError(
+        'table-header',
+        `${file}: two columns are named '${excerpt(name)}'. Rename one of the arrays.`,
+        {file, column: name},
+      );
     found.add(name);
   }
-  for (const name of [...(columns ?? []), ...text]) if (!found.has(name)) throw missingColumn(file, name, everyName(bytes, budget, members));
-  const asked = columns === undefined ? all : all.filter(({ name }) => columns.includes(name));
+  for (const name of [...(columns ?? []), ...text])
+    if (!found.has(name)) throw missingColumn(file, name, everyName(bytes, budget, members));
+  const asked = columns === undefined ? all : all.filter(({name}) => columns.includes(name));
   budget.require('memory', 8 * rows * asked.length, 'the table takes');
   return {
     rows,
-    columns: asked.map(({ name, a, k }) => {
-      const values = widths[a] === 1 ? arrays[a].values : Float64Array.from({ length: rows }, (_, i) => arrays[a].values[i * widths[a] + k]);
-      const row = values.findIndex((value) => !(Number.isFinite(value) || (missing === 'nan' && Number.isNaN(value))));
-      if (row >= 0) throw new DataError('table-cell', `${file}, row ${row + 1}, column '${excerpt(name)}' is ${values[row]}, not a finite number. Remove the row, fill the gap, or read NaN with missing: 'nan'.`, { file, row: row + 1, column: name });
-      return { name, values, kind: 'number', decidedAt: 1, isBlank: false, text: [] };
+    columns: asked.map(({name, a, k}) => {
+      const values =
+        widths[a] === 1
+          ? arrays[a].values
+          : Float64Array.from({length: rows}, (_, i) => arrays[a].values[i * widths[a] + k]);
+      const row = values.findIndex(value => !(Number.isFinite(value) || (missing === 'nan' && Number.isNaN(value))));
+      if (row >= 0)
+        throw new DataError(
+          'table-cell',
+          `${file}, row ${row + 1}, column '${excerpt(name)}' is ${values[row]}, not a finite number. Remove the row, fill the gap, or read NaN with missing: 'nan'.`,
+          {file, row: row + 1, column: name},
+        );
+      return {name, values, kind: 'number', decidedAt: 1, isBlank: false, text: []};
     }),
   };
 }
 
-const widthOf = ({ shape }: NumpyArray): number => shape[1] ?? 1;
-const columnNames = (array: NumpyArray): string[] => (array.shape.length === 1 ? [array.name] : Array.from({ length: widthOf(array) }, (_, k) => `${array.name}[${k}]`));
+const widthOf = ({shape}: NumpyArray): number => shape[1] ?? 1;
+const columnNames = (array: NumpyArray): string[] =>
+  array.shape.length === 1 ? [array.name] : Array.from({length: widthOf(array)}, (_, k) => `${array.name}[${k}]`);
 
 /** What there is, for who asked for something else; the arrays' own names where they cannot all be read. */
 function everyName(bytes: Uint8Array, budget: Budget, members: readonly string[]): string[] {
   try {
-    const { arrays } = readArrays(bytes, budget, () => true);
-    return arrays.every((array) => widthOf(array) <= budget.limit('columns')) ? arrays.flatMap(columnNames) : [...members];
+    const {arrays} = readArrays(bytes, budget, () => true);
+    return arrays.every(array => widthOf(array) <= budget.limit('columns'))
+      ? arrays.flatMap(columnNames)
+      : [...members];
   } catch {
     return [...members];
   }
 }
 
 /** The arrays that are asked for, and the names of all. */
-function readArrays(bytes: Uint8Array, budget: Budget, asked: (name: string) => boolean): { arrays: NumpyArray[]; names: string[] } {
-  const { file } = budget;
-  if (isArray(bytes)) return { arrays: asked('array') ? [parseNpy(bytes, 'array', budget)] : [], names: ['array'] };
+function readArrays(
+  bytes: Uint8Array,
+  budget: Budget,
+  asked: (name: string) => boolean,
+): {arrays: NumpyArray[]; names: string[]} {
+  const {file} = budget;
+  if (isArray(bytes)) return {arrays: asked('array') ? [parseNpy(bytes, 'array', budget)] : [], names: ['array']};
   const archive = openArchive(bytes, budget);
-  const members = archive.members.filter(({ name }) => name.endsWith('.npy'));
+  const members = archive.members.filter(({name}) => name.endsWith('.npy'));
   if (members.length === 0) throw malformed(file, 'the archive holds no .npy arrays');
-  const names = members.map(({ name }) => name.slice(0, -4));
+  const names = members.map(({name}) => name.slice(0, -4));
   const wanted = members.filter((_, i) => asked(names[i]));
   archive.requireFit(wanted);
-  return { arrays: wanted.map((member) => parseNpy(archive.extract(member), member.name.slice(0, -4), budget)), names };
+  return {arrays: wanted.map(member => parseNpy(archive.extract(member), member.name.slice(0, -4), budget)), names};
 }
 
 function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
-  const { file } = budget;
+  const {file} = budget;
   const called = `'${excerpt(name)}'`;
   if (!isArray(bytes) || bytes.length < 12) throw malformed(file, `${called} is no NPY array`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -118,49 +158,76 @@ function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
   const header = new TextDecoder().decode(bytes.subarray(start, start + length));
   const type = /'descr':\s*'([^']+)'/.exec(header)?.[1];
   const dimensions = /'shape':\s*\(([\d,\s]*)\)/.exec(header)?.[1];
-  if (type === undefined || dimensions === undefined) throw malformed(file, `the header of ${called} is not understood: ${excerpt(header.trim())}`);
-  const shape = dimensions.split(',').map((text) => text.trim()).filter((text) => text !== '').map(Number);
+  if (type === undefined || dimensions === undefined)
+    throw malformed(file, `the header of ${called} is not understood: ${excerpt(header.trim())}`);
+  const shape = dimensions
+    .split(',')
+    .map(text => text.trim())
+    .filter(text => text !== '')
+    .map(Number);
   const read = /^[<>|=]/.test(type) ? readers.get(type.slice(1)) : undefined;
-  if (read === undefined) throw malformed(file, `${called} is of type ${excerpt(type)}; numbers of 8 to 64 bits and truth values can be read. Convert it with .astype('f8')`);
+  if (read === undefined)
+    throw malformed(
+      file,
+      `${called} is of type ${excerpt(type)}; numbers of 8 to 64 bits and truth values can be read. Convert it with .astype('f8')`,
+    );
   const width = Number(type.slice(2));
   const size = shape.reduce((product, n) => product * n, 1);
   // NumPy allows 64 dimensions. An empty array's other lengths count too: a table would have as many columns.
-  if (shape.length > 64 || !shape.every((n) => Number.isSafeInteger(n)) || !Number.isSafeInteger(size)) throw malformed(file, `${called} has an impossible shape (${excerpt(dimensions)})`);
-  if (bytes.length < start + length + size * width) throw malformed(file, `${called} ends before its ${size} numbers do`);
+  if (shape.length > 64 || !shape.every(n => Number.isSafeInteger(n)) || !Number.isSafeInteger(size))
+    throw malformed(file, `${called} has an impossible shape (${excerpt(dimensions)})`);
+  if (bytes.length < start + length + size * width)
+    throw malformed(file, `${called} ends before its ${size} numbers do`);
   budget.require('memory', 8 * size, `the array ${called} takes`);
   const little = !type.startsWith('>');
   const values = new Float64Array(size);
   for (let i = 0; i < size; i++) values[i] = read(view, start + length + i * width, little);
   // Beyond 2⁵³ doubles are whole numbers with gaps between: what is read is equal only if nothing was rounded.
   if (width === 8 && type[1] !== 'f') requireExact(view, start + length, values, type, called, file);
-  return { name, shape, values: /'fortran_order':\s*True/.test(header) ? rowMajor(values, shape) : values };
+  return {name, shape, values: /'fortran_order':\s*True/.test(header) ? rowMajor(values, shape) : values};
 }
 
-function requireExact(view: DataView, start: number, values: Float64Array, type: string, called: string, file: string): void {
+function requireExact(
+  view: DataView,
+  start: number,
+  values: Float64Array,
+  type: string,
+  called: string,
+  file: string,
+): void {
   const index = values.findIndex((value, i) => {
     if (Number.isSafeInteger(value)) return false;
-    const whole = type[1] === 'u' ? view.getBigUint64(start + 8 * i, !type.startsWith('>')) : view.getBigInt64(start + 8 * i, !type.startsWith('>'));
+    const whole =
+      type[1] === 'u'
+        ? view.getBigUint64(start + 8 * i, !type.startsWith('>'))
+        : view.getBigInt64(start + 8 * i, !type.startsWith('>'));
     return BigInt(value) !== whole;
   });
   if (index < 0) return;
-  throw new DataError('npz-integer', `${file}: ${called} holds a whole number near ${values[index]}, which no double is equal to. If rounding does not matter, convert it with .astype('f8'); or leave the array out by naming the others.`, { file, column: called, index });
+  throw new DataError(
+    'npz-integer',
+    `${file}: ${called} holds a whole number near ${values[index]}, which no double is equal to. If rounding does not matter, convert it with .astype('f8'); or leave the array out by naming the others.`,
+    {file, column: called, index},
+  );
 }
 
 type Read = (view: DataView, at: number, little: boolean) => number;
 
-const readers: ReadonlyMap<string, Read> = new Map<string, Read>(Object.entries({
-  f8: (view, at, little) => view.getFloat64(at, little),
-  f4: (view, at, little) => view.getFloat32(at, little),
-  i8: (view, at, little) => Number(view.getBigInt64(at, little)),
-  u8: (view, at, little) => Number(view.getBigUint64(at, little)),
-  i4: (view, at, little) => view.getInt32(at, little),
-  u4: (view, at, little) => view.getUint32(at, little),
-  i2: (view, at, little) => view.getInt16(at, little),
-  u2: (view, at, little) => view.getUint16(at, little),
-  i1: (view, at) => view.getInt8(at),
-  u1: (view, at) => view.getUint8(at),
-  b1: (view, at) => view.getUint8(at),
-} satisfies Record<string, Read>));
+const readers: ReadonlyMap<string, Read> = new Map<string, Read>(
+  Object.entries({
+    f8: (view, at, little) => view.getFloat64(at, little),
+    f4: (view, at, little) => view.getFloat32(at, little),
+    i8: (view, at, little) => Number(view.getBigInt64(at, little)),
+    u8: (view, at, little) => Number(view.getBigUint64(at, little)),
+    i4: (view, at, little) => view.getInt32(at, little),
+    u4: (view, at, little) => view.getUint32(at, little),
+    i2: (view, at, little) => view.getInt16(at, little),
+    u2: (view, at, little) => view.getUint16(at, little),
+    i1: (view, at) => view.getInt8(at),
+    u1: (view, at) => view.getUint8(at),
+    b1: (view, at) => view.getUint8(at),
+  } satisfies Record<string, Read>),
+);
 
 /** From the order in which the first index runs fastest. */
 function rowMajor(values: Float64Array, shape: readonly number[]): Float64Array {
@@ -173,4 +240,5 @@ function rowMajor(values: Float64Array, shape: readonly number[]): Float64Array 
   return result;
 }
 
-const malformed = (file: string, what: string): DataError => new DataError('npz-malformed', `${file}: ${what}.`, { file });
+const malformed = (file: string, what: string): DataError =>
+  new DataError('npz-malformed', `${file}: ${what}.`, {file});

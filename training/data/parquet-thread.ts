@@ -5,13 +5,18 @@
  * bundle, it reads here, after the same checks of what the file states, but cannot be ended.
  */
 import type * as Hyparquet from 'hyparquet';
-import { builtin, nodeThreads } from '../../lib/builtin.js';
-import type { Budget } from './limits.js';
+import {builtin, nodeThreads} from '../../lib/builtin.js';
+import type {Budget} from './limits.js';
 
 export type ParquetAnswer =
-  | { readonly kind: 'read'; readonly names: readonly string[]; readonly rows: number; readonly cells: ReadonlyMap<string, ArrayLike<unknown>> }
-  | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'too-large'; readonly limit: 'rows' | 'columns' | 'memory'; readonly message: string };
+  | {
+      readonly kind: 'read';
+      readonly names: readonly string[];
+      readonly rows: number;
+      readonly cells: ReadonlyMap<string, ArrayLike<unknown>>;
+    }
+  | {readonly kind: 'failed'; readonly message: string}
+  | {readonly kind: 'too-large'; readonly limit: 'rows' | 'columns' | 'memory'; readonly message: string};
 
 interface Limits {
   readonly rows: number;
@@ -23,34 +28,49 @@ interface Limits {
 const LOOK = 20;
 
 /** @throws DataError 'table-limit' where the time or the memory is used up */
-export async function readParquet(bytes: Uint8Array, columns: readonly string[] | undefined, budget: Budget): Promise<ParquetAnswer> {
-  const limits: Limits = { rows: budget.limit('rows'), columns: budget.limit('columns'), memory: budget.limit('memory') };
+export async function readParquet(
+  bytes: Uint8Array,
+  columns: readonly string[] | undefined,
+  budget: Budget,
+): Promise<ParquetAnswer> {
+  const limits: Limits = {rows: budget.limit('rows'), columns: budget.limit('columns'), memory: budget.limit('memory')};
   const library = libraryFile();
   // A view may be of a larger buffer, and this one is given away.
-  const { buffer } = bytes.slice();
-  if (nodeThreads === undefined || library === undefined) return read(await import('hyparquet'), buffer, columns, limits);
+  const {buffer} = bytes.slice();
+  if (nodeThreads === undefined || library === undefined)
+    return read(await import('hyparquet'), buffer, columns, limits);
   const program = `const {workerData: {library, buffer, columns, limits}, parentPort} = require('node:worker_threads');
 const __name = one => one; // which esbuild writes around functions where names are kept
 const read = ${read.toString()};
 import(library).then(parquet => read(parquet, buffer, columns, limits)).catch(error => ({kind: 'failed', message: String(error)})).then(answer => parentPort.postMessage(answer));`;
   const megabytes = Math.min(limits.memory / 2 ** 20, 2 ** 16);
   const worker = new nodeThreads.Worker(program, {
-    eval: true, execArgv: [], stderr: true, workerData: { library, buffer, columns, limits }, transferList: [buffer],
-    resourceLimits: { maxOldGenerationSizeMb: Math.max(32, megabytes), maxYoungGenerationSizeMb: 32 },
+    eval: true,
+    execArgv: [],
+    stderr: true,
+    workerData: {library, buffer, columns, limits},
+    transferList: [buffer],
+    resourceLimits: {maxOldGenerationSizeMb: Math.max(32, megabytes), maxYoungGenerationSizeMb: 32},
   });
   const before = process.memoryUsage.rss();
   let [watch, deadline]: (ReturnType<typeof setTimeout> | undefined)[] = [];
   try {
     return await new Promise<ParquetAnswer>((resolve, reject) => {
-      const full = (): void => reject(budget.exceeded('memory', `reading it takes more than ${limits.memory} bytes of memory`));
+      const full = (): void =>
+        reject(budget.exceeded('memory', `reading it takes more than ${limits.memory} bytes of memory`));
       watch = setInterval(() => {
         if (process.memoryUsage.rss() - before > limits.memory + bytes.length) full();
       }, LOOK);
       // setTimeout counts milliseconds in 31 bits.
-      deadline = setTimeout(() => reject(budget.overtime(bytes.length)), Math.min(1000 * budget.seconds(bytes.length), 2 ** 31 - 1));
+      deadline = setTimeout(
+        () => reject(budget.overtime(bytes.length)),
+        Math.min(1000 * budget.seconds(bytes.length), 2 ** 31 - 1),
+      );
       worker.once('message', resolve);
-      worker.once('error', (error: Error & { code?: string }) => (error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? full() : resolve({ kind: 'failed', message: error.message })));
-      worker.once('exit', () => resolve({ kind: 'failed', message: 'its reader ended without an answer' }));
+      worker.once('error', (error: Error & {code?: string}) =>
+        error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? full() : resolve({kind: 'failed', message: error.message}),
+      );
+      worker.once('exit', () => resolve({kind: 'failed', message: 'its reader ended without an answer'}));
     });
   } finally {
     clearInterval(watch);
@@ -62,7 +82,9 @@ import(library).then(parquet => read(parquet, buffer, columns, limits)).catch(er
 /** Where hyparquet lies, to be loaded by a thread; undefined in a bundle that holds it. */
 function libraryFile(): string | undefined {
   try {
-    const path = builtin?.('node:module').createRequire(import.meta.url).resolve('hyparquet');
+    const path = builtin?.('node:module')
+      .createRequire(import.meta.url)
+      .resolve('hyparquet');
     return path === undefined ? undefined : builtin?.('node:url').pathToFileURL(path).href;
   } catch {
     return undefined;
@@ -70,31 +92,56 @@ function libraryFile(): string | undefined {
 }
 
 /** Complete in itself: the thread gets it as text. */
-async function read(parquet: typeof Hyparquet, buffer: ArrayBuffer, columns: readonly string[] | undefined, limits: Limits): Promise<ParquetAnswer> {
+async function read(
+  parquet: typeof Hyparquet,
+  buffer: ArrayBuffer,
+  columns: readonly string[] | undefined,
+  limits: Limits,
+): Promise<ParquetAnswer> {
   try {
     const metadata = parquet.parquetMetadata(buffer);
-    const names = parquet.parquetSchema(metadata).children.map(({ element }) => element.name);
+    const names = parquet.parquetSchema(metadata).children.map(({element}) => element.name);
     const rows = Number(metadata.num_rows);
-    const wanted = names.filter((name) => columns?.includes(name) ?? true);
+    const wanted = names.filter(name => columns?.includes(name) ?? true);
     const stated = metadata.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0);
-    if (!(rows >= 0) || stated !== rows) return { kind: 'failed', message: `its metadata state ${rows} rows in all and ${stated} in its parts` };
-    if (rows > limits.rows) return { kind: 'too-large', limit: 'rows', message: `it states ${rows} rows, and at most ${limits.rows} may be read` };
-    if (names.length > limits.columns) return { kind: 'too-large', limit: 'columns', message: `it has ${names.length} columns, and at most ${limits.columns} may be read` };
-    if (8 * rows * wanted.length > limits.memory) return { kind: 'too-large', limit: 'memory', message: `its ${rows} rows of ${wanted.length} columns take more than ${limits.memory} bytes of memory` };
-    const cells = new Map<string, unknown[]>(wanted.map((name) => [name, []]));
-    if (rows === 0 || wanted.length === 0) return { kind: 'read', names, rows, cells };
+    if (!(rows >= 0) || stated !== rows)
+      return {kind: 'failed', message: `its metadata state ${rows} rows in all and ${stated} in its parts`};
+    if (rows > limits.rows)
+      return {
+        kind: 'too-large',
+        limit: 'rows',
+        message: `it states ${rows} rows, and at most ${limits.rows} may be read`,
+      };
+    if (names.length > limits.columns)
+      return {
+        kind: 'too-large',
+        limit: 'columns',
+        message: `it has ${names.length} columns, and at most ${limits.columns} may be read`,
+      };
+    if (8 * rows * wanted.length > limits.memory)
+      return {
+        kind: 'too-large',
+        limit: 'memory',
+        message: `its ${rows} rows of ${wanted.length} columns take more than ${limits.memory} bytes of memory`,
+      };
+    const cells = new Map<string, unknown[]>(wanted.map(name => [name, []]));
+    if (rows === 0 || wanted.length === 0) return {kind: 'read', names, rows, cells};
     let excess = false;
     await parquet.parquetRead({
-      file: buffer, metadata, columns: wanted,
-      onChunk({ columnName, columnData, rowStart, rowEnd }) {
+      file: buffer,
+      metadata,
+      columns: wanted,
+      onChunk({columnName, columnData, rowStart, rowEnd}) {
         const column = cells.get(columnName);
         if (column === undefined || rowEnd > rows) excess = true;
         else for (let i = rowStart; i < rowEnd; i++) column[i] = columnData[i - rowStart];
       },
     });
-    for (const column of cells.values()) if (excess || column.length !== rows) return { kind: 'failed', message: `its columns are not of the ${rows} rows that it states` };
-    return { kind: 'read', names, rows, cells };
+    for (const column of cells.values())
+      if (excess || column.length !== rows)
+        return {kind: 'failed', message: `its columns are not of the ${rows} rows that it states`};
+    return {kind: 'read', names, rows, cells};
   } catch (error) {
-    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+    return {kind: 'failed', message: error instanceof Error ? error.message : String(error)};
   }
 }

@@ -4,12 +4,12 @@
  * a file states, so that a changed byte may loop for ever or fill the memory: therefore it runs in a thread, which is
  * ended when its time or memory is used up.
  */
-import { DataError } from '../../lib/errors.js';
-import type { ReadColumn } from './column.js';
-import { excerpt } from './excerpt.js';
-import type { Budget } from './limits.js';
-import { readParquet } from './parquet-thread.js';
-import { missingColumn } from './table-errors.js';
+import {DataError} from '../../lib/errors.js';
+import type {ReadColumn} from './column.js';
+import {excerpt} from './excerpt.js';
+import type {Budget} from './limits.js';
+import {readParquet} from './parquet-thread.js';
+import {missingColumn} from './table-errors.js';
 import type {TableOptions} from './table-options.js';
 
 const magic = [0x50, 0x41, 0x52, 0x31];
@@ -17,36 +17,75 @@ const magic = [0x50, 0x41, 0x52, 0x31];
 export const isParquet = (start: Uint8Array): boolean => magic.every((byte, i) => start[i] === byte);
 
 /** @throws DataError 'parquet-malformed', 'table-limit', 'table-column', 'table-cell' with the row, from 1 */
-export async function parquetColumns(bytes: Uint8Array, budget: Budget, { columns, text = [], missing = 'error' }: TableOptions): Promise<{ rows: number; columns: ReadColumn[] }> {
-  const { file } = budget;
+export async function parquetColumns(
+  bytes: Uint8Array,
+  budget: Budget,
+  {columns, text = [], missing = 'error'}: TableOptions,
+): Promise<{rows: number; columns: ReadColumn[]}> {
+  const {file} = budget;
   const answer = await readParquet(bytes, columns, budget);
-  if (answer.kind === 'failed') throw new DataError('parquet-malformed', `${file} cannot be read as Parquet: ${excerpt(answer.message, 300)}.`, { file, cause: answer.message });
-  if (answer.kind === 'too-large') throw new DataError('table-limit', `${file}: ${answer.message}. If the file is as it should be, raise limits: {${answer.limit}}.`, { file, limit: answer.limit });
-  const { rows, names, cells } = answer;
+  if (answer.kind === 'failed')
+    throw new DataError('parquet-malformed', `${file} cannot be read as Parquet: ${excerpt(answer.message, 300)}.`, {
+      file,
+      cause: answer.message,
+    });
+  if (answer.kind === 'too-large')
+    throw new DataError(
+      'table-limit',
+      `${file}: ${answer.message}. If the file is as it should be, raise limits: {${answer.limit}}.`,
+      {file, limit: answer.limit},
+    );
+  const {rows, names, cells} = answer;
   for (const name of [...(columns ?? []), ...text]) if (!names.includes(name)) throw missingColumn(file, name, names);
   const twice = names.find((name, i) => names.indexOf(name) < i);
-  if (twice !== undefined) throw new DataError('table-header', `${file}: two columns are named '${excerpt(twice)}'. Rename one of them.`, { file, column: twice });
-  if (rows === 0) throw new DataError('table-empty', `${file} has no rows.`, { file });
-  const wanted = names.filter((name) => columns?.includes(name) ?? true);
-  return { rows, columns: wanted.map((name) => columnOf(name, cells.get(name) ?? [], file, text.includes(name), missing === 'nan')) };
+  if (twice !== undefined)
+    throw new DataError('table-header', `${file}: two columns are named '${excerpt(twice)}'. Rename one of them.`, {
+      file,
+      column: twice,
+    });
+  if (rows === 0) throw new DataError('table-empty', `${file} has no rows.`, {file});
+  const wanted = names.filter(name => columns?.includes(name) ?? true);
+  return {
+    rows,
+    columns: wanted.map(name => columnOf(name, cells.get(name) ?? [], file, text.includes(name), missing === 'nan')),
+  };
 }
 
-function columnOf(name: string, cells: ArrayLike<unknown>, file: string, asText: boolean, lenient: boolean): ReadColumn {
+function columnOf(
+  name: string,
+  cells: ArrayLike<unknown>,
+  file: string,
+  asText: boolean,
+  lenient: boolean,
+): ReadColumn {
   let first = 0;
   while (first < cells.length && (cells[first] === null || cells[first] === undefined)) first++;
-  const column = { name, decidedAt: first < cells.length ? first + 1 : 0, isBlank: first === cells.length };
-  if (asText || typeof cells[first] === 'string') return { ...column, kind: 'text', values: new Float64Array(), text: Array.from(cells, textOf) };
+  const column = {name, decidedAt: first < cells.length ? first + 1 : 0, isBlank: first === cells.length};
+  if (asText || typeof cells[first] === 'string')
+    return {...column, kind: 'text', values: new Float64Array(), text: Array.from(cells, textOf)};
   const values = Float64Array.from(cells, (cell, i) => {
     const value = numberOf(cell);
     // Beyond 2⁵³ there are whole numbers that no double is equal to.
     const rounded = typeof cell === 'bigint' && BigInt(value) !== cell;
     if (!rounded && (Number.isFinite(value) || (lenient && Number.isNaN(value)))) return value;
     const [what, remedy] = rounded
-      ? [`is ${cell}, which no double is equal to`, `Read it as text with text: ['${excerpt(name)}'], or leave the column out.`]
-      : [cell === null || cell === undefined ? 'is empty where a number is needed' : `is ${typeof cell === 'object' ? 'no single number' : excerpt(textOf(cell))}, not a finite number`, "Remove the row, fill the gap, or read it as NaN with missing: 'nan'."];
-    throw new DataError('table-cell', `${file}, row ${i + 1}, column '${excerpt(name)}' ${what}. ${remedy}`, { file, row: i + 1, column: name });
+      ? [
+          `is ${cell}, which no double is equal to`,
+          `Read it as text with text: ['${excerpt(name)}'], or leave the column out.`,
+        ]
+      : [
+          cell === null || cell === undefined
+            ? 'is empty where a number is needed'
+            : `is ${typeof cell === 'object' ? 'no single number' : excerpt(textOf(cell))}, not a finite number`,
+          "Remove the row, fill the gap, or read it as NaN with missing: 'nan'.",
+        ];
+    throw new DataError('table-cell', `${file}, row ${i + 1}, column '${excerpt(name)}' ${what}. ${remedy}`, {
+      file,
+      row: i + 1,
+      column: name,
+    });
   });
-  return { ...column, kind: 'number', values, text: [] };
+  return {...column, kind: 'number', values, text: []};
 }
 
 function numberOf(cell: unknown): number {

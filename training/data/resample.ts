@@ -36,7 +36,11 @@ export function resample(t: Numeric, values: Numeric, interval: number, kind: Si
   const steps = Math.floor((last - first) / interval + endSlack);
   const times = Float64Array.from({length: steps + 1}, (_, i) => first + i * interval);
   if (steps === 0) return {t: times, values: known.values.slice(0, known.values.length / known.t.length)};
-  const path = simulate(clock, {y: 0, t: first}, {scheme: explicitEuler(), dt: interval, steps, inputs: {known}, observe: ({params}) => params.known as tf.Tensor});
+  const path = simulate(
+    clock,
+    {y: 0, t: first},
+    {scheme: explicitEuler(), dt: interval, steps, inputs: {known}, observe: ({params}) => params.known as tf.Tensor},
+  );
   const resampled = path.values('observed');
   path.dispose();
   return {t: times, values: resampled};
@@ -57,11 +61,18 @@ export function decimate(values: Numeric, factor: number): Float64Array {
   requireValue(factor, count, 'decimate: the factor');
   const {values: samples, shape} = readNumeric(values, 'decimate: values');
   const half = (tapsEach / 2) * factor;
-  if (shape.length !== 1 || samples.length <= half) throw new OptionError('bad-option', `decimate takes more than ${half} numbers in a row for a factor of ${factor}, not values of shape [${shape.join(', ')}].`, {factor, shape: [...shape]});
+  if (shape.length !== 1 || samples.length <= half)
+    throw new OptionError(
+      'bad-option',
+      `decimate takes more than ${half} numbers in a row for a factor of ${factor}, not values of shape [${shape.join(', ')}].`,
+      {factor, shape: [...shape]},
+    );
   if (factor === 1) return samples.slice();
   const filter = lowPass(half, factor);
   const at = reflected(samples);
-  return Float64Array.from({length: Math.floor((samples.length - 1) / factor) + 1}, (_, k) => filter.reduce((sum, tap, j) => sum + tap * at(k * factor + j - half), 0));
+  return Float64Array.from({length: Math.floor((samples.length - 1) / factor) + 1}, (_, k) =>
+    filter.reduce((sum, tap, j) => sum + tap * at(k * factor + j - half), 0),
+  );
 }
 
 /** 2·half + 1 taps with a sum of 1. */
@@ -89,18 +100,27 @@ const kaiserBeta = 8;
 export function upsample(values: Numeric, factor: number): Float64Array {
   requireValue(factor, count, 'upsample: the factor');
   const {values: samples, shape} = readNumeric(values, 'upsample: values');
-  if (shape.length !== 1 || samples.length <= reach) throw new OptionError('bad-option', `upsample takes more than ${reach} numbers in a row, not values of shape [${shape.join(', ')}].`, {shape: [...shape]});
+  if (shape.length !== 1 || samples.length <= reach)
+    throw new OptionError(
+      'bad-option',
+      `upsample takes more than ${reach} numbers in a row, not values of shape [${shape.join(', ')}].`,
+      {shape: [...shape]},
+    );
   const at = reflected(samples);
-  const between = Array.from({length: factor}, (_, phase) => Float64Array.from({length: 2 * reach}, (__, j) => sincTap(j - reach + 1 - phase / factor)));
+  const between = Array.from({length: factor}, (_, phase) =>
+    Float64Array.from({length: 2 * reach}, (__, j) => sincTap(j - reach + 1 - phase / factor)),
+  );
   return Float64Array.from({length: (samples.length - 1) * factor + 1}, (_, i) => {
     const [sample, phase] = [Math.floor(i / factor), i % factor];
-    return phase === 0 ? samples[sample] : between[phase].reduce((sum, tap, j) => sum + tap * at(sample + j - reach + 1), 0);
+    return phase === 0
+      ? samples[sample]
+      : between[phase].reduce((sum, tap, j) => sum + tap * at(sample + j - reach + 1), 0);
   });
 }
 
 function sincTap(x: number): number {
   const sinc = x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
-  return sinc * besselI0(kaiserBeta * Math.sqrt(Math.max(0, 1 - (x / reach) ** 2))) / besselI0(kaiserBeta);
+  return (sinc * besselI0(kaiserBeta * Math.sqrt(Math.max(0, 1 - (x / reach) ** 2)))) / besselI0(kaiserBeta);
 }
 
 /** By its power series, which converges fast for arguments as small as these. */
@@ -113,7 +133,8 @@ function besselI0(x: number): number {
 /** A record continued beyond its ends. */
 function reflected(samples: Float64Array): (i: number) => number {
   const last = samples.length - 1;
-  return i => (i < 0 ? 2 * samples[0] - samples[-i] : i > last ? 2 * samples[last] - samples[2 * last - i] : samples[i]);
+  return i =>
+    i < 0 ? 2 * samples[0] - samples[-i] : i > last ? 2 * samples[last] - samples[2 * last - i] : samples[i];
 }
 
 /** A hundredth of its range: a motion is seen by then, and the noise of a usable record stays below. */
@@ -127,7 +148,10 @@ const stillShare = 0.01;
 export function stillSamples(values: Numeric, tolerance?: number): number {
   if (tolerance !== undefined) requireValue(tolerance, nonNegative, 'stillSamples: the tolerance');
   const {values: samples} = readNumeric(values, 'stillSamples: values');
-  const [low, high] = samples.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
+  const [low, high] = samples.reduce(
+    ([least, most], value) => [Math.min(least, value), Math.max(most, value)],
+    [Infinity, -Infinity],
+  );
   const allowed = tolerance ?? stillShare * (high - low);
   const moved = samples.findIndex(value => Math.abs(value - samples[0]) > allowed);
   return moved < 0 ? samples.length : moved;

@@ -33,7 +33,12 @@ const unitFactor = 20;
 export function sampleTimes(times: Float64Array, column: string, options: SampleTimesOptions = {}): Float64Array {
   refuseUnknownOptions(options, {unit: any, interval: positive, gaps: oneOf('refuse', 'allow')}, 'sampleTimes');
   const unit = options.unit ?? unitOf(column);
-  if (!Object.hasOwn(units, unit)) throw new OptionError('bad-option', `sampleTimes: unit is '${String(unit)}'; it may be ${Object.keys(units).join(', ')}.`, {unit});
+  if (!Object.hasOwn(units, unit))
+    throw new OptionError(
+      'bad-option',
+      `sampleTimes: unit is '${String(unit)}'; it may be ${Object.keys(units).join(', ')}.`,
+      {unit},
+    );
   requireAscending(times, column);
   const seconds = times.map(time => time * units[unit]);
   if (seconds.length < 2) return seconds;
@@ -46,13 +51,22 @@ export function sampleTimes(times: Float64Array, column: string, options: Sample
 function unitOf(column: string): TimeUnit {
   const suffix = /[_\s([]+(ns|us|µs|μs|ms|s|sec|min|h)[)\]]?$/i.exec(column)?.[1].toLowerCase() ?? 's';
   if (suffix === 'µs' || suffix === 'μs') return 'us';
-  return suffix === 'sec' ? 's' : suffix as TimeUnit;
+  return suffix === 'sec' ? 's' : (suffix as TimeUnit);
 }
 
 function requireAscending(t: Float64Array, column: string): void {
   for (let i = 0; i < t.length; i++) {
-    if (!Number.isFinite(t[i])) throw new DataError('not-finite', `Column '${column}': the time of row ${i + 1} is ${t[i]}.`, {column, row: i + 1});
-    if (i > 0 && !(t[i] > t[i - 1])) throw new DataError('time-order', `Column '${column}': time does not go on in row ${i + 1}, from ${t[i - 1]} to ${t[i]}. Sort the rows, and remove repeated ones.`, {column, row: i + 1});
+    if (!Number.isFinite(t[i]))
+      throw new DataError('not-finite', `Column '${column}': the time of row ${i + 1} is ${t[i]}.`, {
+        column,
+        row: i + 1,
+      });
+    if (i > 0 && !(t[i] > t[i - 1]))
+      throw new DataError(
+        'time-order',
+        `Column '${column}': time does not go on in row ${i + 1}, from ${t[i - 1]} to ${t[i]}. Sort the rows, and remove repeated ones.`,
+        {column, row: i + 1},
+      );
   }
 }
 
@@ -64,14 +78,27 @@ function medianInterval(t: Float64Array): number {
 function requireInterval(usual: number, wanted: number, unit: TimeUnit, column: string): void {
   const ratio = usual / wanted;
   if (ratio < unitFactor && ratio > 1 / unitFactor) return;
-  const better = (Object.keys(units) as TimeUnit[]).find(other => Math.abs(Math.log(((usual / units[unit]) * units[other]) / wanted)) < Math.log(gap));
-  const advice = better === undefined ? 'No unit of time would explain it: is it a column of times?' : `In '${better}' it would fit: give unit: '${better}'.`;
-  throw new DataError('time-unit', `Column '${column}', taken as times in ${unit}: samples come every ${numberText(usual)} s, but every ${numberText(wanted)} s were expected. ${advice}`, {column, unit, better});
+  const better = (Object.keys(units) as TimeUnit[]).find(
+    other => Math.abs(Math.log(((usual / units[unit]) * units[other]) / wanted)) < Math.log(gap),
+  );
+  const advice =
+    better === undefined
+      ? 'No unit of time would explain it: is it a column of times?'
+      : `In '${better}' it would fit: give unit: '${better}'.`;
+  throw new DataError(
+    'time-unit',
+    `Column '${column}', taken as times in ${unit}: samples come every ${numberText(usual)} s, but every ${numberText(wanted)} s were expected. ${advice}`,
+    {column, unit, better},
+  );
 }
 
 function requireNoGaps(t: Float64Array, usual: number, column: string): void {
   const at = t.findIndex((time, i) => i > 0 && time - t[i - 1] > gap * usual);
   if (at < 0) return;
   const missing = Math.round((t[at] - t[at - 1]) / usual) - 1;
-  throw new DataError('time-gap', `Column '${column}': ${missing === 1 ? 'a sample is' : `${missing} samples are`} missing before row ${at + 1}, from ${numberText(t[at - 1], 7)} s to ${numberText(t[at], 7)} s; usual are ${numberText(usual)} s. Give gaps: 'allow' where that is known; identify compares what was measured, and signal joins what is there.`, {column, row: at + 1, missing});
+  throw new DataError(
+    'time-gap',
+    `Column '${column}': ${missing === 1 ? 'a sample is' : `${missing} samples are`} missing before row ${at + 1}, from ${numberText(t[at - 1], 7)} s to ${numberText(t[at], 7)} s; usual are ${numberText(usual)} s. Give gaps: 'allow' where that is known; identify compares what was measured, and signal joins what is there.`,
+    {column, row: at + 1, missing},
+  );
 }

@@ -4,10 +4,10 @@
  * constant deceleration) at several speeds and in both directions, as in the EMPS benchmark (Janot, Gautier & Brunot 2019):
  * accelerating shows the mass, several speeds tell viscous from Coulomb friction, both directions the offset.
  */
-import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
-import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { OptionError } from '../../lib/errors.js';
-import { gaussian } from './noise.js';
+import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
+import {xoroshiro128plus} from 'pure-rand/generator/xoroshiro128plus';
+import {OptionError} from '../../lib/errors.js';
+import {gaussian} from './noise.js';
 
 export interface ReferenceOptions {
   /** Length of the record in s; default 10. */
@@ -33,14 +33,21 @@ export interface ReferenceTrajectory {
 }
 
 /** Standard deviations of what the EMPS benchmark's model leaves unexplained, roughly: metres and volts. */
-export const positioningNoise = { position: 2e-6, voltage: 0.05 } as const;
+export const positioningNoise = {position: 2e-6, voltage: 0.05} as const;
 
 /** Samples of random strokes, one after the other without a pause, from rest at 0. The defaults are EMPS's. */
 export function positioningReference(options: ReferenceOptions = {}): ReferenceTrajectory {
-  const { seconds = 10, dt = 1e-3, seed = 1, travel = 0.25, acceleration = 5 / 6, speeds = [1 / 24, 1 / 12, 1 / 8] } = options;
-  check({ seconds, dt, travel, acceleration }, speeds);
+  const {
+    seconds = 10,
+    dt = 1e-3,
+    seed = 1,
+    travel = 0.25,
+    acceleration = 5 / 6,
+    speeds = [1 / 24, 1 / 12, 1 / 8],
+  } = options;
+  check({seconds, dt, travel, acceleration}, speeds);
   const samples = Math.round(seconds / dt) + 1;
-  const t = Float64Array.from({ length: samples }, (_, k) => k * dt);
+  const t = Float64Array.from({length: samples}, (_, k) => k * dt);
   const position = new Float64Array(samples);
   const velocity = new Float64Array(samples);
   const strokes = randomStrokes(seed, travel, acceleration, speeds);
@@ -49,13 +56,13 @@ export function positioningReference(options: ReferenceOptions = {}): ReferenceT
     while (t[k] >= stroke.end) stroke = strokes.next().value;
     [position[k], velocity[k]] = along(stroke, t[k] - stroke.start, acceleration);
   }
-  return { t, position, velocity };
+  return {t, position, velocity};
 }
 
 /** `values` with independent Gaussian noise of the given standard deviation. */
 export function noisy(values: Float64Array, deviation: number, seed: number): Float64Array {
   const noise = gaussian(seed);
-  return values.map((value) => value + deviation * noise());
+  return values.map(value => value + deviation * noise());
 }
 
 interface Stroke {
@@ -92,7 +99,7 @@ function* randomStrokes(
       }
       const distance = shortest + random() * (ahead - shortest);
       const end = start + distance / speed + speed / acceleration;
-      yield { start, end, from, distance: direction * distance, speed };
+      yield {start, end, from, distance: direction * distance, speed};
       start = end;
       from += direction * distance;
     }
@@ -100,7 +107,7 @@ function* randomStrokes(
 }
 
 /** Position and velocity at `time` after the stroke's start: two parabolas with a line between them. */
-function along({ start, end, from, distance, speed }: Stroke, time: number, acceleration: number): [number, number] {
+function along({start, end, from, distance, speed}: Stroke, time: number, acceleration: number): [number, number] {
   const sign = Math.sign(distance);
   const left = end - start - time;
   const ramp = speed / acceleration;
@@ -129,15 +136,15 @@ function check(positives: Readonly<Record<string, number>>, speeds: readonly num
       });
   }
   if (speeds.length === 0)
-    throw new OptionError('reference-option', 'positioningReference needs at least one speed.', { name: 'speeds' });
-  const { travel, acceleration } = positives;
+    throw new OptionError('reference-option', 'positioningReference needs at least one speed.', {name: 'speeds'});
+  const {travel, acceleration} = positives;
   const fastest = Math.max(...speeds);
   // A stroke that starts in the middle must fit into one half or the other.
   if ((2 * fastest ** 2) / acceleration > travel) {
     throw new OptionError(
       'reference-option',
       `positioningReference: ${fastest} m/s is not reached within half the travel of ${travel} m at ${acceleration} m/s²: lower the speed.`,
-      { name: 'speeds', value: fastest },
+      {name: 'speeds', value: fastest},
     );
   }
 }

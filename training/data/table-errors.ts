@@ -1,20 +1,37 @@
 /** What can be wrong with a table, each as a sentence with its place: file, line, column. */
-import { DataError } from '../../lib/errors.js';
-import type { ReadColumn } from './column.js';
-import { excerpt, listed } from './excerpt.js';
+import {DataError} from '../../lib/errors.js';
+import type {ReadColumn} from './column.js';
+import {excerpt, listed} from './excerpt.js';
 import {nearestName} from '../../lib/checks.js';
 
-export function wrongLength(file: string, line: number, record: readonly string[], columns: readonly { readonly name: string }[]): DataError {
+export function wrongLength(
+  file: string,
+  line: number,
+  record: readonly string[],
+  columns: readonly {readonly name: string}[],
+): DataError {
   const few = record.length < columns.length;
   const place = few
     ? `'${excerpt(columns[record.length].name) || `number ${record.length + 1}`}' is the first without a value`
     : `'${excerpt(record[columns.length])}' is the first without a column`;
-  const shown = excerpt(record.slice(0, 100).map((field) => excerpt(field)).join(' | ')); // a sentence, not a dump
+  const shown = excerpt(
+    record
+      .slice(0, 100)
+      .map(field => excerpt(field))
+      .join(' | '),
+  ); // a sentence, not a dump
   const text = excerpt(record.slice(0, 1000).join(' | '), 1000);
   return new DataError(
     'table-row',
     `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'} where the header has ${columns.length}; ${place}. The row reads: ${shown}. Complete it or remove it.`,
-    { file, line, column: few ? columns[record.length].name : undefined, text, fields: record.length, expected: columns.length },
+    {
+      file,
+      line,
+      column: few ? columns[record.length].name : undefined,
+      text,
+      fields: record.length,
+      expected: columns.length,
+    },
   );
 }
 
@@ -35,14 +52,14 @@ export function unnamed(file: string, line: number, index: number, text: string)
 export function notNumbers(file: string, column: ReadColumn): DataError {
   const where = column.isBlank
     ? 'is empty'
-    : `holds text (line ${column.decidedAt}: '${excerpt(column.text.find((word) => word !== '') ?? '')}')`;
+    : `holds text (line ${column.decidedAt}: '${excerpt(column.text.find(word => word !== '') ?? '')}')`;
   return new DataError(
     'table-text',
     `${file}: column '${excerpt(column.name)}' ${where}, not numbers. Read it with text('${excerpt(column.name)}').`,
     {
       file,
       column: column.name,
-      ...(column.isBlank ? {} : { line: column.decidedAt }),
+      ...(column.isBlank ? {} : {line: column.decidedAt}),
     },
   );
 }
@@ -51,11 +68,14 @@ export function notNumbers(file: string, column: ReadColumn): DataError {
 const LONGEST_NAME = 100;
 
 export function missingColumn(file: string, name: string, columns: readonly string[]): DataError {
-  const nearest = nearestName(name, columns.filter((known) => known.length <= LONGEST_NAME));
+  const nearest = nearestName(
+    name,
+    columns.filter(known => known.length <= LONGEST_NAME),
+  );
   const hint = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
   return new DataError(
     'table-column',
-    `${file} has no column '${excerpt(name)}'.${hint} It has: ${listed(columns.filter((known) => known !== ''))}.`,
+    `${file} has no column '${excerpt(name)}'.${hint} It has: ${listed(columns.filter(known => known !== ''))}.`,
     {
       file,
       column: name,
@@ -66,9 +86,11 @@ export function missingColumn(file: string, name: string, columns: readonly stri
 }
 
 export function malformed(file: string, cause: unknown): DataError {
-  const { message = String(cause), lines } = cause as { message?: string; lines?: number };
-  const open = (cause as { code?: string }).code === 'CSV_QUOTE_NOT_CLOSED';
-  const what = open ? 'a quote is opened and never closed: look for a stray " in the rows before' : excerpt(message, 300);
+  const {message = String(cause), lines} = cause as {message?: string; lines?: number};
+  const open = (cause as {code?: string}).code === 'CSV_QUOTE_NOT_CLOSED';
+  const what = open
+    ? 'a quote is opened and never closed: look for a stray " in the rows before'
+    : excerpt(message, 300);
   return new DataError('table-malformed', `${file}${lines === undefined ? '' : `, line ${lines}`}: ${what}.`, {
     file,
     line: lines,
@@ -77,11 +99,11 @@ export function malformed(file: string, cause: unknown): DataError {
 }
 
 export function unreadable(file: string, cause: unknown): DataError {
-  const { code = 'unknown', message = String(cause) } = cause as { code?: string; message?: string };
+  const {code = 'unknown', message = String(cause)} = cause as {code?: string; message?: string};
   const why: Readonly<Record<string, string>> = {
     ENOENT: 'there is no such file. A relative path starts at the folder the program was started in',
     EISDIR: 'it is a folder, not a file',
     EACCES: 'it may not be read: check its permissions',
   };
-  return new DataError('table-unreadable', `${file} cannot be read: ${why[code] ?? message}.`, { file, cause: code });
+  return new DataError('table-unreadable', `${file} cannot be read: ${why[code] ?? message}.`, {file, cause: code});
 }

@@ -1,5 +1,5 @@
 /** What a reader of tables may be told. */
-import type { ReadLimits } from './limits.js';
+import type {ReadLimits} from './limits.js';
 
 /** What `readTable` may be told. */
 export interface TableOptions {

@@ -5,18 +5,18 @@
  * Float64Arrays. A bad row is an error that names its line in the file, its column and its text. The
  * parser is loaded at the call, and Node's file system is no import, so that the module can be imported in a browser.
  */
-import type { TableOptions } from './table-options.js';
-import type { Options } from 'csv-parse';
-import { builtin, nodeFs } from '../../lib/builtin.js';
-import { DataError, OptionError } from '../../lib/errors.js';
-import { Column, type ReadColumn } from './column.js';
-import type { Checks } from '../../lib/checks.js';
-import { any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text } from '../../lib/checks.js';
-import { excerpt } from './excerpt.js';
+import type {TableOptions} from './table-options.js';
+import type {Options} from 'csv-parse';
+import {builtin, nodeFs} from '../../lib/builtin.js';
+import {DataError, OptionError} from '../../lib/errors.js';
+import {Column, type ReadColumn} from './column.js';
+import type {Checks} from '../../lib/checks.js';
+import {any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text} from '../../lib/checks.js';
+import {excerpt} from './excerpt.js';
 import {Budget} from './limits.js';
-import { arrayColumns, isArrayFile } from './npz.js';
-import { isParquet, parquetColumns } from './parquet.js';
-import { malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength } from './table-errors.js';
+import {arrayColumns, isArrayFile} from './npz.js';
+import {isParquet, parquetColumns} from './parquet.js';
+import {malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength} from './table-errors.js';
 
 /** Columns of numbers by name; made by `readTable`. */
 export interface Table {
@@ -31,7 +31,15 @@ export interface Table {
   has(name: string): boolean;
 }
 
-const tableOptions: Checks = { header: boolean, delimiter: text, comment: text, text: listOf('names', text), columns: listOf('names', text), missing: oneOf('error', 'nan'), limits: any };
+const tableOptions: Checks = {
+  header: boolean,
+  delimiter: text,
+  comment: text,
+  text: listOf('names', text),
+  columns: listOf('names', text),
+  missing: oneOf('error', 'nan'),
+  limits: any,
+};
 
 /** What `tableChunks` may be told. */
 export interface ChunkOptions extends TableOptions {
@@ -56,15 +64,15 @@ export async function readTable(source: TableSource, options: TableOptions = {})
   const chunks = chunksOf(source, budget);
   const start = await beginning(path, chunks);
   if (isArrayFile(start)) {
-    const { rows, columns } = arrayColumns(await whole(start, chunks), budget, options);
+    const {rows, columns} = arrayColumns(await whole(start, chunks), budget, options);
     return tableOf(path, columns, rows);
   }
   if (isParquet(start)) {
-    const { rows, columns } = await parquetColumns(await whole(start, chunks), budget, options);
+    const {rows, columns} = await parquetColumns(await whole(start, chunks), budget, options);
     return tableOf(path, columns, rows);
   }
   const builder = new TableBuilder(path, options, budget);
-  for await (const { record, line } of rowsOf(path, start, chunks, options, budget)) builder.push(record, line);
+  for await (const {record, line} of rowsOf(path, start, chunks, options, budget)) builder.push(record, line);
   return builder.finish();
 }
 
@@ -73,15 +81,24 @@ export async function readTable(source: TableSource, options: TableOptions = {})
  * file, which has its arrays one behind the other, there is no such way.
  */
 export async function* tableChunks(source: TableSource, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
-  refuseUnknownOptions(options, { ...tableOptions, rows: count }, 'tableChunks');
-  const { rows = 65536 } = options;
+  refuseUnknownOptions(options, {...tableOptions, rows: count}, 'tableChunks');
+  const {rows = 65536} = options;
   const path = nameOf(source, 'tableChunks');
-  const budget = new Budget(path, { bytes: Infinity, rows: Infinity, seconds: Infinity, ...options.limits }, 'tableChunks');
+  const budget = new Budget(
+    path,
+    {bytes: Infinity, rows: Infinity, seconds: Infinity, ...options.limits},
+    'tableChunks',
+  );
   const chunks = chunksOf(source, budget);
   const start = await beginning(path, chunks);
-  if (isArrayFile(start) || isParquet(start)) throw new DataError('table-binary', `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`, { file: path });
+  if (isArrayFile(start) || isParquet(start))
+    throw new DataError(
+      'table-binary',
+      `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`,
+      {file: path},
+    );
   const builder = new TableBuilder(path, options, budget);
-  for await (const { record, line } of rowsOf(path, start, chunks, options, budget)) {
+  for await (const {record, line} of rowsOf(path, start, chunks, options, budget)) {
     builder.push(record, line);
     if (builder.size === rows) yield builder.take();
   }
@@ -89,10 +106,16 @@ export async function* tableChunks(source: TableSource, options: ChunkOptions = 
   if (rest.rows > 0) yield rest;
 }
 
-function rowsOf(path: string, start: Buffer, chunks: AsyncIterable<Buffer>, options: TableOptions, budget: Budget): AsyncGenerator<TextRecord> {
+function rowsOf(
+  path: string,
+  start: Buffer,
+  chunks: AsyncIterable<Buffer>,
+  options: TableOptions,
+  budget: Budget,
+): AsyncGenerator<TextRecord> {
   const comment = options.comment ?? '#';
   const delimiter = options.delimiter ?? delimiterOf(start.toString('utf8'), comment);
-  return records(path, start, chunks, { delimiter, comment }, budget);
+  return records(path, start, chunks, {delimiter, comment}, budget);
 }
 
 async function whole(start: Buffer, rest: AsyncIterable<Buffer>): Promise<Uint8Array> {
@@ -109,15 +132,21 @@ function nameOf(source: TableSource, owner: string): string {
   if (typeof source === 'string') return isText(source) ? 'the text' : source;
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) return 'the bytes';
   if (typeof Blob !== 'undefined' && source instanceof Blob) return 'name' in source ? String(source.name) : 'the blob';
-  throw new OptionError('bad-option', `${owner} reads the path of a file, a table's text, its bytes or a Blob, not ${shown(source)}.`);
+  throw new OptionError(
+    'bad-option',
+    `${owner} reads the path of a file, a table's text, its bytes or a Blob, not ${shown(source)}.`,
+  );
 }
 
 /** The bytes of any source, within the budget. */
 async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Buffer, void> {
   if (typeof source === 'string' && !isText(source)) return yield* fileChunks(source, budget);
-  const bytes = typeof source === 'string' ? Buffer.from(source)
-    : source instanceof Uint8Array ? Buffer.from(source.buffer, source.byteOffset, source.byteLength)
-      : Buffer.from(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
+  const bytes =
+    typeof source === 'string'
+      ? Buffer.from(source)
+      : source instanceof Uint8Array
+        ? Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+        : Buffer.from(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
   budget.require('bytes', bytes.length, 'it has');
   // In parts, as a file comes: the first one decides the delimiter.
   for (let i = 0; i === 0 || i < bytes.length; i += 2 ** 16) yield bytes.subarray(i, i + 2 ** 16);
@@ -126,7 +155,11 @@ async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Bu
 /** The file's bytes, as many and as long as the budget has; what the operating system refuses is a DataError. */
 async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Buffer, void> {
   if (nodeFs === undefined) {
-    throw new DataError('table-unreadable', `${path} cannot be read: readTable needs Node's file system, which is not here.`, { file: path });
+    throw new DataError(
+      'table-unreadable',
+      `${path} cannot be read: readTable needs Node's file system, which is not here.`,
+      {file: path},
+    );
   }
   let bytes = 0;
   try {
@@ -143,11 +176,13 @@ async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Buffer,
 
 /** The first chunk, which decides the delimiter; an empty or binary file ends here. */
 async function beginning(path: string, chunks: AsyncGenerator<Buffer, void>): Promise<Buffer> {
-  const { value, done } = await chunks.next();
-  if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, { file: path });
+  const {value, done} = await chunks.next();
+  if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, {file: path});
   const utf16 = value[0] === 0xff && value[1] === 0xfe;
   if (value.includes(0) && !utf16 && !isArrayFile(value) && !isParquet(value)) {
-    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV, TSV, Parquet, NPZ and NPY.`, { file: path });
+    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV, TSV, Parquet, NPZ and NPY.`, {
+      file: path,
+    });
   }
   return value;
 }
@@ -164,8 +199,8 @@ async function* records(
   dialect: Pick<Options, 'delimiter' | 'comment'>,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
-  const { parse } = await import('csv-parse');
-  const { Readable, pipeline } = (builtin as NonNullable<typeof builtin>)('node:stream'); // a chunk was read from a file
+  const {parse} = await import('csv-parse');
+  const {Readable, pipeline} = (builtin as NonNullable<typeof builtin>)('node:stream'); // a chunk was read from a file
   async function* all(): AsyncGenerator<Buffer, void> {
     yield start;
     yield* rest;
@@ -183,13 +218,17 @@ async function* records(
   // The reader below sees the parser fail, as an exception of its iteration: the callback has nothing to add.
   pipeline(Readable.from(all()), parser, () => {});
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
-      yield { record, line: info.lines - lineEnds(record) };
+    for await (const {record, info} of parser as AsyncIterable<{record: string[]; info: {lines: number}}>) {
+      yield {record, line: info.lines - lineEnds(record)};
     }
   } catch (cause) {
-    if ((cause as { code?: string }).code === 'CSV_MAX_RECORD_SIZE') {
-      const { lines } = cause as { lines?: number };
-      throw budget.exceeded('record', `the row in line ${lines ?? 1} has more than ${budget.limit('record')} characters: look for a quote that is opened and never closed`, { line: lines });
+    if ((cause as {code?: string}).code === 'CSV_MAX_RECORD_SIZE') {
+      const {lines} = cause as {lines?: number};
+      throw budget.exceeded(
+        'record',
+        `the row in line ${lines ?? 1} has more than ${budget.limit('record')} characters: look for a quote that is opened and never closed`,
+        {line: lines},
+      );
     }
     throw cause instanceof DataError ? cause : malformed(path, cause);
   }
@@ -207,9 +246,9 @@ const isNumber = (cell: string): boolean => cell !== '' && Number.isFinite(Numbe
 /** Tab before semicolon before comma, in the first line that is neither blank nor a comment, outside quotes. */
 function delimiterOf(text: string, comment: string): string {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/);
-  const header = lines.find((line) => line.trim() !== '' && !(comment !== '' && line.startsWith(comment))) ?? '';
+  const header = lines.find(line => line.trim() !== '' && !(comment !== '' && line.startsWith(comment))) ?? '';
   const bare = header.replace(/"[^"]*"/g, '');
-  return ['\t', ';', ','].find((delimiter) => bare.includes(delimiter)) ?? ',';
+  return ['\t', ';', ','].find(delimiter => bare.includes(delimiter)) ?? ',';
 }
 
 class TableBuilder {
@@ -245,27 +284,38 @@ class TableBuilder {
   take(): Table {
     const rows = this.size;
     this.taken = this.rows;
-    return tableOf(this.file, this.wanted.map((column) => column.take()), rows);
+    return tableOf(
+      this.file,
+      this.wanted.map(column => column.take()),
+      rows,
+    );
   }
 
   finish(): Table {
-    const { file, rows, headerLine } = this;
+    const {file, rows, headerLine} = this;
     if (headerLine === 0)
-      throw new DataError('table-empty', `${file} has no header line, only comments or blank lines.`, { file });
+      throw new DataError('table-empty', `${file} has no header line, only comments or blank lines.`, {file});
     if (rows === 0)
-      throw new DataError('table-empty', `${file} has a header (line ${headerLine}) but no rows.`, { file, line: headerLine });
+      throw new DataError('table-empty', `${file} has a header (line ${headerLine}) but no rows.`, {
+        file,
+        line: headerLine,
+      });
     return this.take();
   }
 
   private get wanted(): Column[] {
-    return this.columns.filter((column) => column.kind !== 'ignored' && !(column.name === '' && column.isBlank));
+    return this.columns.filter(column => column.kind !== 'ignored' && !(column.name === '' && column.isBlank));
   }
 
   /** Of a file without a header: all columns have names, and none is left out. */
   private nameColumns(first: readonly string[], line: number): void {
-    const { columns = first.map((_, i) => `c${i}`) } = this.options;
+    const {columns = first.map((_, i) => `c${i}`)} = this.options;
     if (columns.length !== first.length) {
-      throw new OptionError('bad-option', `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: without a header every column needs its name.`, { option: 'columns' });
+      throw new OptionError(
+        'bad-option',
+        `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: without a header every column needs its name.`,
+        {option: 'columns'},
+      );
     }
     this.begin(columns, line);
     this.pushRow(first, line);
@@ -273,14 +323,18 @@ class TableBuilder {
 
   private begin(header: readonly string[], line: number): void {
     this.headerLine = line;
-    const { file } = this;
-    const names = header.map((name) => name.trim());
+    const {file} = this;
+    const names = header.map(name => name.trim());
     this.budget.require('columns', names.length, `the header in line ${line} has`);
     if (this.options.header === undefined && names.every(isNumber)) {
-      throw new DataError('table-header', `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} where these are the names.`, { file, line });
+      throw new DataError(
+        'table-header',
+        `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} where these are the names.`,
+        {file, line},
+      );
     }
     const seen = new Set<string>();
-    const twice = names.find((name) => name !== '' && (seen.has(name) || !seen.add(name)));
+    const twice = names.find(name => name !== '' && (seen.has(name) || !seen.add(name)));
     if (twice !== undefined) {
       throw new DataError(
         'table-header',
@@ -293,15 +347,17 @@ class TableBuilder {
         },
       );
     }
-    const { columns, missing = 'error' } = this.options;
-    for (const name of [...this.textNames, ...(columns ?? [])]) if (!seen.has(name)) throw missingColumn(file, name, names);
+    const {columns, missing = 'error'} = this.options;
+    for (const name of [...this.textNames, ...(columns ?? [])])
+      if (!seen.has(name)) throw missingColumn(file, name, names);
     const wanted = columns === undefined ? undefined : new Set(columns);
-    const kind = (name: string): 'text' | 'undecided' | 'ignored' => (wanted?.has(name) === false ? 'ignored' : this.textNames.has(name) ? 'text' : 'undecided');
-    this.columns = names.map((name) => new Column(name, kind(name), missing === 'nan'));
+    const kind = (name: string): 'text' | 'undecided' | 'ignored' =>
+      wanted?.has(name) === false ? 'ignored' : this.textNames.has(name) ? 'text' : 'undecided';
+    this.columns = names.map(name => new Column(name, kind(name), missing === 'nan'));
   }
 
   private pushRow(record: readonly string[], line: number): void {
-    const { file, columns } = this;
+    const {file, columns} = this;
     if (record.length !== columns.length) throw wrongLength(file, line, record, columns);
     if (this.rows >= this.nextCheck) this.checkSize();
     this.rows++;
@@ -310,7 +366,9 @@ class TableBuilder {
       const bad = column.push(record[i], line);
       if (bad === undefined) return;
       const because =
-        bad.line === line && line !== column.decidedAt ? ` (the column holds numbers since line ${column.decidedAt})` : '';
+        bad.line === line && line !== column.decidedAt
+          ? ` (the column holds numbers since line ${column.decidedAt})`
+          : '';
       throw new DataError(
         'table-cell',
         `${file}, line ${bad.line}, column '${excerpt(column.name)}': '${excerpt(bad.text)}' ${bad.what}${because}. ${bad.remedy}`,
@@ -326,16 +384,20 @@ class TableBuilder {
 
   /** Every 8 Ki cells: what they can add between is small beside the budget. */
   private checkSize(): void {
-    const { budget, columns, rows } = this;
+    const {budget, columns, rows} = this;
     budget.require('rows', rows + 1, 'the table has at least');
-    budget.require('memory', columns.reduce((sum, column) => sum + column.bytes, 0), 'the table takes');
+    budget.require(
+      'memory',
+      columns.reduce((sum, column) => sum + column.bytes, 0),
+      'the table takes',
+    );
     this.nextCheck = Math.min(rows + Math.max(1, Math.floor(2 ** 13 / columns.length)), budget.limit('rows'));
   }
 }
 
 function tableOf(file: string, columns: readonly ReadColumn[], rows: number): Table {
-  const names = columns.map((column) => column.name);
-  const byName = new Map(columns.map((column) => [column.name, column]));
+  const names = columns.map(column => column.name);
+  const byName = new Map(columns.map(column => [column.name, column]));
   const numbers = new Map<string, Float64Array>();
   const find = (name: string): ReadColumn => {
     const column = byName.get(name);
@@ -345,7 +407,7 @@ function tableOf(file: string, columns: readonly ReadColumn[], rows: number): Ta
   return {
     columns: names,
     rows,
-    has: (name) => byName.has(name),
+    has: name => byName.has(name),
     column(name) {
       const column = find(name);
       if (column.kind !== 'number') throw notNumbers(file, column);

@@ -7,7 +7,9 @@ import {nodePath, type FileSystem} from './filesystem.js';
 
 /** Hexadecimal digits that nobody can know before. */
 export function randomName(digits: number): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(digits / 2)), byte => byte.toString(16).padStart(2, '0')).join('');
+  return Array.from(crypto.getRandomValues(new Uint8Array(digits / 2)), byte =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
 }
 
 /**
@@ -34,7 +36,10 @@ export async function writeWhole(fs: FileSystem, path: string, content: Uint8Arr
 export async function writeNew(fs: FileSystem, path: string, content: Uint8Array | string): Promise<void> {
   const {O_CREAT, O_EXCL, O_WRONLY} = fs.constants;
   // Windows has no O_NOFOLLOW; O_EXCL alone refuses links, too.
-  const file = await fs.open(path, O_CREAT | O_EXCL | O_WRONLY | ((fs.constants.O_NOFOLLOW as number | undefined) ?? 0));
+  const file = await fs.open(
+    path,
+    O_CREAT | O_EXCL | O_WRONLY | ((fs.constants.O_NOFOLLOW as number | undefined) ?? 0),
+  );
   try {
     await file.writeFile(content);
     await file.sync();

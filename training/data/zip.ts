@@ -4,10 +4,10 @@
  * overlap (Fifield, A better zip bomb, WOOT 2019), stated sizes, checksums. Members are inflated by `fflate`, into
  * exactly as many bytes as the directory states.
  */
-import { inflateSync } from 'fflate';
-import { DataError } from '../../lib/errors.js';
-import { excerpt } from './excerpt.js';
-import type { Budget } from './limits.js';
+import {inflateSync} from 'fflate';
+import {DataError} from '../../lib/errors.js';
+import {excerpt} from './excerpt.js';
+import type {Budget} from './limits.js';
 
 export interface Member {
   readonly name: string;
@@ -38,7 +38,7 @@ const longestComment = 0xffff;
 
 /** @throws DataError 'npz-malformed' */
 export function openArchive(bytes: Uint8Array, budget: Budget): Archive {
-  const { file } = budget;
+  const {file} = budget;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const last = bytes.length - endLength;
   let end = last;
@@ -47,29 +47,32 @@ export function openArchive(bytes: Uint8Array, budget: Budget): Archive {
   const directory = view.getUint32(end + 16, true);
   const count = view.getUint16(end + 10, true);
   const members: Member[] = [];
-  const spans: { readonly from: number; readonly to: number; readonly name: string }[] = [];
+  const spans: {readonly from: number; readonly to: number; readonly name: string}[] = [];
   const names = new Set<string>();
   let at = directory;
   for (let i = 0; i < count; i++) {
-    if (at + 46 > end || view.getUint32(at, true) !== 0x02014b50) throw malformed(file, 'the archive’s directory is damaged');
-    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true));
+    if (at + 46 > end || view.getUint32(at, true) !== 0x02014b50)
+      throw malformed(file, 'the archive’s directory is damaged');
+    const [nameLength, extraLength, commentLength] = [28, 30, 32].map(offset => view.getUint16(at + offset, true));
     const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
     const called = `'${excerpt(name)}'`;
-    const [checksum, packed, unpacked, , local] = [16, 20, 24, 28, 42].map((offset) => view.getUint32(at + offset, true));
-    const [flags, method] = [8, 10].map((offset) => view.getUint16(at + offset, true));
-    if (packed === 0xffffffff || unpacked === 0xffffffff || local === 0xffffffff) throw malformed(file, `${called} is larger than 4 GB: save the arrays as NPY files of their own`);
-    if (local + 30 > directory || view.getUint32(local, true) !== 0x04034b50) throw malformed(file, `${called} does not lie where the directory says`);
+    const [checksum, packed, unpacked, , local] = [16, 20, 24, 28, 42].map(offset => view.getUint32(at + offset, true));
+    const [flags, method] = [8, 10].map(offset => view.getUint16(at + offset, true));
+    if (packed === 0xffffffff || unpacked === 0xffffffff || local === 0xffffffff)
+      throw malformed(file, `${called} is larger than 4 GB: save the arrays as NPY files of their own`);
+    if (local + 30 > directory || view.getUint32(local, true) !== 0x04034b50)
+      throw malformed(file, `${called} does not lie where the directory says`);
     if ((flags & 1) !== 0) throw malformed(file, `${called} is encrypted`);
     if (names.has(name)) throw malformed(file, `two members are named ${called}`);
     names.add(name);
     const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
     if (start + packed > directory) throw malformed(file, `${called} reaches into the directory`);
-    members.push({ name, method, checksum, start, packed, unpacked });
-    spans.push({ from: local, to: start + packed, name });
+    members.push({name, method, checksum, start, packed, unpacked});
+    spans.push({from: local, to: start + packed, name});
     at += 46 + nameLength + extraLength + commentLength;
   }
   spans.sort((a, b) => a.from - b.from);
-  const over = spans.findIndex(({ from }, i) => i > 0 && from < spans[i - 1].to);
+  const over = spans.findIndex(({from}, i) => i > 0 && from < spans[i - 1].to);
   if (over > 0) throw malformed(file, `'${excerpt(spans[over - 1].name)}' and '${excerpt(spans[over].name)}' overlap`);
   return {
     members,
@@ -78,32 +81,39 @@ export function openArchive(bytes: Uint8Array, budget: Budget): Archive {
       budget.requireRatio(sum('unpacked'), sum('packed'), 'its members have');
       budget.require('memory', sum('unpacked'), 'its members unpack to');
     },
-    extract: (member) => extract(bytes, member, budget),
+    extract: member => extract(bytes, member, budget),
   };
 }
 
-function extract(bytes: Uint8Array, { name, method, checksum, start, packed, unpacked }: Member, budget: Budget): Uint8Array {
-  const { file } = budget;
+function extract(
+  bytes: Uint8Array,
+  {name, method, checksum, start, packed, unpacked}: Member,
+  budget: Budget,
+): Uint8Array {
+  const {file} = budget;
   const called = `'${excerpt(name)}'`;
-  if (method !== 0 && method !== 8) throw malformed(file, `${called} is packed by method ${method}; stored and deflated members can be read`);
-  if (method === 0 && packed !== unpacked) throw malformed(file, `${called} is stored and has two sizes, ${packed} and ${unpacked} bytes`);
+  if (method !== 0 && method !== 8)
+    throw malformed(file, `${called} is packed by method ${method}; stored and deflated members can be read`);
+  if (method === 0 && packed !== unpacked)
+    throw malformed(file, `${called} is stored and has two sizes, ${packed} and ${unpacked} bytes`);
   const data = bytes.subarray(start, start + packed);
   const content = method === 0 ? data : inflate(data, unpacked, called, file);
-  if (content.length !== unpacked || crc32(content) !== checksum) throw malformed(file, `${called} is damaged: its checksum does not fit`);
+  if (content.length !== unpacked || crc32(content) !== checksum)
+    throw malformed(file, `${called} is damaged: its checksum does not fit`);
   budget.requireTime(bytes.length);
   return content;
 }
 
 function inflate(data: Uint8Array, size: number, called: string, file: string): Uint8Array {
   try {
-    return inflateSync(data, { out: new Uint8Array(size) });
+    return inflateSync(data, {out: new Uint8Array(size)});
   } catch (cause) {
     throw malformed(file, `${called} cannot be unpacked: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
 }
 
 /** The CRC-32 of ZIP (ISO 3309), by a table of its 256 bytes. Node has one from version 22 on. */
-const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+const crcTable = Uint32Array.from({length: 256}, (_, byte) => {
   let c = byte;
   for (let bit = 0; bit < 8; bit++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
   return c;
@@ -115,4 +125,5 @@ function crc32(bytes: Uint8Array): number {
   return (c ^ 0xffffffff) >>> 0;
 }
 
-const malformed = (file: string, what: string): DataError => new DataError('npz-malformed', `${file}: ${what}.`, { file });
+const malformed = (file: string, what: string): DataError =>
+  new DataError('npz-malformed', `${file}: ${what}.`, {file});

@@ -5,7 +5,12 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {Cost, descentIteration, relativeStep} from './descent.js';
-import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult} from './least-squares.js';
+import type {
+  LeastSquaresIteration,
+  LeastSquaresMethod,
+  LeastSquaresProblem,
+  LeastSquaresResult,
+} from './least-squares.js';
 import {methodOf} from './least-squares.js';
 import {any, count, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
@@ -27,11 +32,17 @@ export function adam(options: AdamOptions = {}): LeastSquaresMethod {
   refuseUnknownOptions(options, {rate: any, iterations: count, beta1: any, beta2: any, epsilon: any}, 'adam');
   const {rate = 0.01, iterations = 500, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8} = options;
   const settings = {rate, iterations, beta1, beta2, epsilon};
-  for (const [name, value] of Object.entries(settings)) if (!positive.test(value)) throw new OptionError('least-squares-option', `adam: ${name} is ${value}, but must be positive.`, {name, value});
+  for (const [name, value] of Object.entries(settings))
+    if (!positive.test(value))
+      throw new OptionError('least-squares-option', `adam: ${name} is ${value}, but must be positive.`, {name, value});
   return methodOf('adam', (problem, start) => iterate(problem, Float64Array.from(start), settings));
 }
 
-function* iterate(problem: LeastSquaresProblem, x: Float64Array, {rate, iterations, beta1, beta2, epsilon}: Required<AdamOptions>): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+function* iterate(
+  problem: LeastSquaresProblem,
+  x: Float64Array,
+  {rate, iterations, beta1, beta2, epsilon}: Required<AdamOptions>,
+): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
   const cost = new Cost(problem);
   let point = cost.start(x);
   let best = point;
@@ -43,11 +54,13 @@ function* iterate(problem: LeastSquaresProblem, x: Float64Array, {rate, iteratio
   for (let n = 1; n <= iterations; n++) {
     const {gradient} = point;
     const length = (shrink * rate * (1 + Math.cos((Math.PI * (n - 1)) / iterations))) / 2;
-    const next = cost.at(point.x.map((value, i) => {
-      mean[i] = beta1 * mean[i] + (1 - beta1) * gradient[i];
-      square[i] = beta2 * square[i] + (1 - beta2) * gradient[i] ** 2;
-      return value - (length * (mean[i] / (1 - beta1 ** n))) / (Math.sqrt(square[i] / (1 - beta2 ** n)) + epsilon);
-    }));
+    const next = cost.at(
+      point.x.map((value, i) => {
+        mean[i] = beta1 * mean[i] + (1 - beta1) * gradient[i];
+        square[i] = beta2 * square[i] + (1 - beta2) * gradient[i] ** 2;
+        return value - (length * (mean[i] / (1 - beta1 ** n))) / (Math.sqrt(square[i] / (1 - beta2 ** n)) + epsilon);
+      }),
+    );
     // Where the model cannot be simulated, the way goes on from the best point in smaller steps.
     if (next === undefined) shrink /= 2;
     const from = point;
@@ -56,5 +69,12 @@ function* iterate(problem: LeastSquaresProblem, x: Float64Array, {rate, iteratio
     history.push(descentIteration(n, point, relativeStep(from.x, point.x), {accepted: next !== undefined}));
     yield history[n];
   }
-  return cost.result(best, {status: 'max-iterations', message: `Adam took its ${iterations} iterations; the estimate is the best point it met.`}, history);
+  return cost.result(
+    best,
+    {
+      status: 'max-iterations',
+      message: `Adam took its ${iterations} iterations; the estimate is the best point it met.`,
+    },
+    history,
+  );
 }

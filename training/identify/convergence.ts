@@ -65,7 +65,11 @@ export function offsetOf(factor: RowQr, residuals: Float64Array, x: Float64Array
  * @param cost where the iteration ended, ½‖r‖², and at its start
  * @param tolerance the offset that counts as none, and the relative step
  */
-export function isMinimum({offset, step}: Offset, cost: {readonly start: number; readonly end: number}, tolerance: {readonly offset: number; readonly step: number}): boolean {
+export function isMinimum(
+  {offset, step}: Offset,
+  cost: {readonly start: number; readonly end: number},
+  tolerance: {readonly offset: number; readonly step: number},
+): boolean {
   // Where the model meets the data but for rounding, residuals have any direction, and only the step can be judged.
   return offset <= tolerance.offset || (step <= tolerance.step && cost.end <= NEGLIGIBLE * cost.start);
 }

@@ -1,7 +1,18 @@
 /** What methods that descend along gradients share: a cost ½‖r‖² with its gradient, and a result like that of least squares. */
-import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/errors.js';
+import {
+  GradientError,
+  InconsistentStateError,
+  NewtonError,
+  OptionError,
+  SingularMatrixError,
+} from '../../lib/errors.js';
 import {DESCENT_OFFSET, isMinimum, offsetOf} from './convergence.js';
-import type {LeastSquaresIteration, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import type {
+  LeastSquaresIteration,
+  LeastSquaresProblem,
+  LeastSquaresResult,
+  LeastSquaresStatus,
+} from './least-squares.js';
 import {boundMessage, isConverged} from './least-squares.js';
 import {RowQr} from './row-qr.js';
 
@@ -21,9 +32,15 @@ export class Cost {
   /** @throws OptionError where the start cannot be evaluated, and what the simulation throws there */
   start(x: Float64Array): CostPoint {
     const bad = x.findIndex(value => !Number.isFinite(value));
-    if (bad >= 0) throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, {x});
+    if (bad >= 0)
+      throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, {x});
     const point = this.evaluate(x);
-    if (point === undefined) throw new OptionError('start-not-evaluable', 'The least-squares problem has no value at its start. Choose another guess.', {x});
+    if (point === undefined)
+      throw new OptionError(
+        'start-not-evaluable',
+        'The least-squares problem has no value at its start. Choose another guess.',
+        {x},
+      );
     return point;
   }
 
@@ -34,7 +51,13 @@ export class Cost {
       if (point === undefined) this.failed++;
       return point;
     } catch (error) {
-      if (!(error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || error instanceof GradientError)) throw error;
+      if (!(
+        error instanceof NewtonError
+        || error instanceof SingularMatrixError
+        || error instanceof InconsistentStateError
+        || error instanceof GradientError
+      ))
+        throw error;
       this.failed++;
       return undefined;
     }
@@ -63,28 +86,61 @@ export class Cost {
    * The end of an iteration: one Jacobian there, for the uncertainty, and to see whether it is a minimum. A gradient in
    * coordinates vanishes also where a coordinate runs off to infinity, and a cost falls slowly also along a valley.
    */
-  result(point: CostPoint, ended: {readonly status: LeastSquaresStatus; readonly message: string}, history: readonly LeastSquaresIteration[]): LeastSquaresResult {
+  result(
+    point: CostPoint,
+    ended: {readonly status: LeastSquaresStatus; readonly message: string},
+    history: readonly LeastSquaresIteration[],
+  ): LeastSquaresResult {
     const at = this.problem.linearize(point.x);
-    if (at === undefined) throw new OptionError('start-not-evaluable', 'The least-squares problem has no Jacobian where the iteration ended.', {x: point.x});
+    if (at === undefined)
+      throw new OptionError(
+        'start-not-evaluable',
+        'The least-squares problem has no Jacobian where the iteration ended.',
+        {x: point.x},
+      );
     const factor = new RowQr(point.x.length).append(at.jacobian, at.residuals);
     return {
-      ...at, x: point.x, cost: point.cost, ...this.judged(ended, factor, at.residuals, point, history[0].cost), history, factor,
+      ...at,
+      x: point.x,
+      cost: point.cost,
+      ...this.judged(ended, factor, at.residuals, point, history[0].cost),
+      history,
+      factor,
       evaluations: {residuals: this.evaluations, jacobians: 1, failed: this.failed},
     };
   }
 
-  private judged(ended: {readonly status: LeastSquaresStatus; readonly message: string}, factor: RowQr, residuals: Float64Array, {x, cost}: CostPoint, start: number): Pick<LeastSquaresResult, 'status' | 'message' | 'converged'> {
+  private judged(
+    ended: {readonly status: LeastSquaresStatus; readonly message: string},
+    factor: RowQr,
+    residuals: Float64Array,
+    {x, cost}: CostPoint,
+    start: number,
+  ): Pick<LeastSquaresResult, 'status' | 'message' | 'converged'> {
     const {status} = ended;
     const told = {...ended, converged: isConverged(status)};
     if (!told.converged || cost === 0) return told;
     const offset = offsetOf(factor, residuals, x);
     // With as many parameters as residuals there is no offset, and the gradient is all that can be asked.
     if (offset.offset === Infinity && status === 'gradient') return told;
-    if (isMinimum(offset, {start: Math.max(start, this.problem.magnitude ?? 0), end: cost}, {offset: DESCENT_OFFSET, step: SMALL_STEP})) return told;
+    if (
+      isMinimum(
+        offset,
+        {start: Math.max(start, this.problem.magnitude ?? 0), end: cost},
+        {offset: DESCENT_OFFSET, step: SMALL_STEP},
+      )
+    )
+      return told;
     const bound = this.problem.bound?.(x);
     if (bound !== undefined) return {status: 'bound', message: boundMessage(bound), converged: false};
-    const left = Number.isFinite(offset.offset) ? `the minimum of the linear model is ${offset.offset.toPrecision(2)} standard errors away` : 'the residuals could still be lowered';
-    return {status: 'no-progress', message: `Not converged: the cost hardly falls any more, but ${left}. Take levenbergMarquardt(), or start nearer.`, converged: false};
+    const left = Number.isFinite(offset.offset)
+      ? `the minimum of the linear model is ${offset.offset.toPrecision(2)} standard errors away`
+      : 'the residuals could still be lowered';
+    return {
+      status: 'no-progress',
+      message: `Not converged: the cost hardly falls any more, but ${left}. Take levenbergMarquardt(), or start nearer.`,
+      converged: false,
+    };
   }
 }
 
@@ -100,13 +156,29 @@ export function relativeGradient({x, cost, gradient}: CostPoint): number {
   return gradient.reduce((most, g, i) => Math.max(most, (Math.abs(g) * Math.max(Math.abs(x[i]), 1)) / cost), 0);
 }
 
-export function descentIteration(iteration: number, point: CostPoint, step: number, over: Partial<LeastSquaresIteration> = {}): LeastSquaresIteration {
-  return {iteration, cost: point.cost, x: point.x, accepted: true, gradient: relativeGradient(point), step, damping: 0, gainRatio: NaN, ...over};
+export function descentIteration(
+  iteration: number,
+  point: CostPoint,
+  step: number,
+  over: Partial<LeastSquaresIteration> = {},
+): LeastSquaresIteration {
+  return {
+    iteration,
+    cost: point.cost,
+    x: point.x,
+    accepted: true,
+    gradient: relativeGradient(point),
+    step,
+    damping: 0,
+    gainRatio: NaN,
+    ...over,
+  };
 }
 
 export const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
-export const along = (x: Float64Array, factor: number, direction: Float64Array): Float64Array => x.map((value, i) => value + factor * direction[i]);
+export const along = (x: Float64Array, factor: number, direction: Float64Array): Float64Array =>
+  x.map((value, i) => value + factor * direction[i]);
 
 /** ‖δ‖ / ‖x‖ */
 export function relativeStep(from: Float64Array, to: Float64Array): number {

@@ -22,13 +22,17 @@ export interface FittedSeries {
 
 /** @throws OptionError, ShapeError, DataError where the records do not fit the model, or each other */
 export function checkRecords(model: Model, data: MeasuredRecord | readonly MeasuredRecord[]): CheckedRecord[] {
-  for (const [name, input] of Object.entries(model.inputs ?? {})) requireValue(input, isInput, `inputs.${name}`, 'not-a-signal');
-  const list = Array.isArray(data) ? data as readonly MeasuredRecord[] : [data as MeasuredRecord];
+  for (const [name, input] of Object.entries(model.inputs ?? {}))
+    requireValue(input, isInput, `inputs.${name}`, 'not-a-signal');
+  const list = Array.isArray(data) ? (data as readonly MeasuredRecord[]) : [data as MeasuredRecord];
   if (list.length === 0) throw new OptionError('no-data', 'identify: data is empty.');
   const compared = comparedSeries(model.system, model.observe !== undefined);
   const records = list.map((record, i) => checkRecord(record, i, compared));
   const twice = records.find(({name}, i) => records.findIndex(other => other.name === name) < i);
-  if (twice !== undefined) throw new OptionError('name-clash', `identify: two records are named '${twice.name}'; give each its own name.`, {name: twice.name});
+  if (twice !== undefined)
+    throw new OptionError('name-clash', `identify: two records are named '${twice.name}'; give each its own name.`, {
+      name: twice.name,
+    });
   return records;
 }
 
@@ -42,10 +46,18 @@ export class Fit implements LeastSquaresProblem {
   private readonly columns = new Map<string, number>();
 
   /** @throws OptionError, ShapeError, DataError where the problem is not well posed */
-  constructor(private readonly model: Model, records: readonly CheckedRecord[]) {
+  constructor(
+    private readonly model: Model,
+    records: readonly CheckedRecord[],
+  ) {
     this.models = records.map(record => new RecordModel(model, record));
-    this.parameters = Object.assign({}, model.parameters, ...records.map(({name: record, parameters}) =>
-      Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [recordKey(record, name), parameter])))) as Parameters;
+    this.parameters = Object.assign(
+      {},
+      model.parameters,
+      ...records.map(({name: record, parameters}) =>
+        Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [recordKey(record, name), parameter])),
+      ),
+    ) as Parameters;
     requireBlocks(this.parameters, model.system);
     this.space = new ParameterSpace(this.parameters);
     let columns = 0;
@@ -65,7 +77,10 @@ export class Fit implements LeastSquaresProblem {
 
   /** ½ Σ (weight · measured)² */
   get magnitude(): number {
-    return this.channels.reduce((sum, {measured, weights}) => measured.reduce((all, value, i) => all + (weights[i] * value) ** 2 / 2, sum), 0);
+    return this.channels.reduce(
+      (sum, {measured, weights}) => measured.reduce((all, value, i) => all + (weights[i] * value) ** 2 / 2, sum),
+      0,
+    );
   }
 
   bound(x: Float64Array): string | undefined {
@@ -89,7 +104,15 @@ export class Fit implements LeastSquaresProblem {
     let row = 0;
     for (const model of this.models) {
       const end = row + model.rows;
-      this.inRecord(model, () => model.linearize(values, residuals.subarray(row, end), jacobian.subarray(row * space.size, end * space.size), space.size, key => this.column(key)));
+      this.inRecord(model, () =>
+        model.linearize(
+          values,
+          residuals.subarray(row, end),
+          jacobian.subarray(row * space.size, end * space.size),
+          space.size,
+          key => this.column(key),
+        ),
+      );
       row = end;
     }
     return {residuals, jacobian: space.toCoordinates(jacobian, x)};
@@ -105,7 +128,8 @@ export class Fit implements LeastSquaresProblem {
       const found = this.inRecord(model, () => model.gradient(values));
       cost += found.cost;
       for (const [key, part] of Object.entries(found.gradient)) {
-        if (this.parameters[key].kind !== 'fixed') part.forEach((value, i) => (gradient[this.column(key) + i] += value));
+        if (this.parameters[key].kind !== 'fixed')
+          part.forEach((value, i) => (gradient[this.column(key) + i] += value));
       }
     }
     return {cost, gradient: space.toCoordinates(gradient, x)};
@@ -116,7 +140,12 @@ export class Fit implements LeastSquaresProblem {
     const values = this.space.values(x);
     return this.models.map(model => {
       let motion: ReturnType<Whole['guess']> | undefined;
-      return {model: this.model, record: model.record, shapeOf: block => model.shapeOf(block, values), guess: () => (motion ??= motionOf(model, values))};
+      return {
+        model: this.model,
+        record: model.record,
+        shapeOf: block => model.shapeOf(block, values),
+        guess: () => (motion ??= motionOf(model, values)),
+      };
     });
   }
 
@@ -145,13 +174,15 @@ export class Fit implements LeastSquaresProblem {
 
   /** Measured and simulated, each output apart. */
   fittedSeries(trajectories: readonly AnyTrajectory[]): FittedSeries[] {
-    return this.models.flatMap(({record}, r) => record.channels.flatMap(channel => {
-      const values = trajectories[r].values(channel.simulated);
-      return Array.from({length: channel.outputs}, (_, k) => ({
-        ...oneOutput(record.t, channel, values, k),
-        name: this.models.length === 1 ? label(channel, k) : recordKey(record.name, label(channel, k)),
-      })).filter(({t}) => t.length > 0);
-    }));
+    return this.models.flatMap(({record}, r) =>
+      record.channels.flatMap(channel => {
+        const values = trajectories[r].values(channel.simulated);
+        return Array.from({length: channel.outputs}, (_, k) => ({
+          ...oneOutput(record.t, channel, values, k),
+          name: this.models.length === 1 ? label(channel, k) : recordKey(record.name, label(channel, k)),
+        })).filter(({t}) => t.length > 0);
+      }),
+    );
   }
 
   private get channels(): Channel[] {
@@ -187,7 +218,12 @@ function motionOf(model: RecordModel, values: Values): ReturnType<Whole['guess']
 
 /** The model has an answer, but not at these values. */
 export function isFailedSimulation(error: unknown): error is StiffgradError {
-  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || error instanceof GradientError;
+  return (
+    error instanceof NewtonError
+    || error instanceof SingularMatrixError
+    || error instanceof InconsistentStateError
+    || error instanceof GradientError
+  );
 }
 
 /** The same error, its sentence led by where it happened. */
@@ -198,16 +234,26 @@ export function prefixed(error: StiffgradError, where: string): StiffgradError {
   return again;
 }
 
-export function comparedSeries({kind}: System, observed: boolean): {readonly [series in SeriesName]?: Channel['simulated']} {
-  const y = observed ? {y: 'observed'} as const : {};
+export function comparedSeries(
+  {kind}: System,
+  observed: boolean,
+): {readonly [series in SeriesName]?: Channel['simulated']} {
+  const y = observed ? ({y: 'observed'} as const) : {};
   return kind === 'ode' ? {y: 'y', ...y} : {q: 'q', v: 'v', ...y};
 }
 
 /** A start that the system does not have would be ignored in silence. */
 function requireBlocks(parameters: Parameters, {kind}: System): void {
   const blocks = kind === 'ode' ? ['initial.y'] : ['initial.q', 'initial.v'];
-  const odd = Object.keys(parameters).find(key => /(^|: )initial\./.test(key) && !blocks.some(block => key === block || key.endsWith(`: ${block}`)));
-  if (odd !== undefined) throw new OptionError('bad-initial', `identify: there is no ${odd} to find; this system starts from ${blocks.join(' and ')}.`, {name: odd});
+  const odd = Object.keys(parameters).find(
+    key => /(^|: )initial\./.test(key) && !blocks.some(block => key === block || key.endsWith(`: ${block}`)),
+  );
+  if (odd !== undefined)
+    throw new OptionError(
+      'bad-initial',
+      `identify: there is no ${odd} to find; this system starts from ${blocks.join(' and ')}.`,
+      {name: odd},
+    );
 }
 
 /** 'q', or 'q[1]', 'q[0,2]' where a sample has several numbers. */
@@ -222,7 +268,12 @@ function label({name, shape, outputs}: Channel, k: number): string {
   return `${name}[${index.join(',')}]`;
 }
 
-function oneOutput(t: Float64Array, {measured, weights, outputs}: Channel, simulated: Float64Array, k: number): Omit<FittedSeries, 'name'> {
+function oneOutput(
+  t: Float64Array,
+  {measured, weights, outputs}: Channel,
+  simulated: Float64Array,
+  k: number,
+): Omit<FittedSeries, 'name'> {
   const kept = Array.from(t.keys()).filter(i => weights[i * outputs + k] > 0);
   const take = (from: Float64Array): Float64Array => Float64Array.from(kept, i => from[i * outputs + k]);
   return {t: Float64Array.from(kept, i => t[i]), measured: take(measured), simulated: take(simulated)};

@@ -19,7 +19,11 @@ import type {ValidateOptions, Validation} from './validation.js';
 import {simulateRecord, validate} from './validation.js';
 
 /** What `identify` found for the parameters T of the system S. */
-export type Identification<T = Parameters, S extends AnySystem = System> = Found<Estimates<T>, Errors<T>, Trajectory<S>>;
+export type Identification<T = Parameters, S extends AnySystem = System> = Found<
+  Estimates<T>,
+  Errors<T>,
+  Trajectory<S>
+>;
 
 /** What `identify` found: estimates E and their standard errors D by name, and trajectories R. */
 export interface Found<E, D, R> {
@@ -79,7 +83,18 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
 }
 
 const reportDetails: Checks = {
-  title: text, description: text, parameters: object, referenceName: text, fits: object, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list, validations: list,
+  title: text,
+  description: text,
+  parameters: object,
+  referenceName: text,
+  fits: object,
+  history: list,
+  correlation: object,
+  statistics: list,
+  charts: list,
+  warnings: list,
+  notes: list,
+  validations: list,
 };
 
 export interface Judged extends Model {
@@ -147,7 +162,16 @@ class Identified {
 
   toJSON(): IdentificationSummary {
     const {estimate, standardError, rmse, r2, converged, status, message, warnings} = this.#found;
-    return {estimate: shown(estimate), standardError: shown(standardError), rmse, r2, converged, status, message, warnings};
+    return {
+      estimate: shown(estimate),
+      standardError: shown(standardError),
+      rmse,
+      r2,
+      converged,
+      status,
+      message,
+      warnings,
+    };
   }
 
   /** A line for each parameter, with its standard error. */
@@ -156,10 +180,16 @@ class Identified {
     const errors = shown(standardError);
     const lines = Object.entries(shown(estimate)).map(([name, value]) => {
       const error = errors[name];
-      if (typeof value === 'number' && typeof error === 'number') return `${name} = ${measuredText(value, error)} ± ${errorText(error)}`;
+      if (typeof value === 'number' && typeof error === 'number')
+        return `${name} = ${measuredText(value, error)} ± ${errorText(error)}`;
       return `${name} = ${typeof value === 'number' ? `${numberText(value, 6)} (fixed)` : typeof value === 'string' ? value : value.map(one => numberText(one, 6)).join(', ')}`;
     });
-    return [`Identification: ${message}`, ...lines, ...Object.entries(rmse).map(([name, value]) => `rmse of ${name}: ${numberText(value)}`), ...warnings.map(warning => `warning: ${warning}`)].join('\n  ');
+    return [
+      `Identification: ${message}`,
+      ...lines,
+      ...Object.entries(rmse).map(([name, value]) => `rmse of ${name}: ${numberText(value)}`),
+      ...warnings.map(warning => `warning: ${warning}`),
+    ].join('\n  ');
   }
 
   /** What console.log shows on Node, Deno and Bun. */
@@ -173,14 +203,24 @@ class Identified {
   }
 }
 
-function shown(values: {readonly [name: string]: number | Float64Array}): {[name: string]: number | readonly number[] | string} {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [
-    name, typeof value === 'number' ? value : value.length <= SHOWN ? Array.from(value) : `${value.length} numbers`,
-  ]));
+function shown(values: {readonly [name: string]: number | Float64Array}): {
+  [name: string]: number | readonly number[] | string;
+} {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? value : value.length <= SHOWN ? Array.from(value) : `${value.length} numbers`,
+    ]),
+  );
 }
 
 /** The result of a fit; simulates every record once more, for their trajectories. */
-export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresResult, milliseconds: number): Identification {
+export function identificationOf(
+  problem: Judged,
+  fit: Fit,
+  found: LeastSquaresResult,
+  milliseconds: number,
+): Identification {
   const {space, parameters} = fit;
   const judged = uncertainty(found, {
     names: space.labels,
@@ -192,15 +232,28 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
   const series = fit.fittedSeries(trajectories);
   const goodness = series.map(({name, measured, simulated}) => [name, goodnessOfFit(measured, simulated)] as const);
   const lost = goodness.filter(([, {r2}]) => r2 < 0);
-  const shorter = (problem.shooting?.segments ?? 1) === 1 && found.status !== 'bound' && (lost.length > 0 || found.status === 'no-progress') ? ` ${SEGMENTS}` : '';
+  const shorter =
+    (problem.shooting?.segments ?? 1) === 1
+    && found.status !== 'bound'
+    && (lost.length > 0 || found.status === 'no-progress')
+      ? ` ${SEGMENTS}`
+      : '';
   const message = `${found.message}${found.converged ? '' : shorter}`;
   const warnings = [
     ...(found.converged ? [] : [`The fit did not converge: ${message}`]),
-    ...(lost.length === 0 ? [] : [`${lostWarning(lost.map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`))}${found.converged ? shorter : ''}`]),
-    ...judged.warnings, ...space.boundWarnings(found.x, judged.standardError), ...fit.warnings,
+    ...(lost.length === 0
+      ? []
+      : [
+          `${lostWarning(lost.map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`))}${found.converged ? shorter : ''}`,
+        ]),
+    ...judged.warnings,
+    ...space.boundWarnings(found.x, judged.standardError),
+    ...fit.warnings,
   ];
   const results = {
-    estimate: Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, plain(values[name], parameter)])),
+    estimate: Object.fromEntries(
+      Object.entries(parameters).map(([name, parameter]) => [name, plain(values[name], parameter)]),
+    ),
     standardError: byName(space.naturalErrors(judged.standardError, found.x), parameters),
     correlation: {labels: space.labels, values: judged.correlation},
     rmse: Object.fromEntries(goodness.map(([name, {rmse}]) => [name, rmse])),
@@ -214,16 +267,20 @@ export function identificationOf(problem: Judged, fit: Fit, found: LeastSquaresR
     warnings,
     uncertainty: judged,
   };
-  const identification: Identification = Object.assign(new Identified(results, {
-    simulate: record => simulateRecord(problem, values, record),
-    validate: (records, options) => validate(problem, values, records, options),
-    page: details => detailed(reportOf(problem, fit, found, identification, series, milliseconds), details),
-  }), results);
+  const identification: Identification = Object.assign(
+    new Identified(results, {
+      simulate: record => simulateRecord(problem, values, record),
+      validate: (records, options) => validate(problem, values, records, options),
+      page: details => detailed(reportOf(problem, fit, found, identification, series, milliseconds), details),
+    }),
+    results,
+  );
   return identification;
 }
 
 /** Over a long record a small error of a parameter makes another motion, of a chaotic system or of many periods: the cost is then full of minima. */
-const SEGMENTS = 'Where a record is long, one simulation of all of it loses the data at the least error of a parameter: shooting: multiple({segments: 10}) fits shorter ones first.';
+const SEGMENTS =
+  'Where a record is long, one simulation of all of it loses the data at the least error of a parameter: shooting: multiple({segments: 10}) fits shorter ones first.';
 
 const lostWarning = (series: readonly string[]): string =>
   `The simulation is farther from the data than their mean is (${series.join(', ')}): this is no fit, whatever its standard errors say. Look at the guess, the model, the units, and the start.`;
@@ -235,14 +292,25 @@ function plain(values: Float64Array, {shape}: Parameter): number | Float64Array 
 /** The numbers that move, in order, back under their names. */
 function byName(flat: Float64Array, parameters: Parameters): {[name: string]: number | Float64Array} {
   let offset = 0;
-  return Object.fromEntries(Object.entries(parameters).filter(([, {kind}]) => kind !== 'fixed').map(([name, parameter]) => {
-    const from = offset;
-    offset += parameter.guess.length;
-    return [name, plain(flat.slice(from, offset), parameter)];
-  }));
+  return Object.fromEntries(
+    Object.entries(parameters)
+      .filter(([, {kind}]) => kind !== 'fixed')
+      .map(([name, parameter]) => {
+        const from = offset;
+        offset += parameter.guess.length;
+        return [name, plain(flat.slice(from, offset), parameter)];
+      }),
+  );
 }
 
-function reportOf({scheme, dt, method, shooting}: Judged, fit: Fit, found: LeastSquaresResult, {uncertainty: judged, correlation, warnings, message}: Identification, fits: readonly FittedSeries[], milliseconds: number): Report {
+function reportOf(
+  {scheme, dt, method, shooting}: Judged,
+  fit: Fit,
+  found: LeastSquaresResult,
+  {uncertainty: judged, correlation, warnings, message}: Identification,
+  fits: readonly FittedSeries[],
+  milliseconds: number,
+): Report {
   const {history, evaluations} = found;
   return {
     title: 'Identified parameters',
@@ -256,40 +324,65 @@ function reportOf({scheme, dt, method, shooting}: Judged, fit: Fit, found: Least
       {name: 'scheme', value: scheme?.name ?? 'implicitMidpoint'},
       {name: 'time step', value: dt},
       {name: 'method', value: method?.name ?? 'levenbergMarquardt'},
-      ...(shooting === undefined || shooting.segments < 2 ? [] : [{name: 'segments of a record, at first', value: shooting.segments}]),
+      ...(shooting === undefined || shooting.segments < 2
+        ? []
+        : [{name: 'segments of a record, at first', value: shooting.segments}]),
       {name: 'iterations', value: history.length - 1},
       {name: 'simulations that failed', value: evaluations.failed},
       {name: 'variance of a weighted residual', value: judged.variance},
       {name: 'time taken', value: Number((milliseconds / 1000).toPrecision(2)), unit: 's'},
     ].filter(({name, value}) => name !== 'simulations that failed' || value !== 0),
     warnings,
-    notes: [message, judged.bandwidth > 0
-      ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Newey & West 1987): what a model misses lasts, and counts for less than as many independent samples would.`
-      : 'The standard errors take the residuals to be independent of each other, as measurement noise is.'],
+    notes: [
+      message,
+      judged.bandwidth > 0
+        ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Newey & West 1987): what a model misses lasts, and counts for less than as many independent samples would.`
+        : 'The standard errors take the residuals to be independent of each other, as measurement noise is.',
+    ],
   };
 }
 
-function reportParameters({space, parameters}: Fit, {x}: LeastSquaresResult, {standardError}: Uncertainty): ReportParameter[] {
+function reportParameters(
+  {space, parameters}: Fit,
+  {x}: LeastSquaresResult,
+  {standardError}: Uncertainty,
+): ReportParameter[] {
   const {low, high} = space.intervals(standardError, x);
   const natural = space.natural(x);
   const errors = space.naturalErrors(standardError, x);
-  const fixed = Object.entries(parameters).filter(([, {kind}]) => kind === 'fixed').flatMap(([name, {guess}]) =>
-    Array.from(guess, (estimate, i) => ({name: guess.length === 1 ? name : `${name}[${i}]`, estimate})));
-  return [...space.labels.map((name, i) => ({name, estimate: natural[i], standardError: errors[i], interval: [low[i], high[i]] as const})), ...fixed];
+  const fixed = Object.entries(parameters)
+    .filter(([, {kind}]) => kind === 'fixed')
+    .flatMap(([name, {guess}]) =>
+      Array.from(guess, (estimate, i) => ({name: guess.length === 1 ? name : `${name}[${i}]`, estimate})),
+    );
+  return [
+    ...space.labels.map((name, i) => ({
+      name,
+      estimate: natural[i],
+      standardError: errors[i],
+      interval: [low[i], high[i]] as const,
+    })),
+    ...fixed,
+  ];
 }
 
-function detailed(report: Report, {parameters = {}, fits = {}, validations = [], notes = [], statistics = [], warnings = [], ...rest}: ReportDetails): Report {
+function detailed(
+  report: Report,
+  {parameters = {}, fits = {}, validations = [], notes = [], statistics = [], warnings = [], ...rest}: ReportDetails,
+): Report {
   return {
-    ...report, ...rest,
+    ...report,
+    ...rest,
     parameters: merged(report.parameters, parameters, 'parameter'),
     fits: merged([...report.fits, ...validations.flatMap(validationFits)], fits, 'series'),
-    statistics: [...report.statistics ?? [], ...statistics],
-    warnings: [...report.warnings ?? [], ...validations.flatMap(one => one.warnings), ...warnings],
-    notes: [...report.notes ?? [], ...validations.map(validationNote), ...notes],
+    statistics: [...(report.statistics ?? []), ...statistics],
+    warnings: [...(report.warnings ?? []), ...validations.flatMap(one => one.warnings), ...warnings],
+    notes: [...(report.notes ?? []), ...validations.map(validationNote), ...notes],
   };
 }
 
-const validationFits = ({name, series}: Validation): ReportFit[] => series.map(one => ({...one, name: `validation, ${name}: ${one.name}`}));
+const validationFits = ({name, series}: Validation): ReportFit[] =>
+  series.map(one => ({...one, name: `validation, ${name}: ${one.name}`}));
 
 const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): string => {
   const correlated = Object.values(outputs).some(one => one.correlated > WHITE);
@@ -300,12 +393,20 @@ const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): stri
 const WHITE = 0.15;
 
 /** @throws OptionError where details are given for something that is not there */
-function merged<T extends {readonly name: string}>(list: readonly T[], details: {readonly [name: string]: Partial<T>}, what: string): T[] {
+function merged<T extends {readonly name: string}>(
+  list: readonly T[],
+  details: {readonly [name: string]: Partial<T>},
+  what: string,
+): T[] {
   const names = list.map(({name}) => name);
   const unknown = Object.keys(details).find(name => !names.includes(name));
   if (unknown !== undefined) {
     const nearest = nearestName(unknown, names);
-    throw new OptionError('unknown-option', `The report has no ${what} '${unknown}'; ${nearest === undefined ? `it has ${names.join(', ')}` : `did you mean '${nearest}'?`}`, {name: unknown});
+    throw new OptionError(
+      'unknown-option',
+      `The report has no ${what} '${unknown}'; ${nearest === undefined ? `it has ${names.join(', ')}` : `did you mean '${nearest}'?`}`,
+      {name: unknown},
+    );
   }
   return list.map(one => ({...one, ...details[one.name]}));
 }

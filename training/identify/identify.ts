@@ -12,7 +12,18 @@ import {identificationOf} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
 import type {Checks} from '../../lib/checks.js';
-import {abortSignal, any, callable, count, object, oneOf, positive, refuseUnknownOptions, requireValue, throwIfAborted} from '../../lib/checks.js';
+import {
+  abortSignal,
+  any,
+  callable,
+  count,
+  object,
+  oneOf,
+  positive,
+  refuseUnknownOptions,
+  requireValue,
+  throwIfAborted,
+} from '../../lib/checks.js';
 import type {Model} from './record-model.js';
 import type {Parameter, Parameters, ParameterSpace} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -29,7 +40,11 @@ export interface IdentificationProgress extends LeastSquaresIteration {
 }
 
 /** What is to be found, in which model, from which records. T is what is known of its parameters, S the system, Q what `observe` reads of them. */
-export interface IdentificationProblem<T extends Parameters = Parameters, S extends AnySystem = System, Q = ParamsOf<S>> extends Omit<Model, 'system' | 'parameters' | 'observe'> {
+export interface IdentificationProblem<
+  T extends Parameters = Parameters,
+  S extends AnySystem = System,
+  Q = ParamsOf<S>,
+> extends Omit<Model, 'system' | 'parameters' | 'observe'> {
   /** What moves: made by `mechanics` or `ode`. */
   readonly system: S;
   /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
@@ -55,13 +70,36 @@ export interface IdentificationProblem<T extends Parameters = Parameters, S exte
 }
 
 /** Where system and `observe` say that they read P, a parameter of another name is refused by the compiler. */
-export type Named<T, P> = [P] extends [never] ? unknown : Params extends P ? unknown
-  : {readonly [K in keyof T]: K extends NameIn<P> ? Parameter : `'${K & string}' is no parameter that the system reads`};
-type NameIn<P> = string extends keyof P ? string : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${'q' | 'v' | 'y'}`;
+export type Named<T, P> = [P] extends [never]
+  ? unknown
+  : Params extends P
+    ? unknown
+    : {
+        readonly [K in keyof T]: K extends NameIn<P>
+          ? Parameter
+          : `'${K & string}' is no parameter that the system reads`;
+      };
+type NameIn<P> = string extends keyof P
+  ? string
+  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${'q' | 'v' | 'y'}`;
 
 const known: Checks = {
-  system: any, initial: object, data: any, observe: callable, inputs: object, parameters: object, scheme: any, dt: positive, offGrid: oneOf('refuse', 'interpolate'), newton: any, engine: any,
-  method: any, shooting: object, residuals: oneOf('correlated', 'independent'), onProgress: callable, signal: abortSignal,
+  system: any,
+  initial: object,
+  data: any,
+  observe: callable,
+  inputs: object,
+  parameters: object,
+  scheme: any,
+  dt: positive,
+  offGrid: oneOf('refuse', 'interpolate'),
+  newton: any,
+  engine: any,
+  method: any,
+  shooting: object,
+  residuals: oneOf('correlated', 'independent'),
+  onProgress: callable,
+  signal: abortSignal,
 };
 
 /**
@@ -72,7 +110,9 @@ const known: Checks = {
  *   cannot be traced; NewtonError, SingularMatrixError or InconsistentStateError where the guess itself cannot
  *   be simulated
  */
-export async function identify<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(problem: IdentificationProblem<T, S, Q>): Promise<Identification<T, S>>;
+export async function identify<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
+  problem: IdentificationProblem<T, S, Q>,
+): Promise<Identification<T, S>>;
 export async function identify(problem: IdentificationProblem): Promise<Identification> {
   check(problem);
   const began = performance.now();
@@ -89,7 +129,11 @@ export async function identify(problem: IdentificationProblem): Promise<Identifi
 }
 
 /** An iteration to its end, with a pause after each step, in which the page draws or the terminal prints. */
-async function watched<Result>(iterations: Generator<LeastSquaresIteration, Result, void>, space: ParameterSpace, {onProgress, signal}: Pick<IdentificationProblem, 'onProgress' | 'signal'>): Promise<Result> {
+async function watched<Result>(
+  iterations: Generator<LeastSquaresIteration, Result, void>,
+  space: ParameterSpace,
+  {onProgress, signal}: Pick<IdentificationProblem, 'onProgress' | 'signal'>,
+): Promise<Result> {
   throwIfAborted(signal);
   let next = first(iterations);
   while (next.done !== true) {
@@ -101,7 +145,9 @@ async function watched<Result>(iterations: Generator<LeastSquaresIteration, Resu
   return next.value;
 }
 
-function first<Result>(iterations: Generator<LeastSquaresIteration, Result, void>): IteratorResult<LeastSquaresIteration, Result> {
+function first<Result>(
+  iterations: Generator<LeastSquaresIteration, Result, void>,
+): IteratorResult<LeastSquaresIteration, Result> {
   try {
     return iterations.next();
   } catch (error) {
@@ -113,13 +159,25 @@ function first<Result>(iterations: Generator<LeastSquaresIteration, Result, void
 function check(problem: IdentificationProblem): void {
   refuseUnknownOptions(problem, known, 'identify');
   for (const required of ['system', 'data', 'parameters', 'dt'] as const) {
-    if (problem[required] === undefined) throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
+    if (problem[required] === undefined)
+      throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }
   refuseUnknownOptions(problem.initial ?? {}, startChecks, 'identify: initial', 'bad-initial');
   const method: {readonly iterate?: unknown} | null | undefined = problem.method;
   if (method !== undefined && typeof method?.iterate !== 'function') {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;
-    throw new OptionError('bad-option', `identify: method is made by levenbergMarquardt(), lbfgs() or adam({...}), and not ${given}.`, {option: 'method'});
+    throw new OptionError(
+      'bad-option',
+      `identify: method is made by levenbergMarquardt(), lbfgs() or adam({...}), and not ${given}.`,
+      {option: 'method'},
+    );
   }
-  if (problem.shooting !== undefined) requireValue((problem.shooting as {readonly segments?: unknown}).segments, count, 'identify: shooting is made by single() or multiple({segments}); its segments', 'bad-option', 'shooting');
+  if (problem.shooting !== undefined)
+    requireValue(
+      (problem.shooting as {readonly segments?: unknown}).segments,
+      count,
+      'identify: shooting is made by single() or multiple({segments}); its segments',
+      'bad-option',
+      'shooting',
+    );
 }

@@ -6,7 +6,13 @@
 import {OptionError} from '../../lib/errors.js';
 import type {CostPoint} from './descent.js';
 import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
-import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import type {
+  LeastSquaresIteration,
+  LeastSquaresMethod,
+  LeastSquaresProblem,
+  LeastSquaresResult,
+  LeastSquaresStatus,
+} from './least-squares.js';
 import {methodOf} from './least-squares.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {wolfeStep} from './wolfe.js';
@@ -29,9 +35,19 @@ export interface LbfgsOptions {
 export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod {
   refuseUnknownOptions(options, {memory: any, maxIterations: whole, tolerance: object}, 'lbfgs');
   refuseUnknownOptions(options.tolerance ?? {}, {gradient: any, cost: any}, 'lbfgs: tolerance');
-  const settings = {memory: options.memory ?? 10, maxIterations: options.maxIterations ?? 500, gradient: options.tolerance?.gradient ?? 1e-8, cost: options.tolerance?.cost ?? 1e-13};
+  const settings = {
+    memory: options.memory ?? 10,
+    maxIterations: options.maxIterations ?? 500,
+    gradient: options.tolerance?.gradient ?? 1e-8,
+    cost: options.tolerance?.cost ?? 1e-13,
+  };
   for (const [name, value] of Object.entries(settings)) {
-    if (!nonNegative.test(value) || (name === 'memory' && !(Number.isInteger(value) && value > 0))) throw new OptionError('least-squares-option', `lbfgs: ${name} is ${value}, but must be ${name === 'memory' ? 'a whole number of at least 1' : 'finite and not negative'}.`, {name, value});
+    if (!nonNegative.test(value) || (name === 'memory' && !(Number.isInteger(value) && value > 0)))
+      throw new OptionError(
+        'least-squares-option',
+        `lbfgs: ${name} is ${value}, but must be ${name === 'memory' ? 'a whole number of at least 1' : 'finite and not negative'}.`,
+        {name, value},
+      );
   }
   return methodOf('lbfgs', (problem, start) => iterate(problem, Float64Array.from(start), settings));
 }
@@ -49,7 +65,11 @@ interface Pair {
   readonly y: Float64Array;
 }
 
-function* iterate(problem: LeastSquaresProblem, x: Float64Array, settings: Settings): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+function* iterate(
+  problem: LeastSquaresProblem,
+  x: Float64Array,
+  settings: Settings,
+): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
   const cost = new Cost(problem);
   let point = cost.start(x);
   let pairs: Pair[] = [];
@@ -66,7 +86,11 @@ function* iterate(problem: LeastSquaresProblem, x: Float64Array, settings: Setti
       pairs = []; // the memory misled; from here along the gradient
       continue;
     }
-    pairs = remembered(pairs, {s: along(next.x, -1, point.x), y: along(next.gradient, -1, point.gradient)}, settings.memory);
+    pairs = remembered(
+      pairs,
+      {s: along(next.x, -1, point.x), y: along(next.gradient, -1, point.gradient)},
+      settings.memory,
+    );
     const fall = point.cost - next.cost;
     history.push(descentIteration(history.length, next, relativeStep(point.x, next.x)));
     yield history[history.length - 1];
@@ -101,7 +125,8 @@ function remembered(pairs: readonly Pair[], pair: Pair, memory: number): Pair[] 
 }
 
 function messageOf(status: LeastSquaresStatus | undefined, settings: Settings): string {
-  if (status === 'gradient') return `Converged: no coordinate changes the cost to first order any more (relative gradient at most ${settings.gradient}).`;
+  if (status === 'gradient')
+    return `Converged: no coordinate changes the cost to first order any more (relative gradient at most ${settings.gradient}).`;
   if (status === 'cost') return `Converged: the last step lowered the cost by ${settings.cost} of itself at most.`;
   return `Not converged after ${settings.maxIterations} iterations: start nearer, or allow more.`;
 }

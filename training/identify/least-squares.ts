@@ -6,10 +6,16 @@
  * small steps count only at a minimum (convergence.ts), for damping makes any step small.
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
-import { GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError } from '../../lib/errors.js';
+import {
+  GradientError,
+  InconsistentStateError,
+  NewtonError,
+  OptionError,
+  SingularMatrixError,
+} from '../../lib/errors.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
-import { GAUSS_NEWTON_OFFSET, isMinimum, offsetOf } from './convergence.js';
-import { RowQr } from './row-qr.js';
+import {GAUSS_NEWTON_OFFSET, isMinimum, offsetOf} from './convergence.js';
+import {RowQr} from './row-qr.js';
 
 /** Residuals and their derivatives at one place. */
 export interface Linearization {
@@ -32,7 +38,7 @@ export interface LeastSquaresProblem {
    */
   residuals?(x: Float64Array): Float64Array | undefined;
   /** ½‖r‖² and its gradient Jᵀr, for methods that need no more; give it where it is cheaper than `linearize`. */
-  gradient?(x: Float64Array): { readonly cost: number; readonly gradient: Float64Array } | undefined;
+  gradient?(x: Float64Array): {readonly cost: number; readonly gradient: Float64Array} | undefined;
   /** ½‖data‖², where residuals are a model's values less data: what their rounding is in proportion to. */
   readonly magnitude?: number;
   /** Where a coordinate has run off towards a bound that it cannot reach, so that there is no minimum: a sentence with its name. */
@@ -40,10 +46,12 @@ export interface LeastSquaresProblem {
 }
 
 /** Why the iteration ended. The first four are convergence. */
-export type LeastSquaresStatus = 'gradient' | 'step' | 'cost' | 'zero-residual' | 'no-progress' | 'bound' | 'max-iterations';
+export type LeastSquaresStatus =
+  'gradient' | 'step' | 'cost' | 'zero-residual' | 'no-progress' | 'bound' | 'max-iterations';
 
 /** The statuses that are convergence. */
-export const isConverged = (status: LeastSquaresStatus): boolean => status !== 'no-progress' && status !== 'bound' && status !== 'max-iterations';
+export const isConverged = (status: LeastSquaresStatus): boolean =>
+  status !== 'no-progress' && status !== 'bound' && status !== 'max-iterations';
 
 /** Where an iteration stands after one of its steps. */
 export interface LeastSquaresIteration {
@@ -76,7 +84,7 @@ export interface LeastSquaresResult extends Linearization {
   /** R of the final Jacobian and Qᵀr: what `uncertainty` starts from. */
   readonly factor: RowQr;
   readonly history: readonly LeastSquaresIteration[];
-  readonly evaluations: { readonly residuals: number; readonly jacobians: number; readonly failed: number };
+  readonly evaluations: {readonly residuals: number; readonly jacobians: number; readonly failed: number};
 }
 
 /** What `levenbergMarquardt` may be told. */
@@ -102,7 +110,10 @@ export interface LevenbergMarquardtOptions {
 export interface LeastSquaresMethod {
   readonly name: string;
   /** The iteration step by step, for callers that report, wait or break off between steps; returns the result. */
-  iterate(problem: LeastSquaresProblem, start: ArrayLike<number>): Generator<LeastSquaresIteration, LeastSquaresResult, void>;
+  iterate(
+    problem: LeastSquaresProblem,
+    start: ArrayLike<number>,
+  ): Generator<LeastSquaresIteration, LeastSquaresResult, void>;
   /** The same to the end. */
   minimize(
     problem: LeastSquaresProblem,
@@ -113,8 +124,8 @@ export interface LeastSquaresMethod {
 
 /** A method for `identify`, or by itself: `levenbergMarquardt().minimize(problem, start)`. */
 export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): LeastSquaresMethod {
-  refuseUnknownOptions(options, { tolerance: object, maxIterations: whole, damping: any }, 'levenbergMarquardt');
-  refuseUnknownOptions(options.tolerance ?? {}, { gradient: any, step: any, cost: any }, 'levenbergMarquardt: tolerance');
+  refuseUnknownOptions(options, {tolerance: object, maxIterations: whole, damping: any}, 'levenbergMarquardt');
+  refuseUnknownOptions(options.tolerance ?? {}, {gradient: any, step: any, cost: any}, 'levenbergMarquardt: tolerance');
   const settings = settingsOf(options);
   return methodOf('levenbergMarquardt', (problem, start) => iterate(problem, start, settings));
 }
@@ -127,7 +138,7 @@ export function methodOf(name: string, steps: LeastSquaresMethod['iterate']): Le
     minimize(problem, start, onIteration) {
       const iterations = steps(problem, start);
       for (;;) {
-        const { done, value } = iterations.next();
+        const {done, value} = iterations.next();
         if (done) return value;
         onIteration?.(value);
       }
@@ -178,7 +189,7 @@ function* iterate(
   const evaluator = new Evaluator(problem);
   let point = evaluator.start(Float64Array.from(start));
   let scale = largerNorms(new Float64Array(point.x.length), point.factor);
-  let damping: Damping = { mu: settings.damping, nu: 2 };
+  let damping: Damping = {mu: settings.damping, nu: 2};
   const leastCost = Number.EPSILON ** 2 * point.cost; // residuals that are the start's roundoff
   const history: LeastSquaresIteration[] = [
     {
@@ -196,7 +207,14 @@ function* iterate(
   const reference = Math.max(point.cost, problem.magnitude ?? 0);
   /** Of a step that was short: whether that means anything. */
   const judged = (status: 'step' | 'cost'): LeastSquaresStatus | undefined => {
-    if (isMinimum(offsetOf(point.factor, point.residuals, point.x), { start: reference, end: point.cost }, { offset: GAUSS_NEWTON_OFFSET, step: settings.step })) return status;
+    if (
+      isMinimum(
+        offsetOf(point.factor, point.residuals, point.x),
+        {start: reference, end: point.cost},
+        {offset: GAUSS_NEWTON_OFFSET, step: settings.step},
+      )
+    )
+      return status;
     if (problem.bound?.(point.x) !== undefined) return 'bound';
     return status === 'step' ? 'no-progress' : undefined; // a cost that hardly falls may fall by longer steps again
   };
@@ -205,7 +223,7 @@ function* iterate(
     const trial = tryStep(evaluator, point, scale, damping.mu);
     const gainRatio = trial.actual / trial.predicted;
     const accepted = trial.next !== undefined && trial.actual > 0;
-    const { mu } = damping;
+    const {mu} = damping;
     damping = nextDamping(damping, accepted ? gainRatio : NaN);
     if (accepted) {
       point = trial.next!;
@@ -234,22 +252,22 @@ function tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: nu
   const step = scaledNorm(scale, delta) / scaledNorm(scale, point.x);
   const predicted = predictedReduction(point.factor, scale, delta, mu);
   const x = point.x.map((xi, i) => xi + delta[i]);
-  const { value: next, failure } = evaluator.at(x, (residuals) => reduction(point.residuals, residuals) > 0);
-  if (next === undefined) return { delta, step, predicted, actual: NaN, failure };
+  const {value: next, failure} = evaluator.at(x, residuals => reduction(point.residuals, residuals) > 0);
+  if (next === undefined) return {delta, step, predicted, actual: NaN, failure};
   const actual = reduction(point.residuals, next.residuals);
-  return { delta, step, predicted, actual, next: 'factor' in next ? next : undefined };
+  return {delta, step, predicted, actual, next: 'factor' in next ? next : undefined};
 }
 
 /** δ of min ‖Jδ + r‖² + μ‖Dδ‖²: R with the rows √μ D below it and zeros at their right. */
 function dampedStep(factor: RowQr, scale: Float64Array, mu: number): Float64Array {
-  const { p } = factor;
+  const {p} = factor;
   const rows = new Float64Array(p * p);
   for (let j = 0; j < p; j++) rows[j * p + j] = Math.sqrt(mu) * scale[j];
   return factor
     .copy()
     .append(rows, new Float64Array(p))
     .solve()
-    .map((d) => -d);
+    .map(d => -d);
 }
 
 /** ½‖r‖² − ½‖r + Jδ‖² = ½ δᵀ(μD²δ − Jᵀr), for δ solves (JᵀJ + μD²)δ = −Jᵀr; both terms are positive. */
@@ -268,23 +286,27 @@ function reduction(r: Float64Array, s: Float64Array): number {
 }
 
 /** Nielsen's rule; NaN stands for a rejected step. */
-function nextDamping({ mu, nu }: Damping, gainRatio: number): Damping {
-  if (!(gainRatio > 0)) return { mu: mu * nu, nu: 2 * nu };
-  return { mu: Math.max(mu * Math.max(1 / 3, 1 - (2 * gainRatio - 1) ** 3), LEAST_DAMPING), nu: 2 };
+function nextDamping({mu, nu}: Damping, gainRatio: number): Damping {
+  if (!(gainRatio > 0)) return {mu: mu * nu, nu: 2 * nu};
+  return {mu: Math.max(mu * Math.max(1 / 3, 1 - (2 * gainRatio - 1) ** 3), LEAST_DAMPING), nu: 2};
 }
 
-function statusOfPoint(point: Point, leastCost: number, { gradient }: Settings): LeastSquaresStatus | undefined {
+function statusOfPoint(point: Point, leastCost: number, {gradient}: Settings): LeastSquaresStatus | undefined {
   if (point.cost <= leastCost) return 'zero-residual';
   return gradientCosine(point) <= gradient ? 'gradient' : undefined;
 }
 
-function statusOfTrial({ step, predicted, actual }: Trial, { cost }: Point, settings: Settings): 'step' | 'cost' | undefined {
+function statusOfTrial(
+  {step, predicted, actual}: Trial,
+  {cost}: Point,
+  settings: Settings,
+): 'step' | 'cost' | undefined {
   if (step <= settings.step) return 'step';
   return predicted <= settings.cost * cost && Math.abs(actual) <= settings.cost * cost ? 'cost' : undefined;
 }
 
 /** Greatest |J_jᵀr| / (‖J_j‖‖r‖); a column of zeros, a parameter without influence, is orthogonal to everything. */
-function gradientCosine({ factor, cost }: Point): number {
+function gradientCosine({factor, cost}: Point): number {
   const norm = Math.sqrt(2 * cost);
   const norms = factor.columnNorms();
   return factor
@@ -311,9 +333,9 @@ class Evaluator {
 
   /** The start has to be evaluable: its failure is the caller's. */
   start(x: Float64Array): Point {
-    const bad = x.findIndex((xi) => !Number.isFinite(xi));
+    const bad = x.findIndex(xi => !Number.isFinite(xi));
     if (bad >= 0)
-      throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, { x });
+      throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, {x});
     this.jacobians++;
     const at = this.problem.linearize(x);
     const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
@@ -321,7 +343,7 @@ class Evaluator {
       throw new OptionError(
         'start-not-evaluable',
         `The least-squares problem has no value at its start: ${failure}. Choose another guess.`,
-        { x },
+        {x},
       );
     }
     return pointOf(x, at);
@@ -331,33 +353,38 @@ class Evaluator {
   at(
     x: Float64Array,
     worthwhile: (residuals: Float64Array) => boolean,
-  ): { value?: Point | { residuals: Float64Array }; failure?: string } {
+  ): {value?: Point | {residuals: Float64Array}; failure?: string} {
     try {
       if (this.problem.residuals !== undefined) {
         this.residuals++;
         const residuals = this.problem.residuals(x);
-        const failure = residuals === undefined ? 'the problem cannot be evaluated there' : notFinite({ residuals });
+        const failure = residuals === undefined ? 'the problem cannot be evaluated there' : notFinite({residuals});
         if (residuals === undefined || failure !== undefined) return this.fail(failure);
-        if (!worthwhile(residuals)) return { value: { residuals } };
+        if (!worthwhile(residuals)) return {value: {residuals}};
       }
       this.jacobians++;
       const at = this.problem.linearize(x);
       const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
-      return at === undefined || failure !== undefined ? this.fail(failure) : { value: pointOf(x, at) };
+      return at === undefined || failure !== undefined ? this.fail(failure) : {value: pointOf(x, at)};
     } catch (error) {
       if (isFailedSimulation(error)) return this.fail(error.message);
       throw error;
     }
   }
 
-  private fail(failure = 'unknown'): { failure: string } {
+  private fail(failure = 'unknown'): {failure: string} {
     this.failed++;
-    return { failure };
+    return {failure};
   }
 }
 
 function isFailedSimulation(error: unknown): error is Error {
-  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || error instanceof GradientError;
+  return (
+    error instanceof NewtonError
+    || error instanceof SingularMatrixError
+    || error instanceof InconsistentStateError
+    || error instanceof GradientError
+  );
 }
 
 function notFinite({
@@ -367,15 +394,15 @@ function notFinite({
   residuals: Float64Array;
   jacobian?: Float64Array;
 }): string | undefined {
-  const row = residuals.findIndex((value) => !Number.isFinite(value));
+  const row = residuals.findIndex(value => !Number.isFinite(value));
   if (row >= 0) return `residual ${row} is ${residuals[row]}`;
-  const entry = jacobian.findIndex((value) => !Number.isFinite(value));
+  const entry = jacobian.findIndex(value => !Number.isFinite(value));
   if (entry < 0) return undefined;
   const p = jacobian.length / residuals.length;
   return `the derivative of residual ${Math.floor(entry / p)} by parameter ${entry % p} is ${jacobian[entry]}`;
 }
 
-function pointOf(x: Float64Array, { residuals, jacobian }: Linearization): Point {
+function pointOf(x: Float64Array, {residuals, jacobian}: Linearization): Point {
   if (jacobian.length !== residuals.length * x.length) {
     throw new OptionError(
       'jacobian-shape',
@@ -384,19 +411,22 @@ function pointOf(x: Float64Array, { residuals, jacobian }: Linearization): Point
   }
   let cost = 0;
   for (const value of residuals) cost += value * value;
-  return { x, residuals, jacobian, cost: cost / 2, factor: new RowQr(x.length).append(jacobian, residuals) };
+  return {x, residuals, jacobian, cost: cost / 2, factor: new RowQr(x.length).append(jacobian, residuals)};
 }
 
 function resultOf(
   point: Point,
   status: LeastSquaresStatus,
   history: readonly LeastSquaresIteration[],
-  { residuals, jacobians, failed }: Evaluator,
+  {residuals, jacobians, failed}: Evaluator,
   settings: Settings,
   bound: string | undefined,
 ): LeastSquaresResult {
   const failure = history[history.length - 1].failure;
-  const because = failure === undefined ? 'did not lower the cost, though its gradient is not zero' : `could not be evaluated (${failure})`;
+  const because =
+    failure === undefined
+      ? 'did not lower the cost, though its gradient is not zero'
+      : `could not be evaluated (${failure})`;
   const sentences: Record<LeastSquaresStatus, string> = {
     gradient: `Converged: no parameter lowers the cost any more (the residuals' cosine with the Jacobian's columns is at most ${settings.gradient}).`,
     step: `Converged: the last step was smaller than ${settings.step} of the parameters.`,
@@ -412,13 +442,14 @@ function resultOf(
     converged: isConverged(status),
     message: sentences[status],
     history,
-    evaluations: { residuals, jacobians, failed },
+    evaluations: {residuals, jacobians, failed},
   };
 }
 
-export const boundMessage = (bound = 'a coordinate runs off to infinity'): string => `Not converged: there is no minimum within the bounds, for ${bound}.`;
+export const boundMessage = (bound = 'a coordinate runs off to infinity'): string =>
+  `Not converged: there is no minimum within the bounds, for ${bound}.`;
 
-function settingsOf({ tolerance = {}, maxIterations = 200, damping = 1e-3 }: LevenbergMarquardtOptions): Settings {
+function settingsOf({tolerance = {}, maxIterations = 200, damping = 1e-3}: LevenbergMarquardtOptions): Settings {
   const settings = {
     gradient: tolerance.gradient ?? 1e-10,
     step: tolerance.step ?? 1e-10,
@@ -429,10 +460,14 @@ function settingsOf({ tolerance = {}, maxIterations = 200, damping = 1e-3 }: Lev
   for (const [name, value] of Object.entries(settings)) {
     const least = name === 'damping' ? 'positive' : 'not negative';
     if (!nonNegative.test(value) || (name === 'damping' && value === 0)) {
-      throw new OptionError('least-squares-option', `levenbergMarquardt: ${name} is ${value}, but must be finite and ${least}.`, {
-        name,
-        value,
-      });
+      throw new OptionError(
+        'least-squares-option',
+        `levenbergMarquardt: ${name} is ${value}, but must be finite and ${least}.`,
+        {
+          name,
+          value,
+        },
+      );
     }
   }
   return settings;

@@ -4,7 +4,7 @@
  * samples, w their sum, which is the same number in one pass, whatever L; and kept as the triangle of their QR
  * factorization, so that it is positive semidefinite under rounding too.
  */
-import { RowQr } from './row-qr.js';
+import {RowQr} from './row-qr.js';
 
 export interface LongRunCovariance {
   /** [q, q] row-major upper triangular, RᵀR the covariance of the sum of all vectors: so that no variance made from it is negative. */
@@ -17,12 +17,17 @@ export interface LongRunCovariance {
  * `series`: each [samples, p] row-major; vectors of different series are taken to be independent. `map` [q, p] row-major:
  * what is wanted is the covariance of its product with the sum, and the bandwidth that of the vectors themselves.
  */
-export function longRunCovariance(series: readonly Float64Array[], p: number, map: Float64Array, bandwidth?: number): LongRunCovariance {
+export function longRunCovariance(
+  series: readonly Float64Array[],
+  p: number,
+  map: Float64Array,
+  bandwidth?: number,
+): LongRunCovariance {
   const window = Math.max(1, Math.round(bandwidth ?? andrewsBandwidth(series, p)));
   const q = p === 0 ? 0 : map.length / p;
   const factor = new RowQr(q);
   for (const vectors of series) addWindows(factor, vectors, p, map, window);
-  return { root: factor.r.map((value) => value / Math.sqrt(window)), bandwidth: window };
+  return {root: factor.r.map(value => value / Math.sqrt(window)), bandwidth: window};
 }
 
 /** Every window that touches the series, those at its ends too: outside, the vectors count as zero. */
@@ -47,7 +52,7 @@ function addWindows(factor: RowQr, vectors: Float64Array, p: number, map: Float6
  * component with the longest memory decides. At most a quarter of the longest series, so that several windows remain.
  */
 function andrewsBandwidth(series: readonly Float64Array[], p: number): number {
-  const longest = Math.max(1, ...series.map((vectors) => vectors.length / p));
+  const longest = Math.max(1, ...series.map(vectors => vectors.length / p));
   let alpha = 0;
   for (let j = 0; j < p; j++) {
     const squared = neighbourCorrelation(series, p, j) ** 2;

@@ -4,13 +4,16 @@
  * logit of its place between the bounds for a bounded one (Gill, Murray & Wright, Practical Optimization, §7.4).
  * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta method).
  */
-import { OptionError } from '../../lib/errors.js';
-import type { Numeric, NumericParams } from '../../lib/index.js';
-import { nestedNumbers } from './nested.js';
+import {OptionError} from '../../lib/errors.js';
+import type {Numeric, NumericParams} from '../../lib/index.js';
+import {nestedNumbers} from './nested.js';
 
 /** A number, an array of any depth, or anything with a shape and its values, such as a tensor. */
 export type ParameterValue =
-  number | Float64Array | readonly ParameterValue[] | { readonly shape: readonly number[]; dataSync(): ArrayLike<number> };
+  | number
+  | Float64Array
+  | readonly ParameterValue[]
+  | {readonly shape: readonly number[]; dataSync(): ArrayLike<number>};
 
 /** What is known of a parameter before the fit. */
 export type ParameterKind = 'free' | 'positive' | 'bounded' | 'fixed';
@@ -28,7 +31,11 @@ export interface Parameter<Shape extends readonly number[] = readonly number[]> 
 }
 
 /** The shape of a value as far as its type tells: that of a number is []. */
-export type ShapeOf<V extends ParameterValue> = V extends number ? readonly [] : V extends Float64Array | readonly ParameterValue[] ? readonly [number, ...number[]] : readonly number[];
+export type ShapeOf<V extends ParameterValue> = V extends number
+  ? readonly []
+  : V extends Float64Array | readonly ParameterValue[]
+    ? readonly [number, ...number[]]
+    : readonly number[];
 
 /** Any real number. */
 export function free<V extends ParameterValue>(guess: V): Parameter<ShapeOf<V>> {
@@ -64,7 +71,8 @@ export function freeTree(name: string, tree: ParameterTree): Parameters {
 }
 
 function leavesOf(name: string, tree: ParameterTree, above: readonly ParameterTree[]): [string, Parameter][] {
-  if (above.includes(tree)) throw new OptionError('bad-parameter', `freeTree: ${name} contains itself; a tree of parameters has an end.`);
+  if (above.includes(tree))
+    throw new OptionError('bad-parameter', `freeTree: ${name} contains itself; a tree of parameters has an end.`);
   return Object.entries(tree).flatMap(([key, value]): [string, Parameter][] => {
     const at = `${name}.${key}`;
     return isValue(value) ? [[at, free(value)]] : leavesOf(at, value, [...above, tree]);
@@ -72,11 +80,17 @@ function leavesOf(name: string, tree: ParameterTree, above: readonly ParameterTr
 }
 
 /** The tree again, with what was found for its leaves: what a simulation takes as `params`. */
-export function estimatedTree(name: string, tree: ParameterTree, estimate: { readonly [name: string]: number | Float64Array }): NumericParams {
-  return Object.fromEntries(Object.entries(tree).map(([key, value]) => {
-    const at = `${name}.${key}`;
-    return [key, isValue(value) ? shaped(estimate[at], flatten(value).shape) : estimatedTree(at, value, estimate)];
-  }));
+export function estimatedTree(
+  name: string,
+  tree: ParameterTree,
+  estimate: {readonly [name: string]: number | Float64Array},
+): NumericParams {
+  return Object.fromEntries(
+    Object.entries(tree).map(([key, value]) => {
+      const at = `${name}.${key}`;
+      return [key, isValue(value) ? shaped(estimate[at], flatten(value).shape) : estimatedTree(at, value, estimate)];
+    }),
+  );
 }
 
 function shaped(values: number | Float64Array, shape: readonly number[]): Numeric {
@@ -86,31 +100,36 @@ function shaped(values: number | Float64Array, shape: readonly number[]): Numeri
 const isValue = (value: ParameterValue | ParameterTree): value is ParameterValue =>
   typeof value === 'number' || Array.isArray(value) || ArrayBuffer.isView(value) || 'dataSync' in value;
 
-function parameter<V extends ParameterValue>(kind: ParameterKind, value: V, low: number, high: number): Parameter<ShapeOf<V>> {
-  return { kind, low, high, ...flatten(value) } as Parameter<ShapeOf<V>>;
+function parameter<V extends ParameterValue>(
+  kind: ParameterKind,
+  value: V,
+  low: number,
+  high: number,
+): Parameter<ShapeOf<V>> {
+  return {kind, low, high, ...flatten(value)} as Parameter<ShapeOf<V>>;
 }
 
-function flatten(value: ParameterValue): { guess: Float64Array; shape: readonly number[] } {
-  if (typeof value === 'number') return { guess: Float64Array.of(value), shape: [] };
-  if (value instanceof Float64Array) return { guess: value.slice(), shape: [value.length] };
-  if (!isArray(value) && typeof (value as { dataSync?: unknown } | null | undefined)?.dataSync !== 'function') {
+function flatten(value: ParameterValue): {guess: Float64Array; shape: readonly number[]} {
+  if (typeof value === 'number') return {guess: Float64Array.of(value), shape: []};
+  if (value instanceof Float64Array) return {guess: value.slice(), shape: [value.length]};
+  if (!isArray(value) && typeof (value as {dataSync?: unknown} | null | undefined)?.dataSync !== 'function') {
     throw new OptionError(
       'parameter-guess',
       `A parameter's guess must be a number, an array or a tensor, not ${value === undefined ? 'undefined' : typeof value === 'string' ? `'${String(value)}'` : typeof value}: free(guess), positive(guess), bounded(low, high, guess), fixed(value).`,
     );
   }
-  if (!isArray(value)) return { guess: Float64Array.from(value.dataSync()), shape: [...value.shape] };
+  if (!isArray(value)) return {guess: Float64Array.from(value.dataSync()), shape: [...value.shape]};
   const parts = value.map(flatten);
   const inner = parts.length === 0 ? [] : parts[0].shape;
-  const odd = parts.findIndex(({ shape }) => shape.join() !== inner.join());
+  const odd = parts.findIndex(({shape}) => shape.join() !== inner.join());
   if (odd >= 0) {
     throw new OptionError(
       'parameter-ragged',
       `A parameter's guess is no regular array: its entry ${odd} has shape [${parts[odd].shape}] where the first has [${inner}].`,
-      { entry: odd },
+      {entry: odd},
     );
   }
-  return { guess: Float64Array.from(parts.flatMap(({ guess }) => [...guess])), shape: [value.length, ...inner] };
+  return {guess: Float64Array.from(parts.flatMap(({guess}) => [...guess])), shape: [value.length, ...inner]};
 }
 
 /** `Array.isArray` does not narrow a readonly array out of a union. */
@@ -119,20 +138,30 @@ function isArray(value: ParameterValue): value is readonly ParameterValue[] {
 }
 
 /** A parameter that is known. */
-export type Fixed<Shape extends readonly number[] = readonly number[]> = Parameter<Shape> & { readonly kind: 'fixed' };
+export type Fixed<Shape extends readonly number[] = readonly number[]> = Parameter<Shape> & {readonly kind: 'fixed'};
 
 /** The parameters of a problem by name. */
-export type Parameters = { readonly [name: string]: Parameter };
+export type Parameters = {readonly [name: string]: Parameter};
 
 /** Values of the parameters T, under their names: numbers for scalars, arrays (row-major) otherwise. A record's own are 'record 1: name'. */
-export type Estimates<T> = { readonly [K in keyof T]: T[K] extends Parameter<infer Shape> ? EstimateOf<Shape> : never } & {
+export type Estimates<T> = {
+  readonly [K in keyof T]: T[K] extends Parameter<infer Shape> ? EstimateOf<Shape> : never;
+} & {
   readonly [own: `${string}: ${string}`]: number | Float64Array;
 };
 /** Standard errors of the parameters T: as their estimates, without those that are fixed. */
-export type Errors<T> = { readonly [K in keyof T as T[K] extends Fixed ? never : K]: T[K] extends Parameter<infer Shape> ? EstimateOf<Shape> : never } & {
+export type Errors<T> = {
+  readonly [K in keyof T as T[K] extends Fixed ? never : K]: T[K] extends Parameter<infer Shape>
+    ? EstimateOf<Shape>
+    : never;
+} & {
   readonly [own: `${string}: ${string}`]: number | Float64Array;
 };
-type EstimateOf<Shape extends readonly number[]> = Shape extends readonly [] ? number : Shape extends readonly [number, ...number[]] ? Float64Array : number | Float64Array;
+type EstimateOf<Shape extends readonly number[]> = Shape extends readonly []
+  ? number
+  : Shape extends readonly [number, ...number[]]
+    ? Float64Array
+    : number | Float64Array;
 
 /** Where one name's numbers lie: in the values (all of them) and, unless it is fixed, in the coordinates. */
 interface Slot {
@@ -160,28 +189,29 @@ export class ParameterSpace {
     for (const [name, parameter] of Object.entries(parameters)) {
       check(name, parameter);
       if (parameter.kind === 'fixed') continue;
-      moving.push({ name, parameter, offset: size, size: parameter.guess.length });
+      moving.push({name, parameter, offset: size, size: parameter.guess.length});
       size += parameter.guess.length;
     }
     this.size = size;
     this.moving = moving;
-    this.labels = moving.flatMap(({ name, parameter }) => entryLabels(name, parameter.shape));
-    this.start = this.coordinates(Object.fromEntries(moving.map(({ name, parameter }) => [name, parameter.guess])));
+    this.labels = moving.flatMap(({name, parameter}) => entryLabels(name, parameter.shape));
+    this.start = this.coordinates(Object.fromEntries(moving.map(({name, parameter}) => [name, parameter.guess])));
   }
 
   /** Every parameter's value by name, row-major, the fixed ones too. */
-  values(x: Float64Array): { [name: string]: Float64Array } {
+  values(x: Float64Array): {[name: string]: Float64Array} {
     const theta = this.natural(x);
-    const values: { [name: string]: Float64Array } = {};
-    for (const [name, { kind, guess }] of Object.entries(this.parameters)) if (kind === 'fixed') values[name] = guess.slice();
-    for (const { name, offset, size } of this.moving) values[name] = theta.slice(offset, offset + size);
+    const values: {[name: string]: Float64Array} = {};
+    for (const [name, {kind, guess}] of Object.entries(this.parameters))
+      if (kind === 'fixed') values[name] = guess.slice();
+    for (const {name, offset, size} of this.moving) values[name] = theta.slice(offset, offset + size);
     return values;
   }
 
   /** x of named values; those of fixed parameters are not looked at. */
-  coordinates(values: { readonly [name: string]: ArrayLike<number> }): Float64Array {
+  coordinates(values: {readonly [name: string]: ArrayLike<number>}): Float64Array {
     const x = new Float64Array(this.size);
-    for (const { name, parameter, offset, size } of this.moving) {
+    for (const {name, parameter, offset, size} of this.moving) {
       for (let i = 0; i < size; i++) x[offset + i] = toCoordinate(parameter, values[name][i]);
     }
     return x;
@@ -207,16 +237,22 @@ export class ParameterSpace {
   /** The standard errors of θ from those of x: |dθ/dx| σ. */
   naturalErrors(standardError: Float64Array, x: Float64Array): Float64Array {
     // A derivative that underflowed makes no infinite error finite.
-    return this.derivative(x).map((d, i) => (standardError[i] === Infinity ? Infinity : Math.abs(d) * standardError[i]));
+    return this.derivative(x).map((d, i) =>
+      standardError[i] === Infinity ? Infinity : Math.abs(d) * standardError[i],
+    );
   }
 
   /**
    * The interval x ± z·σ carried over to θ, which stays inside the domain where θ ± z·σ would not.
    * z = 1.96 for 95 % of a normal distribution.
    */
-  intervals(standardError: Float64Array, x: Float64Array, z = 1.959963984540054): { low: Float64Array; high: Float64Array } {
+  intervals(
+    standardError: Float64Array,
+    x: Float64Array,
+    z = 1.959963984540054,
+  ): {low: Float64Array; high: Float64Array} {
     const at = (sign: number): Float64Array => this.natural(x.map((value, i) => value + sign * z * standardError[i]));
-    return { low: at(-1), high: at(1) };
+    return {low: at(-1), high: at(1)};
   }
 
   /**
@@ -226,7 +262,7 @@ export class ParameterSpace {
   boundWarnings(x: Float64Array, standardError?: Float64Array): string[] {
     const theta = this.natural(x);
     return this.labels.flatMap((label, i) => {
-      const { kind, low, high } = this.parameterAt(i);
+      const {kind, low, high} = this.parameterAt(i);
       if (kind === 'positive') {
         const error = standardError?.[i] ?? NaN;
         if (Number.isFinite(error) ? error < 1 / AGAINST : theta[i] >= VANISHING * this.guessAt(i)) return [];
@@ -247,32 +283,34 @@ export class ParameterSpace {
   runaway(x: Float64Array): string | undefined {
     const theta = this.natural(x);
     for (const [i, label] of this.labels.entries()) {
-      const { kind, low, high } = this.parameterAt(i);
-      if (kind === 'positive' && theta[i] < VANISHING * this.guessAt(i)) return `${label} = ${theta[i].toPrecision(2)} runs towards 0`;
+      const {kind, low, high} = this.parameterAt(i);
+      if (kind === 'positive' && theta[i] < VANISHING * this.guessAt(i))
+        return `${label} = ${theta[i].toPrecision(2)} runs towards 0`;
       const place = (theta[i] - low) / (high - low);
-      if (kind === 'bounded' && Math.min(place, 1 - place) < VANISHING) return `${label} runs towards its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}`;
+      if (kind === 'bounded' && Math.min(place, 1 - place) < VANISHING)
+        return `${label} runs towards its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}`;
     }
     return undefined;
   }
 
   /** Whether a parameter of this name is looked for. */
   moves(name: string): boolean {
-    return this.moving.some((slot) => slot.name === name);
+    return this.moving.some(slot => slot.name === name);
   }
 
   private each(value: (parameter: Parameter, i: number) => number): Float64Array {
     const all = new Float64Array(this.size);
-    for (const { parameter, offset, size } of this.moving)
+    for (const {parameter, offset, size} of this.moving)
       for (let i = offset; i < offset + size; i++) all[i] = value(parameter, i);
     return all;
   }
 
   private parameterAt(i: number): Parameter {
-    return this.moving.find(({ offset, size }) => i < offset + size)!.parameter;
+    return this.moving.find(({offset, size}) => i < offset + size)!.parameter;
   }
 
   private guessAt(i: number): number {
-    const { parameter, offset } = this.moving.find((slot) => i < slot.offset + slot.size)!;
+    const {parameter, offset} = this.moving.find(slot => i < slot.offset + slot.size)!;
     return parameter.guess[i - offset];
   }
 }
@@ -283,13 +321,13 @@ const AGAINST = 1e-3;
 /** Of a positive parameter's guess, or of the interval: nobody guesses wrong by eight orders of magnitude, so no minimum is there. */
 const VANISHING = 1e-8;
 
-function toCoordinate({ kind, low, high }: Parameter, value: number): number {
+function toCoordinate({kind, low, high}: Parameter, value: number): number {
   if (kind === 'positive') return Math.log(value);
   if (kind === 'bounded') return Math.log((value - low) / (high - value));
   return value;
 }
 
-function fromCoordinate({ kind, low, high }: Parameter, x: number): number {
+function fromCoordinate({kind, low, high}: Parameter, x: number): number {
   if (kind === 'positive') return Math.exp(x);
   // Each half from its nearer bound, so that neither loses digits.
   if (kind === 'bounded')
@@ -299,7 +337,7 @@ function fromCoordinate({ kind, low, high }: Parameter, x: number): number {
   return x;
 }
 
-function slope({ kind, low, high }: Parameter, x: number): number {
+function slope({kind, low, high}: Parameter, x: number): number {
   if (kind === 'positive') return Math.exp(x);
   if (kind === 'bounded') {
     const e = Math.exp(-Math.abs(x));
@@ -311,43 +349,47 @@ function slope({ kind, low, high }: Parameter, x: number): number {
 function entryLabels(name: string, shape: readonly number[]): string[] {
   if (shape.length === 0) return [name];
   let indices: number[][] = [[]];
-  for (const length of shape) indices = indices.flatMap((index) => Array.from({ length }, (_, i) => [...index, i]));
-  return indices.map((index) => `${name}[${index.join(',')}]`);
+  for (const length of shape) indices = indices.flatMap(index => Array.from({length}, (_, i) => [...index, i]));
+  return indices.map(index => `${name}[${index.join(',')}]`);
 }
 
 /** @throws OptionError where a value is given in place of what is known of it */
 export function requireParameters(parameters: Parameters): void {
-  for (const [name, parameter] of Object.entries(parameters) as [string, { readonly guess?: unknown } | null | undefined][]) {
+  for (const [name, parameter] of Object.entries(parameters) as [
+    string,
+    {readonly guess?: unknown} | null | undefined,
+  ][]) {
     if (parameter?.guess instanceof Float64Array) continue;
     const given = typeof parameter === 'object' ? 'an object of another kind' : String(parameter);
     throw new OptionError(
       'parameter-guess',
       `Parameter ${name} is ${given}: give what is known of it, as free(guess), positive(guess), bounded(low, high, guess) or fixed(value).`,
-      { parameter: name },
+      {parameter: name},
     );
   }
 }
 
 /** A guess that its own coordinate cannot express is an error before anything runs. */
-function check(name: string, { kind, guess, shape, low, high }: Parameter): void {
+function check(name: string, {kind, guess, shape, low, high}: Parameter): void {
   const labels = entryLabels(name, shape);
   const refuse = (i: number, demand: string): never => {
     throw new OptionError(
       'parameter-guess',
       `Parameter ${labels[i] ?? name}: ${kind === 'fixed' ? 'its value' : 'the guess'} ${guess[i]} ${demand}.`,
-      { parameter: name, index: i, guess: guess[i], low, high },
+      {parameter: name, index: i, guess: guess[i], low, high},
     );
   };
   if (kind === 'bounded' && !(Number.isFinite(low) && Number.isFinite(high) && low < high)) {
     throw new OptionError(
       'parameter-bounds',
       `Parameter ${name}: bounded(${low}, ${high}, ...) needs two finite bounds, the lower one first. Use positive or free where there is no bound.`,
-      { parameter: name, low, high },
+      {parameter: name, low, high},
     );
   }
   guess.forEach((value, i) => {
     if (!Number.isFinite(value)) refuse(i, 'is not a finite number');
     if (kind === 'positive' && value <= 0) refuse(i, 'is not greater than zero');
-    if (kind === 'bounded' && !(value > low && value < high)) refuse(i, `is not strictly between its bounds ${low} and ${high}`);
+    if (kind === 'bounded' && !(value > low && value < high))
+      refuse(i, `is not strictly between its bounds ${low} and ${high}`);
   });
 }

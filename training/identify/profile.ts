@@ -53,11 +53,26 @@ const LOWER = 0.01;
  * @param name of a parameter that is one number and not fixed
  * @throws OptionError where there is no such parameter
  */
-export async function likelihoodProfile(problem: IdentificationProblem, identification: Identification, name: string, options: ProfileOptions = {}): Promise<LikelihoodProfile> {
+export async function likelihoodProfile(
+  problem: IdentificationProblem,
+  identification: Identification,
+  name: string,
+  options: ProfileOptions = {},
+): Promise<LikelihoodProfile> {
   refuseUnknownOptions(options, {points: count, reach: positive}, 'likelihoodProfile');
   const {points = 6, reach = 3} = options;
   const parameter = problem.parameters[name] as Parameter | undefined;
-  if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1) throw new OptionError('bad-profile', `likelihoodProfile: '${name}' is not a single number that was looked for; there are ${Object.entries(problem.parameters).filter(([, {kind, guess}]) => kind !== 'fixed' && guess.length === 1).map(([key]) => key).join(', ')}.`, {name});
+  if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1)
+    throw new OptionError(
+      'bad-profile',
+      `likelihoodProfile: '${name}' is not a single number that was looked for; there are ${Object.entries(
+        problem.parameters,
+      )
+        .filter(([, {kind, guess}]) => kind !== 'fixed' && guess.length === 1)
+        .map(([key]) => key)
+        .join(', ')}.`,
+      {name},
+    );
   const estimate = identification.estimate[name] as number;
   const {variance, inflation} = identification.uncertainty;
   const lambda = inflation[identification.correlation.labels.indexOf(name)];
@@ -69,7 +84,8 @@ export async function likelihoodProfile(problem: IdentificationProblem, identifi
     const list: [number, number][] = [];
     let from: Identification['estimate'] = identification.estimate;
     for (let k = 1; k <= points; k++) {
-      const value = parameter.kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
+      const value =
+        parameter.kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
       if (!(value > parameter.low && value < parameter.high)) break;
       const found = await refit(problem, name, value, from);
       if (found === undefined) break;
@@ -82,24 +98,58 @@ export async function likelihoodProfile(problem: IdentificationProblem, identifi
   const all: readonly (readonly [number, number])[] = [...[...below].reverse(), [estimate, 0], ...above];
   const interval = [crossing(estimate, below, -Infinity), crossing(estimate, above, Infinity)] as const;
   return shownProfile({
-    name, values: Float64Array.from(all, ([value]) => value), deviance: Float64Array.from(all, ([, deviance]) => deviance), interval, warnings: warningsOf(name, interval, all),
+    name,
+    values: Float64Array.from(all, ([value]) => value),
+    deviance: Float64Array.from(all, ([, deviance]) => deviance),
+    interval,
+    warnings: warningsOf(name, interval, all),
   });
 }
 
 function shownProfile(found: Omit<LikelihoodProfile, 'html'>): LikelihoodProfile {
-  const {name, interval: [low, high], warnings} = found;
+  const {
+    name,
+    interval: [low, high],
+    warnings,
+  } = found;
   const sentence = `${name} lies between ${numberText(low)} and ${numberText(high)} with 95 % confidence.`;
-  const page = (): Report => ({title: `Profile of ${name}`, description: sentence, parameters: [], fits: [], charts: [profileChart(found)], warnings});
-  return showing(found, fragment => (fragment ? renderFragment : renderReport)(page()), () => [`Profile: ${sentence}`, ...warnings].join('\n  '));
+  const page = (): Report => ({
+    title: `Profile of ${name}`,
+    description: sentence,
+    parameters: [],
+    fits: [],
+    charts: [profileChart(found)],
+    warnings,
+  });
+  return showing(
+    found,
+    fragment => (fragment ? renderFragment : renderReport)(page()),
+    () => [`Profile: ${sentence}`, ...warnings].join('\n  '),
+  );
 }
 
 /** The others' best fit with the parameter held, started where the neighbour's ended. */
-async function refit(problem: IdentificationProblem, name: string, value: number, from: Identification['estimate']): Promise<{cost: number; estimate: Identification['estimate']} | undefined> {
+async function refit(
+  problem: IdentificationProblem,
+  name: string,
+  value: number,
+  from: Identification['estimate'],
+): Promise<{cost: number; estimate: Identification['estimate']} | undefined> {
   const {shape} = problem.parameters[name];
   const held: Parameter = {...fixed(value), shape};
-  const parameters: Parameters = Object.fromEntries(Object.entries(problem.parameters).map(([key, parameter]) => [key, key === name ? held : startingAt(parameter, from[key])]));
+  const parameters: Parameters = Object.fromEntries(
+    Object.entries(problem.parameters).map(([key, parameter]) => [
+      key,
+      key === name ? held : startingAt(parameter, from[key]),
+    ]),
+  );
   try {
-    const {estimate, history, trajectories} = await identify({...problem, parameters, shooting: undefined, onProgress: undefined});
+    const {estimate, history, trajectories} = await identify({
+      ...problem,
+      parameters,
+      shooting: undefined,
+      onProgress: undefined,
+    });
     for (const trajectory of trajectories) trajectory.dispose();
     return {cost: history[history.length - 1].cost, estimate};
   } catch (error) {
@@ -111,7 +161,9 @@ async function refit(problem: IdentificationProblem, name: string, value: number
 function startingAt(parameter: Parameter, value: number | Float64Array): Parameter {
   const guess = typeof value === 'number' ? Float64Array.of(value) : value;
   // An estimate that rounding has put onto its bound has no coordinate.
-  return guess.every(x => parameter.kind === 'fixed' || (x > parameter.low && x < parameter.high)) ? {...parameter, guess} : parameter;
+  return guess.every(x => parameter.kind === 'fixed' || (x > parameter.low && x < parameter.high))
+    ? {...parameter, guess}
+    : parameter;
 }
 
 /** Where the root of the deviance, a straight line for a parabola, passes that of χ². */
@@ -125,19 +177,39 @@ function crossing(estimate: number, side: readonly (readonly [number, number])[]
   return open;
 }
 
-function warningsOf(name: string, [low, high]: readonly [number, number], all: readonly (readonly [number, number])[]): string[] {
-  const open = [low === -Infinity ? `below, down to ${numberText(all[0][0])}` : '', high === Infinity ? `above, up to ${numberText(all[all.length - 1][0])}` : ''].filter(text => text !== '');
+function warningsOf(
+  name: string,
+  [low, high]: readonly [number, number],
+  all: readonly (readonly [number, number])[],
+): string[] {
+  const open = [
+    low === -Infinity ? `below, down to ${numberText(all[0][0])}` : '',
+    high === Infinity ? `above, up to ${numberText(all[all.length - 1][0])}` : '',
+  ].filter(text => text !== '');
   const lower = all.reduce((best, one) => (one[1] < best[1] ? one : best));
   return [
-    ...(open.length === 0 ? [] : [`The data do not bound ${name} ${open.join(', nor ')}: within that the other parameters make up for it.`]),
-    ...(lower[1] < -LOWER ? [`At ${name} = ${numberText(lower[0])} the cost is lower than at the estimate: the fit had found another minimum. Start from there.`] : []),
+    ...(open.length === 0
+      ? []
+      : [`The data do not bound ${name} ${open.join(', nor ')}: within that the other parameters make up for it.`]),
+    ...(lower[1] < -LOWER
+      ? [
+          `At ${name} = ${numberText(lower[0])} the cost is lower than at the estimate: the fit had found another minimum. Start from there.`,
+        ]
+      : []),
   ];
 }
 
 /** For a report's `charts`. */
 export function profileChart({name, values, deviance}: Omit<LikelihoodProfile, 'html'>, unit?: string): Chart {
   return {
-    title: `Profile of the likelihood along ${name}`, x: {label: name, unit}, y: {label: 'deviance'}, levels: [{y: CHI, name: '95 %'}],
-    series: [{name: 'deviance', x: values, y: deviance}, {name: 'fits', x: values, y: deviance, style: 'points', color: 0}], legend: false,
+    title: `Profile of the likelihood along ${name}`,
+    x: {label: name, unit},
+    y: {label: 'deviance'},
+    levels: [{y: CHI, name: '95 %'}],
+    series: [
+      {name: 'deviance', x: values, y: deviance},
+      {name: 'fits', x: values, y: deviance, style: 'points', color: 0},
+    ],
+    legend: false,
   };
 }

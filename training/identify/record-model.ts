@@ -1,5 +1,19 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
-import type {Initial, Inputs, Jvps, Newton, Numeric, NumericParams, Observe, Scheme, SimulateOptions, Simulation, System, Tangent, AnyTrajectory} from '../../lib/index.js';
+import type {
+  Initial,
+  Inputs,
+  Jvps,
+  Newton,
+  Numeric,
+  NumericParams,
+  Observe,
+  Scheme,
+  SimulateOptions,
+  Simulation,
+  System,
+  Tangent,
+  AnyTrajectory,
+} from '../../lib/index.js';
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
 import {requireOwnPlaces} from '../../lib/checks.js';
 import {nestedNumbers, withLeaf} from './nested.js';
@@ -86,7 +100,10 @@ export class RecordModel {
   private prepared: Simulation | undefined;
 
   /** @throws OptionError, DataError where record and model do not fit together */
-  constructor(private readonly model: Model, readonly record: CheckedRecord) {
+  constructor(
+    private readonly model: Model,
+    readonly record: CheckedRecord,
+  ) {
     const {name, t, channels} = record;
     const inputs = (this.inputs = {...model.inputs, ...record.inputs});
     requireParameters({...model.parameters, ...record.parameters});
@@ -101,7 +118,9 @@ export class RecordModel {
     this.width = channels.reduce((sum, {outputs}) => sum + outputs, 0);
     this.rows = t.length * this.width;
     this.warnings = [
-      ...Object.entries(inputs).flatMap(([input, {t: times}]) => shortInput(input, times, name, this.start.t, t[t.length - 1])),
+      ...Object.entries(inputs).flatMap(([input, {t: times}]) =>
+        shortInput(input, times, name, this.start.t, t[t.length - 1]),
+      ),
       ...manySteps(t, this.start.t, model.dt, name),
     ];
   }
@@ -116,7 +135,13 @@ export class RecordModel {
    * @param columnOf where a key's first number has its column
    * @returns the state at the end, with its derivatives
    */
-  linearize(values: Values, residuals: Float64Array, jacobian: Float64Array, columns: number, columnOf: (key: string) => number): End {
+  linearize(
+    values: Values,
+    residuals: Float64Array,
+    jacobian: Float64Array,
+    columns: number,
+    columnOf: (key: string) => number,
+  ): End {
     const {trajectory, tangents} = this.run(values);
     try {
       let offset = 0;
@@ -125,19 +150,25 @@ export class RecordModel {
         const row = (i: number): number => Math.floor(i / outputs) * this.width + offset + (i % outputs);
         const series = trajectory.values(simulated);
         this.requireFinite(series, channel, 'simulated');
-        for (let i = 0; i < series.length; i++) residuals[row(i)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
+        for (let i = 0; i < series.length; i++)
+          residuals[row(i)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
         this.directions.forEach(({key, index}, d) => {
           const tangent = tangents[d][simulated];
           this.requireFinite(tangent, channel, `derivative by ${key} of the simulated`);
           const column = columnOf(key) + index;
-          for (let i = 0; i < tangent.length; i++) jacobian[row(i) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
+          for (let i = 0; i < tangent.length; i++)
+            jacobian[row(i) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
         });
         offset += outputs;
       }
-      const last = (from: (name: Block) => Float64Array): Float64Array => joined(this.blocks.map(name => from(name).slice(-this.sizeOf(name, values))));
+      const last = (from: (name: Block) => Float64Array): Float64Array =>
+        joined(this.blocks.map(name => from(name).slice(-this.sizeOf(name, values))));
       return {
         state: last(name => trajectory.values(name)),
-        derivatives: this.directions.map(({key, index}, d) => ({column: columnOf(key) + index, values: last(name => tangents[d][name])})),
+        derivatives: this.directions.map(({key, index}, d) => ({
+          column: columnOf(key) + index,
+          values: last(name => tangents[d][name]),
+        })),
       };
     } finally {
       trajectory.dispose();
@@ -148,8 +179,14 @@ export class RecordModel {
    * ½ Σ r² and, by key, its gradient: one sweep back, however many parameters there are.
    * @param atEnd a further cost of the state at the last sample, with its gradient
    */
-  gradient(values: Values, atEnd?: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array}): {readonly cost: number; readonly gradient: Values} {
-    const {trajectory, pullback} = this.simulation(values).vjp({initial: this.initial(values), params: this.params(values)});
+  gradient(
+    values: Values,
+    atEnd?: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
+  ): {readonly cost: number; readonly gradient: Values} {
+    const {trajectory, pullback} = this.simulation(values).vjp({
+      initial: this.initial(values),
+      params: this.params(values),
+    });
     this.checked(trajectory);
     try {
       let cost = 0;
@@ -158,12 +195,19 @@ export class RecordModel {
         const {simulated, measured, weights} = channel;
         const series = trajectory.values(simulated);
         this.requireFinite(series, channel, 'simulated');
-        cotangent[simulated] = series.map((value, i) => (weights[i] === 0 ? 0 : weights[i] ** 2 * (value - measured[i])));
+        cotangent[simulated] = series.map((value, i) =>
+          weights[i] === 0 ? 0 : weights[i] ** 2 * (value - measured[i]),
+        );
         series.forEach((value, i) => (cost += weights[i] === 0 ? 0 : (weights[i] * (value - measured[i])) ** 2 / 2));
       }
       if (atEnd !== undefined) cost += this.addEnd(trajectory, values, atEnd, cotangent);
       const {initial, params} = pullback(cotangent);
-      const gradient = Object.fromEntries(this.bindings.map(binding => [binding.key, isInitial(binding) ? initial[blockOf(binding) as Block] as Float64Array : leafOf(params, binding.name)]));
+      const gradient = Object.fromEntries(
+        this.bindings.map(binding => [
+          binding.key,
+          isInitial(binding) ? (initial[blockOf(binding) as Block] as Float64Array) : leafOf(params, binding.name),
+        ]),
+      );
       return {cost, gradient};
     } finally {
       trajectory.dispose();
@@ -171,7 +215,12 @@ export class RecordModel {
   }
 
   /** Puts the gradient at the end into the cotangents of the state's blocks. @returns the cost there */
-  private addEnd(trajectory: AnyTrajectory, values: Values, atEnd: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array}, cotangent: {[series: string]: Float64Array}): number {
+  private addEnd(
+    trajectory: AnyTrajectory,
+    values: Values,
+    atEnd: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
+    cotangent: {[series: string]: Float64Array},
+  ): number {
     const series = this.blocks.map(name => ({name, all: trajectory.values(name), size: this.sizeOf(name, values)}));
     const {cost, gradient} = atEnd(joined(series.map(({all, size}) => all.slice(-size))));
     let offset = 0;
@@ -203,7 +252,10 @@ export class RecordModel {
     const bad = series.findIndex((value, i) => !Number.isFinite(value) && weights[i] !== 0);
     if (bad < 0) return;
     const t = this.record.t[Math.floor(bad / outputs)];
-    throw new InconsistentStateError('not-finite', `The ${what} ${name} is ${series[bad]} at t = ${t}.`, {series: name, t});
+    throw new InconsistentStateError('not-finite', `The ${what} ${name} is ${series[bad]} at t = ${t}.`, {
+      series: name,
+      t,
+    });
   }
 
   private run(values: Values): Jvps {
@@ -217,30 +269,48 @@ export class RecordModel {
 
   private simulation(values: Values): Simulation {
     const {system, observe, scheme, dt, newton, engine} = this.model;
-    const {inputs, record: {t}} = this;
+    const {
+      inputs,
+      record: {t},
+    } = this;
     return (this.prepared ??= simulate.prepare(system, this.initial(values), {
-      scheme, dt, newton, engine, t1: t[t.length - 1], saveAt: Array.from(t), params: this.params(values), inputs, observe,
+      scheme,
+      dt,
+      newton,
+      engine,
+      t1: t[t.length - 1],
+      saveAt: Array.from(t),
+      params: this.params(values),
+      inputs,
+      observe,
     }));
   }
 
   /** Values of `params`, each in the shape its guess was given in. */
   private params(values: Values): NumericParams {
-    return this.bindings.filter(binding => !isInitial(binding)).reduce((params, {name, key, parameter: {shape}}) =>
-      withLeaf(params, name, nested(values[key], shape)), {});
+    return this.bindings
+      .filter(binding => !isInitial(binding))
+      .reduce((params, {name, key, parameter: {shape}}) => withLeaf(params, name, nested(values[key], shape)), {});
   }
 
   private initial(values: Values): Initial {
-    const moved = this.bindings.filter(isInitial).map(binding => [blockOf(binding), nested(values[binding.key], binding.parameter.shape)] as const);
+    const moved = this.bindings
+      .filter(isInitial)
+      .map(binding => [blockOf(binding), nested(values[binding.key], binding.parameter.shape)] as const);
     return {...this.start, ...Object.fromEntries(moved)} as Initial; // complete: see requireStart
   }
 
   private requireStart(): void {
-    const blocks = this.model.system.kind === 'ode' ? ['y'] as const : ['q', 'v'] as const;
+    const blocks = this.model.system.kind === 'ode' ? (['y'] as const) : (['q', 'v'] as const);
     const given = this.bindings.filter(isInitial).map(blockOf);
     const missing = blocks.find(block => this.start[block] === undefined && !given.includes(block));
     if (missing === undefined) return;
     const {name} = this.record;
-    throw new OptionError('missing-option', `identify: nothing says where ${name} starts: give initial.${missing}, as a number or as a parameter of this name.`, {record: name, missing: `initial.${missing}`});
+    throw new OptionError(
+      'missing-option',
+      `identify: nothing says where ${name} starts: give initial.${missing}, as a number or as a parameter of this name.`,
+      {record: name, missing: `initial.${missing}`},
+    );
   }
 
   /** The trajectory, once the measured series have its shapes. */
@@ -259,16 +329,31 @@ export class RecordModel {
     const flat = shape.length <= 1;
     if (flat ? own.reduce((product, n) => product * n, 1) === outputs : own.join() === shape.join()) return;
     const {record} = this;
-    throw new ShapeError('data-shape', `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives [${own.join(', ')}]. To compare a part of the state, or something else, use observe and y.`, {record: record.name, series: name, measured: [...shape], simulated: [...own]});
+    throw new ShapeError(
+      'data-shape',
+      `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives [${own.join(', ')}]. To compare a part of the state, or something else, use observe and y.`,
+      {record: record.name, series: name, measured: [...shape], simulated: [...own]},
+    );
   }
 }
 
 /** A record's own parameters stand before its own start, that before the problem's parameters, and those before the problem's start. */
 function bind({parameters}: Model, {name: record, owner = record, parameters: own, initial}: CheckedRecord): Binding[] {
   const shared = Object.entries(parameters)
-    .filter(([name]) => !Object.hasOwn(own, name) && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))))
+    .filter(
+      ([name]) =>
+        !Object.hasOwn(own, name)
+        && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))),
+    )
     .map(([name, parameter]) => ({name, key: name, parameter}));
-  return [...shared, ...Object.entries(own).map(([name, parameter]) => ({name, key: recordKey(name.startsWith(initialPrefix) ? record : owner, name), parameter}))];
+  return [
+    ...shared,
+    ...Object.entries(own).map(([name, parameter]) => ({
+      name,
+      key: recordKey(name.startsWith(initialPrefix) ? record : owner, name),
+      parameter,
+    })),
+  ];
 }
 
 function joined(parts: readonly Float64Array[]): Float64Array {
@@ -278,17 +363,27 @@ function joined(parts: readonly Float64Array[]): Float64Array {
 type Gradients = {readonly [name: string]: Float64Array | Gradients};
 
 function leafOf(tree: Gradients, path: string): Float64Array {
-  return path.split('.').reduce<Float64Array | Gradients>((branch, key) => (branch as Gradients)[key], tree) as Float64Array;
+  return path
+    .split('.')
+    .reduce<Float64Array | Gradients>((branch, key) => (branch as Gradients)[key], tree) as Float64Array;
 }
 
 function directionsOf(binding: Binding): Direction[] {
-  const {name, key, parameter: {kind, guess, shape}} = binding;
+  const {
+    name,
+    key,
+    parameter: {kind, guess, shape},
+  } = binding;
   if (kind === 'fixed') return [];
   return Array.from(guess, (_, index) => {
     const unit = new Float64Array(guess.length);
     unit[index] = 1;
     const value = nested(unit, shape);
-    return {key, index, tangent: isInitial(binding) ? {initial: {[blockOf(binding)]: value}} : {params: withLeaf({}, name, value)}};
+    return {
+      key,
+      index,
+      tangent: isInitial(binding) ? {initial: {[blockOf(binding)]: value}} : {params: withLeaf({}, name, value)},
+    };
   });
 }
 
@@ -303,11 +398,15 @@ function shortInput(input: string, times: Float64Array, record: string, from: nu
   const [first, last] = [times[0], times[times.length - 1]];
   const held = times.length > 1 ? last - times[times.length - 2] : 0;
   if (first <= from && last + held >= to) return [];
-  return [`The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was taken.`];
+  return [
+    `The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was taken.`,
+  ];
 }
 
 function manySteps(t: Float64Array, start: number, dt: number, record: string): string[] {
   const each = stepsEach(t, start, dt);
   if (each < stepsASample) return [];
-  return [`${record} has ${Math.round(each)} steps of dt = ${dt} from one sample to the next: are its times in the same unit as dt?`];
+  return [
+    `${record} has ${Math.round(each)} steps of dt = ${dt} from one sample to the next: are its times in the same unit as dt?`,
+  ];
 }

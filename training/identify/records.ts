@@ -2,9 +2,17 @@
 import type {Inputs, Numeric, NumericValue} from '../../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import type {Checks} from '../../lib/checks.js';
-import {any, finite, input as isInput, object, oneOf, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
+import {
+  any,
+  finite,
+  input as isInput,
+  object,
+  oneOf,
+  refuseUnknownOptions,
+  requireValue,
+  text,
+} from '../../lib/checks.js';
 import type {Parameters} from './parameters.js';
-
 
 /** An initial state, of which parameters named initial.q, initial.v or initial.y may give a part. */
 export interface Start {
@@ -78,18 +86,38 @@ export function slicedRecord(record: CheckedRecord, from: number, to: number): C
 }
 
 const seriesNames = ['q', 'v', 'y'] as const;
-const recordChecks: Checks = {t: any, q: any, v: any, y: any, weights: any, missing: oneOf('refuse', 'skip'), inputs: object, parameters: object, initial: object, name: text};
+const recordChecks: Checks = {
+  t: any,
+  q: any,
+  v: any,
+  y: any,
+  weights: any,
+  missing: oneOf('refuse', 'skip'),
+  inputs: object,
+  parameters: object,
+  initial: object,
+  name: text,
+};
 
 /**
  * @param compared the simulated series that q, v and y stand for; absent: the system has none
  * @param bare whether it may come without measurements, as a record to be simulated
  * @throws DataError, ShapeError, OptionError naming record, series and sample
  */
-export function checkRecord(record: MeasuredRecord, index: number, compared: {readonly [series in SeriesName]?: Channel['simulated']}, bare = false): CheckedRecord {
-  const name = typeof (record as MeasuredRecord | null)?.name === 'string' && record.name !== undefined ? record.name : `record ${index + 1}`;
+export function checkRecord(
+  record: MeasuredRecord,
+  index: number,
+  compared: {readonly [series in SeriesName]?: Channel['simulated']},
+  bare = false,
+): CheckedRecord {
+  const name =
+    typeof (record as MeasuredRecord | null)?.name === 'string' && record.name !== undefined
+      ? record.name
+      : `record ${index + 1}`;
   refuseUnknownOptions(record, recordChecks, name);
   refuseUnknownOptions(record.initial ?? {}, startChecks, `${name}: initial`, 'bad-initial');
-  if (record.t === undefined) throw new OptionError('missing-option', `${name} needs t, the times of its samples.`, {record: name, option: 't'});
+  if (record.t === undefined)
+    throw new OptionError('missing-option', `${name} needs t, the times of its samples.`, {record: name, option: 't'});
   const t = readTimes(record.t, name);
   const channels = seriesNames.flatMap(series => {
     if (record[series] === undefined) return [];
@@ -97,8 +125,14 @@ export function checkRecord(record: MeasuredRecord, index: number, compared: {re
     if (simulated === undefined) throw notSimulated(series, name, Object.keys(compared));
     return [readChannel(record, series, simulated, t.length, name)];
   });
-  if (channels.length === 0 && !bare) throw new OptionError('no-data', `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} beside t.`, {record: name});
-  for (const [input, one] of Object.entries(record.inputs ?? {})) requireValue(one, isInput, `${name}: inputs.${input}`, 'not-a-signal');
+  if (channels.length === 0 && !bare)
+    throw new OptionError(
+      'no-data',
+      `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} beside t.`,
+      {record: name},
+    );
+  for (const [input, one] of Object.entries(record.inputs ?? {}))
+    requireValue(one, isInput, `${name}: inputs.${input}`, 'not-a-signal');
   return {name, t, channels, inputs: record.inputs ?? {}, parameters: record.parameters ?? {}, initial: record.initial};
 }
 
@@ -106,33 +140,65 @@ export function checkRecord(record: MeasuredRecord, index: number, compared: {re
 export const startChecks: Checks = {q: any, v: any, y: any, t: finite};
 
 function notSimulated(series: SeriesName, record: string, has: readonly string[]): OptionError {
-  const remedy = series === 'y' ? 'To compare something else than the state, say by `observe` what it is.' : 'For other quantities there are `observe` and y.';
-  return new OptionError('no-series', `${record} has ${series}, but the system's state is ${has.join(' and ')}. ${remedy}`, {record, series});
+  const remedy =
+    series === 'y'
+      ? 'To compare something else than the state, say by `observe` what it is.'
+      : 'For other quantities there are `observe` and y.';
+  return new OptionError(
+    'no-series',
+    `${record} has ${series}, but the system's state is ${has.join(' and ')}. ${remedy}`,
+    {record, series},
+  );
 }
 
 function readTimes(given: Numeric, record: string): Float64Array {
   const {values: t, shape} = readNumeric(given, `${record}: t`);
-  if (shape.length > 1) throw new ShapeError('time-shape', `${record}: t has shape [${shape.join(', ')}]; it is one number a sample, [samples].`, {record});
+  if (shape.length > 1)
+    throw new ShapeError(
+      'time-shape',
+      `${record}: t has shape [${shape.join(', ')}]; it is one number a sample, [samples].`,
+      {record},
+    );
   for (let i = 0; i < t.length; i++) {
-    if (!Number.isFinite(t[i])) throw new DataError('not-finite', `${record}: t[${i}] is ${t[i]}.`, {record, series: 't', index: i});
-    if (i > 0 && !(t[i] > t[i - 1])) throw new DataError('time-order', `${record}: times must ascend, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`, {record, series: 't', index: i});
+    if (!Number.isFinite(t[i]))
+      throw new DataError('not-finite', `${record}: t[${i}] is ${t[i]}.`, {record, series: 't', index: i});
+    if (i > 0 && !(t[i] > t[i - 1]))
+      throw new DataError(
+        'time-order',
+        `${record}: times must ascend, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`,
+        {record, series: 't', index: i},
+      );
   }
   if (t.length === 0) throw new DataError('too-short', `${record} has no samples.`, {record});
   return t;
 }
 
-function readChannel(record: MeasuredRecord, series: SeriesName, simulated: Channel['simulated'], samples: number, name: string): Channel {
+function readChannel(
+  record: MeasuredRecord,
+  series: SeriesName,
+  simulated: Channel['simulated'],
+  samples: number,
+  name: string,
+): Channel {
   const {values, shape} = readNumeric(record[series] as Numeric, `${name}: ${series}`);
   const flat = shape.length <= 1;
   if (values.length === 0 || values.length % samples !== 0 || (!flat && shape[0] !== samples)) {
-    throw new ShapeError('data-shape', `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], a sample after the other.`, {record: name, series, shape: [...shape]});
+    throw new ShapeError(
+      'data-shape',
+      `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], a sample after the other.`,
+      {record: name, series, shape: [...shape]},
+    );
   }
   const outputs = values.length / samples;
   const missing = record.missing === 'skip' ? Array.from(values.keys()).filter(i => Number.isNaN(values[i])) : [];
   for (const i of missing) values[i] = 0; // any finite number: its weight is 0
   const bad = values.findIndex(value => !Number.isFinite(value));
   if (bad >= 0) {
-    throw new DataError('not-finite', `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or leave it out with missing: 'skip'.`, {record: name, series, index: Math.floor(bad / outputs)});
+    throw new DataError(
+      'not-finite',
+      `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or leave it out with missing: 'skip'.`,
+      {record: name, series, index: Math.floor(bad / outputs)},
+    );
   }
   const own = flat ? (outputs === 1 ? [] : [outputs]) : shape.slice(1);
   const weights = readWeights(record.weights, series, samples, outputs, name);
@@ -140,24 +206,51 @@ function readChannel(record: MeasuredRecord, series: SeriesName, simulated: Chan
   return {name: series, simulated, shape: own, outputs, measured: values, weights};
 }
 
-function readWeights(weights: MeasuredRecord['weights'], series: SeriesName, samples: number, outputs: number, record: string): Float64Array {
-  const {values, shape} = readNumeric((isBySeries(weights, record) ? weights[series] : weights) ?? 1, `${record}: weights`);
+function readWeights(
+  weights: MeasuredRecord['weights'],
+  series: SeriesName,
+  samples: number,
+  outputs: number,
+  record: string,
+): Float64Array {
+  const {values, shape} = readNumeric(
+    (isBySeries(weights, record) ? weights[series] : weights) ?? 1,
+    `${record}: weights`,
+  );
   const bad = values.findIndex(value => !(value >= 0 && value < Infinity));
-  if (bad >= 0) throw new DataError('bad-weight', `${record}: weight ${bad} of ${series} is ${values[bad]}: weights are finite and not negative.`, {record, series, index: bad});
+  if (bad >= 0)
+    throw new DataError(
+      'bad-weight',
+      `${record}: weight ${bad} of ${series} is ${values[bad]}: weights are finite and not negative.`,
+      {record, series, index: bad},
+    );
   const total = samples * outputs;
   const spread = spreadWeights({values, shape}, samples, outputs);
   if (spread === undefined) {
-    throw new ShapeError('weights-shape', `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one an output), ${samples} (one a sample) or ${total} (one a measurement).`, {record, series, shape: [...shape]});
+    throw new ShapeError(
+      'weights-shape',
+      `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one an output), ${samples} (one a sample) or ${total} (one a measurement).`,
+      {record, series, shape: [...shape]},
+    );
   }
   return spread;
 }
 
 /** One weight a measurement, from what was given; undefined where its shape means nothing. */
-function spreadWeights({values, shape}: Pick<NumericValue, 'values' | 'shape'>, samples: number, outputs: number): Float64Array | undefined {
+function spreadWeights(
+  {values, shape}: Pick<NumericValue, 'values' | 'shape'>,
+  samples: number,
+  outputs: number,
+): Float64Array | undefined {
   const total = samples * outputs;
   const each = (of: (i: number) => number): Float64Array => Float64Array.from({length: total}, (_, i) => values[of(i)]);
   if (values.length === 1) return each(() => 0);
-  if (shape.length > 1 && shape[0] === samples) return values.length === total ? values : values.length === samples ? each(i => Math.floor(i / outputs)) : undefined;
+  if (shape.length > 1 && shape[0] === samples)
+    return values.length === total
+      ? values
+      : values.length === samples
+        ? each(i => Math.floor(i / outputs))
+        : undefined;
   if (values.length === outputs) return each(i => i % outputs);
   if (shape.length > 1) return undefined;
   if (values.length === samples) return each(i => Math.floor(i / outputs));
@@ -167,7 +260,14 @@ function spreadWeights({values, shape}: Pick<NumericValue, 'values' | 'shape'>, 
 type BySeries = {readonly [series in SeriesName]?: Numeric};
 
 function isBySeries(weights: MeasuredRecord['weights'], record: string): weights is BySeries {
-  if (typeof weights !== 'object' || weights === null || Array.isArray(weights) || ArrayBuffer.isView(weights) || 'dataSync' in weights) return false;
+  if (
+    typeof weights !== 'object'
+    || weights === null
+    || Array.isArray(weights)
+    || ArrayBuffer.isView(weights)
+    || 'dataSync' in weights
+  )
+    return false;
   refuseUnknownOptions(weights, seriesNames, `${record}: weights`);
   return true;
 }

@@ -44,7 +44,7 @@ export class RowQr {
 
   /** x of R x = c; the caller sees to it that no diagonal entry is zero. */
   solve(): Float64Array {
-    const { p, r } = this;
+    const {p, r} = this;
     const x = this.c.slice();
     for (let i = p - 1; i >= 0; i--) {
       for (let j = i + 1; j < p; j++) x[i] -= r[i * p + j] * x[j];
@@ -55,7 +55,7 @@ export class RowQr {
 
   /** Jᵀr = Rᵀc, free of the cancellation that a sum over all rows would suffer. */
   gradient(): Float64Array {
-    const { p, r, c } = this;
+    const {p, r, c} = this;
     const g = new Float64Array(p);
     for (let i = 0; i < p; i++) for (let j = i; j < p; j++) g[j] += r[i * p + j] * c[i];
     return g;
@@ -63,7 +63,7 @@ export class RowQr {
 
   /** The columns' Euclidean norms, which QR preserves. */
   columnNorms(): Float64Array {
-    const { p, r } = this;
+    const {p, r} = this;
     const norms = new Float64Array(p);
     for (let j = 0; j < p; j++) for (let i = 0; i <= j; i++) norms[j] = Math.hypot(norms[j], r[i * p + j]);
     return norms;
@@ -71,7 +71,7 @@ export class RowQr {
 
   /** The block lies column by column, the right side last. */
   private gather(rows: Float64Array, rightSide: Float64Array, from: number, size: number): void {
-    const { p, block } = this;
+    const {p, block} = this;
     for (let i = 0; i < size; i++) {
       const row = (from + i) * p;
       for (let j = 0; j < p; j++) block[j * BLOCK + i] = rows[row + j];
@@ -81,7 +81,7 @@ export class RowQr {
 
   /** The Householder reflection of (R[k,k], block column k) onto R[k,k] alone, applied to what is right of it. */
   private reflect(k: number, size: number): void {
-    const { p, r, c, block } = this;
+    const {p, r, c, block} = this;
     const column = k * BLOCK;
     let below = 0;
     for (let i = 0; i < size; i++) below += block[column + i] ** 2;

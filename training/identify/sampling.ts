@@ -21,20 +21,46 @@ const evenness = 0.05;
  * @param offGrid whether times between the steps are refused
  * @throws OptionError 'off-grid' with the dt to choose; DataError where the record begins before its start or ends at it
  */
-export function requireGrid(t: Float64Array, start: number, dt: number, record: string, offGrid: OffGrid = 'refuse'): void {
+export function requireGrid(
+  t: Float64Array,
+  start: number,
+  dt: number,
+  record: string,
+  offGrid: OffGrid = 'refuse',
+): void {
   const last = t[t.length - 1];
-  if (t[0] < start) throw new DataError('before-start', `${record}: its first sample is at ${t[0]}, before the start of the simulation at ${start}. Leave t out of the initial state to start at the first sample.`, {record, index: 0, t: start});
-  if (!(last > start)) throw new DataError('too-short', `${record} has one sample, which is the start itself: nothing is left to simulate.`, {record});
+  if (t[0] < start)
+    throw new DataError(
+      'before-start',
+      `${record}: its first sample is at ${t[0]}, before the start of the simulation at ${start}. Leave t out of the initial state to start at the first sample.`,
+      {record, index: 0, t: start},
+    );
+  if (!(last > start))
+    throw new DataError(
+      'too-short',
+      `${record} has one sample, which is the start itself: nothing is left to simulate.`,
+      {record},
+    );
   if (!(dt > 0)) return; // simulate's own error says it
   const rounding = 4 * Number.EPSILON * Math.max(Math.abs(start), Math.abs(last));
   if (rounding > gridSlack * dt) {
-    throw new OptionError('off-grid', `${record}: its times, up to ${last}, are so large that doubles tell them apart to ${shortText(rounding)} only, too little for steps of ${dt}. Count time from the start of the record.`, {record, dt});
+    throw new OptionError(
+      'off-grid',
+      `${record}: its times, up to ${last}, are so large that doubles tell them apart to ${shortText(rounding)} only, too little for steps of ${dt}. Count time from the start of the record.`,
+      {record, dt},
+    );
   }
   if (offGrid === 'interpolate') return;
-  const off = t.findIndex((time, i) => i < t.length - 1 && Math.abs(start + Math.round((time - start) / dt) * dt - time) > gridSlack * dt);
+  const off = t.findIndex(
+    (time, i) => i < t.length - 1 && Math.abs(start + Math.round((time - start) / dt) * dt - time) > gridSlack * dt,
+  );
   if (off < 0) return;
   const suggestion = commonStep(t, start, dt);
-  throw new OptionError('off-grid', `${record}: t[${off}] = ${t[off]} is not on the grid ${start} + n·${dt} of the simulation. ${remedy(t, dt, suggestion)}`, {record, index: off, dt, suggestion});
+  throw new OptionError(
+    'off-grid',
+    `${record}: t[${off}] = ${t[off]} is not on the grid ${start} + n·${dt} of the simulation. ${remedy(t, dt, suggestion)}`,
+    {record, index: off, dt, suggestion},
+  );
 }
 
 /** So many steps between two samples are hardly ever meant: thousands are what milliseconds against seconds make. */
@@ -53,7 +79,11 @@ export function requireFewSteps(t: Float64Array, start: number, dt: number, reco
   const steps = (t[t.length - 1] - start) / dt;
   const each = stepsEach(t, start, dt);
   if (!(dt > 0 && steps >= mostSteps && each >= stepsASample)) return;
-  throw new OptionError('too-many-steps', `${record} has ${steps.toPrecision(2)} steps of dt = ${dt}, ${Math.round(each)} from one sample to the next: are its times in the same unit as dt? sampleTimes(t, 'time_ms') gives seconds. Where it is meant, give samples of weight 0 between.`, {record, dt, steps});
+  throw new OptionError(
+    'too-many-steps',
+    `${record} has ${steps.toPrecision(2)} steps of dt = ${dt}, ${Math.round(each)} from one sample to the next: are its times in the same unit as dt? sampleTimes(t, 'time_ms') gives seconds. Where it is meant, give samples of weight 0 between.`,
+    {record, dt, steps},
+  );
 }
 
 /** The largest step up to dt that all times are whole numbers of; undefined where they have none, or a very short one. */
@@ -69,7 +99,9 @@ export function commonStep(t: Float64Array, start: number, dt: number): number |
   const length = t[t.length - 1] - start;
   const exact = length / Math.round(length / common);
   const step = exact / Math.ceil(exact / dt - gridSlack);
-  return t.every(time => Math.abs(start + Math.round((time - start) / step) * step - time) <= gridSlack * step) ? step : undefined;
+  return t.every(time => Math.abs(start + Math.round((time - start) / step) * step - time) <= gridSlack * step)
+    ? step
+    : undefined;
 }
 
 /** Euclid's algorithm with remainders up to the tolerance taken for zero. */
@@ -79,7 +111,8 @@ function commonDivisor(a: number, b: number, tolerance: number): number {
 }
 
 function remedy(t: Float64Array, dt: number, suggestion: number | undefined): string {
-  if (suggestion !== undefined) return `dt = ${shortText(suggestion)} would meet all its times; so would offGrid: 'interpolate', which reads the simulation between its steps.`;
+  if (suggestion !== undefined)
+    return `dt = ${shortText(suggestion)} would meet all its times; so would offGrid: 'interpolate', which reads the simulation between its steps.`;
   const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
   // The clock that dt belongs to, where it explains the times; else the one they show.
   for (const spacing of [dt * Math.max(1, Math.round(mean / dt)), mean]) {

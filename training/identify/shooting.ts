@@ -33,7 +33,12 @@ export const single = (): Shooting => ({segments: 1});
 export function multiple(spec: {readonly segments: number}): Shooting {
   refuseUnknownOptions(spec, {segments: any}, 'multiple');
   const {segments} = spec;
-  if (!Number.isInteger(segments) || segments < 2) throw new OptionError('bad-option', `multiple: segments is ${segments}, but must be a whole number of at least 2.`, {segments});
+  if (!Number.isInteger(segments) || segments < 2)
+    throw new OptionError(
+      'bad-option',
+      `multiple: segments is ${segments}, but must be a whole number of at least 2.`,
+      {segments},
+    );
   return {segments};
 }
 
@@ -67,7 +72,11 @@ export class MultipleShooting implements LeastSquaresProblem {
   private readonly multipliers: Float64Array;
   private penalty: number;
 
-  constructor(wholes: readonly Whole[], private readonly parameters: Parameters, segments: number) {
+  constructor(
+    wholes: readonly Whole[],
+    private readonly parameters: Parameters,
+    segments: number,
+  ) {
     const cut = wholes.map(whole => cutRecord(whole, segments));
     this.scales = spread(cut.flatMap(({starts}) => starts));
     this.pieces = cut.flatMap(({pieces}) => pieces);
@@ -81,7 +90,8 @@ export class MultipleShooting implements LeastSquaresProblem {
     this.dataRows = this.pieces.reduce((sum, {model}) => sum + model.rows, 0);
     this.gaps = this.pieces.filter(({follows}) => follows).length * this.scales.length;
     this.multipliers = new Float64Array(this.gaps);
-    this.penalty = FIRST * meanSquare(wholes.flatMap(({record}) => record.channels)) * (this.dataRows / this.pieces.length);
+    this.penalty =
+      FIRST * meanSquare(wholes.flatMap(({record}) => record.channels)) * (this.dataRows / this.pieces.length);
   }
 
   linearize(x: Float64Array): Linearization {
@@ -93,7 +103,13 @@ export class MultipleShooting implements LeastSquaresProblem {
     let gapRow = dataRows;
     this.pieces.forEach(({model}, i) => {
       const next = row + model.rows;
-      const end = model.linearize(values, residuals.subarray(row, next), jacobian.subarray(row * space.size, next * space.size), space.size, key => this.columns.get(key) ?? NaN);
+      const end = model.linearize(
+        values,
+        residuals.subarray(row, next),
+        jacobian.subarray(row * space.size, next * space.size),
+        space.size,
+        key => this.columns.get(key) ?? NaN,
+      );
       row = next;
       if (!this.pieces[i + 1]?.follows) return;
       this.gap(gapRow, residuals, jacobian, values, end, this.pieces[i + 1].keys);
@@ -116,17 +132,23 @@ export class MultipleShooting implements LeastSquaresProblem {
     pieces.forEach(({model}, i) => {
       const next = pieces[i + 1] as Piece | undefined;
       const first = gap;
-      const closing = next?.follows !== true ? undefined : (state: Float64Array): {cost: number; gradient: Float64Array} => {
-        const start = Float64Array.from(next.keys.flatMap(key => [...values[key]]));
-        const off = scales.map((scale, k) => (state[k] - start[k]) / scale + multipliers[first + k] / penalty);
-        const pull = off.map((value, k) => (penalty * value) / scales[k]);
-        let from = 0;
-        for (const key of next.keys) {
-          add(key, pull.slice(from, from + values[key].length).map(value => -value));
-          from += values[key].length;
-        }
-        return {cost: (penalty / 2) * off.reduce((sum, value) => sum + value * value, 0), gradient: pull};
-      };
+      const closing =
+        next?.follows !== true
+          ? undefined
+          : (state: Float64Array): {cost: number; gradient: Float64Array} => {
+              const start = Float64Array.from(next.keys.flatMap(key => [...values[key]]));
+              const off = scales.map((scale, k) => (state[k] - start[k]) / scale + multipliers[first + k] / penalty);
+              const pull = off.map((value, k) => (penalty * value) / scales[k]);
+              let from = 0;
+              for (const key of next.keys) {
+                add(
+                  key,
+                  pull.slice(from, from + values[key].length).map(value => -value),
+                );
+                from += values[key].length;
+              }
+              return {cost: (penalty / 2) * off.reduce((sum, value) => sum + value * value, 0), gradient: pull};
+            };
       if (closing !== undefined) gap += scales.length;
       const found = model.gradient(values, closing);
       cost += found.cost;
@@ -160,18 +182,27 @@ export class MultipleShooting implements LeastSquaresProblem {
     return Object.fromEntries(Object.keys(this.parameters).map(key => [key, values[key]]));
   }
 
-  private gap(row: number, residuals: Float64Array, jacobian: Float64Array, values: Values, end: End, keys: readonly string[]): void {
+  private gap(
+    row: number,
+    residuals: Float64Array,
+    jacobian: Float64Array,
+    values: Values,
+    end: End,
+    keys: readonly string[],
+  ): void {
     const {scales, multipliers, penalty, space, dataRows} = this;
     const root = Math.sqrt(penalty);
     const start = Float64Array.from(keys.flatMap(key => [...values[key]]));
     scales.forEach((scale, k) => {
       residuals[row + k] = root * ((end.state[k] - start[k]) / scale + multipliers[row - dataRows + k] / penalty);
-      for (const {column, values: tangent} of end.derivatives) jacobian[(row + k) * space.size + column] += (root * tangent[k]) / scale;
+      for (const {column, values: tangent} of end.derivatives)
+        jacobian[(row + k) * space.size + column] += (root * tangent[k]) / scale;
     });
     let k = 0;
     for (const key of keys) {
       const column = this.columns.get(key) as number;
-      for (let j = 0; j < values[key].length; j++, k++) jacobian[(row + k) * space.size + column + j] -= root / scales[k];
+      for (let j = 0; j < values[key].length; j++, k++)
+        jacobian[(row + k) * space.size + column + j] -= root / scales[k];
     }
   }
 }
@@ -194,19 +225,35 @@ function cutRecord(whole: Whole, segments: number): Cut {
   const pieces = bounds.slice(0, -1).map((from, s): Piece => {
     const to = bounds[s + 1];
     const last = s === count - 1;
-    if (s === 0) return {model: new RecordModel(model, sliced(record, from, to, last, record.name)), follows: false, keys: []};
+    if (s === 0)
+      return {model: new RecordModel(model, sliced(record, from, to, last, record.name)), follows: false, keys: []};
     const name = `${record.name}, segment ${s + 1}`;
-    const own = Object.fromEntries(blocks.map(block => [`initial.${block}`, {...free([...startOf(whole, block, from)]), shape: whole.shapeOf(block)}]));
+    const own = Object.fromEntries(
+      blocks.map(block => [
+        `initial.${block}`,
+        {...free([...startOf(whole, block, from)]), shape: whole.shapeOf(block)},
+      ]),
+    );
     for (const [key, parameter] of Object.entries(own)) parameters[recordKey(name, key)] = parameter;
     starts.push(Float64Array.from(Object.values(own).flatMap(({guess}) => [...guess])));
-    const piece: CheckedRecord = {...sliced(record, from, to, last, name), owner: record.name, initial: {t: record.t[from]}, parameters: {...withoutStart(record.parameters), ...own}};
-    return {model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece), follows: true, keys: blocks.map(block => recordKey(name, `initial.${block}`))};
+    const piece: CheckedRecord = {
+      ...sliced(record, from, to, last, name),
+      owner: record.name,
+      initial: {t: record.t[from]},
+      parameters: {...withoutStart(record.parameters), ...own},
+    };
+    return {
+      model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece),
+      follows: true,
+      keys: blocks.map(block => recordKey(name, `initial.${block}`)),
+    };
   });
   return {pieces, parameters, starts};
 }
 
 /** What is the record's start is not the segment's. */
-const withoutStart = (parameters: Parameters): Parameters => Object.fromEntries(Object.entries(parameters).filter(([key]) => !key.startsWith('initial.')));
+const withoutStart = (parameters: Parameters): Parameters =>
+  Object.fromEntries(Object.entries(parameters).filter(([key]) => !key.startsWith('initial.')));
 
 function sliced(record: CheckedRecord, from: number, to: number, last: boolean, name: string): CheckedRecord {
   const segment = slicedRecord(record, from, to + 1);
@@ -216,14 +263,23 @@ function sliced(record: CheckedRecord, from: number, to: number, last: boolean, 
 
 /** As measured; a velocity from the positions beside it, where those were; else from the simulation at the guess. */
 function startOf({record, guess}: Whole, block: Block, sample: number): Float64Array {
-  const at = measuredAt(record.channels.find(({simulated}) => simulated === block), sample);
+  const at = measuredAt(
+    record.channels.find(({simulated}) => simulated === block),
+    sample,
+  );
   if (at !== undefined) return at;
   const places = record.channels.find(({simulated}) => simulated === 'q');
   const [before, after] = [Math.max(0, sample - 1), Math.min(record.t.length - 1, sample + 1)];
   const [low, high] = [measuredAt(places, before), measuredAt(places, after)];
-  if (block === 'v' && low !== undefined && high !== undefined) return low.map((value, k) => (high[k] - value) / (record.t[after] - record.t[before]));
+  if (block === 'v' && low !== undefined && high !== undefined)
+    return low.map((value, k) => (high[k] - value) / (record.t[after] - record.t[before]));
   const simulated = guess()[block];
-  if (simulated === undefined) throw new OptionError('bad-shooting', `identify: multiple shooting needs a start for ${block} within ${record.name}: it was not measured, and the record cannot be simulated at the guess. Measure it, or take a better guess.`, {record: record.name, block});
+  if (simulated === undefined)
+    throw new OptionError(
+      'bad-shooting',
+      `identify: multiple shooting needs a start for ${block} within ${record.name}: it was not measured, and the record cannot be simulated at the guess. Measure it, or take a better guess.`,
+      {record: record.name, block},
+    );
   const width = simulated.length / record.t.length;
   return simulated.subarray(sample * width, (sample + 1) * width);
 }
@@ -264,7 +320,10 @@ const CLOSED = 1e-4;
 const ROUNDS = 6;
 
 /** The rounds, iteration by iteration, for callers that wait between them. @returns coordinates of the plain fit */
-export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod): Generator<LeastSquaresIteration, Values, void> {
+export function* shoot(
+  shooting: MultipleShooting,
+  method: LeastSquaresMethod,
+): Generator<LeastSquaresIteration, Values, void> {
   let x = shooting.space.start;
   for (let round = 0; round < ROUNDS; round++) {
     x = (yield* method.iterate(shooting, x)).x;

@@ -22,13 +22,13 @@ export function singularValues(matrix: Float64Array, n: number): SingularValues 
   const a = matrix.slice();
   const v = identity(n);
   for (let sweep = 0; sweep < SWEEPS; sweep++) if (!rotateAllPairs(a, v, n)) break;
-  const norms = Array.from({ length: n }, (_, j) => columnNorm(a, n, j));
+  const norms = Array.from({length: n}, (_, j) => columnNorm(a, n, j));
   const order = norms.map((_, j) => j).sort((i, j) => norms[j] - norms[i]);
   const vectors = new Float64Array(n * n);
   order.forEach((from, to) => {
     for (let i = 0; i < n; i++) vectors[i * n + to] = v[i * n + from];
   });
-  return { values: Float64Array.from(order, (j) => norms[j]), vectors };
+  return {values: Float64Array.from(order, j => norms[j]), vectors};
 }
 
 function rotateAllPairs(a: Float64Array, v: Float64Array, n: number): boolean {

@@ -7,12 +7,12 @@
  * (Econometrica 1987) where they are not, which is the rule for residuals of a simulation: what the
  * model misses lasts for many samples.
  */
-import { OptionError } from '../../lib/errors.js';
-import { list, nonNegative, positive, refuseUnknownOptions, whole } from '../../lib/checks.js';
-import type { Linearization } from './least-squares.js';
-import { longRunCovariance } from './long-run-covariance.js';
-import type { RowQr } from './row-qr.js';
-import { singularValues, type SingularValues } from './singular-values.js';
+import {OptionError} from '../../lib/errors.js';
+import {list, nonNegative, positive, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import type {Linearization} from './least-squares.js';
+import {longRunCovariance} from './long-run-covariance.js';
+import type {RowQr} from './row-qr.js';
+import {singularValues, type SingularValues} from './singular-values.js';
 
 /** A stretch of the residuals that is a time series: `samples` rows of `outputs` residuals each, from row `start` on. */
 export interface ResidualSeries {
@@ -77,29 +77,35 @@ const STRONG_CORRELATION = 0.99;
 
 /** The uncertainty of a fit, from the minimum that `levenbergMarquardt` returned. */
 export function uncertainty(
-  fit: Linearization & { readonly factor: RowQr; readonly cost: number },
+  fit: Linearization & {readonly factor: RowQr; readonly cost: number},
   options: UncertaintyOptions = {},
 ): Uncertainty {
-  refuseUnknownOptions(options, { names: list, observations: whole, series: list, bandwidth: positive, rankTolerance: nonNegative }, 'uncertainty');
-  const { rankTolerance = 1e-10, series } = options;
-  const { p } = fit.factor;
-  const names = options.names ?? Array.from({ length: p }, (_, i) => `x[${i}]`);
+  refuseUnknownOptions(
+    options,
+    {names: list, observations: whole, series: list, bandwidth: positive, rankTolerance: nonNegative},
+    'uncertainty',
+  );
+  const {rankTolerance = 1e-10, series} = options;
+  const {p} = fit.factor;
+  const names = options.names ?? Array.from({length: p}, (_, i) => `x[${i}]`);
   const norms = fit.factor.columnNorms();
   const decomposition = singularValues(scaledColumns(fit.factor, norms), p);
-  const rank = decomposition.values.filter((value) => value > rankTolerance * decomposition.values[0]).length;
+  const rank = decomposition.values.filter(value => value > rankTolerance * decomposition.values[0]).length;
   const observations = options.observations ?? fit.residuals.length;
   const degreesOfFreedom = observations - rank;
   const variance = degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN;
   const root = inverseRoot(decomposition, norms, rank);
   const correlated = series === undefined ? undefined : sandwich(fit, root, p, series, options.bandwidth);
-  const independent = gram(root, p).map((value) => value * variance);
+  const independent = gram(root, p).map(value => value * variance);
   const covariance = correlated?.covariance ?? independent;
   // Before `forget`: of what is not identified there is neither.
-  const inflation = Float64Array.from({ length: p }, (_, i) => (correlated === undefined ? 1 : covariance[i * p + i] / independent[i * p + i]));
+  const inflation = Float64Array.from({length: p}, (_, i) =>
+    correlated === undefined ? 1 : covariance[i * p + i] / independent[i * p + i],
+  );
   const unidentified = nullDirections(decomposition, norms, rank, rankTolerance);
-  const lost = new Set(unidentified.flatMap(({ parameters }) => parameters));
+  const lost = new Set(unidentified.flatMap(({parameters}) => parameters));
   forget(covariance, p, lost);
-  const standardError = Float64Array.from({ length: p }, (_, i) =>
+  const standardError = Float64Array.from({length: p}, (_, i) =>
     degreesOfFreedom > 0 ? Math.sqrt(covariance[i * p + i]) : Infinity,
   );
   const correlation = correlationOf(covariance, p);
@@ -114,20 +120,24 @@ export function uncertainty(
     condition: p === 0 ? 1 : decomposition.values[0] / decomposition.values[p - 1],
     unidentified,
     bandwidth: correlated?.bandwidth ?? 0,
-    warnings: observations <= p && p > 0 ? [tooFewResiduals(observations, p)] : [...unidentifiedWarnings(unidentified, names), ...strongPairs(correlation, names)],
+    warnings:
+      observations <= p && p > 0
+        ? [tooFewResiduals(observations, p)]
+        : [...unidentifiedWarnings(unidentified, names), ...strongPairs(correlation, names)],
   };
 }
 
 /** R with columns of unit length; a column of zeros stays. */
-function scaledColumns({ r, p }: RowQr, norms: Float64Array): Float64Array {
+function scaledColumns({r, p}: RowQr, norms: Float64Array): Float64Array {
   return r.map((value, index) => value / (norms[index % p] || 1));
 }
 
 /** B [rank, p] with BᵀB = (JᵀJ)⁻¹ over the directions that the residuals see: Σ⁻¹ Vᵀ D⁻¹. */
-function inverseRoot({ values, vectors }: SingularValues, norms: Float64Array, rank: number): Float64Array {
+function inverseRoot({values, vectors}: SingularValues, norms: Float64Array, rank: number): Float64Array {
   const p = values.length;
   const root = new Float64Array(rank * p);
-  for (let k = 0; k < rank; k++) for (let i = 0; i < p; i++) root[k * p + i] = vectors[i * p + k] / values[k] / (norms[i] || 1);
+  for (let k = 0; k < rank; k++)
+    for (let i = 0; i < p; i++) root[k * p + i] = vectors[i * p + k] / values[k] / (norms[i] || 1);
   return root;
 }
 
@@ -146,18 +156,22 @@ function sandwich(
   p: number,
   series: readonly ResidualSeries[],
   bandwidth: number | undefined,
-): { covariance: Float64Array; bandwidth: number } {
+): {covariance: Float64Array; bandwidth: number} {
   const rank = p === 0 ? 0 : root.length / p;
-  const rows = series.reduce((sum, { samples, outputs }) => sum + samples * outputs, 0);
+  const rows = series.reduce((sum, {samples, outputs}) => sum + samples * outputs, 0);
   if (rows !== fit.residuals.length) {
-    throw new OptionError('series-length', `The series cover ${rows} residuals, but there are ${fit.residuals.length}.`, {
-      rows,
-      residuals: fit.residuals.length,
-    });
+    throw new OptionError(
+      'series-length',
+      `The series cover ${rows} residuals, but there are ${fit.residuals.length}.`,
+      {
+        rows,
+        residuals: fit.residuals.length,
+      },
+    );
   }
   const samples = series.reduce((sum, one) => sum + one.samples, 0);
   const middle = longRunCovariance(
-    series.map((one) => scores(fit, one, p)),
+    series.map(one => scores(fit, one, p)),
     p,
     root,
     bandwidth,
@@ -165,11 +179,16 @@ function sandwich(
   const correction = samples / Math.max(samples - rank, 1); // for the residuals' being smaller than the noise
   const half = new Float64Array(rank * p);
   for (let i = 0; i < rank; i++)
-    for (let k = i; k < rank; k++) for (let j = 0; j < p; j++) half[i * p + j] += middle.root[i * rank + k] * root[k * p + j];
-  return { covariance: gram(half, p).map((value) => value * correction), bandwidth: middle.bandwidth };
+    for (let k = i; k < rank; k++)
+      for (let j = 0; j < p; j++) half[i * p + j] += middle.root[i * rank + k] * root[k * p + j];
+  return {covariance: gram(half, p).map(value => value * correction), bandwidth: middle.bandwidth};
 }
 
-function scores({ residuals, jacobian }: Linearization, { start, samples, outputs }: ResidualSeries, p: number): Float64Array {
+function scores(
+  {residuals, jacobian}: Linearization,
+  {start, samples, outputs}: ResidualSeries,
+  p: number,
+): Float64Array {
   const score = new Float64Array(samples * p);
   for (let k = 0; k < samples; k++) {
     for (let row = start + k * outputs; row < start + (k + 1) * outputs; row++) {
@@ -180,7 +199,7 @@ function scores({ residuals, jacobian }: Linearization, { start, samples, output
 }
 
 function nullDirections(
-  { vectors, values }: SingularValues,
+  {vectors, values}: SingularValues,
   norms: Float64Array,
   rank: number,
   rankTolerance: number,
@@ -189,12 +208,12 @@ function nullDirections(
   // A direction of weight w changes the residuals by w of what the parameter alone does: below the root of
   // the tolerance, its square, which enters the covariance, is roundoff.
   const least = Math.sqrt(rankTolerance);
-  return Array.from({ length: p - rank }, (_, k) => {
-    const scaled = Float64Array.from({ length: p }, (_, i) => vectors[i * p + rank + k]);
-    const parameters = [...scaled.keys()].filter((i) => Math.abs(scaled[i]) > least);
+  return Array.from({length: p - rank}, (_, k) => {
+    const scaled = Float64Array.from({length: p}, (_, i) => vectors[i * p + rank + k]);
+    const parameters = [...scaled.keys()].filter(i => Math.abs(scaled[i]) > least);
     const direction = scaled.map((value, i) => (Math.abs(value) > least ? value / (norms[i] || 1) : 0));
     const largest = direction.reduce((found, value) => (Math.abs(value) > Math.abs(found) ? value : found), 0);
-    return { parameters, direction: direction.map((value) => value / largest) };
+    return {parameters, direction: direction.map(value => value / largest)};
   });
 }
 
@@ -207,7 +226,7 @@ function forget(covariance: Float64Array, p: number, lost: ReadonlySet<number>):
 }
 
 function correlationOf(covariance: Float64Array, p: number): Float64Array {
-  const deviation = Float64Array.from({ length: p }, (_, i) => Math.sqrt(covariance[i * p + i]));
+  const deviation = Float64Array.from({length: p}, (_, i) => Math.sqrt(covariance[i * p + i]));
   return covariance.map((value, index) => {
     const [i, j] = [Math.floor(index / p), index % p];
     if (i === j) return 1;
@@ -223,20 +242,23 @@ const tooFewResiduals = (observations: number, p: number): string =>
 const SENTENCES = 4;
 
 function unidentifiedWarnings(directions: readonly UnidentifiedDirection[], names: readonly string[]): string[] {
-  if (directions.length <= SENTENCES) return directions.map((direction) => unidentifiedWarning(direction, names));
-  const among = [...new Set(directions.flatMap(({ parameters }) => parameters))].sort((i, j) => i - j);
-  const some = among.slice(0, SENTENCES).map((i) => names[i]).join(', ');
+  if (directions.length <= SENTENCES) return directions.map(direction => unidentifiedWarning(direction, names));
+  const among = [...new Set(directions.flatMap(({parameters}) => parameters))].sort((i, j) => i - j);
+  const some = among
+    .slice(0, SENTENCES)
+    .map(i => names[i])
+    .join(', ');
   return [
     `In ${directions.length} independent directions the residuals do not change: ${among.length} numbers cannot be told apart, among them ${some}. Fix some of them, take a smaller model, or give data that they act on differently.`,
   ];
 }
 
-function unidentifiedWarning({ parameters, direction }: UnidentifiedDirection, names: readonly string[]): string {
+function unidentifiedWarning({parameters, direction}: UnidentifiedDirection, names: readonly string[]): string {
   if (parameters.length === 1)
     return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something it acts on.`;
-  const list = parameters.map((i) => names[i]);
+  const list = parameters.map(i => names[i]);
   const moves = parameters
-    .map((i) => `${direction[i] < 0 ? '−' : '+'}${Math.abs(direction[i]).toPrecision(3)} ${names[i]}`)
+    .map(i => `${direction[i] < 0 ? '−' : '+'}${Math.abs(direction[i]).toPrecision(3)} ${names[i]}`)
     .join(' ')
     .replace(/^\+/, '');
   return `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not change along ${moves}. Fix one of them, or measure something they act on differently.`;

@@ -71,18 +71,29 @@ const WARM_UP_STEPS = 50;
 export function simulateRecord(model: Model, values: Values, record: MeasuredRecord): AnyTrajectory {
   const checked = checkRecord(record, 0, comparedSeries(model.system, model.observe !== undefined), true);
   const held = heldModel(model, values, checked);
-  const own = Object.fromEntries(Object.entries(checked.parameters).map(([name, {guess}]) => [`${checked.name}: ${name}`, guess]));
+  const own = Object.fromEntries(
+    Object.entries(checked.parameters).map(([name, {guess}]) => [`${checked.name}: ${name}`, guess]),
+  );
   return new RecordModel(held, checked).simulate({...shared(held), ...own});
 }
 
 /** @throws OptionError, DataError; what `simulate` throws where a record cannot be simulated */
-export async function validate(model: Model, values: Values, data: MeasuredRecord | readonly MeasuredRecord[], options: ValidateOptions = {}): Promise<Validation[]> {
+export async function validate(
+  model: Model,
+  values: Values,
+  data: MeasuredRecord | readonly MeasuredRecord[],
+  options: ValidateOptions = {},
+): Promise<Validation[]> {
   refuseUnknownOptions(options, {warmUp: whole, horizon: count, every: count}, 'validate');
   const {warmUp = 0, horizon, every = 1} = options;
   const validations: Validation[] = [];
   for (const record of checkRecords(model, data)) {
     requireLength(record, warmUp, horizon);
-    validations.push(horizon === undefined ? freeRun(model, values, record, warmUp) : await predicted(model, values, record, {warmUp, horizon, every}));
+    validations.push(
+      horizon === undefined
+        ? freeRun(model, values, record, warmUp)
+        : await predicted(model, values, record, {warmUp, horizon, every}),
+    );
     await new Promise(resolve => setTimeout(resolve, 0)); // a page draws, a terminal prints
   }
   return validations;
@@ -91,30 +102,50 @@ export async function validate(model: Model, values: Values, data: MeasuredRecor
 /** @throws OptionError where nothing would be left to judge */
 function requireLength({name, t}: CheckedRecord, warmUp: number, horizon = 1): void {
   if (warmUp + horizon <= t.length) return;
-  throw new OptionError('bad-option', `validate: ${name} has ${t.length} samples; a warm-up of ${warmUp} leaves fewer than the ${horizon} that are to be judged.`, {record: name, warmUp});
+  throw new OptionError(
+    'bad-option',
+    `validate: ${name} has ${t.length} samples; a warm-up of ${warmUp} leaves fewer than the ${horizon} that are to be judged.`,
+    {record: name, warmUp},
+  );
 }
 
 /** Everything known, but for what the record's warm-up is to find. */
 function heldModel(model: Model, values: Values, {parameters: own}: CheckedRecord): Model {
-  const parameters = Object.fromEntries(Object.entries(model.parameters).filter(([name]) => !Object.hasOwn(own, name)).map(([name, {shape}]) => [name, {...fixed(values[name]), shape}]));
+  const parameters = Object.fromEntries(
+    Object.entries(model.parameters)
+      .filter(([name]) => !Object.hasOwn(own, name))
+      .map(([name, {shape}]) => [name, {...fixed(values[name]), shape}]),
+  );
   return {...model, parameters};
 }
 
-const shared = ({parameters}: Model): Values => Object.fromEntries(Object.entries(parameters).map(([name, {guess}]) => [name, guess]));
+const shared = ({parameters}: Model): Values =>
+  Object.fromEntries(Object.entries(parameters).map(([name, {guess}]) => [name, guess]));
 
 const blocksOf = ({system}: Model): readonly Block[] => (system.kind === 'ode' ? ['y'] : ['q', 'v']);
 
 /** The record with its start among its own parameters, to be found; those it has already stay as they are. */
 function withFreeStart(model: Model, values: Values, record: CheckedRecord, warm?: Values): CheckedRecord {
-  const starts = blocksOf(model).filter(block => !Object.hasOwn(record.parameters, `initial.${block}`)).map(block => {
-    const {guess, shape} = guessOf(model, values, record, block);
-    return [`initial.${block}`, {...free(warm?.[`initial.${block}`] ?? guess), shape}] as const;
-  });
-  return {...record, initial: {t: record.initial?.t}, parameters: {...record.parameters, ...Object.fromEntries(starts)}};
+  const starts = blocksOf(model)
+    .filter(block => !Object.hasOwn(record.parameters, `initial.${block}`))
+    .map(block => {
+      const {guess, shape} = guessOf(model, values, record, block);
+      return [`initial.${block}`, {...free(warm?.[`initial.${block}`] ?? guess), shape}] as const;
+    });
+  return {
+    ...record,
+    initial: {t: record.initial?.t},
+    parameters: {...record.parameters, ...Object.fromEntries(starts)},
+  };
 }
 
 /** The record's own start; where it has none, what was measured; else the problem's, found or given. */
-function guessOf({initial, parameters}: Model, values: Values, record: CheckedRecord, block: Block): Pick<Parameter, 'guess' | 'shape'> {
+function guessOf(
+  {initial, parameters}: Model,
+  values: Values,
+  record: CheckedRecord,
+  block: Block,
+): Pick<Parameter, 'guess' | 'shape'> {
   const given = (value: Numeric): Pick<Parameter, 'guess' | 'shape'> => {
     const {values: guess, shape} = readNumeric(value, `initial.${block}`);
     return {guess, shape};
@@ -122,11 +153,19 @@ function guessOf({initial, parameters}: Model, values: Values, record: CheckedRe
   const own = record.initial?.[block];
   if (own !== undefined) return given(own);
   const name = `initial.${block}`;
-  const known = Object.hasOwn(parameters, name) ? {guess: values[name], shape: parameters[name].shape} : initial?.[block] === undefined ? undefined : given(initial[block]);
+  const known = Object.hasOwn(parameters, name)
+    ? {guess: values[name], shape: parameters[name].shape}
+    : initial?.[block] === undefined
+      ? undefined
+      : given(initial[block]);
   const measured = record.channels.find(({simulated}) => simulated === block);
   if (measured === undefined || measured.weights.subarray(0, measured.outputs).some(weight => weight === 0)) {
     if (known !== undefined) return known;
-    throw new OptionError('missing-option', `validate: nothing says where the search for the start of ${record.name} begins: give initial.${block}.`, {record: record.name, missing: name});
+    throw new OptionError(
+      'missing-option',
+      `validate: nothing says where the search for the start of ${record.name} begins: give initial.${block}.`,
+      {record: record.name, missing: name},
+    );
   }
   return {guess: measured.measured.slice(0, measured.outputs), shape: known?.shape ?? measured.shape};
 }
@@ -135,13 +174,20 @@ function guessOf({initial, parameters}: Model, values: Values, record: CheckedRe
 function warmedUp(model: Model, record: CheckedRecord, samples: number): Float64Array {
   if (samples === 1) return wholeState(model, record);
   const fit = new Fit(model, [slicedRecord(record, 0, samples)]);
-  return fit.space.size === 0 ? fit.space.start : levenbergMarquardt({maxIterations: WARM_UP_STEPS}).minimize(fit, fit.space.start).x;
+  return fit.space.size === 0
+    ? fit.space.start
+    : levenbergMarquardt({maxIterations: WARM_UP_STEPS}).minimize(fit, fit.space.start).x;
 }
 
 /** @throws OptionError where one sample does not tell the whole state */
 function wholeState(model: Model, record: CheckedRecord): Float64Array {
   const missing = blocksOf(model).find(block => !record.channels.some(({simulated}) => simulated === block));
-  if (missing !== undefined) throw new OptionError('bad-option', `validate: ${missing} of ${record.name} is not measured, and one sample does not tell it: give a longer warmUp.`, {record: record.name, warmUp: 1});
+  if (missing !== undefined)
+    throw new OptionError(
+      'bad-option',
+      `validate: ${missing} of ${record.name} is not measured, and one sample does not tell it: give a longer warmUp.`,
+      {record: record.name, warmUp: 1},
+    );
   return new Fit(model, [record]).space.start;
 }
 
@@ -167,28 +213,57 @@ function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: nu
 }
 
 /** Each prediction is the last sample of a short free run. */
-async function predicted(model: Model, values: Values, record: CheckedRecord, {warmUp, horizon, every}: Required<ValidateOptions>): Promise<Validation> {
+async function predicted(
+  model: Model,
+  values: Values,
+  record: CheckedRecord,
+  {warmUp, horizon, every}: Required<ValidateOptions>,
+): Promise<Validation> {
   const window = Math.max(1, warmUp);
   const points: FittedSeries[][] = [];
   let warm: Values | undefined;
   let last: FreeRun | undefined;
   for (let from = 0; from + window - 1 + horizon < record.t.length; from += every) {
-    last = run(model, values, {...slicedRecord(record, from, from + window + horizon), initial: from === 0 ? record.initial : {t: record.t[from]}}, window, window === 1 ? undefined : warm);
+    last = run(
+      model,
+      values,
+      {
+        ...slicedRecord(record, from, from + window + horizon),
+        initial: from === 0 ? record.initial : {t: record.t[from]},
+      },
+      window,
+      window === 1 ? undefined : warm,
+    );
     const {fit, trajectory} = last;
     points.push(fit.fittedSeries([trajectory]).map(one => lastOf(one, record.t[from + window - 1 + horizon])));
-    warm = Object.fromEntries(blocksOf(model).map(block => [`initial.${block}`, rowOf(trajectory.values(block), Math.min(every, window + horizon - 1), window + horizon)]));
+    warm = Object.fromEntries(
+      blocksOf(model).map(block => [
+        `initial.${block}`,
+        rowOf(trajectory.values(block), Math.min(every, window + horizon - 1), window + horizon),
+      ]),
+    );
     trajectory.dispose();
     if (points.length % 50 === 0) await new Promise(resolve => setTimeout(resolve, 0));
   }
-  const series = points[0].map((one, k) => joined(points.map(all => all[k]), one.name));
+  const series = points[0].map((one, k) =>
+    joined(
+      points.map(all => all[k]),
+      one.name,
+    ),
+  );
   return validationOf(record.name, series, last === undefined ? {} : ownValues(last.fit, last.x, record.name), []);
 }
 
-const rowOf = (values: Float64Array, row: number, rows: number): Float64Array => values.slice((row * values.length) / rows, ((row + 1) * values.length) / rows);
+const rowOf = (values: Float64Array, row: number, rows: number): Float64Array =>
+  values.slice((row * values.length) / rows, ((row + 1) * values.length) / rows);
 
 function ownValues(fit: Fit, x: Float64Array, record: string): {[name: string]: Float64Array} {
   const prefix = `${record}: `;
-  return Object.fromEntries(Object.entries(fit.space.values(x)).filter(([key]) => key.startsWith(prefix)).map(([key, value]) => [key.slice(prefix.length), value]));
+  return Object.fromEntries(
+    Object.entries(fit.space.values(x))
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, value]) => [key.slice(prefix.length), value]),
+  );
 }
 
 function from({name, t, measured, simulated}: FittedSeries, start: number): FittedSeries {
@@ -205,15 +280,27 @@ function lastOf({name, t, measured, simulated}: FittedSeries, time: number): Fit
 }
 
 function joined(parts: readonly FittedSeries[], name: string): FittedSeries {
-  const all = (of: (part: FittedSeries) => Float64Array): Float64Array => Float64Array.from(parts.flatMap(part => [...of(part)]));
-  return {name, t: all(({t}) => t), measured: all(({measured}) => measured), simulated: all(({simulated}) => simulated)};
+  const all = (of: (part: FittedSeries) => Float64Array): Float64Array =>
+    Float64Array.from(parts.flatMap(part => [...of(part)]));
+  return {
+    name,
+    t: all(({t}) => t),
+    measured: all(({measured}) => measured),
+    simulated: all(({simulated}) => simulated),
+  };
 }
 
-function validationOf(name: string, series: readonly FittedSeries[], found: {readonly [name: string]: Float64Array}, warnings: readonly string[]): Validation {
+function validationOf(
+  name: string,
+  series: readonly FittedSeries[],
+  found: {readonly [name: string]: Float64Array},
+  warnings: readonly string[],
+): Validation {
   const outputs = Object.fromEntries(series.map(one => [one.name, outputValidation(one)]));
   const all = Object.values(outputs);
   const samples = all.reduce((sum, one) => sum + one.samples, 0);
-  const rootMean = (of: (one: OutputValidation) => number): number => Math.sqrt(all.reduce((sum, one) => sum + one.samples * of(one) ** 2, 0) / samples);
+  const rootMean = (of: (one: OutputValidation) => number): number =>
+    Math.sqrt(all.reduce((sum, one) => sum + one.samples * of(one) ** 2, 0) / samples);
   const nrmse = rootMean(one => one.nrmse);
   return {name, samples, rmse: rootMean(one => one.rmse), nrmse, r2: 1 - nrmse ** 2, outputs, series, found, warnings};
 }
@@ -225,7 +312,14 @@ function outputValidation({t, measured, simulated}: FittedSeries): OutputValidat
   const {values, band} = autocorrelation(residuals);
   const beyond = values.subarray(1);
   return {
-    samples, rmse, nrmse: Math.sqrt(1 - r2), r2, mean, standardDeviation: Math.sqrt(Math.max(0, rmse ** 2 - mean ** 2)), worst, worstAt: t[worstAt],
+    samples,
+    rmse,
+    nrmse: Math.sqrt(1 - r2),
+    r2,
+    mean,
+    standardDeviation: Math.sqrt(Math.max(0, rmse ** 2 - mean ** 2)),
+    worst,
+    worstAt: t[worstAt],
     correlated: beyond.length === 0 ? NaN : beyond.filter(value => Math.abs(value) > band).length / beyond.length,
   };
 }

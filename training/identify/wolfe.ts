@@ -19,7 +19,12 @@ const CURVATURE = 0.9;
 const TRIALS = 30;
 
 /** @returns undefined where no length is better than none: the slope is roundoff, or the direction is bad */
-export function wolfeStep(evaluate: (x: Float64Array) => CostPoint | undefined, from: CostPoint, direction: Float64Array, first: number): LinePoint | undefined {
+export function wolfeStep(
+  evaluate: (x: Float64Array) => CostPoint | undefined,
+  from: CostPoint,
+  direction: Float64Array,
+  first: number,
+): LinePoint | undefined {
   const at = (length: number): LinePoint | undefined => {
     const point = evaluate(along(from.x, length, direction));
     return point && {...point, length, slope: dot(point.gradient, direction)};
@@ -29,7 +34,8 @@ export function wolfeStep(evaluate: (x: Float64Array) => CostPoint | undefined, 
   let length = first;
   for (let trial = 0; trial < TRIALS; trial++) {
     const point = at(length);
-    if (point === undefined || tooHigh(point, start) || (trial > 0 && point.cost >= last.cost)) return zoom(at, start, last, point, length);
+    if (point === undefined || tooHigh(point, start) || (trial > 0 && point.cost >= last.cost))
+      return zoom(at, start, last, point, length);
     if (Math.abs(point.slope) <= -CURVATURE * start.slope) return point;
     if (point.slope >= 0) return zoom(at, start, point, last, last.length);
     last = point;
@@ -38,10 +44,17 @@ export function wolfeStep(evaluate: (x: Float64Array) => CostPoint | undefined, 
   return last;
 }
 
-const tooHigh = (point: LinePoint, start: LinePoint): boolean => point.cost > start.cost + DECREASE * point.length * start.slope;
+const tooHigh = (point: LinePoint, start: LinePoint): boolean =>
+  point.cost > start.cost + DECREASE * point.length * start.slope;
 
 /** Between a length that is good enough in cost and another one, the interval shrinks until the slope is small too. */
-function zoom(at: (length: number) => LinePoint | undefined, start: LinePoint, low: LinePoint, high: LinePoint | undefined, highLength: number): LinePoint | undefined {
+function zoom(
+  at: (length: number) => LinePoint | undefined,
+  start: LinePoint,
+  low: LinePoint,
+  high: LinePoint | undefined,
+  highLength: number,
+): LinePoint | undefined {
   for (let trial = 0; trial < TRIALS; trial++) {
     const length = between(low, high, highLength);
     const point = at(length);

@@ -26,7 +26,7 @@ function keepColumn(kept: number[], y: ArrayLike<number>, from: number, to: numb
       if (highest < 0 || y[i] > y[highest]) highest = i;
     }
   }
-  const column = [from, lowest, highest, gap, to - 1].filter((i) => i >= 0).sort((a, b) => a - b);
+  const column = [from, lowest, highest, gap, to - 1].filter(i => i >= 0).sort((a, b) => a - b);
   for (const i of column) if (kept[kept.length - 1] !== i) kept.push(i);
 }
 

@@ -15,7 +15,11 @@ export interface Shows {
 }
 
 /** Texts and pictures made of a result, found by no loop over its properties: copies and JSON stay as they were. */
-export function showing<T extends object>(result: T, html: (fragment: boolean) => string, text: () => string): T & Shows {
+export function showing<T extends object>(
+  result: T,
+  html: (fragment: boolean) => string,
+  text: () => string,
+): T & Shows {
   const hidden = (value: unknown): PropertyDescriptor => ({value, enumerable: false});
   return Object.defineProperties(result, {
     html: hidden(({fragment = false}: {readonly fragment?: boolean} = {}) => html(fragment)),

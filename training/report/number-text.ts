@@ -58,7 +58,7 @@ export function powerOfTen(exponent: number): string {
     8: '⁸',
     9: '⁹',
   };
-  return `10${[...String(exponent)].map((digit) => superscripts[digit]).join('')}`;
+  return `10${[...String(exponent)].map(digit => superscripts[digit]).join('')}`;
 }
 
 function errorDecimals(standardError: number): number {

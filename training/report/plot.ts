@@ -4,15 +4,26 @@
  * interaction) has no use in a file. Colours are Okabe and Ito's, told apart by colour-blind readers too, and lie in
  * style rules, so that one figure serves light and dark pages.
  */
-import { area, line } from 'd3-shape';
-import { scaleLinear } from 'd3-scale';
-import { OptionError } from '../../lib/errors.js';
-import { boolean, list, numbers, object, oneOf, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/checks.js';
-import { decimate, distinctPixels } from './decimate.js';
-import { numberText } from './number-text.js';
-import { layAxis, type Axis, type LaidAxis } from './plot-axis.js';
+import {area, line} from 'd3-shape';
+import {scaleLinear} from 'd3-scale';
+import {OptionError} from '../../lib/errors.js';
+import {
+  boolean,
+  list,
+  numbers,
+  object,
+  oneOf,
+  real,
+  refuseUnknownOptions,
+  requireValue,
+  text,
+  type Checks,
+} from '../../lib/checks.js';
+import {decimate, distinctPixels} from './decimate.js';
+import {numberText} from './number-text.js';
+import {layAxis, type Axis, type LaidAxis} from './plot-axis.js';
 
-export type { Axis } from './plot-axis.js';
+export type {Axis} from './plot-axis.js';
 
 /**
  * 'underlay' is a broad pale line for another to lie on; 'stems' are lines from zero; 'bars' touch each other; 'band'
@@ -78,7 +89,7 @@ export const chartStyle = `
 `.trim();
 
 /** Room for text, in pixels: sizes of the style above and a little air. */
-const MARGIN = { top: 26, right: 14, bottom: 40 };
+const MARGIN = {top: 26, right: 14, bottom: 40};
 const LEGEND_LINE = 18;
 /** Width of an average character of the fonts above at 11 and 12 px: text cannot be measured without a browser. */
 const TICK_CHARACTER = 6.3;
@@ -97,16 +108,16 @@ interface Frame {
  */
 export function lineChart(chart: Chart): string {
   check(chart);
-  const { width = 720, height = 300, id = slug(chart.title), theme = 'auto' } = chart;
+  const {width = 720, height = 300, id = slug(chart.title), theme = 'auto'} = chart;
   const legend = legendRows(chart, width);
   const [xRange, yRange] = ranges(chart);
   const top = MARGIN.top + LEGEND_LINE * legend.length;
   const bottom = height - MARGIN.bottom;
   const y = layAxis(chart.y, yRange, [bottom, top], Math.max(2, Math.round((bottom - top) / 45))); // 45 px between ticks
   // Never narrower than for six characters, so that charts below each other share their time axis.
-  const left = 26 + TICK_CHARACTER * Math.max(...y.ticks.map(({ text }) => text.length), 6);
-  const { x, right } = layHorizontal(chart.x, xRange, left, width);
-  const frame: Frame = { left, right, top, bottom };
+  const left = 26 + TICK_CHARACTER * Math.max(...y.ticks.map(({text}) => text.length), 6);
+  const {x, right} = layHorizontal(chart.x, xRange, left, width);
+  const frame: Frame = {left, right, top, bottom};
   const clip = `${id}-clip`;
   return [
     `<svg class="chart${theme === 'auto' ? '' : ` ${theme}`}" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="${id}-title ${id}-desc">`,
@@ -117,22 +128,58 @@ export function lineChart(chart: Chart): string {
     ...drawLegend(legend, frame),
     ...drawAxes(x, y, frame, height),
     `<g clip-path="url(#${clip})">`,
-    ...chart.series.map((series, i) => drawSeries(series, i, x, y, chart.series.slice(0, i).some((one) => one.value !== undefined))),
-    ...(chart.levels ?? []).filter((level) => Number.isFinite(level.y)).map((level) => drawLevel(level, y, frame)),
+    ...chart.series.map((series, i) =>
+      drawSeries(
+        series,
+        i,
+        x,
+        y,
+        chart.series.slice(0, i).some(one => one.value !== undefined),
+      ),
+    ),
+    ...(chart.levels ?? []).filter(level => Number.isFinite(level.y)).map(level => drawLevel(level, y, frame)),
     '</g></svg>',
   ]
-    .filter((part) => part !== '')
+    .filter(part => part !== '')
     .join('\n');
 }
 
-const styles: readonly string[] = ['line', 'underlay', 'dashed', 'points', 'bars', 'stems', 'band', 'cells'] satisfies readonly SeriesStyle[];
+const styles: readonly string[] = [
+  'line',
+  'underlay',
+  'dashed',
+  'points',
+  'bars',
+  'stems',
+  'band',
+  'cells',
+] satisfies readonly SeriesStyle[];
 
 const options = {
-  title: text, description: text, x: object, y: object, series: list, levels: list, legend: boolean, width: real, height: real, id: text, bare: boolean, theme: oneOf('auto', 'light', 'dark'),
+  title: text,
+  description: text,
+  x: object,
+  y: object,
+  series: list,
+  levels: list,
+  legend: boolean,
+  width: real,
+  height: real,
+  id: text,
+  bare: boolean,
+  theme: oneOf('auto', 'light', 'dark'),
 } satisfies Checks;
-const axisOptions: Checks = { label: text, unit: text, scale: oneOf('linear', 'log'), domain: numbers, integer: boolean };
-const seriesOptions = { name: text, x: numbers, y: numbers, style: oneOf(...styles), color: real, low: numbers, value: numbers } satisfies Checks;
-const levelOptions: Checks = { y: real, name: text };
+const axisOptions: Checks = {label: text, unit: text, scale: oneOf('linear', 'log'), domain: numbers, integer: boolean};
+const seriesOptions = {
+  name: text,
+  x: numbers,
+  y: numbers,
+  style: oneOf(...styles),
+  color: real,
+  low: numbers,
+  value: numbers,
+} satisfies Checks;
+const levelOptions: Checks = {y: real, name: text};
 
 /** In pixels: narrower than its margins a chart has no plot, and no page is wider than the other. */
 const SIDES = [80, 20_000] as const;
@@ -140,55 +187,79 @@ const SIDES = [80, 20_000] as const;
 /** What goes into attributes is what its type says; all other text is escaped where it is written. */
 function check(chart: Chart): void {
   refuseUnknownOptions(chart, options, 'lineChart', 'bad-option');
-  for (const name of ['title', 'x', 'y', 'series'] as const) requireValue(chart[name], options[name], `lineChart: ${name}`);
-  const { width = SIDES[1], height = SIDES[1], id = 'id', series, levels = [] } = chart;
+  for (const name of ['title', 'x', 'y', 'series'] as const)
+    requireValue(chart[name], options[name], `lineChart: ${name}`);
+  const {width = SIDES[1], height = SIDES[1], id = 'id', series, levels = []} = chart;
   const refuse = (option: string, must: string): never => {
-    throw new OptionError('bad-option', `lineChart: ${option} must be ${must}.`, { option });
+    throw new OptionError('bad-option', `lineChart: ${option} must be ${must}.`, {option});
   };
-  for (const [option, side] of [['width', width], ['height', height]] as const) {
-    if (!Number.isFinite(side) || side < SIDES[0] || side > SIDES[1]) refuse(option, `a number of pixels from ${SIDES[0]} to ${SIDES[1]}`);
+  for (const [option, side] of [
+    ['width', width],
+    ['height', height],
+  ] as const) {
+    if (!Number.isFinite(side) || side < SIDES[0] || side > SIDES[1])
+      refuse(option, `a number of pixels from ${SIDES[0]} to ${SIDES[1]}`);
   }
   if (!/^[A-Za-z][\w.-]{0,199}$/.test(id)) refuse('id', 'a letter and then letters, digits, _, . or -');
-  for (const side of ['x', 'y'] as const) refuseUnknownOptions(chart[side], axisOptions, `lineChart: ${side}`, 'bad-option');
+  for (const side of ['x', 'y'] as const)
+    refuseUnknownOptions(chart[side], axisOptions, `lineChart: ${side}`, 'bad-option');
   series.forEach((one, i) => {
     refuseUnknownOptions(one, seriesOptions, `lineChart: series[${i}]`, 'bad-option');
-    for (const name of ['name', 'x', 'y'] as const) requireValue(one[name], seriesOptions[name], `lineChart: series[${i}].${name}`);
-    const { color = 0, style, low, value } = one;
-    if (style === 'band' ? low?.length !== one.y.length : low !== undefined) refuse(`series[${i}].low`, 'as long as y for a band, and left out for all else');
-    if (value !== undefined && (style !== 'cells' || value.length !== one.y.length)) refuse(`series[${i}].value`, 'as long as y, and of cells only');
+    for (const name of ['name', 'x', 'y'] as const)
+      requireValue(one[name], seriesOptions[name], `lineChart: series[${i}].${name}`);
+    const {color = 0, style, low, value} = one;
+    if (style === 'band' ? low?.length !== one.y.length : low !== undefined)
+      refuse(`series[${i}].low`, 'as long as y for a band, and left out for all else');
+    if (value !== undefined && (style !== 'cells' || value.length !== one.y.length))
+      refuse(`series[${i}].value`, 'as long as y, and of cells only');
     if (!Number.isSafeInteger(color) || color < 0) refuse(`series[${i}].color`, 'a whole number from 0');
   });
   levels.forEach((level, i) => refuseUnknownOptions(level, levelOptions, `lineChart: levels[${i}]`, 'bad-option'));
 }
 
 /** The horizontal axis with as many labels as fit; the right margin holds what the last one sticks out. */
-function layHorizontal(axis: Axis, data: readonly [number, number], left: number, width: number): { x: LaidAxis; right: number } {
+function layHorizontal(
+  axis: Axis,
+  data: readonly [number, number],
+  left: number,
+  width: number,
+): {x: LaidAxis; right: number} {
   for (let count = Math.max(2, Math.round((width - left) / 80)); ; count--) {
     const draft = layAxis(axis, data, [left, width - MARGIN.right], count);
-    const label = TICK_CHARACTER * Math.max(...draft.ticks.map(({ text }) => text.length), 1);
+    const label = TICK_CHARACTER * Math.max(...draft.ticks.map(({text}) => text.length), 1);
     const right = width - Math.max(MARGIN.right, label / 2 + 2);
     const x = layAxis(axis, data, [left, right], count);
-    const tight = x.ticks.some(({ value }, i) => i > 0 && x.at(value) - x.at(x.ticks[i - 1].value) < label + 2 * TICK_CHARACTER);
-    if (!tight) return { x, right };
-    if (count === 1) return { x: { ...x, ticks: x.ticks.slice(0, 1) }, right };
+    const tight = x.ticks.some(
+      ({value}, i) => i > 0 && x.at(value) - x.at(x.ticks[i - 1].value) < label + 2 * TICK_CHARACTER,
+    );
+    if (!tight) return {x, right};
+    if (count === 1) return {x: {...x, ticks: x.ticks.slice(0, 1)}, right};
   }
 }
 
 /** The data's range on both axes; on y with a margin of 4 %, so that lines do not run along the frame. */
-function ranges({ series, levels = [], y }: Chart): [readonly [number, number], readonly [number, number]] {
+function ranges({series, levels = [], y}: Chart): [readonly [number, number], readonly [number, number]] {
   const positive = y.scale === 'log';
   const xs = range(
-    series.map((one) => one.x),
+    series.map(one => one.x),
     false,
   );
   const half = Math.max(
     0,
-    ...series.filter(({ style }) => style === 'bars').map(({ x }) => (x.length > 1 ? (x[1] - x[0]) / 2 : 0.5)),
-    ...series.filter(({ style }) => style === 'cells').map(({ x }) => spacing(x) / 2),
+    ...series.filter(({style}) => style === 'bars').map(({x}) => (x.length > 1 ? (x[1] - x[0]) / 2 : 0.5)),
+    ...series.filter(({style}) => style === 'cells').map(({x}) => spacing(x) / 2),
   );
-  const halfHigh = Math.max(0, ...series.filter(({ style }) => style === 'cells').map((one) => spacing(one.y) / 2));
-  const fromZero = series.some(({ style }) => style === 'bars' || style === 'stems');
-  const [low, high] = range([...series.map((one) => one.y), ...series.map((one) => one.low ?? []), levels.map((level) => level.y), fromZero ? [0] : []], positive);
+  const halfHigh = Math.max(0, ...series.filter(({style}) => style === 'cells').map(one => spacing(one.y) / 2));
+  const fromZero = series.some(({style}) => style === 'bars' || style === 'stems');
+  const [low, high] = range(
+    [
+      ...series.map(one => one.y),
+      ...series.map(one => one.low ?? []),
+      levels.map(level => level.y),
+      fromZero ? [0] : [],
+    ],
+    positive,
+  );
   const margin = positive ? (high / low) ** 0.04 : halfHigh > 0 ? halfHigh : 0.04 * (high - low);
   const yRange: [number, number] = positive
     ? [low / margin, high * margin]
@@ -227,28 +298,29 @@ interface LegendEntry {
 }
 
 /** Rows as wide as the chart. One series needs none by itself: the heading and the axis say what it is. */
-function legendRows({ series, legend = series.length > 1 }: Chart, width: number): LegendEntry[][] {
+function legendRows({series, legend = series.length > 1}: Chart, width: number): LegendEntry[][] {
   if (!legend) return [];
   const rows: LegendEntry[][] = [[]];
   let x = 0;
-  series.forEach(({ name, style = 'line', color, value }, i) => {
+  series.forEach(({name, style = 'line', color, value}, i) => {
     if (name === '') return; // a line's own points
     const space = 34 + LEGEND_CHARACTER * name.length + 16; // the sample line, its gap, the name, the gap to the next
     if (x > 0 && x + space > width - 80) {
       rows.push([]);
       x = 0;
     }
-    rows[rows.length - 1].push({ name, style, color: colorOf(color, i), x, shaded: value !== undefined });
+    rows[rows.length - 1].push({name, style, color: colorOf(color, i), x, shaded: value !== undefined});
     x += space;
   });
   return rows;
 }
 
-function drawLegend(rows: readonly (readonly LegendEntry[])[], { left }: Frame): string[] {
+function drawLegend(rows: readonly (readonly LegendEntry[])[], {left}: Frame): string[] {
   return rows.flatMap((row, r) =>
-    row.map(({ name, style, color, x, shaded }) => {
+    row.map(({name, style, color, x, shaded}) => {
       const [from, y] = [left + x, MARGIN.top + 6 + LEGEND_LINE * r];
-      if (shaded) return `${CIVIDIS.map((shade, i) => `<path class="s cells" style="fill:${shade}" d="M${px(from + 5 * i)} ${y + 5}v-10h5v10z"/>`).join('')}<text x="${px(from + 34)}" y="${y + 4}">${escapeXml(name)}</text>`;
+      if (shaded)
+        return `${CIVIDIS.map((shade, i) => `<path class="s cells" style="fill:${shade}" d="M${px(from + 5 * i)} ${y + 5}v-10h5v10z"/>`).join('')}<text x="${px(from + 34)}" y="${y + 4}">${escapeXml(name)}</text>`;
       const sample =
         style === 'points'
           ? `M${px(from + 14)} ${y}h0`
@@ -260,18 +332,18 @@ function drawLegend(rows: readonly (readonly LegendEntry[])[], { left }: Frame):
   );
 }
 
-function drawAxes(x: LaidAxis, y: LaidAxis, { left, right, top, bottom }: Frame, height: number): string[] {
-  const horizontal = y.ticks.map(({ value }) => `M${px(left)} ${px(y.at(value))}H${px(right)}`).join('');
-  const vertical = x.ticks.map(({ value }) => `M${px(x.at(value))} ${bottom}v5`).join('');
+function drawAxes(x: LaidAxis, y: LaidAxis, {left, right, top, bottom}: Frame, height: number): string[] {
+  const horizontal = y.ticks.map(({value}) => `M${px(left)} ${px(y.at(value))}H${px(right)}`).join('');
+  const vertical = x.ticks.map(({value}) => `M${px(x.at(value))} ${bottom}v5`).join('');
   const middle = (top + bottom) / 2;
   return [
     `<path class="grid" d="${horizontal}"/><path class="frame" d="M${px(left)} ${bottom}H${px(right)}${vertical}"/>`,
     ...y.ticks.map(
-      ({ value, text }) =>
+      ({value, text}) =>
         `<text class="tick" x="${px(left - 6)}" y="${px(y.at(value) + 4)}" text-anchor="end">${escapeXml(text)}</text>`,
     ),
     ...x.ticks.map(
-      ({ value, text }) =>
+      ({value, text}) =>
         `<text class="tick" x="${px(x.at(value))}" y="${bottom + 18}" text-anchor="middle">${escapeXml(text)}</text>`,
     ),
     `<text x="${px((left + right) / 2)}" y="${height - 4}" text-anchor="middle">${escapeXml(x.title)}</text>`,
@@ -279,7 +351,7 @@ function drawAxes(x: LaidAxis, y: LaidAxis, { left, right, top, bottom }: Frame,
   ];
 }
 
-function drawLevel({ y: value, name }: Level, y: LaidAxis, { left, right }: Frame): string {
+function drawLevel({y: value, name}: Level, y: LaidAxis, {left, right}: Frame): string {
   const at = px(y.at(value));
   const text =
     name === undefined
@@ -290,21 +362,34 @@ function drawLevel({ y: value, name }: Level, y: LaidAxis, { left, right }: Fram
 
 /** On colours of a scale a line has a casing, as roads have on maps. */
 function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis, cased: boolean): string {
-  const { style = 'line' } = series;
+  const {style = 'line'} = series;
   const xs = Float64Array.from(series.x, x.at);
-  const ys = Float64Array.from(series.y, (value) => (Number.isFinite(value) ? y.at(value) : NaN));
+  const ys = Float64Array.from(series.y, value => (Number.isFinite(value) ? y.at(value) : NaN));
   const name = `<title>${escapeXml(series.name)}</title>`;
   if (style === 'cells') return drawCells(series, colorOf(series.color, index), x, y, name);
-  if (style === 'band') return `<path class="s band" ${paint(style, colorOf(series.color, index))} d="${bandShape(xs, ys, Float64Array.from(series.low ?? [], (value) => (Number.isFinite(value) ? y.at(value) : NaN)))}">${name}</path>`;
+  if (style === 'band')
+    return `<path class="s band" ${paint(style, colorOf(series.color, index))} d="${bandShape(
+      xs,
+      ys,
+      Float64Array.from(series.low ?? [], value => (Number.isFinite(value) ? y.at(value) : NaN)),
+    )}">${name}</path>`;
   const d = shape(style, xs, ys, y.at(Math.max(0, y.domain[0])));
-  const casing = cased ? `<path class="s casing" style="stroke:var(--halo);stroke-width:${style === 'points' ? 8 : 5}" d="${d}"/>` : '';
+  const casing = cased
+    ? `<path class="s casing" style="stroke:var(--halo);stroke-width:${style === 'points' ? 8 : 5}" d="${d}"/>`
+    : '';
   return `${casing}<path class="s ${style}" ${paint(style, colorOf(series.color, index))} d="${d}">${name}</path>`;
 }
 
 /** Between two lines; of long records as many places as there are pixels. */
 function bandShape(x: Float64Array, high: Float64Array, low: Float64Array): string {
   const kept = new Set([...decimate(x, high), ...decimate(x, low)]);
-  const draw = area<number>((i) => x[i], (i) => low[i], (i) => high[i]).defined((i) => Number.isFinite(high[i]) && Number.isFinite(low[i])).digits(1);
+  const draw = area<number>(
+    i => x[i],
+    i => low[i],
+    i => high[i],
+  )
+    .defined(i => Number.isFinite(high[i]) && Number.isFinite(low[i]))
+    .digits(1);
   return draw([...kept].sort((a, b) => a - b)) ?? '';
 }
 
@@ -312,16 +397,20 @@ function bandShape(x: Float64Array, high: Float64Array, low: Float64Array): stri
 const CIVIDIS = ['#00224e', '#35456c', '#666970', '#948e77', '#c8b866', '#fee838'];
 /** Steps of colour that are told apart; each is one path. */
 const SHADES = 32;
-const shadeOf = scaleLinear<string>(CIVIDIS.map((_, i) => (i / (CIVIDIS.length - 1)) * (SHADES - 1)), CIVIDIS);
+const shadeOf = scaleLinear<string>(
+  CIVIDIS.map((_, i) => (i / (CIVIDIS.length - 1)) * (SHADES - 1)),
+  CIVIDIS,
+);
 
 /** Squares of a grid, in data's own size; those of one shade are one path. */
-function drawCells({ x, y, value }: Series, color: number, xAxis: LaidAxis, yAxis: LaidAxis, name: string): string {
+function drawCells({x, y, value}: Series, color: number, xAxis: LaidAxis, yAxis: LaidAxis, name: string): string {
   const [width, height] = [spacing(x), spacing(y)];
   const [low, high] = value === undefined ? [0, 1] : range([value], false);
   const shades = new Map<number, string[]>();
   for (let i = 0; i < x.length; i++) {
     if (value !== undefined && !Number.isFinite(value[i])) continue;
-    const shade = value === undefined ? -1 : high > low ? Math.round(((value[i] - low) / (high - low)) * (SHADES - 1)) : 0;
+    const shade =
+      value === undefined ? -1 : high > low ? Math.round(((value[i] - low) / (high - low)) * (SHADES - 1)) : 0;
     const [left, right] = [xAxis.at(x[i] - width / 2), xAxis.at(x[i] + width / 2)];
     const [top, bottom] = [yAxis.at(y[i] - height / 2), yAxis.at(y[i] + height / 2)];
     const d = `M${px(left)} ${px(top)}H${px(right)}V${px(bottom)}H${px(left)}z`;
@@ -329,7 +418,10 @@ function drawCells({ x, y, value }: Series, color: number, xAxis: LaidAxis, yAxi
     if (same === undefined) shades.set(shade, [d]);
     else same.push(d);
   }
-  const paths = [...shades].map(([shade, d]) => `<path class="s cells" style="fill:${shade < 0 ? `var(--c${color})` : shadeOf(shade)}" d="${d.join('')}">${name}</path>`);
+  const paths = [...shades].map(
+    ([shade, d]) =>
+      `<path class="s cells" style="fill:${shade < 0 ? `var(--c${color})` : shadeOf(shade)}" d="${d.join('')}">${name}</path>`,
+  );
   return paths.join('');
 }
 
@@ -341,15 +433,15 @@ function shape(style: SeriesStyle, x: Float64Array, y: Float64Array, zero: numbe
   if (style === 'stems') return Array.from(x, (at, i) => `M${px(at)} ${px(zero)}V${px(y[i])}`).join('');
   if (style === 'points')
     return distinctPixels(x, y)
-      .filter((i) => Number.isFinite(y[i]))
-      .map((i) => `M${px(x[i])} ${px(y[i])}h0`)
+      .filter(i => Number.isFinite(y[i]))
+      .map(i => `M${px(x[i])} ${px(y[i])}h0`)
       .join('');
   const kept = isAscending(x) ? decimate(x, y) : distinctPixels(x, y);
   const path = line<number>(
-    (i) => x[i],
-    (i) => y[i],
+    i => x[i],
+    i => y[i],
   )
-    .defined((i) => Number.isFinite(y[i]))
+    .defined(i => Number.isFinite(y[i]))
     .digits(1);
   return path(kept) ?? '';
 }
@@ -370,8 +462,8 @@ function colorOf(color: number | undefined, index: number): number {
   return (color ?? index) % 6;
 }
 
-function describe({ series }: Chart, x: LaidAxis, y: LaidAxis): string {
-  const lines = series.map(({ name, y: values }) => {
+function describe({series}: Chart, x: LaidAxis, y: LaidAxis): string {
+  const lines = series.map(({name, y: values}) => {
     const [low, high] = range([values], false);
     return `${name}: ${values.length} values between ${numberText(low)} and ${numberText(high)}`;
   });
@@ -392,9 +484,15 @@ function slug(title: string): string {
 
 /** Text as it may stand in XML and HTML, in an element or a quoted attribute. */
 export function escapeXml(text: string): string {
-  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&#39;',
+  };
   // Control characters other than tab and line ends are forbidden in XML 1.0.
   return text
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd')
-    .replace(/[&<>"']/g, (character) => entities[character]);
+    .replace(/[&<>"']/g, character => entities[character]);
 }

@@ -13,7 +13,7 @@ export interface ProgressOptions {
   /** How many there will be, where that is known: without it there is neither bar nor time left. */
   readonly total?: number;
   /** Default: standard error, so that results on standard output stay clean. */
-  readonly stream?: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stream?: NodeJS.WritableStream & {readonly isTTY?: boolean};
   /** Seconds between lines where the stream is no terminal; default 10. */
   readonly every?: number;
   /** The time in milliseconds, for tests; default `performance.now`. */
@@ -28,7 +28,7 @@ export interface Progress {
 }
 
 export function progress(options: ProgressOptions): Progress {
-  const { stream = process.stderr } = options;
+  const {stream = process.stderr} = options;
   return stream.isTTY === true ? bar(options, stream) : lines(options, stream);
 }
 
@@ -47,7 +47,9 @@ function bar(options: ProgressOptions, stream: NodeJS.WritableStream): Progress 
     },
     cliProgress.Presets.shades_classic,
   );
-  const draw = (): { text: string } => ({ text: options.total === undefined ? `${options.title} ${counts.text}` : counts.text });
+  const draw = (): {text: string} => ({
+    text: options.total === undefined ? `${options.title} ${counts.text}` : counts.text,
+  });
   display.start(options.total ?? 1, 0, draw());
   return {
     update(done, remark) {
@@ -63,7 +65,7 @@ function bar(options: ProgressOptions, stream: NodeJS.WritableStream): Progress 
 }
 
 function lines(options: ProgressOptions, stream: NodeJS.WritableStream): Progress {
-  const { every = 10, title } = options;
+  const {every = 10, title} = options;
   const counts = new Counts(options);
   let lastLine = 0;
   const write = (): void => {
@@ -110,13 +112,14 @@ class Counts {
   }
 
   get text(): string {
-    const { total, unit } = this.options;
-    const { done, remark, seconds } = this;
+    const {total, unit} = this.options;
+    const {done, remark, seconds} = this;
     const rate = done / seconds;
     const parts = [total === undefined ? `${done} ${unit}` : `${done}/${total} ${unit}`];
     if (done > 0 && seconds > 0) parts.push(rateText(rate, unit));
     if (this.ended) parts.push(`took ${duration(seconds)}`);
-    else if (total !== undefined && done > 0 && seconds > 0) parts.push(`${duration(Math.max(total - done, 0) / rate)} left`);
+    else if (total !== undefined && done > 0 && seconds > 0)
+      parts.push(`${duration(Math.max(total - done, 0) / rate)} left`);
     if (remark !== '') parts.push(remark);
     return parts.join(' · ');
   }
@@ -124,7 +127,9 @@ class Counts {
 
 /** Slow work is told in seconds for each. */
 function rateText(rate: number, unit: string): string {
-  return rate >= 1 ? `${rate >= 100 ? Math.round(rate) : rate.toPrecision(2)} ${unit}/s` : `${(1 / rate).toPrecision(2)} s each`;
+  return rate >= 1
+    ? `${rate >= 100 ? Math.round(rate) : rate.toPrecision(2)} ${unit}/s`
+    : `${(1 / rate).toPrecision(2)} s each`;
 }
 
 function duration(seconds: number): string {

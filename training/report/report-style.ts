@@ -2,7 +2,7 @@
  * The looks of a report: one column, light and dark by the reader's setting, printable, nothing from the net. All rules
  * are nested below `.report`, so that a page's fragment in a notebook changes nothing around it.
  */
-import { chartStyle } from './plot.js';
+import {chartStyle} from './plot.js';
 
 export const reportStyle = `
 .report { color-scheme: light dark; --ground: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --soft: #59636e; --rule: #d8dee4; --warn: #fff8e5; --warnrule: #bf8700;

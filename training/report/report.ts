@@ -3,15 +3,25 @@
  * the data and where it does not. Takes plain data, so that anything can be reported; `writeReport` replaces a
  * file only when the new one is whole.
  */
-import { DataError, OptionError } from '../../lib/errors.js';
-import { finite, list, numbers, object, real, refuseUnknownOptions, requireValue, text, type Checks } from '../../lib/checks.js';
-import { filesystem, nodePath, reasonOf } from '../data/filesystem.js';
-import { writeWhole } from '../data/write-whole.js';
-import { errorText, fixedText, measuredText, numberText } from './number-text.js';
-import { escapeXml, lineChart, type Chart, type Series } from './plot.js';
-import { reportStyle } from './report-style.js';
-import { autocorrelation, goodnessOfFit, histogram } from './residual-statistics.js';
-import { quantityText } from './units.js';
+import {DataError, OptionError} from '../../lib/errors.js';
+import {
+  finite,
+  list,
+  numbers,
+  object,
+  real,
+  refuseUnknownOptions,
+  requireValue,
+  text,
+  type Checks,
+} from '../../lib/checks.js';
+import {filesystem, nodePath, reasonOf} from '../data/filesystem.js';
+import {writeWhole} from '../data/write-whole.js';
+import {errorText, fixedText, measuredText, numberText} from './number-text.js';
+import {escapeXml, lineChart, type Chart, type Series} from './plot.js';
+import {reportStyle} from './report-style.js';
+import {autocorrelation, goodnessOfFit, histogram} from './residual-statistics.js';
+import {quantityText} from './units.js';
 
 /** A row of the report's table of parameters. */
 export interface ReportParameter {
@@ -48,10 +58,13 @@ export interface Report {
   /** One for each output and record. */
   readonly fits: readonly ReportFit[];
   /** Cost by iteration: a LeastSquaresResult's history fits. */
-  readonly history?: readonly { readonly iteration: number; readonly cost: number }[];
-  readonly correlation?: { readonly labels: readonly string[]; /** [p, p] row-major */ readonly values: ArrayLike<number> };
+  readonly history?: readonly {readonly iteration: number; readonly cost: number}[];
+  readonly correlation?: {
+    readonly labels: readonly string[];
+    /** [p, p] row-major */ readonly values: ArrayLike<number>;
+  };
   /** Facts for the head of the page: iterations, time, solver's counts. */
-  readonly statistics?: readonly { readonly name: string; readonly value: number | string; readonly unit?: string }[];
+  readonly statistics?: readonly {readonly name: string; readonly value: number | string; readonly unit?: string}[];
   /** Pictures of one's own, below the parameters; each under its title. */
   readonly charts?: readonly Chart[];
   readonly warnings?: readonly string[];
@@ -79,7 +92,7 @@ export function renderFragment(report: Report): string {
 
 function mainPart(report: Report): string {
   check(report);
-  const { title, description, fits, history = [], correlation } = report;
+  const {title, description, fits, history = [], correlation} = report;
   return [
     '<main>',
     `<header><h1>${escapeXml(title)}</h1>${description === undefined ? '' : `<p class="soft">${escapeXml(description)}</p>`}</header>`,
@@ -97,7 +110,7 @@ function mainPart(report: Report): string {
     `<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right but for random noise; what the residuals show beside noise is not in them.'}</footer>`,
     '</main>',
   ]
-    .filter((part) => part !== '')
+    .filter(part => part !== '')
     .join('\n');
 }
 
@@ -107,12 +120,22 @@ function mainPart(report: Report): string {
  */
 export async function writeReport(path: string, report: Report): Promise<void> {
   const html = renderReport(report);
-  const fs = filesystem(() => new DataError('report-unwritable', `There is no file system here to write ${path} to: take the page's text from renderReport.`, { file: path }));
+  const fs = filesystem(
+    () =>
+      new DataError(
+        'report-unwritable',
+        `There is no file system here to write ${path} to: take the page's text from renderReport.`,
+        {file: path},
+      ),
+  );
   try {
-    await fs.mkdir(nodePath().dirname(path), { recursive: true });
+    await fs.mkdir(nodePath().dirname(path), {recursive: true});
     await writeWhole(fs, path, html);
   } catch (cause) {
-    throw new DataError('report-unwritable', `The report cannot be written to ${path}: ${reasonOf(cause)}.`, { file: path, cause });
+    throw new DataError('report-unwritable', `The report cannot be written to ${path}: ${reasonOf(cause)}.`, {
+      file: path,
+      cause,
+    });
   }
 }
 
@@ -123,13 +146,16 @@ function section(heading: string, content: string): string {
   return `<section>\n<h2>${escapeXml(heading)}</h2>\n${content}\n</section>`;
 }
 
-function warnings({ warnings: sentences = [] }: Report): string {
+function warnings({warnings: sentences = []}: Report): string {
   if (sentences.length === 0) return '';
   return `<section class="warnings" role="note">\n<h2>${sentences.length === 1 ? 'A warning' : 'Warnings'}</h2>\n${bullets(sentences)}\n</section>`;
 }
 
 function chartSection(chart: Chart, index: number): string {
-  return section(chart.title, `<figure>${lineChart({ width: WIDTH, height: 280, ...chart, id: `chart${index}`, bare: true })}</figure>`);
+  return section(
+    chart.title,
+    `<figure>${lineChart({width: WIDTH, height: 280, ...chart, id: `chart${index}`, bare: true})}</figure>`,
+  );
 }
 
 function bulletSection(heading: string, sentences: readonly string[] = []): string {
@@ -137,20 +163,20 @@ function bulletSection(heading: string, sentences: readonly string[] = []): stri
 }
 
 function bullets(sentences: readonly string[]): string {
-  return `<ul>${sentences.map((sentence) => `<li>${escapeXml(sentence)}</li>`).join('')}</ul>`;
+  return `<ul>${sentences.map(sentence => `<li>${escapeXml(sentence)}</li>`).join('')}</ul>`;
 }
 
-function facts({ statistics = [] }: Report): string {
+function facts({statistics = []}: Report): string {
   if (statistics.length === 0) return '';
   const items = statistics.map(
-    ({ name, value, unit }) =>
+    ({name, value, unit}) =>
       `<div><dt>${escapeXml(name)}</dt><dd>${escapeXml(typeof value === 'string' ? value : Number.isInteger(value) ? countText(value) : numberText(value))}${unitText(unit)}</dd></div>`,
   );
   return `<dl class="facts">${items.join('')}</dl>`;
 }
 
-function parameterTable({ parameters, referenceName = 'reference' }: Report): string {
-  const compared = parameters.some(({ reference }) => reference !== undefined);
+function parameterTable({parameters, referenceName = 'reference'}: Report): string {
+  const compared = parameters.some(({reference}) => reference !== undefined);
   const head = [
     'parameter',
     'estimate',
@@ -159,12 +185,12 @@ function parameterTable({ parameters, referenceName = 'reference' }: Report): st
     '95 % interval',
     ...(compared ? [referenceName, 'difference', 'in std. errors'] : []),
   ];
-  const rows = parameters.map((parameter) => parameterRow(parameter, compared));
+  const rows = parameters.map(parameter => parameterRow(parameter, compared));
   return `<div class="scroll"><table>${headRow(head)}<tbody>${rows.join('')}</tbody></table></div>`;
 }
 
 function parameterRow(
-  { name, unit, description, estimate, standardError, interval, reference }: ReportParameter,
+  {name, unit, description, estimate, standardError, interval, reference}: ReportParameter,
   compared: boolean,
 ): string {
   const fixed = standardError === undefined;
@@ -189,7 +215,9 @@ function comparison(estimate: number, error: number, reference: number): string[
   const difference = estimate - reference;
   return [
     numberText(reference, 7),
-    reference === 0 ? numberText(difference, 2) : `${difference < 0 ? '−' : '+'}${percent(Math.abs(difference / reference))}`,
+    reference === 0
+      ? numberText(difference, 2)
+      : `${difference < 0 ? '−' : '+'}${percent(Math.abs(difference / reference))}`,
     error > 0 && Number.isFinite(error) ? fixedText(difference / error, 1) : '',
   ];
 }
@@ -200,31 +228,31 @@ function percent(ratio: number): string {
 }
 
 function fitFigures(fit: ReportFit, index: number): string {
-  const { name, unit, t, measured, simulated, timeUnit = 's' } = fit;
+  const {name, unit, t, measured, simulated, timeUnit = 's'} = fit;
   const residuals = Float64Array.from(measured, (value, i) => value - simulated[i]);
-  const time = { label: 'time', unit: timeUnit };
-  const value = { label: name, unit };
+  const time = {label: 'time', unit: timeUnit};
+  const value = {label: name, unit};
   const both: Series[] = [
-    { name: 'measured', x: t, y: measured, style: 'underlay' },
-    { name: 'simulated', x: t, y: simulated, color: 0 },
+    {name: 'measured', x: t, y: measured, style: 'underlay'},
+    {name: 'simulated', x: t, y: simulated, color: 0},
   ];
   const complete = residuals.every(Number.isFinite);
-  const error: Series[] = [{ name: 'residual', x: t, y: residuals, color: 1 }];
-  const { worst, worstAt, rmse } = goodnessOfFit(measured, simulated);
+  const error: Series[] = [{name: 'residual', x: t, y: residuals, color: 1}];
+  const {worst, worstAt, rmse} = goodnessOfFit(measured, simulated);
   const [from, to] = around(worstAt, t.length);
   const closer = (series: readonly Series[]): Series[] =>
-    series.map((one) => ({ ...one, x: slice(one.x, from, to), y: slice(one.y, from, to) }));
+    series.map(one => ({...one, x: slice(one.x, from, to), y: slice(one.y, from, to)}));
   const visible = worst > VISIBLE * extent(slice(measured, from, to));
   const chart = (suffix: string, options: Parameters<typeof lineChart>[0]): string =>
-    `<figure>${lineChart({ width: WIDTH, height: 260, ...options, id: `fit${index}-${suffix}`, bare: true })}</figure>`;
+    `<figure>${lineChart({width: WIDTH, height: 260, ...options, id: `fit${index}-${suffix}`, bare: true})}</figure>`;
   return [
-    chart('whole', { title: 'Measured and simulated', x: time, y: value, series: both }),
+    chart('whole', {title: 'Measured and simulated', x: time, y: value, series: both}),
     chart('residual', {
       title: 'Residual: measured − simulated (dashed: ± RMSE)',
       height: 220,
       x: time,
-      y: { label: 'residual', unit },
-      levels: [{ y: rmse }, { y: -rmse }],
+      y: {label: 'residual', unit},
+      levels: [{y: rmse}, {y: -rmse}],
       series: error,
     }),
     t.length > CLOSE
@@ -232,7 +260,7 @@ function fitFigures(fit: ReportFit, index: number): string {
           title: 'Where the model is furthest off',
           height: 220,
           x: time,
-          ...(visible ? { y: value, series: closer(both) } : { y: { label: 'residual', unit }, series: closer(error) }),
+          ...(visible ? {y: value, series: closer(both)} : {y: {label: 'residual', unit}, series: closer(error)}),
         })
       : '',
     // A simulation that broke off has neither distribution nor memory to show.
@@ -240,7 +268,7 @@ function fitFigures(fit: ReportFit, index: number): string {
       ? ''
       : `<div class="pair">${distribution(residuals, rmse, unit, chart)}${memory(residuals, t, timeUnit, chart)}</div>`,
   ]
-    .filter((part) => part !== '')
+    .filter(part => part !== '')
     .join('\n');
 }
 
@@ -248,36 +276,36 @@ type DrawChart = (suffix: string, options: Parameters<typeof lineChart>[0]) => s
 
 /** The page's column, and half of it for charts two abreast, in CSS pixels (62 rem less the padding). */
 const WIDTH = 950;
-const HALF = { width: 467, height: 240 };
+const HALF = {width: 467, height: 240};
 
 function distribution(residuals: Float64Array, rmse: number, unit: string | undefined, chart: DrawChart): string {
-  const { centers, share, width } = histogram(residuals);
+  const {centers, share, width} = histogram(residuals);
   const normalX = Float64Array.from(
-    { length: 121 },
+    {length: 121},
     (_, i) => centers[0] + ((centers[centers.length - 1] - centers[0]) * i) / 120,
   );
-  const normal = normalX.map((x) => ((100 * width) / (rmse * Math.sqrt(2 * Math.PI))) * Math.exp(-0.5 * (x / rmse) ** 2));
-  const series: Series[] = [{ name: 'residuals', x: centers, y: share.map((part) => 100 * part), style: 'bars', color: 1 }];
-  if (rmse > 0) series.push({ name: 'normal of the same RMS', x: normalX, y: normal, color: 0 });
+  const normal = normalX.map(x => ((100 * width) / (rmse * Math.sqrt(2 * Math.PI))) * Math.exp(-0.5 * (x / rmse) ** 2));
+  const series: Series[] = [{name: 'residuals', x: centers, y: share.map(part => 100 * part), style: 'bars', color: 1}];
+  if (rmse > 0) series.push({name: 'normal of the same RMS', x: normalX, y: normal, color: 0});
   return chart('histogram', {
     ...HALF,
     title: 'Distribution of the residual',
-    x: { label: 'residual', unit },
-    y: { label: 'share', unit: '%' },
+    x: {label: 'residual', unit},
+    y: {label: 'share', unit: '%'},
     series,
   });
 }
 
 function memory(residuals: Float64Array, t: ArrayLike<number>, unit: string, chart: DrawChart): string {
-  const { lags, values, band } = autocorrelation(residuals);
+  const {lags, values, band} = autocorrelation(residuals);
   const spacing = t.length > 1 ? (t[t.length - 1] - t[0]) / (t.length - 1) : 1;
   return chart('memory', {
     ...HALF,
     title: 'Autocorrelation of the residual',
-    x: { label: 'lag', unit },
-    y: { label: 'correlation', domain: [Math.min(-0.2, ...values) - 0.05, 1.05] },
-    levels: [{ y: band, name: 'white noise, 95 %' }, { y: -band }],
-    series: [{ name: 'autocorrelation', x: lags.map((lag) => lag * spacing), y: values, color: 1 }],
+    x: {label: 'lag', unit},
+    y: {label: 'correlation', domain: [Math.min(-0.2, ...values) - 0.05, 1.05]},
+    levels: [{y: band, name: 'white noise, 95 %'}, {y: -band}],
+    series: [{name: 'autocorrelation', x: lags.map(lag => lag * spacing), y: values, color: 1}],
   });
 }
 
@@ -294,18 +322,18 @@ const VISIBLE = 0.02;
 
 function extent(values: Float64Array): number {
   return (
-    values.reduce((high, value) => Math.max(high, value), -Infinity) -
-    values.reduce((low, value) => Math.min(low, value), Infinity)
+    values.reduce((high, value) => Math.max(high, value), -Infinity)
+    - values.reduce((low, value) => Math.min(low, value), Infinity)
   );
 }
 
 function slice(values: ArrayLike<number>, from: number, to: number): Float64Array {
-  return Float64Array.from({ length: to - from }, (_, i) => values[from + i]);
+  return Float64Array.from({length: to - from}, (_, i) => values[from + i]);
 }
 
 function goodnessTable(fits: readonly ReportFit[]): string {
-  const rows = fits.map(({ name, unit, measured, simulated, t, timeUnit = 's' }) => {
-    const { samples, rmse, worst, worstAt, r2 } = goodnessOfFit(measured, simulated);
+  const rows = fits.map(({name, unit, measured, simulated, t, timeUnit = 's'}) => {
+    const {samples, rmse, worst, worstAt, r2} = goodnessOfFit(measured, simulated);
     const cells = [
       countText(samples),
       quantityText(rmse, unit),
@@ -313,7 +341,7 @@ function goodnessTable(fits: readonly ReportFit[]): string {
       `${numberText(t[worstAt])} ${timeUnit}`,
       determinationText(r2),
     ];
-    return `<tr><th scope="row">${escapeXml(name)}</th>${cells.map((cell) => `<td>${escapeXml(cell)}</td>`).join('')}</tr>`;
+    return `<tr><th scope="row">${escapeXml(name)}</th>${cells.map(cell => `<td>${escapeXml(cell)}</td>`).join('')}</tr>`;
   });
   return `<div class="scroll"><table>${headRow(['output', 'samples', 'RMSE', 'largest', 'at', 'R²'])}<tbody>${rows.join('')}</tbody></table></div>`;
 }
@@ -330,16 +358,16 @@ function countText(count: number): string {
 
 function convergence(history: NonNullable<Report['history']>): string {
   const series: Series[] = [
-    { name: 'cost', x: history.map(({ iteration }) => iteration), y: history.map(({ cost }) => cost) },
+    {name: 'cost', x: history.map(({iteration}) => iteration), y: history.map(({cost}) => cost)},
     {
       name: 'iterations',
-      x: history.map(({ iteration }) => iteration),
-      y: history.map(({ cost }) => cost),
+      x: history.map(({iteration}) => iteration),
+      y: history.map(({cost}) => cost),
       style: 'points',
       color: 0,
     },
   ];
-  return `<figure>${lineChart({ title: 'Cost after each iteration', width: WIDTH, height: 220, x: { label: 'iteration', integer: true }, y: { label: 'cost', scale: 'log' }, series, legend: false, id: 'convergence', bare: true })}</figure>`;
+  return `<figure>${lineChart({title: 'Cost after each iteration', width: WIDTH, height: 220, x: {label: 'iteration', integer: true}, y: {label: 'cost', scale: 'log'}, series, legend: false, id: 'convergence', bare: true})}</figure>`;
 }
 
 function heatTable(labels: readonly string[], values: ArrayLike<number>): string {
@@ -360,7 +388,7 @@ function heatCell(value: number, diagonal: boolean): string {
 }
 
 function headRow(cells: readonly string[]): string {
-  return `<thead><tr>${cells.map((cell) => `<th scope="col">${escapeXml(cell)}</th>`).join('')}</tr></thead>`;
+  return `<thead><tr>${cells.map(cell => `<th scope="col">${escapeXml(cell)}</th>`).join('')}</tr></thead>`;
 }
 
 function unitText(unit: string | undefined): string {
@@ -368,43 +396,77 @@ function unitText(unit: string | undefined): string {
 }
 
 const options = {
-  title: text, description: text, parameters: list, referenceName: text, fits: list, history: list, correlation: object, statistics: list, charts: list, warnings: list, notes: list,
+  title: text,
+  description: text,
+  parameters: list,
+  referenceName: text,
+  fits: list,
+  history: list,
+  correlation: object,
+  statistics: list,
+  charts: list,
+  warnings: list,
+  notes: list,
 } satisfies Checks;
-const parts: { readonly [part in 'parameters' | 'fits' | 'history' | 'statistics']: Checks } = {
-  parameters: { name: text, unit: text, description: text, estimate: real, standardError: real, interval: numbers, reference: real },
-  fits: { name: text, unit: text, t: numbers, measured: numbers, simulated: numbers, timeUnit: text },
-  history: { iteration: finite, cost: real },
-  statistics: { name: text, value: { what: 'a number or text', test: (value) => typeof value === 'number' || typeof value === 'string' }, unit: text },
+const parts: {readonly [part in 'parameters' | 'fits' | 'history' | 'statistics']: Checks} = {
+  parameters: {
+    name: text,
+    unit: text,
+    description: text,
+    estimate: real,
+    standardError: real,
+    interval: numbers,
+    reference: real,
+  },
+  fits: {name: text, unit: text, t: numbers, measured: numbers, simulated: numbers, timeUnit: text},
+  history: {iteration: finite, cost: real},
+  statistics: {
+    name: text,
+    value: {what: 'a number or text', test: value => typeof value === 'number' || typeof value === 'string'},
+    unit: text,
+  },
 };
 /** What of each part may not be left out. */
-const needed = { parameters: ['name', 'estimate'], fits: ['name', 't', 'measured', 'simulated'], history: ['iteration', 'cost'], statistics: ['name', 'value'] };
+const needed = {
+  parameters: ['name', 'estimate'],
+  fits: ['name', 't', 'measured', 'simulated'],
+  history: ['iteration', 'cost'],
+  statistics: ['name', 'value'],
+};
 
 function check(report: Report): void {
   refuseUnknownOptions(report, options, 'renderReport', 'bad-option');
-  for (const name of ['title', 'parameters', 'fits'] as const) requireValue(report[name], options[name], `renderReport: ${name}`);
+  for (const name of ['title', 'parameters', 'fits'] as const)
+    requireValue(report[name], options[name], `renderReport: ${name}`);
   for (const part of ['parameters', 'fits', 'history', 'statistics'] as const) {
     (report[part] ?? []).forEach((one: object, i) => {
       // A fit's history has more in it than is drawn.
       if (part !== 'history') refuseUnknownOptions(one, parts[part], `renderReport: ${part}[${i}]`, 'bad-option');
-      for (const name of needed[part]) requireValue((one as { readonly [name: string]: unknown })[name], parts[part][name], `renderReport: ${part}[${i}].${name}`);
+      for (const name of needed[part])
+        requireValue(
+          (one as {readonly [name: string]: unknown})[name],
+          parts[part][name],
+          `renderReport: ${part}[${i}].${name}`,
+        );
     });
   }
-  const { fits, correlation } = report;
-  for (const [name, sentences] of Object.entries({ warnings: report.warnings, notes: report.notes })) {
+  const {fits, correlation} = report;
+  for (const [name, sentences] of Object.entries({warnings: report.warnings, notes: report.notes})) {
     (sentences ?? []).forEach((sentence, i) => requireValue(sentence, text, `renderReport: ${name}[${i}]`));
   }
-  for (const { name, t, measured, simulated } of fits) {
+  for (const {name, t, measured, simulated} of fits) {
     if (t.length === 0 || t.length !== measured.length || t.length !== simulated.length) {
       throw new OptionError(
         'report-lengths',
         `The report's fit '${name}' has ${t.length} times, ${measured.length} measured and ${simulated.length} simulated values: give as many of each, and at least one.`,
-        { fit: name },
+        {fit: name},
       );
     }
   }
   if (correlation !== undefined) {
-    refuseUnknownOptions(correlation, { labels: list, values: numbers }, 'renderReport: correlation', 'bad-option');
-    for (const name of ['labels', 'values'] as const) requireValue(correlation[name], name === 'labels' ? list : numbers, `renderReport: correlation.${name}`);
+    refuseUnknownOptions(correlation, {labels: list, values: numbers}, 'renderReport: correlation', 'bad-option');
+    for (const name of ['labels', 'values'] as const)
+      requireValue(correlation[name], name === 'labels' ? list : numbers, `renderReport: correlation.${name}`);
   }
   if (correlation !== undefined && correlation.values.length !== correlation.labels.length ** 2) {
     throw new OptionError(

@@ -23,7 +23,7 @@ export function goodnessOfFit(measured: ArrayLike<number>, simulated: ArrayLike<
     spread += (measured[i] - mean) ** 2;
     if (Math.abs(residual) > worst) [worst, worstAt] = [Math.abs(residual), i];
   }
-  return { samples, rmse: Math.sqrt(squares / samples), worst, worstAt, r2: spread > 0 ? 1 - squares / spread : NaN };
+  return {samples, rmse: Math.sqrt(squares / samples), worst, worstAt, r2: spread > 0 ? 1 - squares / spread : NaN};
 }
 
 /** Counts in bins of one width. */
@@ -50,7 +50,7 @@ export function histogram(values: ArrayLike<number>): Histogram {
   const width = varies ? (high - low) / bins : 1;
   const share = new Float64Array(bins);
   for (const value of sorted) share[Math.min(bins - 1, Math.floor((value - low) / width))] += 1 / n;
-  return { centers: Float64Array.from({ length: bins }, (_, i) => low + (i + 0.5) * width), share, width };
+  return {centers: Float64Array.from({length: bins}, (_, i) => low + (i + 0.5) * width), share, width};
 }
 
 /** How residuals are related to those some samples later; 1 at lag 0. */
@@ -69,7 +69,7 @@ export function autocorrelation(values: ArrayLike<number>): Autocorrelation {
   const n = values.length;
   let mean = 0;
   for (let i = 0; i < n; i++) mean += values[i] / n;
-  const centered = Float64Array.from(values, (value) => value - mean);
+  const centered = Float64Array.from(values, value => value - mean);
   const covariance = (lag: number): number => {
     let sum = 0;
     for (let i = lag; i < n; i++) sum += centered[i] * centered[i - lag];
@@ -79,8 +79,8 @@ export function autocorrelation(values: ArrayLike<number>): Autocorrelation {
   const at = (lag: number): number => (variance > 0 ? covariance(lag) / variance : 0);
   const reach = memory(at, n);
   const spacing = Math.max(1, Math.ceil(reach / LAGS));
-  const lags = Float64Array.from({ length: Math.floor(reach / spacing) + 1 }, (_, i) => i * spacing);
-  return { lags, values: lags.map(at), band: 1.96 / Math.sqrt(n) };
+  const lags = Float64Array.from({length: Math.floor(reach / spacing) + 1}, (_, i) => i * spacing);
+  return {lags, values: lags.map(at), band: 1.96 / Math.sqrt(n)};
 }
 
 /** Twice the lag, to a factor of two, at which the correlation first falls below a tenth; a quarter of the record at most. */

@@ -28,20 +28,32 @@ export function script(url: string, name: string, what: string, run: (args: Scri
 async function started(name: string, what: string, run: (args: ScriptArguments) => Promise<void>): Promise<void> {
   const {values, positionals} = parseArgs({
     allowPositionals: true,
-    options: {report: {type: 'string', default: `reports/${name}.html`}, short: {type: 'boolean', default: false}, help: {type: 'boolean', short: 'h'}},
+    options: {
+      report: {type: 'string', default: `reports/${name}.html`},
+      short: {type: 'boolean', default: false},
+      help: {type: 'boolean', short: 'h'},
+    },
   });
-  if (values.help === true) console.log(`npx tsx training/${name}.ts [record] [--report page.html] [--short]\n\n${what}`);
+  if (values.help === true)
+    console.log(`npx tsx training/${name}.ts [record] [--report page.html] [--short]\n\n${what}`);
   else await run({path: positionals[0], report: values.report, short: values.short});
 }
 
 /** A fit or a training with its progress shown while it runs. */
-export async function shown<Result>(title: string, work: (show: {readonly fit: (at: IdentificationProgress) => void; readonly train: (at: TrainingProgress) => void}) => Promise<Result>): Promise<Result> {
+export async function shown<Result>(
+  title: string,
+  work: (show: {
+    readonly fit: (at: IdentificationProgress) => void;
+    readonly train: (at: TrainingProgress) => void;
+  }) => Promise<Result>,
+): Promise<Result> {
   const bar = progress({title, unit: 'iterations'});
   let total = 0;
   try {
     return await work({
       fit: ({cost}) => bar.update(total++, `half the sum of squares ${cost.toPrecision(6)}`),
-      train: ({step, steps, loss, secondsLeft}) => bar.update(step, `of ${steps}, loss ${loss.toPrecision(4)}, ${Math.round(secondsLeft)} s left`),
+      train: ({step, steps, loss, secondsLeft}) =>
+        bar.update(step, `of ${steps}, loss ${loss.toPrecision(4)}, ${Math.round(secondsLeft)} s left`),
     });
   } finally {
     bar.finish();
@@ -51,7 +63,13 @@ export async function shown<Result>(title: string, work: (show: {readonly fit: (
 /** Columns under each other, the first to the left, the others to the right. */
 export function printTable(rows: readonly (readonly string[])[], say: (line: string) => void = console.log): void {
   const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
-  for (const row of rows) say(`  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('   ').trimEnd()}`);
+  for (const row of rows)
+    say(
+      `  ${row
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+        .join('   ')
+        .trimEnd()}`,
+    );
   say('');
 }
 

@@ -34,7 +34,13 @@ interface Entry {
   readonly length: number;
 }
 
-const types = {float32: Float32Array, float64: Float64Array, int32: Int32Array, uint32: Uint32Array, uint8: Uint8Array} as const;
+const types = {
+  float32: Float32Array,
+  float64: Float64Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  uint8: Uint8Array,
+} as const;
 const magic = new TextEncoder().encode('SGCKPT2\n');
 /** Of the magic: where the version stands. */
 const versionAt = 6;
@@ -54,7 +60,9 @@ export async function encodeCheckpoint({facts, arrays}: CheckpointContent): Prom
   bytes.set(magic);
   new DataView(bytes.buffer).setUint32(magic.length, header.length, true);
   bytes.set(header, magic.length + 4);
-  arrays.forEach(({values}, i) => bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), start + entries[i].from));
+  arrays.forEach(({values}, i) =>
+    bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), start + entries[i].from),
+  );
   bytes.set(await digest(bytes.subarray(0, start + size)), start + size);
   return bytes;
 }
@@ -65,28 +73,48 @@ export async function encodeCheckpoint({facts, arrays}: CheckpointContent): Prom
  */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<CheckpointContent> {
   const end = bytes.length - digestLength;
-  if (end < magic.length + 4 || magic.some((byte, i) => i !== versionAt && bytes[i] !== byte)) throw corrupt(file, 'it does not begin as a checkpoint does');
+  if (end < magic.length + 4 || magic.some((byte, i) => i !== versionAt && bytes[i] !== byte))
+    throw corrupt(file, 'it does not begin as a checkpoint does');
   const stated = bytes.subarray(end);
   const found = await digest(bytes.subarray(0, end));
-  if (found.some((byte, i) => byte !== stated[i])) throw corrupt(file, 'its checksum does not fit its content, so it is cut short or changed');
+  if (found.some((byte, i) => byte !== stated[i]))
+    throw corrupt(file, 'its checksum does not fit its content, so it is cut short or changed');
   if (bytes[versionAt] !== magic[versionAt]) {
-    throw new CheckpointError('checkpoint-version', `${file} is whole, but of version ${String.fromCharCode(bytes[versionAt])} of the format, and this stiffgrad reads version ${String.fromCharCode(magic[versionAt])}. Finish that run with the stiffgrad that began it, or start anew in another directory.`, {file});
+    throw new CheckpointError(
+      'checkpoint-version',
+      `${file} is whole, but of version ${String.fromCharCode(bytes[versionAt])} of the format, and this stiffgrad reads version ${String.fromCharCode(magic[versionAt])}. Finish that run with the stiffgrad that began it, or start anew in another directory.`,
+      {file},
+    );
   }
   const whole = bytes.slice(); // from offset 0 of its buffer, as typed arrays want it
   const length = new DataView(whole.buffer).getUint32(magic.length, true);
   const start = align(magic.length + 4 + length);
   if (start > end) throw corrupt(file, 'its header is longer than the file');
   const {facts, arrays} = headerOf(whole.subarray(magic.length + 4, magic.length + 4 + length), end - start, file);
-  return {facts, arrays: arrays.map(({name, type, shape, from, length: count}) => ({name, shape, values: new types[type](whole.buffer, start + from, count)}))};
+  return {
+    facts,
+    arrays: arrays.map(({name, type, shape, from, length: count}) => ({
+      name,
+      shape,
+      values: new types[type](whole.buffer, start + from, count),
+    })),
+  };
 }
 
 /** @param size bytes there are for the arrays */
 function headerOf(text: Uint8Array, size: number, file: string): {facts: unknown; arrays: readonly Entry[]} {
   const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
   const isEntry = (entry: Partial<Entry> | null): entry is Entry =>
-    typeof entry?.name === 'string' && typeof entry.type === 'string' && Object.hasOwn(types, entry.type) && isCount(entry.from) && entry.from % 8 === 0 && isCount(entry.length)
+    typeof entry?.name === 'string'
+    && typeof entry.type === 'string'
+    && Object.hasOwn(types, entry.type)
+    && isCount(entry.from)
+    && entry.from % 8 === 0
+    && isCount(entry.length)
     && entry.from + entry.length * types[entry.type].BYTES_PER_ELEMENT <= size
-    && Array.isArray(entry.shape) && entry.shape.every(isCount) && entry.shape.reduce((product: number, n: number) => product * n, 1) === entry.length;
+    && Array.isArray(entry.shape)
+    && entry.shape.every(isCount)
+    && entry.shape.reduce((product: number, n: number) => product * n, 1) === entry.length;
   let header: {facts?: unknown; arrays?: unknown} | null;
   try {
     header = JSON.parse(new TextDecoder().decode(text)) as typeof header;
@@ -107,5 +135,9 @@ async function digest(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 export function corrupt(file: string, why: string): CheckpointError {
-  return new CheckpointError('checkpoint-corrupt', `${file} is no whole checkpoint: ${why}. Remove it to resume from the one before, or to start anew.`, {file});
+  return new CheckpointError(
+    'checkpoint-corrupt',
+    `${file} is no whole checkpoint: ${why}. Remove it to resume from the one before, or to start anew.`,
+    {file},
+  );
 }

@@ -14,13 +14,23 @@ const partialPattern = /^(checkpoint-\d+\.sgc|lock\.json)\.[0-9a-f]+\.partial$/;
 /** Twelve digits, so that names sort as steps do. */
 const nameOf = (step: number): string => `checkpoint-${String(step).padStart(12, '0')}.sgc`;
 
-const files = () => filesystem(() => new CheckpointError('checkpoint-no-files', 'There is no file system here to keep checkpoints in: leave the option checkpoint out.'));
+const files = () =>
+  filesystem(
+    () =>
+      new CheckpointError(
+        'checkpoint-no-files',
+        'There is no file system here to keep checkpoints in: leave the option checkpoint out.',
+      ),
+  );
 
 export class Checkpoints {
   private lock?: FolderLock;
 
   /** @param keep how many are kept, the latest ones */
-  constructor(readonly directory: string, private readonly keep: number) {}
+  constructor(
+    readonly directory: string,
+    private readonly keep: number,
+  ) {}
 
   /**
    * Makes the directory, takes its lock, and removes what a killed run left half written.
@@ -32,9 +42,14 @@ export class Checkpoints {
     try {
       await mkdir(this.directory, {recursive: true});
       const lock = await FolderLock.take(fs, this.directory);
-      if (!(lock instanceof FolderLock)) throw locked(this.directory, `process ${lock.pid}${lock.host === '' ? '' : ` on ${lock.host}`}`, {pid: lock.pid, host: lock.host});
+      if (!(lock instanceof FolderLock))
+        throw locked(this.directory, `process ${lock.pid}${lock.host === '' ? '' : ` on ${lock.host}`}`, {
+          pid: lock.pid,
+          host: lock.host,
+        });
       this.lock = lock;
-      for (const name of await readdir(this.directory)) if (partialPattern.test(name)) await rm(this.path(name), {force: true});
+      for (const name of await readdir(this.directory))
+        if (partialPattern.test(name)) await rm(this.path(name), {force: true});
     } catch (cause) {
       await this.close();
       throw cause instanceof CheckpointError ? cause : unusable(this.directory, cause);
@@ -72,13 +87,20 @@ export class Checkpoints {
   async requireEmpty(): Promise<void> {
     const steps = await this.steps();
     if (steps.length === 0) return;
-    throw new CheckpointError('checkpoint-exists', `${this.directory} holds checkpoints of an earlier run, up to step ${steps[steps.length - 1]}. Go on from there with resume: true, or remove them, or choose another directory.`, {directory: this.directory});
+    throw new CheckpointError(
+      'checkpoint-exists',
+      `${this.directory} holds checkpoints of an earlier run, up to step ${steps[steps.length - 1]}. Go on from there with resume: true, or remove them, or choose another directory.`,
+      {directory: this.directory},
+    );
   }
 
   private async steps(): Promise<number[]> {
     const {readdir} = files();
     const names = await readdir(this.directory);
-    return names.flatMap(name => pattern.exec(name)?.[1] ?? []).map(Number).sort((a, b) => a - b);
+    return names
+      .flatMap(name => pattern.exec(name)?.[1] ?? [])
+      .map(Number)
+      .sort((a, b) => a - b);
   }
 
   private path(name: string): string {
@@ -99,9 +121,17 @@ export async function readCheckpoint(file: string): Promise<CheckpointContent> {
 }
 
 function locked(directory: string, who: string, data: Readonly<Record<string, unknown>> = {}): CheckpointError {
-  return new CheckpointError('checkpoint-locked', `${directory} is in use by ${who}. Wait for it to end, or choose another directory; if it has ended, remove ${directory}/${lockName}.`, {directory, ...data});
+  return new CheckpointError(
+    'checkpoint-locked',
+    `${directory} is in use by ${who}. Wait for it to end, or choose another directory; if it has ended, remove ${directory}/${lockName}.`,
+    {directory, ...data},
+  );
 }
 
 function unusable(directory: string, cause: unknown): CheckpointError {
-  return new CheckpointError('checkpoint-unwritable', `Checkpoints cannot be kept in ${directory}: ${reasonOf(cause)}.`, {directory, cause});
+  return new CheckpointError(
+    'checkpoint-unwritable',
+    `Checkpoints cannot be kept in ${directory}: ${reasonOf(cause)}.`,
+    {directory, cause},
+  );
 }

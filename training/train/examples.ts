@@ -4,4 +4,14 @@
 export type Examples<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
 
 /** What of a run may be another one where `resume` goes on with it. */
-export type Change = 'names' | 'learningRate' | 'hyperparameters' | 'schedule' | 'clip' | 'batchSize' | 'shuffle' | 'data' | 'validation' | 'loss';
+export type Change =
+  | 'names'
+  | 'learningRate'
+  | 'hyperparameters'
+  | 'schedule'
+  | 'clip'
+  | 'batchSize'
+  | 'shuffle'
+  | 'data'
+  | 'validation'
+  | 'loss';

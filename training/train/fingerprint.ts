@@ -58,15 +58,22 @@ class Content {
 
   add(value: unknown, depth: number): void {
     if (typeof value === 'number') this.numbers('number', Float64Array.of(value));
-    else if (typeof value !== 'object' || value === null) this.text(typeof value === 'function' ? 'function' : `${typeof value} ${String(value)}`);
+    else if (typeof value !== 'object' || value === null)
+      this.text(typeof value === 'function' ? 'function' : `${typeof value} ${String(value)}`);
     else if (value instanceof tf.Variable) this.text('variable');
     else if (value instanceof tf.Tensor) this.tensor(value as tf.Tensor);
     else if (ArrayBuffer.isView(value)) this.numbers(value.constructor.name, value);
     else if (value instanceof Date) this.text(`date ${value.getTime()}`);
     else if (depth >= DEEPEST) this.text('deep');
-    else if (Array.isArray(value) && value.every(entry => typeof entry === 'number')) this.numbers('numbers', Float64Array.from(value));
+    else if (Array.isArray(value) && value.every(entry => typeof entry === 'number'))
+      this.numbers('numbers', Float64Array.from(value));
     else {
-      const entries: readonly [unknown, unknown][] = value instanceof Map ? [...value] : value instanceof Set ? [...value].map(entry => [0, entry]) : Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+      const entries: readonly [unknown, unknown][] =
+        value instanceof Map
+          ? [...value]
+          : value instanceof Set
+            ? [...value].map(entry => [0, entry])
+            : Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
       this.text(`${Array.isArray(value) ? 'list' : 'object'} ${entries.length}`);
       for (const [key, entry] of entries) {
         this.text(String(key));
@@ -76,7 +83,10 @@ class Content {
   }
 
   private tensor(tensor: tf.Tensor): void {
-    this.numbers(`tensor ${tensor.dtype} ${tensor.shape.join()}`, tensor.isDisposed || tensor.dtype === 'string' ? new Uint8Array() : tensor.dataSync());
+    this.numbers(
+      `tensor ${tensor.dtype} ${tensor.shape.join()}`,
+      tensor.isDisposed || tensor.dtype === 'string' ? new Uint8Array() : tensor.dataSync(),
+    );
   }
 
   private text(text: string): void {

@@ -33,7 +33,10 @@ export function lossAndGradients(loss: () => tf.Scalar, variables: readonly tf.V
  * freed by a backward sweep alone. So the sweep is made, from another scalar, and the error thrown after it. And tfjs's
  * sentence for a loss without variables speaks of functions that nobody wrote here.
  */
-function tapeGradients(loss: () => tf.Scalar, variables: readonly tf.Variable[]): {value: tf.Scalar; grads: tf.NamedTensorMap} {
+function tapeGradients(
+  loss: () => tf.Scalar,
+  variables: readonly tf.Variable[],
+): {value: tf.Scalar; grads: tf.NamedTensorMap} {
   let failure: {readonly error: unknown} | undefined;
   const guarded = (): tf.Scalar => {
     try {
@@ -56,22 +59,34 @@ function connected<Result>(gradients: () => Result): Result {
     return gradients();
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('Cannot find a connection'))) throw error;
-    throw new OptionError('no-gradient', 'train: the loss depends on none of the variables. Let it compute with the very tf.Variables that are listed, inside the loss, by tensor operations: a model made of their values (dataSync, arraySync, a network loaded anew) does not change with them.', {option: 'variables'});
+    throw new OptionError(
+      'no-gradient',
+      'train: the loss depends on none of the variables. Let it compute with the very tf.Variables that are listed, inside the loss, by tensor operations: a model made of their values (dataSync, arraySync, a network loaded anew) does not change with them.',
+      {option: 'variables'},
+    );
   }
 }
 
 function requireScalar(loss: tf.Scalar): tf.Scalar {
   if (isPromise(loss)) {
     loss.then(disposeTensor, () => undefined); // nobody else waits for it
-    throw new ShapeError('loss-shape', "train: the loss is asynchronous: it returned a promise, and tfjs's tape ends before that. Return the scalar tensor itself; what must be waited for belongs into data: {length, get(i)}, whose get may be async.");
+    throw new ShapeError(
+      'loss-shape',
+      "train: the loss is asynchronous: it returned a promise, and tfjs's tape ends before that. Return the scalar tensor itself; what must be waited for belongs into data: {length, get(i)}, whose get may be async.",
+    );
   }
-  if (!(loss instanceof tf.Tensor)) throw new ShapeError('loss-shape', `train: the loss must return a scalar tensor, not ${typeof loss}.`);
+  if (!(loss instanceof tf.Tensor))
+    throw new ShapeError('loss-shape', `train: the loss must return a scalar tensor, not ${typeof loss}.`);
   if (loss.size === 1) return tf.reshape(loss, []);
   const shape: readonly number[] = loss.shape;
-  throw new ShapeError('loss-shape', `train: the loss has shape [${shape.join(', ')}]: return one number, its mean or sum.`);
+  throw new ShapeError(
+    'loss-shape',
+    `train: the loss has shape [${shape.join(', ')}]: return one number, its mean or sum.`,
+  );
 }
 
-const isPromise = (loss: unknown): loss is Promise<unknown> => typeof (loss as {then?: unknown} | null | undefined)?.then === 'function';
+const isPromise = (loss: unknown): loss is Promise<unknown> =>
+  typeof (loss as {then?: unknown} | null | undefined)?.then === 'function';
 
 function disposeTensor(value: unknown): void {
   if (value instanceof tf.Tensor && !value.isDisposed) value.dispose();

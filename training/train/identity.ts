@@ -11,7 +11,18 @@ import type {TrainingProblem} from './problem.js';
 
 /** What a resumed run may have changed on purpose. */
 
-const changes: readonly string[] = ['names', 'learningRate', 'hyperparameters', 'schedule', 'clip', 'batchSize', 'shuffle', 'data', 'validation', 'loss'] satisfies readonly Change[];
+const changes: readonly string[] = [
+  'names',
+  'learningRate',
+  'hyperparameters',
+  'schedule',
+  'clip',
+  'batchSize',
+  'shuffle',
+  'data',
+  'validation',
+  'loss',
+] satisfies readonly Change[];
 
 export interface Identity {
   readonly optimizer: string;
@@ -32,9 +43,19 @@ export interface Identity {
 }
 
 const words: {readonly [key in keyof Identity]: string} = {
-  optimizer: 'the optimizer', shapes: 'the shapes of the variables', names: 'the order of the variables, by their names,', examples: 'the number of examples',
-  batchSize: 'batchSize', seed: 'seed', shuffle: 'shuffle', learningRate: 'the learning rate', hyperparameters: 'the optimizer’s setting',
-  schedule: 'the schedule', clip: 'clip', data: 'the content of the examples', validation: 'the validation data',
+  optimizer: 'the optimizer',
+  shapes: 'the shapes of the variables',
+  names: 'the order of the variables, by their names,',
+  examples: 'the number of examples',
+  batchSize: 'batchSize',
+  seed: 'seed',
+  shuffle: 'shuffle',
+  learningRate: 'the learning rate',
+  hyperparameters: 'the optimizer’s setting',
+  schedule: 'the schedule',
+  clip: 'clip',
+  data: 'the content of the examples',
+  validation: 'the validation data',
 };
 
 /** @throws OptionError for a resume that is neither true, false nor {accept} */
@@ -42,19 +63,45 @@ export function acceptedChanges(resume: TrainingProblem<unknown>['resume']): Rea
   if (resume === undefined || typeof resume === 'boolean') return new Set();
   refuseUnknownOptions(resume, ['accept'], 'train: resume');
   const {accept} = resume;
-  const unknown = Array.isArray(accept) ? (accept as unknown[]).find(name => !changes.includes(name as string)) : accept;
-  if (!Array.isArray(accept) || unknown !== undefined) throw new OptionError('bad-option', `train: resume.accept is a list of what was changed on purpose, of ${changes.join(', ')}, not ${shown(unknown)}.`, {option: 'resume'});
+  const unknown = Array.isArray(accept)
+    ? (accept as unknown[]).find(name => !changes.includes(name as string))
+    : accept;
+  if (!Array.isArray(accept) || unknown !== undefined)
+    throw new OptionError(
+      'bad-option',
+      `train: resume.accept is a list of what was changed on purpose, of ${changes.join(', ')}, not ${shown(unknown)}.`,
+      {option: 'resume'},
+    );
   return new Set(accept as string[]);
 }
 
 export async function identityOf<T>(problem: TrainingProblem<T>): Promise<Identity> {
-  const {variables, optimizer, data, batchSize = 32, seed = 0, shuffle = true, schedule, clip = {}, validation} = problem;
+  const {
+    variables,
+    optimizer,
+    data,
+    batchSize = 32,
+    seed = 0,
+    shuffle = true,
+    schedule,
+    clip = {},
+    validation,
+  } = problem;
   const steps = problem.epochs * Math.ceil(data.length / batchSize);
   return asJson({
-    optimizer: kindOf(optimizer), shapes: variables.map(({shape}) => [...shape]), names: variables.map(({name}) => name),
-    examples: data.length, batchSize, seed, shuffle, learningRate: schedule === undefined ? learningRateOf(optimizer) ?? null : null,
-    hyperparameters: hyperparametersOf(optimizer), schedule: schedule === undefined ? null : {steps, rates: ratesOf(problem, steps)},
-    clip: {norm: clip.norm, value: clip.value}, data: await fingerprint(data), validation: validation === undefined ? null : await fingerprint(validation.data),
+    optimizer: kindOf(optimizer),
+    shapes: variables.map(({shape}) => [...shape]),
+    names: variables.map(({name}) => name),
+    examples: data.length,
+    batchSize,
+    seed,
+    shuffle,
+    learningRate: schedule === undefined ? (learningRateOf(optimizer) ?? null) : null,
+    hyperparameters: hyperparametersOf(optimizer),
+    schedule: schedule === undefined ? null : {steps, rates: ratesOf(problem, steps)},
+    clip: {norm: clip.norm, value: clip.value},
+    data: await fingerprint(data),
+    validation: validation === undefined ? null : await fingerprint(validation.data),
   });
 }
 
@@ -76,13 +123,29 @@ const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
  * @returns what differs and was meant to
  * @throws CheckpointError 'checkpoint-mismatch' where anything else differs
  */
-export function requireSame<T>(saved: Identity, own: Identity, problem: TrainingProblem<T>, accepted: ReadonlySet<string>, file: string): ReadonlySet<string> {
+export function requireSame<T>(
+  saved: Identity,
+  own: Identity,
+  problem: TrainingProblem<T>,
+  accepted: ReadonlySet<string>,
+  file: string,
+): ReadonlySet<string> {
   // A schedule may depend on the length of the run, and a longer run is no other.
-  const rates = saved.schedule === null || own.schedule === null ? own.schedule : {steps: saved.schedule.steps, rates: asJson(ratesOf(problem, saved.schedule.steps))};
+  const rates =
+    saved.schedule === null || own.schedule === null
+      ? own.schedule
+      : {steps: saved.schedule.steps, rates: asJson(ratesOf(problem, saved.schedule.steps))};
   const here: Identity = {...own, schedule: rates, names: sameOrder(saved.names, own.names) ? saved.names : own.names};
-  const differ = (Object.keys(words) as (keyof Identity)[]).filter(key => JSON.stringify(saved[key]) !== JSON.stringify(here[key]));
+  const differ = (Object.keys(words) as (keyof Identity)[]).filter(
+    key => JSON.stringify(saved[key]) !== JSON.stringify(here[key]),
+  );
   const refused = differ.filter(key => !accepted.has(key));
-  if (refused.length > 0) throw mismatch(refused.map(key => difference(key, saved[key], here[key])), refused, file);
+  if (refused.length > 0)
+    throw mismatch(
+      refused.map(key => difference(key, saved[key], here[key])),
+      refused,
+      file,
+    );
   return new Set(differ);
 }
 
@@ -98,14 +161,21 @@ function difference(key: keyof Identity, saved: unknown, own: unknown): string {
     const name = [...Object.keys(there), ...Object.keys(here)].find(one => there[one] !== here[one]) ?? '';
     return `${words[key]} ${name} is ${there[name]}, here ${here[name]}`;
   }
-  if (key === 'schedule') return `there is ${saved === null ? 'no' : 'a'} schedule, here ${own === null ? 'none' : 'one'}`;
+  if (key === 'schedule')
+    return `there is ${saved === null ? 'no' : 'a'} schedule, here ${own === null ? 'none' : 'one'}`;
   return `${words[key]} is ${JSON.stringify(saved)}, here ${JSON.stringify(own)}`;
 }
 
 /** @param sentences each of one difference @param which their names */
 export function mismatch(sentences: readonly string[], which: readonly string[], file: string): CheckpointError {
-  const meant = which.every(name => changes.includes(name)) ? `, or, where the change is meant, go on with resume: {accept: [${which.map(name => `'${name}'`).join(', ')}]}` : '';
-  return new CheckpointError('checkpoint-mismatch', `${file} belongs to another run: there ${sentences.join('; ')}. Choose another directory, make the run the same${meant}.`, {file, differs: which[0], differences: which});
+  const meant = which.every(name => changes.includes(name))
+    ? `, or, where the change is meant, go on with resume: {accept: [${which.map(name => `'${name}'`).join(', ')}]}`
+    : '';
+  return new CheckpointError(
+    'checkpoint-mismatch',
+    `${file} belongs to another run: there ${sentences.join('; ')}. Choose another directory, make the run the same${meant}.`,
+    {file, differs: which[0], differences: which},
+  );
 }
 
 /**
@@ -121,9 +191,13 @@ function ranked(names: readonly string[]): string[] {
   // 'kernel' and 'kernel_1' are tfjs's first and second of one name.
   const parts = names.map(name => (/_\d+$|^\d+$/.test(name) ? name : `${name}_0`).split(/(\d+)/));
   const kind = (part: readonly string[]): string => part.filter((_, i) => i % 2 === 0).join('#');
-  return parts.map(part => part.map((text, i) => {
-    if (i % 2 === 0) return text;
-    const others = new Set(parts.filter(other => kind(other) === kind(part)).map(other => Number(other[i])));
-    return [...others].sort((a, b) => a - b).indexOf(Number(text));
-  }).join('#'));
+  return parts.map(part =>
+    part
+      .map((text, i) => {
+        if (i % 2 === 0) return text;
+        const others = new Set(parts.filter(other => kind(other) === kind(part)).map(other => Number(other[i])));
+        return [...others].sort((a, b) => a - b).indexOf(Number(text));
+      })
+      .join('#'),
+  );
 }

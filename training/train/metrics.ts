@@ -45,7 +45,10 @@ export interface MetricsSink {
 }
 
 /** @param from bytes to keep of the file there is, on resuming */
-export async function openMetrics(target: string | ((line: Metrics) => void) | undefined, from: number): Promise<MetricsSink> {
+export async function openMetrics(
+  target: string | ((line: Metrics) => void) | undefined,
+  from: number,
+): Promise<MetricsSink> {
   if (typeof target === 'string') return MetricsFile.open(target, from);
   return {write: line => target?.(line), flush: () => Promise.resolve(0), close: () => Promise.resolve()};
 }
@@ -53,10 +56,21 @@ export async function openMetrics(target: string | ((line: Metrics) => void) | u
 class MetricsFile implements MetricsSink {
   private lines: string[] = [];
 
-  private constructor(private readonly path: string, private readonly file: FileHandle, private length: number) {}
+  private constructor(
+    private readonly path: string,
+    private readonly file: FileHandle,
+    private length: number,
+  ) {}
 
   static async open(path: string, from: number): Promise<MetricsFile> {
-    const {mkdir, open} = filesystem(() => new DataError('metrics-unwritable', `There is no file system here to write ${path} to: give metrics as a function.`, {file: path}));
+    const {mkdir, open} = filesystem(
+      () =>
+        new DataError(
+          'metrics-unwritable',
+          `There is no file system here to write ${path} to: give metrics as a function.`,
+          {file: path},
+        ),
+    );
     try {
       await mkdir(nodePath().dirname(path), {recursive: true});
       const file = await open(path, 'a'); // at its end even if somebody else makes it shorter: no gap of zeros
@@ -96,5 +110,8 @@ class MetricsFile implements MetricsSink {
 }
 
 function unwritable(path: string, cause: unknown): DataError {
-  return new DataError('metrics-unwritable', `The metrics cannot be written to ${path}: ${reasonOf(cause)}.`, {file: path, cause});
+  return new DataError('metrics-unwritable', `The metrics cannot be written to ${path}: ${reasonOf(cause)}.`, {
+    file: path,
+    cause,
+  });
 }

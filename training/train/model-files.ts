@@ -36,15 +36,21 @@ const WAIT = 30_000;
 /** Names that this module gives to weights: the plain one, and one each that replaces a model. */
 const weightsFile = /^weights(-[0-9a-f]{16})?\.bin$/;
 
-async function save(directory: string, {weightData, weightSpecs = [], ...topology}: tf.io.ModelArtifacts): Promise<tf.io.SaveResult> {
+async function save(
+  directory: string,
+  {weightData, weightSpecs = [], ...topology}: tf.io.ModelArtifacts,
+): Promise<tf.io.SaveResult> {
   const fs = files(directory);
-  const parts = (Array.isArray(weightData) ? weightData : [weightData ?? new ArrayBuffer(0)]).map(part => new Uint8Array(part));
+  const parts = (Array.isArray(weightData) ? weightData : [weightData ?? new ArrayBuffer(0)]).map(
+    part => new Uint8Array(part),
+  );
   const weights = new Uint8Array(Buffer.concat(parts));
   let lock: FolderLock | undefined;
   try {
     await fs.mkdir(directory, {recursive: true});
     const taken = await FolderLock.take(fs, directory, WAIT);
-    if (!(taken instanceof FolderLock)) throw new Error(`process ${taken.pid} on ${taken.host} has been writing there for ${WAIT / 1000} s`);
+    if (!(taken instanceof FolderLock))
+      throw new Error(`process ${taken.pid} on ${taken.host} has been writing there for ${WAIT / 1000} s`);
     lock = taken;
     const before = new Set(await fs.readdir(directory));
     const path = before.has('weights.bin') ? `weights-${randomName(16)}.bin` : 'weights.bin';
@@ -57,9 +63,14 @@ async function save(directory: string, {weightData, weightSpecs = [], ...topolog
       throw cause;
     }
     // What the model before had, and what killed savers left.
-    for (const name of before) if (weightsFile.test(name) || /^model\.json\.[0-9a-f]+\.partial$/.test(name)) await fs.rm(`${directory}/${name}`, {force: true});
+    for (const name of before)
+      if (weightsFile.test(name) || /^model\.json\.[0-9a-f]+\.partial$/.test(name))
+        await fs.rm(`${directory}/${name}`, {force: true});
   } catch (cause) {
-    throw new DataError('model-unwritable', `The model cannot be written to ${directory}: ${reasonOf(cause)}.`, {file: directory, cause});
+    throw new DataError('model-unwritable', `The model cannot be written to ${directory}: ${reasonOf(cause)}.`, {
+      file: directory,
+      cause,
+    });
   } finally {
     await lock?.release().catch(() => {});
   }
@@ -83,7 +94,12 @@ async function load(directory: string): Promise<tf.io.ModelArtifacts> {
 }
 
 async function artifactsOf(fs: FileSystem, directory: string, text: string): Promise<tf.io.ModelArtifacts> {
-  const {weightsManifest, sealed: isSealed, sha256: _, ...topology} = JSON.parse(text) as Partial<ModelJson> & {readonly sha256?: unknown};
+  const {
+    weightsManifest,
+    sealed: isSealed,
+    sha256: _,
+    ...topology
+  } = JSON.parse(text) as Partial<ModelJson> & {readonly sha256?: unknown};
   const groups: readonly WeightsGroup[] = requireGroups(weightsManifest, directory);
   const paths = groups.flatMap(group => group.paths);
   for (const path of paths) await requireInside(fs, directory, path);
@@ -91,8 +107,11 @@ async function artifactsOf(fs: FileSystem, directory: string, text: string): Pro
   const expected = bytesOf(weightSpecs);
   const sizes = await Promise.all(paths.map(async path => (await fs.stat(`${directory}/${path}`)).size));
   const found = sizes.reduce((sum, size) => sum + size, 0);
-  if (expected !== undefined && found !== expected) throw unreadable(directory, `the weights' files have ${found} bytes, where the manifest needs ${expected}`);
-  const weights = new Uint8Array(Buffer.concat(await Promise.all(paths.map(path => fs.readFile(`${directory}/${path}`)))));
+  if (expected !== undefined && found !== expected)
+    throw unreadable(directory, `the weights' files have ${found} bytes, where the manifest needs ${expected}`);
+  const weights = new Uint8Array(
+    Buffer.concat(await Promise.all(paths.map(path => fs.readFile(`${directory}/${path}`)))),
+  );
   await requireSeal(text, weights, isSealed !== undefined, directory);
   return {...topology, weightSpecs, weightData: weights.buffer};
 }
@@ -109,12 +128,17 @@ async function sealed(json: string, weights: Uint8Array): Promise<string> {
 async function requireSeal(text: string, weights: Uint8Array, isSealed: boolean, directory: string): Promise<void> {
   const stated = seal.exec(text)?.[1];
   if (stated === undefined && !isSealed) return;
-  if (stated !== (await digest(text.replace(seal, ''), weights))) throw unreadable(directory, 'the checksum does not fit model.json and the weights: they are changed, cut short, or not of one model');
+  if (stated !== (await digest(text.replace(seal, ''), weights)))
+    throw unreadable(
+      directory,
+      'the checksum does not fit model.json and the weights: they are changed, cut short, or not of one model',
+    );
 }
 
 async function digest(body: string, weights: Uint8Array): Promise<string> {
   const parts = new Uint8Array(64);
-  const sha = async (bytes: Uint8Array): Promise<Uint8Array> => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
+  const sha = async (bytes: Uint8Array): Promise<Uint8Array> =>
+    new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
   parts.set(await sha(new TextEncoder().encode(body)));
   parts.set(await sha(weights), 32);
   return Buffer.from(await sha(parts)).toString('hex');
@@ -122,17 +146,31 @@ async function digest(body: string, weights: Uint8Array): Promise<string> {
 
 function requireGroups(manifest: unknown, directory: string): readonly WeightsGroup[] {
   const isText = (value: unknown): boolean => typeof value === 'string';
-  const isGroup = (group: Partial<WeightsGroup> | null): boolean => Array.isArray(group?.paths) && group.paths.every(isText) && Array.isArray(group.weights) && group.weights.every(isEntry);
-  const isEntry = (entry: Partial<tf.io.WeightsManifestEntry> | null): boolean => isText(entry?.name) && isText(entry?.dtype) && Array.isArray(entry?.shape) && entry.shape.every(n => Number.isSafeInteger(n) && n >= 0);
-  if (!Array.isArray(manifest) || !manifest.every(isGroup)) throw unreadable(directory, 'model.json has no weightsManifest as tfjs writes it');
+  const isGroup = (group: Partial<WeightsGroup> | null): boolean =>
+    Array.isArray(group?.paths)
+    && group.paths.every(isText)
+    && Array.isArray(group.weights)
+    && group.weights.every(isEntry);
+  const isEntry = (entry: Partial<tf.io.WeightsManifestEntry> | null): boolean =>
+    isText(entry?.name)
+    && isText(entry?.dtype)
+    && Array.isArray(entry?.shape)
+    && entry.shape.every(n => Number.isSafeInteger(n) && n >= 0);
+  if (!Array.isArray(manifest) || !manifest.every(isGroup))
+    throw unreadable(directory, 'model.json has no weightsManifest as tfjs writes it');
   return manifest as readonly WeightsGroup[];
 }
 
-const widths: ReadonlyMap<string, number> = new Map(Object.entries({float32: 4, int32: 4, bool: 1, complex64: 8, uint8: 1, uint16: 2, float16: 2}));
+const widths: ReadonlyMap<string, number> = new Map(
+  Object.entries({float32: 4, int32: 4, bool: 1, complex64: 8, uint8: 1, uint16: 2, float16: 2}),
+);
 
 /** What the manifest's shapes need; undefined where a size is not known beforehand, as of text. */
 function bytesOf(specs: readonly tf.io.WeightsManifestEntry[]): number | undefined {
-  const sizes = specs.map(({shape, dtype, quantization}) => (widths.get(quantization?.dtype ?? dtype) ?? NaN) * shape.reduce((product, n) => product * n, 1));
+  const sizes = specs.map(
+    ({shape, dtype, quantization}) =>
+      (widths.get(quantization?.dtype ?? dtype) ?? NaN) * shape.reduce((product, n) => product * n, 1),
+  );
   const sum = sizes.reduce((total, size) => total + size, 0);
   return Number.isNaN(sum) ? undefined : sum;
 }
@@ -152,4 +190,12 @@ function unreadable(directory: string, why: string, cause?: unknown): DataError 
   return new DataError('model-unreadable', `No model can be read from ${directory}: ${why}.`, {file: directory, cause});
 }
 
-const files = (directory: string) => filesystem(() => new DataError('model-unreadable', `There is no file system here for ${directory}: save to 'indexeddb://…' or 'downloads://…'.`, {file: directory}));
+const files = (directory: string) =>
+  filesystem(
+    () =>
+      new DataError(
+        'model-unreadable',
+        `There is no file system here for ${directory}: save to 'indexeddb://…' or 'downloads://…'.`,
+        {file: directory},
+      ),
+  );

@@ -26,7 +26,8 @@ export interface OptimizerState {
 }
 
 const isVariable = (value: unknown): value is tf.Variable => value instanceof tf.Variable;
-const isSlots = (value: unknown): value is Slot[] => Array.isArray(value) && value.every(entry => isVariable((entry as Partial<Slot> | null)?.variable));
+const isSlots = (value: unknown): value is Slot[] =>
+  Array.isArray(value) && value.every(entry => isVariable((entry as Partial<Slot> | null)?.variable));
 
 export const kindOf = (optimizer: tf.Optimizer): string => optimizer.getClassName();
 
@@ -40,7 +41,10 @@ export function readOptimizer(optimizer: tf.Optimizer): OptimizerState {
 
 /** What it was made with, beside its learning rate: β, ε, the momentum, and so on. */
 export function hyperparametersOf(optimizer: tf.Optimizer): {[name: string]: number | boolean} {
-  const own = Object.entries(optimizer as unknown as Fields).filter(([name, value]) => (typeof value === 'number' || typeof value === 'boolean') && !['learningRate', 'iterations_'].includes(name));
+  const own = Object.entries(optimizer as unknown as Fields).filter(
+    ([name, value]) =>
+      (typeof value === 'number' || typeof value === 'boolean') && !['learningRate', 'iterations_'].includes(name),
+  );
   return Object.fromEntries(own) as {[name: string]: number | boolean};
 }
 
@@ -49,32 +53,69 @@ export function hyperparametersOf(optimizer: tf.Optimizer): {[name: string]: num
  * @param shapes of the variables, as many and in the order of the moments
  * @throws CheckpointError 'checkpoint-mismatch' where the arrays are not those of this optimizer and these variables
  */
-export function requireFitting(optimizer: tf.Optimizer, state: OptimizerState, shapes: readonly (readonly number[])[], file: string): void {
+export function requireFitting(
+  optimizer: tf.Optimizer,
+  state: OptimizerState,
+  shapes: readonly (readonly number[])[],
+  file: string,
+): void {
   const fields = optimizer as unknown as Fields;
   const counts = new Map<string, number>();
   for (const {name, shape} of state.arrays) {
     const [field, index] = name.split('/');
     const value = Object.hasOwn(fields, field) ? fields[field] : undefined;
-    const expected = index === undefined ? (isVariable(value) ? value.shape : undefined) : isSlots(value) && Number(index) === (counts.get(field) ?? 0) ? shapes[Number(index)] : undefined;
+    const expected =
+      index === undefined
+        ? isVariable(value)
+          ? value.shape
+          : undefined
+        : isSlots(value) && Number(index) === (counts.get(field) ?? 0)
+          ? shapes[Number(index)]
+          : undefined;
     counts.set(field, (counts.get(field) ?? 0) + 1);
-    if (expected === undefined || expected.join() !== shape.join()) throw new CheckpointError('checkpoint-mismatch', `${file} holds '${name}' of shape [${shape.join(', ')}], which the optimizer ${kindOf(optimizer)} of these variables does not have: was it written with another version of tfjs?`, {file});
+    if (expected === undefined || expected.join() !== shape.join())
+      throw new CheckpointError(
+        'checkpoint-mismatch',
+        `${file} holds '${name}' of shape [${shape.join(', ')}], which the optimizer ${kindOf(optimizer)} of these variables does not have: was it written with another version of tfjs?`,
+        {file},
+      );
   }
   // Moments of all variables or, before the first step, of none.
-  const lacks = Object.entries(fields).find(([field, value]) => (isVariable(value) && !counts.has(field)) || (isSlots(value) && ![0, shapes.length].includes(counts.get(field) ?? 0)));
-  if (lacks !== undefined) throw new CheckpointError('checkpoint-mismatch', `${file} does not hold all that '${lacks[0]}' of the optimizer ${kindOf(optimizer)} remembers.`, {file});
+  const lacks = Object.entries(fields).find(
+    ([field, value]) =>
+      (isVariable(value) && !counts.has(field))
+      || (isSlots(value) && ![0, shapes.length].includes(counts.get(field) ?? 0)),
+  );
+  if (lacks !== undefined)
+    throw new CheckpointError(
+      'checkpoint-mismatch',
+      `${file} does not hold all that '${lacks[0]}' of the optimizer ${kindOf(optimizer)} remembers.`,
+      {file},
+    );
 }
 
 /** @throws CheckpointError where the state is of another kind of optimizer */
 export function restoreOptimizer(optimizer: tf.Optimizer, state: OptimizerState, file: string): void {
-  if (kindOf(optimizer) !== state.kind) throw new CheckpointError('checkpoint-mismatch', `${file} holds the state of the optimizer ${state.kind}, but this run has ${kindOf(optimizer)}.`, {file});
+  if (kindOf(optimizer) !== state.kind)
+    throw new CheckpointError(
+      'checkpoint-mismatch',
+      `${file} holds the state of the optimizer ${state.kind}, but this run has ${kindOf(optimizer)}.`,
+      {file},
+    );
   const fields = optimizer as unknown as Fields;
   for (const [field, value] of Object.entries(fields)) if (isSlots(value)) fields[field] = emptied(value);
   for (const array of state.arrays) {
     const [field, index] = array.name.split('/');
     const value = fields[field];
-    if (index !== undefined && isSlots(value)) value[Number(index)] = {originalName: array.name, variable: variableOf(array)};
+    if (index !== undefined && isSlots(value))
+      value[Number(index)] = {originalName: array.name, variable: variableOf(array)};
     else if (isVariable(value)) assign(value, array);
-    else throw new CheckpointError('checkpoint-mismatch', `${file} holds '${array.name}', which the optimizer ${state.kind} does not have: was it written with another version of tfjs?`, {file});
+    else
+      throw new CheckpointError(
+        'checkpoint-mismatch',
+        `${file} holds '${array.name}', which the optimizer ${state.kind} does not have: was it written with another version of tfjs?`,
+        {file},
+      );
   }
   fields.iterations_ = state.iterations;
   if (state.learningRate !== undefined) setLearningRate(optimizer, state.learningRate);

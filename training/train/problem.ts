@@ -3,14 +3,24 @@ import type {Examples} from './examples.js';
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
 import type {Check, Checks} from '../../lib/checks.js';
-import {abortSignal, any, boolean, callable, count, nonNegative, object, oneOf, refuseUnknownOptions, text} from '../../lib/checks.js';
+import {
+  abortSignal,
+  any,
+  boolean,
+  callable,
+  count,
+  nonNegative,
+  object,
+  oneOf,
+  refuseUnknownOptions,
+  text,
+} from '../../lib/checks.js';
 import type {Clip} from './gradients.js';
 import type {Change} from './examples.js';
 import {checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
 import type {Random} from './random.js';
 import type {Schedule} from './schedules.js';
-
 
 /** Where in the training a loss is asked for. */
 export interface LossAt {
@@ -91,50 +101,109 @@ export interface TrainingProgress {
 
 const examples: Check = {
   what: 'a list, or {length, get(index)}',
-  test: value => Array.isArray(value) || (object.test(value) && count.test((value as {readonly length?: unknown}).length) && typeof (value as {readonly get?: unknown}).get === 'function'),
+  test: value =>
+    Array.isArray(value)
+    || (object.test(value)
+      && count.test((value as {readonly length?: unknown}).length)
+      && typeof (value as {readonly get?: unknown}).get === 'function'),
 };
 
-const resuming: Check = {what: 'true, false, or {accept: [...]}', test: value => boolean.test(value) || object.test(value)};
+const resuming: Check = {
+  what: 'true, false, or {accept: [...]}',
+  test: value => boolean.test(value) || object.test(value),
+};
 
 const known: Checks = {
-  loss: any, variables: any, optimizer: any, data: examples, epochs: count, batchSize: count, seed: any, shuffle: boolean, schedule: callable, clip: object, validation: object, earlyStopping: object,
-  onFailure: oneOf('throw', 'skip'), checkpoint: object, resume: resuming, metrics: any, onProgress: callable, signal: abortSignal,
+  loss: any,
+  variables: any,
+  optimizer: any,
+  data: examples,
+  epochs: count,
+  batchSize: count,
+  seed: any,
+  shuffle: boolean,
+  schedule: callable,
+  clip: object,
+  validation: object,
+  earlyStopping: object,
+  onFailure: oneOf('throw', 'skip'),
+  checkpoint: object,
+  resume: resuming,
+  metrics: any,
+  onProgress: callable,
+  signal: abortSignal,
 };
 
 /** @throws OptionError */
 export function checkProblem<T>(problem: TrainingProblem<T>): void {
   refuseUnknownOptions(problem, known, 'train');
   for (const required of ['loss', 'variables', 'optimizer', 'data', 'epochs'] as const) {
-    if (problem[required] === undefined) throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
+    if (problem[required] === undefined)
+      throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
   }
   requireVariables(problem.variables);
-  if (typeof problem.loss !== 'function') throw new OptionError('bad-option', `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof problem.loss}.`, {option: 'loss'});
-  if (typeof (problem.optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function') throw new OptionError('bad-option', `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof problem.optimizer === 'string' ? `'${String(problem.optimizer)}'` : typeof problem.optimizer}.`, {option: 'optimizer'});
+  if (typeof problem.loss !== 'function')
+    throw new OptionError(
+      'bad-option',
+      `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof problem.loss}.`,
+      {option: 'loss'},
+    );
+  if (typeof (problem.optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function')
+    throw new OptionError(
+      'bad-option',
+      `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof problem.optimizer === 'string' ? `'${String(problem.optimizer)}'` : typeof problem.optimizer}.`,
+      {option: 'optimizer'},
+    );
   const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, clip = {}, resume} = problem;
   refuseUnknownOptions(validation ?? {}, {data: examples, loss: callable, every: count}, 'train: validation');
   refuseUnknownOptions(earlyStopping ?? {}, {patience: count, least: nonNegative}, 'train: earlyStopping');
   refuseUnknownOptions(checkpoint ?? {}, {directory: text, every: count, keep: count}, 'train: checkpoint');
   if (!(data.length > 0)) throw new OptionError('no-data', 'train: data is empty.');
-  if (validation !== undefined && !(validation.data.length > 0)) throw new OptionError('no-data', 'train: validation.data is empty.');
-  requireWhole({epochs, batchSize, 'earlyStopping.patience': earlyStopping === undefined ? 1 : earlyStopping.patience, 'checkpoint.every': checkpoint === undefined ? 1 : checkpoint.every});
-  if (!Number.isSafeInteger(problem.seed ?? 0)) throw new OptionError('bad-option', `train: seed must be a whole number, not ${problem.seed}.`, {option: 'seed'});
-  if (resume !== undefined && resume !== false && checkpoint === undefined) throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {option: 'checkpoint'});
+  if (validation !== undefined && !(validation.data.length > 0))
+    throw new OptionError('no-data', 'train: validation.data is empty.');
+  requireWhole({
+    epochs,
+    batchSize,
+    'earlyStopping.patience': earlyStopping === undefined ? 1 : earlyStopping.patience,
+    'checkpoint.every': checkpoint === undefined ? 1 : checkpoint.every,
+  });
+  if (!Number.isSafeInteger(problem.seed ?? 0))
+    throw new OptionError('bad-option', `train: seed must be a whole number, not ${problem.seed}.`, {option: 'seed'});
+  if (resume !== undefined && resume !== false && checkpoint === undefined)
+    throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {
+      option: 'checkpoint',
+    });
   checkClip(clip);
 }
 
 function requireVariables(variables: readonly tf.Variable[]): void {
-  if (!Array.isArray(variables) || variables.length === 0) throw new OptionError('bad-option', 'train: variables must be a list of at least one tf.Variable.', {option: 'variables'});
+  if (!Array.isArray(variables) || variables.length === 0)
+    throw new OptionError('bad-option', 'train: variables must be a list of at least one tf.Variable.', {
+      option: 'variables',
+    });
   variables.forEach((variable: unknown, i) => {
     const name = `train: variables[${i}]`;
-    if (!(variable instanceof tf.Variable)) throw new OptionError('bad-option', `${name} is no tf.Variable.`, {option: 'variables', index: i});
-    if (variable.isDisposed) throw new OptionError('disposed-tensor', `${name} was disposed.`, {option: 'variables', index: i});
-    if (variable.dtype !== 'float32' || !(variable as tf.Variable).trainable) throw new OptionError('bad-option', `${name} (${variable.dtype}, trainable: ${(variable as tf.Variable).trainable}) cannot be trained.`, {option: 'variables', index: i});
-    if (variables.indexOf(variable as tf.Variable) < i) throw new OptionError('bad-option', `${name} stands in the list twice.`, {option: 'variables', index: i});
+    if (!(variable instanceof tf.Variable))
+      throw new OptionError('bad-option', `${name} is no tf.Variable.`, {option: 'variables', index: i});
+    if (variable.isDisposed)
+      throw new OptionError('disposed-tensor', `${name} was disposed.`, {option: 'variables', index: i});
+    if (variable.dtype !== 'float32' || !(variable as tf.Variable).trainable)
+      throw new OptionError(
+        'bad-option',
+        `${name} (${variable.dtype}, trainable: ${(variable as tf.Variable).trainable}) cannot be trained.`,
+        {option: 'variables', index: i},
+      );
+    if (variables.indexOf(variable as tf.Variable) < i)
+      throw new OptionError('bad-option', `${name} stands in the list twice.`, {option: 'variables', index: i});
   });
 }
 
 function requireWhole(numbers: Readonly<Record<string, number>>): void {
   for (const [option, value] of Object.entries(numbers)) {
-    if (!Number.isSafeInteger(value) || value < 1) throw new OptionError('bad-option', `train: ${option} must be a whole number of at least 1, not ${value}.`, {option, value});
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new OptionError('bad-option', `train: ${option} must be a whole number of at least 1, not ${value}.`, {
+        option,
+        value,
+      });
   }
 }

@@ -25,4 +25,9 @@ export interface TrainingResult extends Shows {
 }
 
 /** What a page says beside what the training knows: title and description take the place of the usual ones, the rest follows. */
-export type TrainingReportDetails = Partial<Pick<Report, 'title' | 'description' | 'charts' | 'statistics' | 'warnings' | 'notes' | 'fits' | 'parameters' | 'referenceName'>>;
+export type TrainingReportDetails = Partial<
+  Pick<
+    Report,
+    'title' | 'description' | 'charts' | 'statistics' | 'warnings' | 'notes' | 'fits' | 'parameters' | 'referenceName'
+  >
+>;

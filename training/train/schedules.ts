@@ -15,7 +15,12 @@ export interface ScheduleAt {
 export type Schedule = (at: ScheduleAt) => number;
 
 /** rate · factor^(step / every): by `factor` every `every` steps, continuously or, with `stairs`, at once. */
-export function exponentialDecay(spec: {readonly rate: number; readonly factor: number; readonly every: number; readonly stairs?: boolean}): Schedule {
+export function exponentialDecay(spec: {
+  readonly rate: number;
+  readonly factor: number;
+  readonly every: number;
+  readonly stairs?: boolean;
+}): Schedule {
   refuseUnknownOptions(spec, {rate: any, factor: any, every: any, stairs: boolean}, 'exponentialDecay');
   const {rate, factor, every, stairs = false} = spec;
   requirePositive('exponentialDecay', {rate, factor, every});
@@ -26,7 +31,11 @@ export function exponentialDecay(spec: {readonly rate: number; readonly factor: 
  * Half a cosine from `rate` down to `least` at the end of the run (Loshchilov & Hutter, SGDR, ICLR 2017), after
  * `warmup` steps in which the rate rises from 0 in proportion (Goyal et al., Accurate, Large Minibatch SGD, 2017).
  */
-export function cosineDecay(spec: {readonly rate: number; readonly least?: number; readonly warmup?: number}): Schedule {
+export function cosineDecay(spec: {
+  readonly rate: number;
+  readonly least?: number;
+  readonly warmup?: number;
+}): Schedule {
   refuseUnknownOptions(spec, {rate: any, least: nonNegative, warmup: nonNegative}, 'cosineDecay');
   const {rate, least = 0, warmup = 0} = spec;
   requirePositive('cosineDecay', {rate});
@@ -39,6 +48,7 @@ export function cosineDecay(spec: {readonly rate: number; readonly least?: numbe
 
 function requirePositive(owner: string, numbers: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(numbers)) {
-    if (!positive.test(value)) throw new OptionError('bad-schedule', `${owner}: ${name} is ${value}, but must be positive.`, {name, value});
+    if (!positive.test(value))
+      throw new OptionError('bad-schedule', `${owner}: ${name} is ${value}, but must be positive.`, {name, value});
   }
 }

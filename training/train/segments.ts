@@ -30,24 +30,47 @@ export interface SegmentOptions {
  * What is left over at the end is left out. Samples of weight or quality of their own are series like others.
  * @throws ShapeError where a series has another number of samples than t; OptionError 'bad-segments'
  */
-export function segments<S extends SegmentedSeries>(series: S, options: SegmentOptions): Segment<Exclude<keyof S & string, 't'>>[] {
+export function segments<S extends SegmentedSeries>(
+  series: S,
+  options: SegmentOptions,
+): Segment<Exclude<keyof S & string, 't'>>[] {
   type Name = Exclude<keyof S & string, 't'>;
   refuseUnknownOptions(options, {length: any, stride: any}, 'segments');
   const {length, stride = length - 1} = options;
   const {t: times, ...others} = series;
   const t = readNumeric(times, 'segments: t').values;
-  if (!Number.isInteger(length) || length < 2 || length > t.length) throw new OptionError('bad-segments', `segments: length is ${length}; it must be a whole number from 2 to the ${t.length} samples there are.`, {length});
-  if (!Number.isInteger(stride) || stride < 1) throw new OptionError('bad-segments', `segments: stride is ${stride}; it must be a whole number of at least 1.`, {stride});
+  if (!Number.isInteger(length) || length < 2 || length > t.length)
+    throw new OptionError(
+      'bad-segments',
+      `segments: length is ${length}; it must be a whole number from 2 to the ${t.length} samples there are.`,
+      {length},
+    );
+  if (!Number.isInteger(stride) || stride < 1)
+    throw new OptionError('bad-segments', `segments: stride is ${stride}; it must be a whole number of at least 1.`, {
+      stride,
+    });
   const read = Object.entries(others as {readonly [name: string]: Numeric}).map(([name, given]) => {
     const {values, shape} = readNumeric(given, `segments: ${name}`);
     const width = values.length / t.length;
-    if (shape.length === 0 || !Number.isInteger(width) || (shape.length > 1 && shape[0] !== t.length)) throw new ShapeError('segment-length', `segments: ${name} has shape [${shape.join(', ')}] for ${t.length} times.`, {name});
+    if (shape.length === 0 || !Number.isInteger(width) || (shape.length > 1 && shape[0] !== t.length))
+      throw new ShapeError(
+        'segment-length',
+        `segments: ${name} has shape [${shape.join(', ')}] for ${t.length} times.`,
+        {name},
+      );
     return {name, values, width};
   });
   const take = (from: number, count: number): {[name in Name]: Float64Array} =>
-    Object.fromEntries(read.map(({name, values, width}) => [name, values.slice(from * width, (from + count) * width)])) as {[name in Name]: Float64Array};
+    Object.fromEntries(
+      read.map(({name, values, width}) => [name, values.slice(from * width, (from + count) * width)]),
+    ) as {[name in Name]: Float64Array};
   return Array.from({length: Math.floor((t.length - length) / stride) + 1}, (_, k) => {
     const from = k * stride;
-    return {t: t.slice(from, from + length).map(time => time - t[from]), offset: t[from], values: take(from, length), first: take(from, 1)};
+    return {
+      t: t.slice(from, from + length).map(time => time - t[from]),
+      offset: t[from],
+      values: take(from, length),
+      first: take(from, 1),
+    };
   });
 }

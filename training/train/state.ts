@@ -89,7 +89,15 @@ export class TrainingState {
       ...arrays.map(array => ({...array, name: `optimizer/${array.name}`})),
       {name: 'order', shape: [this.order.length], values: this.order},
     ];
-    const facts: Facts = {identity, counters: this.counters, random: this.random.state, optimizer: {kind, iterations, learningRate}, metricsLength, probe, arrays: saved.map(({name}) => name)};
+    const facts: Facts = {
+      identity,
+      counters: this.counters,
+      random: this.random.state,
+      optimizer: {kind, iterations, learningRate},
+      metricsLength,
+      probe,
+      arrays: saved.map(({name}) => name),
+    };
     return {facts, arrays: saved};
   }
 
@@ -103,26 +111,51 @@ export class TrainingState {
     const {variables, optimizer} = this.spec;
     const {identity, counters, random, optimizer: state, metricsLength, probe: expected} = factsOf(content, file);
     const changed = changes(identity, file);
-    const under = (folder: string): NamedArray[] => content.arrays.filter(({name}) => name.startsWith(`${folder}/`)).map(array => ({...array, name: array.name.slice(folder.length + 1)}));
+    const under = (folder: string): NamedArray[] =>
+      content.arrays
+        .filter(({name}) => name.startsWith(`${folder}/`))
+        .map(array => ({...array, name: array.name.slice(folder.length + 1)}));
     const [values, best] = [under('variable'), content.arrays.filter(({name}) => name.startsWith('best/'))];
     for (const arrays of [values, ...(best.length > 0 || counters.best !== undefined ? [best] : [])]) {
-      const fits = arrays.length === variables.length && arrays.every(({name, shape, values: numbers}, i) => name.endsWith(String(i)) && numbers instanceof Float32Array && shape.join() === variables[i].shape.join());
+      const fits =
+        arrays.length === variables.length
+        && arrays.every(
+          ({name, shape, values: numbers}, i) =>
+            name.endsWith(String(i)) && numbers instanceof Float32Array && shape.join() === variables[i].shape.join(),
+        );
       if (!fits) throw corrupt(file, 'it does not hold the values of its variables');
     }
     const order = content.arrays.find(({name}) => name === 'order')?.values;
-    if (!(order instanceof Uint32Array) || !isOrder(order, this.order.length)) throw corrupt(file, 'it does not hold the order of its examples');
-    const optimizerState = {...state, learningRate: changed.has('learningRate') ? undefined : state.learningRate, arrays: under('optimizer')};
-    requireFitting(optimizer, optimizerState, variables.map(({shape}) => shape), file);
+    if (!(order instanceof Uint32Array) || !isOrder(order, this.order.length))
+      throw corrupt(file, 'it does not hold the order of its examples');
+    const optimizerState = {
+      ...state,
+      learningRate: changed.has('learningRate') ? undefined : state.learningRate,
+      arrays: under('optimizer'),
+    };
+    requireFitting(
+      optimizer,
+      optimizerState,
+      variables.map(({shape}) => shape),
+      file,
+    );
 
     const generator = new Random(0);
     generator.state = random;
     const before = variables.map(variable => arrayOf('before', variable));
     values.forEach((array, i) => assign(variables[i], array));
     const found = probe({step: counters.step, epoch: counters.epoch, random: generator.copy()});
-    const isOther = expected !== null && found !== null && Math.abs(found - expected) > SAME_LOSS * Math.max(Math.abs(found), Math.abs(expected));
+    const isOther =
+      expected !== null
+      && found !== null
+      && Math.abs(found - expected) > SAME_LOSS * Math.max(Math.abs(found), Math.abs(expected));
     if (isOther && !accepted.has('loss') && !changed.has('data') && !changed.has('batchSize')) {
       before.forEach((array, i) => assign(variables[i], array));
-      throw mismatch([`the loss of the first ${identity.batchSize} examples at its variables is ${expected}, here ${found}`], ['loss'], file);
+      throw mismatch(
+        [`the loss of the first ${identity.batchSize} examples at its variables is ${expected}, here ${found}`],
+        ['loss'],
+        file,
+      );
     }
     restoreOptimizer(optimizer, optimizerState, file);
     // What was best by other data or another loss is no measure for this.
@@ -146,17 +179,40 @@ function factsOf({facts, arrays}: CheckpointContent, file: string): Facts {
   const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
   const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
   const requirements: {readonly [name: string]: boolean} = {
-    identity: isObject(identity) && Array.isArray(identity?.names) && (identity.schedule === null || Array.isArray(identity.schedule?.rates)) && isObject(identity.hyperparameters),
-    counters: isObject(counters) && [counters?.step, counters?.epoch, counters?.position, counters?.lossCount, counters?.skipped, counters?.waited].every(isCount)
-      && Array.isArray(counters?.history) && (counters.best === undefined || (isObject(counters.best) && typeof counters.best.loss === 'number')),
+    identity:
+      isObject(identity)
+      && Array.isArray(identity?.names)
+      && (identity.schedule === null || Array.isArray(identity.schedule?.rates))
+      && isObject(identity.hyperparameters),
+    counters:
+      isObject(counters)
+      && [
+        counters?.step,
+        counters?.epoch,
+        counters?.position,
+        counters?.lossCount,
+        counters?.skipped,
+        counters?.waited,
+      ].every(isCount)
+      && Array.isArray(counters?.history)
+      && (counters.best === undefined || (isObject(counters.best) && typeof counters.best.loss === 'number')),
     // Of xoroshiro128+: four numbers of 32 bits, not all zero.
-    random: Array.isArray(random) && random.length === 4 && random.every((word: unknown) => Number.isInteger(word)) && random.some(word => word !== 0),
-    optimizer: isObject(optimizer) && typeof optimizer?.kind === 'string' && isCount(optimizer.iterations) && ['number', 'undefined'].includes(typeof optimizer.learningRate),
+    random:
+      Array.isArray(random)
+      && random.length === 4
+      && random.every((word: unknown) => Number.isInteger(word))
+      && random.some(word => word !== 0),
+    optimizer:
+      isObject(optimizer)
+      && typeof optimizer?.kind === 'string'
+      && isCount(optimizer.iterations)
+      && ['number', 'undefined'].includes(typeof optimizer.learningRate),
     metricsLength: isCount(metricsLength),
     probe: probe === null || typeof probe === 'number',
     arrays: Array.isArray(names) && names.length === arrays.length && arrays.every(({name}, i) => name === names[i]),
   };
   const missing = Object.keys(requirements).filter(name => !requirements[name]);
-  if (missing.length > 0) throw corrupt(file, `it lacks ${missing.join(', ')} as train writes ${missing.length > 1 ? 'them' : 'it'}`);
+  if (missing.length > 0)
+    throw corrupt(file, `it lacks ${missing.join(', ')} as train writes ${missing.length > 1 ? 'them' : 'it'}`);
   return facts as Facts;
 }

@@ -31,18 +31,30 @@ export async function train<T>(problem: TrainingProblem<T>): Promise<TrainingRes
   const {variables, optimizer, data, batchSize = 32, seed = 0, checkpoint, resume = false} = problem;
   const accepted = acceptedChanges(resume);
   const state = new TrainingState({variables, optimizer, examples: data.length, seed});
-  const checkpoints = checkpoint === undefined ? undefined : new Checkpoints(checkpoint.directory, checkpoint.keep ?? 2);
+  const checkpoints =
+    checkpoint === undefined ? undefined : new Checkpoints(checkpoint.directory, checkpoint.keep ?? 2);
   await checkpoints?.open();
   try {
     const latest = resume === false ? undefined : await checkpoints?.latest();
     if (latest === undefined) await checkpoints?.requireEmpty();
     const keeping = checkpoints === undefined ? undefined : await keepingOf(problem, checkpoints, batchSize);
-    const metricsLength = latest === undefined || keeping === undefined ? 0 : state.restore(latest.content, latest.file, {
-      accepted, probe: keeping.probe, changes: (saved, file) => requireSame(saved, keeping.identity, problem, accepted, file),
-    });
+    const metricsLength =
+      latest === undefined || keeping === undefined
+        ? 0
+        : state.restore(latest.content, latest.file, {
+            accepted,
+            probe: keeping.probe,
+            changes: (saved, file) => requireSame(saved, keeping.identity, problem, accepted, file),
+          });
     const metrics = await openMetrics(problem.metrics, metricsLength);
     try {
-      return await new Run(problem, state, metrics, keeping, latest === undefined ? undefined : state.counters.step).toEnd();
+      return await new Run(
+        problem,
+        state,
+        metrics,
+        keeping,
+        latest === undefined ? undefined : state.counters.step,
+      ).toEnd();
     } finally {
       await metrics.close();
     }
@@ -62,7 +74,10 @@ interface Keeping {
 async function keepingOf<T>(problem: TrainingProblem<T>, checkpoints: Checkpoints, size: number): Promise<Keeping> {
   const {data, loss} = problem;
   const identity = await identityOf(problem);
-  const batch = await examplesAt(data, Uint32Array.from({length: Math.min(size, data.length)}, (_, i) => i));
+  const batch = await examplesAt(
+    data,
+    Uint32Array.from({length: Math.min(size, data.length)}, (_, i) => i),
+  );
   const probe = (at: LossAt): number | null => {
     try {
       const value = scalarValue(() => loss(batch, at));
@@ -91,8 +106,11 @@ class Run<T> {
   private readonly moved = new Set<number>();
 
   constructor(
-    private readonly problem: TrainingProblem<T>, private readonly state: TrainingState, private readonly metrics: MetricsSink,
-    private readonly keeping: Keeping | undefined, private readonly resumedFrom: number | undefined,
+    private readonly problem: TrainingProblem<T>,
+    private readonly state: TrainingState,
+    private readonly metrics: MetricsSink,
+    private readonly keeping: Keeping | undefined,
+    private readonly resumedFrom: number | undefined,
   ) {
     this.firstStep = state.counters.step;
     this.size = problem.batchSize ?? 32;
@@ -151,7 +169,11 @@ class Run<T> {
       const found = lossAndGradients(loss, variables);
       if (!Number.isFinite(found.loss) || !Number.isFinite(found.norm)) {
         for (const gradient of found.gradients) gradient?.dispose();
-        throw new StiffgradError('not-finite', `train: in step ${this.state.counters.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Look for NaN among the data of this batch; lower the learning rate, clip the gradient, or let such steps be left out with onFailure: 'skip'.`, {step: this.state.counters.step});
+        throw new StiffgradError(
+          'not-finite',
+          `train: in step ${this.state.counters.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Look for NaN among the data of this batch; lower the learning rate, clip the gradient, or let such steps be left out with onFailure: 'skip'.`,
+          {step: this.state.counters.step},
+        );
       }
       found.gradients.forEach((gradient, i) => gradient && this.moved.add(i));
       const gradients = clipped(found, clip);
@@ -169,9 +191,26 @@ class Run<T> {
     const {problem, seconds} = this;
     const {step, epoch} = this.state.counters;
     const learningRate = learningRateOf(problem.optimizer);
-    this.metrics.write({kind: 'step', step, epoch, loss: found?.loss ?? null, gradient: found?.norm ?? null, learningRate, seconds});
+    this.metrics.write({
+      kind: 'step',
+      step,
+      epoch,
+      loss: found?.loss ?? null,
+      gradient: found?.norm ?? null,
+      learningRate,
+      seconds,
+    });
     const rate = (step - this.firstStep) / seconds;
-    problem.onProgress?.({step, steps: this.steps, epoch, epochs: problem.epochs, loss: found?.loss ?? NaN, learningRate, rate, secondsLeft: (this.steps - step) / rate});
+    problem.onProgress?.({
+      step,
+      steps: this.steps,
+      epoch,
+      epochs: problem.epochs,
+      loss: found?.loss ?? NaN,
+      learningRate,
+      rate,
+      secondsLeft: (this.steps - step) / rate,
+    });
   }
 
   private async endEpoch(): Promise<void> {
@@ -180,9 +219,18 @@ class Run<T> {
     counters.epoch++;
     const {epoch, step, skipped} = counters;
     const loss = counters.lossCount > 0 ? counters.lossSum / counters.lossCount : NaN;
-    const due = problem.validation !== undefined && (epoch % (problem.validation.every ?? 1) === 0 || epoch === problem.epochs);
+    const due =
+      problem.validation !== undefined && (epoch % (problem.validation.every ?? 1) === 0 || epoch === problem.epochs);
     const validation = due ? await this.validate() : undefined;
-    const line: EpochMetrics = {kind: 'epoch', epoch, step, loss, validation, learningRate: learningRateOf(problem.optimizer), skipped};
+    const line: EpochMetrics = {
+      kind: 'epoch',
+      epoch,
+      step,
+      loss,
+      validation,
+      learningRate: learningRateOf(problem.optimizer),
+      skipped,
+    };
     counters.history.push(line);
     this.metrics.write(line);
     if (problem.validation === undefined || due) this.judge(epoch, validation ?? loss);
@@ -210,7 +258,11 @@ class Run<T> {
       const indices = Uint32Array.from({length: Math.min(this.size, data.length - from)}, (_, i) => from + i);
       const batch = await examplesAt(data, indices);
       // A copy of the generator: to look must not change what comes.
-      sum += batch.length * scalarValue(() => (own === undefined ? loss(batch, {step, epoch, random: this.state.random.copy()}) : own(batch)));
+      sum +=
+        batch.length
+        * scalarValue(() =>
+          own === undefined ? loss(batch, {step, epoch, random: this.state.random.copy()}) : own(batch),
+        );
     }
     return sum / data.length;
   }
@@ -234,13 +286,27 @@ class Run<T> {
 
   private get warnings(): string[] {
     if (this.state.counters.step === this.firstStep) return [];
-    return this.problem.variables.flatMap(({name}, i) => (this.moved.has(i) ? [] : [`variables[${i}] ('${name}') never got a gradient: no loss depended on it. Leave it out, or look for where it should come in.`]));
+    return this.problem.variables.flatMap(({name}, i) =>
+      this.moved.has(i)
+        ? []
+        : [
+            `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Leave it out, or look for where it should come in.`,
+          ],
+    );
   }
 
   private result(): TrainingResult {
     const {epoch, step, history, best, skipped} = this.state.counters;
     return shownTraining({
-      epochs: epoch, steps: step, history, best, skipped, stopped: this.exhausted ? 'early' : 'epochs', resumedFrom: this.resumedFrom, seconds: this.seconds, warnings: this.warnings,
+      epochs: epoch,
+      steps: step,
+      history,
+      best,
+      skipped,
+      stopped: this.exhausted ? 'early' : 'epochs',
+      resumedFrom: this.resumedFrom,
+      seconds: this.seconds,
+      warnings: this.warnings,
     });
   }
 }
@@ -261,5 +327,10 @@ function scalarValue(loss: () => tf.Scalar): number {
 }
 
 function isFailure(error: unknown): boolean {
-  return error instanceof NewtonError || error instanceof SingularMatrixError || error instanceof InconsistentStateError || (error instanceof StiffgradError && error.code === 'not-finite');
+  return (
+    error instanceof NewtonError
+    || error instanceof SingularMatrixError
+    || error instanceof InconsistentStateError
+    || (error instanceof StiffgradError && error.code === 'not-finite')
+  );
 }

@@ -13,30 +13,61 @@ type Counts = Omit<TrainingResult, 'report' | 'html'>;
 export function shownTraining(counts: Counts): TrainingResult {
   const report: TrainingResult['report'] = (path, details) => writeReport(path, trainingReport(counts, details));
   const page = (): Report => trainingReport(counts);
-  return showing({...counts, report}, fragment => (fragment ? renderFragment : renderReport)(page()), () => sentence(counts));
+  return showing(
+    {...counts, report},
+    fragment => (fragment ? renderFragment : renderReport)(page()),
+    () => sentence(counts),
+  );
 }
 
 function sentence({epochs, steps, best, history, stopped, warnings}: Counts): string {
   const last = history[history.length - 1];
-  const losses = [...(last === undefined ? [] : [`loss ${numberText(last.loss)}`]), ...(best === undefined ? [] : [`lowest ${numberText(best.loss)} in epoch ${best.epoch}`])];
-  return [`Training: ${epochs} epochs, ${steps} steps${losses.map(text => `, ${text}`).join('')}${stopped === 'early' ? ', stopped early' : ''}`, ...warnings.map(warning => `warning: ${warning}`)].join('\n  ');
+  const losses = [
+    ...(last === undefined ? [] : [`loss ${numberText(last.loss)}`]),
+    ...(best === undefined ? [] : [`lowest ${numberText(best.loss)} in epoch ${best.epoch}`]),
+  ];
+  return [
+    `Training: ${epochs} epochs, ${steps} steps${losses.map(text => `, ${text}`).join('')}${stopped === 'early' ? ', stopped early' : ''}`,
+    ...warnings.map(warning => `warning: ${warning}`),
+  ].join('\n  ');
 }
 
-export function trainingReport(result: Counts, {charts = [], statistics = [], warnings = [], notes = [], ...rest}: TrainingReportDetails = {}): Report {
+export function trainingReport(
+  result: Counts,
+  {charts = [], statistics = [], warnings = [], notes = [], ...rest}: TrainingReportDetails = {},
+): Report {
   const {epochs, steps, best, skipped, seconds, resumedFrom, stopped, warnings: own} = result;
   return {
-    title: 'A training', parameters: [], fits: [], ...rest,
+    title: 'A training',
+    parameters: [],
+    fits: [],
+    ...rest,
     charts: [...lossChart(result), ...rateChart(result), ...charts],
     statistics: [
       {name: 'epochs', value: epochs},
       {name: 'steps', value: steps},
-      ...(best === undefined ? [] : [{name: 'lowest loss', value: best.loss}, {name: 'in epoch', value: best.epoch}]),
-      {name: resumedFrom === undefined ? 'time taken' : 'time since the resumption', value: Number(seconds.toPrecision(2)), unit: 's'},
+      ...(best === undefined
+        ? []
+        : [
+            {name: 'lowest loss', value: best.loss},
+            {name: 'in epoch', value: best.epoch},
+          ]),
+      {
+        name: resumedFrom === undefined ? 'time taken' : 'time since the resumption',
+        value: Number(seconds.toPrecision(2)),
+        unit: 's',
+      },
       ...statistics,
     ],
-    warnings: [...(skipped === 0 ? [] : [`${skipped} of ${steps} steps could not be evaluated and were left out.`]), ...own, ...warnings],
+    warnings: [
+      ...(skipped === 0 ? [] : [`${skipped} of ${steps} steps could not be evaluated and were left out.`]),
+      ...own,
+      ...warnings,
+    ],
     notes: [
-      ...(stopped === 'early' ? ['The training ended early: the loss no longer fell, and the variables have the values of the best epoch.'] : []),
+      ...(stopped === 'early'
+        ? ['The training ended early: the loss no longer fell, and the variables have the values of the best epoch.']
+        : []),
       ...(resumedFrom === undefined ? [] : [`Resumed from the checkpoint of step ${resumedFrom}.`]),
       ...notes,
     ],
@@ -47,7 +78,12 @@ function lossChart({history}: Counts): Chart[] {
   if (history.length < 2) return [];
   const judged = history.filter(({validation}) => validation !== undefined);
   const series: Series[] = [{name: 'training', x: history.map(({epoch}) => epoch), y: history.map(({loss}) => loss)}];
-  if (judged.length > 0) series.push({name: 'validation', x: judged.map(({epoch}) => epoch), y: judged.map(({validation}) => validation as number)});
+  if (judged.length > 0)
+    series.push({
+      name: 'validation',
+      x: judged.map(({epoch}) => epoch),
+      y: judged.map(({validation}) => validation as number),
+    });
   // A loss may be negative, a likelihood's for one; then there is no logarithm.
   const scale = series.every(({y}) => Array.from(y).every(value => value > 0)) ? 'log' : undefined;
   return [{title: 'Loss after each epoch', x: {label: 'epoch', integer: true}, y: {label: 'loss', scale}, series}];
@@ -56,5 +92,13 @@ function lossChart({history}: Counts): Chart[] {
 function rateChart({history}: Counts): Chart[] {
   const rates = history.map(({learningRate}) => learningRate ?? NaN);
   if (rates.every(rate => Number.isNaN(rate) || rate === rates[0])) return [];
-  return [{title: 'Learning rate', height: 180, x: {label: 'epoch', integer: true}, y: {label: 'learning rate'}, series: [{name: 'learning rate', x: history.map(({epoch}) => epoch), y: rates}]}];
+  return [
+    {
+      title: 'Learning rate',
+      height: 180,
+      x: {label: 'epoch', integer: true},
+      y: {label: 'learning rate'},
+      series: [{name: 'learning rate', x: history.map(({epoch}) => epoch), y: rates}],
+    },
+  ];
 }

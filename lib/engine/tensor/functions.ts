@@ -99,7 +99,10 @@ export function onHost(node: Node, shape: number[]): (operands: readonly tf.Tens
   const kernel = primitiveOf(node).evaluate(node);
   return operands => {
     const out = new Float64Array(node.size);
-    kernel(operands.map(x => Float64Array.from(x.dataSync())), out);
+    kernel(
+      operands.map(x => Float64Array.from(x.dataSync())),
+      out,
+    );
     return tf.tensor(Float32Array.from(out), shape, 'float32');
   };
 }

@@ -24,7 +24,9 @@ export const tensor: Engine = {
   compile(programs: Programs, options?: CompileOptions): Executable {
     const buffers = new Map<string, Float64Array>();
     for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
-    const runs = new Map(Object.entries(programs).map(([name, graph]) => [name, compileGraph(valuesOf(graph), buffers)]));
+    const runs = new Map(
+      Object.entries(programs).map(([name, graph]) => [name, compileGraph(valuesOf(graph), buffers)]),
+    );
     const program = (name: string): (() => void) => {
       const run = runs.get(name);
       if (run === undefined) throw new Error(`no program is called ${name}`);
@@ -69,7 +71,10 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
     places.set(node, places.size);
     return {operands, compute: replay(node)};
   });
-  const outputs = graph.outputs.map(({name, node}) => ({place: placeOf(places, node), buffer: bufferOf(buffers, name)}));
+  const outputs = graph.outputs.map(({name, node}) => ({
+    place: placeOf(places, node),
+    buffer: bufferOf(buffers, name),
+  }));
   return () => {
     const values = uploads.map(start => start());
     for (const {operands, compute} of steps) values.push(compute(operands.map(place => values[place])));
@@ -86,7 +91,8 @@ function upload(buffer: Float64Array, shape: number[]): () => tf.Tensor {
 
 function placeOf(places: ReadonlyMap<Node, number>, node: Node): number {
   const place = places.get(node);
-  if (place === undefined) throw new Error(`${node.op} is used before it is computed; is an input missing from the graph's list?`);
+  if (place === undefined)
+    throw new Error(`${node.op} is used before it is computed; is an input missing from the graph's list?`);
   return place;
 }
 
@@ -106,7 +112,9 @@ function computedNodes({inputs, outputs}: Graph): Node[] {
 function sources(node: Node): readonly Node[] {
   if (!isOp(node, 'binary') && !isOp(node, 'select')) return node.operands;
   const inner = node.operands.map(operand => (operand.op === 'broadcast' ? operand.operands[0] : operand));
-  const isNative = inner.every(({shape}) => sameShape(held(shape), shape)) && sameShape(inner.map(({shape}) => shape).reduce(broadcastShapes), node.shape);
+  const isNative =
+    inner.every(({shape}) => sameShape(held(shape), shape))
+    && sameShape(inner.map(({shape}) => shape).reduce(broadcastShapes), node.shape);
   return isNative ? inner : node.operands;
 }
 

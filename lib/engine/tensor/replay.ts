@@ -47,7 +47,10 @@ function addInto(table: Int32Array, shape: Shape): Computation {
   const take = kept.length === table.length ? undefined : takeFrom(kept, [kept.length]);
   return ([x]) => {
     const values = take === undefined ? flat(x) : take([x]);
-    return tf.reshape(tf.scatterND(tf.tensor2d(targets, [targets.length, 1], 'int32'), values, [sizeOf(shape)]), held(shape));
+    return tf.reshape(
+      tf.scatterND(tf.tensor2d(targets, [targets.length, 1], 'int32'), values, [sizeOf(shape)]),
+      held(shape),
+    );
   };
 }
 
@@ -58,13 +61,23 @@ function within(at: tf.Tensor, range: number): tf.Tensor1D {
 }
 
 /** Reduces axes, moved to the end first where tfjs cannot do it in place. */
-function reduce(node: Node<'sum' | 'max' | 'min'>, reduction: (x: tf.Tensor, axes: number[]) => tf.Tensor): Computation {
+function reduce(
+  node: Node<'sum' | 'max' | 'min'>,
+  reduction: (x: tf.Tensor, axes: number[]) => tf.Tensor,
+): Computation {
   const {axes} = node.attributes;
   const [operand] = node.operands;
   if (isHeld(operand)) return ([x]) => reduction(x, [...axes]);
   const strides = stridesOf(operand.shape);
   const order = [...operand.shape.keys()].filter(axis => !axes.includes(axis)).concat(axes);
-  const moved = takeFrom(viewTable(order.map(axis => operand.shape[axis]), 0, order.map(axis => strides[axis])), [node.size, operand.size / node.size]);
+  const moved = takeFrom(
+    viewTable(
+      order.map(axis => operand.shape[axis]),
+      0,
+      order.map(axis => strides[axis]),
+    ),
+    [node.size, operand.size / node.size],
+  );
   return ([x]) => tf.reshape(reduction(moved([x]), [1]), held(node.shape));
 }
 
@@ -95,9 +108,15 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
     const host = onHost(node, held(node.shape));
     return ([a, b]) => (hasKernels(kernels) ? apply(a, b) : host([a, b].map(x => tf.broadcastTo(x, held(node.shape)))));
   },
-  select: () => ([condition, a, b]) => tf.where(tf.notEqual(condition, 0), a, b),
+  select:
+    () =>
+    ([condition, a, b]) =>
+      tf.where(tf.notEqual(condition, 0), a, b),
 
-  reshape: node => ([x]) => tf.reshape(x, held(node.shape)),
+  reshape:
+    node =>
+    ([x]) =>
+      tf.reshape(x, held(node.shape)),
   transpose(node) {
     if (!isHeld(node)) return takeFrom(operandTable(node), node.shape);
     return ([x]) => tf.transpose(x, [...node.attributes.permutation]);
@@ -125,22 +144,38 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
   },
   concat(node) {
     const {axis} = node.attributes;
-    const widths = node.operands.map(part => around(part.shape, axis)).map(([outer, length, inner]): [number, number] => [outer, length * inner]);
-    return parts => tf.reshape(tf.concat(parts.map((part, k) => tf.reshape(part, widths[k])), 1), held(node.shape));
+    const widths = node.operands
+      .map(part => around(part.shape, axis))
+      .map(([outer, length, inner]): [number, number] => [outer, length * inner]);
+    return parts =>
+      tf.reshape(
+        tf.concat(
+          parts.map((part, k) => tf.reshape(part, widths[k])),
+          1,
+        ),
+        held(node.shape),
+      );
   },
 
   gather: node => takeFrom(node.attributes.table, node.shape),
   scatter: node => addInto(node.attributes.table, node.shape),
-  gatherAt: node => ([x, at]) => tf.reshape(tf.gather(withZero(x), within(at, x.size)), held(node.shape)),
-  scatterAt: node => ([x, at]) => {
-    // One more element takes what is dropped.
-    const sums = tf.scatterND(tf.reshape(within(at, node.size), [x.size, 1]), flat(x), [node.size + 1]);
-    return tf.reshape(tf.slice(sums, [0], [node.size]), held(node.shape));
-  },
+  gatherAt:
+    node =>
+    ([x, at]) =>
+      tf.reshape(tf.gather(withZero(x), within(at, x.size)), held(node.shape)),
+  scatterAt:
+    node =>
+    ([x, at]) => {
+      // One more element takes what is dropped.
+      const sums = tf.scatterND(tf.reshape(within(at, node.size), [x.size, 1]), flat(x), [node.size + 1]);
+      return tf.reshape(tf.slice(sums, [0], [node.size]), held(node.shape));
+    },
   searchSorted(node) {
     const host = onHost(node, held(node.shape));
     return ([sorted, values]) =>
-      hasKernels(['SearchSorted']) ? toFloat(tf.searchSorted(sorted, values, node.attributes.side)) : host([sorted, values]);
+      hasKernels(['SearchSorted'])
+        ? toFloat(tf.searchSorted(sorted, values, node.attributes.side))
+        : host([sorted, values]);
   },
 
   sum: node => reduce(node, (x, axes) => tf.sum(x, axes)),
@@ -148,20 +183,42 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
   min: node => reduce(node, (x, axes) => tf.min(x, axes)),
   argMax: node => alongAxis(node, node.attributes.axis, x => tf.argMax(x, 1)),
   argMin: node => alongAxis(node, node.attributes.axis, x => tf.argMin(x, 1)),
-  cumsum: node => alongAxis(node, node.attributes.axis, x => tf.cumsum(x, 1, node.attributes.exclusive, node.attributes.reverse)),
+  cumsum: node =>
+    alongAxis(node, node.attributes.axis, x => tf.cumsum(x, 1, node.attributes.exclusive, node.attributes.reverse)),
 
-  matMul: node => ([a, b]) => tf.matMul(a, b, node.attributes.transposeA, node.attributes.transposeB),
-  solve: node => ([a, b]) => runSolve(a, b, node.attributes.adjoint),
-  cholesky: () => ([a]) => runCholesky(a),
-  triangularSolve: node => ([t, b]) => runTriangularSolve(t, b, node.attributes.lower, node.attributes.adjoint),
-  lu: () => ([a]) => runLu(a)[0],
-  luPermutation: () => ([a]) => toFloat(runLu(a)[1]),
+  matMul:
+    node =>
+    ([a, b]) =>
+      tf.matMul(a, b, node.attributes.transposeA, node.attributes.transposeB),
+  solve:
+    node =>
+    ([a, b]) =>
+      runSolve(a, b, node.attributes.adjoint),
+  cholesky:
+    () =>
+    ([a]) =>
+      runCholesky(a),
+  triangularSolve:
+    node =>
+    ([t, b]) =>
+      runTriangularSolve(t, b, node.attributes.lower, node.attributes.adjoint),
+  lu:
+    () =>
+    ([a]) =>
+      runLu(a)[0],
+  luPermutation:
+    () =>
+    ([a]) =>
+      toFloat(runLu(a)[1]),
   semidefinite: node => onHost(node, held(node.shape)),
   eigen: node => onHost(node, held(node.shape)),
   svd: node => onHost(node, held(node.shape)),
   leastSquares: node => onHost(node, held(node.shape)),
   mapped: node => onHost(node, held(node.shape)),
-  declared: node => ([value]) => tf.reshape(value, held(node.shape)),
+  declared:
+    node =>
+    ([value]) =>
+      tf.reshape(value, held(node.shape)),
 };
 
 /** What an extreme of nothing is; every other primitive makes zeros of nothing. */

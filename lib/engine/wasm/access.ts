@@ -36,7 +36,11 @@ function unravel(flat: number, shape: readonly number[], strides: readonly numbe
  * The indices at the origin and one step along each counter determine the affine map; it is right
  * when it stays within the shape, because flat positions have one set of indices only.
  */
-export function splitByAxes(access: Access, sizes: readonly number[], shape: readonly number[]): AxisIndices | Overrun | undefined {
+export function splitByAxes(
+  access: Access,
+  sizes: readonly number[],
+  shape: readonly number[],
+): AxisIndices | Overrun | undefined {
   const {offset, coefficients} = access;
   if (shape.length === 0) return {origin: [], steps: coefficients.map(() => [])};
   if (shape.length === 1) return {origin: [offset], steps: coefficients.map(c => [c])};
@@ -59,7 +63,13 @@ export function splitByAxes(access: Access, sizes: readonly number[], shape: rea
   return {origin, steps};
 }
 
-function overrun(coefficients: readonly number[], steps: AxisIndices['steps'], sizes: readonly number[], axis: number, row: number): Overrun | undefined {
+function overrun(
+  coefficients: readonly number[],
+  steps: AxisIndices['steps'],
+  sizes: readonly number[],
+  axis: number,
+  row: number,
+): Overrun | undefined {
   for (let dim = 0; dim < sizes.length; dim++) {
     if (steps[dim][axis] === 0) continue;
     const inner = row / Math.abs(coefficients[dim]);

@@ -42,7 +42,11 @@ class Block {
   private readonly paired: boolean;
   private readonly type: 'v128' | 'f64';
 
-  constructor(private readonly body: Body, private readonly shape: BlockShape, private readonly at: Pointers) {
+  constructor(
+    private readonly body: Body,
+    private readonly shape: BlockShape,
+    private readonly at: Pointers,
+  ) {
     const {scheme, rows, columns, parts} = shape;
     this.paired = scheme === 'columns' && columns > 1;
     this.type = this.paired || scheme === 'dots' ? 'v128' : 'f64';
@@ -54,12 +58,31 @@ class Block {
   }
 
   emit(): void {
-    const {body, shape: {k, strides: {a, b}, scheme, parts}, at, qa, qb} = this;
+    const {
+      body,
+      shape: {
+        k,
+        strides: {a, b},
+        scheme,
+        parts,
+      },
+      at,
+      qa,
+      qb,
+    } = this;
     body.get(at.a).set(qa).get(at.b).set(qb);
     const step = scheme === 'dots' ? 2 : parts;
-    repeat(body, Math.floor(k / step), [{local: qa, bytes: 8 * step * a.column}, {local: qb, bytes: 8 * step * b.row}], () => {
-      for (let part = 0; part < parts; part++) this.terms(part, this.sums[part]);
-    });
+    repeat(
+      body,
+      Math.floor(k / step),
+      [
+        {local: qa, bytes: 8 * step * a.column},
+        {local: qb, bytes: 8 * step * b.row},
+      ],
+      () => {
+        for (let part = 0; part < parts; part++) this.terms(part, this.sums[part]);
+      },
+    );
     if (scheme === 'dots') this.joinDots();
     else this.storeSums();
     for (const local of [qa, qb, ...this.sums.flat(2)]) body.release(local);
@@ -76,19 +99,36 @@ class Block {
 
   /** Adds the terms of one inner index (of two, for dots) so many further on to all sums. */
   private terms(ahead: number, sums: readonly (readonly Local[])[]): void {
-    const {body, type, paired, qa, qb, shape: {strides: {a, b}, scheme}} = this;
+    const {
+      body,
+      type,
+      paired,
+      qa,
+      qb,
+      shape: {
+        strides: {a, b},
+        scheme,
+      },
+    } = this;
     const loadB = type === 'f64' ? 'f64.load' : 'v128.load';
     const loadA = type === 'f64' ? 'f64.load' : scheme === 'dots' ? 'v128.load' : 'v128.load64_splat';
-    const pushRight = (s: number): Body => body.get(qb).memory(loadB, 8 * (ahead * b.row + s * (paired ? 2 : b.column)));
+    const pushRight = (s: number): Body =>
+      body.get(qb).memory(loadB, 8 * (ahead * b.row + s * (paired ? 2 : b.column)));
     // A single row uses each number of B once.
-    const right = sums.length === 1 ? [] : sums[0].map((_, s) => {
-      const local = body.local(type);
-      pushRight(s).set(local);
-      return local;
-    });
+    const right =
+      sums.length === 1
+        ? []
+        : sums[0].map((_, s) => {
+            const local = body.local(type);
+            pushRight(s).set(local);
+            return local;
+          });
     withLocal(body, type, left => {
       sums.forEach((row, r) => {
-        body.get(qa).memory(loadA, 8 * (ahead * a.column + r * a.row)).set(left);
+        body
+          .get(qa)
+          .memory(loadA, 8 * (ahead * a.column + r * a.row))
+          .set(left);
         row.forEach((sum, s) => {
           body.get(sum).get(left);
           if (right.length === 0) pushRight(s);
@@ -103,22 +143,63 @@ class Block {
   }
 
   private storeSums(): void {
-    const {body, type, paired, at, shape: {k, strides: {c}, parts}, sums: [first, second]} = this;
+    const {
+      body,
+      type,
+      paired,
+      at,
+      shape: {
+        k,
+        strides: {c},
+        parts,
+      },
+      sums: [first, second],
+    } = this;
     if (parts === 2) {
-      first.forEach((row, r) => row.forEach((sum, s) => body.get(sum).get(second[r][s]).op(type === 'f64' ? 'f64.add' : 'f64x2.add').set(sum)));
+      first.forEach((row, r) =>
+        row.forEach((sum, s) =>
+          body
+            .get(sum)
+            .get(second[r][s])
+            .op(type === 'f64' ? 'f64.add' : 'f64x2.add')
+            .set(sum),
+        ),
+      );
       if (k % 2 === 1) this.terms(0, first);
     }
-    first.forEach((row, r) => row.forEach((sum, s) => {
-      body.get(at.c).get(sum).memory(paired ? 'v128.store' : 'f64.store', 8 * (r * c.row + s * (paired ? 2 : c.column)));
-    }));
+    first.forEach((row, r) =>
+      row.forEach((sum, s) => {
+        body
+          .get(at.c)
+          .get(sum)
+          .memory(paired ? 'v128.store' : 'f64.store', 8 * (r * c.row + s * (paired ? 2 : c.column)));
+      }),
+    );
   }
 
   private joinDots(): void {
-    const {body, at, qa, qb, shape: {k, strides: {a, b, c}}} = this;
-    this.sums[0].forEach((row, r) => row.forEach((sum, s) => {
-      body.get(at.c).get(sum).extractLane(0).get(sum).extractLane(1).op('f64.add');
-      if (k % 2 === 1) body.get(qa).memory('f64.load', 8 * r * a.row).get(qb).memory('f64.load', 8 * s * b.column).op('f64.mul', 'f64.add');
-      body.memory('f64.store', 8 * (r * c.row + s * c.column));
-    }));
+    const {
+      body,
+      at,
+      qa,
+      qb,
+      shape: {
+        k,
+        strides: {a, b, c},
+      },
+    } = this;
+    this.sums[0].forEach((row, r) =>
+      row.forEach((sum, s) => {
+        body.get(at.c).get(sum).extractLane(0).get(sum).extractLane(1).op('f64.add');
+        if (k % 2 === 1)
+          body
+            .get(qa)
+            .memory('f64.load', 8 * r * a.row)
+            .get(qb)
+            .memory('f64.load', 8 * s * b.column)
+            .op('f64.mul', 'f64.add');
+        body.memory('f64.store', 8 * (r * c.row + s * c.column));
+      }),
+    );
   }
 }

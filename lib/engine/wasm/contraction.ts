@@ -43,7 +43,16 @@ export function emitProduct(body: Body, given: Product): void {
   if (m * n * batch === 0) return;
   const at = {a: body.local('i32'), b: body.local('i32'), c: body.local('i32')};
   body.i32(a.address).set(at.a).i32(b.address).set(at.b).i32(c.address).set(at.c);
-  repeat(body, batch, [{local: at.a, bytes: 8 * a.batch}, {local: at.b, bytes: 8 * b.batch}, {local: at.c, bytes: 8 * c.batch}], () => emitOne(body, product, at));
+  repeat(
+    body,
+    batch,
+    [
+      {local: at.a, bytes: 8 * a.batch},
+      {local: at.b, bytes: 8 * b.batch},
+      {local: at.c, bytes: 8 * c.batch},
+    ],
+    () => emitOne(body, product, at),
+  );
   for (const local of Object.values(at)) body.release(local);
 }
 
@@ -58,11 +67,30 @@ function emitOne(body: Body, product: Product, at: Pointers): void {
   const most = inParts ? rowsAtOnce / 2 : rowsAtOnce;
   // Few rows leave room for more columns: as many sums.
   const atOnce = columnsAtOnce[scheme] * (m < most ? Math.floor(most / m) : 1);
-  blocks(body, m, most, [{local: at.a, stride: a.row}, {local: at.c, stride: c.row}], rows => {
-    columnBlocks(body, n, atOnce, scheme, [{local: at.b, stride: b.column}, {local: at.c, stride: c.column}], columns => {
-      emitBlock(body, {strides: product, k, scheme, rows, columns, parts: inParts ? 2 : 1}, at);
-    });
-  });
+  blocks(
+    body,
+    m,
+    most,
+    [
+      {local: at.a, stride: a.row},
+      {local: at.c, stride: c.row},
+    ],
+    rows => {
+      columnBlocks(
+        body,
+        n,
+        atOnce,
+        scheme,
+        [
+          {local: at.b, stride: b.column},
+          {local: at.c, stride: c.column},
+        ],
+        columns => {
+          emitBlock(body, {strides: product, k, scheme, rows, columns, parts: inParts ? 2 : 1}, at);
+        },
+      );
+    },
+  );
 }
 
 /** Eight sums again: two pairs of rows with four columns, or four pairs with one or two. */
@@ -70,9 +98,21 @@ function emitRows(body: Body, product: Product, at: Pointers): void {
   const {m, n, k, a, b, c} = product;
   const narrow = n <= 2;
   const block = (rows: number): void => {
-    blocks(body, n, narrow ? n : 4, [{local: at.b, stride: b.column}, {local: at.c, stride: c.column}], columns => emitRowPairs(body, product, k, rows, columns, at));
+    blocks(
+      body,
+      n,
+      narrow ? n : 4,
+      [
+        {local: at.b, stride: b.column},
+        {local: at.c, stride: c.column},
+      ],
+      columns => emitRowPairs(body, product, k, rows, columns, at),
+    );
   };
-  const walks = [{local: at.a, stride: a.row}, {local: at.c, stride: c.row}];
+  const walks = [
+    {local: at.a, stride: a.row},
+    {local: at.c, stride: c.row},
+  ];
   blocks(body, m - (m % 2), narrow ? 8 : 4, walks, block);
   // The last of an odd number of rows goes with the one before once more.
   if (m % 2 === 1) moved(body, walks, m - 2, () => block(2));
@@ -109,7 +149,12 @@ interface Walk {
 /** Runs code with the pointers moved on so many steps, and puts them back. */
 function moved(body: Body, walks: readonly Walk[], steps: number, code: () => void): void {
   restored(body, walks, () => {
-    for (const {local, stride} of walks) body.get(local).i32(8 * stride * steps).op('i32.add').set(local);
+    for (const {local, stride} of walks)
+      body
+        .get(local)
+        .i32(8 * stride * steps)
+        .op('i32.add')
+        .set(local);
     code();
   });
 }
@@ -131,14 +176,26 @@ function restored(body: Body, walks: readonly Walk[], code: () => void): void {
 function blocks(body: Body, count: number, atOnce: number, walks: readonly Walk[], code: (size: number) => void): void {
   restored(body, walks, () => {
     const whole = Math.floor(count / atOnce);
-    repeat(body, whole, walks.map(({local, stride}) => ({local, bytes: 8 * stride * atOnce})), () => code(atOnce));
+    repeat(
+      body,
+      whole,
+      walks.map(({local, stride}) => ({local, bytes: 8 * stride * atOnce})),
+      () => code(atOnce),
+    );
     const rest = count - whole * atOnce;
     if (rest > 0) code(rest);
   });
 }
 
 /** As blocks; for pairs of columns the rest of three is a pair and a single one. */
-function columnBlocks(body: Body, n: number, atOnce: number, scheme: Scheme, walks: readonly Walk[], code: (columns: number) => void): void {
+function columnBlocks(
+  body: Body,
+  n: number,
+  atOnce: number,
+  scheme: Scheme,
+  walks: readonly Walk[],
+  code: (columns: number) => void,
+): void {
   if (scheme !== 'columns') {
     blocks(body, n, atOnce, walks, code);
     return;

@@ -14,7 +14,8 @@ export function repeat(body: Body, trips: number, advances: readonly Advance[], 
   if (trips === 0) return;
   const counter = trips === 1 ? undefined : advances.find(({fromZero, bytes}) => fromZero === true && bytes > 0);
   const advance = (): void => {
-    for (const each of advances) if (each !== counter && each.bytes !== 0) body.get(each.local).i32(each.bytes).op('i32.add').set(each.local);
+    for (const each of advances)
+      if (each !== counter && each.bytes !== 0) body.get(each.local).i32(each.bytes).op('i32.add').set(each.local);
   };
   if (trips === 1) {
     code();
@@ -26,7 +27,14 @@ export function repeat(body: Body, trips: number, advances: readonly Advance[], 
     body.loop(() => {
       code();
       advance();
-      body.get(local).i32(bytes).op('i32.add').tee(local).i32(bytes * trips).op('i32.lt_u').branchIf();
+      body
+        .get(local)
+        .i32(bytes)
+        .op('i32.add')
+        .tee(local)
+        .i32(bytes * trips)
+        .op('i32.lt_u')
+        .branchIf();
     });
     return;
   }

@@ -16,18 +16,25 @@ interface Common {
   readonly varies: number;
 }
 
-export type Expression = Common & (
-  | {readonly kind: 'constant'; readonly value: number}
-  /** An element of a stored value. */
-  | {readonly kind: 'load'; readonly of: Node; readonly access: Access}
-  /** An element of a stored value at a position partly looked up; a negative entry gives 0. */
-  | {readonly kind: 'lookup'; readonly of: Node; readonly access: Access; readonly table: Int32Array; readonly entry: Access}
-  /** An element of a stored value at a computed position; outside gives 0. */
-  | {readonly kind: 'loadAt'; readonly of: Node; readonly position: Expression}
-  | {readonly kind: 'unary'; readonly fn: FunctionName; readonly x: Expression}
-  | {readonly kind: 'binary'; readonly fn: BinaryName; readonly a: Expression; readonly b: Expression}
-  | {readonly kind: 'select'; readonly condition: Expression; readonly a: Expression; readonly b: Expression}
-);
+export type Expression = Common
+  & (
+    | {readonly kind: 'constant'; readonly value: number}
+    /** An element of a stored value. */
+    | {readonly kind: 'load'; readonly of: Node; readonly access: Access}
+    /** An element of a stored value at a position partly looked up; a negative entry gives 0. */
+    | {
+        readonly kind: 'lookup';
+        readonly of: Node;
+        readonly access: Access;
+        readonly table: Int32Array;
+        readonly entry: Access;
+      }
+    /** An element of a stored value at a computed position; outside gives 0. */
+    | {readonly kind: 'loadAt'; readonly of: Node; readonly position: Expression}
+    | {readonly kind: 'unary'; readonly fn: FunctionName; readonly x: Expression}
+    | {readonly kind: 'binary'; readonly fn: BinaryName; readonly a: Expression; readonly b: Expression}
+    | {readonly kind: 'select'; readonly condition: Expression; readonly a: Expression; readonly b: Expression}
+  );
 
 export type ExpressionOf<K extends Expression['kind']> = Extract<Expression, {kind: K}>;
 
@@ -38,10 +45,14 @@ export function children(e: Expression): readonly Expression[] {
     case 'load':
     case 'lookup':
       return [];
-    case 'loadAt': return [e.position];
-    case 'unary': return [e.x];
-    case 'binary': return [e.a, e.b];
-    case 'select': return [e.condition, e.a, e.b];
+    case 'loadAt':
+      return [e.position];
+    case 'unary':
+      return [e.x];
+    case 'binary':
+      return [e.a, e.b];
+    case 'select':
+      return [e.condition, e.a, e.b];
   }
 }
 
@@ -78,7 +89,13 @@ export class Expressions {
   load(of: Node, access: Access): Expression {
     const varies = variation(access);
     if (varies === 0 && isOp(of, 'constant')) return this.constant(of.attributes.values[access.offset]);
-    return this.intern<'load'>(`l${this.idOf(of)}@${access.offset}+${access.coefficients.join()}`, id => ({kind: 'load', id, varies, of, access}));
+    return this.intern<'load'>(`l${this.idOf(of)}@${access.offset}+${access.coefficients.join()}`, id => ({
+      kind: 'load',
+      id,
+      varies,
+      of,
+      access,
+    }));
   }
 
   lookup(of: Node, access: Access, table: Int32Array, entry: Access): Expression {
@@ -88,7 +105,13 @@ export class Expressions {
   }
 
   loadAt(of: Node, position: Expression): Expression {
-    return this.intern<'loadAt'>(`p${this.idOf(of)}@${position.id}`, id => ({kind: 'loadAt', id, varies: position.varies, of, position}));
+    return this.intern<'loadAt'>(`p${this.idOf(of)}@${position.id}`, id => ({
+      kind: 'loadAt',
+      id,
+      varies: position.varies,
+      of,
+      position,
+    }));
   }
 
   unary(fn: FunctionName, x: Expression): Expression {
@@ -97,21 +120,36 @@ export class Expressions {
     const zero = (): Expression => this.constant(0);
     const one = (): Expression => this.constant(1);
     switch (fn) {
-      case 'square': return this.binary('mul', x, x);
-      case 'reciprocal': return this.binary('div', one(), x);
-      case 'rsqrt': return this.binary('div', one(), this.unary('sqrt', x));
-      case 'relu': return this.binary('maximum', x, zero());
-      case 'positive': return this.binary('greater', x, zero());
-      case 'sign': return this.binary('sub', this.binary('greater', x, zero()), this.binary('less', x, zero()));
-      case 'not': return this.binary('equal', x, zero());
-      case 'nonzero': return this.binary('notEqual', x, zero());
-      case 'isNaN': return this.binary('notEqual', x, x);
-      case 'isInf': return this.binary('equal', this.unary('abs', x), this.constant(Infinity));
-      case 'isFinite': return this.binary('less', this.unary('abs', x), this.constant(Infinity));
+      case 'square':
+        return this.binary('mul', x, x);
+      case 'reciprocal':
+        return this.binary('div', one(), x);
+      case 'rsqrt':
+        return this.binary('div', one(), this.unary('sqrt', x));
+      case 'relu':
+        return this.binary('maximum', x, zero());
+      case 'positive':
+        return this.binary('greater', x, zero());
+      case 'sign':
+        return this.binary('sub', this.binary('greater', x, zero()), this.binary('less', x, zero()));
+      case 'not':
+        return this.binary('equal', x, zero());
+      case 'nonzero':
+        return this.binary('notEqual', x, zero());
+      case 'isNaN':
+        return this.binary('notEqual', x, x);
+      case 'isInf':
+        return this.binary('equal', this.unary('abs', x), this.constant(Infinity));
+      case 'isFinite':
+        return this.binary('less', this.unary('abs', x), this.constant(Infinity));
       case 'sigmoid': {
         // e^−|x| serves both tails: 1/(1 + e⁻ˣ) and eˣ/(1 + eˣ).
         const e = this.unary('exp', this.unary('neg', this.unary('abs', x)));
-        return this.binary('div', this.select(this.binary('greaterEqual', x, zero()), one(), e), this.binary('add', one(), e));
+        return this.binary(
+          'div',
+          this.select(this.binary('greaterEqual', x, zero()), one(), e),
+          this.binary('add', one(), e),
+        );
       }
       case 'softplus': {
         const e = this.unary('exp', this.unary('neg', this.unary('abs', x)));
@@ -131,14 +169,28 @@ export class Expressions {
     if (fn === 'mul' && b.kind === 'constant' && b.value === 1) return a;
     if (fn === 'mul' && a.kind === 'constant' && a.value === 1) return b;
     if (fn === 'floorDiv') return this.unary('floor', this.binary('div', a, b));
-    return this.intern<'binary'>(`${fn} ${a.id} ${b.id}`, id => ({kind: 'binary', id, varies: a.varies | b.varies, fn, a, b}));
+    return this.intern<'binary'>(`${fn} ${a.id} ${b.id}`, id => ({
+      kind: 'binary',
+      id,
+      varies: a.varies | b.varies,
+      fn,
+      a,
+      b,
+    }));
   }
 
   select(condition: Expression, a: Expression, b: Expression): Expression {
     if (condition.kind === 'constant') return condition.value !== 0 ? a : b;
     if (a === b) return a;
     const varies = condition.varies | a.varies | b.varies;
-    return this.intern<'select'>(`? ${condition.id} ${a.id} ${b.id}`, id => ({kind: 'select', id, varies, condition, a, b}));
+    return this.intern<'select'>(`? ${condition.id} ${a.id} ${b.id}`, id => ({
+      kind: 'select',
+      id,
+      varies,
+      condition,
+      a,
+      b,
+    }));
   }
 }
 

@@ -21,17 +21,28 @@ const gap = 24;
 /** Doubles that the factor of an analysis needs in the memory; 0 where there is no kernel for its method. */
 export function factorSize({n, method}: Analysis): number {
   switch (method?.name) {
-    case 'tridiagonal': return 3 * (n + gap);
-    case 'dense': return n * n + n + Math.ceil(n / 2);
-    default: return 0;
+    case 'tridiagonal':
+      return 3 * (n + gap);
+    case 'dense':
+      return n * n + n + Math.ceil(n / 2);
+    default:
+      return 0;
   }
 }
 
 /** @param workspace as many doubles as `factorSize` says, in the kernels' memory */
-export function memoryFactor(analysis: Analysis, kernels: NumericKernels, memory: WebAssembly.Memory, workspace: Float64Array): MemoryFactor {
+export function memoryFactor(
+  analysis: Analysis,
+  kernels: NumericKernels,
+  memory: WebAssembly.Memory,
+  workspace: Float64Array,
+): MemoryFactor {
   const {method, n} = analysis;
-  if (method?.name === 'dense' && n >= unrolledSizes.from && n <= unrolledSizes.to) return new UnrolledMemoryFactor(analysis, unrolledKernels(n, memory), workspace);
-  return method?.name === 'tridiagonal' ? new TridiagonalMemoryFactor(analysis, kernels, workspace, method) : new DenseMemoryFactor(analysis, kernels, workspace);
+  if (method?.name === 'dense' && n >= unrolledSizes.from && n <= unrolledSizes.to)
+    return new UnrolledMemoryFactor(analysis, unrolledKernels(n, memory), workspace);
+  return method?.name === 'tridiagonal'
+    ? new TridiagonalMemoryFactor(analysis, kernels, workspace, method)
+    : new DenseMemoryFactor(analysis, kernels, workspace);
 }
 
 /** Right-hand sides and solutions lie in the same memory as the values: nothing looks whether they do, as asking an array for its memory takes longer than a small solve. */
@@ -45,12 +56,15 @@ export abstract class MemoryFactor implements Factor {
   /** The matrix went to lib/linear's factor. */
   private usesGeneral = false;
 
-  constructor(readonly analysis: Analysis, private readonly workspace: Float64Array) {
+  constructor(
+    readonly analysis: Analysis,
+    private readonly workspace: Float64Array,
+  ) {
     this.n = analysis.n;
   }
 
   get kind(): string {
-    return this.usesGeneral ? this.general?.kind ?? this.method : this.method;
+    return this.usesGeneral ? (this.general?.kind ?? this.method) : this.method;
   }
 
   get size(): number {
@@ -58,7 +72,7 @@ export abstract class MemoryFactor implements Factor {
   }
 
   get linearIterations(): number {
-    return this.usesGeneral ? this.general?.linearIterations ?? 0 : 0;
+    return this.usesGeneral ? (this.general?.linearIterations ?? 0) : 0;
   }
 
   refactor(values: Float64Array): void {
@@ -72,12 +86,16 @@ export abstract class MemoryFactor implements Factor {
   }
 
   solve(b: Float64Array, x: Float64Array, count = 1): void {
-    if (this.compiled) for (let k = 0, at = 0; k < count; k++, at += 8 * this.n) this.substitute(b.byteOffset + at, x.byteOffset + at, false);
+    if (this.compiled)
+      for (let k = 0, at = 0; k < count; k++, at += 8 * this.n)
+        this.substitute(b.byteOffset + at, x.byteOffset + at, false);
     else this.inGeneral().solve(b, x, count);
   }
 
   solveTransposed(b: Float64Array, x: Float64Array, count = 1): void {
-    if (this.compiled) for (let k = 0, at = 0; k < count; k++, at += 8 * this.n) this.substitute(b.byteOffset + at, x.byteOffset + at, true);
+    if (this.compiled)
+      for (let k = 0, at = 0; k < count; k++, at += 8 * this.n)
+        this.substitute(b.byteOffset + at, x.byteOffset + at, true);
     else this.inGeneral().solveTransposed(b, x, count);
   }
 
@@ -115,7 +133,12 @@ class TridiagonalMemoryFactor extends MemoryFactor {
   private readonly upper: number;
   private readonly stable: number;
 
-  constructor(analysis: Analysis, private readonly kernels: NumericKernels, workspace: Float64Array, method: Extract<CompiledMethod, {name: 'tridiagonal'}>) {
+  constructor(
+    analysis: Analysis,
+    private readonly kernels: NumericKernels,
+    workspace: Float64Array,
+    method: Extract<CompiledMethod, {name: 'tridiagonal'}>,
+  ) {
     super(analysis, workspace);
     const {n} = analysis;
     const stride = 8 * (n + gap);
@@ -150,7 +173,11 @@ abstract class DenseLayout<Kernels> extends MemoryFactor {
   protected readonly scale: number;
   protected readonly pivots: number;
 
-  constructor(analysis: Analysis, protected readonly kernels: Kernels, workspace: Float64Array) {
+  constructor(
+    analysis: Analysis,
+    protected readonly kernels: Kernels,
+    workspace: Float64Array,
+  ) {
     super(analysis, workspace);
     const {n} = analysis;
     this.matrix = workspace.byteOffset;

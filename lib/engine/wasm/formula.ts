@@ -10,7 +10,10 @@ export class Formula {
    * @param pool address of a pair that holds these 64 bits twice. Constants are read from memory: V8
    * makes a vector constant from two general registers each time, which is dearer than a load.
    */
-  constructor(readonly body: Body, private readonly pool: (bits: bigint) => number) {}
+  constructor(
+    readonly body: Body,
+    private readonly pool: (bits: bigint) => number,
+  ) {}
 
   constant(value: number): Part {
     return this.bits(bitsOf(value));
@@ -82,13 +85,16 @@ export class Formula {
   whereAny(mask: Part, then: Part, otherwise: Part): Part {
     const result = this.body.local('v128');
     mask();
-    this.body.op('v128.any_true').if(() => {
-      then();
-      this.body.set(result);
-    }, () => {
-      otherwise();
-      this.body.set(result);
-    });
+    this.body.op('v128.any_true').if(
+      () => {
+        then();
+        this.body.set(result);
+      },
+      () => {
+        otherwise();
+        this.body.set(result);
+      },
+    );
     return this.of(result);
   }
 

@@ -24,7 +24,11 @@ export type UnaryForm =
   | {readonly by: 'call'}
   | {readonly by: 'others'};
 
-const instruction = (scalar: Instruction, vector: Instruction): UnaryForm => ({by: 'instruction', scalar: [scalar], vector: [vector]});
+const instruction = (scalar: Instruction, vector: Instruction): UnaryForm => ({
+  by: 'instruction',
+  scalar: [scalar],
+  vector: [vector],
+});
 const call: UnaryForm = {by: 'call'};
 const paired: UnaryForm = {by: 'function'};
 /** Written out in `expression.ts`. */

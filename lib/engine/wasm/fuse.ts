@@ -39,7 +39,13 @@ export function loopOf(nest: Nest, built: Built): Loop {
     if (e.kind === 'load' || e.kind === 'lookup' || e.kind === 'loadAt') reads.add(e.of);
   });
   return {
-    kind: 'loop', nest, built, writes: [...new Set(nest.roots.map(({node}) => node))], reads, weight: weight / Math.max(1, built.pieces.length), points: pointsOf(nest),
+    kind: 'loop',
+    nest,
+    built,
+    writes: [...new Set(nest.roots.map(({node}) => node))],
+    reads,
+    weight: weight / Math.max(1, built.pieces.length),
+    points: pointsOf(nest),
     offered: new Set(nest.roots.filter(root => root.source === root.node).map(root => root.node)),
   };
 }
@@ -66,7 +72,13 @@ function pointsOf(nest: Nest): number {
 
 /** Whether joining can pay and keeps every value before its readers; the loop `later` is not yet placed, all it reads is at or before `earlier`. */
 export function mayJoin(earlier: Loop, later: Loop): boolean {
-  if (earlier.points !== later.points || earlier.weight + later.weight > heaviest || !earlier.nest.flat || !later.nest.flat) return false;
+  if (
+    earlier.points !== later.points
+    || earlier.weight + later.weight > heaviest
+    || !earlier.nest.flat
+    || !later.nest.flat
+  )
+    return false;
   const dependencies = earlier.writes.filter(node => later.reads.has(node));
   if (dependencies.some(node => !earlier.offered.has(node))) return false;
   if (dependencies.length > 0) return readsInPlace(later, new Set(dependencies));
@@ -86,7 +98,9 @@ function readsInPlace({nest, built}: Loop, values: ReadonlySet<Node>): boolean {
       seen.add(e);
       if ((e.kind === 'lookup' || e.kind === 'loadAt') && values.has(e.of)) inPlace = false;
       if (e.kind === 'load' && values.has(e.of)) {
-        inPlace &&= e.access.offset === from && e.access.coefficients.every((c, axis) => c === (piece.sizes[axis] === 1 ? 0 : steps[axis]));
+        inPlace &&=
+          e.access.offset === from
+          && e.access.coefficients.every((c, axis) => c === (piece.sizes[axis] === 1 ? 0 : steps[axis]));
       }
       children(e).forEach(walk);
     };
@@ -115,7 +129,11 @@ export function join(earlier: Loop, later: Loop, isStored: (node: Node) => boole
   const total = earlier.points;
   if (boundaries.some((step, i) => (boundaries[i + 1] ?? total) % step !== 0)) return undefined;
   for (const nest of [first, second]) divideAt(nest, boundaries);
-  const nest: Nest = {axes: first.axes.map(({size}) => ({size, cuts: []})), roots: [...first.roots, ...second.roots], flat: true};
+  const nest: Nest = {
+    axes: first.axes.map(({size}) => ({size, cuts: []})),
+    roots: [...first.roots, ...second.roots],
+    flat: true,
+  };
   const built = buildPieces(nest, isStored, views);
   return 'store' in built ? undefined : loopOf(nest, built);
 }
@@ -139,6 +157,14 @@ export function withoutUnread(loop: Loop, isNeeded: (node: Node) => boolean): Lo
   const roots = loop.nest.roots.filter(({node, source}) => node !== source || isNeeded(node));
   if (roots.length === loop.nest.roots.length) return loop;
   const kept = new Set(roots);
-  const pieces = loop.built.pieces.map(piece => ({...piece, assignments: piece.assignments.filter(({root}) => kept.has(root))}));
-  return {...loop, nest: {...loop.nest, roots}, built: {...loop.built, pieces}, writes: [...new Set(roots.map(({node}) => node))]};
+  const pieces = loop.built.pieces.map(piece => ({
+    ...piece,
+    assignments: piece.assignments.filter(({root}) => kept.has(root)),
+  }));
+  return {
+    ...loop,
+    nest: {...loop.nest, roots},
+    built: {...loop.built, pieces},
+    writes: [...new Set(roots.map(({node}) => node))],
+  };
 }

@@ -7,7 +7,19 @@ import type {Node, Op} from '../../graph/node.js';
 import {input} from '../../graph/build.js';
 import {primitiveOf} from '../../graph/primitives/index.js';
 
-export const hostOps: ReadonlySet<Op> = new Set<Op>(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite', 'eigen', 'svd', 'leastSquares', 'declared', 'mapped']);
+export const hostOps: ReadonlySet<Op> = new Set<Op>([
+  'solve',
+  'cholesky',
+  'triangularSolve',
+  'lu',
+  'luPermutation',
+  'semidefinite',
+  'eigen',
+  'svd',
+  'leastSquares',
+  'declared',
+  'mapped',
+]);
 
 export interface HostKernel {
   /** The node with inputs of the same shapes for operands: the rest of its graph is not kept alive. */

@@ -13,7 +13,9 @@ export const interleavedPairs = 4;
 
 /** What is computed at the points of some pieces. */
 export const resultsOf = (pieces: readonly Piece[]): Expression[] =>
-  pieces.flatMap(piece => piece.assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position])));
+  pieces.flatMap(piece =>
+    piece.assignments.flatMap(({value, position}) => (position === undefined ? [value] : [value, position])),
+  );
 
 /** The functions along an axis whose values others wait for, each after what it waits for itself. */
 export function awaited(pieces: readonly Piece[], axis: number): Expression[] {

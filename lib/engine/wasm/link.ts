@@ -43,7 +43,11 @@ const mostBytes = 2 ** 32;
 /** Address 0 holds a pair of zeros: what a missing position reads. */
 const firstAddress = 16;
 
-export function link(programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, memory = ordinary): Linked {
+export function link(
+  programs: ReadonlyMap<string, Lowered>,
+  bufferSizes: ReadonlyMap<string, number>,
+  memory = ordinary,
+): Linked {
   return new Linker(programs, bufferSizes, memory).link();
 }
 
@@ -67,7 +71,11 @@ class Linker implements ModuleSurroundings {
   private poison: Defined | undefined;
   private copy: Defined | undefined;
 
-  constructor(private readonly programs: ReadonlyMap<string, Lowered>, bufferSizes: ReadonlyMap<string, number>, readonly memory: MemoryUse) {
+  constructor(
+    private readonly programs: ReadonlyMap<string, Lowered>,
+    bufferSizes: ReadonlyMap<string, number>,
+    readonly memory: MemoryUse,
+  ) {
     this.end = firstAddress;
     for (const [name, size] of bufferSizes) this.buffers.set(name, {address: this.reserve(8 * size), size});
     this.shared = this.end;
@@ -98,12 +106,16 @@ class Linker implements ModuleSurroundings {
     }
     const pages = Math.ceil(this.end / pageBytes);
     const calls = [...this.imported.keys()];
-    return {bytes: this.builder.finish(pages), layout: {buffers: this.buffers, pages, exports, calls, hostKernels: this.hostKernels, data: this.data}};
+    return {
+      bytes: this.builder.finish(pages),
+      layout: {buffers: this.buffers, pages, exports, calls, hostKernels: this.hostKernels, data: this.data},
+    };
   }
 
   private declareImports(): void {
     const declare = (fn: FunctionName | BinaryName, parameters: readonly ValueType[]): void => {
-      if (!this.imported.has(fn)) this.imported.set(fn, this.builder.import('math', fn, {parameters, results: ['f64']}));
+      if (!this.imported.has(fn))
+        this.imported.set(fn, this.builder.import('math', fn, {parameters, results: ['f64']}));
     };
     const unary = (fn: FunctionName): void => {
       if (unaryForms[fn].by === 'call') declare(fn, ['f64']);
@@ -116,7 +128,11 @@ class Linker implements ModuleSurroundings {
       for (const step of steps) {
         if (step.kind === 'kernel') {
           const slot = this.hostImports.size;
-          if (hostOps.has(step.node.op)) this.hostImports.set(step, {slot, index: this.builder.import('host', String(slot), {parameters: [], results: []})});
+          if (hostOps.has(step.node.op))
+            this.hostImports.set(step, {
+              slot,
+              index: this.builder.import('host', String(slot), {parameters: [], results: []}),
+            });
           continue;
         }
         visitExpressions(step.built, e => {
@@ -138,22 +154,32 @@ class Linker implements ModuleSurroundings {
   /** Zeroes doubles, in pairs: the one behind an odd count belongs to it. */
   emitZero(body: Body, address: number, count: number): void {
     if (count === 0) return;
-    if (this.zero === undefined) defineFill((this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, 0);
-    body.i32(address).i32(aligned(8 * count)).call(this.zero.index);
+    if (this.zero === undefined)
+      defineFill((this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, 0);
+    body
+      .i32(address)
+      .i32(aligned(8 * count))
+      .call(this.zero.index);
   }
 
   /** Makes all of a value's block NaN. */
   emitPoison(body: Body, address: number, bytes: number): void {
     if (bytes === 0) return;
-    if (this.poison === undefined) defineFill((this.poison = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, NaN);
+    if (this.poison === undefined)
+      defineFill((this.poison = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, NaN);
     body.i32(address).i32(aligned(bytes)).call(this.poison.index);
   }
 
   /** Copies doubles, in pairs. */
   emitCopy(body: Body, from: number, to: number, count: number): void {
     if (count === 0) return;
-    if (this.copy === undefined) defineCopy((this.copy = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []})).body);
-    body.i32(from).i32(to).i32(aligned(8 * count)).call(this.copy.index);
+    if (this.copy === undefined)
+      defineCopy((this.copy = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []})).body);
+    body
+      .i32(from)
+      .i32(to)
+      .i32(aligned(8 * count))
+      .call(this.copy.index);
   }
 
   bufferAddress(name: string): number {

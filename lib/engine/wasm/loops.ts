@@ -33,7 +33,14 @@ interface Pointer {
   readonly bias: number;
 }
 
-const start: {readonly [C in Root['combine']]: number} = {store: 0, scatter: 0, scatterAt: 0, sum: 0, max: -Infinity, min: Infinity};
+const start: {readonly [C in Root['combine']]: number} = {
+  store: 0,
+  scatter: 0,
+  scatterAt: 0,
+  sum: 0,
+  max: -Infinity,
+  min: Infinity,
+};
 
 export interface LoopSurroundings extends Surroundings {
   /** Pushes nothing, takes nothing: zeroes so many doubles. */
@@ -41,7 +48,12 @@ export interface LoopSurroundings extends Surroundings {
 }
 
 /** @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored */
-export function emitNest(body: Body, {nest, built}: {readonly nest: Nest; readonly built: Built}, overwrites: boolean, around: LoopSurroundings): void {
+export function emitNest(
+  body: Body,
+  {nest, built}: {readonly nest: Nest; readonly built: Built},
+  overwrites: boolean,
+  around: LoopSurroundings,
+): void {
   for (const {node, clear} of nest.roots) {
     const place = around.place(node);
     if (clear && 'address' in place) around.zero(body, place.address, node.size);
@@ -71,7 +83,14 @@ function chooseVectorAxis(nest: Nest, {segments}: Built): number {
   if (last < 0) return -1;
   for (const root of nest.roots) {
     const kept = reducedFrom(root) - 1;
-    if (kept >= 0 && kept < last && root.sourceSteps[kept] === 1 && root.sourceSteps[last] !== 1 && nest.axes[kept].size >= shortestVector) return kept;
+    if (
+      kept >= 0
+      && kept < last
+      && root.sourceSteps[kept] === 1
+      && root.sourceSteps[last] !== 1
+      && nest.axes[kept].size >= shortestVector
+    )
+      return kept;
   }
   return nest.axes[last].size >= shortestVector ? last : -1;
 }
@@ -88,8 +107,11 @@ class NestEmitter {
   private chain = 0;
 
   constructor(
-    private readonly body: Body, private readonly nest: Nest, private readonly built: Built,
-    private readonly overwrites: boolean, private readonly around: LoopSurroundings,
+    private readonly body: Body,
+    private readonly nest: Nest,
+    private readonly built: Built,
+    private readonly overwrites: boolean,
+    private readonly around: LoopSurroundings,
   ) {
     this.vectorAxis = chooseVectorAxis(nest, built);
     this.at = new PointEmitter(body, around);
@@ -104,12 +126,21 @@ class NestEmitter {
   // ---------------------------------------------------------------- loops
 
   private level(axis: number, pieces: readonly Piece[], inPairs: boolean): void {
-    const begun = this.nest.roots.filter(root => isReduction(root) && reducedFrom(root) === axis && axis < this.nest.axes.length);
+    const begun = this.nest.roots.filter(
+      root => isReduction(root) && reducedFrom(root) === axis && axis < this.nest.axes.length,
+    );
     for (const root of begun) this.begin(root, inPairs);
     if (this.allPointsFrom(axis)) {
       this.points(pieces, inPairs);
     } else {
-      this.built.segments[axis].forEach((segment, s) => this.segment(axis, segment, pieces.filter(piece => piece.segments[axis] === s), inPairs));
+      this.built.segments[axis].forEach((segment, s) =>
+        this.segment(
+          axis,
+          segment,
+          pieces.filter(piece => piece.segments[axis] === s),
+          inPairs,
+        ),
+      );
     }
     for (const root of begun) this.finish(root, pieces, inPairs);
   }
@@ -118,7 +149,11 @@ class NestEmitter {
   private allPointsFrom(axis: number): boolean {
     const {axes, roots} = this.nest;
     for (let d = axis; d < axes.length; d++) {
-      if (this.built.segments[d].some(({size}) => size !== 1) || roots.some(root => isReduction(root) && reducedFrom(root) === d)) return false;
+      if (
+        this.built.segments[d].some(({size}) => size !== 1)
+        || roots.some(root => isReduction(root) && reducedFrom(root) === d)
+      )
+        return false;
     }
     return true;
   }
@@ -139,11 +174,15 @@ class NestEmitter {
       this.moving |= 1 << axis;
       const made = this.openPointers(axis, pieces, size);
       const move = (points: number): NamedAdvance[] => made.map(each => ({...each, bytes: each.bytes * points}));
-      const inChains = paired && size >= shortestChains && [...this.accumulators.values()].some(({pairs}) => pairs.length > 1);
+      const inChains =
+        paired && size >= shortestChains && [...this.accumulators.values()].some(({pairs}) => pairs.length > 1);
       let left = trips;
-      const early = paired && !inChains && trips >= interleavedPairs && this.allPointsFrom(axis + 1) ? awaited(pieces, axis) : [];
+      const early =
+        paired && !inChains && trips >= interleavedPairs && this.allPointsFrom(axis + 1) ? awaited(pieces, axis) : [];
       if (early.length > 0) {
-        repeat(this.body, Math.floor(trips / interleavedPairs), move(step * interleavedPairs), () => this.interleavedPoints(pieces, early));
+        repeat(this.body, Math.floor(trips / interleavedPairs), move(step * interleavedPairs), () =>
+          this.interleavedPoints(pieces, early),
+        );
         left = trips % interleavedPairs;
       } else if (inChains) {
         repeat(this.body, Math.floor(trips / chains), move(step * chains), () => {
@@ -156,7 +195,9 @@ class NestEmitter {
         });
         left = trips % chains;
       }
-      repeat(this.body, left, left < trips ? move(step).map(each => ({...each, fromZero: false})) : move(step), () => this.level(axis + 1, pieces, inPairs || paired));
+      repeat(this.body, left, left < trips ? move(step).map(each => ({...each, fromZero: false})) : move(step), () =>
+        this.level(axis + 1, pieces, inPairs || paired),
+      );
       if (rest > 0) this.level(axis + 1, pieces, inPairs);
       for (const {key, local} of made) {
         this.pointers.delete(key);
@@ -212,7 +253,8 @@ class NestEmitter {
 
   /** Computes what the loop over this axis does not change, as far as it is used where it does. */
   private hoist(axis: number, pieces: readonly Piece[], paired: boolean, inPairs: boolean): void {
-    const pairsBelow = paired || (this.vectorAxis > axis && pieces.some(piece => piece.sizes[this.vectorAxis] >= shortestVector));
+    const pairsBelow =
+      paired || (this.vectorAxis > axis && pieces.some(piece => piece.sizes[this.vectorAxis] >= shortestVector));
     for (const piece of pieces) {
       let inner = 0;
       for (let d = axis; d < piece.sizes.length; d++) if (piece.sizes[d] > 1) inner |= 1 << d;
@@ -238,7 +280,13 @@ class NestEmitter {
 
   /** The points of several pairs at once, with what functions wait for computed for all of them first. */
   private interleavedPoints(pieces: readonly Piece[], early: readonly Expression[]): void {
-    this.at.interleaved(interleavedPairs, resultsOf(pieces), early, pair => (this.ahead = 2 * pair), () => this.assignAll(pieces, true));
+    this.at.interleaved(
+      interleavedPairs,
+      resultsOf(pieces),
+      early,
+      pair => (this.ahead = 2 * pair),
+      () => this.assignAll(pieces, true),
+    );
     this.ahead = 0;
   }
 
@@ -291,7 +339,7 @@ class NestEmitter {
       this.enterInTurn(number, combination(root, false), push);
       return;
     }
-    const local = inPairs ? pairs[this.chain] ?? pairs[0] ?? number : number;
+    const local = inPairs ? (pairs[this.chain] ?? pairs[0] ?? number) : number;
     this.body.get(local);
     push();
     this.body.op(combination(root, inPairs)).set(local);
@@ -329,7 +377,12 @@ class NestEmitter {
         const offset = body.local('i32');
         at.pushEntry(table, entry, lane);
         body.tee(offset).op('i32.add').set(address);
-        if (table.some(position => position < 0)) body.get(offset).i32(0).op('i32.ge_s').if(() => addTo(body, address, number));
+        if (table.some(position => position < 0))
+          body
+            .get(offset)
+            .i32(0)
+            .op('i32.ge_s')
+            .if(() => addTo(body, address, number));
         else addTo(body, address, number);
         body.release(offset);
       }
@@ -410,8 +463,12 @@ class NestEmitter {
     const accumulator = this.accumulators.get(root);
     const target = pieces[0]?.assignments.find(assignment => assignment.root === root)?.target;
     if (accumulator === undefined || target === undefined) throw new Error('a reduction without points');
-    const {number, pairs: [total, ...others]} = accumulator;
-    if (total !== undefined) for (const other of others) body.get(total).get(other).op(combination(root, true)).set(total);
+    const {
+      number,
+      pairs: [total, ...others],
+    } = accumulator;
+    if (total !== undefined)
+      for (const other of others) body.get(total).get(other).op(combination(root, true)).set(total);
     this.put(root, target, inPairs, () => {
       body.get(number);
       if (total === undefined) return;
@@ -434,12 +491,21 @@ function parentKey(steps: readonly number[], axis: number): string {
 }
 
 function combination(root: Root, inPairs: false): 'f64.add' | 'f64.max' | 'f64.min';
-function combination(root: Root, inPairs: boolean): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min';
-function combination(root: Root, inPairs: boolean): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min' {
+function combination(
+  root: Root,
+  inPairs: boolean,
+): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min';
+function combination(
+  root: Root,
+  inPairs: boolean,
+): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min' {
   switch (root.combine) {
-    case 'max': return inPairs ? 'f64x2.max' : 'f64.max';
-    case 'min': return inPairs ? 'f64x2.min' : 'f64.min';
-    default: return inPairs ? 'f64x2.add' : 'f64.add';
+    case 'max':
+      return inPairs ? 'f64x2.max' : 'f64.max';
+    case 'min':
+      return inPairs ? 'f64x2.min' : 'f64.min';
+    default:
+      return inPairs ? 'f64x2.add' : 'f64.add';
   }
 }
 

@@ -40,7 +40,8 @@ export function lower(graph: Graph): Lowered {
     const storage = chooseStorage(outputs, forced, views);
     const steps = new Steps(storage, views).make();
     if ('store' in steps) {
-      if (steps.store === undefined || forced.has(steps.store)) throw new Error('a program has a value that no loop can be made for');
+      if (steps.store === undefined || forced.has(steps.store))
+        throw new Error('a program has a value that no loop can be made for');
       forced.add(steps.store);
       continue;
     }
@@ -56,14 +57,20 @@ class Steps {
   /** The step after which a value is there. */
   private readonly readyAt = new Map<Node, number>();
 
-  constructor(private readonly storage: Storage, private readonly views: Views) {}
+  constructor(
+    private readonly storage: Storage,
+    private readonly views: Views,
+  ) {}
 
   make(): Step[] | Obstacle {
     const {storage, views, steps} = this;
     for (const node of scalarsFirst(storage.stored)) {
       if (kinds[node.op] === 'kernel') {
         const operands = storage.operands.get(node) ?? [];
-        this.readyAt.set(node, steps.push({kind: 'kernel', node, operands, writes: [node], reads: new Set(operands.map(({of}) => of))}) - 1);
+        this.readyAt.set(
+          node,
+          steps.push({kind: 'kernel', node, operands, writes: [node], reads: new Set(operands.map(({of}) => of))}) - 1,
+        );
         continue;
       }
       let last = -1;
@@ -110,10 +117,13 @@ class Steps {
     for (let j = latest(i); j >= 0; j = latest(j)) {
       const [earlier, loop] = [steps[j], steps[i]];
       if (earlier?.kind !== 'loop' || loop?.kind !== 'loop') continue;
-      const reads = (step: Step | undefined): boolean => step !== undefined && earlier.writes.some(node => step.reads.has(node));
+      const reads = (step: Step | undefined): boolean =>
+        step !== undefined && earlier.writes.some(node => step.reads.has(node));
       if (steps.slice(j + 1, i).some(reads)) continue;
       // Of a value in several parts others may be written in between, which its readers wait for.
-      const joined = earlier.nest.roots.every(root => root.source === root.node) ? this.joined(earlier, loop) : undefined;
+      const joined = earlier.nest.roots.every(root => root.source === root.node)
+        ? this.joined(earlier, loop)
+        : undefined;
       if (joined === undefined) continue;
       steps[i] = joined;
       steps[j] = undefined;
@@ -126,7 +136,12 @@ class Steps {
 function scalarsFirst(stored: readonly Node[]): readonly Node[] {
   const early = new Set<Node>();
   for (const node of topological(stored)) {
-    if (node.size === 1 && kinds[node.op] !== 'kernel' && node.operands.every(operand => kinds[operand.op] === 'leaf' || early.has(operand))) early.add(node);
+    if (
+      node.size === 1
+      && kinds[node.op] !== 'kernel'
+      && node.operands.every(operand => kinds[operand.op] === 'leaf' || early.has(operand))
+    )
+      early.add(node);
   }
   return [...stored.filter(node => early.has(node)), ...stored.filter(node => !early.has(node))];
 }
@@ -135,7 +150,9 @@ function scalarsFirst(stored: readonly Node[]): readonly Node[] {
 function withoutUnneeded(steps: readonly Step[], outputs: readonly Node[]): Step[] {
   const needed = new Set<Node>(outputs.map(bare));
   for (const step of steps) for (const node of step.reads) needed.add(node);
-  return steps.map(step => (step.kind === 'loop' ? withoutUnread(step, node => needed.has(node)) : step)).filter(step => step.writes.length > 0);
+  return steps
+    .map(step => (step.kind === 'loop' ? withoutUnread(step, node => needed.has(node)) : step))
+    .filter(step => step.writes.length > 0);
 }
 
 function addressedIn(steps: readonly Step[]): Set<Node> {
@@ -146,7 +163,8 @@ function addressedIn(steps: readonly Step[]): Set<Node> {
       for (const {of} of step.operands) addressed.add(of);
       continue;
     }
-    for (const {node, combine} of step.nest.roots) if (combine === 'scatter' || combine === 'scatterAt') addressed.add(node);
+    for (const {node, combine} of step.nest.roots)
+      if (combine === 'scatter' || combine === 'scatterAt') addressed.add(node);
     visitExpressions(step.built, e => {
       if (e.kind === 'lookup' || e.kind === 'loadAt') addressed.add(e.of);
     });

@@ -54,7 +54,8 @@ export class Region {
     this.free.splice(place, 0, {at, size});
     for (const i of [place, place - 1]) {
       const [left, right] = [this.free[i], this.free[i + 1]];
-      if (left !== undefined && right !== undefined && left.at + left.size === right.at) this.free.splice(i, 2, {at: left.at, size: left.size + right.size});
+      if (left !== undefined && right !== undefined && left.at + left.size === right.at)
+        this.free.splice(i, 2, {at: left.at, size: left.size + right.size});
     }
   }
 }
@@ -97,7 +98,10 @@ class Placing {
   private readonly lastRead = new Map<Node, number>();
   private readonly firstWrite = new Map<Node, number>();
 
-  constructor(private readonly lowered: Lowered, private readonly inPlace: boolean) {
+  constructor(
+    private readonly lowered: Lowered,
+    private readonly inPlace: boolean,
+  ) {
     const {graph, steps, addressed} = lowered;
     steps.forEach((step, i) => {
       for (const node of step.reads) this.lastRead.set(node, i);
@@ -112,7 +116,14 @@ class Placing {
   place(): Placement {
     for (const {name, node} of this.lowered.graph.outputs) this.placeOutput(name, bare(node));
     const size = this.placeIntermediates();
-    return {offsets: this.offsets, direct: this.direct, locals: this.locals, overwriting: this.overwriting, dead: this.dead, size};
+    return {
+      offsets: this.offsets,
+      direct: this.direct,
+      locals: this.locals,
+      overwriting: this.overwriting,
+      dead: this.dead,
+      size,
+    };
   }
 
   /** A result goes straight to its output's buffer, unless this program still reads that buffer as an input. */
@@ -166,7 +177,11 @@ class Placing {
 function mayOverwrite(step: Step, written: Node, read: Node): boolean {
   if (step.kind !== 'loop' || written.size !== read.size) return false;
   const {nest, built} = step;
-  if (step.writes.includes(read) || nest.roots.some(root => root.node === written && (root.clear || root.combine !== 'store'))) return false;
+  if (
+    step.writes.includes(read)
+    || nest.roots.some(root => root.node === written && (root.clear || root.combine !== 'store'))
+  )
+    return false;
   const pieces = built.pieces.map(piece => {
     const loads: Access[] = [];
     let scattered = false;
@@ -174,14 +189,27 @@ function mayOverwrite(step: Step, written: Node, read: Node): boolean {
       if (e.kind === 'load' && e.of === read) loads.push(e.access);
       else if ((e.kind === 'lookup' || e.kind === 'loadAt') && e.of === read) scattered = true;
     });
-    return {sizes: piece.sizes, loads, scattered, stores: piece.assignments.filter(({root}) => root.node === written).map(({target}) => target)};
+    return {
+      sizes: piece.sizes,
+      loads,
+      scattered,
+      stores: piece.assignments.filter(({root}) => root.node === written).map(({target}) => target),
+    };
   });
   // The pieces of one axis follow each other; those of several may take turns.
   const inOrder = nest.axes.length <= 1;
-  return pieces.every((reading, r) => !reading.scattered && pieces.every((writing, w) => {
-    if (inOrder && w > r) return true;
-    return reading.loads.every(load => writing.stores.every(store => (r === w && sameAccess(load, store)) || apart(load, reading.sizes, store, writing.sizes)));
-  }));
+  return pieces.every(
+    (reading, r) =>
+      !reading.scattered
+      && pieces.every((writing, w) => {
+        if (inOrder && w > r) return true;
+        return reading.loads.every(load =>
+          writing.stores.every(
+            store => (r === w && sameAccess(load, store)) || apart(load, reading.sizes, store, writing.sizes),
+          ),
+        );
+      }),
+  );
 }
 
 function sameAccess(a: Access, b: Access): boolean {

@@ -61,8 +61,17 @@ export function keepsRow({axes}: Nest, root: Root): boolean {
 export function divide(nest: Nest, axis: number, inner: number): void {
   const {size} = nest.axes[axis];
   nest.axes.splice(axis, 1, {size: size / inner, cuts: []}, {size: inner, cuts: []});
-  const divided = (steps: readonly number[]): number[] => [...steps.slice(0, axis), steps[axis] * inner, ...steps.slice(axis)];
-  nest.roots = nest.roots.map(root => ({...root, sourceSteps: divided(root.sourceSteps), resultSteps: divided(root.resultSteps), tableSteps: divided(root.tableSteps)}));
+  const divided = (steps: readonly number[]): number[] => [
+    ...steps.slice(0, axis),
+    steps[axis] * inner,
+    ...steps.slice(axis),
+  ];
+  nest.roots = nest.roots.map(root => ({
+    ...root,
+    sourceSteps: divided(root.sourceSteps),
+    resultSteps: divided(root.resultSteps),
+    tableSteps: divided(root.tableSteps),
+  }));
 }
 
 export function cut(nest: Nest, axis: number, at: number): void {
@@ -73,7 +82,8 @@ export function cut(nest: Nest, axis: number, at: number): void {
 
 /** The nests that compute one stored value. */
 export function nestsOf(node: Node): Nest[] {
-  if (isOp(node, 'sum') || isOp(node, 'max') || isOp(node, 'min')) return [reductionNest(node, node.op, node.attributes.axes)];
+  if (isOp(node, 'sum') || isOp(node, 'max') || isOp(node, 'min'))
+    return [reductionNest(node, node.op, node.attributes.axes)];
   if (isOp(node, 'scatter')) return [scatterNest(node)];
   if (node.op === 'scatterAt') return [flatNest(node, node.operands[0], 'scatterAt')];
   if (isOp(node, 'place') && isSpread(node)) return [spreadNest(node)];
@@ -91,7 +101,15 @@ function flatNest(node: Node, source: Node, combine: Combine): Nest {
   const steps = source.size === 1 ? [] : [1];
   const axes = source.size === 1 ? [] : [{size: source.size, cuts: []}];
   const root: Root = {
-    node, source, combine, clear: combine === 'scatterAt', sourceSteps: steps, resultSteps: [...steps], resultOffset: 0, tableSteps: steps.map(() => 0), table: undefined,
+    node,
+    source,
+    combine,
+    clear: combine === 'scatterAt',
+    sourceSteps: steps,
+    resultSteps: [...steps],
+    resultOffset: 0,
+    tableSteps: steps.map(() => 0),
+    table: undefined,
   };
   return {axes, roots: [root], flat: combine === 'store'};
 }
@@ -101,8 +119,15 @@ function partNest(node: Node<'concat'>, k: number): Nest {
   const merged = mergeAxes([outer, widths[k]], [widths[k], 1], [width, 1]);
   const [sourceSteps, resultSteps] = merged.strides;
   const root: Root = {
-    node, source: node.operands[k], combine: 'store', clear: false,
-    sourceSteps, resultSteps, resultOffset: begins[k], tableSteps: sourceSteps.map(() => 0), table: undefined,
+    node,
+    source: node.operands[k],
+    combine: 'store',
+    clear: false,
+    sourceSteps,
+    resultSteps,
+    resultOffset: begins[k],
+    tableSteps: sourceSteps.map(() => 0),
+    table: undefined,
   };
   return {axes: merged.shape.map(size => ({size, cuts: []})), roots: [root], flat: true};
 }
@@ -119,17 +144,33 @@ function reductionNest(node: Node, combine: Combine, reduced: readonly number[])
   const strides = stridesOf(source.shape);
   const kept = source.shape.map((_, axis) => axis).filter(axis => !reduced.includes(axis));
   const resultStrides = stridesOf(node.shape);
-  const keptAxes = mergeAxes(kept.map(axis => source.shape[axis]), kept.map(axis => strides[axis]), resultStrides);
-  const reducedAxes = mergeAxes(reduced.map(axis => source.shape[axis]), reduced.map(axis => strides[axis]));
+  const keptAxes = mergeAxes(
+    kept.map(axis => source.shape[axis]),
+    kept.map(axis => strides[axis]),
+    resultStrides,
+  );
+  const reducedAxes = mergeAxes(
+    reduced.map(axis => source.shape[axis]),
+    reduced.map(axis => strides[axis]),
+  );
   const sourceSteps = [...keptAxes.strides[0], ...reducedAxes.strides[0]];
   const axes = [...keptAxes.shape, ...reducedAxes.shape].map(size => ({size, cuts: []}));
-  const inOrder = [...axes].reverse().reduce<{step: number; same: boolean}>(
-    ({step, same}, {size}, i) => ({step: step * size, same: same && sourceSteps[axes.length - 1 - i] === step}), {step: 1, same: true},
-  ).same;
+  const inOrder = [...axes]
+    .reverse()
+    .reduce<{step: number; same: boolean}>(
+      ({step, same}, {size}, i) => ({step: step * size, same: same && sourceSteps[axes.length - 1 - i] === step}),
+      {step: 1, same: true},
+    ).same;
   const root: Root = {
-    node, source, combine, clear: false, sourceSteps,
+    node,
+    source,
+    combine,
+    clear: false,
+    sourceSteps,
     resultSteps: [...keptAxes.strides[1], ...reducedAxes.shape.map(() => 0)],
-    resultOffset: 0, tableSteps: axes.map(() => 0), table: undefined,
+    resultOffset: 0,
+    tableSteps: axes.map(() => 0),
+    table: undefined,
   };
   return {axes, roots: [root], flat: inOrder};
 }
@@ -139,8 +180,15 @@ function scatterNest(node: Node<'scatter'>): Nest {
   const view = tableView(node.attributes.table, source.shape);
   const steps = stridesOf(view.shape);
   const root: Root = {
-    node, source, combine: 'scatter', clear: true,
-    sourceSteps: steps, resultSteps: [...view.strides], resultOffset: view.offset, tableSteps: [...view.tableStrides], table: view.table,
+    node,
+    source,
+    combine: 'scatter',
+    clear: true,
+    sourceSteps: steps,
+    resultSteps: [...view.strides],
+    resultOffset: view.offset,
+    tableSteps: [...view.tableStrides],
+    table: view.table,
   };
   return {axes: view.shape.map(size => ({size, cuts: []})), roots: [root], flat: false};
 }
@@ -149,8 +197,15 @@ function spreadNest(node: Node<'place'>): Nest {
   const view = placeStrides(node);
   const steps = stridesOf(view.shape);
   const root: Root = {
-    node, source: node.operands[0], combine: 'store', clear: true,
-    sourceSteps: steps, resultSteps: [...view.strides], resultOffset: view.offset, tableSteps: view.shape.map(() => 0), table: undefined,
+    node,
+    source: node.operands[0],
+    combine: 'store',
+    clear: true,
+    sourceSteps: steps,
+    resultSteps: [...view.strides],
+    resultOffset: view.offset,
+    tableSteps: view.shape.map(() => 0),
+    table: undefined,
   };
   return {axes: view.shape.map(size => ({size, cuts: []})), roots: [root], flat: false};
 }

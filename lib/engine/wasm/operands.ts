@@ -42,6 +42,12 @@ export function stridedOperand(node: Node, views: Views, isStored: (node: Node) 
 export function contiguousOperand(node: Node, views: Views, isStored: (node: Node) => boolean): Operand {
   const found = stridedOperand(node, views, isStored);
   const rowMajor = stridesOf(node.shape);
-  if (sameShape(found.strides.map((stride, axis) => (node.shape[axis] === 1 ? rowMajor[axis] : stride)), rowMajor)) return {...found, strides: rowMajor};
+  if (
+    sameShape(
+      found.strides.map((stride, axis) => (node.shape[axis] === 1 ? rowMajor[axis] : stride)),
+      rowMajor,
+    )
+  )
+    return {...found, strides: rowMajor};
   return {of: bare(node), offset: 0, strides: rowMajor};
 }

@@ -59,7 +59,8 @@ export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views
   const within = new Set(nest.roots.filter(root => root.source === root.node).map(root => root.node));
   const dividers: Node[] = [];
   /** What to store instead where a nest's own result is in its way: what made it too complicated. */
-  const other = (candidates: readonly Node[]): Node | undefined => candidates.find(node => !within.has(node) && !isStored(node));
+  const other = (candidates: readonly Node[]): Node | undefined =>
+    candidates.find(node => !within.has(node) && !isStored(node));
   for (;;) {
     const expressions = new Expressions();
     const segments = nest.axes.map(segmentsOf);
@@ -67,7 +68,14 @@ export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views
     const pieces: Piece[] = [];
     for (const choice of combinations(segments.map(list => list.length))) {
       const box = choice.map((s, axis) => segments[axis][s]);
-      const builder = new PieceBuilder(nest, box, expressions, wishes, node => isStored(node) && !within.has(node), views);
+      const builder = new PieceBuilder(
+        nest,
+        box,
+        expressions,
+        wishes,
+        node => isStored(node) && !within.has(node),
+        views,
+      );
       pieces.push({segments: choice, sizes: box.map(segment => segment.size), assignments: builder.assignments()});
     }
     if (wishes.obstacle !== undefined) {
@@ -95,7 +103,10 @@ function segmentsOf({size, cuts}: {size: number; cuts: readonly number[]}): Segm
 }
 
 function combinations(counts: readonly number[]): number[][] {
-  return counts.reduce<number[][]>((list, count) => list.flatMap(head => Array.from({length: count}, (_, i) => [...head, i])), [[]]);
+  return counts.reduce<number[][]>(
+    (list, count) => list.flatMap(head => Array.from({length: count}, (_, i) => [...head, i])),
+    [[]],
+  );
 }
 
 /** What stands in the way of building a nest as it is. */
@@ -153,7 +164,8 @@ class PieceBuilder {
     if (byAccess === undefined) this.memo.set(node, (byAccess = new Map<string, Expression>()));
     const key = `${access.offset}+${access.coefficients.join()}`;
     let found = byAccess.get(key);
-    if (found === undefined) byAccess.set(key, (found = this.isLoaded(node) ? this.make.load(node, access) : this.computed(node, access)));
+    if (found === undefined)
+      byAccess.set(key, (found = this.isLoaded(node) ? this.make.load(node, access) : this.computed(node, access)));
     return found;
   }
 
@@ -165,13 +177,18 @@ class PieceBuilder {
     if (isOp(node, 'place')) return this.placed(node, access);
     if (isOp(node, 'gather')) return this.looked(node, access);
     switch (node.op) {
-      case 'reshape': return this.value(x, access);
+      case 'reshape':
+        return this.value(x, access);
       case 'transpose':
       case 'broadcast':
-      case 'slice': return this.viewed(node, access);
-      case 'select': return this.make.select(this.value(x, access), this.value(y, access), this.value(z, access));
-      case 'gatherAt': return this.make.loadAt(bare(x), this.value(y, access));
-      default: throw new Error(`${node.op} is read before it is stored`);
+      case 'slice':
+        return this.viewed(node, access);
+      case 'select':
+        return this.make.select(this.value(x, access), this.value(y, access), this.value(z, access));
+      case 'gatherAt':
+        return this.make.loadAt(bare(x), this.value(y, access));
+      default:
+        throw new Error(`${node.op} is read before it is stored`);
     }
   }
 
@@ -191,7 +208,9 @@ class PieceBuilder {
   private viewed(node: Node, access: Access): Expression {
     const view = this.views.of(node);
     const indices = this.split(node, access, view.shape);
-    return indices === undefined ? this.nothing() : this.value(node.operands[0], joinAxes(indices, view.strides, view.offset));
+    return indices === undefined
+      ? this.nothing()
+      : this.value(node.operands[0], joinAxes(indices, view.strides, view.offset));
   }
 
   private looked(node: Node<'gather'>, access: Access): Expression {
@@ -203,7 +222,9 @@ class PieceBuilder {
     const entry = joinAxes(indices, view.tableStrides, 0);
     if (entry.coefficients.every(c => c === 0)) {
       const known = view.table[entry.offset];
-      return known < 0 ? this.make.constant(0) : this.value(node.operands[0], {offset: at.offset + known, coefficients: at.coefficients});
+      return known < 0
+        ? this.make.constant(0)
+        : this.value(node.operands[0], {offset: at.offset + known, coefficients: at.coefficients});
     }
     return this.make.lookup(bare(node.operands[0]), at, view.table, entry);
   }
@@ -226,7 +247,11 @@ class PieceBuilder {
   private placed(node: Node<'place'>, access: Access): Expression {
     const axes = placedAxes(node);
     if (axes === undefined) throw new Error('a spread place is read before it is stored');
-    const indices = this.split(node, access, axes.map(({large}) => large));
+    const indices = this.split(
+      node,
+      access,
+      axes.map(({large}) => large),
+    );
     if (indices === undefined) return this.nothing();
     let inside = true;
     for (let a = 0; a < axes.length; a++) {
@@ -241,7 +266,14 @@ class PieceBuilder {
     if (!inside) return this.nothing();
     let offset = 0;
     for (const {begin, stride} of axes) offset -= begin * stride;
-    return this.value(node.operands[0], joinAxes(indices, axes.map(({stride}) => stride), offset));
+    return this.value(
+      node.operands[0],
+      joinAxes(
+        indices,
+        axes.map(({stride}) => stride),
+        offset,
+      ),
+    );
   }
 
   /** Asks for cuts where an index passes the given boundaries; only one axis of the nest may move that index. */
@@ -254,7 +286,8 @@ class PieceBuilder {
     const [d] = integrators;
     const step = steps[d][along];
     for (const boundary of boundaries) {
-      const at = step > 0 ? Math.ceil((boundary - origin[along]) / step) : Math.floor((origin[along] - boundary) / -step) + 1;
+      const at =
+        step > 0 ? Math.ceil((boundary - origin[along]) / step) : Math.floor((origin[along] - boundary) / -step) + 1;
       if (at > 0 && at < this.sizes[d]) this.wishes.cuts.push({axis: d, at: this.box[d].from + at});
     }
     this.wishes.composed.push(node);
@@ -272,4 +305,3 @@ function range({origin, steps}: AxisIndices, axis: number, sizes: readonly numbe
   });
   return [low, high];
 }
-

@@ -53,7 +53,10 @@ export class PointEmitter {
   /** Axis along which pairs are formed. */
   vectorAxis = -1;
 
-  constructor(readonly body: Body, private readonly around: Surroundings) {}
+  constructor(
+    readonly body: Body,
+    private readonly around: Surroundings,
+  ) {}
 
   // ---------------------------------------------------------------- scopes
 
@@ -86,18 +89,25 @@ export class PointEmitter {
    * As `point`, for so many pairs side by side: what is to be had early is computed for one after the other, then comes
    * each one's code. `enter` is called whenever the code that follows is another pair's.
    */
-  interleaved(pairs: number, results: readonly Expression[], early: readonly Expression[], enter: (pair: number) => void, code: () => void): void {
+  interleaved(
+    pairs: number,
+    results: readonly Expression[],
+    early: readonly Expression[],
+    enter: (pair: number) => void,
+    code: () => void,
+  ): void {
     const [outerUses, outerMade] = [this.uses, this.made];
     this.uses = new Map();
     for (const e of results) this.count(e);
     const own = Array.from({length: pairs}, (): Kept[] => []);
-    const each = (run: () => void): void => own.forEach((kept, pair) => {
-      this.made = kept;
-      for (const {map, e, local} of kept) map.set(e, local);
-      enter(pair);
-      run();
-      for (const {map, e} of kept) map.delete(e);
-    });
+    const each = (run: () => void): void =>
+      own.forEach((kept, pair) => {
+        this.made = kept;
+        for (const {map, e, local} of kept) map.set(e, local);
+        enter(pair);
+        run();
+        for (const {map, e} of kept) map.delete(e);
+      });
     for (const e of early) {
       each(() => {
         this.freshPair(e);
@@ -132,7 +142,8 @@ export class PointEmitter {
       return;
     }
     if (e.kind === 'constant') {
-      if ((paired || inPairs) && !this.pairs.has(e)) this.body.f64x2(e.value, e.value).set(this.keep(this.pairs, e, 'v128'));
+      if ((paired || inPairs) && !this.pairs.has(e))
+        this.body.f64x2(e.value, e.value).set(this.keep(this.pairs, e, 'v128'));
       return;
     }
     if (!this.numbers.has(e)) {
@@ -241,7 +252,8 @@ export class PointEmitter {
 
   /** Pushes a condition, as an i32. */
   private truth(e: Expression): void {
-    const form = e.kind === 'binary' && !this.numbers.has(e) && (this.uses.get(e) ?? 0) <= 1 ? binaryForms[e.fn] : undefined;
+    const form =
+      e.kind === 'binary' && !this.numbers.has(e) && (this.uses.get(e) ?? 0) <= 1 ? binaryForms[e.fn] : undefined;
     if (e.kind === 'binary' && (form?.by === 'comparison' || form?.by === 'logic')) this.freshTruth(e);
     else {
       this.number(e);
@@ -266,7 +278,11 @@ export class PointEmitter {
   private pushLookup(e: ExpressionOf<'lookup'>, lane: 0 | 1): void {
     const {body} = this;
     const ahead = lane === 0 ? 0 : this.coefficient(e.access);
-    const from = this.pointers.address({offset: e.access.offset + ahead, coefficients: e.access.coefficients}, this.addressOf(e.of), 8);
+    const from = this.pointers.address(
+      {offset: e.access.offset + ahead, coefficients: e.access.coefficients},
+      this.addressOf(e.of),
+      8,
+    );
     if (from.pointer === undefined) body.i32(from.offset);
     else body.get(from.pointer).i32(from.offset).op('i32.add');
     this.pushEntry(e.table, e.entry, lane);
@@ -282,7 +298,11 @@ export class PointEmitter {
   /** Pushes an entry of a table of byte offsets. */
   pushEntry(table: Int32Array, entry: Access, lane: 0 | 1): void {
     const ahead = lane === 0 ? 0 : this.coefficient(entry);
-    const at = this.pointers.address({offset: entry.offset + ahead, coefficients: entry.coefficients}, this.around.table(table), 4);
+    const at = this.pointers.address(
+      {offset: entry.offset + ahead, coefficients: entry.coefficients},
+      this.around.table(table),
+      4,
+    );
     this.body.memory('i32.load', this.pushPointer(at));
   }
 
@@ -461,7 +481,10 @@ export class PointEmitter {
     push();
     body.set(value);
     for (const lane of [0, 1] as const) {
-      const offset = this.pushAddress({offset: target.offset + lane * this.coefficient(target), coefficients: target.coefficients}, base);
+      const offset = this.pushAddress(
+        {offset: target.offset + lane * this.coefficient(target), coefficients: target.coefficients},
+        base,
+      );
       body.get(value).laneMemory('v128.store64_lane', offset, lane);
     }
     body.release(value);
@@ -469,7 +492,10 @@ export class PointEmitter {
 
   /** Pushes the full address of an element `lane` steps along the vector axis. */
   pushElementAddress(access: Access, base: number, lane: 0 | 1): void {
-    const offset = this.pushAddress({offset: access.offset + lane * this.coefficient(access), coefficients: access.coefficients}, base);
+    const offset = this.pushAddress(
+      {offset: access.offset + lane * this.coefficient(access), coefficients: access.coefficients},
+      base,
+    );
     if (offset !== 0) this.body.i32(offset).op('i32.add');
   }
 }

@@ -40,7 +40,10 @@ export class ProgramEmitter implements LoopSurroundings {
   private readonly locals = new Map<Node, Local>();
 
   constructor(
-    private readonly linker: ModuleSurroundings, private readonly body: Body, private readonly lowered: Lowered, private readonly placement: Placement,
+    private readonly linker: ModuleSurroundings,
+    private readonly body: Body,
+    private readonly lowered: Lowered,
+    private readonly placement: Placement,
   ) {}
 
   emit(): void {
@@ -49,7 +52,9 @@ export class ProgramEmitter implements LoopSurroundings {
     for (const step of this.lowered.steps) {
       if (step.kind === 'loop') emitNest(this.body, step, this.placement.overwriting.has(step), this);
       else this.kernel(step);
-      if (poisoned) for (const node of this.placement.dead.get(step) ?? []) this.linker.emitPoison(this.body, this.addressOf(node), 8 * node.size);
+      if (poisoned)
+        for (const node of this.placement.dead.get(step) ?? [])
+          this.linker.emitPoison(this.body, this.addressOf(node), 8 * node.size);
     }
     this.outputs();
   }
@@ -59,7 +64,8 @@ export class ProgramEmitter implements LoopSurroundings {
     const {inputs, outputs} = this.lowered.graph;
     this.linker.emitPoison(this.body, this.linker.sharedAddress(0), this.placement.size);
     const given = new Set(inputs.map(node => node.attributes.name));
-    for (const {name, node} of outputs) if (!given.has(name)) this.linker.emitPoison(this.body, this.linker.bufferAddress(name), 8 * node.size);
+    for (const {name, node} of outputs)
+      if (!given.has(name)) this.linker.emitPoison(this.body, this.linker.bufferAddress(name), 8 * node.size);
   }
 
   // ---------------------------------------------------------------- surroundings of loops
@@ -105,7 +111,13 @@ export class ProgramEmitter implements LoopSurroundings {
     const {node, operands} = step;
     const arrays = {from: operands.map(operand => this.operandAddress(operand)), to: this.addressOf(node)};
     const onHost: Write<Op> = (_, {from, to}) => {
-      this.body.call(this.linker.hostIndex(step, node.operands.map((operand, i) => ({address: from[i], size: operand.size})), to));
+      this.body.call(
+        this.linker.hostIndex(
+          step,
+          node.operands.map((operand, i) => ({address: from[i], size: operand.size})),
+          to,
+        ),
+      );
     };
     const writers: {readonly [O in KernelOp]: Write<O>} = {
       matMul: (product, {to}) => this.product(product, operands, to),
@@ -133,11 +145,28 @@ export class ProgramEmitter implements LoopSurroundings {
     const {transposeA, transposeB} = node.attributes;
     const [batch, m, n] = node.shape;
     const k = node.operands[0].shape[transposeA ? 1 : 2];
-    const place = (operand: Operand, transposed: boolean): {address: number; batch: number; row: number; column: number} => {
+    const place = (
+      operand: Operand,
+      transposed: boolean,
+    ): {address: number; batch: number; row: number; column: number} => {
       const [s, row, column] = operand.strides;
-      return {address: this.operandAddress(operand), batch: s, row: transposed ? column : row, column: transposed ? row : column};
+      return {
+        address: this.operandAddress(operand),
+        batch: s,
+        row: transposed ? column : row,
+        column: transposed ? row : column,
+      };
     };
-    emitProduct(this.body, {apart: sumsApart(node), batch, m, k, n, a: place(a, transposeA), b: place(b, transposeB), c: {address: to, batch: m * n, row: n, column: 1}});
+    emitProduct(this.body, {
+      apart: sumsApart(node),
+      batch,
+      m,
+      k,
+      n,
+      a: place(a, transposeA),
+      b: place(b, transposeB),
+      c: {address: to, batch: m * n, row: n, column: 1},
+    });
   }
 
   // ---------------------------------------------------------------- outputs

@@ -32,7 +32,15 @@ export function emitCumsum(body: Body, node: Node<'cumsum'>, from: number, to: n
   });
 }
 
-function runningSum(body: Body, line: Local, length: number, step: number, exclusive: boolean, from: number, to: number): void {
+function runningSum(
+  body: Body,
+  line: Local,
+  length: number,
+  step: number,
+  exclusive: boolean,
+  from: number,
+  to: number,
+): void {
   const at = body.local('i32');
   const total = body.local('f64');
   body.get(line).set(at).f64(0).set(total);
@@ -59,40 +67,76 @@ export function emitArgExtreme(body: Body, node: Node<'argMax' | 'argMin'>, from
   const [best, value, where] = [body.local('f64'), body.local('f64'), body.local('i32')];
   body.i32(0).set(line).i32(0).set(result);
   repeat(body, outer, [{local: line, bytes: 8 * (length - 1) * inner}], () => {
-    repeat(body, inner, [{local: line, bytes: 8}, {local: result, bytes: 8}], () => {
-      body.get(line).tee(at).memory('f64.load', from).set(best).i32(0).set(where).i32(1).set(position);
-      repeat(body, length - 1, [{local: at, bytes: 8 * inner}, {local: position, bytes: 1}], () => {
-        body.get(at).memory('f64.load', from + 8 * inner).tee(value).get(best).op(node.op === 'argMax' ? 'f64.gt' : 'f64.lt').if(() => {
-          body.get(value).set(best).get(position).set(where);
-        });
-      });
-      body.get(result).get(where).op('f64.convert_i32_u').memory('f64.store', to);
-    });
+    repeat(
+      body,
+      inner,
+      [
+        {local: line, bytes: 8},
+        {local: result, bytes: 8},
+      ],
+      () => {
+        body.get(line).tee(at).memory('f64.load', from).set(best).i32(0).set(where).i32(1).set(position);
+        repeat(
+          body,
+          length - 1,
+          [
+            {local: at, bytes: 8 * inner},
+            {local: position, bytes: 1},
+          ],
+          () => {
+            body
+              .get(at)
+              .memory('f64.load', from + 8 * inner)
+              .tee(value)
+              .get(best)
+              .op(node.op === 'argMax' ? 'f64.gt' : 'f64.lt')
+              .if(() => {
+                body.get(value).set(best).get(position).set(where);
+              });
+          },
+        );
+        body.get(result).get(where).op('f64.convert_i32_u').memory('f64.store', to);
+      },
+    );
   });
   for (const local of [line, result, at, position, best, value, where]) body.release(local);
 }
 
 /** Counts by bisection how many of each row's sorted numbers are below (or not above) each value. */
-export function emitSearchSorted(body: Body, node: Node<'searchSorted'>, sorted: number, values: number, to: number): void {
+export function emitSearchSorted(
+  body: Body,
+  node: Node<'searchSorted'>,
+  sorted: number,
+  values: number,
+  to: number,
+): void {
   const [rows, n] = node.operands[0].shape;
   const m = node.shape[1];
   if (node.size === 0) return;
-  const [row, at, low, high, middle] = [body.local('i32'), body.local('i32'), body.local('i32'), body.local('i32'), body.local('i32')];
+  const [row, at, low, high, middle] = [
+    body.local('i32'),
+    body.local('i32'),
+    body.local('i32'),
+    body.local('i32'),
+    body.local('i32'),
+  ];
   const value = body.local('f64');
   body.i32(0).set(row).i32(0).set(at);
   repeat(body, rows, [{local: row, bytes: 8 * n}], () => {
     repeat(body, m, [{local: at, bytes: 8}], () => {
       body.get(at).memory('f64.load', values).set(value).i32(0).set(low).i32(n).set(high);
-      body.block(() => body.loop(() => {
-        body.get(low).get(high).op('i32.ge_u').branchIf(1);
-        body.get(low).get(high).op('i32.add').i32(1).op('i32.shr_u').tee(middle);
-        body.i32(3).op('i32.shl').get(row).op('i32.add').memory('f64.load', sorted).get(value);
-        body.op(node.attributes.side === 'right' ? 'f64.le' : 'f64.lt').if(
-          () => body.get(middle).i32(1).op('i32.add').set(low),
-          () => body.get(middle).set(high),
-        );
-        body.branch(0);
-      }));
+      body.block(() =>
+        body.loop(() => {
+          body.get(low).get(high).op('i32.ge_u').branchIf(1);
+          body.get(low).get(high).op('i32.add').i32(1).op('i32.shr_u').tee(middle);
+          body.i32(3).op('i32.shl').get(row).op('i32.add').memory('f64.load', sorted).get(value);
+          body.op(node.attributes.side === 'right' ? 'f64.le' : 'f64.lt').if(
+            () => body.get(middle).i32(1).op('i32.add').set(low),
+            () => body.get(middle).set(high),
+          );
+          body.branch(0);
+        }),
+      );
       body.get(at).get(low).op('f64.convert_i32_u').memory('f64.store', to);
     });
   });

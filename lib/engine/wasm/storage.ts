@@ -145,7 +145,11 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
       const share = kind === 'composed' ? operand.size / node.size : 1;
       if (stored.has(node)) read(operand, [paths.from(id, kind === 'nest' ? operand.size : node.size * share)]);
       else if (node.op === 'reshape' || kind === 'point') read(operand, ways);
-      else read(operand, ways.map(way => paths.through(way, id, part, share)));
+      else
+        read(
+          operand,
+          ways.map(way => paths.through(way, id, part, share)),
+        );
     });
   }
   return {stored: order.filter(node => stored.has(node) && kinds[node.op] !== 'leaf'), isStored, operands};
@@ -156,8 +160,12 @@ export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node
  * other for a division more. Where it is read, on the way back through a network, it would cost its exponential again.
  */
 function slopesOfSoftplus(order: readonly Node[]): Node[] {
-  const operands = new Set(order.filter(node => isOp(node, 'unary') && node.attributes.fn === 'softplus').map(node => node.operands[0]));
-  return order.filter(node => isOp(node, 'unary') && node.attributes.fn === 'sigmoid' && operands.has(node.operands[0]));
+  const operands = new Set(
+    order.filter(node => isOp(node, 'unary') && node.attributes.fn === 'softplus').map(node => node.operands[0]),
+  );
+  return order.filter(
+    node => isOp(node, 'unary') && node.attributes.fn === 'sigmoid' && operands.has(node.operands[0]),
+  );
 }
 
 /** Expressions are built and written by recursion: a chain of functions is stored every so many links. */
@@ -183,10 +191,14 @@ function worthStoring(node: Node, ways: readonly Path[], trivial: ReadonlySet<No
   const points = ways.reduce((sum, way) => sum + way.points, 0);
   const often = ways.length === pathLimit || points > recomputation * node.size;
   switch (kinds[node.op]) {
-    case 'point': return node.size === 1 || (often && !trivial.has(node));
-    case 'lookup': return often;
-    case 'composed': return points > compositionReadings * node.size || node.operands.length > partsInPlace;
-    default: return false;
+    case 'point':
+      return node.size === 1 || (often && !trivial.has(node));
+    case 'lookup':
+      return often;
+    case 'composed':
+      return points > compositionReadings * node.size || node.operands.length > partsInPlace;
+    default:
+      return false;
   }
 }
 
@@ -194,23 +206,35 @@ function worthStoring(node: Node, ways: readonly Path[], trivial: ReadonlySet<No
 function trivialValues(order: readonly Node[]): Set<Node> {
   const trivial = new Set<Node>();
   const readers = new Map<Node, number>();
-  for (const node of order) if (kinds[node.op] !== 'view') for (const array of new Set(node.operands.map(belowViews))) readers.set(array, (readers.get(array) ?? 0) + 1);
+  for (const node of order)
+    if (kinds[node.op] !== 'view')
+      for (const array of new Set(node.operands.map(belowViews))) readers.set(array, (readers.get(array) ?? 0) + 1);
   const isShared = (array: Node): boolean => (readers.get(array) ?? 0) > 1;
   // One number throughout, or in each of a few parts: outside the loop it is no array.
   const flat = new Set<Node>();
-  const isLoaded = (node: Node): boolean => ['leaf', 'kernel', 'nest'].includes(kinds[node.op]) || (kinds[node.op] === 'point' && !trivial.has(node));
+  const isLoaded = (node: Node): boolean =>
+    ['leaf', 'kernel', 'nest'].includes(kinds[node.op]) || (kinds[node.op] === 'point' && !trivial.has(node));
   for (const node of order) {
     const arrays = node.operands.map(belowViews).filter(operand => !flat.has(operand));
     const composed = kinds[node.op] === 'composed' && node.operands.length <= partsInPlace;
-    if (node.size === 1 || uniformValue(node) !== undefined || (arrays.length === 0 && (composed || isCheap(node)))) flat.add(node);
-    if (isCheap(node) && arrays.every(isLoaded) && (arrays.length <= 1 || (arrays.length === 2 && arrays.every(isShared)))) trivial.add(node);
+    if (node.size === 1 || uniformValue(node) !== undefined || (arrays.length === 0 && (composed || isCheap(node))))
+      flat.add(node);
+    if (
+      isCheap(node)
+      && arrays.every(isLoaded)
+      && (arrays.length <= 1 || (arrays.length === 2 && arrays.every(isShared)))
+    )
+      trivial.add(node);
   }
   return trivial;
 }
 
 function isCheap(node: Node): boolean {
-  return (isOp(node, 'unary') && node.attributes.fn === 'neg')
-    || (isOp(node, 'binary') && (node.attributes.fn === 'add' || node.attributes.fn === 'sub' || node.attributes.fn === 'mul'));
+  return (
+    (isOp(node, 'unary') && node.attributes.fn === 'neg')
+    || (isOp(node, 'binary')
+      && (node.attributes.fn === 'add' || node.attributes.fn === 'sub' || node.attributes.fn === 'mul'))
+  );
 }
 
 function belowViews(node: Node): Node {

@@ -6,7 +6,17 @@
  * log1p 0.76, tanh 2.11, sin 0.79, cos 0.80.
  */
 import {
-  expLimits, expm1Low, largestAngle, ln2High, ln2Low, log2e, quarterTurn, series, shifter, tanhHigh, tiny as identityBelow,
+  expLimits,
+  expm1Low,
+  largestAngle,
+  ln2High,
+  ln2Low,
+  log2e,
+  quarterTurn,
+  series,
+  shifter,
+  tanhHigh,
+  tiny as identityBelow,
 } from '../../graph/primitives/transcendental.js';
 import type {Body} from '../../wasm/assembler.js';
 import type {Part} from './formula.js';
@@ -26,7 +36,12 @@ const shifterBits = 0x4338000000000000n;
 const exponentBias = 1023;
 
 /** Writes the body of a function of a pair of numbers; `fallback` is the index of the host's function. */
-export function emitVectorFunction(fn: VectorFunction, body: Body, pool: (bits: bigint) => number, fallback: number | undefined): void {
+export function emitVectorFunction(
+  fn: VectorFunction,
+  body: Body,
+  pool: (bits: bigint) => number,
+  fallback: number | undefined,
+): void {
   const f = new Formula(body, pool);
   const x = f.of(body.parameter(0));
   switch (fn) {
@@ -75,7 +90,10 @@ function exponential(f: Formula, x: Part): Part {
   };
   const far = (): void => {
     // Beyond these the result is ∞ or 0 anyway; NaN passes through.
-    const {turns, y} = reducedExponential(f, f.keep(f.max(f.min(x, f.constant(expLimits.high)), f.constant(expLimits.low))));
+    const {turns, y} = reducedExponential(
+      f,
+      f.keep(f.max(f.min(x, f.constant(expLimits.high)), f.constant(expLimits.low))),
+    );
     scaledTwice(f, y, f.keep(f.sub(turns, f.constant(shifter))))();
   };
   return f.whereAny(farOut, far, near);
@@ -217,7 +235,15 @@ function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
   const z = f.keep(f.mul(y, y));
 
   const v = f.keep(f.mul(z, y));
-  const sine = f.keep(f.sub(y, f.sub(f.sub(f.mul(z, f.sub(f.mul(f.constant(0.5), tail), f.mul(v, f.polynomial(z, series.sin)))), tail), f.mul(v, f.constant(series.sinFirst)))));
+  const sine = f.keep(
+    f.sub(
+      y,
+      f.sub(
+        f.sub(f.mul(z, f.sub(f.mul(f.constant(0.5), tail), f.mul(v, f.polynomial(z, series.sin)))), tail),
+        f.mul(v, f.constant(series.sinFirst)),
+      ),
+    ),
+  );
 
   const half = f.keep(f.mul(z, f.constant(0.5)));
   const w = f.keep(f.sub(f.constant(1), half));

@@ -2,7 +2,15 @@
 import type {Vectors} from '../vectors.js';
 import type {NumericKernels} from './kernels.js';
 
-export function memoryVectors({sumOfSquares, largest, largestRatio, weigh, depart, advance, copy}: NumericKernels): Vectors {
+export function memoryVectors({
+  sumOfSquares,
+  largest,
+  largestRatio,
+  weigh,
+  depart,
+  advance,
+  copy,
+}: NumericKernels): Vectors {
   return {
     sumOfSquares: x => sumOfSquares(x.byteOffset, x.length),
     largest: x => largest(x.byteOffset, x.length),

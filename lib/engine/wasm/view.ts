@@ -22,7 +22,10 @@ export interface StridedView {
 }
 
 /** Merges neighbouring axes that one stride describes, and drops axes of size 1. */
-export function mergeAxes(shape: Shape, ...strideLists: readonly (readonly number[])[]): {shape: number[]; strides: number[][]} {
+export function mergeAxes(
+  shape: Shape,
+  ...strideLists: readonly (readonly number[])[]
+): {shape: number[]; strides: number[][]} {
   const merged: number[] = [];
   const strides: number[][] = strideLists.map(() => []);
   for (let axis = 0; axis < shape.length; axis++) {
@@ -82,7 +85,12 @@ export function placedAxes(node: Node<'place'>): PlacedAxis[] | undefined {
     const last = axes[axes.length - 1];
     if (last !== undefined && begin[axis] === 0 && shape[axis] === large) {
       // The whole of this axis goes along with the one before.
-      axes[axes.length - 1] = {begin: last.begin * large, small: last.small * large, large: last.large * large, stride: operandStrides[axis]};
+      axes[axes.length - 1] = {
+        begin: last.begin * large,
+        small: last.small * large,
+        large: last.large * large,
+        stride: operandStrides[axis],
+      };
     } else {
       axes.push({begin: begin[axis], small: shape[axis], large, stride: operandStrides[axis]});
     }
@@ -95,7 +103,10 @@ export function placeStrides(node: Node<'place'>): StridedView {
   const steps = stridesOf(node.shape);
   let offset = 0;
   node.attributes.begin.forEach((begin, axis) => (offset += begin * steps[axis]));
-  const merged = mergeAxes(node.operands[0].shape, node.attributes.strides.map((stride, axis) => stride * steps[axis]));
+  const merged = mergeAxes(
+    node.operands[0].shape,
+    node.attributes.strides.map((stride, axis) => stride * steps[axis]),
+  );
   return {shape: merged.shape, strides: merged.strides[0], offset};
 }
 
@@ -142,12 +153,23 @@ export function tableView(table: Int32Array, shape: Shape): TableView {
   const lookedShape = looked.map(axis => shape[axis]);
   const lookedStrides = stridesOf(lookedShape);
   const tableStrides = shape.map((_, axis) => (strides[axis] === undefined ? lookedStrides[looked.indexOf(axis)] : 0));
-  const merged = mergeAxes(shape, strides.map(step => step ?? 0), tableStrides);
+  const merged = mergeAxes(
+    shape,
+    strides.map(step => step ?? 0),
+    tableStrides,
+  );
   const [first, second] = merged.strides;
   if (looked.length === 0 && table[0] >= 0) {
     return {shape: merged.shape, strides: first, tableStrides: second, table: undefined, offset: table[0]};
   }
-  const small = looked.length === shape.length ? table : viewTable(lookedShape, 0, looked.map(axis => all[axis])).map(at => table[at]);
+  const small =
+    looked.length === shape.length
+      ? table
+      : viewTable(
+          lookedShape,
+          0,
+          looked.map(axis => all[axis]),
+        ).map(at => table[at]);
   return {shape: merged.shape, strides: first, tableStrides: second, table: small, offset: 0};
 }
 

@@ -115,7 +115,10 @@ export const wasm: WasmEngine = {
     } catch (error) {
       // Too much for one memory, or more than the system gives: of data, code or address space.
       if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
-      const refused = new MemoryError('out-of-memory', `The programs of a step do not fit into a memory of WebAssembly: ${error.message}. Take engine 'auto' or 'interpreter', which needs none, or a smaller system.`);
+      const refused = new MemoryError(
+        'out-of-memory',
+        `The programs of a step do not fit into a memory of WebAssembly: ${error.message}. Take engine 'auto' or 'interpreter', which needs none, or a smaller system.`,
+      );
       refused.cause = error;
       throw refused;
     }
@@ -123,7 +126,10 @@ export const wasm: WasmEngine = {
 };
 
 function compiled(programs: Programs, options: CompileOptions): Compiled {
-  const key = programKey(JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse]), Object.values(programs));
+  const key = programKey(
+    JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse]),
+    Object.values(programs),
+  );
   let found = cache.get(key);
   if (found === undefined) cache.add(key, (found = compileAnew(programs, options)));
   return found;
@@ -135,7 +141,11 @@ function compileAnew(programs: Programs, options: CompileOptions): Compiled {
 }
 
 /** The module's bytes and what an instance needs beside them. */
-export function generate(programs: Programs, options: CompileOptions = {}, memory = ordinary): {bytes: Uint8Array<ArrayBuffer>; layout: Layout; beginnings: string[]} {
+export function generate(
+  programs: Programs,
+  options: CompileOptions = {},
+  memory = ordinary,
+): {bytes: Uint8Array<ArrayBuffer>; layout: Layout; beginnings: string[]} {
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
   for (const [name, graph] of Object.entries(programs)) {

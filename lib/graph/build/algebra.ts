@@ -25,7 +25,8 @@ export function solve(a: Node, b: Node, adjoint = false): Node {
 
 export function triangularSolve(t: Node, b: Node, lower: boolean, adjoint = false): Node {
   requireSquare('triangularSolve', t);
-  if (b.shape.length !== 3 || b.shape[0] !== t.shape[0] || b.shape[1] !== t.shape[1]) throw mismatch('triangularSolve', t, b);
+  if (b.shape.length !== 3 || b.shape[0] !== t.shape[0] || b.shape[1] !== t.shape[1])
+    throw mismatch('triangularSolve', t, b);
   return make('triangularSolve', [t, b], {lower, adjoint}, b.shape, 'float');
 }
 
@@ -62,6 +63,7 @@ export function svd(a: Node, fullMatrices: boolean): Node {
 }
 
 export function leastSquares(a: Node, b: Node): Node {
-  if (a.shape.length !== 3 || b.shape.length !== 3 || b.shape[0] !== a.shape[0] || b.shape[1] !== a.shape[1]) throw mismatch('leastSquares', a, b);
+  if (a.shape.length !== 3 || b.shape.length !== 3 || b.shape[0] !== a.shape[0] || b.shape[1] !== a.shape[1])
+    throw mismatch('leastSquares', a, b);
   return make('leastSquares', [a, b], {}, [a.shape[0], a.shape[2], b.shape[2]], 'float');
 }

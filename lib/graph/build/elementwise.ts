@@ -6,13 +6,39 @@ import {broadcastShape, broadcastShapes, broadcastTo, concat, constant, full, pl
 
 /** Functions whose result is a truth value. */
 const truths = new Set<UnaryName | BinaryName>([
-  'isNaN', 'isInf', 'isFinite', 'not', 'nonzero',
-  'equal', 'notEqual', 'less', 'lessEqual', 'greater', 'greaterEqual', 'and', 'or',
+  'isNaN',
+  'isInf',
+  'isFinite',
+  'not',
+  'nonzero',
+  'equal',
+  'notEqual',
+  'less',
+  'lessEqual',
+  'greater',
+  'greaterEqual',
+  'and',
+  'or',
 ]);
 
 /** Functions that keep whole numbers whole. */
 const whole = new Set<UnaryName | BinaryName>([
-  'neg', 'abs', 'sign', 'square', 'relu', 'positive', 'truncate', 'add', 'sub', 'mul', 'maximum', 'minimum', 'mod', 'floorDiv', 'pow', 'bitwiseAnd',
+  'neg',
+  'abs',
+  'sign',
+  'square',
+  'relu',
+  'positive',
+  'truncate',
+  'add',
+  'sub',
+  'mul',
+  'maximum',
+  'minimum',
+  'mod',
+  'floorDiv',
+  'pow',
+  'bitwiseAnd',
 ]);
 
 function resultType(fn: UnaryName | BinaryName, ...operands: readonly Node[]): DType {
@@ -24,7 +50,12 @@ function resultType(fn: UnaryName | BinaryName, ...operands: readonly Node[]): D
 export function unary(fn: UnaryName, x: Node): Node {
   if (fn === 'neg') {
     if (isOp(x, 'unary') && x.attributes.fn === 'neg') return relabel(x.operands[0], x.dtype);
-    if (isOp(x, 'constant') && x.size === 1) return constant(x.attributes.values.map(value => -value), x.shape, resultType(fn, x));
+    if (isOp(x, 'constant') && x.size === 1)
+      return constant(
+        x.attributes.values.map(value => -value),
+        x.shape,
+        resultType(fn, x),
+      );
   }
   // A function of a repeated value is the repeated function of it.
   if (x.op === 'broadcast') return broadcastTo(unary(fn, x.operands[0]), x.shape);
@@ -59,7 +90,8 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
   const whenA = uniformValue(a);
   const whenB = uniformValue(b);
   const same = (node: Node): Node => broadcastTo(node, shape);
-  const negated = (node: Node): Node | undefined => (isOp(node, 'unary') && node.attributes.fn === 'neg' ? node.operands[0] : undefined);
+  const negated = (node: Node): Node | undefined =>
+    isOp(node, 'unary') && node.attributes.fn === 'neg' ? node.operands[0] : undefined;
   switch (fn) {
     case 'add': {
       if (whenA === 0 && b.dtype === 'float') return same(b);
@@ -67,7 +99,7 @@ function identity(fn: BinaryName, a: Node, b: Node, shape: Shape): Node | undefi
       const minusB = negated(b);
       if (minusB !== undefined) return binary('sub', a, minusB);
       const minusA = negated(a);
-      return minusA !== undefined ? binary('sub', b, minusA) : sideBySide(a, b) ?? sideBySide(b, a);
+      return minusA !== undefined ? binary('sub', b, minusA) : (sideBySide(a, b) ?? sideBySide(b, a));
     }
     case 'sub': {
       if (whenB === 0 && a.dtype === 'float') return same(a);
@@ -137,7 +169,8 @@ export function select(condition: Node, a: Node, b: Node): Node {
   if (known !== undefined) return broadcastTo(relabel(known !== 0 ? a : b, dtype), shape);
   const operands = [condition, a, b].map(operand => broadcastTo(operand, shape));
   const [when, left, right] = unrepeated(operands, shape) ?? [];
-  if (when !== undefined && left !== undefined && right !== undefined) return broadcastTo(select(when, left, right), shape);
+  if (when !== undefined && left !== undefined && right !== undefined)
+    return broadcastTo(select(when, left, right), shape);
   return make('select', operands, {}, shape, dtype);
 }
 

@@ -15,7 +15,11 @@ export function gather(x: Node, table: Int32Array, shape: Shape): Node {
   requireTable('gather', x, table, sizeOf(shape), x.size);
   if (isOp(x, 'gather')) {
     const inner = x.attributes.table;
-    return gather(x.operands[0], table.map(at => (at < 0 ? -1 : inner[at])), shape);
+    return gather(
+      x.operands[0],
+      table.map(at => (at < 0 ? -1 : inner[at])),
+      shape,
+    );
   }
   if (x.op === 'reshape') return relabel(gather(x.operands[0], table, shape), x.dtype);
   if (table.length === x.size && table.every((at, i) => at === i)) return reshape(x, shape);
@@ -42,7 +46,8 @@ export function scatterAt(x: Node, positions: Node, shape: Shape): Node {
 }
 
 export function searchSorted(sorted: Node, values: Node, side: 'left' | 'right'): Node {
-  if (sorted.shape.length !== 2 || values.shape.length !== 2 || sorted.shape[0] !== values.shape[0]) throw mismatch('searchSorted', sorted, values);
+  if (sorted.shape.length !== 2 || values.shape.length !== 2 || sorted.shape[0] !== values.shape[0])
+    throw mismatch('searchSorted', sorted, values);
   return make('searchSorted', [sorted, values], {side}, values.shape, 'int');
 }
 
@@ -67,15 +72,33 @@ export function viewTable(shape: Shape, offset: number, strides: readonly number
 export function operandTable(node: Node): Int32Array {
   const operand = node.operands[0];
   const strides = stridesOf(operand.shape);
-  if (isOp(node, 'transpose')) return viewTable(node.shape, 0, node.attributes.permutation.map(axis => strides[axis]));
-  if (isOp(node, 'broadcast')) return viewTable(node.shape, 0, operand.shape.map((n, axis) => (n === node.shape[axis] ? strides[axis] : 0)));
+  if (isOp(node, 'transpose'))
+    return viewTable(
+      node.shape,
+      0,
+      node.attributes.permutation.map(axis => strides[axis]),
+    );
+  if (isOp(node, 'broadcast'))
+    return viewTable(
+      node.shape,
+      0,
+      operand.shape.map((n, axis) => (n === node.shape[axis] ? strides[axis] : 0)),
+    );
   if (isOp(node, 'slice')) return sliceTable(node.shape, node.attributes, strides);
   throw new ShapeError('not-a-view', `${node.op} is not a view of its operand.`);
 }
 
 /** Flat positions in the large side of a slice or place. */
-export function sliceTable(small: Shape, at: {begin: readonly number[]; strides: readonly number[]}, largeStrides: readonly number[]): Int32Array {
+export function sliceTable(
+  small: Shape,
+  at: {begin: readonly number[]; strides: readonly number[]},
+  largeStrides: readonly number[],
+): Int32Array {
   let offset = 0;
   for (let axis = 0; axis < small.length; axis++) offset += at.begin[axis] * largeStrides[axis];
-  return viewTable(small, offset, at.strides.map((stride, axis) => stride * largeStrides[axis]));
+  return viewTable(
+    small,
+    offset,
+    at.strides.map((stride, axis) => stride * largeStrides[axis]),
+  );
 }

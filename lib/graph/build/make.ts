@@ -3,13 +3,21 @@ import {ShapeError} from '../../errors.js';
 import type {Attributes, DType, Node, Op, Shape} from '../node.js';
 import {isOp, sizeOf} from '../node.js';
 
-export function make<O extends Op>(op: O, operands: readonly Node[], attributes: Attributes[O], shape: Shape, dtype: DType): Node<O> {
+export function make<O extends Op>(
+  op: O,
+  operands: readonly Node[],
+  attributes: Attributes[O],
+  shape: Shape,
+  dtype: DType,
+): Node<O> {
   return {op, operands, attributes, shape, size: sizeOf(shape), dtype};
 }
 
 export function mismatch(what: string, ...nodes: readonly Node[]): ShapeError {
   const shapes = nodes.map(node => `[${node.shape.join(', ')}]`);
-  return new ShapeError('shape-mismatch', `${what}: shapes ${shapes.join(' and ')} do not fit.`, {shapes: nodes.map(node => [...node.shape])});
+  return new ShapeError('shape-mismatch', `${what}: shapes ${shapes.join(' and ')} do not fit.`, {
+    shapes: nodes.map(node => [...node.shape]),
+  });
 }
 
 export function input(name: string, shape: Shape, dtype: DType = 'float'): Node<'input'> {

@@ -23,10 +23,14 @@ export function rebuild(node: Node, operands: readonly Node[]): Node {
     if (isOp(node, 'sum')) return sum(a, node.attributes.axes);
     if (isOp(node, 'matMul')) return matMul(a, b, node.attributes.transposeA, node.attributes.transposeB);
     switch (node.op) {
-      case 'select': return select(a, b, c);
-      case 'reshape': return reshape(a, node.shape);
-      case 'broadcast': return broadcastTo(a, node.shape);
-      default: return make(node.op, operands, node.attributes, node.shape, node.dtype);
+      case 'select':
+        return select(a, b, c);
+      case 'reshape':
+        return reshape(a, node.shape);
+      case 'broadcast':
+        return broadcastTo(a, node.shape);
+      default:
+        return make(node.op, operands, node.attributes, node.shape, node.dtype);
     }
   })();
   return relabel(built, node.dtype);

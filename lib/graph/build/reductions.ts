@@ -42,5 +42,11 @@ export function cumsum(x: Node, axis: number, exclusive: boolean, reverse: boole
 
 /** Puts reduced axes back, as size 1, and repeats to the unreduced shape. */
 export function expandReduced(reduced: Node, shape: Shape, axes: readonly number[]): Node {
-  return broadcastTo(reshape(reduced, shape.map((n, axis) => (axes.includes(axis) ? 1 : n))), shape);
+  return broadcastTo(
+    reshape(
+      reduced,
+      shape.map((n, axis) => (axes.includes(axis) ? 1 : n)),
+    ),
+    shape,
+  );
 }

@@ -7,7 +7,10 @@ import {commonType, make, mismatch, scalar, uniformValue} from './make.js';
 /** Values in row-major order; the array is kept, not copied. */
 export function constant(values: Float64Array, shape: Shape, dtype: DType = 'float'): Node {
   if (values.length !== sizeOf(shape)) {
-    throw new ShapeError('shape-mismatch', `A constant of shape [${shape.join(', ')}] needs ${sizeOf(shape)} values, not ${values.length}.`);
+    throw new ShapeError(
+      'shape-mismatch',
+      `A constant of shape [${shape.join(', ')}] needs ${sizeOf(shape)} values, not ${values.length}.`,
+    );
   }
   if (values.length > 1 && values.every(value => Object.is(value, values[0]))) return full(values[0], shape, dtype);
   return make('constant', [], {values}, [...shape], dtype);
@@ -29,7 +32,11 @@ export function broadcastShapes(a: Shape, b: Shape): Shape {
     const m = a[a.length - i] ?? 1;
     const n = b[b.length - i] ?? 1;
     if (m !== n && m !== 1 && n !== 1) {
-      throw new ShapeError('shape-mismatch', `Shapes [${a.join(', ')}] and [${b.join(', ')}] cannot be broadcast together.`, {shapes: [[...a], [...b]]});
+      throw new ShapeError(
+        'shape-mismatch',
+        `Shapes [${a.join(', ')}] and [${b.join(', ')}] cannot be broadcast together.`,
+        {shapes: [[...a], [...b]]},
+      );
     }
     shape[rank - i] = m === 1 ? n : m;
   }
@@ -70,7 +77,13 @@ export function view(x: Node, shape: Shape, dtype: DType): Node {
     if (x.operands[0].size === 1) return broadcastTo(view(x.operands[0], [], dtype), shape);
     // Axes of size 1 more or less do not disturb a broadcast.
     const trimmed = shape.filter(n => n !== 1);
-    if (sameShape(trimmed, x.shape.filter(n => n !== 1))) return rebroadcast(x, shape, dtype);
+    if (
+      sameShape(
+        trimmed,
+        x.shape.filter(n => n !== 1),
+      )
+    )
+      return rebroadcast(x, shape, dtype);
   }
   return make('reshape', [x], {}, [...shape], dtype);
 }
@@ -86,7 +99,11 @@ function rebroadcast(x: Node, shape: Shape, dtype: DType): Node {
 
 export function transpose(x: Node, permutation: readonly number[]): Node {
   if (permutation.every((axis, i) => axis === i)) return x;
-  if (isOp(x, 'transpose')) return transpose(x.operands[0], permutation.map(axis => x.attributes.permutation[axis]));
+  if (isOp(x, 'transpose'))
+    return transpose(
+      x.operands[0],
+      permutation.map(axis => x.attributes.permutation[axis]),
+    );
   const shape = permutation.map(axis => x.shape[axis]);
   if (x.op === 'broadcast') return broadcastTo(transpose(x.operands[0], permutation), shape);
   // Moving axes of size 1 alone does not move any number.
@@ -106,9 +123,17 @@ function fits(begin: readonly number[], size: Shape, strides: readonly number[],
 }
 
 /** x[begin + i·strides], i < size. */
-export function slice(x: Node, begin: readonly number[], size: Shape, strides: readonly number[] = begin.map(() => 1)): Node {
+export function slice(
+  x: Node,
+  begin: readonly number[],
+  size: Shape,
+  strides: readonly number[] = begin.map(() => 1),
+): Node {
   if (!fits(begin, size, strides, x.shape)) {
-    throw mismatch(`slice from [${begin.join(', ')}] of size [${size.join(', ')}] and strides [${strides.join(', ')}]`, x);
+    throw mismatch(
+      `slice from [${begin.join(', ')}] of size [${size.join(', ')}] and strides [${strides.join(', ')}]`,
+      x,
+    );
   }
   if (sameShape(size, x.shape) && strides.every((stride, axis) => stride === 1 || size[axis] <= 1)) return x;
   if (x.op === 'broadcast') {
@@ -116,11 +141,25 @@ export function slice(x: Node, begin: readonly number[], size: Shape, strides: r
     const repeated = x.shape.map((n, axis) => inner.shape[axis] !== n);
     const innerBegin = begin.map((b, axis) => (repeated[axis] ? 0 : b));
     const innerSize = size.map((n, axis) => (repeated[axis] ? 1 : n));
-    if (sizeOf(size) > 0) return broadcastTo(slice(inner, innerBegin, innerSize, strides.map((s, axis) => (repeated[axis] ? 1 : s))), size);
+    if (sizeOf(size) > 0)
+      return broadcastTo(
+        slice(
+          inner,
+          innerBegin,
+          innerSize,
+          strides.map((s, axis) => (repeated[axis] ? 1 : s)),
+        ),
+        size,
+      );
   }
   if (isOp(x, 'slice')) {
     const from = x.attributes;
-    return slice(x.operands[0], begin.map((b, axis) => from.begin[axis] + b * from.strides[axis]), size, strides.map((s, axis) => s * from.strides[axis]));
+    return slice(
+      x.operands[0],
+      begin.map((b, axis) => from.begin[axis] + b * from.strides[axis]),
+      size,
+      strides.map((s, axis) => s * from.strides[axis]),
+    );
   }
   const within = isOp(x, 'concat') && sizeOf(size) > 0 ? partRead(x, begin, size, strides) : undefined;
   if (within !== undefined) return relabel(slice(within.part, within.begin, size, strides), x.dtype);
@@ -128,19 +167,30 @@ export function slice(x: Node, begin: readonly number[], size: Shape, strides: r
 }
 
 /** The one part of a concatenation that a slice reads, and where it begins in it. */
-export function partRead({operands, attributes: {axis}}: Node<'concat'>, begin: readonly number[], size: Shape, strides: readonly number[]): {readonly part: Node; readonly begin: readonly number[]} | undefined {
+export function partRead(
+  {operands, attributes: {axis}}: Node<'concat'>,
+  begin: readonly number[],
+  size: Shape,
+  strides: readonly number[],
+): {readonly part: Node; readonly begin: readonly number[]} | undefined {
   let from = 0;
   for (const part of operands) {
     const first = begin[axis] - from;
     const last = first + (size[axis] - 1) * strides[axis];
-    if (Math.min(first, last) >= 0 && Math.max(first, last) < part.shape[axis]) return {part, begin: begin.map((b, i) => (i === axis ? first : b))};
+    if (Math.min(first, last) >= 0 && Math.max(first, last) < part.shape[axis])
+      return {part, begin: begin.map((b, i) => (i === axis ? first : b))};
     from += part.shape[axis];
   }
   return undefined;
 }
 
 /** Zeros of the given shape with x at begin + i·strides: the transpose of slice. */
-export function place(x: Node, begin: readonly number[], shape: Shape, strides: readonly number[] = begin.map(() => 1)): Node {
+export function place(
+  x: Node,
+  begin: readonly number[],
+  shape: Shape,
+  strides: readonly number[] = begin.map(() => 1),
+): Node {
   if (!fits(begin, x.shape, strides, shape)) {
     throw mismatch(`place at [${begin.join(', ')}] with strides [${strides.join(', ')}] in [${shape.join(', ')}]`, x);
   }
@@ -151,12 +201,23 @@ export function place(x: Node, begin: readonly number[], shape: Shape, strides: 
 
 export function concat(parts: readonly Node[], axis: number): Node {
   const dtype = commonType(parts);
-  const kept = parts.flatMap(part => (isOp(part, 'concat') && part.attributes.axis === axis && part.dtype === dtype ? part.operands : [part])).filter(part => part.shape[axis] > 0);
+  const kept = parts
+    .flatMap(part =>
+      isOp(part, 'concat') && part.attributes.axis === axis && part.dtype === dtype ? part.operands : [part],
+    )
+    .filter(part => part.shape[axis] > 0);
   if (kept.length <= 1) return relabel(kept[0] ?? parts[0], dtype);
   const first = kept[0];
   for (const part of kept) {
-    if (part.shape.length !== first.shape.length || part.shape.some((n, i) => i !== axis && n !== first.shape[i])) throw mismatch(`concat along axis ${axis}`, first, part);
+    if (part.shape.length !== first.shape.length || part.shape.some((n, i) => i !== axis && n !== first.shape[i]))
+      throw mismatch(`concat along axis ${axis}`, first, part);
   }
   const total = kept.reduce((sum, part) => sum + part.shape[axis], 0);
-  return make('concat', kept, {axis}, first.shape.map((n, i) => (i === axis ? total : n)), dtype);
+  return make(
+    'concat',
+    kept,
+    {axis},
+    first.shape.map((n, i) => (i === axis ? total : n)),
+    dtype,
+  );
 }

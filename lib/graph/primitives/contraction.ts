@@ -84,8 +84,10 @@ export const matMulPrimitive: Primitive<'matMul'> = {
   transpose(node, cotangent, linear) {
     const [a, b] = node.operands;
     const {transposeA, transposeB} = node.attributes;
-    const forA = (): Node => (transposeA ? matMul(b, cotangent, transposeB, true) : matMul(cotangent, b, false, !transposeB));
-    const forB = (): Node => (transposeB ? matMul(cotangent, a, true, transposeA) : matMul(a, cotangent, !transposeA, false));
+    const forA = (): Node =>
+      transposeA ? matMul(b, cotangent, transposeB, true) : matMul(cotangent, b, false, !transposeB);
+    const forB = (): Node =>
+      transposeB ? matMul(cotangent, a, true, transposeA) : matMul(a, cotangent, !transposeA, false);
     return [linear[0] ? forA() : undefined, linear[1] ? forB() : undefined];
   },
   dependence(node, operand) {
@@ -94,9 +96,13 @@ export const matMulPrimitive: Primitive<'matMul'> = {
     const matrix = (element: number): number => Math.floor(element / (m * n));
     const row = (element: number): number => Math.floor(element / n) % m;
     const column = (element: number): number => element % n;
-    return evenRows(node.size, k, operand === 0
-      ? (element, l) => matrix(element) * m * k + (transposeA ? l * m + row(element) : row(element) * k + l)
-      : (element, l) => matrix(element) * k * n + (transposeB ? column(element) * k + l : l * n + column(element)));
+    return evenRows(
+      node.size,
+      k,
+      operand === 0
+        ? (element, l) => matrix(element) * m * k + (transposeA ? l * m + row(element) : row(element) * k + l)
+        : (element, l) => matrix(element) * k * n + (transposeB ? column(element) * k + l : l * n + column(element)),
+    );
   },
   /** A plain product with one matrix folds the new axis into its rows; otherwise it joins the batch. */
   batch(node, [a, b], batched, size) {

@@ -25,7 +25,13 @@ export const declaredPrimitive: Primitive<'declared'> = {
     const {value, args, cotangent, gradients} = declarationOf(node);
     const moving = tangents.slice(1, args.length + 1);
     if (moving.every(tangent => tangent === undefined)) return undefined;
-    return make('declared', [value, ...args.map((arg, i) => moving[i] ?? zeros(arg.shape)), cotangent, ...gradients], {as: 'tangent'}, node.shape, 'float');
+    return make(
+      'declared',
+      [value, ...args.map((arg, i) => moving[i] ?? zeros(arg.shape)), cotangent, ...gradients],
+      {as: 'tangent'},
+      node.shape,
+      'float',
+    );
   },
   transpose(node, given, linear) {
     const {args, cotangent, gradients} = declarationOf(node);

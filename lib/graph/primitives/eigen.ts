@@ -24,7 +24,8 @@ function rotate(a: Float64Array, v: Float64Array, n: number, p: number, q: numbe
   if (apq === 0) return;
   const theta = (a[q * n + q] - a[p * n + p]) / (2 * apq);
   // The smaller root of t² + 2θt − 1; θ² may overflow, where t is 1/(2θ).
-  const t = Math.abs(theta) > 1e150 ? 0.5 / theta : Math.sign(theta || 1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1));
+  const t =
+    Math.abs(theta) > 1e150 ? 0.5 / theta : Math.sign(theta || 1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1));
   const c = 1 / Math.sqrt(t * t + 1);
   const s = t * c;
   for (let i = 0; i < n; i++) {
@@ -86,7 +87,15 @@ export class EigenWorkspace {
  * `toValues` on, and the vectors that belong to them into the columns of the n × n numbers of `vectors` from
  * `toVectors` on. A matrix that is not finite has NaN for both.
  */
-export function sortedEigen(a: Float64Array, at: number, workspace: EigenWorkspace, values: Float64Array, toValues: number, vectors: Float64Array, toVectors: number): void {
+export function sortedEigen(
+  a: Float64Array,
+  at: number,
+  workspace: EigenWorkspace,
+  values: Float64Array,
+  toValues: number,
+  vectors: Float64Array,
+  toVectors: number,
+): void {
   const {n, matrix, vectors: v, order, keys} = workspace;
   let check = 0;
   for (let i = 0; i < n; i++) {

@@ -1,5 +1,21 @@
 /** Functions of one, two or three values, element by element. */
-import {add, addAll, binary, broadcastTo, div, full, mul, neg, scalar, scale, select, sub, unary, uniformValue, zeros} from '../build.js';
+import {
+  add,
+  addAll,
+  binary,
+  broadcastTo,
+  div,
+  full,
+  mul,
+  neg,
+  scalar,
+  scale,
+  select,
+  sub,
+  unary,
+  uniformValue,
+  zeros,
+} from '../build.js';
 import type {BinaryName, Node, UnaryName} from '../node.js';
 import {binaryKernel, unaryKernel} from './loops.js';
 import type {Primitive} from './primitive.js';
@@ -69,14 +85,20 @@ interface BinaryRule {
   readonly tangent?: (a: Node, b: Node, y: Node, da: Node | undefined, db: Node | undefined) => Node | undefined;
 }
 
-const times = (factor: Node, tangent: Node | undefined): Node | undefined => (tangent === undefined ? undefined : mul(factor, tangent));
+const times = (factor: Node, tangent: Node | undefined): Node | undefined =>
+  tangent === undefined ? undefined : mul(factor, tangent);
 const choose = (condition: Node, a: Node | undefined, b: Node | undefined): Node | undefined =>
-  a === undefined && b === undefined ? undefined : select(condition, a ?? zeros(condition.shape), b ?? zeros(condition.shape));
+  a === undefined && b === undefined
+    ? undefined
+    : select(condition, a ?? zeros(condition.shape), b ?? zeros(condition.shape));
 
 /** Value and tangent of every function of two arguments; at a tie, maximum and minimum follow the first. */
 export const binaryRules: {readonly [F in BinaryName]: BinaryRule} = {
   add: {value: (a, b) => a + b, tangent: (_a, _b, _y, da, db) => addAll([da, db])},
-  sub: {value: (a, b) => a - b, tangent: (_a, _b, _y, da, db) => (db === undefined ? da : da === undefined ? neg(db) : sub(da, db))},
+  sub: {
+    value: (a, b) => a - b,
+    tangent: (_a, _b, _y, da, db) => (db === undefined ? da : da === undefined ? neg(db) : sub(da, db)),
+  },
   mul: {value: (a, b) => a * b, tangent: (a, b, _y, da, db) => addAll([times(b, da), times(a, db)])},
   div: {
     value: (a, b) => a / b,
@@ -153,8 +175,10 @@ export const binaryPrimitive: Primitive<'binary'> = {
   transpose(node, cotangent, linear) {
     const [a, b] = node.operands;
     switch (node.attributes.fn) {
-      case 'add': return [linear[0] ? cotangent : undefined, linear[1] ? cotangent : undefined];
-      case 'sub': return [linear[0] ? cotangent : undefined, linear[1] ? neg(cotangent) : undefined];
+      case 'add':
+        return [linear[0] ? cotangent : undefined, linear[1] ? cotangent : undefined];
+      case 'sub':
+        return [linear[0] ? cotangent : undefined, linear[1] ? neg(cotangent) : undefined];
       case 'mul':
         if (linear[0] && linear[1]) break;
         return [linear[0] ? mul(cotangent, b) : undefined, linear[1] ? mul(cotangent, a) : undefined];
@@ -173,14 +197,20 @@ export const binaryPrimitive: Primitive<'binary'> = {
 };
 
 export const selectPrimitive: Primitive<'select'> = {
-  evaluate: () => ([condition, a, b], out) => {
-    for (let i = 0; i < out.length; i++) out[i] = condition[i] !== 0 ? a[i] : b[i];
-  },
+  evaluate:
+    () =>
+    ([condition, a, b], out) => {
+      for (let i = 0; i < out.length; i++) out[i] = condition[i] !== 0 ? a[i] : b[i];
+    },
   tangent: (node, [, da, db]) => choose(node.operands[0], da, db),
   transpose(node, cotangent, linear) {
     const nothing = zeros(node.shape);
     const [condition] = node.operands;
-    return [undefined, linear[1] ? select(condition, cotangent, nothing) : undefined, linear[2] ? select(condition, nothing, cotangent) : undefined];
+    return [
+      undefined,
+      linear[1] ? select(condition, cotangent, nothing) : undefined,
+      linear[2] ? select(condition, nothing, cotangent) : undefined,
+    ];
   },
   dependence: (_, operand) => (operand === 0 ? 'none' : 'same'),
   batch(_, operands, batched, size) {

@@ -2,7 +2,25 @@
  * Linear systems and factorizations of small dense matrices, batched. Tangents after Giles (2008),
  * "An extended collection of matrix derivative results", and Murray (2016) for Cholesky.
  */
-import {add, addAll, broadcastTo, cholesky, constant, full, gatherAt, lu, luPermutation, matMul, mul, neg, reshape, solve, sub, transpose, triangularSolve} from '../build.js';
+import {
+  add,
+  addAll,
+  broadcastTo,
+  cholesky,
+  constant,
+  full,
+  gatherAt,
+  lu,
+  luPermutation,
+  matMul,
+  mul,
+  neg,
+  reshape,
+  solve,
+  sub,
+  transpose,
+  triangularSolve,
+} from '../build.js';
 import type {Node} from '../node.js';
 import type {Kernel, Primitive, Rows} from './primitive.js';
 import {evenRows} from './primitive.js';
@@ -39,7 +57,17 @@ function factorize(a: Float64Array, at: number, n: number, pivots: Int32Array): 
 }
 
 /** Solves a triangular system in place for m right-hand sides; unit says the diagonal is one. */
-function substitute(t: Float64Array, at: number, n: number, x: Float64Array, atX: number, m: number, lower: boolean, adjoint: boolean, unit: boolean): void {
+function substitute(
+  t: Float64Array,
+  at: number,
+  n: number,
+  x: Float64Array,
+  atX: number,
+  m: number,
+  lower: boolean,
+  adjoint: boolean,
+  unit: boolean,
+): void {
   const forward = lower !== adjoint;
   for (let step = 0; step < n; step++) {
     const i = forward ? step : n - 1 - step;
@@ -99,16 +127,43 @@ const transposed = (x: Node): Node => transpose(x, [0, 2, 1]);
 
 /** A constant 0/1 matrix by a rule on row and column. */
 function mask(n: number, keep: (i: number, j: number) => boolean): Node {
-  return constant(Float64Array.from({length: n * n}, (_, at) => (keep(Math.floor(at / n), at % n) ? 1 : 0)), [1, n, n]);
+  return constant(
+    Float64Array.from({length: n * n}, (_, at) => (keep(Math.floor(at / n), at % n) ? 1 : 0)),
+    [1, n, n],
+  );
 }
 
-const lowerPart = (x: Node): Node => mul(x, mask(x.shape[1], (i, j) => i >= j));
-const strictlyLower = (x: Node): Node => mul(x, mask(x.shape[1], (i, j) => i > j));
-const upperPart = (x: Node): Node => mul(x, mask(x.shape[1], (i, j) => i <= j));
-const identityLike = (x: Node): Node => mul(full(1, x.shape), mask(x.shape[1], (i, j) => i === j));
+const lowerPart = (x: Node): Node =>
+  mul(
+    x,
+    mask(x.shape[1], (i, j) => i >= j),
+  );
+const strictlyLower = (x: Node): Node =>
+  mul(
+    x,
+    mask(x.shape[1], (i, j) => i > j),
+  );
+const upperPart = (x: Node): Node =>
+  mul(
+    x,
+    mask(x.shape[1], (i, j) => i <= j),
+  );
+const identityLike = (x: Node): Node =>
+  mul(
+    full(1, x.shape),
+    mask(x.shape[1], (i, j) => i === j),
+  );
 const halfDiagonal = (x: Node): Node => {
   const n = x.shape[1];
-  return mul(x, constant(Float64Array.from({length: n * n}, (_, at) => (Math.floor(at / n) === at % n ? 0.5 : Math.floor(at / n) > at % n ? 1 : 0)), [1, n, n]));
+  return mul(
+    x,
+    constant(
+      Float64Array.from({length: n * n}, (_, at) =>
+        Math.floor(at / n) === at % n ? 0.5 : Math.floor(at / n) > at % n ? 1 : 0,
+      ),
+      [1, n, n],
+    ),
+  );
 };
 
 /** Every element of operand matrix s, for each result element of matrix s. */
@@ -175,7 +230,10 @@ export const triangularSolvePrimitive: Primitive<'triangularSolve'> = {
     const rhs = addAll([db, moved]);
     return rhs === undefined ? undefined : triangularSolve(node.operands[0], rhs, lower, adjoint);
   },
-  transpose: (node, cotangent) => [undefined, triangularSolve(node.operands[0], cotangent, node.attributes.lower, !node.attributes.adjoint)],
+  transpose: (node, cotangent) => [
+    undefined,
+    triangularSolve(node.operands[0], cotangent, node.attributes.lower, !node.attributes.adjoint),
+  ],
   dependence(node, operand) {
     const [, n, m] = node.shape;
     return operand === 0 ? wholeMatrix(node, n * m, n * n) : wholeColumn(node);
@@ -203,7 +261,8 @@ export const choleskyPrimitive: Primitive<'cholesky'> = {
     const perMatrix = node.shape[1] * node.shape[2];
     return wholeMatrix(node, perMatrix, perMatrix);
   },
-  batch: (node, operands, batched, size) => reshape(cholesky(folded(operands, batched, size)[0]), [size, ...node.shape]),
+  batch: (node, operands, batched, size) =>
+    reshape(cholesky(folded(operands, batched, size)[0]), [size, ...node.shape]),
 };
 
 export const luPrimitive: Primitive<'lu'> = {
@@ -235,7 +294,11 @@ export const luPrimitive: Primitive<'lu'> = {
 
 /** Row i of the result is row p[i]: flat positions s n² + p[s, i] n + j. */
 function permuteRows(x: Node, permutation: Node, batch: number, n: number): Node {
-  const origin = constant(Float64Array.from({length: batch * n * n}, (_, at) => Math.floor(at / (n * n)) * n * n + (at % n)), [batch, n, n], 'int');
+  const origin = constant(
+    Float64Array.from({length: batch * n * n}, (_, at) => Math.floor(at / (n * n)) * n * n + (at % n)),
+    [batch, n, n],
+    'int',
+  );
   const row = mul(reshape(permutation, [batch, n, 1]), full(n, [batch, n, 1], 'int'));
   return gatherAt(x, add(row, origin));
 }
@@ -255,5 +318,6 @@ export const luPermutationPrimitive: Primitive<'luPermutation'> = {
   },
   tangent: () => undefined,
   dependence: () => 'none',
-  batch: (node, operands, batched, size) => reshape(luPermutation(folded(operands, batched, size)[0]), [size, ...node.shape]),
+  batch: (node, operands, batched, size) =>
+    reshape(luPermutation(folded(operands, batched, size)[0]), [size, ...node.shape]),
 };

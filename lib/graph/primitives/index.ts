@@ -3,12 +3,32 @@ import type {Node, Op} from '../node.js';
 import {matMulPrimitive} from './contraction.js';
 import {declaredPrimitive} from './declared.js';
 import {binaryPrimitive, selectPrimitive, unaryPrimitive} from './elementwise.js';
-import {choleskyPrimitive, luPermutationPrimitive, luPrimitive, solvePrimitive, triangularSolvePrimitive} from './factorization.js';
+import {
+  choleskyPrimitive,
+  luPermutationPrimitive,
+  luPrimitive,
+  solvePrimitive,
+  triangularSolvePrimitive,
+} from './factorization.js';
 import {gatherAtPrimitive, gatherPrimitive, scatterAtPrimitive, scatterPrimitive} from './indexing.js';
-import {broadcastPrimitive, concatPrimitive, placePrimitive, reshapePrimitive, slicePrimitive, transposePrimitive} from './layout.js';
+import {
+  broadcastPrimitive,
+  concatPrimitive,
+  placePrimitive,
+  reshapePrimitive,
+  slicePrimitive,
+  transposePrimitive,
+} from './layout.js';
 import {mappedPrimitive} from './mapped.js';
 import type {Primitive} from './primitive.js';
-import {argMaxPrimitive, argMinPrimitive, cumsumPrimitive, maxPrimitive, minPrimitive, sumPrimitive} from './reduction.js';
+import {
+  argMaxPrimitive,
+  argMinPrimitive,
+  cumsumPrimitive,
+  maxPrimitive,
+  minPrimitive,
+  sumPrimitive,
+} from './reduction.js';
 import {searchSortedPrimitive} from './search.js';
 import {semidefinitePrimitive} from './semidefinite.js';
 import {eigenPrimitive, leastSquaresPrimitive, svdPrimitive} from './spectral.js';

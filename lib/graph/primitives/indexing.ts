@@ -1,5 +1,17 @@
 /** Access by position: through tables known beforehand, and through positions the program computes. */
-import {add, binary, broadcastTo, constant, gather, gatherAt, rebuild, scalar, scatter, scatterAt, select} from '../build.js';
+import {
+  add,
+  binary,
+  broadcastTo,
+  constant,
+  gather,
+  gatherAt,
+  rebuild,
+  scalar,
+  scatter,
+  scatterAt,
+  select,
+} from '../build.js';
 import type {Node, Op} from '../node.js';
 import type {Primitive, Rows} from './primitive.js';
 import {evenRows, rowsFromTable, rowsIntoTable} from './primitive.js';
@@ -29,7 +41,8 @@ export const gatherPrimitive: Primitive<'gather'> = {
   tangent: ofTangent,
   transpose: (node, cotangent) => [scatter(cotangent, node.attributes.table, node.operands[0].shape)],
   dependence: node => rowsFromTable(node.attributes.table),
-  batch: (node, [x], _, size) => gather(x, repeatedTable(node.attributes.table, size, node.operands[0].size), [size, ...node.shape]),
+  batch: (node, [x], _, size) =>
+    gather(x, repeatedTable(node.attributes.table, size, node.operands[0].size), [size, ...node.shape]),
 };
 
 export const scatterPrimitive: Primitive<'scatter'> = {
@@ -46,7 +59,8 @@ export const scatterPrimitive: Primitive<'scatter'> = {
   tangent: ofTangent,
   transpose: (node, cotangent) => [gather(cotangent, node.attributes.table, node.operands[0].shape)],
   dependence: node => rowsIntoTable(node.attributes.table, node.size),
-  batch: (node, [x], _, size) => scatter(x, repeatedTable(node.attributes.table, size, node.size), [size, ...node.shape]),
+  batch: (node, [x], _, size) =>
+    scatter(x, repeatedTable(node.attributes.table, size, node.size), [size, ...node.shape]),
 };
 
 /** Every result element may depend on every operand element: positions are not known beforehand. */
@@ -57,18 +71,24 @@ function everything(count: number, operandSize: number): Rows {
 /** Positions, shared or one set for each copy, in a leading axis of copies; those outside the range stay outside. */
 function batchedPositions(positions: Node, isBatched: boolean, range: number, size: number): Node {
   const shape = isBatched ? positions.shape : [size, ...positions.shape];
-  const offsets = constant(Float64Array.from({length: size}, (_, s) => s * range), [size, ...shape.slice(1).map(() => 1)], 'int');
+  const offsets = constant(
+    Float64Array.from({length: size}, (_, s) => s * range),
+    [size, ...shape.slice(1).map(() => 1)],
+    'int',
+  );
   const inside = binary('and', binary('greaterEqual', positions, scalar(0)), binary('less', positions, scalar(range)));
   return select(broadcastTo(inside, shape), add(positions, offsets), broadcastTo(scalar(-1, 'int'), shape));
 }
 
 export const gatherAtPrimitive: Primitive<'gatherAt'> = {
-  evaluate: () => ([x, positions], out) => {
-    for (let i = 0; i < out.length; i++) {
-      const at = positions[i];
-      out[i] = at >= 0 && at < x.length ? x[at] : 0;
-    }
-  },
+  evaluate:
+    () =>
+    ([x, positions], out) => {
+      for (let i = 0; i < out.length; i++) {
+        const at = positions[i];
+        out[i] = at >= 0 && at < x.length ? x[at] : 0;
+      }
+    },
   tangent: ofTangent,
   transpose: (node, cotangent) => [scatterAt(cotangent, node.operands[1], node.operands[0].shape), undefined],
   dependence: (node, operand) => (operand === 1 ? 'none' : everything(node.size, node.operands[0].size)),
@@ -80,13 +100,15 @@ export const gatherAtPrimitive: Primitive<'gatherAt'> = {
 };
 
 export const scatterAtPrimitive: Primitive<'scatterAt'> = {
-  evaluate: () => ([x, positions], out) => {
-    out.fill(0);
-    for (let i = 0; i < x.length; i++) {
-      const at = positions[i];
-      if (at >= 0 && at < out.length) out[at] += x[i];
-    }
-  },
+  evaluate:
+    () =>
+    ([x, positions], out) => {
+      out.fill(0);
+      for (let i = 0; i < x.length; i++) {
+        const at = positions[i];
+        if (at >= 0 && at < out.length) out[at] += x[i];
+      }
+    },
   tangent: ofTangent,
   transpose: (node, cotangent) => [gatherAt(cotangent, node.operands[1]), undefined],
   dependence: (node, operand) => (operand === 1 ? 'none' : everything(node.size, node.operands[0].size)),

@@ -1,5 +1,17 @@
 /** Primitives that move numbers without changing them: linear, each the transpose of another. */
-import {broadcastTo, concat, operandTable, place, rebuild, reshape, slice, sliceTable, sum, transpose, zeros} from '../build.js';
+import {
+  broadcastTo,
+  concat,
+  operandTable,
+  place,
+  rebuild,
+  reshape,
+  slice,
+  sliceTable,
+  sum,
+  transpose,
+  zeros,
+} from '../build.js';
 import type {Node, Op} from '../node.js';
 import {stridesOf} from '../node.js';
 import type {Kernel, Primitive} from './primitive.js';
@@ -16,7 +28,10 @@ function copyThrough(table: Int32Array): Kernel {
 }
 
 export const reshapePrimitive: Primitive<'reshape'> = {
-  evaluate: () => ([x], out) => out.set(x),
+  evaluate:
+    () =>
+    ([x], out) =>
+      out.set(x),
   tangent: ofTangent,
   transpose: (node, cotangent) => [reshape(cotangent, node.operands[0].shape)],
   dependence: () => 'same',
@@ -57,12 +72,16 @@ export const broadcastPrimitive: Primitive<'broadcast'> = {
 export const slicePrimitive: Primitive<'slice'> = {
   evaluate: node => copyThrough(operandTable(node)),
   tangent: ofTangent,
-  transpose: (node, cotangent) => [place(cotangent, node.attributes.begin, node.operands[0].shape, node.attributes.strides)],
+  transpose: (node, cotangent) => [
+    place(cotangent, node.attributes.begin, node.operands[0].shape, node.attributes.strides),
+  ],
   dependence: node => rowsFromTable(operandTable(node)),
-  batch: (node, [x], _, size) => slice(x, [0, ...node.attributes.begin], [size, ...node.shape], [1, ...node.attributes.strides]),
+  batch: (node, [x], _, size) =>
+    slice(x, [0, ...node.attributes.begin], [size, ...node.shape], [1, ...node.attributes.strides]),
 };
 
-const placeTable = (node: Node<'place'>): Int32Array => sliceTable(node.operands[0].shape, node.attributes, stridesOf(node.shape));
+const placeTable = (node: Node<'place'>): Int32Array =>
+  sliceTable(node.operands[0].shape, node.attributes, stridesOf(node.shape));
 
 export const placePrimitive: Primitive<'place'> = {
   evaluate(node) {
@@ -73,9 +92,12 @@ export const placePrimitive: Primitive<'place'> = {
     };
   },
   tangent: ofTangent,
-  transpose: (node, cotangent) => [slice(cotangent, node.attributes.begin, node.operands[0].shape, node.attributes.strides)],
+  transpose: (node, cotangent) => [
+    slice(cotangent, node.attributes.begin, node.operands[0].shape, node.attributes.strides),
+  ],
   dependence: node => rowsIntoTable(placeTable(node), node.size),
-  batch: (node, [x], _, size) => place(x, [0, ...node.attributes.begin], [size, ...node.shape], [1, ...node.attributes.strides]),
+  batch: (node, [x], _, size) =>
+    place(x, [0, ...node.attributes.begin], [size, ...node.shape], [1, ...node.attributes.strides]),
 };
 
 /** Where each part of a concatenation begins along its axis. */
@@ -117,14 +139,27 @@ export const concatPrimitive: Primitive<'concat'> = {
   },
   tangent(node, tangents) {
     if (tangents.every(tangent => tangent === undefined)) return undefined;
-    return concat(tangents.map((tangent, k) => tangent ?? zeros(node.operands[k].shape)), node.attributes.axis);
+    return concat(
+      tangents.map((tangent, k) => tangent ?? zeros(node.operands[k].shape)),
+      node.attributes.axis,
+    );
   },
   transpose(node, cotangent, linear) {
     const begins = partBegins(node);
     return node.operands.map((part, k) =>
-      linear[k] ? slice(cotangent, part.shape.map((_, axis) => (axis === node.attributes.axis ? begins[k] : 0)), part.shape) : undefined);
+      linear[k]
+        ? slice(
+            cotangent,
+            part.shape.map((_, axis) => (axis === node.attributes.axis ? begins[k] : 0)),
+            part.shape,
+          )
+        : undefined,
+    );
   },
   dependence: (node, operand) => rowsIntoTable(partTable(node, operand), node.size),
   batch: (node, operands, batched, size) =>
-    concat(operands.map((part, k) => (batched[k] ? part : broadcastTo(part, [size, ...part.shape]))), node.attributes.axis + 1),
+    concat(
+      operands.map((part, k) => (batched[k] ? part : broadcastTo(part, [size, ...part.shape]))),
+      node.attributes.axis + 1,
+    ),
 };

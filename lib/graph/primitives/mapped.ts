@@ -47,11 +47,13 @@ export const mappedPrimitive: Primitive<'mapped'> = {
   },
   tangent(node, tangents) {
     const {derivatives} = functionOf(node);
-    return addAll(tangents.map((dx, k) => {
-      const derivative = dx === undefined ? undefined : derivatives[k]?.(node.operands, node);
-      if (dx === undefined || derivative === undefined) return undefined;
-      return mul(derivative, dx);
-    }));
+    return addAll(
+      tangents.map((dx, k) => {
+        const derivative = dx === undefined ? undefined : derivatives[k]?.(node.operands, node);
+        if (dx === undefined || derivative === undefined) return undefined;
+        return mul(derivative, dx);
+      }),
+    );
   },
   dependence: (node, operand) => (functionOf(node).derivatives[operand] === undefined ? 'none' : 'same'),
   batch: (node, operands, batched, size) => mapped(node.attributes.fn, aligned(operands, batched, size)),

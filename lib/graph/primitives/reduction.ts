@@ -11,8 +11,16 @@ function groups(shape: Shape, axes: readonly number[]): Groups {
   const strides = stridesOf(shape);
   const kept = shape.map((_, axis) => axis).filter(axis => !axes.includes(axis));
   return {
-    starts: viewTable(kept.map(axis => shape[axis]), 0, kept.map(axis => strides[axis])),
-    offsets: viewTable(axes.map(axis => shape[axis]), 0, axes.map(axis => strides[axis])),
+    starts: viewTable(
+      kept.map(axis => shape[axis]),
+      0,
+      kept.map(axis => strides[axis]),
+    ),
+    offsets: viewTable(
+      axes.map(axis => shape[axis]),
+      0,
+      axes.map(axis => strides[axis]),
+    ),
   };
 }
 
@@ -31,25 +39,33 @@ export const sumPrimitive: Primitive<'sum'> = {
   tangent: (node, [dx]) => (dx === undefined ? undefined : sum(dx, node.attributes.axes)),
   transpose: (node, cotangent) => [expandReduced(cotangent, node.operands[0].shape, node.attributes.axes)],
   dependence: node => groupRows(node.operands[0].shape, node.attributes.axes),
-  batch: (node, [x]) => sum(x, node.attributes.axes.map(axis => axis + 1)),
+  batch: (node, [x]) =>
+    sum(
+      x,
+      node.attributes.axes.map(axis => axis + 1),
+    ),
 };
 
 /** The largest and the smallest of each group, each with a loop of its own: see loops.ts. */
 const extremeKernels = {
-  max: ({starts, offsets}: Groups): Kernel => ([x], out) => {
-    for (let i = 0; i < out.length; i++) {
-      let best = -Infinity;
-      for (let k = 0; k < offsets.length; k++) best = Math.max(best, x[starts[i] + offsets[k]]);
-      out[i] = best;
-    }
-  },
-  min: ({starts, offsets}: Groups): Kernel => ([x], out) => {
-    for (let i = 0; i < out.length; i++) {
-      let best = Infinity;
-      for (let k = 0; k < offsets.length; k++) best = Math.min(best, x[starts[i] + offsets[k]]);
-      out[i] = best;
-    }
-  },
+  max:
+    ({starts, offsets}: Groups): Kernel =>
+    ([x], out) => {
+      for (let i = 0; i < out.length; i++) {
+        let best = -Infinity;
+        for (let k = 0; k < offsets.length; k++) best = Math.max(best, x[starts[i] + offsets[k]]);
+        out[i] = best;
+      }
+    },
+  min:
+    ({starts, offsets}: Groups): Kernel =>
+    ([x], out) => {
+      for (let i = 0; i < out.length; i++) {
+        let best = Infinity;
+        for (let k = 0; k < offsets.length; k++) best = Math.min(best, x[starts[i] + offsets[k]]);
+        out[i] = best;
+      }
+    },
 };
 
 function extremePrimitive<O extends 'max' | 'min'>(op: O): Primitive<O> {
@@ -65,7 +81,11 @@ function extremePrimitive<O extends 'max' | 'min'>(op: O): Primitive<O> {
       return sum(mul(share, dx), axes);
     },
     dependence: node => groupRows(node.operands[0].shape, node.attributes.axes),
-    batch: (node, [x]) => (op === 'max' ? max : min)(x, node.attributes.axes.map(axis => axis + 1)),
+    batch: (node, [x]) =>
+      (op === 'max' ? max : min)(
+        x,
+        node.attributes.axes.map(axis => axis + 1),
+      ),
   };
 }
 
@@ -73,20 +93,24 @@ export const maxPrimitive = extremePrimitive('max');
 export const minPrimitive = extremePrimitive('min');
 
 const argKernels = {
-  argMax: ({starts, offsets}: Groups): Kernel => ([x], out) => {
-    for (let i = 0; i < out.length; i++) {
-      let best = 0;
-      for (let k = 1; k < offsets.length; k++) if (x[starts[i] + offsets[k]] > x[starts[i] + offsets[best]]) best = k;
-      out[i] = best;
-    }
-  },
-  argMin: ({starts, offsets}: Groups): Kernel => ([x], out) => {
-    for (let i = 0; i < out.length; i++) {
-      let best = 0;
-      for (let k = 1; k < offsets.length; k++) if (x[starts[i] + offsets[k]] < x[starts[i] + offsets[best]]) best = k;
-      out[i] = best;
-    }
-  },
+  argMax:
+    ({starts, offsets}: Groups): Kernel =>
+    ([x], out) => {
+      for (let i = 0; i < out.length; i++) {
+        let best = 0;
+        for (let k = 1; k < offsets.length; k++) if (x[starts[i] + offsets[k]] > x[starts[i] + offsets[best]]) best = k;
+        out[i] = best;
+      }
+    },
+  argMin:
+    ({starts, offsets}: Groups): Kernel =>
+    ([x], out) => {
+      for (let i = 0; i < out.length; i++) {
+        let best = 0;
+        for (let k = 1; k < offsets.length; k++) if (x[starts[i] + offsets[k]] < x[starts[i] + offsets[best]]) best = k;
+        out[i] = best;
+      }
+    },
 };
 
 function argPrimitive<O extends 'argMax' | 'argMin'>(op: O): Primitive<O> {
@@ -122,8 +146,11 @@ export const cumsumPrimitive: Primitive<'cumsum'> = {
       }
     };
   },
-  tangent: (node, [dx]) => (dx === undefined ? undefined : cumsum(dx, node.attributes.axis, node.attributes.exclusive, node.attributes.reverse)),
-  transpose: (node, cotangent) => [cumsum(cotangent, node.attributes.axis, node.attributes.exclusive, !node.attributes.reverse)],
+  tangent: (node, [dx]) =>
+    dx === undefined ? undefined : cumsum(dx, node.attributes.axis, node.attributes.exclusive, node.attributes.reverse),
+  transpose: (node, cotangent) => [
+    cumsum(cotangent, node.attributes.axis, node.attributes.exclusive, !node.attributes.reverse),
+  ],
   dependence(node) {
     const {axis, exclusive, reverse} = node.attributes;
     const stride = stridesOf(node.shape)[axis];

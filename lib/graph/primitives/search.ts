@@ -22,7 +22,8 @@ export const searchSortedPrimitive: Primitive<'searchSorted'> = {
     const orEqual = node.attributes.side === 'right';
     return ([sorted, values], out) => {
       for (let row = 0; row < rowCount; row++) {
-        for (let j = 0; j < m; j++) out[row * m + j] = countBelow(sorted, row * n, (row + 1) * n, values[row * m + j], orEqual);
+        for (let j = 0; j < m; j++)
+          out[row * m + j] = countBelow(sorted, row * n, (row + 1) * n, values[row * m + j], orEqual);
       }
     };
   },

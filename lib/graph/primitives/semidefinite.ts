@@ -5,7 +5,19 @@
  * quasistatic finite elements and flesh simulation", §6; turned over: Chen et al. 2024, "Stabler
  * neo-Hookean simulation: absolute eigenvalue filtering for projected Newton").
  */
-import {add, broadcastTo, constant, matMul, mul, reshape, scale, semidefinite, solve, sub, transpose} from '../build.js';
+import {
+  add,
+  broadcastTo,
+  constant,
+  matMul,
+  mul,
+  reshape,
+  scale,
+  semidefinite,
+  solve,
+  sub,
+  transpose,
+} from '../build.js';
 import type {Node} from '../node.js';
 import {diagonalize} from './eigen.js';
 import type {Kernel, Primitive} from './primitive.js';
@@ -72,9 +84,17 @@ const symmetricPart = (x: Node): Node => scale(add(x, transpose(x, [0, 2, 1])), 
 /** X with |S| X + X |S| = B, by its n² linear equations. */
 function sylvester(absolute: Node, b: Node): Node {
   const [batch, n] = absolute.shape;
-  const identity = constant(Float64Array.from({length: n * n}, (_, at) => (at % (n + 1) === 0 ? 1 : 0)), [n, n]);
+  const identity = constant(
+    Float64Array.from({length: n * n}, (_, at) => (at % (n + 1) === 0 ? 1 : 0)),
+    [n, n],
+  );
   const spread = (x: Node, shape: number[]): Node => broadcastTo(reshape(x, shape), [batch, n, n, n, n]);
-  const place = (x: Node, y: Node): Node => reshape(mul(spread(x, [x.size / (n * n), n, 1, n, 1]), spread(y, [y.size / (n * n), 1, n, 1, n])), [batch, n * n, n * n]);
+  const place = (x: Node, y: Node): Node =>
+    reshape(mul(spread(x, [x.size / (n * n), n, 1, n, 1]), spread(y, [y.size / (n * n), 1, n, 1, n])), [
+      batch,
+      n * n,
+      n * n,
+    ]);
   const equations = add(place(absolute, identity), place(identity, absolute));
   return reshape(solve(equations, reshape(b, [batch, n * n, 1])), [batch, n, n]);
 }

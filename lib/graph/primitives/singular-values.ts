@@ -34,7 +34,11 @@ export class SvdWorkspace {
   /** Columns of U and of V. */
   readonly widths: {readonly u: number; readonly v: number};
 
-  constructor(readonly m: number, readonly n: number, readonly full: boolean) {
+  constructor(
+    readonly m: number,
+    readonly n: number,
+    readonly full: boolean,
+  ) {
     this.p = Math.max(m, n);
     this.q = Math.min(m, n);
     this.columns = new Float64Array(this.p * this.q);
@@ -51,7 +55,13 @@ export class SvdWorkspace {
  * Of the m × n numbers of `a` from `at` on: s, descending, U [m, k] and V [n, k], row-major, one after another into `out`
  * from `to` on, k = min(m, n), or all columns where the workspace is for the full form. A matrix that is not finite has NaN for all.
  */
-export function singularValues(a: Float64Array, at: number, workspace: SvdWorkspace, out: Float64Array, to: number): void {
+export function singularValues(
+  a: Float64Array,
+  at: number,
+  workspace: SvdWorkspace,
+  out: Float64Array,
+  to: number,
+): void {
   const {m, n, q, p, full, widths, lengths, keys, order, long, turned} = workspace;
   const toU = to + q;
   const toV = toU + m * widths.u;
@@ -112,9 +122,14 @@ function rotateAll({p, q, columns, turned}: SvdWorkspace): void {
           beta += y * y;
           gamma += x * y;
         }
-        if (Math.abs(gamma) <= orthogonal * Math.sqrt(alpha) * Math.sqrt(beta) || Math.abs(gamma) <= nothing * Number.EPSILON * largest) continue;
+        if (
+          Math.abs(gamma) <= orthogonal * Math.sqrt(alpha) * Math.sqrt(beta)
+          || Math.abs(gamma) <= nothing * Number.EPSILON * largest
+        )
+          continue;
         const zeta = (beta - alpha) / (2 * gamma);
-        const t = Math.abs(zeta) > 1e150 ? 0.5 / zeta : Math.sign(zeta || 1) / (Math.abs(zeta) + Math.sqrt(1 + zeta * zeta));
+        const t =
+          Math.abs(zeta) > 1e150 ? 0.5 / zeta : Math.sign(zeta || 1) / (Math.abs(zeta) + Math.sqrt(1 + zeta * zeta));
         const c = 1 / Math.sqrt(1 + t * t);
         turn(columns, i * p, j * p, p, c, c * t);
         turn(turned, i * q, j * q, q, c, c * t);
@@ -182,7 +197,14 @@ function complete(long: Float64Array, k: number, p: number, size: Float64Array):
 }
 
 /** Columns of length `rows` into a row-major [rows, width]. */
-function writeColumns(from: Float64Array, out: Float64Array, to: number, rows: number, width: number, order: Int32Array | undefined): void {
+function writeColumns(
+  from: Float64Array,
+  out: Float64Array,
+  to: number,
+  rows: number,
+  width: number,
+  order: Int32Array | undefined,
+): void {
   for (let k = 0; k < width; k++) {
     const column = (order === undefined ? k : order[k]) * rows;
     for (let i = 0; i < rows; i++) out[to + i * width + k] = from[column + i];
@@ -201,7 +223,16 @@ function storeLength(x: Float64Array, at: number, count: number, into: Float64Ar
  * up to `share` of the largest count as zero.
  */
 export function leastNorm(
-  a: Float64Array, at: number, workspace: SvdWorkspace, factors: Float64Array, share: number, b: Float64Array, atB: number, x: Float64Array, atX: number, k: number,
+  a: Float64Array,
+  at: number,
+  workspace: SvdWorkspace,
+  factors: Float64Array,
+  share: number,
+  b: Float64Array,
+  atB: number,
+  x: Float64Array,
+  atX: number,
+  k: number,
 ): void {
   const {m, n, q} = workspace;
   const u = q;

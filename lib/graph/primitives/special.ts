@@ -23,7 +23,7 @@ export function erf(x: number): number {
   // 40 levels bring the fraction below an ulp of erfc for z ≥ 3.
   let fraction = 0;
   for (let n = 40; n >= 1; n--) fraction = n / 2 / (z + fraction);
-  const erfc = (Math.exp(-z * z) / (z + fraction)) / Math.sqrt(Math.PI);
+  const erfc = Math.exp(-z * z) / (z + fraction) / Math.sqrt(Math.PI);
   return Math.sign(x) * (1 - erfc);
 }
 

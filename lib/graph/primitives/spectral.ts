@@ -9,7 +9,29 @@
  * how they part either (the values' sum, a projection on all of them).
  */
 import {
-  addAll, broadcastTo, concat, constant, div, eigen, leastSquares, matMul, max, mul, neg, reshape, scale, select, slice, sub, sum, svd, transpose, unary, binary, add, full,
+  addAll,
+  broadcastTo,
+  concat,
+  constant,
+  div,
+  eigen,
+  leastSquares,
+  matMul,
+  max,
+  mul,
+  neg,
+  reshape,
+  scale,
+  select,
+  slice,
+  sub,
+  sum,
+  svd,
+  transpose,
+  unary,
+  binary,
+  add,
+  full,
 } from '../build.js';
 import type {Node} from '../node.js';
 import {EigenWorkspace, sortedEigen} from './eigen.js';
@@ -18,25 +40,34 @@ import {evenRows} from './primitive.js';
 import {leastNorm, SvdWorkspace, singularValues} from './singular-values.js';
 
 const transposed = (x: Node): Node => transpose(x, [0, 2, 1]);
-const columnsOf = (x: Node, from: number, count: number): Node => slice(x, [0, 0, from], [x.shape[0], x.shape[1], count]);
+const columnsOf = (x: Node, from: number, count: number): Node =>
+  slice(x, [0, 0, from], [x.shape[0], x.shape[1], count]);
 
 /** The diagonal of [batch, k, k] as [batch, k]. */
 function diagonal(x: Node): Node {
   const k = x.shape[1];
-  const identity = constant(Float64Array.from({length: k * k}, (_, at) => (at % (k + 1) === 0 ? 1 : 0)), [1, k, k]);
+  const identity = constant(
+    Float64Array.from({length: k * k}, (_, at) => (at % (k + 1) === 0 ? 1 : 0)),
+    [1, k, k],
+  );
   return sum(mul(x, broadcastTo(identity, x.shape)), [2]);
 }
 
 /** x[b, j] in all rows of [batch, rows, k]. */
-const inRows = (x: Node, rows: number): Node => broadcastTo(reshape(x, [x.shape[0], 1, x.shape[1]]), [x.shape[0], rows, x.shape[1]]);
-const inColumns = (x: Node, columns: number): Node => broadcastTo(reshape(x, [x.shape[0], x.shape[1], 1]), [x.shape[0], x.shape[1], columns]);
+const inRows = (x: Node, rows: number): Node =>
+  broadcastTo(reshape(x, [x.shape[0], 1, x.shape[1]]), [x.shape[0], rows, x.shape[1]]);
+const inColumns = (x: Node, columns: number): Node =>
+  broadcastTo(reshape(x, [x.shape[0], x.shape[1], 1]), [x.shape[0], x.shape[1], columns]);
 
 /**
  * 1/x, and 0 where |x| is within rounding of zero beside `size` [batch]: values are computed to some ε of the
  * largest, n terms each.
  */
 function reciprocal(x: Node, size: Node, n: number): Node {
-  const limit = broadcastTo(reshape(scale(size, 4 * n * Number.EPSILON), [size.shape[0], ...x.shape.slice(1).map(() => 1)]), x.shape);
+  const limit = broadcastTo(
+    reshape(scale(size, 4 * n * Number.EPSILON), [size.shape[0], ...x.shape.slice(1).map(() => 1)]),
+    x.shape,
+  );
   const close = binary('lessEqual', unary('abs', x), limit);
   return select(close, full(0, x.shape), div(full(1, x.shape), select(close, full(1, x.shape), x)));
 }
@@ -57,7 +88,10 @@ function foldBatch(x: Node, size: number, apply: (x: Node) => Node): Node {
 /** Eigenvalues [batch, n] and vectors [batch, n, n] of what `eigen` packs. */
 export function eigenParts(packed: Node): {readonly values: Node; readonly vectors: Node} {
   const [batch, , n] = packed.shape;
-  return {values: reshape(slice(packed, [0, 0, 0], [batch, 1, n]), [batch, n]), vectors: slice(packed, [0, 1, 0], [batch, n, n])};
+  return {
+    values: reshape(slice(packed, [0, 0, 0], [batch, 1, n]), [batch, n]),
+    vectors: slice(packed, [0, 1, 0], [batch, n, n]),
+  };
 }
 
 export const eigenPrimitive: Primitive<'eigen'> = {
@@ -65,7 +99,8 @@ export const eigenPrimitive: Primitive<'eigen'> = {
     const [batch, , n] = node.shape;
     const workspace = new EigenWorkspace(n);
     return ([a], out) => {
-      for (let s = 0; s < batch; s++) sortedEigen(a, s * n * n, workspace, out, s * (n + 1) * n, out, s * (n + 1) * n + n);
+      for (let s = 0; s < batch; s++)
+        sortedEigen(a, s * n * n, workspace, out, s * (n + 1) * n, out, s * (n + 1) * n + n);
     };
   },
   /** With M = VᵀS˙V, S the symmetric part: λ˙ = diag M and V˙ = V(F∘M), F_ij = 1/(λ_j − λ_i). */
@@ -93,7 +128,8 @@ interface Singular {
 export function singularParts(packed: Node, m: number, n: number, fullMatrices: boolean): Singular {
   const batch = packed.shape[0];
   const {q, widths} = shapeOf(m, n, fullMatrices);
-  const part = (from: number, rows: number, columns: number): Node => reshape(slice(packed, [0, from], [batch, rows * columns]), [batch, rows, columns]);
+  const part = (from: number, rows: number, columns: number): Node =>
+    reshape(slice(packed, [0, from], [batch, rows * columns]), [batch, rows, columns]);
   return {s: slice(packed, [0, 0], [batch, q]), u: part(q, m, widths.u), v: part(q + m * widths.u, n, widths.v)};
 }
 
@@ -103,7 +139,11 @@ export function singularSize(m: number, n: number, fullMatrices: boolean): numbe
   return q + m * widths.u + n * widths.v;
 }
 
-function shapeOf(m: number, n: number, fullMatrices: boolean): {readonly q: number; readonly widths: {readonly u: number; readonly v: number}} {
+function shapeOf(
+  m: number,
+  n: number,
+  fullMatrices: boolean,
+): {readonly q: number; readonly widths: {readonly u: number; readonly v: number}} {
   const q = Math.min(m, n);
   return {q, widths: fullMatrices ? {u: m, v: n} : {u: q, v: q}};
 }
@@ -168,7 +208,8 @@ export const leastSquaresPrimitive: Primitive<'leastSquares'> = {
     const factors = new Float64Array(singularSize(m, n, false));
     const share = rankShare(m, n, Number.EPSILON);
     return ([a, b], out) => {
-      for (let s = 0; s < batch; s++) leastNorm(a, s * m * n, workspace, factors, share, b, s * m * k, out, s * n * k, k);
+      for (let s = 0; s < batch; s++)
+        leastNorm(a, s * m * n, workspace, factors, share, b, s * m * k, out, s * n * k, k);
     };
   },
   /**

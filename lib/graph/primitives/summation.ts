@@ -91,6 +91,6 @@ function inChains({starts, offsets}: Groups, row: number, x: Float64Array, out: 
       }
       if (at < end) single += x[at];
     }
-    out[i] = single + ((((even0 + even1) + even2) + even3) + (((odd0 + odd1) + odd2) + odd3));
+    out[i] = single + (even0 + even1 + even2 + even3 + (odd0 + odd1 + odd2 + odd3));
   }
 }

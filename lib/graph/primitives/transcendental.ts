@@ -14,32 +14,38 @@
 export const series = {
   /** (eʳ − 1 − r)/r² for |r| ≤ ½ ln 2. */
   exp: [
-    0.5000000000000006, 0.16666666666666685, 0.0416666666665737, 0.008333333333314616, 0.001388888893235341, 0.00019841269902972597,
-    2.480150447833303e-5, 2.75572280104385e-6, 2.7626313000974065e-7, 2.5114453943804047e-8,
+    0.5000000000000006, 0.16666666666666685, 0.0416666666665737, 0.008333333333314616, 0.001388888893235341,
+    0.00019841269902972597, 2.480150447833303e-5, 2.75572280104385e-6, 2.7626313000974065e-7, 2.5114453943804047e-8,
   ],
-  expm1: [1, -3.33333333333331316428e-2, 1.58730158725481460165e-3, -7.93650757867487942473e-5, 4.00821782732936239552e-6, -2.01099218183624371326e-7],
+  expm1: [
+    1, -3.33333333333331316428e-2, 1.58730158725481460165e-3, -7.93650757867487942473e-5, 4.00821782732936239552e-6,
+    -2.01099218183624371326e-7,
+  ],
   log: [
-    6.666666666666735130e-1, 3.999999999940941908e-1, 2.857142874366239149e-1, 2.222219843214978396e-1,
+    6.66666666666673513e-1, 3.999999999940941908e-1, 2.857142874366239149e-1, 2.222219843214978396e-1,
     1.818357216161805012e-1, 1.531383769920937332e-1, 1.479819860511658591e-1,
   ],
   /** (2 artanh s/s − 2)/s² in powers of s², for s ≤ 1/3. */
   logOfOneMore: [
-    0.6666666666666666, 0.4000000000001525, 0.285714285669479, 0.22222222732317104, 0.18181788745961952, 0.1538558803188206,
-    0.13313869509157683, 0.12003520247549293, 0.08788981071406714, 0.16187577645507129,
+    0.6666666666666666, 0.4000000000001525, 0.285714285669479, 0.22222222732317104, 0.18181788745961952,
+    0.1538558803188206, 0.13313869509157683, 0.12003520247549293, 0.08788981071406714, 0.16187577645507129,
   ],
   /** sin y = y + y³(first + y²(c₀ + y²(c₁ + …))). */
   sinFirst: -1.66666666666666324348e-1,
-  sin: [8.33333333332248946124e-3, -1.98412698298579493134e-4, 2.75573137070700676789e-6, -2.50507602534068634195e-8, 1.58969099521155010221e-10],
+  sin: [
+    8.33333333332248946124e-3, -1.98412698298579493134e-4, 2.75573137070700676789e-6, -2.50507602534068634195e-8,
+    1.58969099521155010221e-10,
+  ],
   cos: [
-    4.16666666666666019037e-2, -1.38888888888741095749e-3, 2.48015872894767294178e-5, -2.75573143513906633035e-7, 2.08757232129817482790e-9,
-    -1.13596475577881948265e-11,
+    4.16666666666666019037e-2, -1.38888888888741095749e-3, 2.48015872894767294178e-5, -2.75573143513906633035e-7,
+    2.0875723212981748279e-9, -1.13596475577881948265e-11,
   ],
 } as const;
 
 /** ln 2 in two parts: k·high is exact for |k| < 2¹¹. */
-export const ln2High = 6.93147180369123816490e-1;
+export const ln2High = 6.9314718036912381649e-1;
 export const ln2Low = 1.90821492927058770002e-10;
-export const log2e = 1.44269504088896338700;
+export const log2e = 1.442695040888963387;
 /** 1.5·2⁵²: a whole number added to it stands in the lowest bits of the sum; added and taken away again, it rounds. */
 export const shifter = 6755399441055744;
 
@@ -53,7 +59,11 @@ export const tanhHigh = 22;
 export const tiny = 2 ** -54;
 
 /** π/2 in three parts of 33 bits and what is left (fdlibm's e_rem_pio2). */
-export const quarterTurn = {first: 1.57079632673412561417, second: 6.07710050630396597660e-11, rest: 2.02226624879595063154e-21} as const;
+export const quarterTurn = {
+  first: 1.57079632673412561417,
+  second: 6.0771005063039659766e-11,
+  rest: 2.02226624879595063154e-21,
+} as const;
 /** Multiples of the first part are exact up to here; Math takes the few larger arguments. */
 export const largestAngle = 2 ** 19;
 
@@ -62,13 +72,13 @@ const least = -1074;
 const powers = Float64Array.from({length: 1024 - least}, (_, i) => 2 ** (i + least));
 
 function nearest(x: number): number {
-  return (x + shifter) - shifter;
+  return x + shifter - shifter;
 }
 
 /** y·2^k in two steps, so that results near the ends of the range are rounded once and overflow is ∞. */
 function scaled(y: number, k: number): number {
   const half = Math.floor(k * 0.5);
-  return (y * powers[half - least]) * powers[k - half - least];
+  return y * powers[half - least] * powers[k - half - least];
 }
 
 const [e0, e1, e2, e3, e4, e5, e6, e7, e8, e9] = series.exp;
@@ -82,11 +92,11 @@ export function exp(given: number): number {
 
 /** e^r − 1 for r = x − k ln 2, |r| ≤ ½ ln 2. */
 function reducedLessOne(x: number, k: number): number {
-  const r = (x - k * ln2High) - k * ln2Low;
+  const r = x - k * ln2High - k * ln2Low;
   const t = r * r;
   const t2 = t * t;
-  const first = (e0 + r * e1) + t * (e2 + r * e3);
-  const second = (e4 + r * e5) + t * (e6 + r * e7);
+  const first = e0 + r * e1 + t * (e2 + r * e3);
+  const second = e4 + r * e5 + t * (e6 + r * e7);
   return r + t * (first + t2 * (second + t2 * (e8 + r * e9)));
 }
 
@@ -97,18 +107,18 @@ function lessOne(x: number, k: number): number {
   const high = x - k * ln2High;
   const low = k * ln2Low;
   const r = high - low;
-  const c = (high - r) - low;
+  const c = high - r - low;
   const half = r * 0.5;
   const z = r * half;
   const r1 = m0 + z * (m1 + z * (m2 + z * (m3 + z * (m4 + z * m5))));
   const t = 3 - r1 * half;
   const e = z * ((r1 - t) / (6 - r * t));
-  const correction = ((r * (e - c)) - c) - z;
+  const correction = r * (e - c) - c - z;
   // e^x − 1 = 2^k ((1 − 2^−k) + r − correction); at k = 1024 the factor 2^−k is far below 1's last bit.
   const lessPower = 1 - powers[-Math.min(k, 1000) - least];
   const sum = lessPower + r;
   // What rounding took from the sum goes with the correction.
-  return sum + ((r - (sum - lessPower)) - correction);
+  return sum + (r - (sum - lessPower) - correction);
 }
 
 export function expm1(given: number): number {
@@ -124,7 +134,7 @@ export function tanh(x: number): number {
   const argument = 2 * Math.min(Math.abs(x), tanhHigh);
   const k = nearest(argument * log2e);
   const power = powers[k - least];
-  const t = (power - 1) + power * reducedLessOne(argument, k);
+  const t = power - 1 + power * reducedLessOne(argument, k);
   const result = t / (t + 2);
   return x > 0 ? result : x < 0 ? -result : x;
 }
@@ -150,7 +160,7 @@ function logarithm(x: number, kAdded: number, added: number): number {
   const tail = z * (l0 + z * (l1 + z * (l2 + z * (l3 + z * (l4 + z * (l5 + z * l6))))));
   const half = 0.5 * (r * r);
   const inner = s * (half + tail) + (k * ln2Low + added);
-  return k * ln2High - ((half - inner) - r);
+  return k * ln2High - (half - inner - r);
 }
 
 /** Whether a logarithm is that of a positive finite number; at the other ends it is `atEnds`. */
@@ -185,8 +195,8 @@ export function log1pOfUnit(x: number): number {
   const z = s * s;
   const z2 = z * z;
   const z4 = z2 * z2;
-  const first = (u0 + z * u1) + z2 * (u2 + z * u3);
-  const second = (u4 + z * u5) + z2 * (u6 + z * u7);
+  const first = u0 + z * u1 + z2 * (u2 + z * u3);
+  const second = u4 + z * u5 + z2 * (u6 + z * u7);
   const tail = z * (first + z4 * (second + z4 * (u8 + z * u9)));
   const half = 0.5 * (x * x);
   return x - (half - s * (half + tail));
@@ -201,20 +211,20 @@ function turned(x: number, quarters: number): number {
   const first = x - n * quarterTurn.first;
   const second = n * quarterTurn.second;
   const high = first - second;
-  const correction = n * quarterTurn.rest - ((first - high) - second);
+  const correction = n * quarterTurn.rest - (first - high - second);
   const y = high - correction;
-  const tail = (high - y) - correction;
+  const tail = high - y - correction;
   const z = y * y;
   const quarter = n + quarters;
   let value: number;
   if ((quarter & 1) === 0) {
     const v = z * y;
-    value = y - ((z * (0.5 * tail - v * (s0 + z * (s1 + z * (s2 + z * (s3 + z * s4))))) - tail) - v * series.sinFirst);
+    value = y - (z * (0.5 * tail - v * (s0 + z * (s1 + z * (s2 + z * (s3 + z * s4))))) - tail - v * series.sinFirst);
   } else {
     const half = z * 0.5;
     const w = 1 - half;
     const higher = z * (c0 + z * (c1 + z * (c2 + z * (c3 + z * (c4 + z * c5)))));
-    value = w + (((1 - w) - half) + (z * higher - y * tail));
+    value = w + (1 - w - half + (z * higher - y * tail));
   }
   return (quarter & 2) === 0 ? value : -value;
 }

@@ -55,7 +55,8 @@ export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoi
 /** The ode of state and adjoint is traced when a gradient is first asked for. */
 function backsolve(asked: AskedStep, drift: number): PreparedAdjoint {
   let augmented: Augmented | undefined;
-  const wayBack = (prepared: Runnable, path: Path, warnings: string[]): WayBack => new WayBack((augmented ??= augment(asked)), prepared, path, warnings, drift);
+  const wayBack = (prepared: Runnable, path: Path, warnings: string[]): WayBack =>
+    new WayBack((augmented ??= augment(asked)), prepared, path, warnings, drift);
   return {
     run(prepared) {
       const done = run(prepared);
@@ -76,16 +77,38 @@ interface Augmented extends AdjointSystem {
 function augment({system, options, shape, leaves, traced, engine}: AskedStep): Augmented {
   const adjoint = adjointSystem(system, shape, leaves, traced.parameters);
   const adaptive = options.plan?.control.kind === 'adaptive';
-  const {start, step} = traceRun(adjoint.system, options.scheme, [adjoint.size], leaves, undefined, undefined, adaptive ? {error: true, dense: false, events: []} : undefined);
+  const {start, step} = traceRun(
+    adjoint.system,
+    options.scheme,
+    [adjoint.size],
+    leaves,
+    undefined,
+    undefined,
+    adaptive ? {error: true, dense: false, events: []} : undefined,
+  );
   return {
     ...adjoint,
     runnable: {
-      engine, traced: step, compiled: compileStep(step, engine), start: {traced: start, compiled: compileStep(start, engine)},
-      redundancy: noRedundancy, coordinates: adjoint.size, linear: auto(),
+      engine,
+      traced: step,
+      compiled: compileStep(step, engine),
+      start: {traced: start, compiled: compileStep(start, engine)},
+      redundancy: noRedundancy,
+      coordinates: adjoint.size,
+      linear: auto(),
       // A solver of the user's may want a symmetric matrix, which this one is not.
-      options: {...options, plan: undefined, newton: {...options.newton, linear: auto()}, consistent: 'check', onProgress: undefined, saved: new Float64Array(0)},
+      options: {
+        ...options,
+        plan: undefined,
+        newton: {...options.newton, linear: auto()},
+        consistent: 'check',
+        onProgress: undefined,
+        saved: new Float64Array(0),
+      },
     },
-    source: step.parameters.map(({tensor}, i) => (tensor === undefined ? i : traced.parameters.findIndex(parameter => parameter.tensor === tensor))),
+    source: step.parameters.map(({tensor}, i) =>
+      tensor === undefined ? i : traced.parameters.findIndex(parameter => parameter.tensor === tensor),
+    ),
   };
 }
 
@@ -97,19 +120,33 @@ class WayBack {
   private pace: Standing['pace'];
   private readonly sizes: readonly {readonly offset: number; readonly size: number; readonly scale: number}[];
 
-  constructor(private readonly augmented: Augmented, private readonly runnable: Runnable, private readonly path: Pick<Path, 'states' | 'times'>, private readonly warnings: string[], private readonly drift: number) {
+  constructor(
+    private readonly augmented: Augmented,
+    private readonly runnable: Runnable,
+    private readonly path: Pick<Path, 'states' | 'times'>,
+    private readonly warnings: string[],
+    private readonly drift: number,
+  ) {
     this.now = new Float64Array(augmented.size);
     const {size} = runnable.traced.state;
-    this.sizes = runnable.traced.state.blocks.filter(({offset}) => offset < augmented.states).map(({offset, size: width}) => {
-      let scale = Number.MIN_VALUE;
-      for (let at = offset; at < path.states.length; at += size) for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(path.states[at + i]));
-      for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(runnable.given[offset + i]));
-      return {offset, size: width, scale};
-    });
+    this.sizes = runnable.traced.state.blocks
+      .filter(({offset}) => offset < augmented.states)
+      .map(({offset, size: width}) => {
+        let scale = Number.MIN_VALUE;
+        for (let at = offset; at < path.states.length; at += size)
+          for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(path.states[at + i]));
+        for (let i = 0; i < width; i++) scale = Math.max(scale, Math.abs(runnable.given[offset + i]));
+        return {offset, size: width, scale};
+      });
   }
 
   gradient(cotangents: Float64Array): Gradient {
-    const {augmented: {states, parameters}, runnable, path: {times}, now} = this;
+    const {
+      augmented: {states, parameters},
+      runnable,
+      path: {times},
+      now,
+    } = this;
     const scale = cotangents.reduce((most, cotangent) => Math.max(most, Math.abs(cotangent)), 0);
     this.refuseCarried(cotangents);
     if (scale > 0) {
@@ -122,8 +159,13 @@ class WayBack {
       this.tell();
     }
     const result = runnable.parameterValues.map(({length}) => new Float64Array(length));
-    for (const {index, offset, size} of parameters) for (let i = 0; i < size; i++) result[index][i] = scale * now[2 * states + offset + i];
-    return {initial: now.slice(states, 2 * states).map(cotangent => scale * cotangent), parameters: result, recomputedSteps: this.taken};
+    for (const {index, offset, size} of parameters)
+      for (let i = 0; i < size; i++) result[index][i] = scale * now[2 * states + offset + i];
+    return {
+      initial: now.slice(states, 2 * states).map(cotangent => scale * cotangent),
+      parameters: result,
+      recomputedSteps: this.taken,
+    };
   }
 
   private saved(k: number): Float64Array {
@@ -132,25 +174,47 @@ class WayBack {
   }
 
   private add(cotangents: Float64Array, k: number, scale: number): void {
-    const {augmented: {states}, now, runnable} = this;
+    const {
+      augmented: {states},
+      now,
+      runnable,
+    } = this;
     for (let i = 0; i < states; i++) now[states + i] += cotangents[k * runnable.traced.state.size + i] / scale;
   }
 
   /** What a scheme carries is no part of the motion. */
   private refuseCarried(cotangents: Float64Array): void {
-    const {augmented: {states}, runnable: {traced: {state}}} = this;
+    const {
+      augmented: {states},
+      runnable: {
+        traced: {state},
+      },
+    } = this;
     const at = cotangents.findIndex((cotangent, i) => cotangent !== 0 && i % state.size >= states);
-    if (at >= 0) throw new OptionError('bad-adjoint', `backsolveAdjoint: ${state.rowName(at % state.size)} is no part of the state of the motion, and its cotangent cannot go back: use implicitAdjoint().`);
+    if (at >= 0)
+      throw new OptionError(
+        'bad-adjoint',
+        `backsolveAdjoint: ${state.rowName(at % state.size)} is no part of the state of the motion, and its cotangent cannot go back: use implicitAdjoint().`,
+      );
   }
 
   /** From saved state `from` to the one before, which is known: how far it is missed is noted. */
   private back(from: number, to: number, known: Float64Array): void {
-    const {augmented: {runnable, source}, now, path: {times}, runnable: {parameterValues, t0}} = this;
+    const {
+      augmented: {runnable, source},
+      now,
+      path: {times},
+      runnable: {parameterValues, t0},
+    } = this;
     const end = to < 0 ? t0 : times[to];
     const begin = times[from];
     const {grid, plan} = this.span(from, to, begin, end);
     const done = run({
-      ...runnable, given: now, t0: grid.t0, h0: grid.length(0), parameterValues: source.map(i => parameterValues[i]),
+      ...runnable,
+      given: now,
+      t0: grid.t0,
+      h0: grid.length(0),
+      parameterValues: source.map(i => parameterValues[i]),
       options: {...runnable.options, grid, plan, saved: Float64Array.of(grid.steps)},
     });
     this.require(done, begin, end);
@@ -162,18 +226,38 @@ class WayBack {
 
   private require({status, error}: Run, begin: number, end: number): void {
     if (status === 'completed') return;
-    throw new OptionError('backsolve-failed', `backsolveAdjoint: from t = ${text(begin)} back to ${text(end)} state and adjoint could not be integrated (${status}). The motion cannot be run backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`, {status, t: begin});
+    throw new OptionError(
+      'backsolve-failed',
+      `backsolveAdjoint: from t = ${text(begin)} back to ${text(end)} state and adjoint could not be integrated (${status}). The motion cannot be run backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`,
+      {status, t: begin},
+    );
   }
 
   /** The times of the way back, by s = −t. */
   private span(from: number, to: number, begin: number, end: number): {grid: Grid; plan?: Plan} {
-    const {runnable: {options: {grid, plan, saved}}, augmented: {size}} = this;
+    const {
+      runnable: {
+        options: {grid, plan, saved},
+      },
+      augmented: {size},
+    } = this;
     if (plan === undefined) return {grid: reversed(grid, to < 0 ? 0 : saved[to], saved[from])};
     const {control} = plan;
     if (control.kind === 'constant') return {grid: readGrid({dt: grid.dt, t1: -end}, -begin)};
     const asked = readSpan({dt: grid.dt, t1: -end}, control, -begin);
     const resume = this.pace === undefined ? undefined : {pace: this.pace, settled: [], jumped: []};
-    return {grid: asked, plan: {control, absolute: this.tolerances(plan, size), events: [], saving: {kind: 'end'}, end: -end, most: Infinity, resume}};
+    return {
+      grid: asked,
+      plan: {
+        control,
+        absolute: this.tolerances(plan, size),
+        events: [],
+        saving: {kind: 'end'},
+        end: -end,
+        most: Infinity,
+        resume,
+      },
+    };
   }
 
   /** The state's own; of the adjoint, whose largest entry begins as 1, the relative one. */
@@ -194,13 +278,20 @@ class WayBack {
     }
     const {share} = this.farthest;
     if (share > this.drift) {
-      throw new OptionError('backsolve-drift', `backsolveAdjoint: on its way back the state came to t = ${text(t)} ${text(share)} of its size away from where it was, more than the ${this.drift} that is tolerated; a gradient made along that way is of no use. Use implicitAdjoint(), or save more states, or backsolveAdjoint({drift: Infinity}) to see it all the same.`, {drift: share, t});
+      throw new OptionError(
+        'backsolve-drift',
+        `backsolveAdjoint: on its way back the state came to t = ${text(t)} ${text(share)} of its size away from where it was, more than the ${this.drift} that is tolerated; a gradient made along that way is of no use. Use implicitAdjoint(), or save more states, or backsolveAdjoint({drift: Infinity}) to see it all the same.`,
+        {drift: share, t},
+      );
     }
   }
 
   /** In place of what an earlier pullback told. */
   private tell(): void {
-    const {warnings, farthest: {share, t}} = this;
+    const {
+      warnings,
+      farthest: {share, t},
+    } = this;
     const before = warnings.findIndex(warning => warning.startsWith(told));
     const sentence = `${told} ${share === 0 ? 'exactly where they had been' : `${share.toExponential(1)} of their size away from where they had been, at t = ${text(t)}`}.`;
     warnings.splice(before < 0 ? warnings.length : before, before < 0 ? 0 : 1, sentence);
@@ -212,11 +303,22 @@ const text = (x: number): string => String(Number(x.toPrecision(6)));
 
 /** The steps from..to−1 of a grid from last to first. */
 function reversed(grid: Grid, from: number, to: number): Grid {
-  return {asked: grid.asked, t0: -grid.time(to), dt: grid.dt, steps: to - from, time: n => -grid.time(to - n), length: n => grid.length(to - n - 1)};
+  return {
+    asked: grid.asked,
+    t0: -grid.time(to),
+    dt: grid.dt,
+    steps: to - from,
+    time: n => -grid.time(to - n),
+    length: n => grid.length(to - n - 1),
+  };
 }
 
 /** A run that goes on from a saved state has a gradient for all of it, and the continuous adjoint knows the motion's part alone. */
 function checkResumed({system, shape, given}: AskedStep): void {
   const own = stateBlocks(system).length * shape.reduce((size, n) => size * n, 1);
-  if (given.length > own) throw new OptionError('bad-adjoint', 'backsolveAdjoint: the saved state has more than the state of the motion, which alone goes back: start from its q and v, or y, alone; or use implicitAdjoint().');
+  if (given.length > own)
+    throw new OptionError(
+      'bad-adjoint',
+      'backsolveAdjoint: the saved state has more than the state of the motion, which alone goes back: start from its q and v, or y, alone; or use implicitAdjoint().',
+    );
 }

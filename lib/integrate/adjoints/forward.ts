@@ -31,7 +31,11 @@ const name = 'forwardSensitivity';
 export const forward: PreparedAdjoint = {
   run: prepared => run(prepared, {begin: alongside, requireMemory: requireTangentMemory}),
   // A product with sensitivities is worth no thread.
-  threads: {plain: {name}, gain: false, kept: ({sensitivities}) => keptTangents(sensitivities ?? {count: 0, states: []})},
+  threads: {
+    plain: {name},
+    gain: false,
+    kept: ({sensitivities}) => keptTangents(sensitivities ?? {count: 0, states: []}),
+  },
 };
 
 const method: AdjointMethod = {name, prepare: () => forward};
@@ -40,14 +44,21 @@ function requireTangentMemory(prepared: Runnable): void {
   requireHistoryMemory(prepared);
   const count = prepared.parameterValues.reduce((sum, {length}) => sum + length, prepared.given.length);
   const saved = savedCount(prepared.options);
-  requireMemory(saved * count * prepared.traced.state.size * bytesPerNumber, `the tangents of ${saved} saved states along ${count} directions`, 'Take implicitAdjoint(), which keeps none. ' + fewerSaved);
+  requireMemory(
+    saved * count * prepared.traced.state.size * bytesPerNumber,
+    `the tangents of ${saved} saved states along ${count} directions`,
+    'Take implicitAdjoint(), which keeps none. ' + fewerSaved,
+  );
 }
 
 /** @param start the step that began the run */
 function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?: StepHistory): Companion {
   const {traced, compiled} = prepared;
   const directions = unitDirections(prepared);
-  const push = history === undefined ? pushRows(prepared, directions) : new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
+  const push =
+    history === undefined
+      ? pushRows(prepared, directions)
+      : new TimedPush(prepared, history, restart(prepared, noCounts()), directions);
   const sweep = new SweepForward(prepared, saved, start, directions, push);
   // The transition under way.
   const record = new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, 1);
@@ -58,7 +69,9 @@ function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?
   };
   return {
     // The tangents of a step take the place of its factor.
-    record, repeatable: true, reach,
+    record,
+    repeatable: true,
+    reach,
     finish(n, state) {
       reach(n, state);
       return keptTangents(sweep.finish());
@@ -68,5 +81,8 @@ function alongside(prepared: Runnable, start: StepRecord, saved: Saved, history?
 
 /** Plain values already. */
 function keptTangents(sensitivities: Sensitivities): Kept {
-  return {pull: (prepared, _path, cotangents) => contract(prepared, sensitivities, cotangents), plain: () => ({sensitivities})};
+  return {
+    pull: (prepared, _path, cotangents) => contract(prepared, sensitivities, cotangents),
+    plain: () => ({sensitivities}),
+  };
 }

@@ -5,7 +5,9 @@ import {implicit} from './implicit.js';
 import {unrolled} from './unrolled.js';
 
 const sent: {readonly [name: string]: (plain: PlainAdjoint) => PreparedAdjoint} = {
-  implicitAdjoint: ({memory = Infinity}) => implicit(memory), unrolledAdjoint: () => unrolled, forwardSensitivity: () => forward,
+  implicitAdjoint: ({memory = Infinity}) => implicit(memory),
+  unrolledAdjoint: () => unrolled,
+  forwardSensitivity: () => forward,
 };
 
 /** What a message brought (`Threaded.plain`). */

@@ -25,7 +25,11 @@ export const unrolled: PreparedAdjoint = {
 const method: AdjointMethod = {
   name,
   check({options: {plan, newton}}) {
-    if (plan !== undefined) throw new OptionError('bad-adjoint', 'unrolledAdjoint goes with constant steps, saved at their ends, and without events: use implicitAdjoint().');
+    if (plan !== undefined)
+      throw new OptionError(
+        'bad-adjoint',
+        'unrolledAdjoint goes with constant steps, saved at their ends, and without events: use implicitAdjoint().',
+      );
     checkUnrollable(newton.jacobian, newton);
   },
   prepare({traced}) {

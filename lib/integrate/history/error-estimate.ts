@@ -18,7 +18,13 @@ export class ErrorEstimate {
   private readonly order: number;
 
   /** @param ahead the start was made from the first step: of the scheme's own estimate, the change since, little is left there */
-  constructor(private readonly integrator: Integrator, {along, order}: TracedStep, private readonly absolute: Float64Array, private readonly rtol: number, private readonly ahead: boolean) {
+  constructor(
+    private readonly integrator: Integrator,
+    {along, order}: TracedStep,
+    private readonly absolute: Float64Array,
+    private readonly rtol: number,
+    private readonly ahead: boolean,
+  ) {
     this.judged = along?.judged;
     this.order = order;
     this.power = along?.errorOrder ?? order + 1;
@@ -38,7 +44,8 @@ export class ErrorEstimate {
     if (estimate === undefined || (first && this.ahead)) return this.doubled(step);
     let error = this.share(estimate, 1, x, step.next, this.judged);
     // Of the first step after a start or a refused one stiffness may have made much of nothing.
-    if (error > 1 && unsure && integrator.stepper.estimateAgain(x)) error = this.share(estimate, 1, x, step.next, this.judged);
+    if (error > 1 && unsure && integrator.stepper.estimateAgain(x))
+      error = this.share(estimate, 1, x, step.next, this.judged);
     return {steps: [step], error};
   }
 

@@ -43,7 +43,11 @@ export class Integrator {
   private readonly ownSize: number;
 
   /** @param repeatable no step depends on those before it but through the state */
-  constructor(private readonly prepared: Runnable, readonly counters: Counters, repeatable: boolean) {
+  constructor(
+    private readonly prepared: Runnable,
+    readonly counters: Counters,
+    repeatable: boolean,
+  ) {
     const {x, record} = startRun(prepared, counters);
     this.start = record;
     this.begun = prepared.resumed === true ? undefined : {given: prepared.given, jumped: false};
@@ -52,7 +56,12 @@ export class Integrator {
     this.along = historyForward(prepared);
     loadParameters(this.along, prepared);
     this.buffers = Object.fromEntries(bufferNames.map(name => [name, this.along.find(name)]));
-    this.programs = Object.fromEntries((['between', 'dense', 'watch', 'events'] as const).map(name => [name, this.along.has(name) ? this.along.program(name) : undefined]));
+    this.programs = Object.fromEntries(
+      (['between', 'dense', 'watch', 'events'] as const).map(name => [
+        name,
+        this.along.has(name) ? this.along.program(name) : undefined,
+      ]),
+    );
     this.ownSize = prepared.start.traced.inputs.x.size;
   }
 
@@ -128,7 +137,11 @@ export class Integrator {
   startAgain(t: number, h: number): {readonly x: Float64Array; readonly jumped: boolean} | undefined {
     const {begun, prepared} = this;
     if (begun === undefined || prepared.start.traced.ahead !== true) return undefined;
-    const {x, record} = startRun({...prepared, given: begun.given, t0: t, h0: h}, this.counters, begun.jumped ? 'taken' : undefined);
+    const {x, record} = startRun(
+      {...prepared, given: begun.given, t0: t, h0: h},
+      this.counters,
+      begun.jumped ? 'taken' : undefined,
+    );
     if (!begun.jumped) this.start = record;
     return {x, jumped: begun.jumped};
   }
@@ -144,6 +157,9 @@ export class Integrator {
 }
 
 /** The start of a run from another state: what follows a jump that was made before. */
-export function restart(prepared: Runnable, counters: Counters): (given: Float64Array, t: number, h: number) => {x: Float64Array; record: StepRecord} {
+export function restart(
+  prepared: Runnable,
+  counters: Counters,
+): (given: Float64Array, t: number, h: number) => {x: Float64Array; record: StepRecord} {
   return (given, t, h) => startRun({...prepared, given, t0: t, h0: h}, counters, 'taken');
 }

@@ -75,7 +75,11 @@ export class HistoryLoop implements Loop {
   private jumped = new Set<number>();
 
   /** @param keeping for a gradient; undefined where none is wanted */
-  constructor(private readonly prepared: Runnable, plan: Plan, private readonly keeping: Keeping | undefined) {
+  constructor(
+    private readonly prepared: Runnable,
+    plan: Plan,
+    private readonly keeping: Keeping | undefined,
+  ) {
     const {options, traced} = prepared;
     const {grid, newton} = options;
     this.events = plan.events;
@@ -90,7 +94,13 @@ export class HistoryLoop implements Loop {
     const implicit = prepared.compiled.implicit;
     let estimate: ErrorEstimate | undefined;
     if (plan.absolute !== undefined) {
-      estimate = new ErrorEstimate(this.integrator, traced, plan.absolute, plan.control.rtol, prepared.start.traced.ahead === true);
+      estimate = new ErrorEstimate(
+        this.integrator,
+        traced,
+        plan.absolute,
+        plan.control.rtol,
+        prepared.start.traced.ahead === true,
+      );
       this.pace = new AdaptivePace(plan.control, estimate.power, implicit, grid.dt, plan.end, plan.most);
     } else {
       this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');
@@ -107,7 +117,8 @@ export class HistoryLoop implements Loop {
     if (resume.pace !== undefined && this.pace instanceof AdaptivePace) this.pace.memory = resume.pace;
     if (resume.newton !== undefined) this.integrator.stepper.memory = resume.newton;
     // This run may have fewer events than the one before.
-    const known = (events: readonly number[] = []): Set<number> => new Set(events.filter(event => event < this.events.length));
+    const known = (events: readonly number[] = []): Set<number> =>
+      new Set(events.filter(event => event < this.events.length));
     this.settled = known(resume.settled);
     this.jumped = known(resume.jumped);
   }
@@ -116,8 +127,13 @@ export class HistoryLoop implements Loop {
   get standing(): Standing {
     const {pace, t, integrator, settled, jumped} = this;
     return {
-      t, x: integrator.state.slice(), settled: [...settled], jumped: [...jumped],
-      pace: pace instanceof AdaptivePace ? pace.memory : undefined, newton: integrator.stepper.memory, grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
+      t,
+      x: integrator.state.slice(),
+      settled: [...settled],
+      jumped: [...jumped],
+      pace: pace instanceof AdaptivePace ? pace.memory : undefined,
+      newton: integrator.stepper.memory,
+      grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
     };
   }
 
@@ -130,8 +146,17 @@ export class HistoryLoop implements Loop {
     // Trials of the error and of an event's time are no steps of the run.
     counters.steps = this.taken;
     return {
-      states: saver.states, times: saver.times, status: this.status, error: this.error, warnings: [...contacts.warnings, ...log.warnings, ...(stiff.sentence === undefined ? [] : [stiff.sentence])], counters,
-      completed: this.boundaries, start: integrator.start, standing, events: log.records, kept: this.along?.finish(this.count, standing.x),
+      states: saver.states,
+      times: saver.times,
+      status: this.status,
+      error: this.error,
+      warnings: [...contacts.warnings, ...log.warnings, ...(stiff.sentence === undefined ? [] : [stiff.sentence])],
+      counters,
+      completed: this.boundaries,
+      start: integrator.start,
+      standing,
+      events: log.records,
+      kept: this.along?.finish(this.count, standing.x),
     };
   }
 
@@ -172,7 +197,8 @@ export class HistoryLoop implements Loop {
   }
 
   /** The tolerance of an event's time: no less than the time's own rounding. */
-  private readonly tolerance = (event: number): number => Math.max(this.events[event].tolerance ?? 0, 2 * Number.EPSILON * Math.max(Math.abs(this.t), this.pace.length));
+  private readonly tolerance = (event: number): number =>
+    Math.max(this.events[event].tolerance ?? 0, 2 * Number.EPSILON * Math.max(Math.abs(this.t), this.pace.length));
 
   /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
   private cutShort(step: Taken): boolean {
@@ -183,7 +209,10 @@ export class HistoryLoop implements Loop {
     this.sides = undefined;
     for (const crossing of found) {
       if (events[crossing.event].then === 'record') continue;
-      const located = crossing.high === 0 ? {step: this.instantStep(step)} : locate(integrator, step, crossing, tolerance(crossing.event));
+      const located =
+        crossing.high === 0
+          ? {step: this.instantStep(step)}
+          : locate(integrator, step, crossing, tolerance(crossing.event));
       if (located === 'none') continue;
       if ('failed' in located) {
         this.counters.failures[located.failed] = (this.counters.failures[located.failed] ?? 0) + 1;
@@ -208,7 +237,10 @@ export class HistoryLoop implements Loop {
   private unresolved({end, next}: Taken, {event, rising}: Crossing): StiffgradError | undefined {
     const {log, integrator, pace, settled} = this;
     const rate = integrator.events(next, end).rates[event];
-    return log.unresolved(event, end, pace.length) ?? (settled.has(event) && (rising ? rate <= 0 : rate >= 0) ? log.chatter(event, end) : undefined);
+    return (
+      log.unresolved(event, end, pace.length)
+      ?? (settled.has(event) && (rising ? rate <= 0 : rate >= 0) ? log.chatter(event, end) : undefined)
+    );
   }
 
   /** A jump that leaves its event to go on through zero ends the run with its error. */
@@ -220,7 +252,12 @@ export class HistoryLoop implements Loop {
     for (const event of this.jumped) {
       const {direction} = this.events[event];
       const through = (direction !== 'rising' && end[event] < 0) || (direction !== 'falling' && end[event] > 0);
-      if (direction !== 'both' && through && Math.abs(start[event]) <= still * Math.abs(end[event]) && !found.some(crossing => crossing.event === event)) {
+      if (
+        direction !== 'both'
+        && through
+        && Math.abs(start[event]) <= still * Math.abs(end[event])
+        && !found.some(crossing => crossing.event === event)
+      ) {
         this.error = this.log.sticks(event, step.t);
         this.integrator.state.set(step.x);
         this.status = 'step-too-small';
@@ -253,7 +290,12 @@ export class HistoryLoop implements Loop {
   /** A step that ends at an event, and everything that happens there. */
   private end(step: Taken, {event, rising, least}: Crossing, whole: number): void {
     const {integrator, events, pace, tolerance} = this;
-    const noted = this.note(crossings(integrator, events, step, this.settled, undefined, tolerance).found.filter(({event: other}) => other !== event), step);
+    const noted = this.note(
+      crossings(integrator, events, step, this.settled, undefined, tolerance).found.filter(
+        ({event: other}) => other !== event,
+      ),
+      step,
+    );
     integrator.state.set(step.next);
     const ready = this.present(step.end, noted, new Set()).filter(other => other !== event);
     const queue = [...ready, event].sort((a, b) => a - b);
@@ -271,7 +313,11 @@ export class HistoryLoop implements Loop {
   private present(t: number, fired: ReadonlySet<number>, leaving: ReadonlySet<number>): number[] {
     const {e, rates} = this.integrator.events(this.integrator.state, t);
     this.rates = rates;
-    return this.events.flatMap((event, j) => (touches(e[j], rates[j], this.simultaneous(j)) && leaves(event, rates[j]) && (!fired.has(j) || leaving.has(j)) ? [j] : []));
+    return this.events.flatMap((event, j) =>
+      touches(e[j], rates[j], this.simultaneous(j)) && leaves(event, rates[j]) && (!fired.has(j) || leaving.has(j))
+        ? [j]
+        : [],
+    );
   }
 
   /** Times this close are the same. */
@@ -321,7 +367,9 @@ export class HistoryLoop implements Loop {
     const {e, rates} = integrator.events(integrator.state, this.t);
     // What fired is zero as far as it was then, unless a jump has moved it away.
     const left = (j: number): number => (fired.has(j) ? 2 * Math.abs(residue[j]) : 0);
-    this.settled = new Set(events.flatMap((_, j) => (Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j)) ? [j] : [])));
+    this.settled = new Set(
+      events.flatMap((_, j) => (Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j)) ? [j] : [])),
+    );
   }
 
   private jump(event: number, before: Float64Array): void {
@@ -357,7 +405,8 @@ export class HistoryLoop implements Loop {
     this.t = step.end;
     this.contacts.at(step.end);
     saver.within(step, event !== undefined);
-    const torn = this.prepared.redundancy.regularization > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
+    const torn =
+      this.prepared.redundancy.regularization > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
     if (torn !== undefined) [this.status, this.error] = ['singular', torn];
     if (this.settled.size > 0) this.settled = new Set();
     if (this.jumped.size > 0) this.jumped = new Set();
@@ -371,7 +420,12 @@ export class HistoryLoop implements Loop {
   }
 
   private get along(): Companion | undefined {
-    return (this.companion ??= this.keeping?.begin(this.prepared, this.integrator.start, this.history.saved, this.history));
+    return (this.companion ??= this.keeping?.begin(
+      this.prepared,
+      this.integrator.start,
+      this.history.saved,
+      this.history,
+    ));
   }
 
   private boundary(): void {
@@ -381,7 +435,8 @@ export class HistoryLoop implements Loop {
   private fail(status: Failure | 'too-many-steps', t: number, h: number): false {
     this.status = status;
     const {stepper} = this.integrator;
-    if (status === 'too-many-steps' || this.adaptive) this.error = historyFailure(this.prepared, status, t, h, this.counters, this.stiff.sentence);
+    if (status === 'too-many-steps' || this.adaptive)
+      this.error = historyFailure(this.prepared, status, t, h, this.counters, this.stiff.sentence);
     else {
       stepper.locate(status, this.boundaries);
       this.error = stepper.error;
@@ -394,4 +449,5 @@ export class HistoryLoop implements Loop {
 const touches = (e: number, rate: number, tolerance: number): boolean => Math.abs(e) <= Math.abs(rate) * tolerance;
 
 /** The function leaves zero in the direction of its event. */
-const leaves = ({direction}: PlannedEvent, rate: number): boolean => (direction === 'both' ? rate !== 0 : direction === 'rising' ? rate > 0 : rate < 0);
+const leaves = ({direction}: PlannedEvent, rate: number): boolean =>
+  direction === 'both' ? rate !== 0 : direction === 'rising' ? rate > 0 : rate < 0;

@@ -31,7 +31,8 @@ export interface Pace {
 
 /** A difference of two times this close is their rounding. */
 const timeRounding = 16 * Number.EPSILON;
-export const smallestStep = (t: number): number => timeRounding * Math.max(Math.abs(t), Number.MIN_VALUE / timeRounding);
+export const smallestStep = (t: number): number =>
+  timeRounding * Math.max(Math.abs(t), Number.MIN_VALUE / timeRounding);
 
 /** Steps that fail are halved down to dt/2^10 where Newton's options say so, as on the plain grid. */
 const deepestHalving = 10;
@@ -45,7 +46,10 @@ export class GridPace implements Pace {
   /** The present time is the grid's own. */
   private whole = true;
 
-  constructor(private readonly grid: Grid, private readonly halving: boolean) {
+  constructor(
+    private readonly grid: Grid,
+    private readonly halving: boolean,
+  ) {
     this.length = grid.dt;
   }
 
@@ -101,7 +105,14 @@ export class AdaptivePace implements Pace {
   private taken = 0;
   private readonly least: number;
 
-  constructor(control: StepControl, power: number, implicit: boolean, first: number, private readonly end: number | undefined, private readonly most: number) {
+  constructor(
+    control: StepControl,
+    power: number,
+    implicit: boolean,
+    first: number,
+    private readonly end: number | undefined,
+    private readonly most: number,
+  ) {
     this.lengths = new StepLengths(control, power, implicit, first);
     this.least = Math.max(control.min, hopeless * first);
   }
@@ -132,7 +143,10 @@ export class AdaptivePace implements Pace {
   }
 
   propose(t: number): Proposal | undefined {
-    const {end, lengths: {next}} = this;
+    const {
+      end,
+      lengths: {next},
+    } = this;
     const left = end === undefined ? Infinity : end - t;
     if (end !== undefined && next * stretch >= left) return {h: left, end};
     if (next < Math.max(this.least, smallestStep(t))) return undefined;

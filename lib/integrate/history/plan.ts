@@ -39,37 +39,62 @@ export interface Plan {
 
 export function readControl(given: unknown): StepControl {
   if (given === undefined) return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, safety: 1};
-  if (typeof given === 'function') throw new OptionError('bad-control', `control is the function ${given.name}: call it, control: ${given.name}().`);
-  if (typeof given !== 'object' || given === null || !('kind' in given) || (given.kind !== 'constant' && given.kind !== 'adaptive')) throw new OptionError('bad-control', `control must be constant() or adaptive({...}), not ${shown(given)}.`);
+  if (typeof given === 'function')
+    throw new OptionError('bad-control', `control is the function ${given.name}: call it, control: ${given.name}().`);
+  if (
+    typeof given !== 'object'
+    || given === null
+    || !('kind' in given)
+    || (given.kind !== 'constant' && given.kind !== 'adaptive')
+  )
+    throw new OptionError('bad-control', `control must be constant() or adaptive({...}), not ${shown(given)}.`);
   return given as StepControl;
 }
 
 export function readEvents(given: unknown): readonly Event[] {
   if (given === undefined) return [];
-  if (!Array.isArray(given)) throw new OptionError('bad-event', `events must be a list: events: [event({...})], not ${shown(given)}.`);
+  if (!Array.isArray(given))
+    throw new OptionError('bad-event', `events must be a list: events: [event({...})], not ${shown(given)}.`);
   given.forEach((one: Partial<Event> | null, i) => {
-    if (typeof one?.when !== 'function' || one.direction === undefined) throw new OptionError('bad-event', `events[${i}] must be made by event({when, then}).`, {index: i});
+    if (typeof one?.when !== 'function' || one.direction === undefined)
+      throw new OptionError('bad-event', `events[${i}] must be made by event({when, then}).`, {index: i});
   });
   return given as readonly Event[];
 }
 
 /** Times between t0 and `end`, ascending; those that are times of the grid but for rounding become them. */
-export function readTimes(times: readonly number[], t0: number, end: number, onGrid: (time: number) => number | undefined): Float64Array {
+export function readTimes(
+  times: readonly number[],
+  t0: number,
+  end: number,
+  onGrid: (time: number) => number | undefined,
+): Float64Array {
   const read = Float64Array.from(times, (time, i) => {
-    if (typeof time !== 'number' || !Number.isFinite(time)) throw new OptionError('bad-save', `saveAt: entry ${i} is ${shown(time)}, not a time.`, {index: i});
+    if (typeof time !== 'number' || !Number.isFinite(time))
+      throw new OptionError('bad-save', `saveAt: entry ${i} is ${shown(time)}, not a time.`, {index: i});
     return onGrid(time) ?? time;
   });
   read.forEach((time, i) => {
-    if (time < t0 || time > end) throw new OptionError('bad-save', `saveAt: ${times[i]} does not lie in the run, from t = ${t0} to ${Number(end.toPrecision(12))}.`, {index: i, time: times[i]});
-    if (i > 0 && !(time > read[i - 1])) throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {index: i});
+    if (time < t0 || time > end)
+      throw new OptionError(
+        'bad-save',
+        `saveAt: ${times[i]} does not lie in the run, from t = ${t0} to ${Number(end.toPrecision(12))}.`,
+        {index: i, time: times[i]},
+      );
+    if (i > 0 && !(time > read[i - 1]))
+      throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {
+        index: i,
+      });
   });
   return read;
 }
 
 /** Adaptive steps: only the first length and the ends of the span are known. */
 export function readSpan({dt, steps, t1}: GridOptions, control: StepControl, t0: number): Grid {
-  if (steps === undefined && t1 === undefined) throw new OptionError('bad-time', 'Give t1, the end of the run, or steps, the number of accepted steps.');
-  if (steps !== undefined && (!Number.isInteger(steps) || steps < 0)) throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
+  if (steps === undefined && t1 === undefined)
+    throw new OptionError('bad-time', 'Give t1, the end of the run, or steps, the number of accepted steps.');
+  if (steps !== undefined && (!Number.isInteger(steps) || steps < 0))
+    throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
   const first = Math.min(control.first ?? dt, control.max);
   // Of steps of the first length there may be more than can be counted: those taken are longer.
   const {dt: length} = readGrid({dt: first, steps: 1}, t0);
@@ -78,12 +103,37 @@ export function readSpan({dt, steps, t1}: GridOptions, control: StepControl, t0:
 }
 
 /** undefined for steps on the grid that are saved at their ends. */
-export function readPlan({saveAt = 'all', t1}: {readonly saveAt?: SaveAt; readonly t1?: number}, control: StepControl, events: readonly Event[], grid: Grid, from: RunState | undefined, always: boolean): Plan | undefined {
+export function readPlan(
+  {saveAt = 'all', t1}: {readonly saveAt?: SaveAt; readonly t1?: number},
+  control: StepControl,
+  events: readonly Event[],
+  grid: Grid,
+  from: RunState | undefined,
+  always: boolean,
+): Plan | undefined {
   const isAdaptive = control.kind === 'adaptive';
-  if (!always && !isAdaptive && events.length === 0 && !(Array.isArray(saveAt) && saveAt.some(time => typeof time !== 'number' || gridStep(time, grid) === undefined))) return undefined;
+  if (
+    !always
+    && !isAdaptive
+    && events.length === 0
+    && !(Array.isArray(saveAt) && saveAt.some(time => typeof time !== 'number' || gridStep(time, grid) === undefined))
+  )
+    return undefined;
   const end = isAdaptive ? t1 : grid.time(grid.steps);
-  const planned = events.map(({direction, tolerance, then, name}): PlannedEvent => ({direction, tolerance, name, then: typeof then === 'function' ? 'jump' : then}));
-  return {control, events: planned, saving: readSaving(saveAt, grid, end, isAdaptive), end, most: grid.steps, resume: from === undefined ? undefined : resumptionOf(from)};
+  const planned = events.map(({direction, tolerance, then, name}): PlannedEvent => ({
+    direction,
+    tolerance,
+    name,
+    then: typeof then === 'function' ? 'jump' : then,
+  }));
+  return {
+    control,
+    events: planned,
+    saving: readSaving(saveAt, grid, end, isAdaptive),
+    end,
+    most: grid.steps,
+    resume: from === undefined ? undefined : resumptionOf(from),
+  };
 }
 
 function readSaving(saveAt: SaveAt, grid: Grid, end: number | undefined, isAdaptive: boolean): Saving {

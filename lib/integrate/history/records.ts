@@ -30,21 +30,34 @@ export class EventLog {
   private readonly lost = new Set<number>();
   private readonly recent: number[][];
 
-  constructor(private readonly events: readonly PlannedEvent[], private readonly blocks: readonly Block[]) {
+  constructor(
+    private readonly events: readonly PlannedEvent[],
+    private readonly blocks: readonly Block[],
+  ) {
     this.recent = events.map(() => []);
   }
 
   note(t: number, index: number, rising: boolean, before: Float64Array, after: Float64Array): void {
     const {name} = this.events[index];
-    const parts = (x: Float64Array): {[block: string]: Float64Array} => Object.fromEntries(this.blocks.map(({name: block, offset, size}) => [block, x.slice(offset, offset + size)]));
-    this.records.push({t, index, name, direction: rising ? 'rising' : 'falling', before: parts(before), after: parts(after)});
+    const parts = (x: Float64Array): {[block: string]: Float64Array} =>
+      Object.fromEntries(this.blocks.map(({name: block, offset, size}) => [block, x.slice(offset, offset + size)]));
+    this.records.push({
+      t,
+      index,
+      name,
+      direction: rising ? 'rising' : 'falling',
+      before: parts(before),
+      after: parts(after),
+    });
   }
 
   /** The function of an event is not a finite number at t; told once. */
   lose(event: number, t: number): void {
     if (this.lost.has(event)) return;
     this.lost.add(event);
-    this.warnings.push(`The function of ${this.title(event)} is not a finite number at t = ${short(t)}: there it crosses nothing, and nothing is looked for until it is finite again. Write it so that it is finite wherever the motion goes, as q in place of sqrt(q).`);
+    this.warnings.push(
+      `The function of ${this.title(event)} is not a finite number at t = ${short(t)}: there it crosses nothing, and nothing is looked for until it is finite again. Write it so that it is finite wherever the motion goes, as q in place of sqrt(q).`,
+    );
   }
 
   /** The title of an event in a sentence. */

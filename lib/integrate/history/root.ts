@@ -8,7 +8,14 @@
 const mostEvaluations = 120;
 
 /** @param tolerance half the width of the bracket that is left */
-export function root(f: (x: number) => number, low: number, atLow: number, high: number, atHigh: number, tolerance: number): number {
+export function root(
+  f: (x: number) => number,
+  low: number,
+  atLow: number,
+  high: number,
+  atHigh: number,
+  tolerance: number,
+): number {
   let [x0, f0, x1, f1] = [high, atHigh, low, atLow];
   let [x2, f2] = [x1, f1];
   let share = 0.5;

@@ -14,7 +14,12 @@ export class Saver {
   /** The next of the times asked for. */
   private next = 0;
 
-  constructor(private readonly saving: Saving, private readonly integrator: Integrator, private readonly history: StepHistory, private readonly size: number) {
+  constructor(
+    private readonly saving: Saving,
+    private readonly integrator: Integrator,
+    private readonly history: StepHistory,
+    private readonly size: number,
+  ) {
     this.rows = new Float64Array(size * 16);
   }
 
@@ -67,7 +72,8 @@ export class Saver {
   /** Saves the state where a time asked for is now. */
   private atEnd(t: number): void {
     const {saving} = this;
-    if (saving.kind !== 'times' || this.next >= saving.times.length || saving.times[this.next] > t + smallestStep(t)) return;
+    if (saving.kind !== 'times' || this.next >= saving.times.length || saving.times[this.next] > t + smallestStep(t))
+      return;
     this.put(saving.times[this.next++], this.integrator.state, 1);
   }
 
@@ -81,12 +87,14 @@ export class Saver {
   finish(t: number, byEvent: boolean, moment: number | undefined): void {
     const {saving} = this;
     if (saving.kind === 'times') this.atEnd(t);
-    else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1))) this.put(t, this.integrator.state, 1, moment);
+    else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1)))
+      this.put(t, this.integrator.state, 1, moment);
   }
 
   /** The present state, at t, was made anew: where it is saved already, it is saved so. */
   again(t: number, state: Float64Array): void {
-    if (this.count > 0 && Math.abs(this.last - t) <= smallestStep(t)) this.rows.set(state, (this.count - 1) * this.size);
+    if (this.count > 0 && Math.abs(this.last - t) <= smallestStep(t))
+      this.rows.set(state, (this.count - 1) * this.size);
   }
 
   private put(t: number, state: Float64Array, theta: number, moment?: number): void {

@@ -23,7 +23,12 @@ export class StepLengths {
    * @param power the power of h that the error estimate falls with
    * @param implicit growth that is too small is left out
    */
-  constructor(private readonly control: StepControl, private readonly power: number, private readonly implicit: boolean, public next: number) {
+  constructor(
+    private readonly control: StepControl,
+    private readonly power: number,
+    private readonly implicit: boolean,
+    public next: number,
+  ) {
     this.aimed = control.safety ** power;
   }
 
@@ -34,7 +39,8 @@ export class StepLengths {
     const e = Math.max(error, smallestError);
     // Gustafsson's PI, (σ/e)^(0.3/k) (e₋/e)^(0.4/k), keeps e at σ = safetyᵏ; without a last step the integral part alone.
     const aim = aimed / e;
-    const factor = lastError === undefined ? aim ** (1 / power) : aim ** (0.3 / power) * (lastError / e) ** (0.4 / power);
+    const factor =
+      lastError === undefined ? aim ** (1 / power) : aim ** (0.3 / power) * (lastError / e) ** (0.4 / power);
     // After a rejection a step may not grow at once (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4).
     const bounded = Math.min(Math.max(factor, largestShrinking), this.rejected ? 1 : largestGrowth);
     const worthwhile = this.implicit && bounded >= 1 && bounded < worthwhileGrowth ? 1 : bounded;
@@ -45,9 +51,16 @@ export class StepLengths {
 
   /** After a step of length h whose error was too large, or that failed (Infinity). */
   reject(h: number, error: number): void {
-    const {control: {safety}, power} = this;
+    const {
+      control: {safety},
+      power,
+    } = this;
     this.rejected = true;
-    this.next = this.limited(Number.isFinite(error) ? h * Math.max(largestShrinking, Math.min(safety, safety * error ** (-1 / power))) : h * shorterAfterFailure);
+    this.next = this.limited(
+      Number.isFinite(error)
+        ? h * Math.max(largestShrinking, Math.min(safety, safety * error ** (-1 / power)))
+        : h * shorterAfterFailure,
+    );
   }
 
   /** Forgets the errors of the steps before: the motion goes on from another state. */

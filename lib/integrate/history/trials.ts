@@ -20,7 +20,10 @@ export class Trials {
    * @param startAgain the present state, where it is a start that was made for a longer first step
    */
   constructor(
-    private readonly integrator: Integrator, private readonly pace: Pace, private readonly estimate: ErrorEstimate | undefined, private readonly counters: Counters,
+    private readonly integrator: Integrator,
+    private readonly pace: Pace,
+    private readonly estimate: ErrorEstimate | undefined,
+    private readonly counters: Counters,
     private readonly startAgain: (t: number, h: number) => Float64Array | undefined,
   ) {}
 
@@ -50,7 +53,14 @@ export class Trials {
     }
   }
 
-  private attempt(x: Float64Array, t: number, h: number, end: number, first: boolean, unsure: boolean): Status | Estimated {
+  private attempt(
+    x: Float64Array,
+    t: number,
+    h: number,
+    end: number,
+    first: boolean,
+    unsure: boolean,
+  ): Status | Estimated {
     if (this.estimate !== undefined) return this.estimate.attempt(x, t, h, end, first, unsure);
     const status = this.integrator.take(x, t, h);
     return status === 'completed' ? {steps: [this.integrator.taken(x, t, h, end)], error: 0} : status;

@@ -44,11 +44,16 @@ const believed = 0.05;
  */
 const touching = 8 * Math.sqrt(Number.EPSILON);
 
-const accepts = ({direction}: PlannedEvent, rising: boolean): boolean => direction === 'both' || direction === (rising ? 'rising' : 'falling');
+const accepts = ({direction}: PlannedEvent, rising: boolean): boolean =>
+  direction === 'both' || direction === (rising ? 'rising' : 'falling');
 
 /** One event on the step that the integrator has loaded. */
 class Watched {
-  constructor(private readonly integrator: Integrator, readonly event: number, private readonly tolerance: number) {}
+  constructor(
+    private readonly integrator: Integrator,
+    readonly event: number,
+    private readonly tolerance: number,
+  ) {}
 
   at(theta: number): {readonly g: number; readonly dg: number} {
     const {g, dg} = this.integrator.watch(theta);
@@ -77,7 +82,13 @@ class Watched {
   }
 
   /** The zero between two nodes of opposite sign, within wider bounds that have the same signs. */
-  crossing(from: Node, to: Node, wide: {readonly low: number; readonly high: number}, later: boolean, least: number): Crossing {
+  crossing(
+    from: Node,
+    to: Node,
+    wide: {readonly low: number; readonly high: number},
+    later: boolean,
+    least: number,
+  ): Crossing {
     const theta = to.g === 0 ? to.theta : root(this.value, from.theta, from.g, to.theta, to.g, this.tolerance);
     return {event: this.event, theta, rising: from.g < 0, slope: this.derivative(theta), ...wide, later, least};
   }
@@ -108,7 +119,8 @@ class Watched {
   /** Where the function turns around on its way towards zero, if its derivatives at the ends say so. */
   private turn(from: Node, to: Node): number | undefined {
     const side = Math.sign(from.g);
-    if (side === 0 || side !== Math.sign(to.g) || Math.sign(from.dg) !== -side || Math.sign(to.dg) !== side) return undefined;
+    if (side === 0 || side !== Math.sign(to.g) || Math.sign(from.dg) !== -side || Math.sign(to.dg) !== side)
+      return undefined;
     const theta = this.extremum(from.theta, from.dg, to.theta, to.dg);
     return theta > from.theta && theta < to.theta ? theta : undefined;
   }
@@ -140,7 +152,10 @@ function isMet(b: readonly number[], from: Node, to: Node, middle: Node): boolea
   const value = (b[0] + 3 * (b[1] + b[2]) + b[3]) / 8;
   const slope = 0.75 * (b[3] + b[2] - b[1] - b[0]);
   // A cosine of the error, π long, has a slope π times its height.
-  return Math.abs(middle.g - value) <= allowed && Math.abs(finite(middle.dg) * (to.theta - from.theta) - slope) <= Math.PI * allowed;
+  return (
+    Math.abs(middle.g - value) <= allowed
+    && Math.abs(finite(middle.dg) * (to.theta - from.theta) - slope) <= Math.PI * allowed
+  );
 }
 
 /** What a step shows of its events. */
@@ -161,9 +176,22 @@ const beyond = 2 ** -10;
  * @param sides signs at the step's beginning that the step before it ended with, where there was one: rounding may show others
  * @param tolerance of an event's time
  */
-export function crossings(integrator: Integrator, events: readonly PlannedEvent[], step: Taken, settled: ReadonlySet<number>, sides: Int8Array | undefined, tolerance: (event: number) => number): Watch {
+export function crossings(
+  integrator: Integrator,
+  events: readonly PlannedEvent[],
+  step: Taken,
+  settled: ReadonlySet<number>,
+  sides: Int8Array | undefined,
+  tolerance: (event: number) => number,
+): Watch {
   integrator.load(step);
-  const copy = ({g, dg}: {readonly g: Float64Array; readonly dg: Float64Array}): {g: Float64Array; dg: Float64Array} => ({g: g.slice(), dg: dg.slice()});
+  const copy = ({
+    g,
+    dg,
+  }: {
+    readonly g: Float64Array;
+    readonly dg: Float64Array;
+  }): {g: Float64Array; dg: Float64Array} => ({g: g.slice(), dg: dg.slice()});
   const start = copy(integrator.watch(0));
   const end = copy(integrator.watch(1));
   const found: Crossing[] = [];
@@ -172,11 +200,20 @@ export function crossings(integrator: Integrator, events: readonly PlannedEvent[
     if (!Number.isFinite(end.g[i])) lost.push(i);
     const watched = new Watched(integrator, i, tolerance(i) / Math.abs(step.h));
     const known = sides?.[i] ?? 0;
-    const first = {theta: 0, g: known !== 0 && Math.sign(start.g[i]) === -known ? -start.g[i] : start.g[i], dg: start.dg[i]};
+    const first = {
+      theta: 0,
+      g: known !== 0 && Math.sign(start.g[i]) === -known ? -start.g[i] : start.g[i],
+      dg: start.dg[i],
+    };
     const last = {theta: 1, g: end.g[i], dg: end.dg[i]};
-    for (const crossing of crossingsOf(watched, first, last, settled.has(i) || first.g === 0)) if (accepts(event, crossing.rising)) found.push(crossing);
+    for (const crossing of crossingsOf(watched, first, last, settled.has(i) || first.g === 0))
+      if (accepts(event, crossing.rising)) found.push(crossing);
   });
-  return {found: found.sort((a, b) => a.theta - b.theta || a.event - b.event), sides: Int8Array.from(end.g, g => Math.sign(g) || 0), lost};
+  return {
+    found: found.sort((a, b) => a.theta - b.theta || a.event - b.event),
+    sides: Int8Array.from(end.g, g => Math.sign(g) || 0),
+    lost,
+  };
 }
 
 function crossingsOf(watched: Watched, start: Node, end: Node, settled: boolean): Crossing[] {
@@ -187,7 +224,9 @@ function crossingsOf(watched: Watched, start: Node, end: Node, settled: boolean)
     const theta = watched.before(sign, 1, start.dg, end.dg);
     if (theta === undefined) {
       // From zero to the other side at once: there is nothing between.
-      return Math.sign(end.g) === sign ? [] : [{event: watched.event, theta: 0, rising: sign < 0, slope: start.dg, low: 0, high: 0, later: false, least}];
+      return Math.sign(end.g) === sign
+        ? []
+        : [{event: watched.event, theta: 0, rising: sign < 0, slope: start.dg, low: 0, high: 0, later: false, least}];
     }
     first = watched.node(theta);
   }
@@ -216,6 +255,9 @@ function changesOf(watched: Watched, nodes: readonly Node[], least: number): Cro
     const way = Math.sign(end.dg) || Math.sign(watched.node(1 + beyond).g);
     if (way === -side) runs.push({first: end, last: end, after: reaching.last});
   }
-  return runs.flatMap(({first, last, after}, k) => (after === undefined ? []
-    : [watched.crossing(after, first, {low: runs[k - 1].first.theta, high: last.theta}, k > 1, least)]));
+  return runs.flatMap(({first, last, after}, k) =>
+    after === undefined
+      ? []
+      : [watched.crossing(after, first, {low: runs[k - 1].first.theta, high: last.theta}, k > 1, least)],
+  );
 }

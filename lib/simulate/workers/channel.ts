@@ -41,12 +41,18 @@ export function startThreadsBy(make: () => PageThread): void {
 }
 
 /** Threads can be started here, and their answers be waited for. */
-export const canStart = threads !== undefined || (PageWorker !== undefined && (globalThis as {readonly document?: unknown}).document !== undefined);
+export const canStart =
+  threads !== undefined
+  || (PageWorker !== undefined && (globalThis as {readonly document?: unknown}).document !== undefined);
 export const canWait = threads !== undefined;
 
 /** How many threads the machine runs at once. */
 export function parallelism(): number {
-  return nodeOs?.availableParallelism() ?? (globalThis as {readonly navigator?: {readonly hardwareConcurrency?: number}}).navigator?.hardwareConcurrency ?? 1;
+  return (
+    nodeOs?.availableParallelism()
+    ?? (globalThis as {readonly navigator?: {readonly hardwareConcurrency?: number}}).navigator?.hardwareConcurrency
+    ?? 1
+  );
 }
 
 /** @throws where a thread is forbidden, or its file is not there (a bundler may have left it behind) */
@@ -54,10 +60,16 @@ export function openChannel(signal: Int32Array, listener: Listener): Channel {
   return threads === undefined ? pageChannel(listener) : nodeChannel(threads, signal, listener);
 }
 
-function nodeChannel({MessageChannel, receiveMessageOnPort, Worker: NodeWorker}: Threads, signal: Int32Array, listener: Listener): Channel {
+function nodeChannel(
+  {MessageChannel, receiveMessageOnPort, Worker: NodeWorker}: Threads,
+  signal: Int32Array,
+  listener: Listener,
+): Channel {
   const {port1, port2} = new MessageChannel();
   const options = {workerData: {port: port2, signal}, transferList: [port2], ...threadOptions()};
-  const worker = import.meta.url.endsWith('.ts') ? new NodeWorker(fromSources('./node-worker.ts'), {...options, eval: true}) : new NodeWorker(present(new URL('./node-worker.js', import.meta.url)), options);
+  const worker = import.meta.url.endsWith('.ts')
+    ? new NodeWorker(fromSources('./node-worker.ts'), {...options, eval: true})
+    : new NodeWorker(present(new URL('./node-worker.js', import.meta.url)), options);
   port1.on('message', (reply: Reply) => listener.reply(reply));
   worker.on('error', () => listener.lost());
   worker.on('exit', () => listener.lost());
@@ -83,7 +95,9 @@ const received = (message: {message: unknown} | undefined): Reply | undefined =>
 
 /** A program given as text (node -e) was started with options that a thread with a file refuses; others are inherited. */
 function threadOptions(): {execArgv?: string[]} {
-  return process.execArgv.some(option => /^(-e|-p|-pe|--eval|--print|--input-type)\b/.test(option)) ? {execArgv: []} : {};
+  return process.execArgv.some(option => /^(-e|-p|-pe|--eval|--print|--input-type)\b/.test(option))
+    ? {execArgv: []}
+    : {};
 }
 
 /** A thread whose file is missing would be missed only after a long wait. */
@@ -115,4 +129,3 @@ function pageChannel(listener: Listener): Channel {
     },
   };
 }
-

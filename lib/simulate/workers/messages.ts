@@ -75,13 +75,27 @@ export type Request =
   | {readonly kind: 'drop'; readonly step: number}
   | {readonly kind: 'task'; readonly task: number; readonly plain: Task}
   | {readonly kind: 'end'; readonly task: number}
-  | {readonly kind: 'run'; readonly job: number; readonly member: number; readonly task: number; readonly start: Start; readonly keep: boolean}
-  | {readonly kind: 'pull'; readonly job: number; readonly member: number; readonly task: number; readonly start: Start; readonly path: PlainPath; readonly cotangents: Float64Array};
+  | {
+      readonly kind: 'run';
+      readonly job: number;
+      readonly member: number;
+      readonly task: number;
+      readonly start: Start;
+      readonly keep: boolean;
+    }
+  | {
+      readonly kind: 'pull';
+      readonly job: number;
+      readonly member: number;
+      readonly task: number;
+      readonly start: Start;
+      readonly path: PlainPath;
+      readonly cotangents: Float64Array;
+    };
 
 export type Reply =
   /** The thread has started. */
-  | {readonly kind: 'ready'}
-  | Answer;
+  {readonly kind: 'ready'} | Answer;
 
 export type Answer =
   /** `matrix` is there where it is not the states themselves. */

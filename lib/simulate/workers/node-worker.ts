@@ -13,9 +13,12 @@ interface Given {
 
 const {port, signal} = nodeThreads?.workerData as Given;
 
-port.on('message', serve((reply, transfer) => {
-  port.postMessage(reply, transfer);
-  // Wakes the thread that waits for an answer, where one does.
-  Atomics.add(signal, 0, 1);
-  Atomics.notify(signal, 0);
-}));
+port.on(
+  'message',
+  serve((reply, transfer) => {
+    port.postMessage(reply, transfer);
+    // Wakes the thread that waits for an answer, where one does.
+    Atomics.add(signal, 0, 1);
+    Atomics.notify(signal, 0);
+  }),
+);

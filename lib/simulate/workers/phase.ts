@@ -75,7 +75,10 @@ export class PhaseOf<A> implements Phase {
   private resolve: () => void = () => undefined;
   private reject: (error: unknown) => void = () => undefined;
 
-  constructor(private readonly work: Work<A>, private readonly waiting: boolean) {
+  constructor(
+    private readonly work: Work<A>,
+    private readonly waiting: boolean,
+  ) {
     const {workers, task, step, count, members} = work;
     this.workers = workers;
     this.task = {...task, interest: this.interest.shared};
@@ -95,7 +98,8 @@ export class PhaseOf<A> implements Phase {
 
   next(): number | undefined {
     const {members} = this.work;
-    for (let member = this.returned.shift(); member !== undefined; member = this.returned.shift()) if (this.open.has(member)) return member;
+    for (let member = this.returned.shift(); member !== undefined; member = this.returned.shift())
+      if (this.open.has(member)) return member;
     while (this.given < members.length) {
       const member = members[this.given++];
       if (this.open.has(member)) return member;

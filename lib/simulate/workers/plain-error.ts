@@ -15,7 +15,7 @@ type ErrorClass = new (code: string, message: string, data: Readonly<Record<stri
 
 function classOf(name: string): ErrorClass {
   const found = (errors as Readonly<Record<string, unknown>>)[name];
-  return typeof found === 'function' ? found as ErrorClass : StiffgradError;
+  return typeof found === 'function' ? (found as ErrorClass) : StiffgradError;
 }
 
 /** undefined for errors of others: what they are is lost on the way. */
@@ -34,7 +34,10 @@ export function errorFromPlain({name, code, message, data, cause}: PlainError): 
 /** The same error, saying which run of a batch it ended; errors of others stay as they are. */
 export function inMember(error: unknown, member: number): unknown {
   if (!(error instanceof StiffgradError)) return error;
-  const named = new (classOf(error.name))(error.code, `Member ${member} of the batch: ${error.message}`, {...error.data, member});
+  const named = new (classOf(error.name))(error.code, `Member ${member} of the batch: ${error.message}`, {
+    ...error.data,
+    member,
+  });
   named.cause = error.cause;
   named.stack = error.stack?.replace(error.message, () => named.message);
   return named;

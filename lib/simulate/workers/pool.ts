@@ -57,7 +57,9 @@ class PoolWorker {
 }
 
 class Pool {
-  private readonly signal = new Int32Array(typeof SharedArrayBuffer === 'undefined' ? new ArrayBuffer(4) : new SharedArrayBuffer(4));
+  private readonly signal = new Int32Array(
+    typeof SharedArrayBuffer === 'undefined' ? new ArrayBuffer(4) : new SharedArrayBuffer(4),
+  );
   private readonly workers: PoolWorker[] = [];
   private phases: Phase[] = [];
   private jobs = 0;
@@ -139,11 +141,17 @@ class Pool {
     });
     const worker = new PoolWorker(channel);
     this.workers.push(worker);
-    this.after(answerTimeout, () => this.checkStarted(worker, () => this.after(lateReplyTimeout, () => this.checkStarted(worker, () => {
-      this.late = true;
-      this.lose(worker);
-      void channel.end();
-    }))));
+    this.after(answerTimeout, () =>
+      this.checkStarted(worker, () =>
+        this.after(lateReplyTimeout, () =>
+          this.checkStarted(worker, () => {
+            this.late = true;
+            this.lose(worker);
+            void channel.end();
+          }),
+        ),
+      ),
+    );
   }
 
   /** Later, if the program has not ended by then. */
@@ -162,7 +170,12 @@ class Pool {
   private pump(): void {
     for (const phase of this.phases) {
       for (;;) {
-        const worker = this.workers.slice(0, phase.workers).reduce<PoolWorker | undefined>((least, next) => (next.jobs.size < (least?.jobs.size ?? mostJobs) ? next : least), undefined);
+        const worker = this.workers
+          .slice(0, phase.workers)
+          .reduce<PoolWorker | undefined>(
+            (least, next) => (next.jobs.size < (least?.jobs.size ?? mostJobs) ? next : least),
+            undefined,
+          );
         const index = worker === undefined ? undefined : phase.next();
         if (worker === undefined || index === undefined) break;
         this.assign(worker, phase, index);
@@ -241,7 +254,8 @@ class Pool {
   private finish(phase: Phase): void {
     phase.abandon();
     this.phases = this.phases.filter(other => other !== phase);
-    for (const {channel, tasks} of this.workers) if (tasks.delete(phase.id)) channel.post({kind: 'end', task: phase.id});
+    for (const {channel, tasks} of this.workers)
+      if (tasks.delete(phase.id)) channel.post({kind: 'end', task: phase.id});
     this.hold();
   }
 
@@ -268,7 +282,9 @@ function warnOnce(why: string): void {
   if (warned) return;
   warned = true;
   // eslint-disable-next-line no-console -- there is no result to carry it: the first batch may be under way elsewhere
-  console.warn(`stiffgrad: no worker threads could be started (${why}), so batches run in the calling thread. The results are the same. In a page, batch.useWorker says how to start them; workers: 0 asks for none.`);
+  console.warn(
+    `stiffgrad: no worker threads could be started (${why}), so batches run in the calling thread. The results are the same. In a page, batch.useWorker says how to start them; workers: 0 asks for none.`,
+  );
 }
 
 export const pool = new Pool();

@@ -59,34 +59,75 @@ export function serve(post: Post): (request: Request) => void {
     const newton = newtonFromPlain(plain.newton);
     const adjoint = adjointOf(plain.adjoint);
     const runnable: Runnable = {
-      ...programsOf(plain.step, plain.facts), start: programsOf(plain.first, plain.firstFacts), redundancy: noRedundancy, engine, given: new Float64Array(0), parameterValues: plain.parameters, coordinates: plain.coordinates,
-      t0: grid.t0, h0: grid.length(0), linear: newton.linear, options: {grid, saved: plain.saved, newton, ownJacobians: adjoint.ownJacobians, consistent: plain.consistent},
+      ...programsOf(plain.step, plain.facts),
+      start: programsOf(plain.first, plain.firstFacts),
+      redundancy: noRedundancy,
+      engine,
+      given: new Float64Array(0),
+      parameterValues: plain.parameters,
+      coordinates: plain.coordinates,
+      t0: grid.t0,
+      h0: grid.length(0),
+      linear: newton.linear,
+      options: {grid, saved: plain.saved, newton, ownJacobians: adjoint.ownJacobians, consistent: plain.consistent},
     };
     return {plain, runnable, adjoint};
   };
-  const runnableFor = ({job, member, task, start}: {readonly job: number; readonly member: number; readonly task: number; readonly start: Start}): {runnable: Runnable; adjoint: PreparedAdjoint} => {
+  const runnableFor = ({
+    job,
+    member,
+    task,
+    start,
+  }: {
+    readonly job: number;
+    readonly member: number;
+    readonly task: number;
+    readonly start: Start;
+  }): {runnable: Runnable; adjoint: PreparedAdjoint} => {
     const known = tasks.get(task);
     if (known === undefined) throw new Error(`task ${task} is not here`);
     const {plain, runnable, adjoint} = known;
     const parameterValues = [...runnable.parameterValues];
     for (const [parameter, values] of start.own) parameterValues[parameter] = values;
     runnable.compiled.compileTime = 0;
-    const onProgress = plain.progress ? (progress: Progress): void => post({kind: 'progress', job, progress}, []) : undefined;
-    return {adjoint, runnable: {...runnable, given: start.given, parameterValues, options: {...runnable.options, onProgress, poll: polling(plain.interest, member)}}};
+    const onProgress = plain.progress
+      ? (progress: Progress): void => post({kind: 'progress', job, progress}, [])
+      : undefined;
+    return {
+      adjoint,
+      runnable: {
+        ...runnable,
+        given: start.given,
+        parameterValues,
+        options: {...runnable.options, onProgress, poll: polling(plain.interest, member)},
+      },
+    };
   };
   const answer = (request: Request): void => {
     switch (request.kind) {
-      case 'step': steps.set(request.step, {graph: stepFromPlain(request.plain), checked: request.plain.checked}); return;
-      case 'drop': steps.delete(request.step); return;
-      case 'task': tasks.set(request.task, prepare(request.plain)); return;
-      case 'end': tasks.delete(request.task); return;
+      case 'step':
+        steps.set(request.step, {graph: stepFromPlain(request.plain), checked: request.plain.checked});
+        return;
+      case 'drop':
+        steps.delete(request.step);
+        return;
+      case 'task':
+        tasks.set(request.task, prepare(request.plain));
+        return;
+      case 'end':
+        tasks.delete(request.task);
+        return;
       case 'run': {
         const {runnable, adjoint} = runnableFor(request);
         const result = request.keep ? adjoint.run(runnable) : run(runnable);
         const matrix = seriesValues(runnable, result);
         const plain = plainRun(runnable, result);
         const own = matrix === result.states ? undefined : matrix;
-        post({kind: 'ran', job: request.job, run: plain, matrix: own}, [...memoryOf(plain.kept), plain.states.buffer as ArrayBuffer, ...(own === undefined ? [] : [own.buffer as ArrayBuffer])]);
+        post({kind: 'ran', job: request.job, run: plain, matrix: own}, [
+          ...memoryOf(plain.kept),
+          plain.states.buffer as ArrayBuffer,
+          ...(own === undefined ? [] : [own.buffer as ArrayBuffer]),
+        ]);
         return;
       }
       case 'pull': {

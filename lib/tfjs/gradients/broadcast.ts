@@ -10,7 +10,9 @@ export const several = (dy: tf.Tensor | tf.Tensor[]): tf.Tensor[] => (Array.isAr
 /** The transpose of broadcasting to t's shape from `shape`: sums over the axes that were repeated. */
 export function sumTo(t: tf.Tensor, shape: number[]): tf.Tensor {
   const added = t.rank - shape.length;
-  const repeated = t.shape.flatMap((size, axis) => (axis < added || (shape[axis - added] === 1 && size !== 1) ? [axis] : []));
+  const repeated = t.shape.flatMap((size, axis) =>
+    axis < added || (shape[axis - added] === 1 && size !== 1) ? [axis] : [],
+  );
   const summed = repeated.length === 0 ? t : tf.sum(t, repeated);
   return tf.util.arraysEqual(summed.shape, shape) ? summed : tf.reshape(summed, shape);
 }
@@ -26,10 +28,11 @@ export function axes(attribute: tf.Attribute | undefined, rank: number): number[
     return Array.from({length: rank}, (_, axis) => axis);
   }
   const list = typeof attribute === 'number' ? [attribute] : (attribute as number[]);
-  return list.map((axis) => (axis < 0 ? axis + rank : axis));
+  return list.map(axis => (axis < 0 ? axis + rank : axis));
 }
 
 /** Shape with the given axes kept as ones. */
-export const kept = (shape: number[], reduced: number[]): number[] => shape.map((size, axis) => (reduced.includes(axis) ? 1 : size));
+export const kept = (shape: number[], reduced: number[]): number[] =>
+  shape.map((size, axis) => (reduced.includes(axis) ? 1 : size));
 
 export const size = (shape: number[]): number => shape.reduce((product, n) => product * n, 1);

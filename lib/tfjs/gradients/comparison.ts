@@ -15,10 +15,12 @@ function constant(kernelName: string, ...inputs: string[]): tf.GradConfig {
 }
 
 export const comparison: readonly tf.GradConfig[] = [
-  ...[tf.Equal, tf.NotEqual, tf.Greater, tf.GreaterEqual, tf.Less, tf.LessEqual].map((name) => constant(name, 'a', 'b')),
-  ...[tf.LogicalAnd, tf.LogicalOr, tf.LogicalXor].map((name) => constant(name, 'a', 'b')),
-  ...[tf.LogicalNot, tf.All, tf.Any, tf.IsNan, tf.IsInf, tf.IsFinite, tf.ArgMax, tf.ArgMin].map((name) => constant(name, 'x')),
-  ...[tf.SearchSorted, tf.LowerBound, tf.UpperBound].map((name) => constant(name, 'sortedSequence', 'values')),
+  ...[tf.Equal, tf.NotEqual, tf.Greater, tf.GreaterEqual, tf.Less, tf.LessEqual].map(name => constant(name, 'a', 'b')),
+  ...[tf.LogicalAnd, tf.LogicalOr, tf.LogicalXor].map(name => constant(name, 'a', 'b')),
+  ...[tf.LogicalNot, tf.All, tf.Any, tf.IsNan, tf.IsInf, tf.IsFinite, tf.ArgMax, tf.ArgMin].map(name =>
+    constant(name, 'x'),
+  ),
+  ...[tf.SearchSorted, tf.LowerBound, tf.UpperBound].map(name => constant(name, 'sortedSequence', 'values')),
   constant(tf.FloorDiv, 'a', 'b'), // tfjs gives it the gradient of the exact quotient
   {
     // A cast to whole numbers or booleans is constant almost everywhere; tfjs passes dy through it.

@@ -20,7 +20,10 @@ function unary(kernelName: string, derivative: (x: tf.Tensor) => tf.Tensor): tf.
 function binary(
   kernelName: string,
   [a, b]: readonly [string, string],
-  partials: readonly [(a: tf.Tensor, b: tf.Tensor, dy: tf.Tensor) => tf.Tensor, (a: tf.Tensor, b: tf.Tensor, dy: tf.Tensor) => tf.Tensor],
+  partials: readonly [
+    (a: tf.Tensor, b: tf.Tensor, dy: tf.Tensor) => tf.Tensor,
+    (a: tf.Tensor, b: tf.Tensor, dy: tf.Tensor) => tf.Tensor,
+  ],
 ): tf.GradConfig {
   return {
     kernelName,
@@ -43,18 +46,26 @@ const SELU_SCALE_ALPHA = 1.7580993408473768599402175208123;
 
 export const elementwise: readonly tf.GradConfig[] = [
   unary(tf.Exp, tf.exp),
-  unary(tf.Tanh, (x) => tf.sub(1, tf.square(tf.tanh(x)))),
+  unary(tf.Tanh, x => tf.sub(1, tf.square(tf.tanh(x)))),
   // σ′ = σ(x)σ(−x); 1 − σ(x) would lose its digits where σ is near one
-  unary(tf.Sigmoid, (x) => tf.mul(tf.sigmoid(x), tf.sigmoid(tf.neg(x)))),
+  unary(tf.Sigmoid, x => tf.mul(tf.sigmoid(x), tf.sigmoid(tf.neg(x)))),
   // exp of min(x, 0) is one for x ≥ 0 and cannot overflow in the branch that is not taken
-  unary(tf.Elu, (x) => tf.exp(tf.minimum(x, 0))),
-  unary(tf.Selu, (x) =>
+  unary(tf.Elu, x => tf.exp(tf.minimum(x, 0))),
+  unary(tf.Selu, x =>
     tf.where(tf.greater(x, 0), tf.fill(x.shape, SELU_SCALE), tf.mul(tf.exp(tf.minimum(x, 0)), SELU_SCALE_ALPHA)),
   ),
   // Abs keeps tfjs's slope ±1, −1 at 0: so |x|², of which tf.norm is made, has its second derivative at 0 too.
 
-  binary(tf.Maximum, ['a', 'b'], [(a, b, dy) => where(tf.greaterEqual(a, b), dy), (a, b, dy) => where(tf.less(a, b), dy)]),
-  binary(tf.Minimum, ['a', 'b'], [(a, b, dy) => where(tf.lessEqual(a, b), dy), (a, b, dy) => where(tf.greater(a, b), dy)]),
+  binary(
+    tf.Maximum,
+    ['a', 'b'],
+    [(a, b, dy) => where(tf.greaterEqual(a, b), dy), (a, b, dy) => where(tf.less(a, b), dy)],
+  ),
+  binary(
+    tf.Minimum,
+    ['a', 'b'],
+    [(a, b, dy) => where(tf.lessEqual(a, b), dy), (a, b, dy) => where(tf.greater(a, b), dy)],
+  ),
   binary(
     tf.SquaredDifference,
     ['a', 'b'],

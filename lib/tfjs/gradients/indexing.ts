@@ -32,7 +32,8 @@ function eachEntry(shape: number[], visit: (at: number[]) => number): number[] {
   });
 }
 
-const flat = (at: number[], shape: number[]): number => at.reduce((offset, position, axis) => offset * shape[axis] + position, 0);
+const flat = (at: number[], shape: number[]): number =>
+  at.reduce((offset, position, axis) => offset * shape[axis] + position, 0);
 
 /** Where entry i of a mirrored axis of length n comes from: 'reflect' does not repeat the edge, 'symmetric' does. */
 function mirrored(i: number, n: number, mode: tf.Attribute): number {
@@ -66,11 +67,10 @@ function gatherGradient(dy: tf.Tensor, x: tf.Tensor, indices: tf.Tensor, axis: n
   const starts = Array.from({length: batch}, (_, b) => b * length);
   const rows = tf.add(tf.reshape(tf.cast(indices, 'int32'), [batch, picks]), tf.tensor2d(starts, [batch, 1], 'int32'));
   const updates = tf.transpose(tf.reshape(dy, [batch, outer, picks, inner]), [0, 2, 1, 3]);
-  const sums = tf.scatterND(
-    tf.reshape(rows, [batch * picks, 1]),
-    tf.reshape(updates, [batch * picks, outer * inner]),
-    [batch * length, outer * inner],
-  );
+  const sums = tf.scatterND(tf.reshape(rows, [batch * picks, 1]), tf.reshape(updates, [batch * picks, outer * inner]), [
+    batch * length,
+    outer * inner,
+  ]);
   return tf.reshape(tf.transpose(tf.reshape(sums, [batch, length, outer, inner]), [0, 2, 1, 3]), x.shape);
 }
 
@@ -79,7 +79,14 @@ export const indexing: readonly tf.GradConfig[] = [
     kernelName: tf.GatherV2,
     inputsToSave: ['x', 'indices'],
     gradFunc: (dy, [x, indices], attrs) => ({
-      x: () => gatherGradient(single(dy), x, indices, axes(attrs.axis, x.rank)[0], (attrs.batchDims as number | undefined) ?? 0),
+      x: () =>
+        gatherGradient(
+          single(dy),
+          x,
+          indices,
+          axes(attrs.axis, x.rank)[0],
+          (attrs.batchDims as number | undefined) ?? 0,
+        ),
       indices: () => zero(indices),
     }),
   },
@@ -117,7 +124,8 @@ export const indexing: readonly tf.GradConfig[] = [
         return tf.where(overwritten, tf.zerosLike(single(dy)), single(dy));
       },
       indices: () => zero(indices),
-      updates: () => tf.reshape(tf.gatherND(single(dy), indices.rank === 1 ? tf.expandDims(indices, 1) : indices), updates.shape),
+      updates: () =>
+        tf.reshape(tf.gatherND(single(dy), indices.rank === 1 ? tf.expandDims(indices, 1) : indices), updates.shape),
     }),
   },
   {
@@ -125,7 +133,8 @@ export const indexing: readonly tf.GradConfig[] = [
     kernelName: tf.SparseToDense,
     inputsToSave: ['sparseIndices', 'sparseValues'],
     gradFunc: (dy, [indices, values]) => {
-      const picked = (): tf.Tensor => tf.gatherND(single(dy), indices.rank === 2 ? indices : tf.reshape(indices, [indices.size, 1]));
+      const picked = (): tf.Tensor =>
+        tf.gatherND(single(dy), indices.rank === 2 ? indices : tf.reshape(indices, [indices.size, 1]));
       return {
         sparseIndices: () => zero(indices),
         sparseValues: () => (values.rank === 0 ? tf.sum(picked()) : tf.reshape(picked(), values.shape)),
@@ -152,7 +161,7 @@ export const indexing: readonly tf.GradConfig[] = [
           mask('shrinkAxisMask'),
         );
         const counts = begin.map((first, axis) => Math.max(0, Math.ceil((end[axis] - first) / strides[axis])));
-        const origin = eachEntry(counts, (at) =>
+        const origin = eachEntry(counts, at =>
           flat(
             at.map((i, axis) => begin[axis] + i * strides[axis]),
             x.shape,
@@ -169,7 +178,7 @@ export const indexing: readonly tf.GradConfig[] = [
       x: () => {
         const widths = paddings as [number, number][];
         const padded = x.shape.map((n, axis) => n + widths[axis][0] + widths[axis][1]);
-        const origin = eachEntry(padded, (at) =>
+        const origin = eachEntry(padded, at =>
           flat(
             at.map((i, axis) => mirrored(i - widths[axis][0], x.shape[axis], mode)),
             x.shape,
@@ -235,7 +244,9 @@ export const indexing: readonly tf.GradConfig[] = [
   {
     // The inverse rearrangement; its own gradient is the first again
     kernelName: tf.DepthToSpace,
-    gradFunc: (dy, _, {blockSize, dataFormat}) => ({x: () => spaceToDepth(single(dy), blockSize as number, dataFormat as string)}),
+    gradFunc: (dy, _, {blockSize, dataFormat}) => ({
+      x: () => spaceToDepth(single(dy), blockSize as number, dataFormat as string),
+    }),
   },
 ];
 
@@ -243,9 +254,19 @@ function spaceToDepth(y: tf.Tensor, block: number, format: string): tf.Tensor {
   if (format === 'NCHW') {
     const [batch, channels, height, width] = y.shape;
     const blocks = tf.reshape(y, [batch, channels, height / block, block, width / block, block]);
-    return tf.reshape(tf.transpose(blocks, [0, 3, 5, 1, 2, 4]), [batch, channels * block * block, height / block, width / block]);
+    return tf.reshape(tf.transpose(blocks, [0, 3, 5, 1, 2, 4]), [
+      batch,
+      channels * block * block,
+      height / block,
+      width / block,
+    ]);
   }
   const [batch, height, width, channels] = y.shape;
   const blocks = tf.reshape(y, [batch, height / block, block, width / block, block, channels]);
-  return tf.reshape(tf.transpose(blocks, [0, 1, 3, 2, 4, 5]), [batch, height / block, width / block, channels * block * block]);
+  return tf.reshape(tf.transpose(blocks, [0, 1, 3, 2, 4, 5]), [
+    batch,
+    height / block,
+    width / block,
+    channels * block * block,
+  ]);
 }

@@ -34,7 +34,7 @@ interface Operand {
  */
 function einsumGradient(output: Operand, x: Operand, others: Operand[]): tf.Tensor {
   const contracted = [output, ...others.map((other, i) => summed(other, [output, x, ...without(others, i)]))];
-  const known = [...x.labels].filter((label) => contracted.some(({labels}) => labels.includes(label))).join('');
+  const known = [...x.labels].filter(label => contracted.some(({labels}) => labels.includes(label))).join('');
   const value = others.length === 0 ? reordered(output, known) : contraction(contracted, known);
   const shape = x.value.shape.map((n, axis) => (known.includes(x.labels[axis]) ? n : 1));
   const expanded = tf.reshape(value, shape);
@@ -44,18 +44,21 @@ function einsumGradient(output: Operand, x: Operand, others: Operand[]): tf.Tens
 const without = (operands: Operand[], i: number): Operand[] => operands.filter((_, other) => other !== i);
 
 const reordered = ({labels, value}: Operand, order: string): tf.Tensor =>
-  tf.transpose(value, [...order].map((label) => labels.indexOf(label)));
+  tf.transpose(
+    value,
+    [...order].map(label => labels.indexOf(label)),
+  );
 
 const contraction = (operands: Operand[], result: string): tf.Tensor =>
   tf.einsum(`${operands.map(({labels}) => labels).join(',')}->${result}`, ...operands.map(({value}) => value));
 
 /** Sums an operand over the labels that none of the `rest` has. */
 function summed({labels, value}: Operand, rest: Operand[]): Operand {
-  const keep = rest.map((other) => other.labels).join('');
+  const keep = rest.map(other => other.labels).join('');
   const away = [...labels].flatMap((label, axis) => (keep.includes(label) ? [] : [axis]));
   return away.length === 0
     ? {labels, value}
-    : {labels: [...labels].filter((label) => keep.includes(label)).join(''), value: tf.sum(value, away)};
+    : {labels: [...labels].filter(label => keep.includes(label)).join(''), value: tf.sum(value, away)};
 }
 
 const einsum: tf.GradConfig = {

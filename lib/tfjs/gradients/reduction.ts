@@ -101,7 +101,7 @@ export const reduction: readonly tf.GradConfig[] = [
         const reduced = axes(attrs.axis, x.rank);
         const others = x.shape.flatMap((_, axis) => (reduced.includes(axis) ? [] : [axis]));
         const order = [...others, ...reduced];
-        const outer = others.map((axis) => x.shape[axis]);
+        const outer = others.map(axis => x.shape[axis]);
         const permuted = tf.transpose(float(x), order);
         const rows = tf.reshape(permuted, [...outer, size(x.shape) / Math.max(1, size(outer))]);
         const rest = tf.mul(tf.cumprod(rows, others.length, true, false), tf.cumprod(rows, others.length, true, true));

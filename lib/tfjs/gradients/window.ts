@@ -18,7 +18,10 @@ function transposedAlong(t: tf.Tensor, axis: number, weights: Weights): tf.Tenso
   const last = t.rank - 1;
   const order = t.shape.map((_, i) => (i === axis ? last : i === last ? axis : i));
   const rows = tf.transpose(t, order); // its own inverse: a swap of two axes
-  const product = tf.matMul(tf.reshape(rows, [size(t.shape) / outputs, outputs]), tf.tensor2d(weights, [outputs, n], 'float32'));
+  const product = tf.matMul(
+    tf.reshape(rows, [size(t.shape) / outputs, outputs]),
+    tf.tensor2d(weights, [outputs, n], 'float32'),
+  );
   return tf.transpose(tf.reshape(product, [...rows.shape.slice(0, -1), n]), order);
 }
 
@@ -131,7 +134,7 @@ export const window: readonly tf.GradConfig[] = [
     inputsToSave: ['x'],
     gradFunc: (dy, [x], attrs) => ({
       x: () => {
-        const [radius, bias, alpha, beta] = ['depthRadius', 'bias', 'alpha', 'beta'].map((name) => attrs[name] as number);
+        const [radius, bias, alpha, beta] = ['depthRadius', 'bias', 'alpha', 'beta'].map(name => attrs[name] as number);
         const [channels] = x.shape.slice(3);
         const near = weigh(channels, channels, (o, i) => (Math.abs(o - i) <= radius ? 1 : 0));
         const s = tf.add(tf.mul(transposedAlong(tf.square(x), 3, near), alpha), bias);

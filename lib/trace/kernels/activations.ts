@@ -16,7 +16,11 @@ function elu(x: Node): Node {
 
 function selu(x: Node): Node {
   const {SELU_SCALE, SELU_SCALEALPHA} = tf.backend_util;
-  return select(binary('greaterEqual', x, zero), scale(x, SELU_SCALE), scale(unary('expm1', binary('minimum', x, zero)), SELU_SCALEALPHA));
+  return select(
+    binary('greaterEqual', x, zero),
+    scale(x, SELU_SCALE),
+    scale(unary('expm1', binary('minimum', x, zero)), SELU_SCALEALPHA),
+  );
 }
 
 function relu6(x: Node): Node {
@@ -36,15 +40,27 @@ function softmax(logits: Node, axis: number): Node {
 }
 
 /** The activation tfjs fuses into a layer's product. */
-export function activate(x: Node, activation: tf.fused.Activation | undefined | null, alpha: Node | undefined, leak: number | undefined): Node {
+export function activate(
+  x: Node,
+  activation: tf.fused.Activation | undefined | null,
+  alpha: Node | undefined,
+  leak: number | undefined,
+): Node {
   switch (activation) {
-    case 'relu': return unary('relu', x);
-    case 'relu6': return relu6(x);
-    case 'elu': return elu(x);
-    case 'sigmoid': return unary('sigmoid', x);
-    case 'leakyrelu': return prelu(x, scalar(leak ?? 0.2));
-    case 'prelu': return prelu(x, alpha ?? zero);
-    default: return x;
+    case 'relu':
+      return unary('relu', x);
+    case 'relu6':
+      return relu6(x);
+    case 'elu':
+      return elu(x);
+    case 'sigmoid':
+      return unary('sigmoid', x);
+    case 'leakyrelu':
+      return prelu(x, scalar(leak ?? 0.2));
+    case 'prelu':
+      return prelu(x, alpha ?? zero);
+    default:
+      return x;
   }
 }
 

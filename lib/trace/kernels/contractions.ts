@@ -17,13 +17,21 @@ function product(a: Node, b: Node, transposeA: boolean, transposeB: boolean): No
   const m = transposeA ? columnsA : rowsA;
   const n = transposeB ? rowsB : columnsB;
   if ((transposeA ? rowsA : columnsA) !== (transposeB ? columnsB : rowsB)) {
-    throw new ShapeError('shape-mismatch', `matMul: shapes [${a.shape.join(', ')}] and [${b.shape.join(', ')}] do not fit.`, {shapes: [[...a.shape], [...b.shape]]});
+    throw new ShapeError(
+      'shape-mismatch',
+      `matMul: shapes [${a.shape.join(', ')}] and [${b.shape.join(', ')}] do not fit.`,
+      {shapes: [[...a.shape], [...b.shape]]},
+    );
   }
   const batch = broadcastShapes(batchA, batchB);
   const size = sizeOf(batch);
   // A whole batch times one matrix is one tall product.
   if (!transposeA && sizeOf(batchB) === 1 && size > 1) {
-    return reshape(matMul(reshape(a, [1, size * m, columnsA]), reshape(b, [1, rowsB, columnsB]), false, transposeB), [...batch, m, n]);
+    return reshape(matMul(reshape(a, [1, size * m, columnsA]), reshape(b, [1, rowsB, columnsB]), false, transposeB), [
+      ...batch,
+      m,
+      n,
+    ]);
   }
   const left = reshape(broadcastTo(a, [...batch, rowsA, columnsA]), [size, rowsA, columnsA]);
   const right = reshape(broadcastTo(b, [...batch, rowsB, columnsB]), [size, rowsB, columnsB]);
@@ -47,7 +55,8 @@ const ellipsis = '...';
 function parse(equation: string, ranks: readonly number[]): Equation {
   const [left, right] = equation.replace(/\s/g, '').split('->');
   const terms = left.split(',');
-  if (terms.length !== ranks.length) throw new ShapeError('einsum', `einsum '${equation}' has ${terms.length} terms for ${ranks.length} tensors.`);
+  if (terms.length !== ranks.length)
+    throw new ShapeError('einsum', `einsum '${equation}' has ${terms.length} terms for ${ranks.length} tensors.`);
   const hidden = terms.map((term, i) => (term.includes(ellipsis) ? ranks[i] - (term.length - ellipsis.length) : 0));
   const expand = (term: string, count: number): string[] => {
     const [before, after] = term.split(ellipsis);
@@ -56,11 +65,16 @@ function parse(equation: string, ranks: readonly number[]): Equation {
   };
   const inputs = terms.map((term, i) => expand(term, hidden[i]));
   inputs.forEach((labels, i) => {
-    if (labels.length !== ranks[i]) throw new ShapeError('einsum', `einsum '${equation}': term '${terms[i]}' names ${labels.length} axes of a tensor with ${ranks[i]}.`);
+    if (labels.length !== ranks[i])
+      throw new ShapeError(
+        'einsum',
+        `einsum '${equation}': term '${terms[i]}' names ${labels.length} axes of a tensor with ${ranks[i]}.`,
+      );
   });
   const output = right === undefined ? implicitOutput(inputs) : expand(right, Math.max(...hidden));
   const unknown = output.find(label => !inputs.some(labels => labels.includes(label)));
-  if (unknown !== undefined) throw new ShapeError('einsum', `einsum '${equation}': the result's label '${unknown}' is in no term.`);
+  if (unknown !== undefined)
+    throw new ShapeError('einsum', `einsum '${equation}': the result's label '${unknown}' is in no term.`);
   return {inputs, output};
 }
 
@@ -74,24 +88,31 @@ function implicitOutput(inputs: readonly (readonly string[])[]): string[] {
 
 /** Takes the diagonal of axes that share a label, and drops axes of size 1 that another term stretches. */
 function prepare(node: Node, labels: readonly string[], sizes: ReadonlyMap<string, number>): Labelled {
-  const kept = labels.filter((label, i) => labels.indexOf(label) === i && (node.shape[i] !== 1 || sizes.get(label) === 1));
+  const kept = labels.filter(
+    (label, i) => labels.indexOf(label) === i && (node.shape[i] !== 1 || sizes.get(label) === 1),
+  );
   const shape = kept.map(label => sizes.get(label) ?? 1);
   if (new Set(labels).size === labels.length) return {node: reshape(node, shape), labels: kept};
   const strides = stridesOf(node.shape);
-  const steps = kept.map(label => labels.reduce((step, other, axis) => (other === label ? step + strides[axis] : step), 0));
+  const steps = kept.map(label =>
+    labels.reduce((step, other, axis) => (other === label ? step + strides[axis] : step), 0),
+  );
   return {node: viewGather(node, shape, steps), labels: kept};
 }
 
 function sizesOf(parts: readonly Node[], {inputs}: Equation, equation: string): Map<string, number> {
   const sizes = new Map<string, number>();
-  inputs.forEach((labels, i) => labels.forEach((label, axis) => {
-    const size = parts[i].shape[axis];
-    const known = sizes.get(label);
-    const stretches = label.startsWith('.') && (size === 1 || known === 1);
-    if (known !== undefined && known !== size && !stretches) throw new ShapeError('einsum', `einsum '${equation}': '${label}' is ${known} and ${size}.`);
-    sizes.set(label, Math.max(known ?? 1, size));
-    if (size === 0) sizes.set(label, 0);
-  }));
+  inputs.forEach((labels, i) =>
+    labels.forEach((label, axis) => {
+      const size = parts[i].shape[axis];
+      const known = sizes.get(label);
+      const stretches = label.startsWith('.') && (size === 1 || known === 1);
+      if (known !== undefined && known !== size && !stretches)
+        throw new ShapeError('einsum', `einsum '${equation}': '${label}' is ${known} and ${size}.`);
+      sizes.set(label, Math.max(known ?? 1, size));
+      if (size === 0) sizes.set(label, 0);
+    }),
+  );
   return sizes;
 }
 
@@ -102,7 +123,10 @@ function reduceTo({node, labels}: Labelled, needed: ReadonlySet<string>): Labell
 }
 
 function arrange({node, labels}: Labelled, order: readonly string[]): Node {
-  return transpose(node, order.map(label => labels.indexOf(label)));
+  return transpose(
+    node,
+    order.map(label => labels.indexOf(label)),
+  );
 }
 
 /** Two terms into one: a product over shared axes, a sum over those nobody needs after it. */
@@ -116,13 +140,20 @@ function contract(a: Labelled, b: Labelled, needed: ReadonlySet<string>): Labell
     const labels = [...batch, ...freeA, ...freeB, ...contracted];
     return reduceTo({node: mul(spread(a, labels), spread(b, labels)), labels}, needed);
   }
-  const size = (labels: readonly string[], {node, labels: all}: Labelled): number => labels.reduce((total, label) => total * node.shape[all.indexOf(label)], 1);
+  const size = (labels: readonly string[], {node, labels: all}: Labelled): number =>
+    labels.reduce((total, label) => total * node.shape[all.indexOf(label)], 1);
   const [count, m, n, k] = [size(batch, a), size(freeA, a), size(freeB, b), size(contracted, a)];
   const stored = [...batch, ...freeB, ...contracted];
   const transposed = stored.every((label, axis) => b.labels[axis] === label);
   const left = reshape(arrange(a, [...batch, ...freeA, ...contracted]), [count, m, k]);
-  const right = transposed ? reshape(b.node, [count, n, k]) : reshape(arrange(b, [...batch, ...contracted, ...freeB]), [count, k, n]);
-  const shape = [...batch.map(label => a.node.shape[a.labels.indexOf(label)]), ...freeA.map(label => a.node.shape[a.labels.indexOf(label)]), ...freeB.map(label => b.node.shape[b.labels.indexOf(label)])];
+  const right = transposed
+    ? reshape(b.node, [count, n, k])
+    : reshape(arrange(b, [...batch, ...contracted, ...freeB]), [count, k, n]);
+  const shape = [
+    ...batch.map(label => a.node.shape[a.labels.indexOf(label)]),
+    ...freeA.map(label => a.node.shape[a.labels.indexOf(label)]),
+    ...freeB.map(label => b.node.shape[b.labels.indexOf(label)]),
+  ];
   return {node: reshape(matMul(left, right, false, transposed), shape), labels: [...batch, ...freeA, ...freeB]};
 }
 
@@ -130,23 +161,34 @@ function contract(a: Labelled, b: Labelled, needed: ReadonlySet<string>): Labell
 function spread(value: Labelled, labels: readonly string[]): Node {
   const own = labels.filter(label => value.labels.includes(label));
   const arranged = arrange(value, own);
-  return reshape(arranged, labels.map(label => (own.includes(label) ? arranged.shape[own.indexOf(label)] : 1)));
+  return reshape(
+    arranged,
+    labels.map(label => (own.includes(label) ? arranged.shape[own.indexOf(label)] : 1)),
+  );
 }
 
 /** Terms are contracted from left to right. */
 export function einsum(parts: readonly Node[], text: string): Node {
-  const equation = parse(text, parts.map(part => part.shape.length));
+  const equation = parse(
+    text,
+    parts.map(part => part.shape.length),
+  );
   const sizes = sizesOf(parts, equation, text);
   const terms = parts.map((part, i) => prepare(cast(part, 'float'), equation.inputs[i], sizes));
-  const neededAfter = (i: number): Set<string> => new Set([...equation.output, ...terms.slice(i + 1).flatMap(term => term.labels)]);
-  const others = (i: number): Set<string> => new Set([...equation.output, ...terms.flatMap((term, j) => (j === i ? [] : term.labels))]);
+  const neededAfter = (i: number): Set<string> =>
+    new Set([...equation.output, ...terms.slice(i + 1).flatMap(term => term.labels)]);
+  const others = (i: number): Set<string> =>
+    new Set([...equation.output, ...terms.flatMap((term, j) => (j === i ? [] : term.labels))]);
   const reduced = terms.map((term, i) => reduceTo(term, others(i)));
   let result = reduced[0];
   for (let i = 1; i < reduced.length; i++) result = contract(result, reduced[i], neededAfter(i));
   const final = reduceTo(result, new Set(equation.output));
   const present = equation.output.filter(label => final.labels.includes(label));
   const shape = equation.output.map(label => sizes.get(label) ?? 1);
-  const aligned = reshape(arrange(final, present), equation.output.map((label, axis) => (present.includes(label) ? shape[axis] : 1)));
+  const aligned = reshape(
+    arrange(final, present),
+    equation.output.map((label, axis) => (present.includes(label) ? shape[axis] : 1)),
+  );
   return broadcastTo(aligned, shape);
 }
 
@@ -156,10 +198,19 @@ interface FusedInputs extends Binary {
 }
 
 export const contractions: Lowerings = {
-  BatchMatMul: lower<Binary, tf.BatchMatMulAttrs>(({a, b}, {transposeA, transposeB}) => product(a, b, transposeA, transposeB)),
-  _FusedMatMul: lower<FusedInputs, tf._FusedMatMulAttrs>(({a, b, bias, preluActivationWeights}, {transposeA, transposeB, activation, leakyreluAlpha}) => {
-    const linear = product(a, b, transposeA, transposeB);
-    return activate(bias === undefined ? linear : add(linear, bias), activation, preluActivationWeights, leakyreluAlpha);
-  }),
+  BatchMatMul: lower<Binary, tf.BatchMatMulAttrs>(({a, b}, {transposeA, transposeB}) =>
+    product(a, b, transposeA, transposeB),
+  ),
+  _FusedMatMul: lower<FusedInputs, tf._FusedMatMulAttrs>(
+    ({a, b, bias, preluActivationWeights}, {transposeA, transposeB, activation, leakyreluAlpha}) => {
+      const linear = product(a, b, transposeA, transposeB);
+      return activate(
+        bias === undefined ? linear : add(linear, bias),
+        activation,
+        preluActivationWeights,
+        leakyreluAlpha,
+      );
+    },
+  ),
   Einsum: lowerList<tf.EinsumAttrs>((parts, {equation}) => einsum(parts, equation)),
 };

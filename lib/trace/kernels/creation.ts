@@ -21,7 +21,10 @@ function linSpace(start: number, stop: number, count: number): Float64Array {
 function oneHot(indices: Node, {depth, onValue, offValue, dtype}: tf.OneHotAttrs): Node {
   const classes = constant(range(0, depth, 1), [depth], 'int');
   const hit = binary('equal', reshape(indices, [...indices.shape, 1]), classes);
-  return cast(onValue === 1 && offValue === 0 ? hit : select(hit, full(onValue, hit.shape), full(offValue, hit.shape)), typeOf(dtype));
+  return cast(
+    onValue === 1 && offValue === 0 ? hit : select(hit, full(onValue, hit.shape), full(offValue, hit.shape)),
+    typeOf(dtype),
+  );
 }
 
 /** x spread over the diagonal of a matrix of its size squared, whose axes are then x's, twice. */
@@ -31,7 +34,9 @@ function diag(x: Node): Node {
 }
 
 export const creation: Lowerings = {
-  Fill: lower<unknown, tf.FillAttrs>((_, {shape, value, dtype}) => full(Number(value), shape, typeOf(dtype ?? tf.util.inferDtype(value)))),
+  Fill: lower<unknown, tf.FillAttrs>((_, {shape, value, dtype}) =>
+    full(Number(value), shape, typeOf(dtype ?? tf.util.inferDtype(value))),
+  ),
   Range: lower<unknown, tf.RangeAttrs>((_, {start, stop, step, dtype}) => {
     const values = range(start, stop, step);
     return constant(values, [values.length], typeOf(dtype));

@@ -3,26 +3,80 @@
  * keeps them so; of exp, sin and their like the result is real here, where tfjs cuts it off to int32.
  */
 import type * as tf from '@tensorflow/tfjs';
-import {addAll, binary, cast, full, mapped as usersFunction, mul, reshape, scalar, select, sub, unary} from '../../graph/build.js';
+import {
+  addAll,
+  binary,
+  cast,
+  full,
+  mapped as usersFunction,
+  mul,
+  reshape,
+  scalar,
+  select,
+  sub,
+  unary,
+} from '../../graph/build.js';
 import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
 import type {Binary, Lowering, Lowerings, Unary} from '../lowering.js';
 import {lower, lowerList, typeOf} from '../lowering.js';
 
 /** tfjs kernels that are one of our functions of one value. */
 const unaries: Readonly<Record<string, UnaryName>> = {
-  Abs: 'abs', Acos: 'acos', Acosh: 'acosh', Asin: 'asin', Asinh: 'asinh', Atan: 'atan', Atanh: 'atanh', Cos: 'cos', Cosh: 'cosh',
-  Erf: 'erf', Exp: 'exp', Expm1: 'expm1', IsFinite: 'isFinite', IsInf: 'isInf', IsNan: 'isNaN', Log: 'log', Log1p: 'log1p',
-  LogicalNot: 'not', Neg: 'neg', Reciprocal: 'reciprocal', Relu: 'relu', Rsqrt: 'rsqrt', Sigmoid: 'sigmoid', Sign: 'sign',
-  Sin: 'sin', Sinh: 'sinh', Softplus: 'softplus', Sqrt: 'sqrt', Square: 'square', Tan: 'tan', Tanh: 'tanh',
+  Abs: 'abs',
+  Acos: 'acos',
+  Acosh: 'acosh',
+  Asin: 'asin',
+  Asinh: 'asinh',
+  Atan: 'atan',
+  Atanh: 'atanh',
+  Cos: 'cos',
+  Cosh: 'cosh',
+  Erf: 'erf',
+  Exp: 'exp',
+  Expm1: 'expm1',
+  IsFinite: 'isFinite',
+  IsInf: 'isInf',
+  IsNan: 'isNaN',
+  Log: 'log',
+  Log1p: 'log1p',
+  LogicalNot: 'not',
+  Neg: 'neg',
+  Reciprocal: 'reciprocal',
+  Relu: 'relu',
+  Rsqrt: 'rsqrt',
+  Sigmoid: 'sigmoid',
+  Sign: 'sign',
+  Sin: 'sin',
+  Sinh: 'sinh',
+  Softplus: 'softplus',
+  Sqrt: 'sqrt',
+  Square: 'square',
+  Tan: 'tan',
+  Tanh: 'tanh',
 };
 
 /** Roundings leave whole numbers, and their type, as they are. */
 const roundings: Readonly<Record<string, UnaryName>> = {Ceil: 'ceil', Floor: 'floor', Round: 'round'};
 
 const binaries: Readonly<Record<string, BinaryName>> = {
-  Add: 'add', Atan2: 'atan2', BitwiseAnd: 'bitwiseAnd', Equal: 'equal', Greater: 'greater', GreaterEqual: 'greaterEqual', Less: 'less',
-  LessEqual: 'lessEqual', LogicalAnd: 'and', LogicalOr: 'or', Maximum: 'maximum', Minimum: 'minimum', Mod: 'mod', Multiply: 'mul',
-  NotEqual: 'notEqual', Pow: 'pow', RealDiv: 'div', Sub: 'sub',
+  Add: 'add',
+  Atan2: 'atan2',
+  BitwiseAnd: 'bitwiseAnd',
+  Equal: 'equal',
+  Greater: 'greater',
+  GreaterEqual: 'greaterEqual',
+  Less: 'less',
+  LessEqual: 'lessEqual',
+  LogicalAnd: 'and',
+  LogicalOr: 'or',
+  Maximum: 'maximum',
+  Minimum: 'minimum',
+  Mod: 'mod',
+  Multiply: 'mul',
+  NotEqual: 'notEqual',
+  Pow: 'pow',
+  RealDiv: 'div',
+  Sub: 'sub',
 };
 
 /** x held between two bounds; at a bound the derivative is x's, as in tfjs. */
@@ -48,7 +102,9 @@ export const elementwise: Lowerings = {
   ...mapped(binaries, fn => lower<Binary>(({a, b}) => binary(fn, a, b))),
   AddN: lowerList(parts => addAll(parts) ?? scalar(0)),
   Cast: lower<Unary, tf.CastAttrs>(({x}, {dtype}) => cast(x, typeOf(dtype))),
-  ClipByValue: lower<Unary, tf.ClipByValueAttrs>(({x}, {clipValueMin, clipValueMax}) => clip(x, clipValueMin, clipValueMax)),
+  ClipByValue: lower<Unary, tf.ClipByValueAttrs>(({x}, {clipValueMin, clipValueMax}) =>
+    clip(x, clipValueMin, clipValueMax),
+  ),
   FloorDiv: lower<Binary>(({a, b}) => cast(binary('floorDiv', a, b), 'int')),
   Identity: lower<Unary>(({x}) => x),
   OnesLike: lower<Unary>(({x}) => full(1, x.shape, x.dtype)),
@@ -59,8 +115,11 @@ export const elementwise: Lowerings = {
     return alpha === 0 ? positive : select(positive, full(1, x.shape), full(alpha, x.shape));
   }),
   // A user's function, see define-primitive.ts.
-  StiffgradMapped: (operands, attributes) => usersFunction((attributes as {fn: number}).fn, Object.values(operands as Readonly<Record<string, Node>>)),
+  StiffgradMapped: (operands, attributes) =>
+    usersFunction((attributes as {fn: number}).fn, Object.values(operands as Readonly<Record<string, Node>>)),
   ZerosLike: lower<Unary>(({x}) => full(0, x.shape, x.dtype)),
   // The linear part of elu's derivative, in terms of elu's result.
-  EluGrad: lower<{dy: Node; y: Node}>(({dy, y}) => select(binary('greaterEqual', y, scalar(0)), dy, mul(dy, binary('add', y, scalar(1))))),
+  EluGrad: lower<{dy: Node; y: Node}>(({dy, y}) =>
+    select(binary('greaterEqual', y, scalar(0)), dy, mul(dy, binary('add', y, scalar(1)))),
+  ),
 };

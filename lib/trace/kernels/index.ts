@@ -12,7 +12,15 @@ import {reductions} from './reductions.js';
 import {shapes} from './shapes.js';
 
 export const lowerings: Lowerings = {
-  ...elementwise, ...activations, ...reductions, ...contractions, ...shapes, ...creation, ...indexing, ...normalization, ...linalg,
+  ...elementwise,
+  ...activations,
+  ...reductions,
+  ...contractions,
+  ...shapes,
+  ...creation,
+  ...indexing,
+  ...normalization,
+  ...linalg,
 };
 
 /** The nodes of a kernel with several outputs; undefined for one with a single output. */

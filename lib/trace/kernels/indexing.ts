@@ -4,7 +4,24 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../../errors.js';
-import {add, binary, broadcastTo, cast, concat, constant, full, gatherAt, mul, reshape, scalar, searchSorted, select, slice, sum, unary} from '../../graph/build.js';
+import {
+  add,
+  binary,
+  broadcastTo,
+  cast,
+  concat,
+  constant,
+  full,
+  gatherAt,
+  mul,
+  reshape,
+  scalar,
+  searchSorted,
+  select,
+  slice,
+  sum,
+  unary,
+} from '../../graph/build.js';
 import type {Node, Shape} from '../../graph/node.js';
 import {sizeOf, stridesOf} from '../../graph/node.js';
 import type {Lowerings, Unary} from '../lowering.js';
@@ -15,7 +32,11 @@ const whole = (value: number): Node => scalar(value, 'int');
 
 /** Positions whose index lies in [0, range), −1 for the others. */
 function inside(positions: Node, index: Node, range: number): Node {
-  return select(binary('and', binary('greaterEqual', index, whole(0)), binary('less', index, whole(range))), positions, whole(-1));
+  return select(
+    binary('and', binary('greaterEqual', index, whole(0)), binary('less', index, whole(range))),
+    positions,
+    whole(-1),
+  );
 }
 
 // ------------------------------------------------------------------ gather
@@ -32,7 +53,13 @@ interface GatherShape {
 function gatherShape(x: Node, indices: Node, axis: number, batchDims: number): GatherShape {
   const describe = (node: Node) => ({dataId: {}, shape: [...node.shape], dtype: 'float32' as const});
   const info = tf.backend_util.segment_util.collectGatherOpShapeInfo(describe(x), describe(indices), axis, batchDims);
-  return {batch: info.batchSize, outer: info.outerSize, dim: info.dimSize, slice: info.sliceSize, output: info.outputShape};
+  return {
+    batch: info.batchSize,
+    outer: info.outerSize,
+    dim: info.dimSize,
+    slice: info.sliceSize,
+    output: info.outputShape,
+  };
 }
 
 function gather(x: Node, indices: Node, axis: number, batchDims: number): Node {
@@ -40,7 +67,11 @@ function gather(x: Node, indices: Node, axis: number, batchDims: number): Node {
   const known = knownValues(indices);
   if (known !== undefined) {
     const outside = known.find(index => index < 0 || index >= shape.dim);
-    if (outside !== undefined) throw new ShapeError('index-out-of-range', `gather: index ${outside} is outside an axis of size ${shape.dim}.`, {index: outside, size: shape.dim});
+    if (outside !== undefined)
+      throw new ShapeError('index-out-of-range', `gather: index ${outside} is outside an axis of size ${shape.dim}.`, {
+        index: outside,
+        size: shape.dim,
+      });
     const window = shape.batch === 1 ? evenWindow(x, known, shape) : undefined;
     if (window !== undefined) return window;
   }
@@ -60,7 +91,12 @@ function evenWindow(x: Node, index: Float64Array, {outer, dim, slice: width, out
   const step = index.length > 1 ? index[1] - index[0] : 1;
   for (let i = 1; i < index.length; i++) if (index[i] - index[i - 1] !== step) return undefined;
   const count = step === 0 ? 1 : index.length;
-  const part = slice(reshape(x, [outer, dim, width]), [0, index[0], 0], [outer, count, width], [1, step === 0 ? 1 : step, 1]);
+  const part = slice(
+    reshape(x, [outer, dim, width]),
+    [0, index[0], 0],
+    [outer, count, width],
+    [1, step === 0 ? 1 : step, 1],
+  );
   return reshape(broadcastTo(part, [outer, index.length, width]), output);
 }
 
@@ -73,7 +109,10 @@ function rowPositions(indices: Node, leading: Shape): Node {
   const strides = constant(Float64Array.from(stridesOf(leading)), [leading.length], 'int');
   const positions = sum(mul(coordinates, strides), [1]);
   if (leading.length === 1) return inside(positions, reshape(coordinates, [rows]), leading[0]);
-  return leading.reduce((guarded, size, axis) => inside(guarded, reshape(slice(coordinates, [0, axis], [rows, 1]), [rows]), size), positions);
+  return leading.reduce(
+    (guarded, size, axis) => inside(guarded, reshape(slice(coordinates, [0, axis], [rows, 1]), [rows]), size),
+    positions,
+  );
 }
 
 /** Positions of every element of slices `width` long, [rows, width]. */
@@ -94,7 +133,12 @@ function gatherNd(params: Node, indices: Node): Node {
 
 function requireInside(what: string, rows: Node, shape: Shape): void {
   const outside = knownValues(rows)?.findIndex(at => at < 0) ?? -1;
-  if (outside >= 0) throw new ShapeError('index-out-of-range', `${what}: index ${outside} lies outside the shape [${shape.join(', ')}].`, {index: outside, shape: [...shape]});
+  if (outside >= 0)
+    throw new ShapeError(
+      'index-out-of-range',
+      `${what}: index ${outside} lies outside the shape [${shape.join(', ')}].`,
+      {index: outside, shape: [...shape]},
+    );
 }
 
 /** How many leading axes of the target one index names; indices of one axis name one each. */
@@ -121,7 +165,10 @@ function scatterNd(indices: Node, updates: Node, shape: Shape): Node {
 /** Values replace what is there; of several for one place the last does. */
 function overwrite(what: string, target: Node, indices: Node, updates: Node): Node {
   const {rows, width} = scatterRows(what, indices, target.shape);
-  const filled = reshape(broadcastTo(updates.size === 1 ? reshape(updates, [1]) : reshape(updates, [updates.size]), [rows.size * width]), [rows.size, width]);
+  const filled = reshape(
+    broadcastTo(updates.size === 1 ? reshape(updates, [1]) : reshape(updates, [updates.size]), [rows.size * width]),
+    [rows.size, width],
+  );
   const known = knownValues(rows);
   if (known !== undefined) return overwriteKnown(target, known, filled);
   const positions = elementPositions(lastOfEach(rows), width);
@@ -144,7 +191,11 @@ function overwriteKnown(target: Node, rows: Float64Array, updates: Node): Node {
 function lastOfEach(rows: Node): Node {
   const n = rows.size;
   const same = binary('equal', reshape(rows, [n, 1]), reshape(rows, [1, n]));
-  const later = constant(Float64Array.from({length: n * n}, (_, at) => (at % n > Math.floor(at / n) ? 1 : 0)), [n, n], 'bool');
+  const later = constant(
+    Float64Array.from({length: n * n}, (_, at) => (at % n > Math.floor(at / n) ? 1 : 0)),
+    [n, n],
+    'bool',
+  );
   const repeated = sum(cast(binary('and', same, later), 'int'), [1]);
   return select(binary('greater', repeated, whole(0)), whole(-1), rows);
 }
@@ -178,7 +229,11 @@ function topK(x: Node, k: number): Node[] {
   const outer = x.shape.slice(0, -1);
   const rows = sizeOf(outer);
   const [one, other] = [reshape(x, [rows, n, 1]), reshape(x, [rows, 1, n])];
-  const earlier = constant(Float64Array.from({length: n * n}, (_, at) => (at % n < Math.floor(at / n) ? 1 : 0)), [1, n, n], 'bool');
+  const earlier = constant(
+    Float64Array.from({length: n * n}, (_, at) => (at % n < Math.floor(at / n) ? 1 : 0)),
+    [1, n, n],
+    'bool',
+  );
   const before = binary('or', binary('greater', other, one), binary('and', binary('equal', other, one), earlier));
   const rank = sum(cast(before, 'int'), [2]);
   const wanted = binary('equal', reshape(rank, [rows, 1, n]), counting([1, k, 1]));
@@ -189,15 +244,30 @@ function topK(x: Node, k: number): Node[] {
 
 export const indexing: Lowerings = {
   GatherV2: lower<{x: Node; indices: Node}, tf.GatherV2Attrs>(({x, indices}, {axis, batchDims}) =>
-    gather(x, indices, tf.util.parseAxisParam(axis, [...x.shape])[0], batchDims ?? 0)),
+    gather(x, indices, tf.util.parseAxisParam(axis, [...x.shape])[0], batchDims ?? 0),
+  ),
   GatherNd: lower<{params: Node; indices: Node}>(({params, indices}) => gatherNd(params, indices)),
-  ScatterNd: lower<{indices: Node; updates: Node}, tf.ScatterNdAttrs>(({indices, updates}, {shape}) => scatterNd(indices, updates, shape)),
-  TensorScatterUpdate: lower<{tensor: Node; indices: Node; updates: Node}>(({tensor, indices, updates}) => overwrite('tensorScatterUpdate', tensor, indices, updates)),
+  ScatterNd: lower<{indices: Node; updates: Node}, tf.ScatterNdAttrs>(({indices, updates}, {shape}) =>
+    scatterNd(indices, updates, shape),
+  ),
+  TensorScatterUpdate: lower<{tensor: Node; indices: Node; updates: Node}>(({tensor, indices, updates}) =>
+    overwrite('tensorScatterUpdate', tensor, indices, updates),
+  ),
   SparseToDense: lower<{sparseIndices: Node; sparseValues: Node; defaultValue: Node}, tf.SparseToDenseAttrs>(
-    ({sparseIndices, sparseValues, defaultValue}, {outputShape}) => sparseToDense(sparseIndices, sparseValues, defaultValue, outputShape)),
-  UnsortedSegmentSum: lower<{x: Node; segmentIds: Node}, tf.UnsortedSegmentSumAttrs>(({x, segmentIds}, {numSegments}) => segmentSum(x, segmentIds, numSegments)),
-  Bincount: lower<{x: Node; weights: Node}, tf.BincountAttrs>(({x, weights}, {size}) => binCount(x, weights, size, false)),
-  DenseBincount: lower<{x: Node; weights: Node}, tf.DenseBincountAttrs>(({x, weights}, {size, binaryOutput}) => binCount(x, weights, size, binaryOutput === true)),
-  SearchSorted: lower<{sortedSequence: Node; values: Node}, tf.SearchSortedAttrs>(({sortedSequence, values}, {side}) => searchSorted(sortedSequence, values, side)),
+    ({sparseIndices, sparseValues, defaultValue}, {outputShape}) =>
+      sparseToDense(sparseIndices, sparseValues, defaultValue, outputShape),
+  ),
+  UnsortedSegmentSum: lower<{x: Node; segmentIds: Node}, tf.UnsortedSegmentSumAttrs>(({x, segmentIds}, {numSegments}) =>
+    segmentSum(x, segmentIds, numSegments),
+  ),
+  Bincount: lower<{x: Node; weights: Node}, tf.BincountAttrs>(({x, weights}, {size}) =>
+    binCount(x, weights, size, false),
+  ),
+  DenseBincount: lower<{x: Node; weights: Node}, tf.DenseBincountAttrs>(({x, weights}, {size, binaryOutput}) =>
+    binCount(x, weights, size, binaryOutput === true),
+  ),
+  SearchSorted: lower<{sortedSequence: Node; values: Node}, tf.SearchSortedAttrs>(({sortedSequence, values}, {side}) =>
+    searchSorted(sortedSequence, values, side),
+  ),
   TopK: lower<Unary, tf.TopKAttrs>(({x}, {k}) => topK(x, k)),
 };

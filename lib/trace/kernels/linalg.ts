@@ -1,5 +1,16 @@
 /** The kernels of lib/linalg; leading axes fold into one batch. */
-import {cholesky, eigen, leastSquares, lu, luPermutation, matMul, reshape, solve, svd, triangularSolve} from '../../graph/build.js';
+import {
+  cholesky,
+  eigen,
+  leastSquares,
+  lu,
+  luPermutation,
+  matMul,
+  reshape,
+  solve,
+  svd,
+  triangularSolve,
+} from '../../graph/build.js';
 import type {Node} from '../../graph/node.js';
 import {sizeOf} from '../../graph/node.js';
 import {eigenParts, singularParts} from '../../graph/primitives/spectral.js';
@@ -20,9 +31,12 @@ function normalEquations(a: Node, b: Node): Node {
 }
 
 export const linalg: Lowerings = {
-  LinalgSolve: lower<Binary, {adjoint: boolean}>(({a, b}, {adjoint}) => reshape(solve(folded(a), folded(b), adjoint), b.shape)),
+  LinalgSolve: lower<Binary, {adjoint: boolean}>(({a, b}, {adjoint}) =>
+    reshape(solve(folded(a), folded(b), adjoint), b.shape),
+  ),
   LinalgTriangularSolve: lower<Binary, {lower: boolean; adjoint: boolean}>(({a, b}, attributes) =>
-    reshape(triangularSolve(folded(a), folded(b), attributes.lower, attributes.adjoint), b.shape)),
+    reshape(triangularSolve(folded(a), folded(b), attributes.lower, attributes.adjoint), b.shape),
+  ),
   LinalgCholesky: lower<{a: Node}>(({a}) => reshape(cholesky(folded(a)), a.shape)),
   LinalgEigh: lower<{a: Node}>(({a}) => {
     const {values, vectors} = eigenParts(eigen(folded(a)));
@@ -37,5 +51,8 @@ export const linalg: Lowerings = {
     const x = (fast ? normalEquations : leastSquares)(folded(a), folded(b));
     return reshape(x, [...a.shape.slice(0, -2), ...x.shape.slice(1)]);
   }),
-  LinalgLu: lower<{a: Node}>(({a}) => [reshape(lu(folded(a)), a.shape), reshape(luPermutation(folded(a)), a.shape.slice(0, -1))]),
+  LinalgLu: lower<{a: Node}>(({a}) => [
+    reshape(lu(folded(a)), a.shape),
+    reshape(luPermutation(folded(a)), a.shape.slice(0, -1)),
+  ]),
 };

@@ -21,8 +21,13 @@ function batchNorm({x, mean, variance, scale: gain, offset}: BatchNormInputs, ep
 /** For every channel the sum over the channels at most `radius` away: a product with a band of ones. */
 function neighbourhoodSum(x: Node, radius: number): Node {
   const channels = x.shape[x.shape.length - 1];
-  const band = Float64Array.from({length: channels * channels}, (_, at) => (Math.abs((at % channels) - Math.floor(at / channels)) <= radius ? 1 : 0));
-  return reshape(matMul(reshape(x, [1, x.size / channels, channels]), constant(band, [1, channels, channels])), x.shape);
+  const band = Float64Array.from({length: channels * channels}, (_, at) =>
+    Math.abs((at % channels) - Math.floor(at / channels)) <= radius ? 1 : 0,
+  );
+  return reshape(
+    matMul(reshape(x, [1, x.size / channels, channels]), constant(band, [1, channels, channels])),
+    x.shape,
+  );
 }
 
 /** bias + alpha Σ x² over the neighbourhood. */
@@ -44,7 +49,11 @@ function localResponseGradient({x, y, dy}: {x: Node; y: Node; dy: Node}, attribu
 
 export const normalization: Lowerings = {
   // tfjs takes 0.001 where none is given.
-  FusedBatchNorm: lower<BatchNormInputs, tf.FusedBatchNormAttrs>((inputs, {varianceEpsilon}) => batchNorm(inputs, varianceEpsilon ?? 0.001)),
+  FusedBatchNorm: lower<BatchNormInputs, tf.FusedBatchNormAttrs>((inputs, {varianceEpsilon}) =>
+    batchNorm(inputs, varianceEpsilon ?? 0.001),
+  ),
   LRN: lower<Unary, tf.LRNAttrs>(({x}, attributes) => localResponse(x, attributes)),
-  LRNGrad: lower<{x: Node; y: Node; dy: Node}, tf.LRNGradAttrs>((inputs, attributes) => localResponseGradient(inputs, attributes)),
+  LRNGrad: lower<{x: Node; y: Node; dy: Node}, tf.LRNGradAttrs>((inputs, attributes) =>
+    localResponseGradient(inputs, attributes),
+  ),
 };

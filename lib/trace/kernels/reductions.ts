@@ -1,6 +1,21 @@
 /** Sums, extremes and products over axes, and their running forms along one. */
 import * as tf from '@tensorflow/tfjs';
-import {argExtreme, cast, concat, cumsum, div, full, max, min, mul, reshape, scalar, slice, sum, transpose} from '../../graph/build.js';
+import {
+  argExtreme,
+  cast,
+  concat,
+  cumsum,
+  div,
+  full,
+  max,
+  min,
+  mul,
+  reshape,
+  scalar,
+  slice,
+  sum,
+  transpose,
+} from '../../graph/build.js';
 import type {Node, Shape} from '../../graph/node.js';
 import {sizeOf} from '../../graph/node.js';
 import type {Lowering, Lowerings, Unary} from '../lowering.js';
@@ -21,7 +36,12 @@ function reduction(f: (x: Node, axes: readonly number[]) => Node): Lowering {
   return lower<Unary, ReductionAttributes>(({x}, {axis, reductionIndices, keepDims}) => {
     const axes = axesOf(reductionIndices ?? axis, x.shape);
     const reduced = f(x, axes);
-    return keepDims ? reshape(reduced, x.shape.map((n, i) => (axes.includes(i) ? 1 : n))) : reduced;
+    return keepDims
+      ? reshape(
+          reduced,
+          x.shape.map((n, i) => (axes.includes(i) ? 1 : n)),
+        )
+      : reduced;
   });
 }
 
@@ -55,11 +75,20 @@ function columns(x: Node, begin: number, count: number): Node {
 
 /** The part of x from `begin` on, `count` long, along one axis. */
 function part(x: Node, axis: number, begin: number, count: number): Node {
-  return slice(x, x.shape.map((_, i) => (i === axis ? begin : 0)), x.shape.map((n, i) => (i === axis ? count : n)));
+  return slice(
+    x,
+    x.shape.map((_, i) => (i === axis ? begin : 0)),
+    x.shape.map((n, i) => (i === axis ? count : n)),
+  );
 }
 
 function reversed(x: Node, axis: number): Node {
-  return slice(x, x.shape.map((n, i) => (i === axis ? n - 1 : 0)), x.shape, x.shape.map((_, i) => (i === axis ? -1 : 1)));
+  return slice(
+    x,
+    x.shape.map((n, i) => (i === axis ? n - 1 : 0)),
+    x.shape,
+    x.shape.map((_, i) => (i === axis ? -1 : 1)),
+  );
 }
 
 /** Running products by doubling (Hillis and Steele 1986): log₂ n products of whole arrays, none divided. */
@@ -67,7 +96,18 @@ function cumprod(x: Node, axis: number, exclusive: boolean, reverse: boolean): N
   const n = x.shape[axis];
   if (n === 0) return x;
   let y = reverse ? reversed(x, axis) : x;
-  if (exclusive) y = concat([full(1, y.shape.map((m, i) => (i === axis ? 1 : m)), y.dtype), part(y, axis, 0, n - 1)], axis);
+  if (exclusive)
+    y = concat(
+      [
+        full(
+          1,
+          y.shape.map((m, i) => (i === axis ? 1 : m)),
+          y.dtype,
+        ),
+        part(y, axis, 0, n - 1),
+      ],
+      axis,
+    );
   for (let step = 1; step < n; step *= 2) {
     y = concat([part(y, axis, 0, step), mul(part(y, axis, step, n - step), part(y, axis, 0, n - step))], axis);
   }
@@ -84,6 +124,10 @@ export const reductions: Lowerings = {
   Any: reduction((x, axes) => max(cast(x, 'bool'), axes)),
   ArgMax: lower<Unary, tf.ArgMaxAttrs>(({x}, {axis}) => argExtreme('argMax', x, axesOf(axis, x.shape)[0])),
   ArgMin: lower<Unary, tf.ArgMinAttrs>(({x}, {axis}) => argExtreme('argMin', x, axesOf(axis, x.shape)[0])),
-  Cumsum: lower<Unary, tf.CumsumAttrs>(({x}, {axis, exclusive, reverse}) => cumsum(counted(x), axisOf(axis, x.shape), exclusive, reverse)),
-  Cumprod: lower<Unary, tf.CumprodAttrs>(({x}, {axis, exclusive, reverse}) => cumprod(counted(x), axisOf(axis, x.shape), exclusive, reverse)),
+  Cumsum: lower<Unary, tf.CumsumAttrs>(({x}, {axis, exclusive, reverse}) =>
+    cumsum(counted(x), axisOf(axis, x.shape), exclusive, reverse),
+  ),
+  Cumprod: lower<Unary, tf.CumprodAttrs>(({x}, {axis, exclusive, reverse}) =>
+    cumprod(counted(x), axisOf(axis, x.shape), exclusive, reverse),
+  ),
 };

@@ -29,7 +29,17 @@ function cut(x: Node, begin: number | readonly number[], size: number | readonly
 
 function stridedSlice(x: Node, spec: tf.StridedSliceAttrs): Node {
   const {begin, end, strides, beginMask, endMask, ellipsisMask, newAxisMask, shrinkAxisMask} = spec;
-  const window = tf.slice_util.sliceInfo([...x.shape], begin, end, strides, beginMask, endMask, ellipsisMask, newAxisMask, shrinkAxisMask);
+  const window = tf.slice_util.sliceInfo(
+    [...x.shape],
+    begin,
+    end,
+    strides,
+    beginMask,
+    endMask,
+    ellipsisMask,
+    newAxisMask,
+    shrinkAxisMask,
+  );
   const size = tf.slice_util.computeOutShape(window.begin, window.end, window.strides).map(n => Math.max(n, 0));
   return reshape(slice(x, window.begin, size, window.strides), window.finalShape);
 }
@@ -37,7 +47,12 @@ function stridedSlice(x: Node, spec: tf.StridedSliceAttrs): Node {
 function reverse(x: Node, dims: number | number[]): Node {
   const axes = tf.util.parseAxisParam(dims, [...x.shape]);
   const turned = x.shape.map((_, axis) => axes.includes(axis));
-  return slice(x, x.shape.map((n, axis) => (turned[axis] ? Math.max(n - 1, 0) : 0)), x.shape, turned.map(t => (t ? -1 : 1)));
+  return slice(
+    x,
+    x.shape.map((n, axis) => (turned[axis] ? Math.max(n - 1, 0) : 0)),
+    x.shape,
+    turned.map(t => (t ? -1 : 1)),
+  );
 }
 
 function insertAxis(x: Node, dim: number): Node {
@@ -52,7 +67,11 @@ function unpack(x: Node, axis: number): Node[] {
 
 function split(x: Node, numOrSizeSplits: number | number[], axis: number): Node[] {
   const described = {dataId: {}, shape: [...x.shape], dtype: 'float32' as const};
-  const sizes = tf.backend_util.prepareSplitSize(described, typeof numOrSizeSplits === 'number' ? numOrSizeSplits : [...numOrSizeSplits], axis);
+  const sizes = tf.backend_util.prepareSplitSize(
+    described,
+    typeof numOrSizeSplits === 'number' ? numOrSizeSplits : [...numOrSizeSplits],
+    axis,
+  );
   let begin = 0;
   return sizes.map(size => {
     const part = along(x, axis, begin, size);
@@ -65,14 +84,22 @@ function split(x: Node, numOrSizeSplits: number | number[], axis: number): Node[
 function tile(x: Node, reps: readonly number[]): Node {
   const unfolded = x.shape.flatMap((n, axis) => (reps[axis] === 1 ? [n] : [1, n]));
   const repeated = x.shape.flatMap((n, axis) => (reps[axis] === 1 ? [n] : [reps[axis], n]));
-  return reshape(broadcastTo(reshape(x, unfolded), repeated), x.shape.map((n, axis) => n * reps[axis]));
+  return reshape(
+    broadcastTo(reshape(x, unfolded), repeated),
+    x.shape.map((n, axis) => n * reps[axis]),
+  );
 }
 
 type Paddings = readonly (readonly number[])[];
 
 export function pad(x: Node, paddings: Paddings, value: number): Node {
   const shape = x.shape.map((n, axis) => paddings[axis][0] + n + paddings[axis][1]);
-  if (value === 0) return place(x, paddings.map(([before]) => before), shape);
+  if (value === 0)
+    return place(
+      x,
+      paddings.map(([before]) => before),
+      shape,
+    );
   // Blocks of the value beside x are exact; zeros shifted by it would round.
   return x.shape.reduce((padded, _, axis) => {
     const blocks = paddings[axis].map(size => full(value, replaced(padded.shape, axis, size), x.dtype));
@@ -126,8 +153,15 @@ function depthToSpace(x: Node, block: number, dataFormat: 'NHWC' | 'NCHW'): Node
 
 /** Parts of one type, as the strongest of them. */
 function joined(parts: readonly Node[], axis: number): Node {
-  const dtype = parts.some(part => part.dtype === 'float') ? 'float' : parts.some(part => part.dtype === 'int') ? 'int' : 'bool';
-  return concat(parts.map(part => cast(part, dtype)), axis);
+  const dtype = parts.some(part => part.dtype === 'float')
+    ? 'float'
+    : parts.some(part => part.dtype === 'int')
+      ? 'int'
+      : 'bool';
+  return concat(
+    parts.map(part => cast(part, dtype)),
+    axis,
+  );
 }
 
 export const shapes: Lowerings = {
@@ -140,14 +174,25 @@ export const shapes: Lowerings = {
   Concat: lowerList<tf.ConcatAttrs>((parts, {axis}) => joined(parts, axisOf(axis, parts[0].shape))),
   Pack: lowerList<tf.PackAttrs>((parts, {axis}) => {
     const at = axis < 0 ? axis + parts[0].shape.length + 1 : axis;
-    return joined(parts.map(part => insertAxis(part, at)), at);
+    return joined(
+      parts.map(part => insertAxis(part, at)),
+      at,
+    );
   }),
   Unpack: lower<{value: Node}, tf.UnpackAttrs>(({value}, {axis}) => unpack(value, axisOf(axis, value.shape))),
-  SplitV: lower<Unary, tf.SplitVAttrs>(({x}, {numOrSizeSplits, axis}) => split(x, numOrSizeSplits, axisOf(axis, x.shape))),
+  SplitV: lower<Unary, tf.SplitVAttrs>(({x}, {numOrSizeSplits, axis}) =>
+    split(x, numOrSizeSplits, axisOf(axis, x.shape)),
+  ),
   Tile: lower<Unary, tf.TileAttrs>(({x}, {reps}) => tile(x, reps)),
   PadV2: lower<Unary, tf.PadV2Attrs>(({x}, {paddings, constantValue}) => pad(x, paddings, constantValue)),
   MirrorPad: lower<Unary, tf.MirrorPadAttrs>(({x}, {paddings, mode}) => mirrorPad(x, paddings, mode)),
-  SpaceToBatchND: lower<Unary, tf.SpaceToBatchNDAttrs>(({x}, {blockShape, paddings}) => spaceToBatch(x, blockShape, paddings)),
-  BatchToSpaceND: lower<Unary, tf.BatchToSpaceNDAttrs>(({x}, {blockShape, crops}) => batchToSpace(x, blockShape, crops)),
-  DepthToSpace: lower<Unary, tf.DepthToSpaceAttrs>(({x}, {blockSize, dataFormat}) => depthToSpace(x, blockSize, dataFormat)),
+  SpaceToBatchND: lower<Unary, tf.SpaceToBatchNDAttrs>(({x}, {blockShape, paddings}) =>
+    spaceToBatch(x, blockShape, paddings),
+  ),
+  BatchToSpaceND: lower<Unary, tf.BatchToSpaceNDAttrs>(({x}, {blockShape, crops}) =>
+    batchToSpace(x, blockShape, crops),
+  ),
+  DepthToSpace: lower<Unary, tf.DepthToSpaceAttrs>(({x}, {blockSize, dataFormat}) =>
+    depthToSpace(x, blockSize, dataFormat),
+  ),
 };

@@ -52,7 +52,9 @@ function run(sample: Sample, point: Point, more: Partial<RunSettings> & {steps?:
 
 const scaleOf = (sample: Sample, block: string): number => (block === 'v' ? sample.units.v : sample.units.q);
 const unitless = (sample: Sample, blocks: {readonly [name: string]: ArrayLike<number>}): Float64Array =>
-  Float64Array.from(Object.entries(blocks).flatMap(([name, values]) => Array.from(values, value => value / scaleOf(sample, name))));
+  Float64Array.from(
+    Object.entries(blocks).flatMap(([name, values]) => Array.from(values, value => value / scaleOf(sample, name))),
+  );
 
 /** Judges the system of a seed. */
 export function check(seed: number, make: (seed: number) => Sample = sampleOf): Verdict {
@@ -78,7 +80,7 @@ export function check(seed: number, make: (seed: number) => Sample = sampleOf): 
     checkDerivatives(sample, seed, first, tell, unjudged);
   } catch (error) {
     if (error instanceof StiffgradError) tell(`the run succeeds, but: ${error.code}: ${error.message.slice(0, 200)}`);
-    else tell(`raw error: ${error instanceof Error ? error.stack ?? error.message : String(error)}`);
+    else tell(`raw error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   }
   return {outcome: 'right', wrong, unjudged};
 }
@@ -106,15 +108,19 @@ function checkStates(sample: Sample, found: Run, tell: (text: string) => void, u
   const system = sample.plain(sample.start.params);
   const mechanical = system.mass !== undefined;
   const at = (k: number): State => {
-    const part = (values: Float64Array | undefined): Vector => (values === undefined ? [] : [...values.subarray(k * n, (k + 1) * n)]);
-    return mechanical ? {q: part(found.blocks.q), v: part(found.blocks.v), a: part(found.a)} : {q: part(found.blocks.y), v: part(found.blocks.y)};
+    const part = (values: Float64Array | undefined): Vector =>
+      values === undefined ? [] : [...values.subarray(k * n, (k + 1) * n)];
+    return mechanical
+      ? {q: part(found.blocks.q), v: part(found.blocks.v), a: part(found.a)}
+      : {q: part(found.blocks.y), v: part(found.blocks.y)};
   };
   const whole = ({q, v}: State): number[] => (mechanical ? [...q, ...v] : [...q]);
   const unitsOf = whole({q: new Array<number>(n).fill(sample.units.q), v: new Array<number>(n).fill(sample.units.v)});
   /** Of what swings, whose velocity is judged with its position: its size is that of the swing, which may begin at rest. */
   const sizeOfMotion = (k: number): number => {
     if (!sample.isAdaptive) return 0;
-    for (; yet.steps <= (mechanical ? found.t.length - 1 : k); yet.steps++) yet.size = Math.max(yet.size, ...whole(at(yet.steps)).map((value, i) => Math.abs(value) / unitsOf[i]));
+    for (; yet.steps <= (mechanical ? found.t.length - 1 : k); yet.steps++)
+      yet.size = Math.max(yet.size, ...whole(at(yet.steps)).map((value, i) => Math.abs(value) / unitsOf[i]));
     return yet.size;
   };
   const yet = {steps: 0, size: 0};
@@ -124,7 +130,12 @@ function checkStates(sample: Sample, found: Run, tell: (text: string) => void, u
     return Math.max(...expected.map((value, i) => Math.abs(value - here[i]) / unitsOf[i])) / size;
   };
   /** @param candidates the states that a right step may end in: one of them does */
-  const compare = (k: number, candidates: readonly (Vector | undefined)[], tolerance: number, what: string): boolean => {
+  const compare = (
+    k: number,
+    candidates: readonly (Vector | undefined)[],
+    tolerance: number,
+    what: string,
+  ): boolean => {
     const found = candidates.filter(state => state !== undefined);
     if (found.length === 0) {
       unjudged.push(`${what}: the evaluator's step does not settle`);
@@ -158,7 +169,11 @@ function checkStates(sample: Sample, found: Run, tell: (text: string) => void, u
   for (let k = 0; k + 1 < found.t.length; k++) {
     const [t, h] = [found.t[k], found.t[k + 1] - found.t[k]];
     const [x, end] = [at(k), at(k + 1)];
-    const scales = scalesOf(mechanical ? end.v : end.q, mechanical ? x.v : x.q, x.q.map(value => value / (mechanical ? h : 1)));
+    const scales = scalesOf(
+      mechanical ? end.v : end.q,
+      mechanical ? x.v : x.q,
+      x.q.map(value => value / (mechanical ? h : 1)),
+    );
     const judge = (residual: (z: Vector) => number[], z: Vector, by: Vector): boolean => {
       const off = distance(residual, z, by);
       if (off === undefined) unjudged.push('residual: singular');
@@ -166,19 +181,39 @@ function checkStates(sample: Sample, found: Run, tell: (text: string) => void, u
       return off === undefined || off <= stateTolerance;
     };
     let right = true;
-    if (rule.kind === 'theta') right = judge(thetaResidual(system, rule.rule, x, t, h), mechanical ? end.v : end.q, scales);
+    if (rule.kind === 'theta')
+      right = judge(thetaResidual(system, rule.rule, x, t, h), mechanical ? end.v : end.q, scales);
     // Damping Newmark rules begin with an acceleration of their own (docs/schemes.md), which is not the saved one.
-    else if (rule.kind === 'newmark') right = (k === 0 && rule.gamma > 0.5) || judge(newmarkResidual(system, rule.beta, rule.gamma, x as Required<State>, t, h), end.a as Vector, scalesOf(end.a as Vector, x.a as Vector, x.v.map(value => value / h)));
-    else if (rule.kind === 'bdf2') right = k === 0 || judge(bdf2Residual(system, at(k - 1), x, t, h), mechanical ? end.v : end.q, scales);
+    else if (rule.kind === 'newmark')
+      right =
+        (k === 0 && rule.gamma > 0.5)
+        || judge(
+          newmarkResidual(system, rule.beta, rule.gamma, x as Required<State>, t, h),
+          end.a as Vector,
+          scalesOf(
+            end.a as Vector,
+            x.a as Vector,
+            x.v.map(value => value / h),
+          ),
+        );
+    else if (rule.kind === 'bdf2')
+      right = k === 0 || judge(bdf2Residual(system, at(k - 1), x, t, h), mechanical ? end.v : end.q, scales);
     else {
       const from = whole(x);
-      const step = (path?: (share: number) => Vector | undefined): number[] | undefined => rungeKutta(system, rule.tableau, from, t, h, path);
+      const step = (path?: (share: number) => Vector | undefined): number[] | undefined =>
+        rungeKutta(system, rule.tableau, from, t, h, path);
       const own = step();
       const isOurs = own !== undefined && offFrom(k, own) <= 10 * stateTolerance;
       // A long step beside a kink may have several roots: others are looked for from points about the line to what was found.
       const next = stream(k);
-      const beside = (share: number): number[] => from.map((value, i) => value + (share + 0.3 * next()) * (whole(end)[i] - value));
-      right = compare(k, isOurs ? [own] : [own, ...Array.from({length: 30}, () => step(beside))], 10 * stateTolerance, 'its tableau');
+      const beside = (share: number): number[] =>
+        from.map((value, i) => value + (share + 0.3 * next()) * (whole(end)[i] - value));
+      right = compare(
+        k,
+        isOurs ? [own] : [own, ...Array.from({length: 30}, () => step(beside))],
+        10 * stateTolerance,
+        'its tableau',
+      );
     }
     if (!right) return;
   }
@@ -188,7 +223,13 @@ function checkStates(sample: Sample, found: Run, tell: (text: string) => void, u
 function checkOrder(sample: Sample, found: Run, order: number, tell: (text: string) => void, unjudged: string[]): void {
   const system = sample.plain(sample.start.params);
   const n = sample.n;
-  const ends = (series: Run): Float64Array => unitless(sample, Object.fromEntries(Object.entries(series.blocks).map(([name, values]) => [name, values.subarray(values.length - n)])));
+  const ends = (series: Run): Float64Array =>
+    unitless(
+      sample,
+      Object.fromEntries(
+        Object.entries(series.blocks).map(([name, values]) => [name, values.subarray(values.length - n)]),
+      ),
+    );
   const steps = sample.options.steps as number;
   const starts = Object.values(sample.start.initial).flatMap(values => [...values]);
   const span = found.t[found.t.length - 1] - found.t[0];
@@ -198,11 +239,16 @@ function checkOrder(sample: Sample, found: Run, order: number, tell: (text: stri
     unjudged.push('order: the reference does not settle');
     return;
   }
-  const split = (y: Vector): Float64Array => unitless(sample, Object.fromEntries(Object.keys(found.blocks).map((name, i) => [name, y.slice(i * n, (i + 1) * n)])));
+  const split = (y: Vector): Float64Array =>
+    unitless(
+      sample,
+      Object.fromEntries(Object.keys(found.blocks).map((name, i) => [name, y.slice(i * n, (i + 1) * n)])),
+    );
   const exact = split(truth);
   const floor = 1e-9 + 10 * largest(split(check).map((value, i) => value - exact[i]));
   const errorAt = (factor: number): number => {
-    const series = factor === 1 ? found : run(sample, sample.start, {dt: sample.options.dt / factor, steps: steps * factor});
+    const series =
+      factor === 1 ? found : run(sample, sample.start, {dt: sample.options.dt / factor, steps: steps * factor});
     return largest(ends(series).map((value, i) => value - exact[i]));
   };
   // Of order p the ratio is 4^p; kinks and large steps leave less, but never an error that stays. A coarse one may be small by chance: then finer ones tell.
@@ -210,16 +256,32 @@ function checkOrder(sample: Sample, found: Run, order: number, tell: (text: stri
   const errors = [4, 16].map(errorAt);
   if (falls(errors[0], errors[1])) return;
   errors.push(errorAt(64));
-  if (!falls(errors[1], errors[2])) tell(`the error falls as ${errors.map(error => error.toExponential(2)).join(', ')} only when steps are a quarter as long`);
+  if (!falls(errors[1], errors[2]))
+    tell(
+      `the error falls as ${errors.map(error => error.toExponential(2)).join(', ')} only when steps are a quarter as long`,
+    );
 }
 
 /** The derivative of a random functional of all saved states along a random direction of all that the run depends on, in three ways. */
-function checkDerivatives(sample: Sample, seed: number, first: Run, tell: (text: string) => void, unjudged: string[]): void {
+function checkDerivatives(
+  sample: Sample,
+  seed: number,
+  first: Run,
+  tell: (text: string) => void,
+  unjudged: string[],
+): void {
   const next = stream(seed + 5);
   const names = Object.keys(sample.start.initial);
   const direction: Point = {
-    initial: Object.fromEntries(Object.entries(sample.start.initial).map(([name, values]) => [name, values.map(() => next() * scaleOf(sample, name))])),
-    params: Object.fromEntries(Object.entries(sample.start.params).map(([name, values]) => [name, values.map(() => 0.3 * next())])),
+    initial: Object.fromEntries(
+      Object.entries(sample.start.initial).map(([name, values]) => [
+        name,
+        values.map(() => next() * scaleOf(sample, name)),
+      ]),
+    ),
+    params: Object.fromEntries(
+      Object.entries(sample.start.params).map(([name, values]) => [name, values.map(() => 0.3 * next())]),
+    ),
   };
   if (sample.constraint === 'bilateral') {
     // A start that stays on the circle to first order would be moved by differences: the initial state is left as it is.
@@ -230,7 +292,9 @@ function checkDerivatives(sample: Sample, seed: number, first: Run, tell: (text:
   const {trajectory, pullback} = simulate.vjp(sample.system, initial, options);
   trajectory.dispose();
   // Adaptive runs that are recorded iterate to exact roots: their steps may differ from a plain run's, by the tolerance.
-  const weights = Object.fromEntries(names.map(name => [name, trajectory.values(name as 'q').map(() => next() / scaleOf(sample, name))]));
+  const weights = Object.fromEntries(
+    names.map(name => [name, trajectory.values(name as 'q').map(() => next() / scaleOf(sample, name))]),
+  );
   const back = pullback(weights);
   const gradients = {...back.initial, ...back.params} as {[name: string]: Float64Array};
   const tangents = {...direction.initial, ...direction.params};
@@ -240,20 +304,35 @@ function checkDerivatives(sample: Sample, seed: number, first: Run, tell: (text:
   const forward = simulate.jvp(sample.system, initial, options, {initial: along.initial, params: along.params});
   forward.trajectory.dispose();
   const tangent = names.reduce((total, name) => total + dot(weights[name], forward.tangent[name as 'q']), 0);
-  const size = Object.entries(tangents).reduce((total, [name, values]) => total + values.reduce((part, value, i) => part + Math.abs(value * (gradients[name]?.[i] ?? 0)), 0), 0);
+  const size = Object.entries(tangents).reduce(
+    (total, [name, values]) =>
+      total + values.reduce((part, value, i) => part + Math.abs(value * (gradients[name]?.[i] ?? 0)), 0),
+    0,
+  );
   const scale = Math.max(size, Math.abs(tangent), 1e-6);
-  if (!Number.isFinite(reverse) && Number.isFinite(tangent)) return tell(`the reverse gradient is ${reverse}, the tangent ${tangent}`);
+  if (!Number.isFinite(reverse) && Number.isFinite(tangent))
+    return tell(`the reverse gradient is ${reverse}, the tangent ${tangent}`);
   if (!Number.isFinite(tangent)) return tell(`the tangent is ${tangent}, the reverse gradient ${reverse}`);
   if (!(Math.abs(reverse - tangent) <= transposeTolerance * scale)) tell(`vjp ${reverse} and jvp ${tangent} differ`);
   // The steps of an adaptive run move with its state, which gradients leave out.
   if (sample.isAdaptive) return;
   const prepared = simulate.prepare(sample.system, initial, options);
   const value = (s: number): number | undefined => {
-    const moved = (from: {readonly [name: string]: Float64Array}, by: {readonly [name: string]: Float64Array}): {[name: string]: Float64Array} =>
-      Object.fromEntries(Object.entries(from).map(([name, values]) => [name, values.map((x, i) => x + s * by[name][i])]));
+    const moved = (
+      from: {readonly [name: string]: Float64Array},
+      by: {readonly [name: string]: Float64Array},
+    ): {[name: string]: Float64Array} =>
+      Object.fromEntries(
+        Object.entries(from).map(([name, values]) => [name, values.map((x, i) => x + s * by[name][i])]),
+      );
     let series: AnyTrajectory;
     try {
-      series = prepared.run(given(sample, {initial: moved(sample.start.initial, direction.initial), params: moved(sample.start.params, direction.params)}));
+      series = prepared.run(
+        given(sample, {
+          initial: moved(sample.start.initial, direction.initial),
+          params: moved(sample.start.params, direction.params),
+        }),
+      );
     } catch (error) {
       // A neighbour may have no root: then there is nothing to compare.
       if (error instanceof StiffgradError) return undefined;
@@ -265,7 +344,9 @@ function checkDerivatives(sample: Sample, seed: number, first: Run, tell: (text:
   };
   const slope = (h: number): number => {
     const [a, b, c, d] = [value(h), value(-h), value(2 * h), value(-2 * h)];
-    return a === undefined || b === undefined || c === undefined || d === undefined ? NaN : (8 * (a - b) - (c - d)) / (12 * h);
+    return a === undefined || b === undefined || c === undefined || d === undefined
+      ? NaN
+      : (8 * (a - b) - (c - d)) / (12 * h);
   };
   const [long, short] = [slope(2e-3), slope(5e-4)];
   const agree = Math.abs(long - short) <= 0.3 * differenceTolerance * scale;

@@ -95,19 +95,47 @@ export interface ThetaRule {
 }
 
 /** The residual of a step of the θ family from x, in the unknown v⁺ (y⁺ of an ode). */
-export function thetaResidual({mass, force}: PlainSystem, {alpha, beta, midpoint}: ThetaRule, {q, v}: State, t: number, h: number): (z: Vector) => number[] {
+export function thetaResidual(
+  {mass, force}: PlainSystem,
+  {alpha, beta, midpoint}: ThetaRule,
+  {q, v}: State,
+  t: number,
+  h: number,
+): (z: Vector) => number[] {
   if (mass === undefined) {
-    return z => midpoint === true
-      ? combine(z, [-1, q], [-h, at1(force, combine(q.map(value => value / 2), [0.5, z]), t + h / 2)])
-      : combine(z, [-1, q], [-h * alpha, at1(force, z, t + h)], [-h * (1 - alpha), at1(force, q, t)]);
+    return z =>
+      midpoint === true
+        ? combine(
+            z,
+            [-1, q],
+            [
+              -h,
+              at1(
+                force,
+                combine(
+                  q.map(value => value / 2),
+                  [0.5, z],
+                ),
+                t + h / 2,
+              ),
+            ],
+          )
+        : combine(z, [-1, q], [-h * alpha, at1(force, z, t + h)], [-h * (1 - alpha), at1(force, q, t)]);
   }
   return z => {
     const end = combine(q, [h * (1 - beta), v], [h * beta, z]);
     const middle = (a: Vector, b: Vector): number[] => a.map((value, i) => (value + b[i]) / 2);
-    const f = midpoint === true
-      ? force(middle(q, end), middle(v, z), t + h / 2)
-      : combine(force(end, z, t + h).map(value => alpha * value), [1 - alpha, force(q, v, t)]);
-    const where = combine(q.map(value => (1 - beta) * value), [beta, end]);
+    const f =
+      midpoint === true
+        ? force(middle(q, end), middle(v, z), t + h / 2)
+        : combine(
+            force(end, z, t + h).map(value => alpha * value),
+            [1 - alpha, force(q, v, t)],
+          );
+    const where = combine(
+      q.map(value => (1 - beta) * value),
+      [beta, end],
+    );
     return combine(product(mass(where), combine(z, [-1, v])), [-h, f]);
   };
 }
@@ -115,7 +143,14 @@ export function thetaResidual({mass, force}: PlainSystem, {alpha, beta, midpoint
 const at1 = (force: PlainSystem['force'], y: Vector, t: number): number[] => force(y, y, t);
 
 /** M(q⁺) a⁺ = f(q⁺, v⁺) in the unknown a⁺. */
-export function newmarkResidual({mass, force}: PlainSystem, beta: number, gamma: number, x: Required<State>, t: number, h: number): (z: Vector) => number[] {
+export function newmarkResidual(
+  {mass, force}: PlainSystem,
+  beta: number,
+  gamma: number,
+  x: Required<State>,
+  t: number,
+  h: number,
+): (z: Vector) => number[] {
   return z => {
     const q = combine(x.q, [h, x.v], [h * h * (0.5 - beta), x.a], [h * h * beta, z]);
     const v = combine(x.v, [h * (1 - gamma), x.a], [h * gamma, z]);
@@ -124,11 +159,34 @@ export function newmarkResidual({mass, force}: PlainSystem, beta: number, gamma:
 }
 
 /** 3y⁺ − 4y + y⁻ = 2h f⁺. */
-export function bdf2Residual({mass, force}: PlainSystem, before: State, {q, v}: State, t: number, h: number): (z: Vector) => number[] {
-  if (mass === undefined) return z => combine(z.map(value => 3 * value), [-4, q], [1, before.q], [-2 * h, at1(force, z, t + h)]);
+export function bdf2Residual(
+  {mass, force}: PlainSystem,
+  before: State,
+  {q, v}: State,
+  t: number,
+  h: number,
+): (z: Vector) => number[] {
+  if (mass === undefined)
+    return z =>
+      combine(
+        z.map(value => 3 * value),
+        [-4, q],
+        [1, before.q],
+        [-2 * h, at1(force, z, t + h)],
+      );
   return z => {
     const end = q.map((value, i) => (4 * value - before.q[i] + 2 * h * z[i]) / 3);
-    return combine(product(mass(end), combine(z.map(value => 3 * value), [-4, v], [1, before.v])), [-2 * h, force(end, z, t + h)]);
+    return combine(
+      product(
+        mass(end),
+        combine(
+          z.map(value => 3 * value),
+          [-4, v],
+          [1, before.v],
+        ),
+      ),
+      [-2 * h, force(end, z, t + h)],
+    );
   };
 }
 
@@ -138,14 +196,29 @@ export interface Tableau {
   readonly c: Vector;
 }
 
-const r3 = Math.sqrt(3), r6 = Math.sqrt(6), r15 = Math.sqrt(15), g2 = 1 - Math.SQRT1_2;
+const r3 = Math.sqrt(3),
+  r6 = Math.sqrt(6),
+  r15 = Math.sqrt(15),
+  g2 = 1 - Math.SQRT1_2;
 /** As printed: Hairer & Wanner II, tables 5.1, 5.2 (Gauss), 5.6 (Radau IIA), Alexander 1977 (SDIRK2), and Kutta's own. */
 export const tableaus: {readonly [name: string]: Tableau} = {
   gauss1: {a: [[0.5]], b: [1], c: [0.5]},
-  gauss2: {a: [[1 / 4, 1 / 4 - r3 / 6], [1 / 4 + r3 / 6, 1 / 4]], b: [0.5, 0.5], c: [0.5 - r3 / 6, 0.5 + r3 / 6]},
+  gauss2: {
+    a: [
+      [1 / 4, 1 / 4 - r3 / 6],
+      [1 / 4 + r3 / 6, 1 / 4],
+    ],
+    b: [0.5, 0.5],
+    c: [0.5 - r3 / 6, 0.5 + r3 / 6],
+  },
   gauss3: {
-    a: [[5 / 36, 2 / 9 - r15 / 15, 5 / 36 - r15 / 30], [5 / 36 + r15 / 24, 2 / 9, 5 / 36 - r15 / 24], [5 / 36 + r15 / 30, 2 / 9 + r15 / 15, 5 / 36]],
-    b: [5 / 18, 4 / 9, 5 / 18], c: [0.5 - r15 / 10, 0.5, 0.5 + r15 / 10],
+    a: [
+      [5 / 36, 2 / 9 - r15 / 15, 5 / 36 - r15 / 30],
+      [5 / 36 + r15 / 24, 2 / 9, 5 / 36 - r15 / 24],
+      [5 / 36 + r15 / 30, 2 / 9 + r15 / 15, 5 / 36],
+    ],
+    b: [5 / 18, 4 / 9, 5 / 18],
+    c: [0.5 - r15 / 10, 0.5, 0.5 + r15 / 10],
   },
   radau5: {
     a: [
@@ -153,10 +226,27 @@ export const tableaus: {readonly [name: string]: Tableau} = {
       [(296 + 169 * r6) / 1800, (88 + 7 * r6) / 360, (-2 - 3 * r6) / 225],
       [(16 - r6) / 36, (16 + r6) / 36, 1 / 9],
     ],
-    b: [(16 - r6) / 36, (16 + r6) / 36, 1 / 9], c: [(4 - r6) / 10, (4 + r6) / 10, 1],
+    b: [(16 - r6) / 36, (16 + r6) / 36, 1 / 9],
+    c: [(4 - r6) / 10, (4 + r6) / 10, 1],
   },
-  sdirk2: {a: [[g2, 0], [1 - g2, g2]], b: [1 - g2, g2], c: [g2, 1]},
-  rk4: {a: [[0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 1, 0]], b: [1 / 6, 1 / 3, 1 / 3, 1 / 6], c: [0, 0.5, 0.5, 1]},
+  sdirk2: {
+    a: [
+      [g2, 0],
+      [1 - g2, g2],
+    ],
+    b: [1 - g2, g2],
+    c: [g2, 1],
+  },
+  rk4: {
+    a: [
+      [0, 0, 0, 0],
+      [0.5, 0, 0, 0],
+      [0, 0.5, 0, 0],
+      [0, 0, 1, 0],
+    ],
+    b: [1 / 6, 1 / 3, 1 / 3, 1 / 6],
+    c: [0, 0.5, 0.5, 1],
+  },
 };
 
 /** y' = g(y, t) of first order, y = (q, v). */
@@ -173,12 +263,20 @@ function firstOrder({n, mass, force}: PlainSystem): (y: Vector, t: number) => nu
  * y⁺ of a Runge–Kutta step: all stages' derivatives in one iteration, from those of the beginning or from those on a path,
  * which gives the state at a share of the step. Undefined where it does not settle.
  */
-export function rungeKutta(system: PlainSystem, {a, b, c}: Tableau, y: Vector, t: number, h: number, path?: (share: number) => Vector | undefined): number[] | undefined {
+export function rungeKutta(
+  system: PlainSystem,
+  {a, b, c}: Tableau,
+  y: Vector,
+  t: number,
+  h: number,
+  path?: (share: number) => Vector | undefined,
+): number[] | undefined {
   const g = firstOrder(system);
   const m = y.length;
   const k0 = g(y, t);
   if (k0 === undefined) return undefined;
-  const stage = (k: Vector, i: number): number[] => combine(y, ...a[i].map((weight, j): [number, Vector] => [h * weight, k.slice(j * m, (j + 1) * m)]));
+  const stage = (k: Vector, i: number): number[] =>
+    combine(y, ...a[i].map((weight, j): [number, Vector] => [h * weight, k.slice(j * m, (j + 1) * m)]));
   const explicit = a.every((row, i) => row.every((weight, j) => j < i || weight === 0));
   let k: number[] | undefined;
   if (explicit) {
@@ -190,25 +288,42 @@ export function rungeKutta(system: PlainSystem, {a, b, c}: Tableau, y: Vector, t
     }
   } else {
     let failed = false;
-    const residual = (z: Vector): number[] => b.flatMap((_, i) => {
-      const slope = g(stage(z, i), t + c[i] * h);
-      if (slope === undefined) failed = true;
-      return combine(z.slice(i * m, (i + 1) * m), [-1, slope ?? z]);
-    });
+    const residual = (z: Vector): number[] =>
+      b.flatMap((_, i) => {
+        const slope = g(stage(z, i), t + c[i] * h);
+        if (slope === undefined) failed = true;
+        return combine(z.slice(i * m, (i + 1) * m), [-1, slope ?? z]);
+      });
     const guess = b.flatMap((_, i) => {
       const there = path?.(c[i]);
-      return there === undefined ? k0 : g(there, t + c[i] * h) ?? k0;
+      return there === undefined ? k0 : (g(there, t + c[i] * h) ?? k0);
     });
-    const typical = scalesOf(k0, y.map(value => value / h)).map(scale => Math.max(scale, 1e-300));
-    k = root(residual, guess, b.flatMap(() => typical));
+    const typical = scalesOf(
+      k0,
+      y.map(value => value / h),
+    ).map(scale => Math.max(scale, 1e-300));
+    k = root(
+      residual,
+      guess,
+      b.flatMap(() => typical),
+    );
     if (failed) return undefined;
   }
-  return k === undefined ? undefined : combine(y, ...b.map((weight, i): [number, Vector] => [h * weight, (k as Vector).slice(i * m, (i + 1) * m)]));
+  return k === undefined
+    ? undefined
+    : combine(y, ...b.map((weight, i): [number, Vector] => [h * weight, (k as Vector).slice(i * m, (i + 1) * m)]));
 }
 
 /** From t to t + h by as many steps of the Gauss method of order 6. */
-export function reference(system: PlainSystem, y: Vector, t: number, h: number, substeps: number): number[] | undefined {
+export function reference(
+  system: PlainSystem,
+  y: Vector,
+  t: number,
+  h: number,
+  substeps: number,
+): number[] | undefined {
   let at: number[] | undefined = [...y];
-  for (let k = 0; k < substeps && at !== undefined; k++) at = rungeKutta(system, tableaus.gauss3, at, t + (k * h) / substeps, h / substeps);
+  for (let k = 0; k < substeps && at !== undefined; k++)
+    at = rungeKutta(system, tableaus.gauss3, at, t + (k * h) / substeps, h / substeps);
   return at;
 }

@@ -1,9 +1,40 @@
 /** A random system from a seed: the same one in tensors for the library and in numbers for the evaluator, in random units. */
 import * as tf from '@tensorflow/tfjs';
-import type {Constraint, Event, MechanicalSystem, Numeric, NumericParams, OdeSystem, Scheme, SimulateOptions} from '../../../lib/index.js';
+import type {
+  Constraint,
+  Event,
+  MechanicalSystem,
+  Numeric,
+  NumericParams,
+  OdeSystem,
+  Scheme,
+  SimulateOptions,
+} from '../../../lib/index.js';
 import {
-  adaptive, bdf2, bilateral, blendedEuler, compliant, dopri5, event, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3,
-  kvaerno5, mechanics, newmark, ode, radauIIA5, rk4, sdirk2, theta, trapezoid, tsit5, unilateral,
+  adaptive,
+  bdf2,
+  bilateral,
+  blendedEuler,
+  compliant,
+  dopri5,
+  event,
+  gaussLegendre,
+  generalizedAlpha,
+  hht,
+  implicitEuler,
+  implicitMidpoint,
+  kvaerno3,
+  kvaerno5,
+  mechanics,
+  newmark,
+  ode,
+  radauIIA5,
+  rk4,
+  sdirk2,
+  theta,
+  trapezoid,
+  tsit5,
+  unilateral,
 } from '../../../lib/index.js';
 import {nest} from '../../simulate/random.js';
 import {stream} from '../../simulate/numbers.js';
@@ -30,17 +61,38 @@ interface Choice {
   readonly holds?: true;
 }
 
-const byTheta = (alpha: number, beta = alpha, midpoint = false): Rule => ({kind: 'theta', rule: {alpha, beta, midpoint}});
+const byTheta = (alpha: number, beta = alpha, midpoint = false): Rule => ({
+  kind: 'theta',
+  rule: {alpha, beta, midpoint},
+});
 const byTableau = (name: string): Rule => ({kind: 'runge-kutta', tableau: tableaus[name]});
 export const choices: readonly Choice[] = [
   {name: 'implicitEuler', scheme: () => implicitEuler(), rule: byTheta(1), holds: true},
   {name: 'trapezoid', scheme: () => trapezoid(), rule: byTheta(0.5), holds: true},
   {name: 'theta(0.7)', scheme: () => theta(0.7), rule: byTheta(0.7), holds: true},
   {name: 'implicitMidpoint', scheme: () => implicitMidpoint(), rule: byTheta(0.5, 0.5, true), holds: true},
-  {name: 'blendedEuler', scheme: () => blendedEuler({alpha: 0.6, beta: 0.8}), rule: byTheta(0.6, 0.8), for: 'mechanics', holds: true},
+  {
+    name: 'blendedEuler',
+    scheme: () => blendedEuler({alpha: 0.6, beta: 0.8}),
+    rule: byTheta(0.6, 0.8),
+    for: 'mechanics',
+    holds: true,
+  },
   {name: 'newmark', scheme: () => newmark(), rule: {kind: 'newmark', beta: 0.25, gamma: 0.5}, for: 'mechanics'},
-  {name: 'newmark damped', scheme: () => newmark({beta: 0.3025, gamma: 0.6}), rule: {kind: 'newmark', beta: 0.3025, gamma: 0.6}, for: 'mechanics', holds: true},
-  {name: 'generalizedAlpha', scheme: () => generalizedAlpha({rhoInf: 0.8}), rule: {kind: 'order', order: 2}, for: 'mechanics', holds: true},
+  {
+    name: 'newmark damped',
+    scheme: () => newmark({beta: 0.3025, gamma: 0.6}),
+    rule: {kind: 'newmark', beta: 0.3025, gamma: 0.6},
+    for: 'mechanics',
+    holds: true,
+  },
+  {
+    name: 'generalizedAlpha',
+    scheme: () => generalizedAlpha({rhoInf: 0.8}),
+    rule: {kind: 'order', order: 2},
+    for: 'mechanics',
+    holds: true,
+  },
   {name: 'hht', scheme: () => hht({alpha: -0.1}), rule: {kind: 'order', order: 2}, for: 'mechanics', holds: true},
   {name: 'bdf2', scheme: () => bdf2(), rule: {kind: 'bdf2'}, holds: true},
   {name: 'sdirk2', scheme: () => sdirk2(), rule: byTableau('sdirk2'), holds: true},
@@ -86,15 +138,24 @@ const identity = (n: number, value: (i: number) => number): number[][] =>
 export function sampleOf(seed: number): Sample {
   const next = stream(seed * 7919 + 13);
   const chance = (share: number): boolean => (next() + 1) / 2 < share;
-  const pick = <T>(items: readonly T[]): T => items[Math.min(items.length - 1, Math.floor(((next() + 1) / 2) * items.length))];
+  const pick = <T>(items: readonly T[]): T =>
+    items[Math.min(items.length - 1, Math.floor(((next() + 1) / 2) * items.length))];
 
   const mechanical = chance(0.65);
   const constraint = mechanical && chance(0.25) ? pick(['bilateral', 'compliant', 'unilateral'] as const) : 'none';
-  const shape = constraint === 'bilateral' || constraint === 'compliant' ? [pick([2, 3, 4])] : pick([[], [1], [2], [3], [4], [2, 2]]);
+  const shape =
+    constraint === 'bilateral' || constraint === 'compliant'
+      ? [pick([2, 3, 4])]
+      : pick([[], [1], [2], [3], [4], [2, 2]]);
   const n = shape.reduce((size, length) => size * length, 1);
-  const chosen = pick(choices.filter(choice => (mechanical || choice.for === undefined) && (constraint === 'none' || choice.holds === true)));
+  const chosen = pick(
+    choices.filter(
+      choice => (mechanical || choice.for === undefined) && (constraint === 'none' || choice.holds === true),
+    ),
+  );
   const isAdaptive = chance(0.15);
-  const kindOfEvent = mechanical && constraint === 'none' && chance(0.15) ? pick(['bounce', 'record'] as const) : 'none';
+  const kindOfEvent =
+    mechanical && constraint === 'none' && chance(0.15) ? pick(['bounce', 'record'] as const) : 'none';
   const massKind = pick<MassKind>(['scalar', 'lumped', 'full', 'of q']);
   const rescaled = chance(0.3);
   const unit = (): number => (rescaled ? 10 ** Math.round(9 * next()) : 1);
@@ -102,7 +163,9 @@ export function sampleOf(seed: number): Sample {
 
   const params: {[name: string]: Float64Array} = {};
   const shop = {
-    n, shape, next,
+    n,
+    shape,
+    next,
     parameter(name: string, size: number, centre: number, width: number): string {
       params[name] = Float64Array.from({length: size}, () => centre + width * next());
       return name;
@@ -116,23 +179,43 @@ export function sampleOf(seed: number): Sample {
   const masses = Array.from({length: n}, (_, i) => 1 + 0.25 * i);
   const full = Array.from({length: n}, (_, i) => masses.map((m, j) => (i === j ? m : 0.2 / (1 + Math.abs(i - j)))));
 
-  const force = ({q, v, t, params: given}: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Parameters<Term['tensor']>[0]['params']}): tf.Tensor => {
+  const force = ({
+    q,
+    v,
+    t,
+    params: given,
+  }: {
+    q: tf.Tensor;
+    v: tf.Tensor;
+    t: tf.Tensor;
+    params: Parameters<Term['tensor']>[0]['params'];
+  }): tf.Tensor => {
     const x = tf.div(q, length);
     const place = {x, w: mechanical ? tf.div(v, velocity) : x, s: tf.div(t, time), params: given};
-    return tf.reshape(tf.mul(forceUnit, terms.map(term => term.tensor(place)).reduce((total, value) => tf.add(total, value))), [...shape]);
+    return tf.reshape(
+      tf.mul(
+        forceUnit,
+        terms.map(term => term.tensor(place)).reduce((total, value) => tf.add(total, value)),
+      ),
+      [...shape],
+    );
   };
   const mass = {
     scalar: weight * 1.3,
-    lumped: nest(Float64Array.from(masses, m => weight * m), shape),
+    lumped: nest(
+      Float64Array.from(masses, m => weight * m),
+      shape,
+    ),
     full: full.map(row => row.map(m => weight * m)),
     'of q': ({q}: {q: tf.Tensor}) => tf.mul(weight, tf.add(1, tf.mul(0.5, tf.square(tf.sin(tf.div(q, length)))))),
   }[massKind];
-  const plainMass = (q: readonly number[]): number[][] => ({
-    scalar: () => identity(n, () => weight * 1.3),
-    lumped: () => identity(n, i => weight * masses[i]),
-    full: () => full.map(row => row.map(m => weight * m)),
-    'of q': () => identity(n, i => weight * (1 + 0.5 * Math.sin(q[i] / length) ** 2)),
-  })[massKind]();
+  const plainMass = (q: readonly number[]): number[][] =>
+    ({
+      scalar: () => identity(n, () => weight * 1.3),
+      lumped: () => identity(n, i => weight * masses[i]),
+      full: () => full.map(row => row.map(m => weight * m)),
+      'of q': () => identity(n, i => weight * (1 + 0.5 * Math.sin(q[i] / length) ** 2)),
+    })[massKind]();
 
   const x0 = Float64Array.from({length: n}, () => (chance(0.15) ? 0.25 * Math.sign(next()) : next()));
   const w0 = Float64Array.from({length: n}, () => next());
@@ -146,7 +229,8 @@ export function sampleOf(seed: number): Sample {
   if (constraint === 'unilateral') x0.forEach((value, i) => (x0[i] = 0.2 + Math.abs(value)));
   if (kindOfEvent !== 'none') x0[0] = Math.abs(x0[0]) + 0.05;
   const constraints: Constraint[] = [];
-  const circle = ({q}: {q: tf.Tensor}): tf.Tensor => tf.mul(length / 2, tf.sub(tf.sum(tf.square(tf.div(tf.slice(q, [0], [2]), length))), 1));
+  const circle = ({q}: {q: tf.Tensor}): tf.Tensor =>
+    tf.mul(length / 2, tf.sub(tf.sum(tf.square(tf.div(tf.slice(q, [0], [2]), length))), 1));
   if (constraint === 'bilateral') constraints.push(bilateral(circle));
   // A stiffness of 1e6 in the system's own units.
   if (constraint === 'compliant') constraints.push(compliant(circle, {compliance: (1e-6 * time * time) / weight}));
@@ -155,7 +239,10 @@ export function sampleOf(seed: number): Sample {
   // Not at 0, where x log x, √x and x/|x| have no derivative: of an event there gradients would be a matter of rounding.
   const floor = ({q}: {q: tf.Tensor}): tf.Tensor => tf.sub(tf.gather(tf.reshape(q, [n]), 0), 0.01 * length);
   const bounce = ({q, v}: {q: tf.Tensor; v: tf.Tensor}): {q: tf.Tensor; v: tf.Tensor} => ({q, v: tf.mul(-0.8, v)});
-  const events: Event[] = kindOfEvent === 'none' ? [] : [event({when: floor, direction: 'falling', then: kindOfEvent === 'bounce' ? bounce : 'record'})];
+  const events: Event[] =
+    kindOfEvent === 'none'
+      ? []
+      : [event({when: floor, direction: 'falling', then: kindOfEvent === 'bounce' ? bounce : 'record'})];
 
   const dt = time * 10 ** (-1.2 + 0.8 * next());
   const steps = 2 + Math.floor(2.5 * (1 + next()));
@@ -165,21 +252,40 @@ export function sampleOf(seed: number): Sample {
     : {steps};
   return {
     description: [
-      mechanical ? `mechanics, mass ${massKind}` : 'ode', `shape [${shape.join(', ')}]`, names.join(' + '), chosen.name, isAdaptive ? 'adaptive' : 'constant',
-      `dt ${dt.toPrecision(4)} × ${steps}`, constraint === 'none' ? '' : constraint, kindOfEvent === 'none' ? '' : `event ${kindOfEvent}`,
+      mechanical ? `mechanics, mass ${massKind}` : 'ode',
+      `shape [${shape.join(', ')}]`,
+      names.join(' + '),
+      chosen.name,
+      isAdaptive ? 'adaptive' : 'constant',
+      `dt ${dt.toPrecision(4)} × ${steps}`,
+      constraint === 'none' ? '' : constraint,
+      kindOfEvent === 'none' ? '' : `event ${kindOfEvent}`,
       rescaled ? `units of length ${length}, time ${time}, mass ${weight}` : '',
-    ].filter(text => text !== '').join(', '),
-    shape, n,
-    system: mechanical ? mechanics({mass, forces: force, constraints}) : ode(({y, t, params: given}) => force({q: y, v: y, t, params: given})),
+    ]
+      .filter(text => text !== '')
+      .join(', '),
+    shape,
+    n,
+    system: mechanical
+      ? mechanics({mass, forces: force, constraints})
+      : ode(({y, t, params: given}) => force({q: y, v: y, t, params: given})),
     options: {scheme: chosen.scheme(), dt, engine, ...control, ...(events.length > 0 ? {events} : {})},
     rule: chosen.rule,
-    start: {initial: mechanical ? {q: x0.map(value => value * length), v: w0.map(value => value * velocity)} : {y: x0.map(value => value * length)}, params},
+    start: {
+      initial: mechanical
+        ? {q: x0.map(value => value * length), v: w0.map(value => value * velocity)}
+        : {y: x0.map(value => value * length)},
+      params,
+    },
     units: {q: length, v: velocity, t: time},
-    isAdaptive, constraint, event: kindOfEvent,
+    isAdaptive,
+    constraint,
+    event: kindOfEvent,
     plain: given => {
       const numbers = Object.fromEntries(Object.entries(given).map(([name, values]) => [name, [...values]]));
       return {
-        n, ...(mechanical ? {mass: plainMass} : {}),
+        n,
+        ...(mechanical ? {mass: plainMass} : {}),
         force: (q, v, t) => {
           const x = q.map(value => value / length);
           const place = {x, w: mechanical ? v.map(value => value / velocity) : x, s: t / time, params: numbers};
@@ -193,7 +299,12 @@ export function sampleOf(seed: number): Sample {
 }
 
 /** What simulate takes for a point. */
-export function given(sample: Sample, {initial, params}: Point): {initial: {q: Numeric; v: Numeric} | {y: Numeric}; params: NumericParams} {
-  const blocks = Object.fromEntries(Object.entries(initial).map(([name, values]) => [name, nest(values, sample.shape)]));
+export function given(
+  sample: Sample,
+  {initial, params}: Point,
+): {initial: {q: Numeric; v: Numeric} | {y: Numeric}; params: NumericParams} {
+  const blocks = Object.fromEntries(
+    Object.entries(initial).map(([name, values]) => [name, nest(values, sample.shape)]),
+  );
   return {initial: blocks as {y: Numeric}, params};
 }

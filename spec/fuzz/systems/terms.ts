@@ -52,7 +52,9 @@ const spring: Maker = ({n, shape, next, parameter}) => {
   return {
     tensor: ({x, params}) => {
       const stiffness = each ? tf.reshape(of(params, k), [...shape]) : tf.reshape(of(params, k), []);
-      return tf.neg(tf.mul(tf.mul(stiffness, stiff), tf.add(x, tf.mul(tf.reshape(of(params, b), []), tf.pow(x, tf.scalar(3))))));
+      return tf.neg(
+        tf.mul(tf.mul(stiffness, stiff), tf.add(x, tf.mul(tf.reshape(of(params, b), []), tf.pow(x, tf.scalar(3))))),
+      );
     },
     plain: ({x, params}) => x.map((xi, i) => -stiff * params[k][each ? i : 0] * (xi + params[b][0] * xi ** 3)),
   };
@@ -86,7 +88,8 @@ const ring: Maker = ({n, shape, parameter}) => {
 const drag: Maker = ({parameter}) => {
   const c = parameter('c', 2, 0.4, 0.4);
   return {
-    tensor: ({w, params}) => tf.neg(tf.add(tf.mul(tf.gather(of(params, c), 0), w), tf.mul(tf.gather(of(params, c), 1), tf.mul(w, tf.abs(w))))),
+    tensor: ({w, params}) =>
+      tf.neg(tf.add(tf.mul(tf.gather(of(params, c), 0), w), tf.mul(tf.gather(of(params, c), 1), tf.mul(w, tf.abs(w))))),
     plain: ({w, params}) => w.map(wi => -params[c][0] * wi - params[c][1] * wi * Math.abs(wi)),
   };
 };
@@ -104,7 +107,11 @@ const drive: Maker = ({n, shape, parameter}) => {
   const amplitude = parameter('drive', n, 1, 1);
   const omega = parameter('omega', 1, 2, 1);
   return {
-    tensor: ({s, params}) => tf.mul(tf.reshape(of(params, amplitude), [...shape]), tf.sin(tf.add(tf.mul(tf.reshape(of(params, omega), []), s), 0.1))),
+    tensor: ({s, params}) =>
+      tf.mul(
+        tf.reshape(of(params, amplitude), [...shape]),
+        tf.sin(tf.add(tf.mul(tf.reshape(of(params, omega), []), s), 0.1)),
+      ),
     plain: ({x, s, params}) => x.map((_, i) => params[amplitude][i] * Math.sin(params[omega][0] * s + 0.1)),
   };
 };
@@ -123,7 +130,9 @@ const network: Maker = ({n, shape, parameter}) => {
     },
     plain: ({x, w, params}) => {
       const input = [...x, ...w];
-      const hidden = Array.from({length: m}, (_, j) => Math.tanh(sum(input.map((value, i) => value * params[first][i * m + j])) + params[bias][j]));
+      const hidden = Array.from({length: m}, (_, j) =>
+        Math.tanh(sum(input.map((value, i) => value * params[first][i * m + j])) + params[bias][j]),
+      );
       return x.map((_, k) => sum(hidden.map((value, j) => value * params[second][j * n + k])));
     },
   };
@@ -135,7 +144,9 @@ const energy: Maker = ({n, shape, parameter}) => {
   return {
     tensor: ({x, params}) => {
       const weights = tf.reshape(of(params, weight), [...shape]);
-      return tf.neg(tf.grad((at: tf.Tensor) => tf.sum(tf.add(tf.softplus(tf.mul(weights, at)), tf.mul(0.5, tf.square(at)))))(x));
+      return tf.neg(
+        tf.grad((at: tf.Tensor) => tf.sum(tf.add(tf.softplus(tf.mul(weights, at)), tf.mul(0.5, tf.square(at)))))(x),
+      );
     },
     plain: ({x, params}) => x.map((xi, i) => -params[weight][i] * sigmoid(params[weight][i] * xi) - xi),
   };
@@ -167,7 +178,10 @@ const guardedNorm: Maker = ({parameter}) => {
       const squared = tf.sum(tf.square(x));
       const away = tf.greater(squared, 0);
       const inverse = tf.where(away, tf.div(1, tf.sqrt(squared)), tf.zerosLike(squared));
-      return tf.mul(tf.neg(tf.gather(of(params, k), 0)), tf.sub(x, tf.mul(tf.mul(tf.gather(of(params, k), 1), inverse), x)));
+      return tf.mul(
+        tf.neg(tf.gather(of(params, k), 0)),
+        tf.sub(x, tf.mul(tf.mul(tf.gather(of(params, k), 1), inverse), x)),
+      );
     },
     plain: ({x, params}) => {
       const r = Math.hypot(...x);
@@ -180,7 +194,8 @@ const guardedNorm: Maker = ({parameter}) => {
 const stop: Maker = ({parameter}) => {
   const k = parameter('stop', 1, 20, 10);
   return {
-    tensor: ({x, params}) => tf.sub(tf.neg(tf.mul(of(params, k), tf.square(tf.relu(tf.sub(x, 0.3))))), tf.maximum(x, tf.mul(x, 0.5))),
+    tensor: ({x, params}) =>
+      tf.sub(tf.neg(tf.mul(of(params, k), tf.square(tf.relu(tf.sub(x, 0.3))))), tf.maximum(x, tf.mul(x, 0.5))),
     plain: ({x, params}) => x.map(xi => -params[k][0] * Math.max(xi - 0.3, 0) ** 2 - Math.max(xi, xi / 2)),
   };
 };
@@ -202,14 +217,33 @@ const cumulative: Maker = ({n, shape, parameter}) => {
 const rational: Maker = ({parameter}) => {
   const k = parameter('rational', 2, 0.6, 0.5);
   return {
-    tensor: ({x, w, params}) => tf.neg(tf.add(
-      tf.div(tf.mul(tf.gather(of(params, k), 0), x), tf.add(1, tf.square(x))),
-      tf.mul(tf.gather(of(params, k), 1), tf.mul(tf.clipByValue(w, -0.5, 0.5), tf.softplus(x))),
-    )),
-    plain: ({x, w, params}) => x.map((xi, i) => -(params[k][0] * xi) / (1 + xi * xi) - params[k][1] * Math.min(Math.max(w[i], -0.5), 0.5) * softplus(xi)),
+    tensor: ({x, w, params}) =>
+      tf.neg(
+        tf.add(
+          tf.div(tf.mul(tf.gather(of(params, k), 0), x), tf.add(1, tf.square(x))),
+          tf.mul(tf.gather(of(params, k), 1), tf.mul(tf.clipByValue(w, -0.5, 0.5), tf.softplus(x))),
+        ),
+      ),
+    plain: ({x, w, params}) =>
+      x.map(
+        (xi, i) =>
+          -(params[k][0] * xi) / (1 + xi * xi) - params[k][1] * Math.min(Math.max(w[i], -0.5), 0.5) * softplus(xi),
+      ),
   };
 };
 
 export const makers: {readonly [name: string]: Maker} = {
-  spring, ring, drag, coulomb, drive, network, energy, slackRoot, entropy, guardedNorm, stop, cumulative, rational,
+  spring,
+  ring,
+  drag,
+  coulomb,
+  drive,
+  network,
+  energy,
+  slackRoot,
+  entropy,
+  guardedNorm,
+  stop,
+  cumulative,
+  rational,
 };

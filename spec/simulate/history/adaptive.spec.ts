@@ -3,7 +3,30 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {AdaptiveOptions, Scheme, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
-  adaptive, bdf2, constant, defineScheme, gaussLegendre, generalizedAlpha, hht, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, newton, NewtonError, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, trapezoid, unrolledAdjoint, verlet,
+  adaptive,
+  bdf2,
+  constant,
+  defineScheme,
+  gaussLegendre,
+  generalizedAlpha,
+  hht,
+  implicitEuler,
+  implicitMidpoint,
+  kvaerno3,
+  kvaerno5,
+  mechanics,
+  newmark,
+  newton,
+  NewtonError,
+  ode,
+  OptionError,
+  radauIIA5,
+  rk4,
+  sdirk2,
+  simulate,
+  trapezoid,
+  unrolledAdjoint,
+  verlet,
 } from '../../../lib/index.js';
 import {doubleEngines} from '../engines.js';
 import {largest, order} from '../numbers.js';
@@ -12,18 +35,47 @@ const oscillator = mechanics({mass: [1, 4], forces: ({q}) => tf.neg(tf.mul(q, [1
 const start = {q: [1, 0.5], v: [0, -1]};
 /** Frequencies 1 and 3. */
 const exact = (t: number): number[] => [Math.cos(t), 0.5 * Math.cos(3 * t) - Math.sin(3 * t) / 3];
-const run = (scheme: Scheme, options: AdaptiveOptions, more: Partial<RunSettings> & {steps?: number; t1?: number} = {}): Trajectory => {
-  const path = simulate(oscillator, start, {scheme, dt: 1e-3, t1: 5, saveAt: 'end', control: adaptive(options), ...more} as SimulateOptions);
+const run = (
+  scheme: Scheme,
+  options: AdaptiveOptions,
+  more: Partial<RunSettings> & {steps?: number; t1?: number} = {},
+): Trajectory => {
+  const path = simulate(oscillator, start, {
+    scheme,
+    dt: 1e-3,
+    t1: 5,
+    saveAt: 'end',
+    control: adaptive(options),
+    ...more,
+  } as SimulateOptions);
   path.dispose();
   return path;
 };
-const errorOf = (path: Trajectory): number => largest(path.values('q').slice(2).map((q, i) => q - exact(5)[i]));
+const errorOf = (path: Trajectory): number =>
+  largest(
+    path
+      .values('q')
+      .slice(2)
+      .map((q, i) => q - exact(5)[i]),
+  );
 
 describe('adaptive steps', () => {
   // With an estimate of order k steps have lengths h ~ tol^(1/k), and those of a scheme of order p add up to tol^(p/k).
   const cases: readonly (readonly [Scheme, number])[] = [
-    [sdirk2(), 3], [kvaerno3(), 3], [kvaerno5(), 5], [radauIIA5(), 4], [gaussLegendre(), 5],
-    [trapezoid(), 3], [implicitMidpoint(), 3], [newmark(), 3], [verlet(), 3], [rk4(), 5], [implicitEuler(), 2], [generalizedAlpha(), 3], [hht(), 3], [bdf2(), 3],
+    [sdirk2(), 3],
+    [kvaerno3(), 3],
+    [kvaerno5(), 5],
+    [radauIIA5(), 4],
+    [gaussLegendre(), 5],
+    [trapezoid(), 3],
+    [implicitMidpoint(), 3],
+    [newmark(), 3],
+    [verlet(), 3],
+    [rk4(), 5],
+    [implicitEuler(), 2],
+    [generalizedAlpha(), 3],
+    [hht(), 3],
+    [bdf2(), 3],
   ];
   for (const [scheme, k] of cases) {
     it(`${scheme.name}: the error of a run is in proportion to the tolerance`, () => {
@@ -41,7 +93,11 @@ describe('adaptive steps', () => {
     /** Steps of y' = y·z of length 1 that are refused, with the tolerance on the error itself. */
     const refused = (scheme: Scheme, z: number, atol: number): boolean => {
       const line = ode(({y}) => tf.mul(y, z));
-      const path = simulate(line, {y: 1}, {scheme, dt: 1, steps: 1, saveAt: 'end', control: adaptive({rtol: 0, atol, max: 1}), engine: 'interpreter'});
+      const path = simulate(
+        line,
+        {y: 1},
+        {scheme, dt: 1, steps: 1, saveAt: 'end', control: adaptive({rtol: 0, atol, max: 1}), engine: 'interpreter'},
+      );
       path.dispose();
       return path.stats.rejectedSteps > 0;
     };
@@ -56,7 +112,12 @@ describe('adaptive steps', () => {
       return high;
     };
     // What is infinitely stiff: zero by the second filtering; Kværnø's second formulas leave a share of it below one.
-    const cases: readonly (readonly [Scheme, number, number])[] = [[sdirk2(), 3, 1e-6], [kvaerno3(), 3, 1], [kvaerno5(), 5, 1], [radauIIA5(), 4, 1e-6]];
+    const cases: readonly (readonly [Scheme, number, number])[] = [
+      [sdirk2(), 3, 1e-6],
+      [kvaerno3(), 3, 1],
+      [kvaerno5(), 5, 1],
+      [radauIIA5(), 4, 1e-6],
+    ];
     for (const [scheme, power, most] of cases) {
       it(`${scheme.name}: falls with its power of h, and is bounded where the step resolves nothing`, () => {
         expect(order(estimate(scheme, -0.1), estimate(scheme, -0.05))).to.be.within(power - 0.2, power + 0.2);
@@ -66,7 +127,11 @@ describe('adaptive steps', () => {
 
     it("sdirk2: for a linear motion its first term is that of the step's error", () => {
       const z = -0.01;
-      const path = simulate(ode(({y}) => tf.mul(y, z)), {y: 1}, {scheme: sdirk2(), dt: 1, steps: 1, saveAt: 'end'});
+      const path = simulate(
+        ode(({y}) => tf.mul(y, z)),
+        {y: 1},
+        {scheme: sdirk2(), dt: 1, steps: 1, saveAt: 'end'},
+      );
       path.dispose();
       expect(estimate(sdirk2(), z) / Math.abs(path.values('y')[1] - Math.exp(z))).to.be.closeTo(1, 0.05);
     });
@@ -75,7 +140,11 @@ describe('adaptive steps', () => {
   it('the lengths follow the motion', () => {
     // y' = −50 (y − cos t): a boundary layer of 0.02, then a slow motion.
     const stiff = ode(({y, t}) => tf.mul(tf.sub(y, tf.cos(t)), -50));
-    const path = simulate(stiff, {y: 0}, {scheme: implicitMidpoint(), dt: 1e-4, t1: 3, control: adaptive({rtol: 1e-5, atol: 1e-5})});
+    const path = simulate(
+      stiff,
+      {y: 0},
+      {scheme: implicitMidpoint(), dt: 1e-4, t1: 3, control: adaptive({rtol: 1e-5, atol: 1e-5})},
+    );
     const t = path.values('t');
     const lengths = t.slice(1).map((value, i) => value - t[i]);
     expect(Math.max(...lengths.slice(0, 5))).to.be.below(3e-3);
@@ -94,7 +163,10 @@ describe('adaptive steps', () => {
   });
 
   it('first, max, steps and progress', () => {
-    const lengths = (options: AdaptiveOptions, more: Partial<RunSettings> & {steps?: number; t1?: number} = {}): number[] => {
+    const lengths = (
+      options: AdaptiveOptions,
+      more: Partial<RunSettings> & {steps?: number; t1?: number} = {},
+    ): number[] => {
       const t = run(rk4(), options, {saveAt: 'all', ...more}).values('t');
       return [...t.slice(1).map((value, i) => value - t[i])];
     };
@@ -105,10 +177,16 @@ describe('adaptive steps', () => {
     expect(lengths({}, {t1: undefined, steps: 7})).to.have.lengthOf(7);
     expect(lengths({}, {t1: undefined, steps: 0})).to.have.lengthOf(0);
     const told: number[] = [];
-    run(rk4(), {}, {onProgress: ({t, steps}) => {
-      expect(steps).to.equal(undefined);
-      told.push(t);
-    }});
+    run(
+      rk4(),
+      {},
+      {
+        onProgress: ({t, steps}) => {
+          expect(steps).to.equal(undefined);
+          told.push(t);
+        },
+      },
+    );
     expect(told[told.length - 1]).to.equal(5);
     const some = run(rk4(), {rtol: 1e-6}, {saveAt: {every: 5}});
     const all = run(rk4(), {rtol: 1e-6}, {saveAt: 'all'});
@@ -120,15 +198,22 @@ describe('adaptive steps', () => {
     const loose = run(rk4(), {rtol: 0, atol: [1e-9, 1]});
     // The second oscillator is three times as fast.
     expect(tight.stats.steps).to.be.above(2 * loose.stats.steps);
-    expect(run(rk4(), {rtol: 0, atol: {q: 1e-9, v: 1}}).stats.steps).to.be.below(run(rk4(), {rtol: 0, atol: {q: 1e-9, v: 1e-12}}).stats.steps);
+    expect(run(rk4(), {rtol: 0, atol: {q: 1e-9, v: 1}}).stats.steps).to.be.below(
+      run(rk4(), {rtol: 0, atol: {q: 1e-9, v: 1e-12}}).stats.steps,
+    );
   });
 
   it('a scheme brings its own estimate: Euler in Heun', () => {
     const heun = defineScheme({
-      name: 'heun', order: 2, unknown: [], kind: 'ode',
+      name: 'heun',
+      order: 2,
+      unknown: [],
+      kind: 'ode',
       update: (_, {x, t, h, rate}) => {
         const k = rate(x, t).y;
-        return {y: tf.add(x.y, tf.mul(tf.mul(h, 0.5), tf.add(k, rate({y: tf.add(x.y, tf.mul(h, k))}, tf.add(t, h)).y)))};
+        return {
+          y: tf.add(x.y, tf.mul(tf.mul(h, 0.5), tf.add(k, rate({y: tf.add(x.y, tf.mul(h, k))}, tf.add(t, h)).y))),
+        };
       },
       error: (_, {x, t, h, rate}) => {
         const k = rate(x, t).y;
@@ -138,7 +223,11 @@ describe('adaptive steps', () => {
     });
     const growth = ode(({y}) => y);
     const steps = (rtol: number): number => {
-      const path = simulate(growth, {y: 1}, {scheme: heun, dt: 1e-3, t1: 1, saveAt: 'end', control: adaptive({rtol, atol: 0})});
+      const path = simulate(
+        growth,
+        {y: 1},
+        {scheme: heun, dt: 1e-3, t1: 1, saveAt: 'end', control: adaptive({rtol, atol: 0})},
+      );
       expect(path.values('y')[1]).to.be.closeTo(Math.E, 3 * rtol);
       return path.stats.steps;
     };
@@ -151,7 +240,19 @@ describe('adaptive steps', () => {
     it(`rejections are counted by their cause: ${engine}`, () => {
       // A sudden force at t = 1 asks for shorter steps; Newton fails where a step overshoots the pole of the tangent.
       const struck = ode(({y, t}) => tf.sub(tf.mul(50, tf.sigmoid(tf.mul(400, tf.sub(t, 1)))), tf.tan(tf.mul(y, 0.9))));
-      const path = simulate(struck, {y: 0}, {scheme: implicitMidpoint(), dt: 0.1, t1: 2, saveAt: 'end', control: adaptive({rtol: 1e-5}), newton: newton({maxIterations: 6}), engine});
+      const path = simulate(
+        struck,
+        {y: 0},
+        {
+          scheme: implicitMidpoint(),
+          dt: 0.1,
+          t1: 2,
+          saveAt: 'end',
+          control: adaptive({rtol: 1e-5}),
+          newton: newton({maxIterations: 6}),
+          engine,
+        },
+      );
       const {failures, rejectedSteps} = path.stats;
       expect(failures.error).to.be.above(0);
       expect(failures['newton-diverged']).to.be.above(0);
@@ -163,17 +264,27 @@ describe('adaptive steps', () => {
   it('a pole: the step gets too small, and the sentence says why', () => {
     const pole = ode(({y}) => tf.square(y));
     const options: SimulateOptions = {scheme: rk4(), dt: 0.01, t1: 2, control: adaptive({rtol: 1e-6})};
-    expect(() => simulate(pole, {y: 1}, options)).to.throw(NewtonError, /shorter than allowed.*rejected: \d+ by/).with.property('code', 'step-too-small');
+    expect(() => simulate(pole, {y: 1}, options))
+      .to.throw(NewtonError, /shorter than allowed.*rejected: \d+ by/)
+      .with.property('code', 'step-too-small');
     const path = simulate(pole, {y: 1}, {...options, throw: false});
     expect(path.status).to.equal('step-too-small');
     // y = 1/(1 − t).
     expect(path.values('t').at(-1)).to.be.closeTo(1, 1e-5);
-    expect(simulate(pole, {y: 1}, {...options, control: adaptive({min: 1e-3}), throw: false}).values('t').at(-1)).to.be.below(0.999);
+    expect(
+      simulate(pole, {y: 1}, {...options, control: adaptive({min: 1e-3}), throw: false})
+        .values('t')
+        .at(-1),
+    ).to.be.below(0.999);
   });
 
   it('a jump at t = 0 that no step takes: it ends after a hundred halvings at most, not at the least number there is', () => {
     const never = ode(({y, t}) => tf.div(tf.add(tf.zerosLike(y), 1e30), tf.sqrt(tf.add(t, 1e-300))));
-    const path = simulate(never, {y: 0}, {scheme: implicitMidpoint(), dt: 0.1, t1: 1, control: adaptive({rtol: 1e-12, atol: 1e-12}), throw: false});
+    const path = simulate(
+      never,
+      {y: 0},
+      {scheme: implicitMidpoint(), dt: 0.1, t1: 1, control: adaptive({rtol: 1e-12, atol: 1e-12}), throw: false},
+    );
     path.dispose();
     expect(path.status).to.equal('step-too-small');
     expect(path.stats.rejectedSteps).to.be.below(150);
@@ -187,13 +298,20 @@ describe('adaptive steps', () => {
   });
 
   it('constant() is the grid', () => {
-    const path = (control?: SimulateOptions['control']): number[] => [...simulate(oscillator, start, {scheme: trapezoid(), dt: 0.1, steps: 20, control}).values('q')];
+    const path = (control?: SimulateOptions['control']): number[] => [
+      ...simulate(oscillator, start, {scheme: trapezoid(), dt: 0.1, steps: 20, control}).values('q'),
+    ];
     expect(path(constant())).to.deep.equal(path());
   });
 
   it('steps that fail are halved on the grid, with events too', () => {
     const hard = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.sinh(tf.mul(q, 6)))});
-    const options: SimulateOptions = {scheme: trapezoid(), dt: 0.2, steps: 3, newton: newton({onFailure: 'halve', maxIterations: 5})};
+    const options: SimulateOptions = {
+      scheme: trapezoid(),
+      dt: 0.2,
+      steps: 3,
+      newton: newton({onFailure: 'halve', maxIterations: 5}),
+    };
     const plain = simulate(hard, {q: 1, v: 0}, options);
     const history = simulate(hard, {q: 1, v: 0}, {...options, saveAt: [0, 0.1, 0.2, 0.4, 3 * 0.2]});
     expect(plain.stats.rejectedSteps).to.be.above(0);
@@ -210,10 +328,22 @@ describe('adaptive steps', () => {
     ['a safety above 1', () => adaptive({safety: 2}), 'bad-control'],
     ['min above max', () => adaptive({min: 1, max: 0.5}), 'bad-control'],
     ['a misspelt option', () => adaptive({['tol' as 'rtol']: 1}), 'bad-control'],
-    ['a control without brackets', () => simulate(oscillator, start, {dt: 0.1, t1: 1, control: adaptive as unknown as SimulateOptions['control']}), 'bad-control'],
+    [
+      'a control without brackets',
+      () => simulate(oscillator, start, {dt: 0.1, t1: 1, control: adaptive as unknown as SimulateOptions['control']}),
+      'bad-control',
+    ],
     ['no end', () => simulate(oscillator, start, {dt: 0.1, control: adaptive()} as SimulateOptions), 'bad-time'],
-    ['times without an end', () => simulate(oscillator, start, {dt: 0.1, steps: 3, control: adaptive(), saveAt: [0.1]}), 'bad-save'],
-    ['the unrolled adjoint', () => simulate(oscillator, start, {dt: 0.1, t1: 1, control: adaptive(), adjoint: unrolledAdjoint()}), 'bad-adjoint'],
+    [
+      'times without an end',
+      () => simulate(oscillator, start, {dt: 0.1, steps: 3, control: adaptive(), saveAt: [0.1]}),
+      'bad-save',
+    ],
+    [
+      'the unrolled adjoint',
+      () => simulate(oscillator, start, {dt: 0.1, t1: 1, control: adaptive(), adjoint: unrolledAdjoint()}),
+      'bad-adjoint',
+    ],
   ];
   for (const [title, f, code] of refused) {
     it(`refuses ${title}`, () => {

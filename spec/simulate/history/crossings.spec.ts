@@ -10,8 +10,15 @@ const oscillator = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
 const free = mechanics({mass: 1, forces: ({q}) => tf.zerosLike(q)});
 const thrown = mechanics({mass: 1, forces: ({q}) => tf.add(tf.zerosLike(q), -8)});
 
-function run(when: When, {then = 'record', direction, ...options}: Partial<EventSpec> & Partial<RunSettings> & {t1?: number} = {}): Trajectory {
-  const path = simulate(oscillator, {q: 1, v: 0}, {scheme: rk4(), dt: 0.25, t1: 6, saveAt: 'end', ...options, events: [event({when, then, direction})]});
+function run(
+  when: When,
+  {then = 'record', direction, ...options}: Partial<EventSpec> & Partial<RunSettings> & {t1?: number} = {},
+): Trajectory {
+  const path = simulate(
+    oscillator,
+    {q: 1, v: 0},
+    {scheme: rk4(), dt: 0.25, t1: 6, saveAt: 'end', ...options, events: [event({when, then, direction})]},
+  );
   path.dispose();
   return path;
 }
@@ -22,15 +29,30 @@ const met = (actual: readonly number[], expected: readonly number[], close = 1e-
 };
 
 /** ∏ (t − zero) */
-const zerosAt = (...zeros: readonly number[]): When => ({t}) => zeros.map(zero => tf.sub(t, zero)).reduce((product, factor) => tf.mul(product, factor));
+const zerosAt =
+  (...zeros: readonly number[]): When =>
+  ({t}) =>
+    zeros.map(zero => tf.sub(t, zero)).reduce((product, factor) => tf.mul(product, factor));
 
 describe('crossings within a step', () => {
-  for (const zeros of [[0.3, 0.35], [0.3, 0.35, 0.4], [0.26, 0.27, 0.49], [0.26, 0.3, 0.4, 0.45], [0.26, 0.31, 0.36, 0.41, 0.46]]) {
+  for (const zeros of [
+    [0.3, 0.35],
+    [0.3, 0.35, 0.4],
+    [0.26, 0.27, 0.49],
+    [0.26, 0.3, 0.4, 0.45],
+    [0.26, 0.31, 0.36, 0.41, 0.46],
+  ]) {
     it(`${zeros.length} of them, at ${zeros.join(', ')}`, () => {
       met(times(run(zerosAt(...zeros))), zeros);
       const odd = zeros.length % 2 === 1;
-      met(times(run(zerosAt(...zeros), {direction: 'rising'})), zeros.filter((_, i) => (i % 2 === 0) === odd));
-      met(times(run(zerosAt(...zeros), {direction: 'falling'})), zeros.filter((_, i) => (i % 2 === 0) !== odd));
+      met(
+        times(run(zerosAt(...zeros), {direction: 'rising'})),
+        zeros.filter((_, i) => (i % 2 === 0) === odd),
+      );
+      met(
+        times(run(zerosAt(...zeros), {direction: 'falling'})),
+        zeros.filter((_, i) => (i % 2 === 0) !== odd),
+      );
       // A stop is at the first of them, in a state of the scheme's own.
       met([run(zerosAt(...zeros), {then: 'stop'}).values('t')[1]], [zeros[0]], 1e-14);
       met(times(run(zerosAt(...zeros), {control: adaptive({rtol: 1e-3}), dt: 0.5})), zeros);
@@ -38,16 +60,29 @@ describe('crossings within a step', () => {
   }
 
   it('a function that swings ten radians in a step', () => {
-    met(times(run(({t}) => tf.sin(tf.mul(t, 20)), {dt: 0.5, t1: 3})), Array.from({length: 19}, (_, i) => ((i + 1) * Math.PI) / 20));
+    met(
+      times(run(({t}) => tf.sin(tf.mul(t, 20)), {dt: 0.5, t1: 3})),
+      Array.from({length: 19}, (_, i) => ((i + 1) * Math.PI) / 20),
+    );
   });
 
   it('each of them jumps: a ball between walls that it reaches twice in a step', () => {
     // From 0.5 with v = 10 between 0 and 1: a wall every 0.1, and a step of 0.25.
     const turn: EventSpec['then'] = ({v}) => ({v: tf.neg(v)});
-    const walls = [event({when: ({q}) => q, direction: 'falling', then: turn}), event({when: ({q}) => tf.sub(q, 1), direction: 'rising', then: turn})];
-    const path = simulate(free, {q: 0.5, v: 10}, {scheme: trapezoid(), dt: 0.25, t1: 1.02, saveAt: 'end', events: walls});
+    const walls = [
+      event({when: ({q}) => q, direction: 'falling', then: turn}),
+      event({when: ({q}) => tf.sub(q, 1), direction: 'rising', then: turn}),
+    ];
+    const path = simulate(
+      free,
+      {q: 0.5, v: 10},
+      {scheme: trapezoid(), dt: 0.25, t1: 1.02, saveAt: 'end', events: walls},
+    );
     path.dispose();
-    met(times(path), Array.from({length: 10}, (_, i) => 0.05 + 0.1 * i));
+    met(
+      times(path),
+      Array.from({length: 10}, (_, i) => 0.05 + 0.1 * i),
+    );
     expect(path.values('q')[1]).to.be.closeTo(0.7, 1e-12);
   });
 
@@ -61,7 +96,8 @@ describe('crossings within a step', () => {
 
 describe('what is no crossing', () => {
   it('a touch: within a step, at its end, at the start', () => {
-    for (const zero of [0.3, 0.5, 0]) expect(times(run(({t}) => tf.square(tf.sub(t, zero)))), String(zero)).to.deep.equal([]);
+    for (const zero of [0.3, 0.5, 0])
+      expect(times(run(({t}) => tf.square(tf.sub(t, zero)))), String(zero)).to.deep.equal([]);
     expect(times(run(({q}) => tf.square(q)))).to.deep.equal([]);
   });
 
@@ -99,9 +135,18 @@ describe('what is no crossing', () => {
 
 describe('grazing', () => {
   // From v = 4 under g = 8 the top is 1, at t = ½. The trapezoid is exact.
-  const top = (height: number, then: EventSpec['then'] = 'record') => simulate.vjp(thrown, {q: 0, v: 4}, {
-    scheme: trapezoid(), dt: 0.2, t1: 0.9, saveAt: 'end', events: [event({when: ({q}) => tf.sub(q, height), then})],
-  });
+  const top = (height: number, then: EventSpec['then'] = 'record') =>
+    simulate.vjp(
+      thrown,
+      {q: 0, v: 4},
+      {
+        scheme: trapezoid(),
+        dt: 0.2,
+        t1: 0.9,
+        saveAt: 'end',
+        events: [event({when: ({q}) => tf.sub(q, height), then})],
+      },
+    );
 
   it('a crossing above rounding has the derivative of its time', () => {
     for (const depth of [1e-2, 1e-6, 1e-10]) {
@@ -112,7 +157,7 @@ describe('grazing', () => {
       const t = 0.5 - Math.sqrt(depth) / 2;
       const slope = (pullback({events: [1, 0]}).initial.v as Float64Array)[0];
       // The depth is a difference of numbers of size 1: its rounding, and half of it in the rate.
-      expect(slope * rate / -t).to.be.closeTo(1, 1e-12 + 1e-15 / depth);
+      expect((slope * rate) / -t).to.be.closeTo(1, 1e-12 + 1e-15 / depth);
     }
   });
 
@@ -122,7 +167,9 @@ describe('grazing', () => {
         const {trajectory, pullback} = top(height, then);
         const count = trajectory.events.length;
         if (count === 0) continue;
-        expect(() => pullback({events: Array.from({length: count}, () => 1)}), `${height}, ${then}`).to.throw(EventError).with.property('code', 'grazing');
+        expect(() => pullback({events: Array.from({length: count}, () => 1)}), `${height}, ${then}`)
+          .to.throw(EventError)
+          .with.property('code', 'grazing');
       }
     }
   });

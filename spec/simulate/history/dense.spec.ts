@@ -3,7 +3,24 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme, RunSettings} from '../../../lib/index.js';
 import {
-  defineScheme, dopri5, gaussLegendre, implicitEuler, implicitMidpoint, kvaerno3, kvaerno5, mechanics, newmark, ode, OptionError, radauIIA5, rk4, sdirk2, simulate, trapezoid, tsit5, verlet,
+  defineScheme,
+  dopri5,
+  gaussLegendre,
+  implicitEuler,
+  implicitMidpoint,
+  kvaerno3,
+  kvaerno5,
+  mechanics,
+  newmark,
+  ode,
+  OptionError,
+  radauIIA5,
+  rk4,
+  sdirk2,
+  simulate,
+  trapezoid,
+  tsit5,
+  verlet,
 } from '../../../lib/index.js';
 import type {Node} from '../../../lib/graph/node.js';
 import {isOp, topological} from '../../../lib/graph/node.js';
@@ -29,14 +46,24 @@ const firstOrder = (scheme: Scheme, steps: number): Float64Array[] => {
   path.dispose();
   return [path.values('y')];
 };
-const distance = (a: readonly Float64Array[], b: readonly Float64Array[]): number => Math.max(...a.map((x, i) => largest(x.map((value, k) => value - b[i][k]))));
+const distance = (a: readonly Float64Array[], b: readonly Float64Array[]): number =>
+  Math.max(...a.map((x, i) => largest(x.map((value, k) => value - b[i][k]))));
 
 describe('states between steps', () => {
   const exact = {mechanics: mechanical(rk4(), 4000), ode: firstOrder(rk4(), 4000)};
   // Steps with as many digits before rounding as their order leaves.
   const cases: readonly (readonly [Scheme, number, number])[] = [
-    [implicitEuler(), 1, 200], [trapezoid(), 2, 40], [implicitMidpoint(), 2, 40], [newmark(), 2, 40], [verlet(), 2, 40], [rk4(), 4, 12], [dopri5(), 5, 12], [tsit5(), 5, 12],
-    [sdirk2(), 2, 40], [kvaerno3(), 3, 30], [kvaerno5(), 5, 8],
+    [implicitEuler(), 1, 200],
+    [trapezoid(), 2, 40],
+    [implicitMidpoint(), 2, 40],
+    [newmark(), 2, 40],
+    [verlet(), 2, 40],
+    [rk4(), 4, 12],
+    [dopri5(), 5, 12],
+    [tsit5(), 5, 12],
+    [sdirk2(), 2, 40],
+    [kvaerno3(), 3, 30],
+    [kvaerno5(), 5, 8],
   ];
   for (const [scheme, expected, steps] of cases) {
     it(`have the order of their scheme: ${scheme.name}, mechanics`, () => {
@@ -55,13 +82,22 @@ describe('states between steps', () => {
 
   // Of collocation: one more than the stages with the polynomial itself, two with that of the slopes and both ends.
   const collocation: readonly (readonly [string, Scheme, number, number])[] = [
-    ['mechanics', radauIIA5(), 4, 8], ['ode', radauIIA5(), 4, 16], ['ode', gaussLegendre(), 4, 8], ['ode', gaussLegendre({stages: 3}), 5, 6], ['ode', gaussLegendre({stages: 4}), 6, 5],
-    ['mechanics', gaussLegendre({stages: 3}), 5, 6], ['mechanics', gaussLegendre({stages: 4}), 6, 4],
+    ['mechanics', radauIIA5(), 4, 8],
+    ['ode', radauIIA5(), 4, 16],
+    ['ode', gaussLegendre(), 4, 8],
+    ['ode', gaussLegendre({stages: 3}), 5, 6],
+    ['ode', gaussLegendre({stages: 4}), 6, 5],
+    ['mechanics', gaussLegendre({stages: 3}), 5, 6],
+    ['mechanics', gaussLegendre({stages: 4}), 6, 4],
   ];
   for (const [kind, scheme, expected, steps] of collocation) {
     it(`have order ${expected}: ${scheme.name}, ${kind}`, () => {
-      const [run, reference] = kind === 'ode' ? [firstOrder, exact.ode] as const : [mechanical, exact.mechanics] as const;
-      expect(order(distance(run(scheme, steps), reference), distance(run(scheme, 2 * steps), reference))).to.be.within(expected - 0.2, expected + 0.3);
+      const [run, reference] =
+        kind === 'ode' ? ([firstOrder, exact.ode] as const) : ([mechanical, exact.mechanics] as const);
+      expect(order(distance(run(scheme, steps), reference), distance(run(scheme, 2 * steps), reference))).to.be.within(
+        expected - 0.2,
+        expected + 0.3,
+      );
     });
   }
 
@@ -80,8 +116,13 @@ describe('states between steps', () => {
   it('the stages of a step are not computed again between its ends', () => {
     const swirl = ode(({y}) => tf.tanh(tf.reverse(y)));
     const along = {error: true, dense: true, events: []};
-    const tanhs = (of: readonly Node[]): number => topological(of).filter(node => isOp(node, 'unary') && node.attributes.fn === 'tanh').length;
-    for (const [scheme, stages] of [[dopri5(), 6], [tsit5(), 6], [rk4(), 4]] as const) {
+    const tanhs = (of: readonly Node[]): number =>
+      topological(of).filter(node => isOp(node, 'unary') && node.attributes.fn === 'tanh').length;
+    for (const [scheme, stages] of [
+      [dopri5(), 6],
+      [tsit5(), 6],
+      [rk4(), 4],
+    ] as const) {
       const {step} = traceRun(swirl, scheme, [2], [], undefined, undefined, along);
       const {dense, inside, error, update: end} = step.functions;
       const update = [end, ...(error === undefined ? [] : [error]), inside as Node];
@@ -104,8 +145,16 @@ describe('states between steps', () => {
 
   it('at times of the grid they are the states of the grid, bit for bit', () => {
     const all = simulate(hard, {q: 1.2, v: -0.4}, {scheme: trapezoid(), dt: 0.1, steps: 10});
-    const some = simulate(hard, {q: 1.2, v: -0.4}, {scheme: trapezoid(), dt: 0.1, steps: 10, saveAt: [0, 0.05, 0.3, 0.31, 1]});
-    const at = (path: typeof all, i: number): number[] => [path.values('t')[i], path.values('q')[i], path.values('v')[i]];
+    const some = simulate(
+      hard,
+      {q: 1.2, v: -0.4},
+      {scheme: trapezoid(), dt: 0.1, steps: 10, saveAt: [0, 0.05, 0.3, 0.31, 1]},
+    );
+    const at = (path: typeof all, i: number): number[] => [
+      path.values('t')[i],
+      path.values('q')[i],
+      path.values('v')[i],
+    ];
     expect([0, 2, 4].map(i => at(some, i))).to.deep.equal([0, 3, 10].map(i => at(all, i)));
     expect([...some.values('t')]).to.deep.equal([0, 0.05, 3 * 0.1, 0.31, 1]);
   });
@@ -122,19 +171,30 @@ describe('states between steps', () => {
   });
 
   it('a function of the state is taken of the states between steps', () => {
-    const path = simulate(hard, {q: 1.2, v: -0.4}, {scheme: trapezoid(), dt: 0.1, t1: 1, saveAt: times, observe: ({q, t}) => tf.add(tf.mul(q, q), t)});
+    const path = simulate(
+      hard,
+      {q: 1.2, v: -0.4},
+      {scheme: trapezoid(), dt: 0.1, t1: 1, saveAt: times, observe: ({q, t}) => tf.add(tf.mul(q, q), t)},
+    );
     const q = path.values('q');
-    expect([...path.values('observed')].map((x, i) => x - q[i] ** 2)).to.satisfy((rest: number[]) => rest.every((x, i) => Math.abs(x - times[i]) < 1e-15));
+    expect([...path.values('observed')].map((x, i) => x - q[i] ** 2)).to.satisfy((rest: number[]) =>
+      rest.every((x, i) => Math.abs(x - times[i]) < 1e-15),
+    );
   });
 
   for (const {name} of doubleEngines) {
     it(`a scheme may bring its own: ${name}`, () => {
       // The motion of constant acceleration from the step's start: q + θhv + (θh)²a/2.
       const own = defineScheme({
-        name: 'ballistic', order: 2, unknown: [],
+        name: 'ballistic',
+        order: 2,
+        unknown: [],
         update: (_, {x, t, h, acceleration}) => {
           const a = acceleration(x.q, x.v, t);
-          return {q: tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.mul(a, 0.5))]), v: tf.add(x.v, tf.mul(h, a))};
+          return {
+            q: tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.mul(a, 0.5))]),
+            v: tf.add(x.v, tf.mul(h, a)),
+          };
         },
         dense: (theta, _, {x, t, h, acceleration}) => {
           const s = tf.mul(theta, h);
@@ -142,7 +202,7 @@ describe('states between steps', () => {
         },
       });
       const path = simulate(hard, {q: 1, v: 0.5}, {scheme: own, dt: 0.2, steps: 1, saveAt: [0.05], engine: name});
-      expect(path.values('q')[0]).to.be.closeTo(1 + 0.05 * 0.5 - 1.1 * 0.05 ** 2 / 2, 1e-16);
+      expect(path.values('q')[0]).to.be.closeTo(1 + 0.05 * 0.5 - (1.1 * 0.05 ** 2) / 2, 1e-16);
       // What it leaves out is linear.
       expect(path.values('v')[0]).to.be.closeTo(0.5 - 1.1 * 0.05, 1e-16);
     });
@@ -157,7 +217,9 @@ describe('states between steps', () => {
   ];
   for (const [title, options, code] of refused) {
     it(`refuses ${title}`, () => {
-      expect(() => simulate(hard, {q: 1, v: 0}, {scheme: trapezoid(), dt: 0.1, t1: 1, ...options})).to.throw(OptionError).with.property('code', code);
+      expect(() => simulate(hard, {q: 1, v: 0}, {scheme: trapezoid(), dt: 0.1, t1: 1, ...options}))
+        .to.throw(OptionError)
+        .with.property('code', code);
     });
   }
 });

@@ -15,8 +15,15 @@ describe('stiffness of adaptive explicit steps', () => {
     // Hairer & Wanner, Solving ODEs II, §IV.2: 3.3066 for DOPRI5.
     expect(stabilityBorder(dormandPrince)).to.be.closeTo(3.3066, 5e-5);
     // Steps of y' = −y at the border neither grow nor shrink.
-    for (const [scheme, pair] of [[dopri5(), dormandPrince], [tsit5(), tsitouras]] as const) {
-      const path = simulate(ode(({y}) => tf.neg(y)), {y: 1}, {scheme, dt: stabilityBorder(pair), steps: 50});
+    for (const [scheme, pair] of [
+      [dopri5(), dormandPrince],
+      [tsit5(), tsitouras],
+    ] as const) {
+      const path = simulate(
+        ode(({y}) => tf.neg(y)),
+        {y: 1},
+        {scheme, dt: stabilityBorder(pair), steps: 50},
+      );
       path.dispose();
       expect(Math.abs(path.values('y')[50])).to.be.closeTo(1, 1e-9);
     }
@@ -25,7 +32,10 @@ describe('stiffness of adaptive explicit steps', () => {
   for (const scheme of [dopri5(), tsit5()]) {
     for (const {name: engine} of doubleEngines) {
       it(`${scheme.name}, ${engine}: a warning where stability limits the steps`, () => {
-        const runs = [simulate(stiff, {y: 0}, {...options, scheme, engine, t1: 1}), simulate(damped, {q: 1, v: 0}, {...options, scheme, engine, t1: 1})];
+        const runs = [
+          simulate(stiff, {y: 0}, {...options, scheme, engine, t1: 1}),
+          simulate(damped, {q: 1, v: 0}, {...options, scheme, engine, t1: 1}),
+        ];
         for (const {warnings} of runs) {
           expect(warnings).to.have.length(1);
           expect(warnings[0]).to.match(/^From t = 0\.0\d+ on the steps of .* as short as its stability asks/);
@@ -35,7 +45,11 @@ describe('stiffness of adaptive explicit steps', () => {
 
     it(`${scheme.name}: none where the error limits them, loose or tight`, () => {
       for (const rtol of [1e-2, 1e-4, 1e-8]) {
-        const {warnings} = simulate(prey, {y: [4, 0.1]}, {...options, scheme, t1: 60, control: adaptive({rtol, atol: rtol})});
+        const {warnings} = simulate(
+          prey,
+          {y: [4, 0.1]},
+          {...options, scheme, t1: 60, control: adaptive({rtol, atol: rtol})},
+        );
         expect(warnings).to.deep.equal([]);
       }
     });
@@ -43,7 +57,10 @@ describe('stiffness of adaptive explicit steps', () => {
     it(`${scheme.name}: a run that ends for want of steps tells why`, () => {
       const run = (): unknown => simulate(stiff, {y: 0}, {...options, scheme, t1: 10, steps: 300});
       expect(run).to.throw(NewtonError, /used up at t = .* the problem is stiff there\. Take an implicit scheme/);
-      expect(() => simulate(prey, {y: [4, 0.1]}, {...options, scheme, t1: 10, steps: 5})).to.throw(NewtonError, /allow more, or a larger tolerance\.$/);
+      expect(() => simulate(prey, {y: [4, 0.1]}, {...options, scheme, t1: 10, steps: 5})).to.throw(
+        NewtonError,
+        /allow more, or a larger tolerance\.$/,
+      );
     });
   }
 });

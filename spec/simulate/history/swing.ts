@@ -8,7 +8,12 @@ export type P = Readonly<Record<string, tf.Tensor>>;
 export const swing = mechanics({
   mass: [1, 2],
   // Spread, they all count as read: c and e are those of `hit`, which not every run has.
-  forces: ({q, v, t, params}) => tf.addN([tf.neg(tf.mul(({...params} as P).k, tf.sinh(q))), tf.mul(v, -0.1), tf.mul(tf.cos(tf.mul(t, 3)), [0.3, 0.3])]),
+  forces: ({q, v, t, params}) =>
+    tf.addN([
+      tf.neg(tf.mul(({...params} as P).k, tf.sinh(q))),
+      tf.mul(v, -0.1),
+      tf.mul(tf.cos(tf.mul(t, 3)), [0.3, 0.3]),
+    ]),
 });
 /** Depends on state, time and parameters, in its function and in its jump. */
 export const hit = event({

@@ -25,17 +25,45 @@ const clock = (samples: number, dt: number): Float64Array => Float64Array.from({
 function multisine(seed: number, lines: number, at: (line: number) => number): (t: number) => number {
   const random = gaussian(seed);
   const phases = Array.from({length: lines}, () => 10 * random());
-  return t => Math.sqrt(2 / lines) * phases.reduce((sum, phase, line) => sum + Math.sin(2 * Math.PI * at(line) * t + phase), 0);
+  return t =>
+    Math.sqrt(2 / lines) * phases.reduce((sum, phase, line) => sum + Math.sin(2 * Math.PI * at(line) * t + phase), 0);
 }
 
-function made(name: string, t: Float64Array, u: Float64Array, clean: Float64Array, deviation: number, seed: number): Experiment {
+function made(
+  name: string,
+  t: Float64Array,
+  u: Float64Array,
+  clean: Float64Array,
+  deviation: number,
+  seed: number,
+): Experiment {
   const noise = gaussian(seed);
   return {name, t, u, y: clean.map(value => value + deviation * noise())};
 }
 
 /** A run of an ode; column `k` of its state at the samples. */
-function run(system: typeof tanks | typeof drives | typeof boucWen, y: readonly number[], params: NumericParams, inputs: Inputs, samples: number, dt: number, finer: number, k: number): Float64Array {
-  const trajectory = simulate(system as typeof tanks, {y: [...y]}, {scheme: rk4(), dt: dt / finer, steps: (samples - 1) * finer, params: params as {u: never}, inputs, saveAt: {every: finer}});
+function run(
+  system: typeof tanks | typeof drives | typeof boucWen,
+  y: readonly number[],
+  params: NumericParams,
+  inputs: Inputs,
+  samples: number,
+  dt: number,
+  finer: number,
+  k: number,
+): Float64Array {
+  const trajectory = simulate(
+    system as typeof tanks,
+    {y: [...y]},
+    {
+      scheme: rk4(),
+      dt: dt / finer,
+      steps: (samples - 1) * finer,
+      params: params as {u: never},
+      inputs,
+      saveAt: {every: finer},
+    },
+  );
   const values = trajectory.values('y').filter((_, i) => i % y.length === k);
   trajectory.dispose();
   return values;
@@ -55,15 +83,35 @@ describe('the benchmarks', function () {
       const wave = multisine(seed, 12, line => (line + 1) / 2000);
       const u = t.map(time => Math.max(0.3, 3 + 1.2 * wave(time)));
       const input = signal(t, u, 'linear');
-      const truth = {inflow: 9.5, pump: 3.5, upper: 8, lower: 20, area: 2, spilt: 1.3, brim: 9.9, delay: 4, linear: -0.25, square: 0.02};
+      const truth = {
+        inflow: 9.5,
+        pump: 3.5,
+        upper: 8,
+        lower: 20,
+        area: 2,
+        spilt: 1.3,
+        brim: 9.9,
+        delay: 4,
+        linear: -0.25,
+        square: 0.02,
+      };
       const level = run(tanks, [6, 5], truth, {u: input, rate: input.derivative}, 500, 4, 1, 1);
-      return made(`tanks ${seed}`, t, u, level.map(value => Math.min(value, 10)), 0.03, seed);
+      return made(
+        `tanks ${seed}`,
+        t,
+        u,
+        level.map(value => Math.min(value, 10)),
+        0.03,
+        seed,
+      );
     };
     const [train, test] = [tank(1), tank(2)];
     expect(Math.max(...train.y)).to.be.above(9);
     // The start that fifty samples find, and the sensor's rounded end, cost another hundredth.
     expect(await judged(cascadedTanks, [train], test)).to.be.below(0.045);
-    expect(blocks(train, 3, 50).map(split => split.train[0].y.filter(Number.isNaN).length)).to.deep.equal([150, 150, 150]);
+    expect(blocks(train, 3, 50).map(split => split.train[0].y.filter(Number.isNaN).length)).to.deep.equal([
+      150, 150, 150,
+    ]);
   });
 
   it('EMPS, open loop: half a millimetre after six seconds', async () => {
@@ -72,7 +120,11 @@ describe('the benchmarks', function () {
       const wave = multisine(seed, 10, line => 0.1 * (line + 1));
       const u = t.map(time => 1.5 * wave(time));
       const params = {mass: 92, viscous: 190, coulomb: 21, offset: -0.3, uneven: -30, spring: 8, breakaway: 5};
-      const trajectory = simulate(stage, {q: 0.1, v: 0.02}, {scheme: rk4(), dt: 1e-3, steps: 5999, params: params as {mass: number}, inputs: {u: signal(t, u, 'hold')}});
+      const trajectory = simulate(
+        stage,
+        {q: 0.1, v: 0.02},
+        {scheme: rk4(), dt: 1e-3, steps: 5999, params: params as {mass: number}, inputs: {u: signal(t, u, 'hold')}},
+      );
       const q = trajectory.values('q');
       trajectory.dispose();
       return made(`stage ${seed}`, t, u, q, 1e-6, seed);
@@ -91,7 +143,18 @@ describe('the benchmarks', function () {
       const u = t.map((time, i) => amplitude(i) * wave(time));
       const params = {pace: 4.29, damping: 0.048, gain: 1.01, cubic: 0.04, late: 0.002, later: 0.003, bias: -0.01};
       const zero = 0.005;
-      const trajectory = simulate(circuit, {q: 0, v: 0}, {scheme: rk4(), dt: dt / 2, steps: 2 * (samples - 1), saveAt: {every: 2}, params: params as {pace: number}, inputs: {u: signal(t, u, 'cubic')}});
+      const trajectory = simulate(
+        circuit,
+        {q: 0, v: 0},
+        {
+          scheme: rk4(),
+          dt: dt / 2,
+          steps: 2 * (samples - 1),
+          saveAt: {every: 2},
+          params: params as {pace: number},
+          inputs: {u: signal(t, u, 'cubic')},
+        },
+      );
       const y = trajectory.values('q').map(value => value + zero);
       trajectory.dispose();
       return made(`circuit ${seed}`, t, u, y, 1e-4, seed);
@@ -99,13 +162,34 @@ describe('the benchmarks', function () {
     const train = record(6000, () => 0.02, 1);
     // The record's own input is a spline through its samples; the benchmark's band-limited one differs from it by a
     // tenth at three samples a period, where the circuit answers by a tenth of what it does at its resonance.
-    expect(await judged(silverbox, [train], record(3000, i => 0.03 * i / 3000, 2))).to.be.below(1e-3);
+    expect(
+      await judged(
+        silverbox,
+        [train],
+        record(3000, i => (0.03 * i) / 3000, 2),
+      ),
+    ).to.be.below(1e-3);
     const whole = {...train, t: clock(130_000, dt), u: new Float64Array(130_000), y: new Float64Array(130_000)};
-    expect(silverbox.splits([whole]).map(({train: [learnt], test}) => [learnt.t.length, test.t.length])).to.deep.equal([[65_062, 21_688], [65_062, 40_475], [65_062, 32_000]]);
+    expect(silverbox.splits([whole]).map(({train: [learnt], test}) => [learnt.t.length, test.t.length])).to.deep.equal([
+      [65_062, 21_688],
+      [65_062, 40_475],
+      [65_062, 32_000],
+    ]);
   });
 
   it('coupled drives: what is left is the noise, from either direction', async () => {
-    const truth = {gain: 0.6, falling: 0.03, bias: 0, growing: 0.17, lag: 0.85, pace: 2.45, damping: 0.14, power: 1.6, offset: 0.05, filter: 3};
+    const truth = {
+      gain: 0.6,
+      falling: 0.03,
+      bias: 0,
+      growing: 0.17,
+      lag: 0.85,
+      pace: 2.45,
+      damping: 0.14,
+      power: 1.6,
+      offset: 0.05,
+      filter: 3,
+    };
     const record = (seed: number, mean: number, samples: number): Experiment => {
       const t = clock(samples, 0.02);
       const random = gaussian(seed);
@@ -124,7 +208,11 @@ describe('the benchmarks', function () {
       const wave = multisine(seed, 60, line => 5 + 2.4 * line);
       const u = t.map(time => 50 * wave(time));
       // The benchmark's own numbers; the input as it was, and not as its samples are joined.
-      const exact = signal(clock(48_000, 1 / 12_000), clock(48_000, 1 / 12_000).map(time => 50 * wave(time)), 'cubic');
+      const exact = signal(
+        clock(48_000, 1 / 12_000),
+        clock(48_000, 1 / 12_000).map(time => 50 * wave(time)),
+        'cubic',
+      );
       const params = {mass: 2, damping: 10, stiffness: 5, alpha: 5, beta: 1, gamma: 0.8, delta: -1.1, power: 1};
       const y = run(boucWen, [0, 0, 0], params, {u: exact}, 3000, 1 / 750, 16, 0).map(value => 1e-3 * value);
       return made(`hysteresis ${seed}`, t, u, y, deviation, seed);
@@ -135,12 +223,29 @@ describe('the benchmarks', function () {
 
   describe('F-16', () => {
     const linear = {
-      frequency: [3.5, 4, 5.2, 6.6, 7.3, 9.2, 10, 20], damping: [20, 20, 20, 20, 20, 20, 20, 20], share: [0.6, 0.6, 0.35, 0.25, 1.4, 0.4, 0.1, 12],
-      direct: 2, coupling: [0.1, 0, 0.2, 0, 0.3, 0, 0], stiffness: [0, 0], slip: [0.1, 0.5], cubic: 0,
+      frequency: [3.5, 4, 5.2, 6.6, 7.3, 9.2, 10, 20],
+      damping: [20, 20, 20, 20, 20, 20, 20, 20],
+      share: [0.6, 0.6, 0.35, 0.25, 1.4, 0.4, 0.1, 12],
+      direct: 2,
+      coupling: [0.1, 0, 0.2, 0, 0.3, 0, 0],
+      stiffness: [0, 0],
+      slip: [0.1, 0.5],
+      cubic: 0,
     };
     const simulated = (params: NumericParams, u: (t: number) => number, samples: number): Float64Array => {
       const t = clock(samples, 1 / 400);
-      const trajectory = simulate(wing, {y: new Float64Array(18)}, {scheme: rk4(), dt: 1 / 400, steps: samples - 1, params: params as {share: number[]}, inputs: {u: signal(t, t.map(u), 'cubic')}, observe});
+      const trajectory = simulate(
+        wing,
+        {y: new Float64Array(18)},
+        {
+          scheme: rk4(),
+          dt: 1 / 400,
+          steps: samples - 1,
+          params: params as {share: number[]},
+          inputs: {u: signal(t, t.map(u), 'cubic')},
+          observe,
+        },
+      );
       const values = trajectory.values('observed');
       trajectory.dispose();
       return values;
@@ -165,25 +270,45 @@ describe('the benchmarks', function () {
     });
 
     it('loses to its elements what slips: little of a small motion, more of a large one', () => {
-      const gripping = {...linear, damping: linear.damping.map(() => 0.5), coupling: [0, 0, 0, 0, 0, 0, 0], stiffness: [60, 60]};
+      const gripping = {
+        ...linear,
+        damping: linear.damping.map(() => 0.5),
+        coupling: [0, 0, 0, 0, 0, 0, 0],
+        stiffness: [60, 60],
+      };
       // Let go at 7.3 Hz after five seconds of it: what is left of the swing after two more seconds.
       const left = (force: number): number => {
-        const y = simulated(gripping, t => (t < 5 ? force * Math.sin(2 * Math.PI * 7.4 * t) : 0), 2800).map(value => value / force);
-        const size = (from: number): number => Math.sqrt(y.slice(from, from + 220).reduce((sum, value) => sum + value ** 2, 0));
+        const y = simulated(gripping, t => (t < 5 ? force * Math.sin(2 * Math.PI * 7.4 * t) : 0), 2800).map(
+          value => value / force,
+        );
+        const size = (from: number): number =>
+          Math.sqrt(y.slice(from, from + 220).reduce((sum, value) => sum + value ** 2, 0));
         return size(2500) / size(2050);
       };
       expect(left(40)).to.be.below(0.9 * left(0.4));
     });
 
     it('leaves out levels between others, and judges three periods of them', () => {
-      const level = (name: string): Experiment => ({name, t: clock(32_768, 1 / 400), u: new Float64Array(32_768), y: new Float64Array(32_768)});
+      const level = (name: string): Experiment => ({
+        name,
+        t: clock(32_768, 1 / 400),
+        u: new Float64Array(32_768),
+        y: new Float64Array(32_768),
+      });
       const splits = f16.splits([level('1'), level('3'), level('5'), level('7')]);
-      expect(splits.map(({train, test}) => [train.map(({name}) => name).join(), test.t.length])).to.deep.equal([['1,5,7', 24_576], ['1,3,7', 24_576]]);
+      expect(splits.map(({train, test}) => [train.map(({name}) => name).join(), test.t.length])).to.deep.equal([
+        ['1,5,7', 24_576],
+        ['1,3,7', 24_576],
+      ]);
     });
   });
 
   it('take training and test records, and end with a line of JSON', async () => {
-    expect(readArguments(['a.csv', 'b.csv', '--test', 'c.csv', 'd.csv', '--seeds', '3'])).to.deep.equal({train: ['a.csv', 'b.csv'], test: ['c.csv', 'd.csv'], seeds: 3});
+    expect(readArguments(['a.csv', 'b.csv', '--test', 'c.csv', 'd.csv', '--seeds', '3'])).to.deep.equal({
+      train: ['a.csv', 'b.csv'],
+      test: ['c.csv', 'd.csv'],
+      seeds: 3,
+    });
     expect(() => readArguments(['--test', 'c.csv'])).to.throw(OptionError, 'training records');
     expect(() => readArguments(['a.csv', '--tests'])).to.throw(OptionError, '--tests');
     const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-benchmark-'));
@@ -192,13 +317,33 @@ describe('the benchmarks', function () {
       await writeFile(file, 't,u,y\n0,1,2\n1,3,4\n2,5,6\n');
       const said: string[] = [];
       // A model whose error is the record's last output, better with the second seed.
-      const result = await runBenchmark({
-        name: 'ramp', unit: 'mm', scale: 1e3, columns: {t: 't', u: 'u', y: 'y'}, published: {line: 7, two: [1, 2]},
-        learn: (records, seed) => Promise.resolve({cost: 3 - seed, note: `${records.length} record`, rmse: test => Promise.resolve(test.y[2] / seed)}),
-        splits: ([record]) => [{name: 'all', train: [record], test: part(record, 1)}],
-      }, {train: [file], test: [file, file], seeds: 2}, line => said.push(line));
-      expect(JSON.parse(said[said.length - 1])).to.deep.equal({benchmark: 'ramp', unit: 'mm', rmse: [3000, 3000], seconds: result.seconds});
-      expect(said.join('\n')).to.match(/line +7\.00 +7\.00/).and.match(/median of 2 seeds +4\.50e\+3/);
+      const result = await runBenchmark(
+        {
+          name: 'ramp',
+          unit: 'mm',
+          scale: 1e3,
+          columns: {t: 't', u: 'u', y: 'y'},
+          published: {line: 7, two: [1, 2]},
+          learn: (records, seed) =>
+            Promise.resolve({
+              cost: 3 - seed,
+              note: `${records.length} record`,
+              rmse: test => Promise.resolve(test.y[2] / seed),
+            }),
+          splits: ([record]) => [{name: 'all', train: [record], test: part(record, 1)}],
+        },
+        {train: [file], test: [file, file], seeds: 2},
+        line => said.push(line),
+      );
+      expect(JSON.parse(said[said.length - 1])).to.deep.equal({
+        benchmark: 'ramp',
+        unit: 'mm',
+        rmse: [3000, 3000],
+        seconds: result.seconds,
+      });
+      expect(said.join('\n'))
+        .to.match(/line +7\.00 +7\.00/)
+        .and.match(/median of 2 seeds +4\.50e\+3/);
     } finally {
       await rm(place, {recursive: true});
     }
@@ -214,6 +359,9 @@ describe('the benchmarks', function () {
     const {rmse} = await runBenchmark(boucWenBenchmark, {train: [file], test: [], seeds: 1}, line => said.push(line));
     expect(rmse[0]).to.be.within(7.2e-6, 7.6e-6);
     // Noël & Schoukens 2016: m = 2, k = 5e4, α = 5e4, γ = 0.8.
-    expect(said[0]).to.match(/mass (1\.99|2\.00)\d/).and.match(/stiffness (4\.99|5\.00)/).and.match(/gamma 0\.(79|80)/);
+    expect(said[0])
+      .to.match(/mass (1\.99|2\.00)\d/)
+      .and.match(/stiffness (4\.99|5\.00)/)
+      .and.match(/gamma 0\.(79|80)/);
   });
 });

@@ -38,7 +38,12 @@ describe('data', () => {
       it(`${name}: every array, whatever its type and order`, async () => {
         const table = await readTable(await made(`${name}.npz`, bytesOf(file)));
         expect(table.columns).to.deep.equal(['t', 'q[0]', 'q[1]', 'n']);
-        expect(['t', 'q[0]', 'q[1]', 'n'].map(column => [...table.column(column)])).to.deep.equal([[0, 0.5, 1], [1, 3, 5], [2, 4, 6], [7, -8, 9]]);
+        expect(['t', 'q[0]', 'q[1]', 'n'].map(column => [...table.column(column)])).to.deep.equal([
+          [0, 0.5, 1],
+          [1, 3, 5],
+          [2, 4, 6],
+          [7, -8, 9],
+        ]);
         expect((await arraysOf(bytesOf(file), name)).map(({shape}) => shape)).to.deep.equal([[3], [3, 2], [3]]);
       });
     }
@@ -47,7 +52,9 @@ describe('data', () => {
       expect([...(await readTable(await made('t.npy', bytesOf(saved)))).column('array')]).to.deep.equal([0, 0.5, 1]);
       const path = await made('some.npz', bytesOf(savez));
       expect((await readTable(path, {columns: ['n']})).columns).to.deep.equal(['n']);
-      expect((await failure(readTable(path, {columns: ['m']}))).message).to.match(/no column 'm'.*It has: t, q\[0\], q\[1\], n/);
+      expect((await failure(readTable(path, {columns: ['m']}))).message).to.match(
+        /no column 'm'.*It has: t, q\[0\], q\[1\], n/,
+      );
     });
 
     it('damaged at any byte of their content, or cut short, are refused', async () => {
@@ -79,15 +86,27 @@ describe('data', () => {
     });
 
     it('in chunks still tell the line of a bad cell, and keep what a column is', async () => {
-      const path = await made('bad.csv', ['t,q', ...Array.from({length: 30}, (_, i) => `${i},${i === 25 ? 'x' : i}`)].join('\n'));
+      const path = await made(
+        'bad.csv',
+        ['t,q', ...Array.from({length: 30}, (_, i) => `${i},${i === 25 ? 'x' : i}`)].join('\n'),
+      );
       const error = await failure(async () => {
         for await (const chunk of tableChunks(path, {rows: 10})) expect(chunk.rows).to.equal(10);
       });
       expect(error.data).to.include({line: 27, column: 'q', text: 'x'});
-      expect((await failure(async () => {
-        for await (const _ of tableChunks(join(folder, 'bad.csv'), {columns: ['v']}));
-      })).message).to.match(/no column 'v'/);
-      const odd = tableChunks(path, {rows: 0}).next().then(() => undefined, (thrown: unknown) => thrown);
+      expect(
+        (
+          await failure(async () => {
+            for await (const _ of tableChunks(join(folder, 'bad.csv'), {columns: ['v']}));
+          })
+        ).message,
+      ).to.match(/no column 'v'/);
+      const odd = tableChunks(path, {rows: 0})
+        .next()
+        .then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
       expect(await odd).to.be.instanceOf(OptionError);
     });
 
@@ -112,16 +131,49 @@ describe('data', () => {
     const even = Float64Array.from({length: 11}, (_, i) => 0.01 * i);
 
     it('are seconds, by the unit the column names', () => {
-      for (const [column, factor] of [['t', 1], ['time_ms', 1e-3], ['t [us]', 1e-6], ['Time (µs)', 1e-6], ['t_min', 60], ['time_s', 1]] as const) {
-        [...sampleTimes(even, column)].forEach((time, i) => expect(time, column).to.be.closeTo(even[i] * factor, 1e-15 * factor));
+      for (const [column, factor] of [
+        ['t', 1],
+        ['time_ms', 1e-3],
+        ['t [us]', 1e-6],
+        ['Time (µs)', 1e-6],
+        ['t_min', 60],
+        ['time_s', 1],
+      ] as const) {
+        [...sampleTimes(even, column)].forEach((time, i) =>
+          expect(time, column).to.be.closeTo(even[i] * factor, 1e-15 * factor),
+        );
       }
     });
 
     it('in another unit than is said are found out, with the one that fits', async () => {
-      const error = await failure(() => sampleTimes(even.map(t => 1000 * t), 't', {interval: 0.01}));
+      const error = await failure(() =>
+        sampleTimes(
+          even.map(t => 1000 * t),
+          't',
+          {interval: 0.01},
+        ),
+      );
       expect(error.message).to.match(/samples come every 10 s, but every 0\.01 s were expected\. In 'ms' it would fit/);
-      expect([...sampleTimes(even.map(t => 1000 * t), 't', {interval: 0.01, unit: 'ms'})][10]).to.be.closeTo(0.1, 1e-15);
-      expect((await failure(() => sampleTimes(even.map(t => 1e4 * t), 't', {interval: 0.01}))).message).to.match(/No unit of time/);
+      expect(
+        [
+          ...sampleTimes(
+            even.map(t => 1000 * t),
+            't',
+            {interval: 0.01, unit: 'ms'},
+          ),
+        ][10],
+      ).to.be.closeTo(0.1, 1e-15);
+      expect(
+        (
+          await failure(() =>
+            sampleTimes(
+              even.map(t => 1e4 * t),
+              't',
+              {interval: 0.01},
+            ),
+          )
+        ).message,
+      ).to.match(/No unit of time/);
     });
 
     it('that go back, stand still, or have gaps name their row', async () => {
@@ -136,23 +188,58 @@ describe('data', () => {
 
   describe('signals with missing samples', () => {
     const t = [0, 1, 2, 3, 4];
-    const at = (input: ReturnType<typeof signal>, time: number): number => tf.tidy(() => input.at(tf.scalar(time)).dataSync()[0]);
+    const at = (input: ReturnType<typeof signal>, time: number): number =>
+      tf.tidy(() => input.at(tf.scalar(time)).dataSync()[0]);
 
     it('are bridged where that is asked for, each kind in its way', async () => {
       const values = [0, 2, NaN, NaN, 8];
       expect((await failure(() => signal(t, values))).message).to.match(/sample 2, at 2, is NaN/);
       expect(at(signal(t, values, 'linear', {missing: 'bridge'}), 3)).to.be.closeTo(6, 1e-6);
       expect(at(signal(t, values, 'hold', {missing: 'bridge'}), 3)).to.equal(2);
-      expect(at(signal(t, values.map(v => v / 2), 'cubic', {missing: 'bridge'}), 2)).to.be.closeTo(2, 1e-6);
+      expect(
+        at(
+          signal(
+            t,
+            values.map(v => v / 2),
+            'cubic',
+            {missing: 'bridge'},
+          ),
+          2,
+        ),
+      ).to.be.closeTo(2, 1e-6);
     });
 
     it('not over longer gaps than allowed, nor from nothing', async () => {
-      expect((await failure(() => signal(t, [0, NaN, NaN, 3, 4], 'linear', {missing: 'bridge', longest: 2}))).message).to.match(/samples 1 to 2 are missing, which leaves 3 from 0 to 3/);
-      expect((await failure(() => signal(t, t.map(() => NaN), 'linear', {missing: 'bridge'}))).message).to.match(/all 5 samples are missing/);
+      expect(
+        (await failure(() => signal(t, [0, NaN, NaN, 3, 4], 'linear', {missing: 'bridge', longest: 2}))).message,
+      ).to.match(/samples 1 to 2 are missing, which leaves 3 from 0 to 3/);
+      expect(
+        (
+          await failure(() =>
+            signal(
+              t,
+              t.map(() => NaN),
+              'linear',
+              {missing: 'bridge'},
+            ),
+          )
+        ).message,
+      ).to.match(/all 5 samples are missing/);
     });
 
     it('of vectors miss a sample where one number is missing', () => {
-      const {t: kept, values} = signal(t, [[0, 0], [1, NaN], [2, 2], [3, 3], [4, 4]], 'linear', {missing: 'bridge'});
+      const {t: kept, values} = signal(
+        t,
+        [
+          [0, 0],
+          [1, NaN],
+          [2, 2],
+          [3, 3],
+          [4, 4],
+        ],
+        'linear',
+        {missing: 'bridge'},
+      );
       expect([...kept]).to.deep.equal([0, 2, 3, 4]);
       expect([...values]).to.deep.equal([0, 0, 2, 2, 3, 3, 4, 4]);
     });
@@ -177,7 +264,9 @@ describe('data', () => {
     it('warns where there are thousands of steps between samples', async () => {
       const few = Float64Array.from({length: 5}, (_, i) => i);
       const {warnings} = await identify({...problem, dt: 1e-3, data: {t: few, q: few.map(time => Math.cos(2 * time))}});
-      expect(warnings.join()).to.match(/1000 steps of dt = 0\.001 from one sample to the next: are its times in the same unit/);
+      expect(warnings.join()).to.match(
+        /1000 steps of dt = 0\.001 from one sample to the next: are its times in the same unit/,
+      );
     });
   });
 });

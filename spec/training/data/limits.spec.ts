@@ -23,17 +23,23 @@ describe('limits of reading', () => {
     return path;
   };
   async function failure(work: Promise<unknown>): Promise<DataError> {
-    const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+    const error = await work.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     expect(error).to.be.instanceOf(DataError);
     // A sentence, whatever the file holds.
     expect((error as DataError).message).to.have.length.below(1500);
     return error as DataError;
   }
-  const refused = async (content: string | Uint8Array, options?: TableOptions): Promise<DataError> => failure(readTable(await made(content), options));
+  const refused = async (content: string | Uint8Array, options?: TableOptions): Promise<DataError> =>
+    failure(readTable(await made(content), options));
 
   describe('NPY', () => {
     it('an empty array of four milliard columns', async () => {
-      expect((await refused(npy({descr: '<f8', shape: '0, 4294967295', content: new Uint8Array()}))).code).to.equal('table-empty');
+      expect((await refused(npy({descr: '<f8', shape: '0, 4294967295', content: new Uint8Array()}))).code).to.equal(
+        'table-empty',
+      );
     });
 
     it('more columns, rows or bytes than may be read', async () => {
@@ -46,8 +52,10 @@ describe('limits of reading', () => {
     });
 
     it('a type that only the prototype of objects has, and shapes that are none', async () => {
-      for (const descr of ['<toString', '<constructor', '<__proto__', '<f2', 'f8', '<c16', '|O8']) expect((await refused(npy({descr, shape: '1,', content: doubles(1)}))).code, descr).to.equal('npz-malformed');
-      for (const shape of ['-1,', '1e3,', '9007199254740993,', '4294967296, 4294967296', Array(65).fill('1').join(',')]) expect((await refused(npy({descr: '<f8', shape, content: doubles(1)}))).code, shape).to.equal('npz-malformed');
+      for (const descr of ['<toString', '<constructor', '<__proto__', '<f2', 'f8', '<c16', '|O8'])
+        expect((await refused(npy({descr, shape: '1,', content: doubles(1)}))).code, descr).to.equal('npz-malformed');
+      for (const shape of ['-1,', '1e3,', '9007199254740993,', '4294967296, 4294967296', Array(65).fill('1').join(',')])
+        expect((await refused(npy({descr: '<f8', shape, content: doubles(1)}))).code, shape).to.equal('npz-malformed');
     });
 
     it('no columns and no rows are an empty table, and an array for arraysOf', async () => {
@@ -59,14 +67,28 @@ describe('limits of reading', () => {
     });
 
     it('whole numbers are exact or an error: 2⁵³ is read, 2⁵³ + 1 is not', async () => {
-      const whole = (value: bigint, descr: string): Uint8Array => npy({descr, shape: '1,', content: new Uint8Array((descr === '<u8' ? BigUint64Array : BigInt64Array).from([value]).buffer)});
-      for (const value of [2n ** 53n, -(2n ** 62n), 2n ** 53n + 2n]) expect((await readTable(await made(whole(value, '<i8')))).column('array')[0]).to.equal(Number(value));
-      for (const [value, descr] of [[2n ** 53n + 1n, '<i8'], [-(2n ** 53n) - 1n, '<i8'], [2n ** 64n - 1n, '<u8']] as const) expect((await refused(whole(value, descr))).code).to.equal('npz-integer');
+      const whole = (value: bigint, descr: string): Uint8Array =>
+        npy({
+          descr,
+          shape: '1,',
+          content: new Uint8Array((descr === '<u8' ? BigUint64Array : BigInt64Array).from([value]).buffer),
+        });
+      for (const value of [2n ** 53n, -(2n ** 62n), 2n ** 53n + 2n])
+        expect((await readTable(await made(whole(value, '<i8')))).column('array')[0]).to.equal(Number(value));
+      for (const [value, descr] of [
+        [2n ** 53n + 1n, '<i8'],
+        [-(2n ** 53n) - 1n, '<i8'],
+        [2n ** 64n - 1n, '<u8'],
+      ] as const)
+        expect((await refused(whole(value, descr))).code).to.equal('npz-integer');
     });
 
     it('NaN is an error with its row, or read where it is allowed', async () => {
       expect((await refused(column(0, NaN))).data).to.include({row: 2, column: 'array'});
-      expect([...(await readTable(await made(column(0, NaN)), {missing: 'nan'})).column('array')]).to.deep.equal([0, NaN]);
+      expect([...(await readTable(await made(column(0, NaN)), {missing: 'nan'})).column('array')]).to.deep.equal([
+        0,
+        NaN,
+      ]);
       expect((await refused(column(0, Infinity), {missing: 'nan'})).code).to.equal('table-cell');
     });
   });
@@ -102,7 +124,9 @@ describe('limits of reading', () => {
         const archive = npz({x: column(1, 2, 3)});
         const view = new DataView(archive.buffer);
         view.setUint32(view.getUint32(archive.length - 6, true) + 24, stated, true);
-        expect((await refused(archive)).code, String(stated)).to.equal(stated === 2 ** 31 ? 'table-limit' : 'npz-malformed');
+        expect((await refused(archive)).code, String(stated)).to.equal(
+          stated === 2 ** 31 ? 'table-limit' : 'npz-malformed',
+        );
       }
       expect((await refused(zipSync({'x.txt': doubles(1)}))).message).to.match(/holds no \.npy arrays/);
     });
@@ -130,13 +154,17 @@ describe('limits of reading', () => {
 
   describe('CSV', () => {
     it('columns, rows, bytes, and the characters of a row', async () => {
-      expect((await refused(`${Array.from({length: 11}, (_, i) => `c${i}`).join()}\n`, {limits: {columns: 10}})).data).to.include({limit: 'columns', value: 11});
+      expect(
+        (await refused(`${Array.from({length: 11}, (_, i) => `c${i}`).join()}\n`, {limits: {columns: 10}})).data,
+      ).to.include({limit: 'columns', value: 11});
       const rows = `t\n${'1\n'.repeat(100)}`;
       expect((await refused(rows, {limits: {rows: 99}})).data).to.include({limit: 'rows', value: 100});
       expect((await readTable(await made(rows), {limits: {rows: 100}})).rows).to.equal(100);
       expect((await refused(rows, {limits: {bytes: 50}})).data).to.include({limit: 'bytes'});
       expect((await refused(rows, {limits: {memory: 64}})).data).to.include({limit: 'memory'});
-      expect((await refused(`t\n"${'1\n'.repeat(1000)}`, {limits: {record: 1000}})).message).to.match(/a quote that is opened and never closed/);
+      expect((await refused(`t\n"${'1\n'.repeat(1000)}`, {limits: {record: 1000}})).message).to.match(
+        /a quote that is opened and never closed/,
+      );
     });
 
     it('chunks have no limit but for a chunk', async () => {
@@ -170,7 +198,10 @@ describe('limits of reading', () => {
 
   it('are positive numbers with names', async () => {
     for (const limits of [{rows: 0}, {rows: NaN}, {rows: '5' as unknown as number}, {lines: 5} as object]) {
-      const error = await readTable('absent', {limits}).then(() => undefined, (thrown: unknown) => thrown);
+      const error = await readTable('absent', {limits}).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
       expect(error).to.be.instanceOf(OptionError);
     }
   });

@@ -19,7 +19,10 @@ describe('Parquet', () => {
   after(() => rm(folder, {recursive: true}));
 
   const failure = async (work: Promise<unknown>): Promise<DataError> => {
-    const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+    const error = await work.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     expect(error).to.be.instanceOf(DataError);
     return error as DataError;
   };
@@ -28,7 +31,12 @@ describe('Parquet', () => {
     const table = await readTable(path, {missing: 'nan'});
     expect(table.columns).to.deep.equal(['t', 'n', 'q', 'who', 'big']);
     expect(table.rows).to.equal(3);
-    expect(['t', 'n', 'q', 'big'].map(name => [...table.column(name)])).to.deep.equal([[0, 0.5, 1], [7, -8, 9], [1.5, NaN, 2.5], [1, 2, 3]]);
+    expect(['t', 'n', 'q', 'big'].map(name => [...table.column(name)])).to.deep.equal([
+      [0, 0.5, 1],
+      [7, -8, 9],
+      [1.5, NaN, 2.5],
+      [1, 2, 3],
+    ]);
     expect(table.text('who')).to.deep.equal(['a', 'b', 'c']);
     expect((await readTable(path, {columns: ['n', 't']})).columns).to.deep.equal(['t', 'n']);
     expect((await readTable(path, {columns: ['n'], text: ['n']})).text('n')).to.deep.equal(['7', '-8', '9']);

@@ -13,7 +13,17 @@ describe('resample', () => {
     expect(even.values[1]).to.be.closeTo(0.5412563508563509, 1e-14);
     expect(even.values[25]).to.be.closeTo(0.2, 1e-13);
     expect([...resample([0, 1, 3], [0, 2, 4], 0.5).values]).to.deep.equal([0, 1, 2, 2.5, 3, 3.5, 4]);
-    expect([...resample([0, 1, 3], [[0, 1], [2, 1], [4, 5]], 1).values]).to.deep.equal([0, 1, 2, 1, 3, 3, 4, 5]);
+    expect([
+      ...resample(
+        [0, 1, 3],
+        [
+          [0, 1],
+          [2, 1],
+          [4, 5],
+        ],
+        1,
+      ).values,
+    ]).to.deep.equal([0, 1, 2, 1, 3, 3, 4, 5]);
     expect(() => resample(t, values, 0)).to.throw(OptionError, 'the interval');
     expect([...resample([2, 2.1], [5, 6], 1).values]).to.deep.equal([5]);
     expect(signal(even.t, even.values).shape).to.deep.equal([]);
@@ -31,14 +41,20 @@ describe('decimate', () => {
   });
 
   it('keeps what the slower clock can hold, and takes out what would be an alias', () => {
-    const tone = (share: number): Float64Array => Float64Array.from({length: 4000}, (_, i) => Math.sin(Math.PI * share * i));
+    const tone = (share: number): Float64Array =>
+      Float64Array.from({length: 4000}, (_, i) => Math.sin(Math.PI * share * i));
     // Shares of the old Nyquist frequency; the new one is a tenth of it.
-    const rms = (values: Float64Array): number => Math.sqrt(values.slice(20, -20).reduce((sum, value) => sum + value ** 2, 0) / (values.length - 40));
+    const rms = (values: Float64Array): number =>
+      Math.sqrt(values.slice(20, -20).reduce((sum, value) => sum + value ** 2, 0) / (values.length - 40));
     // Ripples of Hamming's window are 0.02 dB.
     expect(rms(decimate(tone(0.05), 10))).to.be.closeTo(Math.SQRT1_2, 4e-3);
-    for (const share of [0.12, 0.19, 0.5]) expect(rms(decimate(tone(share), 10)), `${share}`).to.be.below(Math.SQRT1_2 * 10 ** (-50 / 20));
+    for (const share of [0.12, 0.19, 0.5])
+      expect(rms(decimate(tone(share), 10)), `${share}`).to.be.below(Math.SQRT1_2 * 10 ** (-50 / 20));
     // A straight line, ends included: reflection in the end points continues it.
-    decimate(Float64Array.from({length: 300}, (_, i) => 3 - 0.1 * i), 7).forEach((value, k) => expect(value).to.be.closeTo(3 - 0.7 * k, 1e-12));
+    decimate(
+      Float64Array.from({length: 300}, (_, i) => 3 - 0.1 * i),
+      7,
+    ).forEach((value, k) => expect(value).to.be.closeTo(3 - 0.7 * k, 1e-12));
     expect(() => decimate([1, 2, 3], 2)).to.throw(OptionError, 'more than 20 numbers');
   });
 });
@@ -46,19 +62,30 @@ describe('decimate', () => {
 describe('upsample', () => {
   it('finds a band-limited quantity between its samples', () => {
     // Tones of 3, 5 and 40 samples a period.
-    const tone = (x: number): number => Math.sin(2 * Math.PI * x / 3.1) + Math.cos(2 * Math.PI * x / 5) + Math.sin(2 * Math.PI * x / 40);
-    const found = upsample(Float64Array.from({length: 400}, (_, i) => tone(i)), 4);
+    const tone = (x: number): number =>
+      Math.sin((2 * Math.PI * x) / 3.1) + Math.cos((2 * Math.PI * x) / 5) + Math.sin((2 * Math.PI * x) / 40);
+    const found = upsample(
+      Float64Array.from({length: 400}, (_, i) => tone(i)),
+      4,
+    );
     expect(found).to.have.length(1597);
     found.subarray(160, -160).forEach((value, i) => expect(value).to.be.closeTo(tone((i + 160) / 4), 2e-4));
     found.forEach((value, i) => i % 4 === 0 && expect(value).to.equal(tone(i / 4)));
-    expect([...upsample(Float64Array.from({length: 40}, (_, i) => i), 1)]).to.deep.equal(Array.from({length: 40}, (_, i) => i));
+    expect([
+      ...upsample(
+        Float64Array.from({length: 40}, (_, i) => i),
+        1,
+      ),
+    ]).to.deep.equal(Array.from({length: 40}, (_, i) => i));
     expect(() => upsample([1, 2], 2)).to.throw(OptionError, 'more than 32');
   });
 });
 
 describe('stillSamples', () => {
   it('counts what stays where it began', () => {
-    const held = Float64Array.from({length: 100}, (_, i) => (i < 40 ? 0.3 + 1e-4 * Math.sin(7 * i) : 0.3 * Math.cos(0.1 * (i - 40))));
+    const held = Float64Array.from({length: 100}, (_, i) =>
+      i < 40 ? 0.3 + 1e-4 * Math.sin(7 * i) : 0.3 * Math.cos(0.1 * (i - 40)),
+    );
     // 0.3(1 − cos 0.1 n) leaves a hundredth of the range 0.6 at n = 3.
     expect(stillSamples(held)).to.equal(43);
     expect(stillSamples(held, 1e-6)).to.equal(1);

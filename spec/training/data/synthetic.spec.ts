@@ -1,16 +1,16 @@
 /** The synthetic record's ingredients: kinematics of the reference, moments of the noise, repeatability. */
-import { expect } from 'chai';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { OptionError } from '../../../lib/errors.js';
-import { gaussian } from '../../../training/data/noise.js';
-import { noisy, positioningReference } from '../../../training/data/synthetic.js';
+import {OptionError} from '../../../lib/errors.js';
+import {gaussian} from '../../../training/data/noise.js';
+import {noisy, positioningReference} from '../../../training/data/synthetic.js';
 
 describe('synthetic record', () => {
   it('the reference keeps to its travel, its acceleration and its speeds, from rest', () => {
     fc.assert(
-      fc.property(fc.integer(), (seed) => {
+      fc.property(fc.integer(), seed => {
         const dt = 1e-3;
-        const { t, position, velocity } = positioningReference({ seed });
+        const {t, position, velocity} = positioningReference({seed});
         expect(t.length).to.equal(10001);
         expect([position[0], velocity[0]]).to.deep.equal([0, 0]);
         expect(Math.min(...position)).to.be.at.least(0);
@@ -26,15 +26,15 @@ describe('synthetic record', () => {
         }
         expect(speeds.size).to.be.at.most(3);
       }),
-      { numRuns: 5 },
+      {numRuns: 5},
     );
   });
 
   it('the default record uses all three speeds, both directions and most of the travel', () => {
-    const { position, velocity } = positioningReference();
+    const {position, velocity} = positioningReference();
     for (const speed of [1 / 24, 1 / 12, 1 / 8]) {
       for (const sign of [1, -1]) {
-        const cruising = velocity.filter((v) => Math.abs(v - sign * speed) < 1e-12).length;
+        const cruising = velocity.filter(v => Math.abs(v - sign * speed) < 1e-12).length;
         expect(cruising, `samples at ${sign * speed} m/s`).to.be.above(50);
       }
     }
@@ -42,9 +42,9 @@ describe('synthetic record', () => {
   });
 
   it('a seed repeats it, another one does not', () => {
-    const one = positioningReference({ seed: 7 });
-    expect(positioningReference({ seed: 7 }).position).to.deep.equal(one.position);
-    expect(positioningReference({ seed: 8 }).position).to.not.deep.equal(one.position);
+    const one = positioningReference({seed: 7});
+    expect(positioningReference({seed: 7}).position).to.deep.equal(one.position);
+    expect(positioningReference({seed: 8}).position).to.not.deep.equal(one.position);
     const zeros = new Float64Array(100);
     expect(noisy(zeros, 1, 3)).to.deep.equal(noisy(zeros, 1, 3));
     expect(noisy(zeros, 1, 3)).to.not.deep.equal(noisy(zeros, 1, 4));
@@ -52,16 +52,16 @@ describe('synthetic record', () => {
 
   it('noise has the moments of a normal distribution and no memory', () => {
     const n = 200_000;
-    const noise = noisy(new Float64Array(n).fill(5), 2, 1).map((value) => (value - 5) / 2);
+    const noise = noisy(new Float64Array(n).fill(5), 2, 1).map(value => (value - 5) / 2);
     const mean = (f: (z: number, k: number) => number): number => noise.reduce((sum, z, k) => sum + f(z, k), 0) / n;
     // Five standard errors each: √(1/n), √(2/n), √(15/n), √(96/n), √(1/n).
     const se = 1 / Math.sqrt(n);
-    expect(mean((z) => z)).to.be.closeTo(0, 5 * se);
-    expect(mean((z) => z ** 2)).to.be.closeTo(1, 5 * Math.SQRT2 * se);
-    expect(mean((z) => z ** 3)).to.be.closeTo(0, 5 * Math.sqrt(15) * se);
-    expect(mean((z) => z ** 4)).to.be.closeTo(3, 5 * Math.sqrt(96) * se);
+    expect(mean(z => z)).to.be.closeTo(0, 5 * se);
+    expect(mean(z => z ** 2)).to.be.closeTo(1, 5 * Math.SQRT2 * se);
+    expect(mean(z => z ** 3)).to.be.closeTo(0, 5 * Math.sqrt(15) * se);
+    expect(mean(z => z ** 4)).to.be.closeTo(3, 5 * Math.sqrt(96) * se);
     expect(mean((z, k) => z * noise[(k + 1) % n])).to.be.closeTo(0, 5 * se);
-    expect(noise.filter((z) => Math.abs(z) < 1.959964).length / n).to.be.closeTo(0.95, 5 * Math.sqrt(0.95 * 0.05) * se);
+    expect(noise.filter(z => Math.abs(z) < 1.959964).length / n).to.be.closeTo(0.95, 5 * Math.sqrt(0.95 * 0.05) * se);
   });
 
   it('noise of different seeds is independent', () => {
@@ -73,8 +73,11 @@ describe('synthetic record', () => {
   });
 
   it('refuses what cannot be', () => {
-    expect(() => positioningReference({ dt: 0 })).to.throw(OptionError, /dt is 0, but must be positive/);
-    expect(() => positioningReference({ speeds: [1] })).to.throw(OptionError, /1 m\/s is not reached within half the travel/);
-    expect(() => positioningReference({ speeds: [] })).to.throw(OptionError, /at least one speed/);
+    expect(() => positioningReference({dt: 0})).to.throw(OptionError, /dt is 0, but must be positive/);
+    expect(() => positioningReference({speeds: [1]})).to.throw(
+      OptionError,
+      /1 m\/s is not reached within half the travel/,
+    );
+    expect(() => positioningReference({speeds: []})).to.throw(OptionError, /at least one speed/);
   });
 });

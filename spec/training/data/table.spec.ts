@@ -2,13 +2,13 @@
  * Tables: the four measured files where they are present, and made files with one fault each, whose
  * error must name the place.
  */
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect } from 'chai';
+import {existsSync} from 'node:fs';
+import {mkdtemp, rm, writeFile} from 'node:fs/promises';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { DataError, OptionError } from '../../../lib/errors.js';
+import {DataError, OptionError} from '../../../lib/errors.js';
 import {readTable, type Table} from '../../../training/data/table.js';
 import {type TableOptions} from '../../../training/data/table-options.js';
 
@@ -36,10 +36,17 @@ describe('readTable', () => {
     const bytes = new TextEncoder().encode(text);
     for (const source of [text, bytes, bytes.buffer, new Blob([text])]) {
       const table = await readTable(source);
-      expect([table.columns, [...table.column('t')], [...table.column('y')]]).to.deep.equal([['t', 'y'], [0, 1], [1.5, 2.5]]);
+      expect([table.columns, [...table.column('t')], [...table.column('y')]]).to.deep.equal([
+        ['t', 'y'],
+        [0, 1],
+        [1.5, 2.5],
+      ]);
     }
     const headless = await readTable('1 2\n3 4\n'.replaceAll(' ', ','), {header: false});
-    expect([headless.columns, [...headless.column('c1')]]).to.deep.equal([['c0', 'c1'], [2, 4]]);
+    expect([headless.columns, [...headless.column('c1')]]).to.deep.equal([
+      ['c0', 'c1'],
+      [2, 4],
+    ]);
     expect((await failure(readTable('a,b\n1,2\n2,x\n'))).message).to.match(/^the text, line/);
     const long = Array.from({length: 20_000}, (_, i) => `${i},${2 * i}`).join('\n');
     expect((await readTable(`t,y\n${long}`)).column('y')[19_999]).to.equal(39_998);
@@ -50,7 +57,7 @@ describe('readTable', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'table-'));
   });
-  after(() => rm(folder, { recursive: true }));
+  after(() => rm(folder, {recursive: true}));
 
   describe('measured records', () => {
     const measured = new URL('../../../../shared/measured/', import.meta.url).pathname;
@@ -67,36 +74,36 @@ describe('readTable', () => {
     }
 
     // The expected rows are the files' own first and last lines.
-    record('emps/train.csv', (table) => {
+    record('emps/train.csv', table => {
       expect(table.columns).to.deep.equal(['t_s', 'qg_ref_m', 'qm_meas_m', 'vir_V']);
       expect(table.rows).to.equal(24841);
       expect(table.column('vir_V')[0]).to.equal(2.53862809);
       expect(table.column('qm_meas_m')[24840]).to.equal(0.00361505);
     });
 
-    record('silverbox/SNLS80mV.csv', (table) => {
+    record('silverbox/SNLS80mV.csv', table => {
       expect(table.columns, 'the nameless column that a comma at the line end makes').to.deep.equal(['V1', 'V2']);
       expect(table.rows).to.equal(131072);
       expect([table.column('V1')[1], table.column('V2')[1]]).to.deep.equal([0.0066102, 0.012971]);
     });
 
-    record('pendulum/single.csv', (table) => {
+    record('pendulum/single.csv', table => {
       expect(table.columns).to.deep.equal(['split', 'segment', 'time_s', 'theta_rad', 'dtheta_rad_s']);
       expect(table.text('split')[0]).to.equal('id');
       expect(new Set(table.text('split'))).to.deep.equal(new Set(['id', 'vad']));
       expect(table.column('theta_rad')[1]).to.equal(1.52510131);
     });
 
-    record('lynx-hare/hudson-bay-lynx-hare.csv', (table) => {
+    record('lynx-hare/hudson-bay-lynx-hare.csv', table => {
       expect(table.columns).to.deep.equal(['Year', 'Lynx', 'Hare']);
       expect(table.rows).to.equal(21);
-      expect([...table.column('Year')]).to.deep.equal(Array.from({ length: 21 }, (_, i) => 1900 + i));
+      expect([...table.column('Year')]).to.deep.equal(Array.from({length: 21}, (_, i) => 1900 + i));
       expect(table.column('Lynx')[20]).to.equal(8.6);
     });
   });
 
   describe('forms of a file', () => {
-    const expected = { columns: ['t', 'x'], t: [0, 1], x: [-1.5, 2e-3] };
+    const expected = {columns: ['t', 'x'], t: [0, 1], x: [-1.5, 2e-3]};
     const forms: readonly [string, string, string?][] = [
       ['commas', 't,x\n0,-1.5\n1,2e-3\n'],
       ['no line end after the last row', 't,x\n0,-1.5\n1,2e-3'],
@@ -117,7 +124,7 @@ describe('readTable', () => {
     }
 
     it('keeps codes that look like numbers as text where told', async () => {
-      const table = await made('code,x\n007,1\n12,2\n', { text: ['code'] });
+      const table = await made('code,x\n007,1\n12,2\n', {text: ['code']});
       expect(table.text('code')).to.deep.equal(['007', '12']);
     });
 
@@ -127,19 +134,19 @@ describe('readTable', () => {
     });
 
     it('returns every double that was written, to the last bit', async () => {
-      const doubles = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 40 });
+      const doubles = fc.array(fc.double({noNaN: true, noDefaultInfinity: true}), {minLength: 1, maxLength: 40});
       await fc.assert(
-        fc.asyncProperty(doubles, async (values) => {
+        fc.asyncProperty(doubles, async values => {
           const table = await made(`x\n${values.map(String).join('\n')}\n`);
-          expect([...table.column('x')].map((x) => x + 0)).to.deep.equal(values.map((x) => x + 0)); // "-0" is written "0"
+          expect([...table.column('x')].map(x => x + 0)).to.deep.equal(values.map(x => x + 0)); // "-0" is written "0"
         }),
-        { numRuns: 30 },
+        {numRuns: 30},
       );
     });
   });
 
   describe('a fault names its place', () => {
-    const rows = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i},${i * 0.5}`);
+    const rows = (count: number): string[] => Array.from({length: count}, (_, i) => `${i},${i * 0.5}`);
 
     /** A file of 2000 data rows whose line 1234 reads as given; line 1 is the header. */
     function brokenLine(line: string): string {
@@ -164,14 +171,14 @@ describe('readTable', () => {
           .to.match(/made\.csv, line 1234, column 'x'/)
           .and.match(sentence);
         expect(error.code).to.equal('table-cell');
-        expect(error.data).to.include({ line: 1234, column: 'x', text });
+        expect(error.data).to.include({line: 1234, column: 'x', text});
       });
     }
 
     it('a missing field in line 1234', async () => {
       const error = await failure(made(brokenLine('1232')));
       expect(error.message).to.match(/line 1234: 1 field where the header has 2; 'x' is the first without a value/);
-      expect(error.data).to.include({ line: 1234, fields: 1, expected: 2 });
+      expect(error.data).to.include({line: 1234, fields: 1, expected: 2});
     });
 
     it('a field too many in line 1234', async () => {
@@ -192,7 +199,7 @@ describe('readTable', () => {
 
     it('an empty first cell of a number column is found when the column turns out to hold numbers', async () => {
       const error = await failure(made('t,x\n0,\n1,2\n'));
-      expect(error.data).to.include({ line: 2, column: 'x', text: '' });
+      expect(error.data).to.include({line: 2, column: 'x', text: ''});
     });
 
     it('data under no name', async () => {
@@ -204,20 +211,28 @@ describe('readTable', () => {
       const error = await failure(made('0,0.5\n0.1,0.4\n'));
       expect(error.code).to.equal('table-header');
       expect(error.message).to.match(/line 1: the header is a row of numbers \('0, 0.5'\).*\{header: false\}/);
-      const plain = await made('0,0.5\n0.1,0.4\n', { header: false });
+      const plain = await made('0,0.5\n0.1,0.4\n', {header: false});
       expect(plain.columns).to.deep.equal(['c0', 'c1']);
       expect([...plain.column('c0')]).to.deep.equal([0, 0.1]);
       expect([...plain.column('c1')]).to.deep.equal([0.5, 0.4]);
-      const named = await made('# a remark\n0;0,5\n1;0,25\n', { header: false, columns: ['t', 'x'], delimiter: ';', text: ['x'] });
+      const named = await made('# a remark\n0;0,5\n1;0,25\n', {
+        header: false,
+        columns: ['t', 'x'],
+        delimiter: ';',
+        text: ['x'],
+      });
       expect(named.text('x')).to.deep.equal(['0,5', '0,25']);
-      expect([...(await made('1,2\n3,4\n', { header: true })).column('2')]).to.deep.equal([4]);
-      const wrong = await made('1,2\n', { header: false, columns: ['t'] }).then(() => undefined, (reason: unknown) => reason);
+      expect([...(await made('1,2\n3,4\n', {header: true})).column('2')]).to.deep.equal([4]);
+      const wrong = await made('1,2\n', {header: false, columns: ['t']}).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
       expect(wrong).to.be.instanceOf(OptionError);
     });
 
     it('a name twice in the header', async () => {
       const error = await failure(made('#\nt,x,t\n0,1,2\n'));
-      expect(error.data).to.include({ line: 2, column: 't' });
+      expect(error.data).to.include({line: 2, column: 't'});
     });
 
     it('no such file, a folder, a file without anything, without rows, of bytes', async () => {
@@ -228,16 +243,22 @@ describe('readTable', () => {
       expect((await failure(made(''))).message).to.match(/is empty/);
       expect((await failure(made('# only\n\n'))).message).to.match(/no header line/);
       expect((await failure(made('t,x\n'))).message).to.match(/header \(line 1\) but no rows/);
-      expect((await failure(made(new Uint8Array([80, 65, 82, 48, 0, 0]), {}, 'made.bin'))).message).to.match(/not a text file/);
-      expect((await failure(made(new Uint8Array([80, 65, 82, 49, 0, 0]), {}, 'made.parquet'))).message).to.match(/cannot be read as Parquet/);
+      expect((await failure(made(new Uint8Array([80, 65, 82, 48, 0, 0]), {}, 'made.bin'))).message).to.match(
+        /not a text file/,
+      );
+      expect((await failure(made(new Uint8Array([80, 65, 82, 49, 0, 0]), {}, 'made.parquet'))).message).to.match(
+        /cannot be read as Parquet/,
+      );
     });
 
     it('a column that is not there, with the nearest that is', async () => {
       const table = await made('time,position,voltage\n0,1,2\n');
       const error = await failure(() => table.column('Postion'));
-      expect(error.message).to.match(/no column 'Postion'. Did you mean 'position'\? It has: time, position, voltage\./);
+      expect(error.message).to.match(
+        /no column 'Postion'. Did you mean 'position'\? It has: time, position, voltage\./,
+      );
       expect((await failure(() => table.text('current'))).data.nearest).to.equal(undefined);
-      expect((await failure(made('t,x\n0,1\n', { text: ['y'] }))).code).to.equal('table-column');
+      expect((await failure(made('t,x\n0,1\n', {text: ['y']}))).code).to.equal('table-column');
     });
 
     it('numbers asked of a text column', async () => {

@@ -2,15 +2,15 @@
  * Levenberg–Marquardt against NIST's certified regressions, classical minima known in closed form, and
  * problems with failures and with directions that cannot be identified.
  */
-import { expect } from 'chai';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { NewtonError, OptionError } from '../../../lib/errors.js';
-import { levenbergMarquardt, type LeastSquaresProblem } from '../../../training/identify/least-squares.js';
-import { RowQr } from '../../../training/identify/row-qr.js';
-import { gaussian } from '../../../training/data/noise.js';
-import { singularValues } from '../../../training/identify/singular-values.js';
-import { uncertainty } from '../../../training/identify/uncertainty.js';
-import { referenceProblems, type ReferenceProblem } from './nist-regression.js';
+import {NewtonError, OptionError} from '../../../lib/errors.js';
+import {levenbergMarquardt, type LeastSquaresProblem} from '../../../training/identify/least-squares.js';
+import {RowQr} from '../../../training/identify/row-qr.js';
+import {gaussian} from '../../../training/data/noise.js';
+import {singularValues} from '../../../training/identify/singular-values.js';
+import {uncertainty} from '../../../training/identify/uncertainty.js';
+import {referenceProblems, type ReferenceProblem} from './nist-regression.js';
 
 /** r_i = f(b, x_i) − y_i for a model that returns [f, ∂f/∂b...]. */
 function regression(model: ReferenceProblem['model'], x: ArrayLike<number>, y: ArrayLike<number>): LeastSquaresProblem {
@@ -23,7 +23,7 @@ function regression(model: ReferenceProblem['model'], x: ArrayLike<number>, y: A
         residuals[i] = f - y[i];
         jacobian.set(slope, i * b.length);
       }
-      return { residuals, jacobian };
+      return {residuals, jacobian};
     },
   };
 }
@@ -33,7 +33,7 @@ function linear(a: Float64Array, b: Float64Array): LeastSquaresProblem {
   return {
     linearize(x) {
       const residuals = b.map((value, i) => x.reduce((sum, xj, j) => sum + a[i * x.length + j] * xj, -value));
-      return { residuals, jacobian: a };
+      return {residuals, jacobian: a};
     },
   };
 }
@@ -51,15 +51,15 @@ function worst(found: ArrayLike<number>, expected: ArrayLike<number>): number {
 
 describe('least squares', () => {
   describe("NIST's certified regressions, from either start", () => {
-    for (const { name, model, x, y, starts, certified, deviation, sumOfSquares } of referenceProblems) {
+    for (const {name, model, x, y, starts, certified, deviation, sumOfSquares} of referenceProblems) {
       starts.forEach((start, which) => {
         it(`${name}, start ${which + 1}`, () => {
           const problem = regression(model, x, y);
           const usual = levenbergMarquardt().minimize(problem, start);
           expect(usual.converged, usual.message).to.equal(true);
           expect(worst(usual.x, certified), 'six digits at the usual tolerance').to.be.below(1e-6);
-          const fit = levenbergMarquardt({ tolerance: { cost: 1e-18 } }).minimize(problem, start);
-          const { standardError, degreesOfFreedom, unidentified } = uncertainty(fit);
+          const fit = levenbergMarquardt({tolerance: {cost: 1e-18}}).minimize(problem, start);
+          const {standardError, degreesOfFreedom, unidentified} = uncertainty(fit);
           expect(worst(fit.x, certified), 'seven at roundoff: MGH09 is that flat').to.be.below(1e-7);
           // Thurber's differ by 1.6e-7 between the Math functions of Node 20 and 24.
           expect(worst(standardError, deviation), 'standard deviations').to.be.below(3e-7);
@@ -81,7 +81,7 @@ describe('least squares', () => {
   it('solves a linear problem in the step a small damping allows, and one that confirms it', () => {
     const a = Float64Array.of(1, 0, 1, 1, 1, 2, 1, 3);
     const b = Float64Array.of(1, 3, 4, 4);
-    const fit = levenbergMarquardt({ damping: 1e-12 }).minimize(linear(a, b), [100, -100]);
+    const fit = levenbergMarquardt({damping: 1e-12}).minimize(linear(a, b), [100, -100]);
     // The normal equations of a line through (0,1) (1,3) (2,4) (3,4): 1.5 + x.
     expect(worst(fit.x, [1.5, 1])).to.be.below(1e-11);
     expect(fit.history.length - 1).to.be.at.most(2);
@@ -90,7 +90,7 @@ describe('least squares', () => {
   });
 
   it('does not depend on the units of the parameters', () => {
-    const { model, x, y, starts, certified } = referenceProblems.find(({ name }) => name === 'Rat43')!;
+    const {model, x, y, starts, certified} = referenceProblems.find(({name}) => name === 'Rat43')!;
     const units = [1e8, 1e-6, 1e3, 1e-3];
     const scaled: ReferenceProblem['model'] = (b, at) =>
       model(
@@ -113,27 +113,27 @@ describe('least squares', () => {
   });
 
   it('judges steps by the residuals alone where the problem offers them, to the same end', () => {
-    const { model, x, y, starts } = referenceProblems.find(({ name }) => name === 'MGH09')!;
+    const {model, x, y, starts} = referenceProblems.find(({name}) => name === 'MGH09')!;
     const whole = regression(model, x, y);
-    const split: LeastSquaresProblem = { ...whole, residuals: (b) => whole.linearize(b)!.residuals };
+    const split: LeastSquaresProblem = {...whole, residuals: b => whole.linearize(b)!.residuals};
     const one = levenbergMarquardt().minimize(whole, starts[0]);
     const other = levenbergMarquardt().minimize(split, starts[0]);
     expect(other.x).to.deep.equal(one.x);
     expect(other.history).to.deep.equal(one.history);
-    const accepted = one.history.filter((step) => step.accepted).length;
+    const accepted = one.history.filter(step => step.accepted).length;
     expect(other.evaluations.jacobians).to.equal(accepted);
     expect(one.evaluations.jacobians).to.equal(one.history.length);
   });
 
   it('tells each iteration, and the cost never rises', () => {
     const seen: number[] = [];
-    const fit = levenbergMarquardt().minimize(rosenbrock, [-1.2, 1], ({ iteration, cost }) => (seen[iteration] = cost));
-    expect(seen).to.deep.equal(fit.history.map(({ cost }) => cost));
+    const fit = levenbergMarquardt().minimize(rosenbrock, [-1.2, 1], ({iteration, cost}) => (seen[iteration] = cost));
+    expect(seen).to.deep.equal(fit.history.map(({cost}) => cost));
     expect(seen.every((cost, i) => i === 0 || cost <= seen[i - 1])).to.equal(true);
   });
 
   describe('evaluations that fail', () => {
-    const { model, x, y, starts, certified } = referenceProblems.find(({ name }) => name === 'Rat43')!;
+    const {model, x, y, starts, certified} = referenceProblems.find(({name}) => name === 'Rat43')!;
     const sound = regression(model, x, y);
     // The way from the far start leads through both: a first step to b2 = 64, later ones to b4 = −7.6.
     const outside = (b: Float64Array): boolean => b[1] > 60 || b[3] < 0;
@@ -149,11 +149,11 @@ describe('least squares', () => {
     for (const [name, fail] of failures) {
       it(`${name}: a rejected step, and the minimum is found all the same`, () => {
         let failed = 0;
-        const fragile: LeastSquaresProblem = { linearize: (b) => (outside(b) ? (failed++, fail()) : sound.linearize(b)) };
+        const fragile: LeastSquaresProblem = {linearize: b => (outside(b) ? (failed++, fail()) : sound.linearize(b))};
         const fit = levenbergMarquardt().minimize(fragile, starts[0]);
         expect(failed).to.be.above(0);
         expect(fit.evaluations.failed).to.equal(failed);
-        expect(fit.history.filter((step) => step.failure !== undefined)).to.have.length(failed);
+        expect(fit.history.filter(step => step.failure !== undefined)).to.have.length(failed);
         expect(worst(fit.x, certified)).to.be.below(1e-6);
       });
     }
@@ -167,13 +167,13 @@ describe('least squares', () => {
         },
       };
       const fit = levenbergMarquardt().minimize(fragile, starts[0]);
-      expect(fit.history.find((step) => step.failure !== undefined)?.failure).to.equal('residual 3 is NaN');
+      expect(fit.history.find(step => step.failure !== undefined)?.failure).to.equal('residual 3 is NaN');
       expect(worst(fit.x, certified)).to.be.below(1e-6);
     });
 
     it('nothing but failures: ends unconverged, and says why', () => {
       let first = true;
-      const broken: LeastSquaresProblem = { linearize: (b) => (first ? ((first = false), sound.linearize(b)) : undefined) };
+      const broken: LeastSquaresProblem = {linearize: b => (first ? ((first = false), sound.linearize(b)) : undefined)};
       const fit = levenbergMarquardt().minimize(broken, starts[0]);
       expect(fit.status).to.equal('no-progress');
       expect(fit.converged).to.equal(false);
@@ -182,7 +182,7 @@ describe('least squares', () => {
 
     it('at the start: an error that names the place', () => {
       const nan: LeastSquaresProblem = {
-        linearize: () => ({ residuals: Float64Array.of(0, NaN), jacobian: new Float64Array(2) }),
+        linearize: () => ({residuals: Float64Array.of(0, NaN), jacobian: new Float64Array(2)}),
       };
       expect(() => levenbergMarquardt().minimize(nan, [1])).to.throw(OptionError, /residual 1 is NaN/);
       expect(() => levenbergMarquardt().minimize(nan, [NaN])).to.throw(OptionError, /Entry 0 of the start is NaN/);
@@ -191,7 +191,7 @@ describe('least squares', () => {
     it('a mistake in the program is not taken for a failed simulation', () => {
       let calls = 0;
       const mistaken: LeastSquaresProblem = {
-        linearize: (b) => {
+        linearize: b => {
           if (calls++ > 0) throw new TypeError('oops');
           return sound.linearize(b);
         },
@@ -200,20 +200,20 @@ describe('least squares', () => {
     });
 
     it('options out of range', () => {
-      expect(() => levenbergMarquardt({ damping: 0 })).to.throw(OptionError, /damping is 0/);
-      expect(() => levenbergMarquardt({ tolerance: { step: -1 } })).to.throw(OptionError, /step is -1/);
+      expect(() => levenbergMarquardt({damping: 0})).to.throw(OptionError, /damping is 0/);
+      expect(() => levenbergMarquardt({tolerance: {step: -1}})).to.throw(OptionError, /step is -1/);
     });
   });
 
   it('stops after as many steps as it was given', () => {
-    const fit = levenbergMarquardt({ maxIterations: 3 }).minimize(rosenbrock, [-1.2, 1]);
+    const fit = levenbergMarquardt({maxIterations: 3}).minimize(rosenbrock, [-1.2, 1]);
     expect(fit.status).to.equal('max-iterations');
     expect(fit.history).to.have.length(4);
   });
 
   it('fits nothing when every parameter is fixed', () => {
     const fit = levenbergMarquardt().minimize(
-      { linearize: () => ({ residuals: Float64Array.of(1, 2), jacobian: new Float64Array(0) }) },
+      {linearize: () => ({residuals: Float64Array.of(1, 2), jacobian: new Float64Array(0)})},
       [],
     );
     expect(fit.cost).to.equal(2.5);
@@ -224,19 +224,19 @@ describe('least squares', () => {
   describe('what the data cannot tell', () => {
     /** f = (a·b) x + c: only the product of a and b is seen. */
     const product: ReferenceProblem['model'] = ([a, b, c], x) => [a * b * x + c, b * x, a * x, 1];
-    const x = Array.from({ length: 20 }, (_, i) => i / 10);
+    const x = Array.from({length: 20}, (_, i) => i / 10);
     const noise = gaussian(1);
-    const y = x.map((xi) => 6 * xi + 1 + 0.01 * noise());
+    const y = x.map(xi => 6 * xi + 1 + 0.01 * noise());
 
     it('is named: two parameters that appear as a product', () => {
       const fit = levenbergMarquardt().minimize(regression(product, x, y), [1, 4, 0]);
-      const { standardError, unidentified, rank, warnings, correlation } = uncertainty(fit, {
+      const {standardError, unidentified, rank, warnings, correlation} = uncertainty(fit, {
         names: ['gain', 'mass', 'offset'],
       });
       expect(fit.converged).to.equal(true);
       expect(fit.x[0] * fit.x[1]).to.be.closeTo(6, 0.05);
       expect(rank).to.equal(2);
-      expect(unidentified.map(({ parameters }) => parameters)).to.deep.equal([[0, 1]]);
+      expect(unidentified.map(({parameters}) => parameters)).to.deep.equal([[0, 1]]);
       // along the null direction the product stays: da·b + a·db = 0
       const [da, db] = unidentified[0].direction;
       expect(da * fit.x[1] + db * fit.x[0]).to.be.closeTo(0, 1e-9);
@@ -250,13 +250,15 @@ describe('least squares', () => {
       expect(standardError[2]).to.be.closeTo(uncertainty(line).standardError[1], 1e-9);
       expect(correlation[1]).to.be.NaN;
       expect(warnings).to.have.length(1);
-      expect(warnings[0]).to.match(/^gain and mass cannot be told apart: the residuals do not change along .*gain .*mass/);
+      expect(warnings[0]).to.match(
+        /^gain and mass cannot be told apart: the residuals do not change along .*gain .*mass/,
+      );
     });
 
     it('is named: a parameter without influence', () => {
       const idle: ReferenceProblem['model'] = ([a], at) => [a * at, at, 0];
       const fit = levenbergMarquardt().minimize(regression(idle, x, y), [1, 7]);
-      const { standardError, warnings } = uncertainty(fit, { names: ['slope', 'idle'] });
+      const {standardError, warnings} = uncertainty(fit, {names: ['slope', 'idle']});
       expect(fit.x[1]).to.equal(7);
       expect([...standardError].map(Number.isFinite)).to.deep.equal([true, false]);
       expect(warnings[0]).to.match(/do not depend on idle/);
@@ -264,7 +266,7 @@ describe('least squares', () => {
 
     it('is named: more parameters than data', () => {
       const fit = levenbergMarquardt().minimize(regression(product, [1], [2]), [1, 1, 1]);
-      const { standardError, warnings } = uncertainty(fit);
+      const {standardError, warnings} = uncertainty(fit);
       expect([...standardError]).to.deep.equal([Infinity, Infinity, Infinity]);
       expect(warnings[0]).to.match(/no more residuals \(1\) than parameters/);
     });
@@ -286,14 +288,14 @@ describe('least squares', () => {
   describe('residuals correlated in time', () => {
     it('one mean under first-order autoregressive noise has the variance σ²/(1−φ)²/n', () => {
       const [phi, n, records] = [0.95, 4000, 40];
-      const ratios = Array.from({ length: records }, (_, record) => {
+      const ratios = Array.from({length: records}, (_, record) => {
         const noise = gaussian(record + 1);
         let state = noise() / Math.sqrt(1 - phi * phi);
-        const y = Float64Array.from({ length: n }, () => (state = phi * state + noise()));
+        const y = Float64Array.from({length: n}, () => (state = phi * state + noise()));
         const fit = levenbergMarquardt().minimize(linear(new Float64Array(n).fill(1), y), [0]);
         const expected = 1 / (1 - phi) / Math.sqrt(n);
         const independent = uncertainty(fit).standardError[0];
-        const correlated = uncertainty(fit, { series: [{ start: 0, samples: n, outputs: 1 }] });
+        const correlated = uncertainty(fit, {series: [{start: 0, samples: n, outputs: 1}]});
         expect(correlated.bandwidth).to.be.within(100, 1000);
         return {
           independent: independent / expected,
@@ -304,15 +306,15 @@ describe('least squares', () => {
       const mean = (pick: (ratio: (typeof ratios)[0]) => number): number =>
         ratios.reduce((sum, ratio) => sum + pick(ratio), 0) / records;
       expect(
-        mean((r) => r.independent),
+        mean(r => r.independent),
         'the usual formula: √((1−φ)/(1+φ)) of the truth',
       ).to.be.closeTo(Math.sqrt((1 - phi) / (1 + phi)), 0.01);
       expect(
-        mean((r) => r.correlated),
+        mean(r => r.correlated),
         'Newey and West',
       ).to.be.within(0.85, 1.1); // biased low by some per cent at this length, as theory says
       expect(
-        mean((r) => r.error),
+        mean(r => r.error),
         'the errors themselves: E|z| = √(2/π)',
       ).to.be.closeTo(Math.sqrt(2 / Math.PI), 0.25); // 40 records: ±0.1
     });
@@ -321,18 +323,18 @@ describe('least squares', () => {
       const y = Float64Array.of(1, -2, 4, 0, 7);
       const fit = levenbergMarquardt().minimize(linear(new Float64Array(5).fill(1), y), [0]);
       const squares = y.reduce((sum, value) => sum + (value - 2) ** 2, 0);
-      const { standardError } = uncertainty(fit, { series: [{ start: 0, samples: 5, outputs: 1 }], bandwidth: 1 });
+      const {standardError} = uncertainty(fit, {series: [{start: 0, samples: 5, outputs: 1}], bandwidth: 1});
       expect(standardError[0]).to.be.closeTo(Math.sqrt(((5 / 4) * squares) / 25), 1e-12);
     });
 
     it('equals the double sum with Bartlett weights, over two outputs and two series', () => {
       const noise = gaussian(3);
       const [m, p, lag] = [24, 2, 4];
-      const a = Float64Array.from({ length: m * p }, noise);
-      const fit = levenbergMarquardt().minimize(linear(a, Float64Array.from({ length: m }, noise)), [0, 0]);
+      const a = Float64Array.from({length: m * p}, noise);
+      const fit = levenbergMarquardt().minimize(linear(a, Float64Array.from({length: m}, noise)), [0, 0]);
       const series = [
-        { start: 0, samples: 8, outputs: 2 },
-        { start: 16, samples: 8, outputs: 1 },
+        {start: 0, samples: 8, outputs: 2},
+        {start: 16, samples: 8, outputs: 1},
       ];
       const score = (row: number, j: number): number => a[row * p + j] * fit.residuals[row];
       const at = (s: number, k: number, j: number): number =>
@@ -345,22 +347,23 @@ describe('least squares', () => {
               middle[i] += Math.max(0, 1 - Math.abs(k - l) / lag) * at(s, k, i >> 1) * at(s, l, i & 1);
             }
       const normal = [0, 0, 0, 0];
-      for (let row = 0; row < m; row++) for (let i = 0; i < 4; i++) normal[i] += a[row * p + (i >> 1)] * a[row * p + (i & 1)];
+      for (let row = 0; row < m; row++)
+        for (let i = 0; i < 4; i++) normal[i] += a[row * p + (i >> 1)] * a[row * p + (i & 1)];
       const det = normal[0] * normal[3] - normal[1] * normal[2];
       const inverse = [normal[3] / det, -normal[1] / det, -normal[2] / det, normal[0] / det];
-      const variance = [0, 1].map((d) => {
+      const variance = [0, 1].map(d => {
         let sum = 0;
         for (let i = 0; i < 2; i++)
           for (let j = 0; j < 2; j++) sum += inverse[2 * d + i] * middle[2 * i + j] * inverse[2 * j + d];
         return (sum * 16) / (16 - p);
       });
-      const { covariance } = uncertainty(fit, { series, bandwidth: lag });
+      const {covariance} = uncertainty(fit, {series, bandwidth: lag});
       expect(worst([covariance[0], covariance[3]], variance)).to.be.below(1e-12);
     });
 
     it('refuses series that do not cover the residuals', () => {
       const fit = levenbergMarquardt().minimize(linear(Float64Array.of(1, 1), Float64Array.of(1, 2)), [0]);
-      expect(() => uncertainty(fit, { series: [{ start: 0, samples: 1, outputs: 1 }] })).to.throw(
+      expect(() => uncertainty(fit, {series: [{start: 0, samples: 1, outputs: 1}]})).to.throw(
         OptionError,
         /cover 1 residuals, but there are 2/,
       );
@@ -368,19 +371,19 @@ describe('least squares', () => {
   });
 
   describe('its linear algebra', () => {
-    const entry = fc.double({ min: -10, max: 10, noNaN: true }).map((x) => (Math.abs(x) < 1e-3 ? 0 : x));
+    const entry = fc.double({min: -10, max: 10, noNaN: true}).map(x => (Math.abs(x) < 1e-3 ? 0 : x));
 
     it('RᵀR = JᵀJ and Rᵀc = Jᵀr, rows taken in any portions', () => {
       fc.assert(
         fc.property(
-          fc.integer({ min: 1, max: 6 }),
-          fc.integer({ min: 1, max: 700 }),
+          fc.integer({min: 1, max: 6}),
+          fc.integer({min: 1, max: 700}),
           fc.integer(),
-          fc.integer({ min: 1, max: 700 }),
+          fc.integer({min: 1, max: 700}),
           (p, m, seed, cut) => {
             const noise = gaussian(seed);
-            const j = Float64Array.from({ length: m * p }, noise);
-            const r = Float64Array.from({ length: m }, noise);
+            const j = Float64Array.from({length: m * p}, noise);
+            const r = Float64Array.from({length: m}, noise);
             const first = Math.min(cut, m);
             const qr = new RowQr(p)
               .append(j.subarray(0, first * p), r.subarray(0, first))
@@ -399,14 +402,17 @@ describe('least squares', () => {
             }
           },
         ),
-        { numRuns: 50 },
+        {numRuns: 50},
       );
     });
 
     it('keeps a difference of 1e-9 between two columns, which JᵀJ would lose', () => {
       const epsilon = 1e-9; // Läuchli's matrix: JᵀJ rounds to a singular one for ε < 1.5e-8
       const j = Float64Array.of(1, 1, epsilon, 0, 0, epsilon);
-      const fit = levenbergMarquardt({ damping: 1e-30 }).minimize(linear(j, Float64Array.of(2, epsilon, epsilon)), [0, 0]);
+      const fit = levenbergMarquardt({damping: 1e-30}).minimize(
+        linear(j, Float64Array.of(2, epsilon, epsilon)),
+        [0, 0],
+      );
       expect(worst(fit.x, [1, 1])).to.be.below(1e-6);
     });
 
@@ -414,11 +420,11 @@ describe('least squares', () => {
       fc.assert(
         fc.property(
           fc
-            .integer({ min: 1, max: 6 })
-            .chain((n) => fc.tuple(fc.constant(n), fc.array(entry, { minLength: n * n, maxLength: n * n }))),
+            .integer({min: 1, max: 6})
+            .chain(n => fc.tuple(fc.constant(n), fc.array(entry, {minLength: n * n, maxLength: n * n}))),
           ([n, list]) => {
             const a = Float64Array.from(list);
-            const { values, vectors } = singularValues(a, n);
+            const {values, vectors} = singularValues(a, n);
             const scale = Math.max(1, values[0]) ** 2;
             for (let k = 0; k < n; k++) {
               if (k > 0) expect(values[k]).to.be.at.most(values[k - 1]);
@@ -439,14 +445,14 @@ describe('least squares', () => {
             }
           },
         ),
-        { numRuns: 200 },
+        {numRuns: 200},
       );
     });
 
     it('singular values of a graded matrix, each to full relative accuracy', () => {
       // [1 1; 0 δ]: σ₁σ₂ = δ, σ₁² + σ₂² = 2 + δ²
       const delta = 1e-12;
-      const { values } = singularValues(Float64Array.of(1, 1, 0, delta), 2);
+      const {values} = singularValues(Float64Array.of(1, 1, 0, delta), 2);
       expect(values[0]).to.be.closeTo(Math.SQRT2, 1e-15);
       expect(values[1] / (delta / Math.SQRT2)).to.be.closeTo(1, 1e-15 / delta); // the columns' own roundoff over δ
     });
@@ -455,9 +461,9 @@ describe('least squares', () => {
   it('takes a record of 1e5 samples and 8 parameters in well under a second', () => {
     const [m, p] = [100_000, 8];
     const noise = gaussian(5);
-    const a = Float64Array.from({ length: m * p }, noise);
-    const truth = Float64Array.from({ length: p }, (_, i) => i + 1);
-    const b = Float64Array.from({ length: m }, (_, i) => truth.reduce((sum, t, j) => sum + t * a[i * p + j], noise()));
+    const a = Float64Array.from({length: m * p}, noise);
+    const truth = Float64Array.from({length: p}, (_, i) => i + 1);
+    const b = Float64Array.from({length: m}, (_, i) => truth.reduce((sum, t, j) => sum + t * a[i * p + j], noise()));
     const started = performance.now();
     const qr = new RowQr(p).append(a, b);
     const milliseconds = performance.now() - started;

@@ -5,7 +5,20 @@ import {implicitMidpoint, mechanics, ode, OptionError, rk4, simulate} from '../.
 import type {Params} from '../../../lib/index.js';
 import {damper, pendulum, spring} from '../../../models/index.js';
 import type {Identification, IdentificationProblem} from '../../../training/index.js';
-import {adam, bounded, fixed, free, identify, lbfgs, levenbergMarquardt, likelihoodProfile, multiple, positive, profileChart, single} from '../../../training/index.js';
+import {
+  adam,
+  bounded,
+  fixed,
+  free,
+  identify,
+  lbfgs,
+  levenbergMarquardt,
+  likelihoodProfile,
+  multiple,
+  positive,
+  profileChart,
+  single,
+} from '../../../training/index.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import type {Model} from '../../../training/identify/record-model.js';
 import type {MeasuredRecord} from '../../../training/identify/records.js';
@@ -19,7 +32,11 @@ const oscillator = mechanics({mass: 1, forces: [spring({stiffness: named('k')}),
 const times = (samples: number, dt: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * dt);
 
 /** q of the damped oscillator from (1, 0), with noise. */
-function record(samples: number, dt: number, {k, c, noise}: {readonly k: number; readonly c: number; readonly noise: number}): {t: Float64Array; q: Float64Array} {
+function record(
+  samples: number,
+  dt: number,
+  {k, c, noise}: {readonly k: number; readonly c: number; readonly noise: number},
+): {t: Float64Array; q: Float64Array} {
   const path = simulate(oscillator, {q: 1, v: 0}, {scheme: implicitMidpoint(), dt, steps: samples - 1, params: {k, c}});
   const next = gaussian(5);
   const q = path.values('q').map(x => x + noise * next());
@@ -28,8 +45,14 @@ function record(samples: number, dt: number, {k, c, noise}: {readonly k: number;
 }
 
 const problem = (over: Partial<IdentificationProblem> = {}): IdentificationProblem => ({
-  system: oscillator, initial: {q: 1, v: 0}, scheme: implicitMidpoint(), dt: 0.05, data: record(101, 0.05, {k: 4, c: 0.3, noise: 0.01}),
-  parameters: {k: positive(3), c: bounded(0, 2, 0.1), 'initial.v': free(0.2)}, residuals: 'independent', ...over,
+  system: oscillator,
+  initial: {q: 1, v: 0},
+  scheme: implicitMidpoint(),
+  dt: 0.05,
+  data: record(101, 0.05, {k: 4, c: 0.3, noise: 0.01}),
+  parameters: {k: positive(3), c: bounded(0, 2, 0.1), 'initial.v': free(0.2)},
+  residuals: 'independent',
+  ...over,
 });
 
 async function found(over: Partial<IdentificationProblem> = {}): Promise<Identification> {
@@ -42,14 +65,18 @@ async function found(over: Partial<IdentificationProblem> = {}): Promise<Identif
 
 /** Rosenbrock's valley as least squares: 0 at (1, 1). */
 const rosenbrock: LeastSquaresProblem = {
-  linearize: ([x, y]) => ({residuals: Float64Array.of(10 * (y - x * x), 1 - x), jacobian: Float64Array.of(-20 * x, 10, -1, 0)}),
+  linearize: ([x, y]) => ({
+    residuals: Float64Array.of(10 * (y - x * x), 1 - x),
+    jacobian: Float64Array.of(-20 * x, 10, -1, 0),
+  }),
 };
 
-const fitOf = (model: Model, data: MeasuredRecord | readonly MeasuredRecord[]): Fit => new Fit(model, checkRecords(model, data));
+const fitOf = (model: Model, data: MeasuredRecord | readonly MeasuredRecord[]): Fit =>
+  new Fit(model, checkRecords(model, data));
 
 describe('methods of identify', () => {
   describe('lbfgs', () => {
-    it('goes through Rosenbrock\'s valley, from its usual start', () => {
+    it("goes through Rosenbrock's valley, from its usual start", () => {
       const {x, converged, evaluations, history} = lbfgs().minimize(rosenbrock, [-1.2, 1]);
       expect(converged).to.equal(true);
       x.forEach(value => expect(value).to.be.closeTo(1, 1e-7));
@@ -61,7 +88,12 @@ describe('methods of identify', () => {
 
     it('meets the minimum of a quadratic to roundoff', () => {
       const scales = [1, 3, 10, 30];
-      const quadratic: LeastSquaresProblem = {linearize: x => ({residuals: x.map((value, i) => scales[i] * (value - i)), jacobian: Float64Array.from({length: 16}, (_, at) => (at % 5 === 0 ? scales[at / 5] : 0))})};
+      const quadratic: LeastSquaresProblem = {
+        linearize: x => ({
+          residuals: x.map((value, i) => scales[i] * (value - i)),
+          jacobian: Float64Array.from({length: 16}, (_, at) => (at % 5 === 0 ? scales[at / 5] : 0)),
+        }),
+      };
       const {x, history} = lbfgs().minimize(quadratic, [5, 5, 5, 5]);
       x.forEach((value, i) => expect(value).to.be.closeTo(i, 1e-10));
       expect(history.length).to.be.below(40);
@@ -78,7 +110,9 @@ describe('methods of identify', () => {
     });
 
     it('takes where the model cannot be evaluated for too long a step', () => {
-      const wall: LeastSquaresProblem = {linearize: ([x]) => (x > 3 ? undefined : {residuals: Float64Array.of(x - 2.9), jacobian: Float64Array.of(1)})};
+      const wall: LeastSquaresProblem = {
+        linearize: ([x]) => (x > 3 ? undefined : {residuals: Float64Array.of(x - 2.9), jacobian: Float64Array.of(1)}),
+      };
       expect(lbfgs().minimize(wall, [-50]).x[0]).to.be.closeTo(2.9, 1e-9);
       expect(() => lbfgs().minimize(wall, [4])).to.throw(OptionError, /no value at its start/);
       expect(() => lbfgs({memory: 0})).to.throw(OptionError, /memory is 0/);
@@ -88,10 +122,18 @@ describe('methods of identify', () => {
   it("a step length meets Wolfe's strong conditions, also behind a wall", () => {
     const f = (x: number): number => -x / (x * x + 2); // Moré & Thuente's first function, minimum at √2
     const slope = (x: number): number => (x * x - 2) / (x * x + 2) ** 2;
-    const evaluate = (walled: boolean) => ([x]: Float64Array) => (walled && x > 2 ? undefined : {x: Float64Array.of(x), cost: f(x), gradient: Float64Array.of(slope(x))});
+    const evaluate =
+      (walled: boolean) =>
+      ([x]: Float64Array) =>
+        walled && x > 2 ? undefined : {x: Float64Array.of(x), cost: f(x), gradient: Float64Array.of(slope(x))};
     for (const first of [1e-3, 0.1, 1, 10, 1000]) {
       for (const walled of [false, true]) {
-        const step = wolfeStep(evaluate(walled), {x: Float64Array.of(0), cost: f(0), gradient: Float64Array.of(slope(0))}, Float64Array.of(1), first);
+        const step = wolfeStep(
+          evaluate(walled),
+          {x: Float64Array.of(0), cost: f(0), gradient: Float64Array.of(slope(0))},
+          Float64Array.of(1),
+          first,
+        );
         expect(step, `${first}`).not.to.equal(undefined);
         const {length} = step as NonNullable<typeof step>;
         expect(f(length)).to.be.at.most(f(0) + 1e-4 * length * slope(0));
@@ -103,7 +145,11 @@ describe('methods of identify', () => {
   it('adam comes near the minimum, and keeps the best point', async () => {
     const plain = await found();
     const {estimate, history, message} = await found({method: adam({rate: 0.05, iterations: 250})});
-    for (const name of ['k', 'c']) expect(estimate[name] as number).to.be.closeTo(plain.estimate[name] as number, plain.standardError[name] as number);
+    for (const name of ['k', 'c'])
+      expect(estimate[name] as number).to.be.closeTo(
+        plain.estimate[name] as number,
+        plain.standardError[name] as number,
+      );
     expect(message).to.match(/Adam took its 250 iterations/);
     expect(history).to.have.length(251);
     expect(() => adam({rate: -1})).to.throw(OptionError, /rate is -1/);
@@ -113,9 +159,28 @@ describe('methods of identify', () => {
     const decay = ode(({y, params}) => tf.mul(tf.neg(params.a as tf.Tensor), tf.mul(y, params.b as tf.Tensor)));
     const t = times(11, 0.1);
     const fits = [
-      fitOf({system: oscillator, initial: {q: 1, v: 0}, dt: 0.05, observe: ({q, v}) => tf.stack([q, tf.mul(q, v)]), parameters: {k: positive(3), c: bounded(0, 2, 0.1), 'initial.v': free(0.2)}},
-        [{t, y: Array.from(t, x => [x, 1 - x]), weights: [2, 0.5]}, {t, q: t, name: 'second', parameters: {c: positive(0.4)}}]),
-      fitOf({system: decay, dt: 0.1, scheme: rk4(), parameters: {a: positive(1), b: positive([0.5, 2]), 'initial.y': free([1, -1])}}, {t, y: Array.from(t, x => [Math.exp(-x), -Math.exp(-2 * x)])}),
+      fitOf(
+        {
+          system: oscillator,
+          initial: {q: 1, v: 0},
+          dt: 0.05,
+          observe: ({q, v}) => tf.stack([q, tf.mul(q, v)]),
+          parameters: {k: positive(3), c: bounded(0, 2, 0.1), 'initial.v': free(0.2)},
+        },
+        [
+          {t, y: Array.from(t, x => [x, 1 - x]), weights: [2, 0.5]},
+          {t, q: t, name: 'second', parameters: {c: positive(0.4)}},
+        ],
+      ),
+      fitOf(
+        {
+          system: decay,
+          dt: 0.1,
+          scheme: rk4(),
+          parameters: {a: positive(1), b: positive([0.5, 2]), 'initial.y': free([1, -1])},
+        },
+        {t, y: Array.from(t, x => [Math.exp(-x), -Math.exp(-2 * x)])},
+      ),
     ];
     for (const fit of fits) {
       const x = fit.space.start.map((value, i) => value + 0.1 * Math.sin(i + 1));
@@ -150,8 +215,14 @@ describe('multiple shooting', () => {
     const q = path.values('q');
     path.dispose();
     const observed = await found({
-      system: pendulum({length: 1, g: named('g')}), initial: {v: 0}, dt: 0.02, scheme: undefined, observe: at => tf.sin(at.q),
-      data: {t: times(201, 0.02), y: q.map(Math.sin), name: 'swing', parameters: {'initial.q': free(1.9)}}, parameters: {g: positive(8)}, shooting: multiple({segments: 4}),
+      system: pendulum({length: 1, g: named('g')}),
+      initial: {v: 0},
+      dt: 0.02,
+      scheme: undefined,
+      observe: at => tf.sin(at.q),
+      data: {t: times(201, 0.02), y: q.map(Math.sin), name: 'swing', parameters: {'initial.q': free(1.9)}},
+      parameters: {g: positive(8)},
+      shooting: multiple({segments: 4}),
     });
     expect(observed.estimate.g).to.be.closeTo(9, 1e-6);
     expect(observed.estimate['swing: initial.q']).to.be.closeTo(2, 1e-6);
@@ -159,8 +230,16 @@ describe('multiple shooting', () => {
     const t = times(61, 0.1);
     const logistic = (y0: number): Float64Array => t.map(time => 1 / (1 + (1 / y0 - 1) * Math.exp(-1.5 * time)));
     const both = await found({
-      system: growth, initial: {y: 0.1}, scheme: rk4(), dt: 0.1, parameters: {r: positive(0.4)}, shooting: multiple({segments: 5}),
-      data: [{t, y: logistic(0.1)}, {t, y: logistic(0.02), name: 'late', parameters: {'initial.y': positive(0.05)}}],
+      system: growth,
+      initial: {y: 0.1},
+      scheme: rk4(),
+      dt: 0.1,
+      parameters: {r: positive(0.4)},
+      shooting: multiple({segments: 5}),
+      data: [
+        {t, y: logistic(0.1)},
+        {t, y: logistic(0.02), name: 'late', parameters: {'initial.y': positive(0.05)}},
+      ],
     });
     // Fourth-order steps of 0.1 against the closed form.
     expect(both.estimate.r).to.be.closeTo(1.5, 1e-4);
@@ -168,25 +247,39 @@ describe('multiple shooting', () => {
   });
 
   it('has the gradient Jᵀr of its residuals, gaps and multipliers with them, by one sweep back a segment', () => {
-    const held = problem({observe: ({q, v}) => tf.add(q, v), data: [
-      {t: times(21, 0.1), q: times(21, 0.1).map(Math.cos), y: times(21, 0.1).map(Math.sin)},
-      {t: times(11, 0.1), q: times(11, 0.1).map(Math.cos), name: 'second', parameters: {c: positive(0.4)}},
-    ]});
+    const held = problem({
+      observe: ({q, v}) => tf.add(q, v),
+      data: [
+        {t: times(21, 0.1), q: times(21, 0.1).map(Math.cos), y: times(21, 0.1).map(Math.sin)},
+        {t: times(11, 0.1), q: times(11, 0.1).map(Math.cos), name: 'second', parameters: {c: positive(0.4)}},
+      ],
+    });
     const fit = fitOf(held, held.data);
     const shooting = new MultipleShooting(fit.wholes(fit.space.start), fit.parameters, 3);
     for (let round = 0; round < 2; round++) {
       const x = shooting.space.start.map((value, i) => value + 0.1 * Math.sin(i + 1));
       const {residuals, jacobian} = shooting.linearize(x);
       const {cost, gradient} = shooting.gradient(x);
-      expect(cost).to.be.closeTo(residuals.reduce((sum, r) => sum + (r * r) / 2, 0), 1e-12 * cost);
+      expect(cost).to.be.closeTo(
+        residuals.reduce((sum, r) => sum + (r * r) / 2, 0),
+        1e-12 * cost,
+      );
       const largest = Math.max(...gradient.map(Math.abs));
-      gradient.forEach((g, j) => expect(g, shooting.space.labels[j]).to.be.closeTo(residuals.reduce((sum, r, i) => sum + r * jacobian[i * x.length + j], 0), 1e-10 * largest));
+      gradient.forEach((g, j) =>
+        expect(g, shooting.space.labels[j]).to.be.closeTo(
+          residuals.reduce((sum, r, i) => sum + r * jacobian[i * x.length + j], 0),
+          1e-10 * largest,
+        ),
+      );
       shooting.tighten(x); // multipliers are no longer zero
     }
   });
 
   it('takes any method, and refuses half segments', async () => {
-    const {estimate} = await found({shooting: multiple({segments: 3}), method: levenbergMarquardt({maxIterations: 50})});
+    const {estimate} = await found({
+      shooting: multiple({segments: 3}),
+      method: levenbergMarquardt({maxIterations: 50}),
+    });
     expect(estimate.k).to.be.closeTo((await found()).estimate.k as number, 1e-6);
     expect(() => multiple({segments: 1.5})).to.throw(OptionError, /segments is 1\.5/);
   });
@@ -195,10 +288,18 @@ describe('multiple shooting', () => {
 describe('the profile of the likelihood', () => {
   it('of a linear model is the parabola of the standard error, its interval 1.96 of it', async () => {
     // y″ = a + b t from rest: q = a t²/2 + b t³/6, linear in both.
-    const system = mechanics({mass: 1, forces: ({t, params}) => tf.add(params.a as tf.Tensor, tf.mul(params.b as tf.Tensor, t))});
+    const system = mechanics({
+      mass: 1,
+      forces: ({t, params}) => tf.add(params.a as tf.Tensor, tf.mul(params.b as tf.Tensor, t)),
+    });
     const next = gaussian(3);
     const t = times(41, 0.05);
-    const linear = problem({system, initial: {q: 0, v: 0}, data: {t, q: t.map(time => time * time / 2 + time ** 3 / 6 + 0.05 * next())}, parameters: {a: free(0.5), b: free(0.5)}});
+    const linear = problem({
+      system,
+      initial: {q: 0, v: 0},
+      data: {t, q: t.map(time => (time * time) / 2 + time ** 3 / 6 + 0.05 * next())},
+      parameters: {a: free(0.5), b: free(0.5)},
+    });
     const fit = await identify(linear);
     const {values, deviance, interval, warnings} = await likelihoodProfile(linear, fit, 'a', {points: 3});
     const [estimate, error] = [fit.estimate.a as number, fit.standardError.a as number];
@@ -220,15 +321,22 @@ describe('the profile of the likelihood', () => {
     for (let seed = 1; seed <= seeds; seed++) {
       const noise = gaussian(400 + seed);
       let state = noise() / Math.sqrt(1 - phi * phi);
-      const data = {t: times(samples, 1), y: Float64Array.from({length: samples}, () => 3 + 0.1 * (state = phi * state + noise()))};
+      const data = {
+        t: times(samples, 1),
+        y: Float64Array.from({length: samples}, () => 3 + 0.1 * (state = phi * state + noise())),
+      };
       for (const residuals of ['correlated', 'independent'] as const) {
         const held = {system: constant, data, dt: 1, scheme: rk4(), parameters: {'initial.y': free(2)}, residuals};
         const fit = await identify(held);
         for (const trajectory of fit.trajectories) trajectory.dispose();
-        const {interval: [low, high]} = await likelihoodProfile(held, fit, 'initial.y', {points: 1});
+        const {
+          interval: [low, high],
+        } = await likelihoodProfile(held, fit, 'initial.y', {points: 1});
         // The cost is a parabola: the interval is that of the standard error, of whichever residuals.
         const half = 1.959963984540054 * (fit.standardError['initial.y'] as number);
-        expect([low, high].map(value => Math.abs(value - (fit.estimate['initial.y'] as number)) / half)).satisfies((ends: number[]) => ends.every(end => Math.abs(end - 1) < 1e-6));
+        expect([low, high].map(value => Math.abs(value - (fit.estimate['initial.y'] as number)) / half)).satisfies(
+          (ends: number[]) => ends.every(end => Math.abs(end - 1) < 1e-6),
+        );
         if (low < 3 && 3 < high) covered[residuals]++;
       }
     }
@@ -238,8 +346,15 @@ describe('the profile of the likelihood', () => {
   });
 
   it('of a parameter that another makes up for is flat, and says so', async () => {
-    const system = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(tf.mul(params.a as tf.Tensor, params.b as tf.Tensor), q))});
-    const flat = problem({system, data: record(101, 0.05, {k: 4, c: 0, noise: 0.01}), parameters: {a: positive(1.5), b: positive(2)}});
+    const system = mechanics({
+      mass: 1,
+      forces: ({q, params}) => tf.neg(tf.mul(tf.mul(params.a as tf.Tensor, params.b as tf.Tensor), q)),
+    });
+    const flat = problem({
+      system,
+      data: record(101, 0.05, {k: 4, c: 0, noise: 0.01}),
+      parameters: {a: positive(1.5), b: positive(2)},
+    });
     const fit = await identify(flat);
     expect(fit.warnings.join()).to.match(/cannot be told apart/);
     const {interval, warnings, deviance} = await likelihoodProfile(flat, fit, 'a', {points: 3, reach: 0.9});
@@ -247,7 +362,10 @@ describe('the profile of the likelihood', () => {
     deviance.forEach(value => expect(Math.abs(value)).to.be.below(1e-6));
     expect(warnings.join()).to.match(/do not bound a below.*nor above/);
     fit.trajectory.dispose();
-    const odd = await likelihoodProfile(flat, fit, 'k').then(() => undefined, (error: unknown) => error);
+    const odd = await likelihoodProfile(flat, fit, 'k').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     expect(odd).to.be.instanceOf(OptionError);
   });
 });

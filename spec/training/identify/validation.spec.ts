@@ -12,12 +12,18 @@ import {positive} from '../../../training/identify/parameters.js';
 const dt = 0.05;
 const truth = {k: 9, c: 0.4};
 const oscillator = mechanics<{k: tf.Tensor; c: tf.Tensor; u: tf.Tensor}>({
-  mass: 1, forces: ({q, v, params: {k, c, u}}) => tf.sub(u, tf.add(tf.mul(k, q), tf.mul(c, v))),
+  mass: 1,
+  forces: ({q, v, params: {k, c, u}}) => tf.sub(u, tf.add(tf.mul(k, q), tf.mul(c, v))),
 });
 const clock = Float64Array.from({length: 401}, (_, i) => i * dt);
-const push = (phase: number): Float64Array => clock.map(t => 3 * Math.sin(1.7 * t + phase) + 2 * Math.sin(4.1 * t + 2 * phase));
+const push = (phase: number): Float64Array =>
+  clock.map(t => 3 * Math.sin(1.7 * t + phase) + 2 * Math.sin(4.1 * t + 2 * phase));
 
-function record(phase: number, start: {q: number; v: number}, deviation: number): {t: Float64Array; q: Float64Array; inputs: {u: ReturnType<typeof signal>}} {
+function record(
+  phase: number,
+  start: {q: number; v: number},
+  deviation: number,
+): {t: Float64Array; q: Float64Array; inputs: {u: ReturnType<typeof signal>}} {
   const inputs = {u: signal(clock, push(phase), 'cubic')};
   const trajectory = simulate(oscillator, start, {scheme: rk4(), dt, steps: 400, params: truth, inputs});
   const noise = gaussian(1 + Math.round(10 * phase));
@@ -28,7 +34,15 @@ function record(phase: number, start: {q: number; v: number}, deviation: number)
 
 const fitted = (deviation: number): ReturnType<typeof identify> => {
   const data = record(0, {q: 0, v: 0}, deviation);
-  return identify({system: oscillator, scheme: rk4(), dt, initial: {q: 0, v: 0}, data, parameters: {k: positive(8), c: positive(0.3)}, residuals: 'independent'}) as ReturnType<typeof identify>;
+  return identify({
+    system: oscillator,
+    scheme: rk4(),
+    dt,
+    initial: {q: 0, v: 0},
+    data,
+    parameters: {k: positive(8), c: positive(0.3)},
+    residuals: 'independent',
+  }) as ReturnType<typeof identify>;
 };
 
 describe('validation', () => {
@@ -45,7 +59,10 @@ describe('validation', () => {
     // Forty lags of noise: six beyond their band at most, 199 times in 200.
     expect(judged.outputs.q.correlated).to.be.at.most(0.15);
     expect(judged.outputs.q.standardDeviation).to.be.closeTo(judged.rmse, 1e-4);
-    const spread = Math.sqrt(other.q.slice(60).reduce((sum, q, _, all) => sum + (q - all.reduce((a, b) => a + b, 0) / all.length) ** 2, 0) / 341);
+    const spread = Math.sqrt(
+      other.q.slice(60).reduce((sum, q, _, all) => sum + (q - all.reduce((a, b) => a + b, 0) / all.length) ** 2, 0)
+        / 341,
+    );
     expect(judged.nrmse).to.be.closeTo(judged.rmse / spread, 1e-12);
     expect(judged.r2).to.be.closeTo(1 - judged.nrmse ** 2, 1e-12);
     // Without a warm-up the start is the problem's, at rest, which is wrong here.
@@ -72,7 +89,10 @@ describe('validation', () => {
     const exact = record(1, {q: 0.7, v: -1}, 0);
     // A force that the model does not know: one sample ahead it does little harm, ten ahead more.
     const unknown = {...exact, q: exact.q.map((q, i) => q + 0.05 * Math.sin(0.3 * i * dt))};
-    const [[one], [ten]] = [await fit.validate(unknown, {warmUp: 8, horizon: 1, every: 10}), await fit.validate(unknown, {warmUp: 8, horizon: 10, every: 10})];
+    const [[one], [ten]] = [
+      await fit.validate(unknown, {warmUp: 8, horizon: 1, every: 10}),
+      await fit.validate(unknown, {warmUp: 8, horizon: 10, every: 10}),
+    ];
     expect(one.samples).to.equal(40);
     expect(one.rmse).to.be.below(ten.rmse / 3);
     const [perfect] = await fit.validate(exact, {warmUp: 8, horizon: 10, every: 50});
@@ -80,8 +100,18 @@ describe('validation', () => {
     // Where the whole state is measured, one sample tells it: y′ = −ay, ten steps of 0.1 ahead.
     const t = Float64Array.from({length: 31}, (_, i) => 0.1 * i);
     const y = t.map(time => 2 * Math.exp(-0.8 * time));
-    const decay = await identify({system: ode<{a: tf.Tensor}>(({y: state, params: {a}}) => tf.neg(tf.mul(a, state))), scheme: rk4(), dt: 0.1, initial: {y: 2}, data: {t, y}, parameters: {a: positive(1)}});
-    const [ahead] = await decay.validate({t, y: y.map((value, i) => value * (1 + 0.01 * (i % 2)))}, {warmUp: 1, horizon: 10});
+    const decay = await identify({
+      system: ode<{a: tf.Tensor}>(({y: state, params: {a}}) => tf.neg(tf.mul(a, state))),
+      scheme: rk4(),
+      dt: 0.1,
+      initial: {y: 2},
+      data: {t, y},
+      parameters: {a: positive(1)},
+    });
+    const [ahead] = await decay.validate(
+      {t, y: y.map((value, i) => value * (1 + 0.01 * (i % 2)))},
+      {warmUp: 1, horizon: 10},
+    );
     expect(ahead.samples).to.equal(21);
     // From even samples to even ones: both right, or both one percent too large.
     expect(ahead.rmse).to.be.below(1e-5);
@@ -94,7 +124,10 @@ describe('validation', () => {
       const validations = await fit.validate([{...record(1, {q: 0.7, v: -1}, 0.01), name: 'run 2'}], {warmUp: 60});
       await fit.report(path.join(place, 'fit.html'), {validations, fits: {'validation, run 2: q': {unit: 'm'}}});
       const page = await readFile(path.join(place, 'fit.html'), 'utf8');
-      expect(page).to.include('Fit: validation, run 2: q').and.include('Validation, run 2: RMSE').and.include('as uncorrelated in time as noise is');
+      expect(page)
+        .to.include('Fit: validation, run 2: q')
+        .and.include('Validation, run 2: RMSE')
+        .and.include('as uncorrelated in time as noise is');
     } finally {
       await rm(place, {recursive: true});
     }
@@ -103,7 +136,11 @@ describe('validation', () => {
   it('says what cannot be', async () => {
     const fit = await fitted(0);
     const other = record(1, {q: 0, v: 0}, 0);
-    const refused = async (work: Promise<unknown>): Promise<string> => work.then(() => 'nothing was thrown', (error: unknown) => (error instanceof OptionError ? error.message : String(error)));
+    const refused = async (work: Promise<unknown>): Promise<string> =>
+      work.then(
+        () => 'nothing was thrown',
+        (error: unknown) => (error instanceof OptionError ? error.message : String(error)),
+      );
     expect(await refused(fit.validate(other, {warmUp: 401}))).to.match(/401 samples; a warm-up of 401/);
     expect(await refused(fit.validate(other, {warmUp: 1}))).to.match(/v of record 1 is not measured/);
     expect(await refused(fit.validate(other, {warmup: 3} as never))).to.match(/Did you mean 'warmUp'/);

@@ -1,16 +1,16 @@
 /** Charts: where data land on the page, what is kept of long records, and that the text is well-formed SVG. */
-import { expect } from 'chai';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { OptionError } from '../../../lib/errors.js';
-import { decimate, distinctPixels } from '../../../training/report/decimate.js';
-import { lineChart, type Chart } from '../../../training/report/plot.js';
-import { elementsOf } from '../well-formed.js';
+import {OptionError} from '../../../lib/errors.js';
+import {decimate, distinctPixels} from '../../../training/report/decimate.js';
+import {lineChart, type Chart} from '../../../training/report/plot.js';
+import {elementsOf} from '../well-formed.js';
 
 const plain: Chart = {
   title: 'Position',
-  x: { label: 'time', unit: 's' },
-  y: { label: 'position', unit: 'm' },
-  series: [{ name: 'measured', x: [0, 1, 2], y: [0, 1, 4] }],
+  x: {label: 'time', unit: 's'},
+  y: {label: 'position', unit: 'm'},
+  series: [{name: 'measured', x: [0, 1, 2], y: [0, 1, 4]}],
 };
 
 /** The `d` of the series' paths in order. */
@@ -28,15 +28,47 @@ function texts(svg: string, kind: string): string[] {
 
 describe('plots', () => {
   it('from JSON that nobody checked have no way out of their attributes', () => {
-    const fine: Chart = { title: 'a', x: { label: 'x' }, y: { label: 'y' }, series: [{ name: 's', x: [0, 1], y: [0, 1] }] };
+    const fine: Chart = {title: 'a', x: {label: 'x'}, y: {label: 'y'}, series: [{name: 's', x: [0, 1], y: [0, 1]}]};
     const evil = '"><script>alert(1)</script>';
-    const series = (one: object): object => ({ series: [{ ...fine.series[0], ...one }] });
+    const series = (one: object): object => ({series: [{...fine.series[0], ...one}]});
     const given: readonly object[] = [
-      { id: evil }, { id: '' }, { id: '1' }, { id: 5 }, { width: evil }, { width: '720' }, { width: 0 }, { width: NaN }, { width: 1e9 }, { height: evil }, { height: -1 },
-      { title: 5 }, { description: {} }, { series: 'none' }, series({ style: evil }), series({ style: 'toString' }), series({ color: evil }), series({ color: -1 }), series({ color: 0.5 }), series({ name: null }), { levels: [{ y: 0, name: 3 }] },
+      {id: evil},
+      {id: ''},
+      {id: '1'},
+      {id: 5},
+      {width: evil},
+      {width: '720'},
+      {width: 0},
+      {width: NaN},
+      {width: 1e9},
+      {height: evil},
+      {height: -1},
+      {title: 5},
+      {description: {}},
+      {series: 'none'},
+      series({style: evil}),
+      series({style: 'toString'}),
+      series({color: evil}),
+      series({color: -1}),
+      series({color: 0.5}),
+      series({name: null}),
+      {levels: [{y: 0, name: 3}]},
     ];
-    for (const change of given) expect(() => lineChart({ ...fine, ...change } as Chart), JSON.stringify(change)).to.throw(OptionError, /lineChart: /);
-    expect(lineChart({ ...fine, title: evil, description: evil, x: { label: evil }, series: [{ ...fine.series[0], name: evil }], levels: [{ y: 0, name: evil }] })).not.to.include('<script');
+    for (const change of given)
+      expect(() => lineChart({...fine, ...change} as Chart), JSON.stringify(change)).to.throw(
+        OptionError,
+        /lineChart: /,
+      );
+    expect(
+      lineChart({
+        ...fine,
+        title: evil,
+        description: evil,
+        x: {label: evil},
+        series: [{...fine.series[0], name: evil}],
+        levels: [{y: 0, name: evil}],
+      }),
+    ).not.to.include('<script');
   });
 
   it('are well-formed SVG that names itself to a screen reader', () => {
@@ -53,35 +85,37 @@ describe('plots', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (title, label, name) => {
         const series = [
-          { name, x: [0, 1], y: [1, 2] },
-          { name: label, x: [0, 1], y: [2, 2] },
+          {name, x: [0, 1], y: [1, 2]},
+          {name: label, x: [0, 1], y: [2, 2]},
         ];
-        elementsOf(lineChart({ title, x: { label }, y: { label, unit: name }, series, levels: [{ y: 1.5, name: title }] }));
+        elementsOf(lineChart({title, x: {label}, y: {label, unit: name}, series, levels: [{y: 1.5, name: title}]}));
       }),
     );
   });
 
   it('put data where the ticks say', () => {
-    const svg = lineChart({ ...plain, series: [{ name: 'a', x: [0, 1, 2], y: [0, 2, 4] }] });
+    const svg = lineChart({...plain, series: [{name: 'a', x: [0, 1, 2], y: [0, 2, 4]}]});
     const [[x0, y0], [x1, y1], [x2, y2]] = points(paths(svg)[0]);
     expect(x1 - x0).to.be.closeTo(x2 - x1, 0.11); // tenths of a pixel are written
     expect(y0 - y1).to.be.closeTo(y1 - y2, 0.11);
     expect(y0).to.be.above(y2);
     const tick = (text: string): [number, number] => {
-      const found = svg.match(new RegExp(`<text class="tick" x="([\\d.]+)" y="([\\d.]+)" text-anchor="end">${text}</text>`))!;
+      const found = svg.match(
+        new RegExp(`<text class="tick" x="([\\d.]+)" y="([\\d.]+)" text-anchor="end">${text}</text>`),
+      )!;
       return [Number(found[1]), Number(found[2])];
     };
     expect(tick('2')[1] - 4).to.be.closeTo(y1, 0.11); // labels sit four pixels below their line
   });
 
   it('choose readable units, and say so', () => {
-    const small = lineChart({ ...plain, series: [{ name: 'a', x: [0, 1], y: [-3e-6, 3e-6] }] });
+    const small = lineChart({...plain, series: [{name: 'a', x: [0, 1], y: [-3e-6, 3e-6]}]});
     expect(small).to.contain('position (µm)');
     expect(texts(small, 'tick')).to.include.members(['−2', '0', '2']);
     expect(
-      lineChart({ ...plain, y: { label: 'mass', unit: 'kg' }, series: [{ name: 'a', x: [0, 1], y: [0, 3e-6] }] }),
+      lineChart({...plain, y: {label: 'mass', unit: 'kg'}, series: [{name: 'a', x: [0, 1], y: [0, 3e-6]}]}),
     ).to.contain('mass (10⁻⁶ kg)');
-    expect(lineChart({ ...plain, y: { label: 'ratio' }, series: [{ name: 'a', x: [0, 1], y: [0, 3e-6] }] })).to.contain(
+    expect(lineChart({...plain, y: {label: 'ratio'}, series: [{name: 'a', x: [0, 1], y: [0, 3e-6]}]})).to.contain(
       'ratio (× 10⁻⁶)',
     );
   });
@@ -89,14 +123,18 @@ describe('plots', () => {
   it('log axes show powers of ten, and leave out what has no logarithm', () => {
     const svg = lineChart({
       ...plain,
-      y: { label: 'cost', scale: 'log' },
-      series: [{ name: 'a', x: [0, 1, 2, 3], y: [1e4, 0, 1, 1e-4] }],
+      y: {label: 'cost', scale: 'log'},
+      series: [{name: 'a', x: [0, 1, 2, 3], y: [1e4, 0, 1, 1e-4]}],
     });
     expect(texts(svg, 'tick')).to.include.members(['10⁴', '1', '10⁻⁴']);
     expect(paths(svg)[0].match(/M/g)).to.have.length(2); // a gap where the zero is
-    const narrow = lineChart({ ...plain, y: { label: 'cost', scale: 'log' }, series: [{ name: 'a', x: [0, 1], y: [13, 17] }] });
+    const narrow = lineChart({
+      ...plain,
+      y: {label: 'cost', scale: 'log'},
+      series: [{name: 'a', x: [0, 1], y: [13, 17]}],
+    });
     expect(
-      texts(narrow, 'tick').filter((text) => text.startsWith('1')),
+      texts(narrow, 'tick').filter(text => text.startsWith('1')),
       'less than a decade',
     ).to.include.members(['14', '16']);
   });
@@ -104,24 +142,28 @@ describe('plots', () => {
   it('whole numbers have whole ticks', () => {
     const svg = lineChart({
       ...plain,
-      x: { label: 'iteration', integer: true },
-      series: [{ name: 'a', x: [0, 1, 2], y: [1, 2, 3] }],
+      x: {label: 'iteration', integer: true},
+      series: [{name: 'a', x: [0, 1, 2], y: [1, 2, 3]}],
     });
-    expect([...svg.matchAll(/text-anchor="middle">([\d.]+)<\/text>/g)].map(([, text]) => text)).to.deep.equal(['0', '1', '2']);
+    expect([...svg.matchAll(/text-anchor="middle">([\d.]+)<\/text>/g)].map(([, text]) => text)).to.deep.equal([
+      '0',
+      '1',
+      '2',
+    ]);
   });
 
   it('no label leaves the picture or lies on another', () => {
     fc.assert(
       fc.property(
-        fc.double({ min: -1e12, max: 1e12, noNaN: true }),
-        fc.double({ min: 1e-9, max: 1e12, noNaN: true }),
-        fc.integer({ min: 300, max: 1000 }),
+        fc.double({min: -1e12, max: 1e12, noNaN: true}),
+        fc.double({min: 1e-9, max: 1e12, noNaN: true}),
+        fc.integer({min: 300, max: 1000}),
         (low, size, width) => {
-          const svg = lineChart({ ...plain, width, series: [{ name: 'a', x: [low, low + size], y: [low, low + size] }] });
+          const svg = lineChart({...plain, width, series: [{name: 'a', x: [low, low + size], y: [low, low + size]}]});
           // About 6.3 px a character, as the layout itself assumes.
-          const below = [...svg.matchAll(/<text class="tick" x="([-\d.]+)" y="\d+" text-anchor="middle">([^<]*)</g)].map(
-            ([, x, text]) => [Number(x), 3.15 * text.length],
-          );
+          const below = [
+            ...svg.matchAll(/<text class="tick" x="([-\d.]+)" y="\d+" text-anchor="middle">([^<]*)</g),
+          ].map(([, x, text]) => [Number(x), 3.15 * text.length]);
           for (const [x, half] of below) expect(x + half).to.be.below(width);
           const crowded = below.some(([x, half], i) => i > 0 && x - half < below[i - 1][0] + below[i - 1][1]);
           expect(crowded).to.equal(false);
@@ -141,16 +183,16 @@ describe('plots', () => {
       [0, 0],
       [Infinity, 1],
     ]) {
-      const svg = lineChart({ ...plain, series: [{ name: 'a', x: [0, 1], y }] });
+      const svg = lineChart({...plain, series: [{name: 'a', x: [0, 1], y}]});
       elementsOf(svg);
       expect(svg).to.not.match(/NaN|Infinity/);
     }
-    elementsOf(lineChart({ ...plain, series: [] }));
+    elementsOf(lineChart({...plain, series: []}));
   });
 
   it('every style draws', () => {
     const styles = ['line', 'underlay', 'dashed', 'points', 'bars', 'stems'] as const;
-    const svg = lineChart({ ...plain, series: styles.map((style) => ({ name: style, style, x: [0, 1, 2], y: [1, 2, 3] })) });
+    const svg = lineChart({...plain, series: styles.map(style => ({name: style, style, x: [0, 1, 2], y: [1, 2, 3]}))});
     elementsOf(svg);
     expect(paths(svg)).to.have.length(6);
     for (const style of styles) expect(svg).to.contain(`class="s ${style}"`);
@@ -159,10 +201,10 @@ describe('plots', () => {
   describe('long records', () => {
     it("keep every column's extremes: single outliers stay visible", () => {
       const n = 130_000;
-      const x = Float64Array.from({ length: n }, (_, i) => i);
-      const y = Float64Array.from({ length: n }, (_, i) => Math.sin(i / 5000));
+      const x = Float64Array.from({length: n}, (_, i) => i);
+      const y = Float64Array.from({length: n}, (_, i) => Math.sin(i / 5000));
       y[77_777] = 9;
-      const svg = lineChart({ ...plain, width: 720, series: [{ name: 'a', x, y }] });
+      const svg = lineChart({...plain, width: 720, series: [{name: 'a', x, y}]});
       expect(svg.length).to.be.below(60_000);
       const [d] = paths(svg);
       const drawn = points(d);
@@ -173,8 +215,8 @@ describe('plots', () => {
     it('first, least, greatest and last of every pixel column, and nothing else', () => {
       fc.assert(
         fc.property(
-          fc.array(fc.double({ min: -5, max: 5, noNaN: true }), { minLength: 1, maxLength: 300 }),
-          fc.double({ min: 0.01, max: 2, noNaN: true }),
+          fc.array(fc.double({min: -5, max: 5, noNaN: true}), {minLength: 1, maxLength: 300}),
+          fc.double({min: 0.01, max: 2, noNaN: true}),
           (y, spacing) => {
             const x = y.map((_, i) => i * spacing);
             const kept = decimate(x, y);
@@ -182,7 +224,7 @@ describe('plots', () => {
             y.forEach((value, i) => columns.set(Math.floor(x[i]), [...(columns.get(Math.floor(x[i])) ?? []), value]));
             expect(kept).to.deep.equal([...new Set(kept)].sort((a, b) => a - b));
             for (const [column, values] of columns) {
-              const shown = kept.filter((i) => Math.floor(x[i]) === column).map((i) => y[i]);
+              const shown = kept.filter(i => Math.floor(x[i]) === column).map(i => y[i]);
               expect(shown.length).to.be.at.most(4);
               expect([shown[0], Math.min(...shown), Math.max(...shown), shown[shown.length - 1]]).to.deep.equal([
                 values[0],
@@ -197,19 +239,19 @@ describe('plots', () => {
     });
 
     it('a gap in a column stays a gap', () => {
-      const y = Float64Array.from({ length: 1000 }, (_, i) => (i >= 500 && i < 600 ? NaN : 1));
+      const y = Float64Array.from({length: 1000}, (_, i) => (i >= 500 && i < 600 ? NaN : 1));
       const kept = decimate(
-        Float64Array.from({ length: 1000 }, (_, i) => i / 100),
+        Float64Array.from({length: 1000}, (_, i) => i / 100),
         y,
       );
-      expect(kept.some((i) => Number.isNaN(y[i]))).to.equal(true);
+      expect(kept.some(i => Number.isNaN(y[i]))).to.equal(true);
     });
 
     it('lines that turn back keep their shape', () => {
-      const angle = Float64Array.from({ length: 50_000 }, (_, i) => (2 * Math.PI * i) / 49_999);
+      const angle = Float64Array.from({length: 50_000}, (_, i) => (2 * Math.PI * i) / 49_999);
       const kept = distinctPixels(
-        angle.map((a) => 100 * Math.cos(a)),
-        angle.map((a) => 100 * Math.sin(a)),
+        angle.map(a => 100 * Math.cos(a)),
+        angle.map(a => 100 * Math.sin(a)),
       );
       expect(kept.length).to.be.within(500, 1200); // the circumference is 628 px
     });

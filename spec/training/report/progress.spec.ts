@@ -1,23 +1,23 @@
 /** Progress: what is written to a terminal and to a file, by a clock of the test's own. */
-import { PassThrough } from 'node:stream';
-import { expect } from 'chai';
-import { progress, type ProgressOptions } from '../../../training/report/progress.js';
+import {PassThrough} from 'node:stream';
+import {expect} from 'chai';
+import {progress, type ProgressOptions} from '../../../training/report/progress.js';
 
 function recorded(
   options: Partial<ProgressOptions>,
   isTTY: boolean,
-): { show: ReturnType<typeof progress>; written: () => string; wait: (seconds: number) => void } {
-  const stream = Object.assign(new PassThrough(), { isTTY, columns: 80 });
+): {show: ReturnType<typeof progress>; written: () => string; wait: (seconds: number) => void} {
+  const stream = Object.assign(new PassThrough(), {isTTY, columns: 80});
   let text = '';
   stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
   let now = 5000;
-  const show = progress({ title: 'simulating', unit: 'steps', stream, clock: () => now, ...options });
-  return { show, written: () => text, wait: (seconds) => (now += 1000 * seconds) };
+  const show = progress({title: 'simulating', unit: 'steps', stream, clock: () => now, ...options});
+  return {show, written: () => text, wait: seconds => (now += 1000 * seconds)};
 }
 
 describe('progress', () => {
   it('into a file: a line every ten seconds, and one at the end', () => {
-    const { show, written, wait } = recorded({ total: 1000 }, false);
+    const {show, written, wait} = recorded({total: 1000}, false);
     for (let step = 1; step <= 1000; step++) {
       wait(0.025); // 25 s in all
       show.update(step, `cost ${1000 - step}`);
@@ -32,7 +32,7 @@ describe('progress', () => {
   });
 
   it('without a total: no time left', () => {
-    const { show, written, wait } = recorded({ unit: 'iterations', every: 1 }, false);
+    const {show, written, wait} = recorded({unit: 'iterations', every: 1}, false);
     wait(8);
     show.update(2, 'cost 1.5e-3');
     wait(100);
@@ -44,14 +44,14 @@ describe('progress', () => {
   });
 
   it('nothing done yet: neither rate nor time, and no division by zero', () => {
-    const { show, written } = recorded({ total: 5, every: 0 }, false);
+    const {show, written} = recorded({total: 5, every: 0}, false);
     show.update(0);
     show.finish();
     expect(written()).to.equal('simulating 0/5 steps\nsimulating 0/5 steps · took 0.0 s\n');
   });
 
   it('on a terminal: a bar on one line, with rate and time left', () => {
-    const { show, written, wait } = recorded({ total: 200 }, true);
+    const {show, written, wait} = recorded({total: 200}, true);
     wait(2);
     show.update(100);
     show.finish('RMSE 3.3 µm');
@@ -62,7 +62,7 @@ describe('progress', () => {
   });
 
   it('hours are told as hours', () => {
-    const { show, written, wait } = recorded({ total: 100, every: 1 }, false);
+    const {show, written, wait} = recorded({total: 100, every: 1}, false);
     wait(3600);
     show.update(25);
     show.finish();

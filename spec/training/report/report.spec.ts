@@ -1,38 +1,45 @@
 /** The report: what it says for given numbers, that it is one whole self-contained page, and how it is written. */
-import { lstat, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect } from 'chai';
+import {lstat, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile} from 'node:fs/promises';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {expect} from 'chai';
 import fc from 'fast-check';
-import { DataError, OptionError } from '../../../lib/errors.js';
-import { gaussian } from '../../../training/data/noise.js';
-import { errorText, fixedText, measuredText, numberText } from '../../../training/report/number-text.js';
-import { renderReport, writeReport, type Report } from '../../../training/report/report.js';
-import { autocorrelation, goodnessOfFit, histogram } from '../../../training/report/residual-statistics.js';
-import { quantityText } from '../../../training/report/units.js';
-import { elementsOf } from '../well-formed.js';
+import {DataError, OptionError} from '../../../lib/errors.js';
+import {gaussian} from '../../../training/data/noise.js';
+import {errorText, fixedText, measuredText, numberText} from '../../../training/report/number-text.js';
+import {renderReport, writeReport, type Report} from '../../../training/report/report.js';
+import {autocorrelation, goodnessOfFit, histogram} from '../../../training/report/residual-statistics.js';
+import {quantityText} from '../../../training/report/units.js';
+import {elementsOf} from '../well-formed.js';
 
 function sample(n: number): Report {
   const noise = gaussian(1);
-  const t = Float64Array.from({ length: n }, (_, i) => i / 610);
-  const simulated = t.map((time) => 0.1 * Math.sin(20 * time));
+  const t = Float64Array.from({length: n}, (_, i) => i / 610);
+  const simulated = t.map(time => 0.1 * Math.sin(20 * time));
   return {
     title: 'Oscillator <1>',
     description: 'Spring & damper',
     referenceName: 'published',
     parameters: [
-      { name: 'M', unit: 'kg', description: 'moving mass', estimate: 95.10934, standardError: 0.2134, reference: 95.1089 },
-      { name: 'c', unit: 'N·s/m', estimate: -3.17384, standardError: 0.0206, interval: [-3.3, -3.1] },
-      { name: 'idle', estimate: 5, standardError: Infinity },
-      { name: 'lag', unit: 's', estimate: 0.001 },
+      {
+        name: 'M',
+        unit: 'kg',
+        description: 'moving mass',
+        estimate: 95.10934,
+        standardError: 0.2134,
+        reference: 95.1089,
+      },
+      {name: 'c', unit: 'N·s/m', estimate: -3.17384, standardError: 0.0206, interval: [-3.3, -3.1]},
+      {name: 'idle', estimate: 5, standardError: Infinity},
+      {name: 'lag', unit: 's', estimate: 0.001},
     ],
-    fits: [{ name: 'position', unit: 'm', t, measured: simulated.map((value) => value + 1e-4 * noise()), simulated }],
-    history: [10, 1, 0.1].map((cost, iteration) => ({ iteration, cost })),
-    correlation: { labels: ['M', 'c'], values: [1, -0.9, -0.9, 1] },
+    fits: [{name: 'position', unit: 'm', t, measured: simulated.map(value => value + 1e-4 * noise()), simulated}],
+    history: [10, 1, 0.1].map((cost, iteration) => ({iteration, cost})),
+    correlation: {labels: ['M', 'c'], values: [1, -0.9, -0.9, 1]},
     statistics: [
-      { name: 'iterations', value: 3 },
-      { name: 'steps', value: 24840 },
-      { name: 'scheme', value: 'trapezoid' },
+      {name: 'iterations', value: 3},
+      {name: 'steps', value: 24840},
+      {name: 'scheme', value: 'trapezoid'},
     ],
     warnings: ['The data do not depend on idle.'],
     notes: ['A note.'],
@@ -41,16 +48,24 @@ function sample(n: number): Report {
 
 describe('report', () => {
   it('forbids everything but its own style: no scripts, no pictures, no net', () => {
-    const [, policy] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(renderReport(sample(20))) ?? [];
-    expect(policy.split('; ')).to.deep.equal(["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'"]);
+    const [, policy] =
+      /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(renderReport(sample(20))) ?? [];
+    expect(policy.split('; ')).to.deep.equal([
+      "default-src 'none'",
+      "style-src 'unsafe-inline'",
+      "base-uri 'none'",
+      "form-action 'none'",
+    ]);
     // Before anything it is to hold for.
-    expect(renderReport(sample(20)).indexOf('Content-Security-Policy')).to.be.below(renderReport(sample(20)).indexOf('<title>'));
+    expect(renderReport(sample(20)).indexOf('Content-Security-Policy')).to.be.below(
+      renderReport(sample(20)).indexOf('<title>'),
+    );
   });
 
   it('is one well-formed page that asks nothing of the net and runs nothing', () => {
     const html = renderReport(sample(3000));
     const elements = elementsOf(html);
-    expect(elements.filter((name) => name === 'svg')).to.have.length(6);
+    expect(elements.filter(name => name === 'svg')).to.have.length(6);
     expect(elements).to.not.include.members(['script']).and.not.include.members(['link']);
     expect(html.replaceAll('http://www.w3.org/2000/svg', '')).to.not.match(/https?:|url\((?!#)|@import|src=/);
     expect(html)
@@ -77,22 +92,22 @@ describe('report', () => {
   it('of the longest record stays below 2 MB', () => {
     const noise = gaussian(2);
     const n = 131_072;
-    const t = Float64Array.from({ length: n }, (_, i) => i / 610.35);
+    const t = Float64Array.from({length: n}, (_, i) => i / 610.35);
     const simulated = t.map(() => noise());
-    const fit = { t, simulated, measured: simulated.map((value) => value + noise()), unit: 'V' };
+    const fit = {t, simulated, measured: simulated.map(value => value + noise()), unit: 'V'};
     const html = renderReport({
       ...sample(10),
       fits: [
-        { ...fit, name: 'train' },
-        { ...fit, name: 'test' },
+        {...fit, name: 'train'},
+        {...fit, name: 'test'},
       ],
     });
     expect(html.length).to.be.below(1_000_000);
   });
 
   it('leaves out what it was not given', () => {
-    const { title, parameters, fits } = sample(50);
-    const html = renderReport({ title, parameters: parameters.map(({ reference: _, ...rest }) => rest), fits });
+    const {title, parameters, fits} = sample(50);
+    const html = renderReport({title, parameters: parameters.map(({reference: _, ...rest}) => rest), fits});
     elementsOf(html);
     expect(html).to.not.match(/Convergence|Correlation of the estimates|Warnings|Notes|published|difference/);
   });
@@ -113,7 +128,7 @@ describe('report', () => {
         [1, NaN, NaN, NaN],
       ],
     ]) {
-      const html = renderReport({ title: 'x', parameters: [], fits: [{ name: 'y', t, measured, simulated }] });
+      const html = renderReport({title: 'x', parameters: [], fits: [{name: 'y', t, measured, simulated}]});
       elementsOf(html);
       expect(html).to.not.match(/NaN|undefined/);
     }
@@ -121,12 +136,11 @@ describe('report', () => {
 
   it('refuses lengths that do not match', () => {
     expect(() =>
-      renderReport({ title: 'x', parameters: [], fits: [{ name: 'y', t: [0, 1], measured: [0], simulated: [0, 1] }] }),
+      renderReport({title: 'x', parameters: [], fits: [{name: 'y', t: [0, 1], measured: [0], simulated: [0, 1]}]}),
     ).to.throw(OptionError, /'y' has 2 times, 1 measured and 2 simulated/);
-    expect(() => renderReport({ title: 'x', parameters: [], fits: [], correlation: { labels: ['a'], values: [] } })).to.throw(
-      OptionError,
-      /needs 1 values, not 0/,
-    );
+    expect(() =>
+      renderReport({title: 'x', parameters: [], fits: [], correlation: {labels: ['a'], values: []}}),
+    ).to.throw(OptionError, /needs 1 values, not 0/);
   });
 
   describe('written to a file', () => {
@@ -134,12 +148,12 @@ describe('report', () => {
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'report-'));
     });
-    after(() => rm(folder, { recursive: true }));
+    after(() => rm(folder, {recursive: true}));
 
     it('by twenty writers at once is written by each, and is one of theirs', async () => {
       const path = join(folder, 'many', 'report.html');
-      const pages = Array.from({ length: 20 }, (_, i) => ({ ...sample(20), title: `writer ${i}` }));
-      await Promise.all(pages.map((page) => writeReport(path, page)));
+      const pages = Array.from({length: 20}, (_, i) => ({...sample(20), title: `writer ${i}`}));
+      await Promise.all(pages.map(page => writeReport(path, page)));
       expect(pages.map(renderReport)).to.include(await readFile(path, 'utf8'));
       expect(await readdir(join(folder, 'many'))).to.deep.equal(['report.html']);
     });
@@ -160,7 +174,7 @@ describe('report', () => {
     it('over a file that only its owner may read stays so', async function () {
       if (process.platform === 'win32') this.skip();
       const path = join(folder, 'private.html');
-      await writeFile(path, '', { mode: 0o600 });
+      await writeFile(path, '', {mode: 0o600});
       await writeReport(path, sample(20));
       expect((await stat(path)).mode & 0o777).to.equal(0o600);
     });
@@ -168,7 +182,7 @@ describe('report', () => {
     it('makes its folder, replaces an older report, and leaves nothing beside it', async () => {
       const path = join(folder, 'new', 'report.html');
       await writeReport(path, sample(20));
-      await writeReport(path, { ...sample(20), title: 'second' });
+      await writeReport(path, {...sample(20), title: 'second'});
       expect(await readFile(path, 'utf8'))
         .to.contain('<title>second</title>')
         .and.match(/<\/html>\n$/);
@@ -211,14 +225,14 @@ describe('report', () => {
 
     it('read back as what they were', () => {
       fc.assert(
-        fc.property(fc.double({ min: -1e20, max: 1e20, noNaN: true }), fc.integer({ min: 1, max: 12 }), (value, digits) => {
+        fc.property(fc.double({min: -1e20, max: 1e20, noNaN: true}), fc.integer({min: 1, max: 12}), (value, digits) => {
           const back = Number(
             numberText(value, digits)
               .replace('−', '-')
               .replace(
                 / × 10(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/,
                 (_, sign: string, power: string) =>
-                  `e${sign === '' ? '' : '-'}${[...power].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(digit)).join('')}`,
+                  `e${sign === '' ? '' : '-'}${[...power].map(digit => '⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(digit)).join('')}`,
               ),
           );
           expect(Math.abs(back - value)).to.be.at.most(
@@ -241,16 +255,16 @@ describe('report', () => {
 
   describe('statistics of residuals', () => {
     it('RMSE, worst and R² by hand', () => {
-      const { rmse, worst, worstAt, r2, samples } = goodnessOfFit([1, 2, 3, 6], [1, 2, 5, 5]);
-      expect({ samples, worst, worstAt }).to.deep.equal({ samples: 4, worst: 2, worstAt: 2 });
+      const {rmse, worst, worstAt, r2, samples} = goodnessOfFit([1, 2, 3, 6], [1, 2, 5, 5]);
+      expect({samples, worst, worstAt}).to.deep.equal({samples: 4, worst: 2, worstAt: 2});
       expect(rmse).to.be.closeTo(Math.sqrt(5 / 4), 1e-15);
       expect(r2).to.be.closeTo(1 - 5 / 14, 1e-15);
     });
 
     it('a histogram holds every value once', () => {
       fc.assert(
-        fc.property(fc.array(fc.double({ min: -1e3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 500 }), (values) => {
-          const { share } = histogram(values);
+        fc.property(fc.array(fc.double({min: -1e3, max: 1e3, noNaN: true}), {minLength: 1, maxLength: 500}), values => {
+          const {share} = histogram(values);
           expect(share.reduce((sum, part) => sum + part, 0)).to.be.closeTo(1, 1e-9);
           expect(share.length).to.be.at.most(60);
         }),
@@ -261,8 +275,8 @@ describe('report', () => {
       const noise = gaussian(4);
       const phi = 0.9;
       let state = 0;
-      const { lags, values, band } = autocorrelation(
-        Float64Array.from({ length: 50_000 }, () => (state = phi * state + noise())),
+      const {lags, values, band} = autocorrelation(
+        Float64Array.from({length: 50_000}, () => (state = phi * state + noise())),
       );
       expect(band).to.be.closeTo(1.96 / Math.sqrt(50_000), 1e-12);
       expect(values[0]).to.equal(1);

@@ -43,17 +43,29 @@ describe('checkpoints', () => {
   }
 
   /** A run of eleven noisy examples in threes, from its beginning or from where it was; broken off after `until` steps. */
-  async function run(directory: string | undefined, optimizer: () => tf.Optimizer, {until = Infinity, ...over}: Partial<TrainingProblem<number>> & {until?: number} = {}): Promise<Run> {
+  async function run(
+    directory: string | undefined,
+    optimizer: () => tf.Optimizer,
+    {until = Infinity, ...over}: Partial<TrainingProblem<number>> & {until?: number} = {},
+  ): Promise<Run> {
     const variables = [tf.variable(tf.tensor1d([0.5, -0.2])), tf.variable(tf.scalar(0.1))];
     const problem: TrainingProblem<number> = {
-      loss: (batch, {random}) => tf.tidy(() => {
-        const x = tf.tensor1d(batch.map(value => value + 0.1 * random.normal()));
-        const [a, b] = [tf.slice(variables[0], 0, 1), tf.slice(variables[0], 1, 1)];
-        return tf.mean(tf.squaredDifference(tf.tanh(tf.add(tf.mul(a, x), b)), tf.mul(variables[1], tf.square(x))));
-      }),
-      variables, optimizer: optimizer(), data: Array.from({length: 11}, (_, i) => Math.sin(i)), batchSize: 3, epochs: 6, seed: 5,
-      validation: {data: [0.3, -0.7]}, earlyStopping: {patience: 5},
-      checkpoint: directory === undefined ? undefined : {directory, every: 1}, resume: directory !== undefined,
+      loss: (batch, {random}) =>
+        tf.tidy(() => {
+          const x = tf.tensor1d(batch.map(value => value + 0.1 * random.normal()));
+          const [a, b] = [tf.slice(variables[0], 0, 1), tf.slice(variables[0], 1, 1)];
+          return tf.mean(tf.squaredDifference(tf.tanh(tf.add(tf.mul(a, x), b)), tf.mul(variables[1], tf.square(x))));
+        }),
+      variables,
+      optimizer: optimizer(),
+      data: Array.from({length: 11}, (_, i) => Math.sin(i)),
+      batchSize: 3,
+      epochs: 6,
+      seed: 5,
+      validation: {data: [0.3, -0.7]},
+      earlyStopping: {patience: 5},
+      checkpoint: directory === undefined ? undefined : {directory, every: 1},
+      resume: directory !== undefined,
       onProgress: ({step}) => {
         if (step > until) throw new Killed();
       },
@@ -87,7 +99,9 @@ describe('checkpoints', () => {
     expect(again.weights).to.deep.equal(done.weights);
     expect(again.result?.steps).to.equal(24);
     const longer = await run(directory, optimizers.adam, {epochs: 8, earlyStopping: undefined});
-    expect(longer.weights).to.deep.equal((await run(undefined, optimizers.adam, {epochs: 8, earlyStopping: undefined})).weights);
+    expect(longer.weights).to.deep.equal(
+      (await run(undefined, optimizers.adam, {epochs: 8, earlyStopping: undefined})).weights,
+    );
   });
 
   it('are kept as many as wanted, and half-written ones are swept away', async () => {
@@ -100,13 +114,22 @@ describe('checkpoints', () => {
   });
 
   const failure = async (work: Promise<unknown>): Promise<CheckpointError> => {
-    const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+    const error = await work.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     expect(error).to.be.instanceOf(CheckpointError);
     return error as CheckpointError;
   };
 
   it('that are damaged, at any byte or by any length, are refused by name', async () => {
-    const content = {facts: {step: 3, sum: 0.1 + 0.2}, arrays: [{name: 'w', shape: [3], values: Float32Array.of(1, -0, 1e-40)}, {name: 'order', shape: [2], values: Uint32Array.of(1, 0)}]};
+    const content = {
+      facts: {step: 3, sum: 0.1 + 0.2},
+      arrays: [
+        {name: 'w', shape: [3], values: Float32Array.of(1, -0, 1e-40)},
+        {name: 'order', shape: [2], values: Uint32Array.of(1, 0)},
+      ],
+    };
     const bytes = await encodeCheckpoint(content);
     expect(await decodeCheckpoint(bytes, 'file')).to.deep.equal(content);
     expect(Object.is((await decodeCheckpoint(bytes, 'file')).arrays[0].values[1], -0)).to.equal(true);
@@ -147,17 +170,26 @@ describe('checkpoints', () => {
   describe('of a run that differs are refused, and taken where the change is meant:', () => {
     const values = Array.from({length: 11}, (_, i) => Math.sin(i));
     const two = (): tf.Variable[] => [tf.variable(tf.scalar(0.5)), tf.variable(tf.scalar(-0.2))];
-    const line = ([a, b]: readonly tf.Variable[], target = 1) => (batch: readonly number[]): tf.Scalar => tf.tidy(() => {
-      const x = tf.tensor1d([...batch]);
-      return tf.mean(tf.squaredDifference(tf.add(tf.mul(a, x), b), tf.mul(target, tf.square(x)))) as tf.Scalar;
-    });
+    const line =
+      ([a, b]: readonly tf.Variable[], target = 1) =>
+      (batch: readonly number[]): tf.Scalar =>
+        tf.tidy(() => {
+          const x = tf.tensor1d([...batch]);
+          return tf.mean(tf.squaredDifference(tf.add(tf.mul(a, x), b), tf.mul(target, tf.square(x)))) as tf.Scalar;
+        });
     type Given = Partial<TrainingProblem<number>> & {until?: number};
     /** Twelve steps, four an epoch; broken off after the sixth unless it is said when. */
     async function go(directory: string | undefined, {until = Infinity, ...over}: Given = {}): Promise<number[]> {
       const variables = over.variables ?? two();
       await train({
-        loss: line(variables), variables, optimizer: optimizers.adam(), data: values, batchSize: 3, epochs: 3,
-        checkpoint: directory === undefined ? undefined : {directory, every: 1}, resume: directory !== undefined,
+        loss: line(variables),
+        variables,
+        optimizer: optimizers.adam(),
+        data: values,
+        batchSize: 3,
+        epochs: 3,
+        checkpoint: directory === undefined ? undefined : {directory, every: 1},
+        resume: directory !== undefined,
         onProgress: ({step}) => {
           if (step > until) throw new Killed();
         },
@@ -175,12 +207,18 @@ describe('checkpoints', () => {
 
     const differences: {readonly [change: string]: {readonly over: () => Given; readonly message: RegExp}} = {
       learningRate: {over: () => ({optimizer: tf.train.adam(0.01)}), message: /the learning rate is 0\.05, here 0\.01/},
-      hyperparameters: {over: () => ({optimizer: tf.train.adam(0.05, 0.8)}), message: /setting beta1 is 0\.9, here 0\.8/},
+      hyperparameters: {
+        over: () => ({optimizer: tf.train.adam(0.05, 0.8)}),
+        message: /setting beta1 is 0\.9, here 0\.8/,
+      },
       schedule: {over: () => ({schedule: () => 0.05}), message: /there is no schedule, here one/},
       clip: {over: () => ({clip: {norm: 1}}), message: /clip is \{\}, here \{"norm":1\}/},
       batchSize: {over: () => ({batchSize: 4}), message: /batchSize is 3, here 4/},
       shuffle: {over: () => ({shuffle: false}), message: /shuffle is true, here false/},
-      data: {over: () => ({data: values.map((value, i) => (i === 10 ? value + 1e-9 : value))}), message: /the content of the examples differ/},
+      data: {
+        over: () => ({data: values.map((value, i) => (i === 10 ? value + 1e-9 : value))}),
+        message: /the content of the examples differ/,
+      },
       validation: {over: () => ({validation: {data: [1]}}), message: /the validation data differ/},
       loss: {
         over: () => {
@@ -200,7 +238,9 @@ describe('checkpoints', () => {
         const all = change === 'schedule' ? ['learningRate', 'schedule'] : [change];
         const error = await failure(go(directory, problem));
         expect(error.code).to.equal('checkpoint-mismatch');
-        expect(error.message).to.match(message).and.to.include(`resume: {accept: [${all.map(name => `'${name}'`).join(', ')}]}`);
+        expect(error.message)
+          .to.match(message)
+          .and.to.include(`resume: {accept: [${all.map(name => `'${name}'`).join(', ')}]}`);
         // Nothing was put into them.
         expect(variables.map(variable => variable.dataSync()[0])).to.deep.equal(before);
         await go(directory, {...problem, resume: {accept: all as Change[]}});
@@ -218,8 +258,11 @@ describe('checkpoints', () => {
 
     it('two variables of one shape exchanged, with names that tfjs gave and with the user’s', async () => {
       const exchanged = two().reverse();
-      expect((await failure(go(await begun(), {variables: exchanged, loss: line([exchanged[1], exchanged[0]])}))).message).to.match(/the order of the variables, by their names, is/);
-      const named = (...names: string[]): tf.Variable[] => names.map(name => tf.variable(tf.scalar(0.5), true, `${name}${count}`));
+      expect(
+        (await failure(go(await begun(), {variables: exchanged, loss: line([exchanged[1], exchanged[0]])}))).message,
+      ).to.match(/the order of the variables, by their names, is/);
+      const named = (...names: string[]): tf.Variable[] =>
+        names.map(name => tf.variable(tf.scalar(0.5), true, `${name}${count}`));
       const [a, b] = named('stiffness', 'damping');
       const directory = await begun({variables: [a, b], loss: line([a, b])});
       expect((await failure(go(directory, {variables: [b, a], loss: line([a, b])}))).data.differs).to.equal('names');
@@ -229,12 +272,17 @@ describe('checkpoints', () => {
 
     it('another schedule of the same kind, but not a longer run under the same', async () => {
       const directory = await begun({schedule: cosineDecay({rate: 0.05})});
-      expect((await failure(go(directory, {schedule: cosineDecay({rate: 0.04})}))).message).to.match(/the schedule gives 0\.05 in step 0, here 0\.04/);
+      expect((await failure(go(directory, {schedule: cosineDecay({rate: 0.04})}))).message).to.match(
+        /the schedule gives 0\.05 in step 0, here 0\.04/,
+      );
       await go(directory, {schedule: cosineDecay({rate: 0.05}), epochs: 4});
     });
 
     it('examples that are fetched one by one are compared by some', async () => {
-      const fetched = (shift: number): TrainingProblem<number>['data'] => ({length: 11, get: index => Promise.resolve(values[index] + shift)});
+      const fetched = (shift: number): TrainingProblem<number>['data'] => ({
+        length: 11,
+        get: index => Promise.resolve(values[index] + shift),
+      });
       const directory = await begun({data: fetched(0)});
       expect((await failure(go(directory, {data: fetched(1)}))).data.differs).to.equal('data');
       expect(await go(directory, {data: fetched(0)})).to.deep.equal(await go(undefined));
@@ -245,21 +293,41 @@ describe('checkpoints', () => {
       const file = path.join(directory, 'checkpoint-000000000006.sgc');
       const whole = await readCheckpoint(file);
       const facts = whole.facts as {readonly [name: string]: unknown};
-      const without = (name: string): unknown => Object.fromEntries(Object.entries(facts).filter(([key]) => key !== name));
+      const without = (name: string): unknown =>
+        Object.fromEntries(Object.entries(facts).filter(([key]) => key !== name));
       const lacks: {readonly [what: string]: CheckpointContent} = {
         ...Object.fromEntries(Object.keys(facts).map(name => [name, {...whole, facts: without(name)}])),
         nothing: {facts: null, arrays: []},
         variables: {facts: {...facts, arrays: []}, arrays: []},
-        ...Object.fromEntries(whole.arrays.map(({name}) => [name, {facts: {...facts, arrays: (facts.arrays as string[]).filter(other => other !== name)}, arrays: whole.arrays.filter(array => array.name !== name)}])),
-        shape: {facts, arrays: whole.arrays.map(array => (array.name === 'variable/1' ? {...array, shape: [1]} : array))},
-        order: {facts, arrays: whole.arrays.map(array => (array.name === 'order' ? {...array, values: array.values.map(() => 0)} : array))},
+        ...Object.fromEntries(
+          whole.arrays.map(({name}) => [
+            name,
+            {
+              facts: {...facts, arrays: (facts.arrays as string[]).filter(other => other !== name)},
+              arrays: whole.arrays.filter(array => array.name !== name),
+            },
+          ]),
+        ),
+        shape: {
+          facts,
+          arrays: whole.arrays.map(array => (array.name === 'variable/1' ? {...array, shape: [1]} : array)),
+        },
+        order: {
+          facts,
+          arrays: whole.arrays.map(array =>
+            array.name === 'order' ? {...array, values: array.values.map(() => 0)} : array,
+          ),
+        },
       };
       for (const [what, content] of Object.entries(lacks)) {
         await writeFile(file, await encodeCheckpoint(content));
         const variables = two();
         const error = await failure(go(directory, {variables, loss: line(variables)}));
         expect(error.code, what).to.be.oneOf(['checkpoint-corrupt', 'checkpoint-mismatch']);
-        expect(variables.map(variable => variable.dataSync()[0]), what).to.deep.equal([0.5, Math.fround(-0.2)]);
+        expect(
+          variables.map(variable => variable.dataSync()[0]),
+          what,
+        ).to.deep.equal([0.5, Math.fround(-0.2)]);
       }
     });
 
@@ -274,7 +342,10 @@ describe('checkpoints', () => {
 
     it('an acceptance of what cannot be accepted is refused', async () => {
       for (const resume of [{accept: ['seed']}, {accept: 'data'}, {}, {accepts: ['data']}]) {
-        const error = await go(fresh(), {resume: resume as {accept: Change[]}}).then(() => undefined, (thrown: unknown) => thrown);
+        const error = await go(fresh(), {resume: resume as {accept: Change[]}}).then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
         expect(error).to.be.instanceOf(OptionError);
       }
     });
@@ -285,14 +356,17 @@ describe('checkpoints', () => {
     let second: CheckpointError | undefined;
     const partial = path.join(directory, 'checkpoint-000000000001.sgc.0123456789abcdef.partial');
     const first = await run(directory, optimizers.sgd, {
-      data: {length: 11, get: async index => {
-        if (second === undefined) {
-          await writeFile(partial, 'half');
-          second = await failure(run(directory, optimizers.sgd));
-          expect(await readFile(partial, 'utf8')).to.equal('half');
-        }
-        return Math.sin(index);
-      }},
+      data: {
+        length: 11,
+        get: async index => {
+          if (second === undefined) {
+            await writeFile(partial, 'half');
+            second = await failure(run(directory, optimizers.sgd));
+            expect(await readFile(partial, 'utf8')).to.equal('half');
+          }
+          return Math.sin(index);
+        },
+      },
     });
     expect(second?.code).to.equal('checkpoint-locked');
     expect(second?.message).to.include(`process ${process.pid}`).and.to.include('lock.json');
@@ -318,7 +392,10 @@ describe('checkpoints', () => {
     }
     const directory = fresh();
     await mkdir(directory);
-    await writeFile(path.join(directory, 'lock.json'), JSON.stringify({pid: dead, host: 'elsewhere.example', started: '', token: 'x'}));
+    await writeFile(
+      path.join(directory, 'lock.json'),
+      JSON.stringify({pid: dead, host: 'elsewhere.example', started: '', token: 'x'}),
+    );
     expect((await failure(run(directory, optimizers.sgd))).message).to.match(/process \d+ on elsewhere\.example/);
   });
 

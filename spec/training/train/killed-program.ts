@@ -19,25 +19,45 @@ const options = {scheme: implicitMidpoint(), dt: 0.1, steps: 10};
 const hidden = mechanics({mass: 1, forces: [spring({stiffness: 4}), ({v}) => tf.mul(-0.3, tf.pow(v, 3))]});
 const starts = Array.from({length: 12}, (_, i) => ({q: Math.cos(i), v: Math.sin(2 * i)}));
 const data = starts.map(start => ({start, q: simulate(hidden, start, options).values('q')}));
-const model = simulate.prepare(mechanics({mass: 1, forces: [spring({stiffness}), neuralForce(network, {inputs: ['v']})]}), starts[0], options);
+const model = simulate.prepare(
+  mechanics({mass: 1, forces: [spring({stiffness}), neuralForce(network, {inputs: ['v']})]}),
+  starts[0],
+  options,
+);
 
 tf.enableProdMode();
 const {resumedFrom, steps} = await train({
-  loss: (batch, {random}) => tf.tidy(() => tf.addN([
-    tf.mul(1e-9, tf.sum(tf.square(ballast))),
-    ...batch.map(({start, q}) => tf.mean(tf.squaredDifference(model.run({initial: start}).q, tf.tensor1d(Float32Array.from(q, x => x + 1e-3 * random.normal()))))),
-  ]) as tf.Scalar),
+  loss: (batch, {random}) =>
+    tf.tidy(
+      () =>
+        tf.addN([
+          tf.mul(1e-9, tf.sum(tf.square(ballast))),
+          ...batch.map(({start, q}) =>
+            tf.mean(
+              tf.squaredDifference(
+                model.run({initial: start}).q,
+                tf.tensor1d(Float32Array.from(q, x => x + 1e-3 * random.normal())),
+              ),
+            ),
+          ),
+        ]) as tf.Scalar,
+    ),
   variables: [stiffness, ...network.variables, ballast],
   optimizer: tf.train.adam(0.01),
   schedule: exponentialDecay({rate: 0.01, factor: 0.5, every: 50}),
   clip: {norm: 1},
-  data, epochs: Number(epochs), batchSize: 5, seed: 7,
-  checkpoint: {directory, every: 1}, resume: true,
+  data,
+  epochs: Number(epochs),
+  batchSize: 5,
+  seed: 7,
+  checkpoint: {directory, every: 1},
+  resume: true,
   metrics: `${directory}/metrics.jsonl`,
   onProgress: ({step}) => {
     process.stdout.write(`step ${step}\n`);
   },
 });
 const digest = createHash('sha256');
-for (const variable of [stiffness, ...network.variables, ballast]) digest.update(new Uint8Array(Float32Array.from(variable.dataSync()).buffer));
+for (const variable of [stiffness, ...network.variables, ballast])
+  digest.update(new Uint8Array(Float32Array.from(variable.dataSync()).buffer));
 process.stdout.write(`done ${digest.digest('hex')} ${steps} ${resumedFrom ?? 0}\n`);

@@ -25,7 +25,12 @@ describe('a training that is killed', function () {
     place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-killed-'));
     program = path.join(place, 'program.mjs');
     await build({
-      entryPoints: [path.join(here, 'killed-program.ts')], outfile: program, bundle: true, platform: 'node', format: 'esm', logLevel: 'silent',
+      entryPoints: [path.join(here, 'killed-program.ts')],
+      outfile: program,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'silent',
       // tfjs has parts that ask for Node's modules by require.
       banner: {js: "import {createRequire} from 'node:module'; const require = createRequire(import.meta.url);"},
     });
@@ -33,7 +38,11 @@ describe('a training that is killed', function () {
   after(() => rm(place, {recursive: true, force: true, maxRetries: 5}));
 
   /** Runs it; `watch` sees every line. The last line, or undefined where it was killed. */
-  async function run(directory: string, epochs: number, watch: (line: string, child: ChildProcess) => void): Promise<string | undefined> {
+  async function run(
+    directory: string,
+    epochs: number,
+    watch: (line: string, child: ChildProcess) => void,
+  ): Promise<string | undefined> {
     const child = spawn(process.execPath, [program, directory, String(epochs)], {stdio: ['ignore', 'pipe', 'pipe']});
     let complaint = '';
     child.stderr.on('data', text => (complaint += String(text)));
@@ -75,7 +84,12 @@ describe('a training that is killed', function () {
     expect(wholes).to.be.at.least(kills);
     expect(last.split(' ')[1], 'digest of the weights').to.equal(straight?.split(' ')[1]);
     // Every step once, in order, though many were taken twice.
-    const lines = (await readFile(path.join(directory, 'metrics.jsonl'), 'utf8')).trim().split('\n').map(line => JSON.parse(line) as {kind: string; step: number});
-    expect(lines.filter(({kind}) => kind === 'step').map(({step}) => step)).to.deep.equal(Array.from({length: 3 * epochs}, (_, i) => i + 1));
+    const lines = (await readFile(path.join(directory, 'metrics.jsonl'), 'utf8'))
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as {kind: string; step: number});
+    expect(lines.filter(({kind}) => kind === 'step').map(({step}) => step)).to.deep.equal(
+      Array.from({length: 3 * epochs}, (_, i) => i + 1),
+    );
   });
 });

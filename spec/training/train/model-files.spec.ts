@@ -17,12 +17,16 @@ describe('model files', () => {
   const fresh = (): string => path.join(place, `model-${count++}`);
 
   const artifacts = (value: number): tf.io.ModelArtifacts => ({
-    format: 'layers-model', modelTopology: {value}, weightSpecs: [{name: 'w', shape: [2, 3], dtype: 'float32'}], weightData: new Float32Array(6).fill(value).buffer,
+    format: 'layers-model',
+    modelTopology: {value},
+    weightSpecs: [{name: 'w', shape: [2, 3], dtype: 'float32'}],
+    weightData: new Float32Array(6).fill(value).buffer,
   });
-  const save = async (directory: string, value: number): Promise<unknown> => modelFiles(directory).save?.(artifacts(value));
+  const save = async (directory: string, value: number): Promise<unknown> =>
+    modelFiles(directory).save?.(artifacts(value));
   /** The number that both halves of the model hold. */
   async function load(directory: string): Promise<number> {
-    const {modelTopology, weightData, ...rest} = await modelFiles(directory).load?.() as tf.io.ModelArtifacts;
+    const {modelTopology, weightData, ...rest} = (await modelFiles(directory).load?.()) as tf.io.ModelArtifacts;
     expect(Object.keys(rest).sort()).to.deep.equal(['format', 'weightSpecs']);
     const weights = new Float32Array(weightData as ArrayBuffer);
     const {value} = modelTopology as {value: number};
@@ -30,7 +34,10 @@ describe('model files', () => {
     return value;
   }
   async function failure(work: Promise<unknown>): Promise<DataError> {
-    const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+    const error = await work.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     expect(error).to.be.instanceOf(DataError);
     return error as DataError;
   }
@@ -50,7 +57,9 @@ describe('model files', () => {
     // What cannot be written as JSON fails after the weights would have been written; a disk that is full is no other.
     const endless: {self?: unknown} = {};
     endless.self = endless;
-    expect((await failure(modelFiles(directory).save?.({...artifacts(2), modelTopology: endless}) as Promise<unknown>)).code).to.equal('model-unwritable');
+    expect(
+      (await failure(modelFiles(directory).save?.({...artifacts(2), modelTopology: endless}) as Promise<unknown>)).code,
+    ).to.equal('model-unwritable');
     expect(await load(directory)).to.equal(1);
     expect((await readdir(directory)).sort()).to.deep.equal(['model.json', 'weights.bin']);
     // A folder in the way of model.json: its renaming fails, and the new weights go.
@@ -102,7 +111,8 @@ describe('model files', () => {
     const directory = fresh();
     await mkdir(directory);
     await symlink(secret, path.join(directory, 'link.bin'));
-    const manifest = (name: string): string => JSON.stringify({modelTopology: {}, weightsManifest: [{paths: [name], weights: artifacts(0).weightSpecs}]});
+    const manifest = (name: string): string =>
+      JSON.stringify({modelTopology: {}, weightsManifest: [{paths: [name], weights: artifacts(0).weightSpecs}]});
     for (const name of ['../secret', `x/../../secret`, secret, '..\\secret', 'C:\\secret', '', 'link.bin']) {
       await writeFile(path.join(directory, 'model.json'), manifest(name));
       expect((await failure(load(directory))).message, name).to.match(/lies outside the directory/);
@@ -118,7 +128,16 @@ describe('model files', () => {
   it('what is no manifest is an error of its own', async () => {
     const directory = fresh();
     await mkdir(directory);
-    for (const text of ['', '{}', '[]', 'null', '{"weightsManifest": 3}', '{"weightsManifest": [null]}', '{"weightsManifest": [{"paths": [1], "weights": []}]}', '{"weightsManifest": [{"paths": [], "weights": [{"name": "w", "dtype": "float32", "shape": [-1]}]}]}']) {
+    for (const text of [
+      '',
+      '{}',
+      '[]',
+      'null',
+      '{"weightsManifest": 3}',
+      '{"weightsManifest": [null]}',
+      '{"weightsManifest": [{"paths": [1], "weights": []}]}',
+      '{"weightsManifest": [{"paths": [], "weights": [{"name": "w", "dtype": "float32", "shape": [-1]}]}]}',
+    ]) {
       await writeFile(path.join(directory, 'model.json'), text);
       expect((await failure(load(directory))).code, text).to.equal('model-unreadable');
     }

@@ -4,7 +4,15 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {implicitMidpoint, mechanics, NewtonError, OptionError, ShapeError, simulate, StiffgradError} from '../../../lib/index.js';
+import {
+  implicitMidpoint,
+  mechanics,
+  NewtonError,
+  OptionError,
+  ShapeError,
+  simulate,
+  StiffgradError,
+} from '../../../lib/index.js';
 import {spring} from '../../../models/index.js';
 import * as training from '../../../training/index.js';
 import {cosineDecay, exponentialDecay, segments, train} from '../../../training/index.js';
@@ -21,18 +29,36 @@ interface Point {
 /** Points of y = 2x − 1. */
 const line: readonly Point[] = Array.from({length: 10}, (_, i) => ({x: i / 5 - 1, y: (2 * i) / 5 - 3}));
 
-function problem(over: Partial<TrainingProblem<Point>> = {}): TrainingProblem<Point> & {readonly variables: readonly [tf.Variable, tf.Variable]} {
+function problem(
+  over: Partial<TrainingProblem<Point>> = {},
+): TrainingProblem<Point> & {readonly variables: readonly [tf.Variable, tf.Variable]} {
   const variables = [tf.variable(tf.scalar(0)), tf.variable(tf.scalar(0))] as const;
   return {
-    loss: batch => tf.tidy(() => tf.mean(tf.squaredDifference(tf.add(tf.mul(variables[0], tf.tensor1d(batch.map(({x}) => x))), variables[1]), tf.tensor1d(batch.map(({y}) => y))))),
-    optimizer: tf.train.sgd(0.1), data: line, epochs: 3, batchSize: 4, ...over, variables,
+    loss: batch =>
+      tf.tidy(() =>
+        tf.mean(
+          tf.squaredDifference(
+            tf.add(tf.mul(variables[0], tf.tensor1d(batch.map(({x}) => x))), variables[1]),
+            tf.tensor1d(batch.map(({y}) => y)),
+          ),
+        ),
+      ),
+    optimizer: tf.train.sgd(0.1),
+    data: line,
+    epochs: 3,
+    batchSize: 4,
+    ...over,
+    variables,
   };
 }
 
 const values = (variables: readonly tf.Variable[]): number[] => variables.flatMap(variable => [...variable.dataSync()]);
 
 async function errorOf(run: Promise<unknown>): Promise<StiffgradError> {
-  const error = await run.then(() => undefined, (thrown: unknown) => thrown);
+  const error = await run.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   expect(error).to.be.instanceOf(StiffgradError);
   return error as StiffgradError;
 }
@@ -44,7 +70,16 @@ describe('train', () => {
     const byHand = problem();
     const optimizer = tf.train.sgd(0.1);
     for (let epoch = 0; epoch < 3; epoch++) {
-      for (const [from, to] of [[0, 4], [4, 8], [8, 10]]) optimizer.minimize(() => byHand.loss(line.slice(from, to), {step: 0, epoch: 0, random: undefined as never}), false, [...byHand.variables]);
+      for (const [from, to] of [
+        [0, 4],
+        [4, 8],
+        [8, 10],
+      ])
+        optimizer.minimize(
+          () => byHand.loss(line.slice(from, to), {step: 0, epoch: 0, random: undefined as never}),
+          false,
+          [...byHand.variables],
+        );
     }
     expect(values(own.variables)).to.deep.equal(values(byHand.variables));
   });
@@ -62,11 +97,34 @@ describe('train', () => {
     const truth = simulate(mechanics({mass: 1, forces: spring({stiffness: 4})}), {q: 1, v: 0}, options);
     const pieces = segments({t: truth.values('t'), q: truth.values('q'), v: truth.values('v')}, {length: 11});
     expect(pieces).to.have.length(6);
-    const model = simulate.prepare(mechanics({mass: 1, forces: spring({stiffness})}), {q: 1, v: 0}, {...options, steps: 10});
+    const model = simulate.prepare(
+      mechanics({mass: 1, forces: spring({stiffness})}),
+      {q: 1, v: 0},
+      {...options, steps: 10},
+    );
     await train({
-      loss: batch => tf.tidy(() => tf.div(tf.addN(batch.map(({first, values: {q}}) =>
-        tf.mean(tf.squaredDifference(model.run({initial: {q: first.q[0], v: first.v[0]}}).q, tf.tensor1d(Float32Array.from(q)))))), batch.length)),
-      variables: [stiffness], optimizer: tf.train.adam(0.1), data: pieces, batchSize: 2, epochs: 60, schedule: exponentialDecay({rate: 0.1, factor: 0.5, every: 30}),
+      loss: batch =>
+        tf.tidy(() =>
+          tf.div(
+            tf.addN(
+              batch.map(({first, values: {q}}) =>
+                tf.mean(
+                  tf.squaredDifference(
+                    model.run({initial: {q: first.q[0], v: first.v[0]}}).q,
+                    tf.tensor1d(Float32Array.from(q)),
+                  ),
+                ),
+              ),
+            ),
+            batch.length,
+          ),
+        ),
+      variables: [stiffness],
+      optimizer: tf.train.adam(0.1),
+      data: pieces,
+      batchSize: 2,
+      epochs: 60,
+      schedule: exponentialDecay({rate: 0.1, factor: 0.5, every: 30}),
     });
     expect(stiffness.dataSync()[0]).to.be.closeTo(4, 1e-3);
     truth.dispose();
@@ -77,10 +135,13 @@ describe('train', () => {
       const seen: number[][] = [[], [], []];
       const own = problem({seed, shuffle});
       const {loss} = own;
-      await train({...own, loss: (batch, at) => {
-        seen[at.epoch].push(...batch.map(({x}) => Math.round(5 * x + 5)));
-        return loss(batch, at);
-      }});
+      await train({
+        ...own,
+        loss: (batch, at) => {
+          seen[at.epoch].push(...batch.map(({x}) => Math.round(5 * x + 5)));
+          return loss(batch, at);
+        },
+      });
       return seen;
     };
     const first = await orders(1);
@@ -100,7 +161,13 @@ describe('train', () => {
   });
 
   it('sets the learning rate of every kind of optimizer', async () => {
-    for (const make of [() => tf.train.sgd(1), () => tf.train.momentum(1, 0.5), () => tf.train.adam(1), () => tf.train.rmsprop(1), () => tf.train.adagrad(1)]) {
+    for (const make of [
+      () => tf.train.sgd(1),
+      () => tf.train.momentum(1, 0.5),
+      () => tf.train.adam(1),
+      () => tf.train.rmsprop(1),
+      () => tf.train.adagrad(1),
+    ]) {
       const [scheduled, fixed] = [problem({optimizer: make(), schedule: () => 0}), problem({optimizer: make()})];
       await train(scheduled);
       await train(fixed);
@@ -111,7 +178,10 @@ describe('train', () => {
 
   it('shortens gradients to a norm, and clips their numbers', async () => {
     // One step of SGD at rate 1 moves by the gradient itself; at 0 that is −2 mean(xy), −2 mean(y).
-    const gradient = [-2 * line.reduce((sum, {x, y}) => sum + x * y, 0) / 10, -2 * line.reduce((sum, {y}) => sum + y, 0) / 10];
+    const gradient = [
+      (-2 * line.reduce((sum, {x, y}) => sum + x * y, 0)) / 10,
+      (-2 * line.reduce((sum, {y}) => sum + y, 0)) / 10,
+    ];
     const norm = Math.hypot(...gradient);
     const step = async (clip: TrainingProblem<Point>['clip']): Promise<number[]> => {
       const own = problem({optimizer: tf.train.sgd(1), batchSize: 10, epochs: 1, clip});
@@ -127,11 +197,18 @@ describe('train', () => {
   it('stops early, with the best values', async () => {
     let epoch = 0;
     const seen: number[][] = [];
-    const own = problem({epochs: 50, validation: {data: line.slice(0, 2), loss: () => {
-      seen.push(values(own.variables));
-      // Falls for three epochs, then rises.
-      return tf.scalar(Math.abs(3 - ++epoch));
-    }}, earlyStopping: {patience: 2}});
+    const own = problem({
+      epochs: 50,
+      validation: {
+        data: line.slice(0, 2),
+        loss: () => {
+          seen.push(values(own.variables));
+          // Falls for three epochs, then rises.
+          return tf.scalar(Math.abs(3 - ++epoch));
+        },
+      },
+      earlyStopping: {patience: 2},
+    });
     const {stopped, epochs, best, history} = await train(own);
     expect([stopped, epochs, best]).to.deep.equal(['early', 5, {epoch: 3, loss: 0}]);
     expect(values(own.variables)).to.deep.equal(seen[2]);
@@ -150,12 +227,15 @@ describe('train', () => {
     let calls = 0;
     const failing = (over: Partial<TrainingProblem<Point>>): TrainingProblem<Point> => {
       const own = problem(over);
-      return {...own, loss: (batch, at) => {
-        calls++;
-        if (calls % 3 === 1) throw new NewtonError('newton-diverged', 'no');
-        const loss = own.loss(batch, at);
-        return calls % 3 === 2 ? tf.mul(loss, NaN) : loss;
-      }};
+      return {
+        ...own,
+        loss: (batch, at) => {
+          calls++;
+          if (calls % 3 === 1) throw new NewtonError('newton-diverged', 'no');
+          const loss = own.loss(batch, at);
+          return calls % 3 === 2 ? tf.mul(loss, NaN) : loss;
+        },
+      };
     };
     const {skipped, steps, history} = await train(failing({onFailure: 'skip'}));
     expect([skipped, steps]).to.deep.equal([6, 9]);
@@ -175,11 +255,15 @@ describe('train', () => {
 
   it('leaves no tensor behind where a loss throws midway', async () => {
     const own = problem({onFailure: 'skip'});
-    const failing = {...own, loss: ((batch, at) => {
-      const half = own.loss(batch, at);
-      if (at.step % 2 === 0) throw new NewtonError('newton-diverged', 'as a step that diverges after half of the loss', {});
-      return half;
-    }) as typeof own.loss};
+    const failing = {
+      ...own,
+      loss: ((batch, at) => {
+        const half = own.loss(batch, at);
+        if (at.step % 2 === 0)
+          throw new NewtonError('newton-diverged', 'as a step that diverges after half of the loss', {});
+        return half;
+      }) as typeof own.loss,
+    };
     const before = tf.memory().numTensors;
     const {skipped} = await train(failing);
     expect([skipped, tf.memory().numTensors - before]).to.deep.equal([5, 0]);
@@ -197,8 +281,13 @@ describe('train', () => {
     const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-metrics-'));
     try {
       await train(problem({metrics: path.join(place, 'deep', 'metrics.jsonl')}));
-      const lines = (await readFile(path.join(place, 'deep', 'metrics.jsonl'), 'utf8')).trim().split('\n').map(text => JSON.parse(text) as Metrics);
-      expect(lines.map(({kind, step, epoch}) => [kind, step, epoch])).to.deep.equal(told.map(({kind, step, epoch}) => [kind, step, epoch]));
+      const lines = (await readFile(path.join(place, 'deep', 'metrics.jsonl'), 'utf8'))
+        .trim()
+        .split('\n')
+        .map(text => JSON.parse(text) as Metrics);
+      expect(lines.map(({kind, step, epoch}) => [kind, step, epoch])).to.deep.equal(
+        told.map(({kind, step, epoch}) => [kind, step, epoch]),
+      );
     } finally {
       await rm(place, {recursive: true});
     }
@@ -218,7 +307,9 @@ describe('train', () => {
     expect(decay(at(20))).to.be.closeTo(0.01, 1e-15);
     expect(exponentialDecay({rate: 1, factor: 0.1, every: 10, stairs: true})(at(19))).to.equal(0.1);
     const cosine = cosineDecay({rate: 2, least: 1, warmup: 10});
-    expect([cosine(at(0)), cosine(at(9)), cosine(at(10)), cosine(at(60)), cosine(at(110))]).to.deep.equal([0.2, 2, 2, 1.5, 1]);
+    expect([cosine(at(0)), cosine(at(9)), cosine(at(10)), cosine(at(60)), cosine(at(110))]).to.deep.equal([
+      0.2, 2, 2, 1.5, 1,
+    ]);
     expect(() => exponentialDecay({rate: 1, factor: 0, every: 1})).to.throw(OptionError, /factor is 0/);
   });
 
@@ -241,12 +332,23 @@ describe('train', () => {
 
     it('variables that cannot be trained, and losses that are no number', async () => {
       const own = problem();
-      expect((await errorOf(train({...own, variables: [tf.scalar(1) as tf.Variable]}))).message).to.match(/variables\[0\] is no tf.Variable/);
-      expect((await errorOf(train({...own, variables: [tf.variable(tf.scalar(1), false)]}))).message).to.match(/cannot be trained/);
-      expect((await errorOf(train({...own, variables: [own.variables[0], own.variables[0]]}))).message).to.match(/twice/);
-      expect((await errorOf(train({...own, optimizer: 'adam' as unknown as tf.Optimizer}))).message).to.match(/optimizer must be one of tfjs's, as tf.train.adam\(0.01\), not 'adam'/);
+      expect((await errorOf(train({...own, variables: [tf.scalar(1) as tf.Variable]}))).message).to.match(
+        /variables\[0\] is no tf.Variable/,
+      );
+      expect((await errorOf(train({...own, variables: [tf.variable(tf.scalar(1), false)]}))).message).to.match(
+        /cannot be trained/,
+      );
+      expect((await errorOf(train({...own, variables: [own.variables[0], own.variables[0]]}))).message).to.match(
+        /twice/,
+      );
+      expect((await errorOf(train({...own, optimizer: 'adam' as unknown as tf.Optimizer}))).message).to.match(
+        /optimizer must be one of tfjs's, as tf.train.adam\(0.01\), not 'adam'/,
+      );
       expect((await errorOf(train({...own, loss: 3 as never}))).message).to.match(/loss must be a function/);
-      expect((await errorOf(train({...own, loss: () => tf.mul(own.variables[0], tf.ones([3])) as unknown as tf.Scalar}))).message).to.match(/shape \[3\]/);
+      expect(
+        (await errorOf(train({...own, loss: () => tf.mul(own.variables[0], tf.ones([3])) as unknown as tf.Scalar})))
+          .message,
+      ).to.match(/shape \[3\]/);
     });
   });
 });
@@ -255,7 +357,9 @@ describe('a loss that does not reach the variables', () => {
   it('is told of: asynchronous, without any variable, without one of them', async () => {
     const own = problem();
     const before = tf.memory().numTensors;
-    const waiting = await errorOf(train({...own, loss: (async (batch: readonly Point[], at: never) => own.loss(batch, at)) as never}));
+    const waiting = await errorOf(
+      train({...own, loss: (async (batch: readonly Point[], at: never) => own.loss(batch, at)) as never}),
+    );
     expect(waiting.message).to.match(/the loss is asynchronous.*data: \{length, get\(i\)\}/);
     const apart = await errorOf(train({...own, loss: () => tf.scalar(1)}));
     expect([apart.code, apart instanceof OptionError]).to.deep.equal(['no-gradient', true]);
@@ -274,19 +378,43 @@ describe('a loss that does not reach the variables', () => {
 describe('misspelt options', () => {
   const t = [0, 1, 2];
   const cases: readonly (readonly [string, () => unknown, RegExp])[] = [
-    ['signal', () => training.signal(t, t, 'linear', {mising: 'bridge'} as never), /^signal has no option 'mising'; .* Did you mean 'missing'\?/],
-    ['sampleTimes', () => training.sampleTimes(Float64Array.from(t), 't', {intervall: 1} as never), /Did you mean 'interval'/],
-    ['levenbergMarquardt', () => training.levenbergMarquardt({maxIteration: 3} as never), /Did you mean 'maxIterations'/],
-    ['its tolerance', () => training.levenbergMarquardt({tolerance: {grad: 1} as never}), /levenbergMarquardt: tolerance has no option 'grad'/],
+    [
+      'signal',
+      () => training.signal(t, t, 'linear', {mising: 'bridge'} as never),
+      /^signal has no option 'mising'; .* Did you mean 'missing'\?/,
+    ],
+    [
+      'sampleTimes',
+      () => training.sampleTimes(Float64Array.from(t), 't', {intervall: 1} as never),
+      /Did you mean 'interval'/,
+    ],
+    [
+      'levenbergMarquardt',
+      () => training.levenbergMarquardt({maxIteration: 3} as never),
+      /Did you mean 'maxIterations'/,
+    ],
+    [
+      'its tolerance',
+      () => training.levenbergMarquardt({tolerance: {grad: 1} as never}),
+      /levenbergMarquardt: tolerance has no option 'grad'/,
+    ],
     ['lbfgs', () => training.lbfgs({memori: 3} as never), /Did you mean 'memory'/],
     ['adam', () => training.adam({iteration: 3} as never), /Did you mean 'iterations'/],
     ['multiple', () => training.multiple({segments: 3, segment: 4} as never), /Did you mean 'segments'/],
-    ['exponentialDecay', () => exponentialDecay({rate: 1, factor: 1, every: 1, stair: true} as never), /Did you mean 'stairs'/],
+    [
+      'exponentialDecay',
+      () => exponentialDecay({rate: 1, factor: 1, every: 1, stair: true} as never),
+      /Did you mean 'stairs'/,
+    ],
     ['cosineDecay', () => cosineDecay({rate: 1, warmUps: 3} as never), /Did you mean 'warmup'/],
     ['segments', () => segments({t}, {length: 2, strid: 1} as never), /Did you mean 'stride'/],
     ['readTable', () => training.readTable('none.csv', {mising: 'nan'} as never), /Did you mean 'missing'/],
     ['tableChunks', () => training.tableChunks('none.csv', {row: 3} as never).next(), /Did you mean 'rows'/],
-    ['checkpoint', () => train(problem({checkpoint: {directory: 'none', every: 1, kep: 3} as never})), /train: checkpoint has no option 'kep'; .* Did you mean 'keep'/],
+    [
+      'checkpoint',
+      () => train(problem({checkpoint: {directory: 'none', every: 1, kep: 3} as never})),
+      /train: checkpoint has no option 'kep'; .* Did you mean 'keep'/,
+    ],
     ['earlyStopping', () => train(problem({earlyStopping: {patience: 3, leats: 3} as never})), /Did you mean 'least'/],
     ['validation', () => train(problem({validation: {data: line, evry: 3} as never})), /Did you mean 'every'/],
   ];

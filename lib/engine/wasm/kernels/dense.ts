@@ -32,7 +32,10 @@ export function denseScales(w: Writer): void {
       w.set(largest, w.op('f64.max', w.get(largest), w.op('f64.abs', w.load(w.get(a)))));
       w.set(a, w.plus(w.get(a), w.int(8)));
     });
-    w.store(w.get(scale), w.choose(w.op('f64.gt', w.get(largest), w.number(0)), w.op('f64.div', w.number(1), w.get(largest)), w.number(0)));
+    w.store(
+      w.get(scale),
+      w.choose(w.op('f64.gt', w.get(largest), w.number(0)), w.op('f64.div', w.number(1), w.get(largest)), w.number(0)),
+    );
     w.set(scale, w.plus(w.get(scale), w.int(8)));
   });
 }
@@ -41,7 +44,12 @@ export function denseScales(w: Writer): void {
 export function denseFactor(w: Writer): void {
   const [a, n, pivots, scale] = [0, 1, 2, 3].map(i => w.parameter(i));
   const dense: Dense = {
-    a, n, pivots, scale, row: w.keep('i32', w.op('i32.shl', w.get(n), w.int(3))), smallest: w.keep('f64', w.number(Infinity)),
+    a,
+    n,
+    pivots,
+    scale,
+    row: w.keep('i32', w.op('i32.shl', w.get(n), w.int(3))),
+    smallest: w.keep('f64', w.number(Infinity)),
   };
   const [start, k, right] = [w.local('i32'), w.local('i32'), w.local('i32')];
   w.set(start, w.int(0));
@@ -69,8 +77,13 @@ function choosePivot(w: Writer, dense: Dense, k: Local): void {
   const {n, pivots, scale, row, smallest} = dense;
   const top = w.keep('i32', rowOf(w, dense, w.get(k)));
   const diagonal = w.keep('i32', w.element(w.get(top), w.get(k)));
-  const scaled = (column: Local, scales: Local): Push => w.op('f64.mul', w.op('f64.abs', w.load(w.get(column))), w.load(w.get(scales)));
-  const [column, scales, i] = [w.keep('i32', w.get(diagonal)), w.keep('i32', w.element(w.get(scale), w.get(k))), w.local('i32')];
+  const scaled = (column: Local, scales: Local): Push =>
+    w.op('f64.mul', w.op('f64.abs', w.load(w.get(column))), w.load(w.get(scales)));
+  const [column, scales, i] = [
+    w.keep('i32', w.get(diagonal)),
+    w.keep('i32', w.element(w.get(scale), w.get(k))),
+    w.local('i32'),
+  ];
   const [best, size, chosen] = [w.keep('f64', scaled(column, scales)), w.local('f64'), w.keep('i32', w.get(k))];
   const own = w.keep('i32', w.get(scales));
   w.for(i, w.plus(w.get(k), w.int(1)), w.get(n), () => {
@@ -91,7 +104,14 @@ function choosePivot(w: Writer, dense: Dense, k: Local): void {
   });
   w.if(w.op('f64.eq', w.get(best), w.number(0)), () => {
     const rowScale = w.load(w.get(own));
-    w.store(w.get(diagonal), w.op('f64.mul', w.number(ZERO_PIVOT), w.choose(w.op('f64.gt', rowScale, w.number(0)), w.op('f64.div', w.number(1), rowScale), w.number(1))));
+    w.store(
+      w.get(diagonal),
+      w.op(
+        'f64.mul',
+        w.number(ZERO_PIVOT),
+        w.choose(w.op('f64.gt', rowScale, w.number(0)), w.op('f64.div', w.number(1), rowScale), w.number(1)),
+      ),
+    );
   });
   w.store(w.get(diagonal), w.op('f64.div', w.number(1), w.load(w.get(diagonal))));
   w.set(smallest, w.op('f64.min', w.get(smallest), w.get(best)));
@@ -100,17 +120,26 @@ function choosePivot(w: Writer, dense: Dense, k: Local): void {
 
 /** Exchanges two rows of so many bytes. */
 function swap(w: Writer, one: Local, other: Local, bytes: Local): void {
-  const [p, q, end] = [w.keep('i32', w.get(one)), w.keep('i32', w.get(other)), w.keep('i32', w.plus(w.get(one), w.get(bytes)))];
+  const [p, q, end] = [
+    w.keep('i32', w.get(one)),
+    w.keep('i32', w.get(other)),
+    w.keep('i32', w.plus(w.get(one), w.get(bytes))),
+  ];
   const [pair, single] = [w.local('v128'), w.local('f64')];
-  w.pairs([p, q], w.get(end), () => {
-    w.set(pair, w.loadPair(w.get(p)));
-    w.storePair(w.get(p), w.loadPair(w.get(q)));
-    w.storePair(w.get(q), w.get(pair));
-  }, () => {
-    w.set(single, w.load(w.get(p)));
-    w.store(w.get(p), w.load(w.get(q)));
-    w.store(w.get(q), w.get(single));
-  });
+  w.pairs(
+    [p, q],
+    w.get(end),
+    () => {
+      w.set(pair, w.loadPair(w.get(p)));
+      w.storePair(w.get(p), w.loadPair(w.get(q)));
+      w.storePair(w.get(q), w.get(pair));
+    },
+    () => {
+      w.set(single, w.load(w.get(p)));
+      w.store(w.get(p), w.load(w.get(q)));
+      w.store(w.get(q), w.get(single));
+    },
+  );
   for (const local of [p, q, end, pair, single]) w.body.release(local);
 }
 
@@ -119,7 +148,14 @@ function eliminateBelow(w: Writer, dense: Dense, k: Local, right: Local): void {
   const {n, row} = dense;
   const top = w.keep('i32', w.element(rowOf(w, dense, w.get(k)), w.get(k)));
   const reciprocal = w.keep('f64', w.load(w.get(top)));
-  const [at, i, l, p, q, end] = [w.keep('i32', w.get(top)), w.local('i32'), w.local('f64'), w.local('i32'), w.local('i32'), w.local('i32')];
+  const [at, i, l, p, q, end] = [
+    w.keep('i32', w.get(top)),
+    w.local('i32'),
+    w.local('f64'),
+    w.local('i32'),
+    w.local('i32'),
+    w.local('i32'),
+  ];
   w.for(i, w.plus(w.get(k), w.int(1)), w.get(n), () => {
     w.set(at, w.plus(w.get(at), w.get(row)));
     w.set(l, w.op('f64.mul', w.load(w.get(at)), w.get(reciprocal)));
@@ -167,7 +203,11 @@ function finishRows(w: Writer, rows: readonly Local[], rightEnd: Local): void {
       let value: Push = paired ? w.loadPair(w.get(pointer)) : w.load(w.get(pointer));
       for (let c = 0; c < r; c++) {
         const factor = paired ? w.splat(w.get(l[r][c])) : w.get(l[r][c]);
-        value = w.op(paired ? 'f64x2.sub' : 'f64.sub', value, w.op(paired ? 'f64x2.mul' : 'f64.mul', factor, w.get(u[c])));
+        value = w.op(
+          paired ? 'f64x2.sub' : 'f64.sub',
+          value,
+          w.op(paired ? 'f64x2.mul' : 'f64.mul', factor, w.get(u[c])),
+        );
       }
       u.push(w.keep(type, value));
       if (r === 0) return;
@@ -176,7 +216,12 @@ function finishRows(w: Writer, rows: readonly Local[], rightEnd: Local): void {
     });
     u.forEach(local => w.body.release(local));
   };
-  w.pairs(pointers, w.get(rightEnd), () => walk(true), () => walk(false));
+  w.pairs(
+    pointers,
+    w.get(rightEnd),
+    () => walk(true),
+    () => walk(false),
+  );
   for (const local of [...l.flat(), ...pointers]) w.body.release(local);
 }
 
@@ -186,19 +231,28 @@ function subtractRows(w: Writer, rows: readonly Local[], targets: readonly Local
   const paired = factors.map(list => list.map(factor => w.keep('v128', w.splat(w.get(factor)))));
   const sources = rows.map(row => w.keep('i32', w.plus(w.get(row), w.int(8 * panel))));
   const pointers = targets.map(target => w.keep('i32', w.plus(w.get(target), w.int(8 * panel))));
-  w.pairs([...sources, ...pointers], w.get(rightEnd), () => {
-    const u = sources.map(source => w.keep('v128', w.loadPair(w.get(source))));
-    pointers.forEach((pointer, t) => {
-      const product = u.map((value, r) => w.op('f64x2.mul', w.get(paired[t][r]), w.get(value))).reduce((a, b) => w.op('f64x2.add', a, b));
-      w.storePair(w.get(pointer), w.op('f64x2.sub', w.loadPair(w.get(pointer)), product));
-    });
-    u.forEach(local => w.body.release(local));
-  }, () => {
-    pointers.forEach((pointer, t) => {
-      const product = sources.map((source, r) => w.op('f64.mul', w.get(factors[t][r]), w.load(w.get(source)))).reduce((a, b) => w.op('f64.add', a, b));
-      w.store(w.get(pointer), w.op('f64.sub', w.load(w.get(pointer)), product));
-    });
-  });
+  w.pairs(
+    [...sources, ...pointers],
+    w.get(rightEnd),
+    () => {
+      const u = sources.map(source => w.keep('v128', w.loadPair(w.get(source))));
+      pointers.forEach((pointer, t) => {
+        const product = u
+          .map((value, r) => w.op('f64x2.mul', w.get(paired[t][r]), w.get(value)))
+          .reduce((a, b) => w.op('f64x2.add', a, b));
+        w.storePair(w.get(pointer), w.op('f64x2.sub', w.loadPair(w.get(pointer)), product));
+      });
+      u.forEach(local => w.body.release(local));
+    },
+    () => {
+      pointers.forEach((pointer, t) => {
+        const product = sources
+          .map((source, r) => w.op('f64.mul', w.get(factors[t][r]), w.load(w.get(source))))
+          .reduce((a, b) => w.op('f64.add', a, b));
+        w.store(w.get(pointer), w.op('f64.sub', w.load(w.get(pointer)), product));
+      });
+    },
+  );
   for (const local of [...factors.flat(), ...paired.flat(), ...sources, ...pointers]) w.body.release(local);
 }
 
@@ -226,8 +280,12 @@ function permute(w: Writer, n: Local, pivots: Local, x: Local, backwards: boolea
 function dot(w: Writer, p: Local, q: Local, end: Push): Push {
   return () => {
     const [pair, single] = [w.keep('v128', w.pair(0)), w.keep('f64', w.number(0))];
-    w.pairs([p, q], end, () => w.set(pair, w.op('f64x2.add', w.get(pair), w.op('f64x2.mul', w.loadPair(w.get(p)), w.loadPair(w.get(q))))),
-      () => w.set(single, w.op('f64.add', w.get(single), w.op('f64.mul', w.load(w.get(p)), w.load(w.get(q))))));
+    w.pairs(
+      [p, q],
+      end,
+      () => w.set(pair, w.op('f64x2.add', w.get(pair), w.op('f64x2.mul', w.loadPair(w.get(p)), w.loadPair(w.get(q))))),
+      () => w.set(single, w.op('f64.add', w.get(single), w.op('f64.mul', w.load(w.get(p)), w.load(w.get(q))))),
+    );
     w.op('f64.add', w.get(single), w.op('f64.add', w.lane(w.get(pair), 0), w.lane(w.get(pair), 1)))();
     w.body.release(pair);
     w.body.release(single);
@@ -237,8 +295,16 @@ function dot(w: Writer, p: Local, q: Local, end: Push): Push {
 /** q −= value·p along pointers up to an end of the first. */
 function subtractMultiple(w: Writer, p: Local, q: Local, end: Push, value: Local): void {
   const both = w.keep('v128', w.splat(w.get(value)));
-  w.pairs([p, q], end, () => w.storePair(w.get(q), w.op('f64x2.sub', w.loadPair(w.get(q)), w.op('f64x2.mul', w.get(both), w.loadPair(w.get(p))))),
-    () => w.store(w.get(q), w.op('f64.sub', w.load(w.get(q)), w.op('f64.mul', w.get(value), w.load(w.get(p))))));
+  w.pairs(
+    [p, q],
+    end,
+    () =>
+      w.storePair(
+        w.get(q),
+        w.op('f64x2.sub', w.loadPair(w.get(q)), w.op('f64x2.mul', w.get(both), w.loadPair(w.get(p)))),
+      ),
+    () => w.store(w.get(q), w.op('f64.sub', w.load(w.get(q)), w.op('f64.mul', w.get(value), w.load(w.get(p))))),
+  );
   w.body.release(both);
 }
 
@@ -271,7 +337,13 @@ export function denseSolve(w: Writer): void {
 /** denseSolveTransposed(a, n, pivots, x): x ← A⁻ᵀ x. Rows of the factor are used as columns, so memory is read in order. */
 export function denseSolveTransposed(w: Writer): void {
   const [a, n, pivots, x] = [0, 1, 2, 3].map(i => w.parameter(i));
-  const [i, row, p, q, value] = [w.local('i32'), w.keep('i32', w.get(a)), w.local('i32'), w.local('i32'), w.local('f64')];
+  const [i, row, p, q, value] = [
+    w.local('i32'),
+    w.keep('i32', w.get(a)),
+    w.local('i32'),
+    w.local('i32'),
+    w.local('f64'),
+  ];
   const bytes = w.keep('i32', w.op('i32.shl', w.get(n), w.int(3)));
   w.for(i, w.int(0), w.get(n), () => {
     w.set(value, w.op('f64.mul', w.load(w.element(w.get(x), w.get(i))), w.load(w.element(w.get(row), w.get(i)))));

@@ -43,7 +43,8 @@ export interface Chains {
   readonly factor: Operand;
 }
 
-const product = (w: Writer, ...factors: readonly Local[]): Push => factors.map(factor => w.get(factor)).reduce((a, factor) => w.op('f64x2.mul', a, factor));
+const product = (w: Writer, ...factors: readonly Local[]): Push =>
+  factors.map(factor => w.get(factor)).reduce((a, factor) => w.op('f64x2.mul', a, factor));
 
 function carry(w: Writer, carried: Local, value: Push, factor: Push): void {
   w.set(carried, w.op('f64x2.sub', value, w.op('f64x2.mul', factor, w.get(carried))));

@@ -45,11 +45,24 @@ export class Ends {
   readonly least: Local;
 
   /** @param leastShare of its row that a pivot is to be, to be large enough */
-  constructor(readonly w: Writer, values: Local, n: Local, readonly leastShare: number) {
+  constructor(
+    readonly w: Writer,
+    values: Local,
+    n: Local,
+    readonly leastShare: number,
+  ) {
     const last = w.keep('i32', w.op('i32.sub', w.get(n), w.int(1)));
     this.top = w.keep('i32', w.get(values));
-    this.bottom = w.keep('i32', w.op('i32.sub', w.plus(w.get(values), w.op('i32.mul', w.get(last), w.int(rowBytes))), w.int(reach)));
-    this.rows = new Rows(w, w.keep('i32', w.int(0)), w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(last), w.int(1)), w.int(3))), 'middle');
+    this.bottom = w.keep(
+      'i32',
+      w.op('i32.sub', w.plus(w.get(values), w.op('i32.mul', w.get(last), w.int(rowBytes))), w.int(reach)),
+    );
+    this.rows = new Rows(
+      w,
+      w.keep('i32', w.int(0)),
+      w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(last), w.int(1)), w.int(3))),
+      'middle',
+    );
     w.body.release(last);
     this.pivot = w.keep('v128', w.pair(1));
     this.reciprocal = w.keep('v128', w.pair(1));
@@ -72,7 +85,11 @@ export class Ends {
   /** The entries of the present rows, or of those so many on. */
   entries(rows = 0): Entries {
     const {w, top, bottom} = this;
-    const entry = (bytes: number): Local => w.keep('v128', readPair(w, {address: w.get(top), offset: bytes}, {address: w.get(bottom), offset: reach - bytes}));
+    const entry = (bytes: number): Local =>
+      w.keep(
+        'v128',
+        readPair(w, {address: w.get(top), offset: bytes}, {address: w.get(bottom), offset: reach - bytes}),
+      );
     const diagonal = rowBytes * rows;
     return {diagonal: entry(diagonal), onwards: entry(diagonal + 8), back: entry(diagonal + 16)};
   }
@@ -100,9 +117,15 @@ export class Ends {
 
   /** Rows two by two as long as both ends have them, then the one that is left. */
   run(n: Local, two: () => void, one: () => void): {readonly middle: Local} {
-    const {w, rows: {top}} = this;
+    const {
+      w,
+      rows: {top},
+    } = this;
     const middle = w.keep('i32', w.op('i32.shr_u', w.get(n), w.int(1)));
-    const last = w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.op('i32.sub', w.get(n), w.int(2)), w.get(middle)), w.int(3)));
+    const last = w.keep(
+      'i32',
+      w.op('i32.shl', w.op('i32.sub', w.op('i32.sub', w.get(n), w.int(2)), w.get(middle)), w.int(3)),
+    );
     w.while(w.op('i32.lt_s', w.get(top), w.get(last)), two);
     w.if(w.op('i32.eq', w.get(top), w.get(last)), one);
     return {middle};
@@ -115,11 +138,19 @@ export class LastRows {
 
   private readonly leastShare: number;
 
-  constructor(private readonly w: Writer, private readonly values: Local, {large, small, most, least, leastShare}: Ends) {
+  constructor(
+    private readonly w: Writer,
+    private readonly values: Local,
+    {large, small, most, least, leastShare}: Ends,
+  ) {
     this.leastShare = leastShare;
     const fold = (lanes: Push): Local => w.keep('i32', w.op('i32.eqz', w.op('v128.any_true', w.op('v128.not', lanes))));
     const finite = w.op('f64x2.lt', w.get(most), w.pair(Infinity));
-    this.findings = {sound: fold(w.op('v128.and', w.get(large), finite)), small: fold(w.get(small)), positive: fold(w.op('f64x2.gt', w.get(least), w.pair(0)))};
+    this.findings = {
+      sound: fold(w.op('v128.and', w.get(large), finite)),
+      small: fold(w.get(small)),
+      positive: fold(w.op('f64x2.gt', w.get(least), w.pair(0))),
+    };
   }
 
   private diagonalAt(row: Local): Push {
@@ -134,7 +165,10 @@ export class LastRows {
   /** The entry so many bytes from the diagonal one; 0 where the matrix ends. */
   beside(row: Local, bytes: number, exists: Push): Local {
     const {w} = this;
-    return w.keep('f64', w.choose(exists, w.load(w.plus(this.diagonalAt(row), w.choose(exists, w.int(bytes), w.int(0)))), w.number(0)));
+    return w.keep(
+      'f64',
+      w.choose(exists, w.load(w.plus(this.diagonalAt(row), w.choose(exists, w.int(bytes), w.int(0)))), w.number(0)),
+    );
   }
 
   private and(finding: Local, condition: Push): void {
@@ -150,15 +184,29 @@ export class LastRows {
   pivot(pivot: Local, before: Local, diagonal: Local, after: Local): void {
     const {w} = this;
     const size = (a: Local): Push => w.op('f64.abs', w.get(a));
-    const least = w.op('f64.mul', w.number(this.leastShare), w.op('f64.add', w.op('f64.add', size(before), size(diagonal)), size(after)));
-    this.and(this.findings.sound, w.op('i32.and', w.op('f64.gt', size(pivot), least), w.op('f64.lt', size(pivot), w.number(Infinity))));
+    const least = w.op(
+      'f64.mul',
+      w.number(this.leastShare),
+      w.op('f64.add', w.op('f64.add', size(before), size(diagonal)), size(after)),
+    );
+    this.and(
+      this.findings.sound,
+      w.op('i32.and', w.op('f64.gt', size(pivot), least), w.op('f64.lt', size(pivot), w.number(Infinity))),
+    );
     this.and(this.findings.positive, w.op('f64.gt', w.get(pivot), w.number(0)));
   }
 
   /** Pushes what was found, as bits. */
   bits(): void {
-    const {w, findings: {sound, small, positive}} = this;
+    const {
+      w,
+      findings: {sound, small, positive},
+    } = this;
     const bit = (finding: Local, value: number): Push => w.choose(w.get(finding), w.int(value), w.int(0));
-    w.op('i32.or', w.op('i32.or', bit(sound, tridiagonalSound), bit(small, tridiagonalSmallMultipliers)), bit(positive, tridiagonalPositive))();
+    w.op(
+      'i32.or',
+      w.op('i32.or', bit(sound, tridiagonalSound), bit(small, tridiagonalSmallMultipliers)),
+      bit(positive, tridiagonalPositive),
+    )();
   }
 }

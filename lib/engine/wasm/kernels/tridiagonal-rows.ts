@@ -55,8 +55,16 @@ export class Rows {
   private readonly next: Offsets;
 
   /** @param top bytes from an array's begin to where the present row of the top and its next one begin; so at the bottom */
-  constructor(private readonly w: Writer, readonly top: Local, readonly bottom: Local, private readonly towards: 'middle' | 'ends') {
-    const [outer, inner]: Offsets[] = [{top: 0, bottom: 8}, {top: 8, bottom: 0}];
+  constructor(
+    private readonly w: Writer,
+    readonly top: Local,
+    readonly bottom: Local,
+    private readonly towards: 'middle' | 'ends',
+  ) {
+    const [outer, inner]: Offsets[] = [
+      {top: 0, bottom: 8},
+      {top: 8, bottom: 0},
+    ];
     [this.present, this.next] = towards === 'middle' ? [outer, inner] : [inner, outer];
   }
 
@@ -72,7 +80,8 @@ export class Rows {
 
   /** The present rows, and the next. */
   readTwo(arrays: Arrays): Vectors {
-    const read = (offsets: Offsets): Local => this.w.keep('v128', readPair(this.w, this.place(arrays, 'top', offsets), this.place(arrays, 'bottom', offsets)));
+    const read = (offsets: Offsets): Local =>
+      this.w.keep('v128', readPair(this.w, this.place(arrays, 'top', offsets), this.place(arrays, 'bottom', offsets)));
     return [read(this.present), read(this.next)];
   }
 

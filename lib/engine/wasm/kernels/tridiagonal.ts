@@ -18,7 +18,12 @@ class Factorization extends Ends {
   /** The entries towards the ends of the present rows. There is none in the first rows. */
   private readonly before: Local;
 
-  constructor(w: Writer, values: Local, private readonly arrays: {readonly before: Arrays; readonly reciprocals: Arrays; readonly onwards: Arrays}, n: Local) {
+  constructor(
+    w: Writer,
+    values: Local,
+    private readonly arrays: {readonly before: Arrays; readonly reciprocals: Arrays; readonly onwards: Arrays},
+    n: Local,
+  ) {
     super(w, values, n, SUSPICIOUS_PIVOT);
     this.after = w.keep('v128', w.pair(0));
     this.before = w.keep('v128', w.pair(0));
@@ -39,7 +44,11 @@ class Factorization extends Ends {
   two(): void {
     const {w, rows, arrays, pivot: known, reciprocal: inverse, before, after} = this;
     const [first, second] = [this.entries(), this.entries(1)];
-    const d = this.keepPair('f64x2.sub', this.pair('f64x2.mul', first.diagonal, known), this.pair('f64x2.mul', before, after));
+    const d = this.keepPair(
+      'f64x2.sub',
+      this.pair('f64x2.mul', first.diagonal, known),
+      this.pair('f64x2.mul', before, after),
+    );
     const product = this.pair('f64x2.mul', this.pair('f64x2.mul', first.back, first.onwards), known);
     const p2 = this.keepPair('f64x2.sub', second.diagonal, this.pair('f64x2.div', product, d));
     const p = this.keepPair('f64x2.mul', d, inverse);
@@ -56,7 +65,11 @@ class Factorization extends Ends {
   one(): void {
     const {w, rows, arrays, reciprocal: inverse, before, after} = this;
     const row = this.entries();
-    const p = this.keepPair('f64x2.sub', row.diagonal, this.pair('f64x2.mul', this.pair('f64x2.mul', before, after), inverse));
+    const p = this.keepPair(
+      'f64x2.sub',
+      row.diagonal,
+      this.pair('f64x2.mul', this.pair('f64x2.mul', before, after), inverse),
+    );
     const r = this.keepPair('f64x2.div', w.pair(1), p);
     const [multiplier, onwards] = this.leave(row, p, r);
     rows.write(arrays.before, multiplier);
@@ -71,8 +84,17 @@ class Factorization extends Ends {
  */
 export function tridiagonalFactor(w: Writer): void {
   const [values, lower, reciprocals, upper, n] = Array.from({length: 5}, (_, i) => w.parameter(i));
-  const f = new Factorization(w, values, {before: {top: lower, bottom: upper}, reciprocals: shared(reciprocals), onwards: {top: upper, bottom: lower}}, n);
-  const {middle} = f.run(n, () => f.two(), () => f.one());
+  const f = new Factorization(
+    w,
+    values,
+    {before: {top: lower, bottom: upper}, reciprocals: shared(reciprocals), onwards: {top: upper, bottom: lower}},
+    n,
+  );
+  const {middle} = f.run(
+    n,
+    () => f.two(),
+    () => f.one(),
+  );
   const lane = (local: Local, which: 0 | 1): Local => w.keep('f64', w.lane(w.get(local), which));
   const [c, r, e, s] = [lane(f.after, 0), lane(f.reciprocal, 0), lane(f.after, 1), lane(f.reciprocal, 1)];
   const rows = new LastRows(w, values, f);
@@ -81,7 +103,11 @@ export function tridiagonalFactor(w: Writer): void {
 
   const extra = w.keep('i32', w.op('i32.sub', w.get(middle), w.int(1)));
   w.if(w.op('i32.eqz', w.op('i32.and', w.get(n), w.int(1))), () => {
-    const [a1, b1, c1] = [rows.beside(extra, -8, w.op('i32.gt_s', w.get(extra), w.int(0))), rows.diagonal(extra), rows.beside(extra, 8, w.int(1))];
+    const [a1, b1, c1] = [
+      rows.beside(extra, -8, w.op('i32.gt_s', w.get(extra), w.int(0))),
+      rows.diagonal(extra),
+      rows.beside(extra, 8, w.int(1)),
+    ];
     const l = w.keep('f64', product(w.get(a1), w.get(r)));
     const p = w.keep('f64', w.op('f64.sub', w.get(b1), product(product(w.get(a1), w.get(c)), w.get(r))));
     w.set(r, w.op('f64.div', w.number(1), w.get(p)));
@@ -95,7 +121,14 @@ export function tridiagonalFactor(w: Writer): void {
   const a = rows.beside(middle, -8, w.op('i32.gt_s', w.get(middle), w.int(0)));
   const b = rows.diagonal(middle);
   const g = rows.beside(middle, 8, w.op('i32.lt_s', w.get(middle), w.op('i32.sub', w.get(n), w.int(1))));
-  const pivot = w.keep('f64', w.op('f64.sub', w.op('f64.sub', w.get(b), product(product(w.get(a), w.get(c)), w.get(r))), product(product(w.get(g), w.get(e)), w.get(s))));
+  const pivot = w.keep(
+    'f64',
+    w.op(
+      'f64.sub',
+      w.op('f64.sub', w.get(b), product(product(w.get(a), w.get(c)), w.get(r))),
+      product(product(w.get(g), w.get(e)), w.get(s)),
+    ),
+  );
   const [la, lg] = [w.keep('f64', product(w.get(a), w.get(r))), w.keep('f64', product(w.get(g), w.get(s)))];
   rows.multiplier(la);
   rows.multiplier(lg);
@@ -134,31 +167,68 @@ function substitute(w: Writer, {first, second, shift, reciprocals, n, b, x}: Sub
   const factors: Arrays = {top: shifted(first, -shift), bottom: shifted(second, shift)};
   const middle = w.keep('i32', w.op('i32.shr_u', w.get(n), w.int(1)));
   const common = w.keep('i32', w.op('i32.sub', w.op('i32.sub', w.get(n), w.int(1)), w.get(middle)));
-  const rows = new Rows(w, w.keep('i32', w.int(0)), w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(n), w.int(2)), w.int(3))), 'middle');
-  const chains: Chains = {rows, carried: w.keep('v128', w.pair(0)), x: shared(x), value: elements(rows, shared(b)), factor: elements(rows, factors)};
+  const rows = new Rows(
+    w,
+    w.keep('i32', w.int(0)),
+    w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(n), w.int(2)), w.int(3))),
+    'middle',
+  );
+  const chains: Chains = {
+    rows,
+    carried: w.keep('v128', w.pair(0)),
+    x: shared(x),
+    value: elements(rows, shared(b)),
+    factor: elements(rows, factors),
+  };
   // Nothing lies before the first rows, and where a multiplier lies one row before its own, the next rows' lies where the first would have one.
   const none = (): Push => w.pair(0);
   const next = shift === 0 ? rows.readNext({top: first, bottom: second}) : rows.read({top: first, bottom: second});
-  const begin: Chains = {...chains, factor: {one: none, top: none, two: () => [w.keep('v128', none()), w.keep('v128', next)]}};
+  const begin: Chains = {
+    ...chains,
+    factor: {one: none, top: none, two: () => [w.keep('v128', none()), w.keep('v128', next)]},
+  };
   const end = w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(common), w.int(1)), w.int(3)));
   const areTwo = w.op('i32.lt_s', w.get(rows.top), w.get(end));
   const isOne = w.op('i32.eq', w.get(rows.top), w.get(end));
-  w.if(areTwo, () => {
-    twoRows(w, begin);
-    w.while(areTwo, () => twoRows(w, chains));
-    w.if(isOne, () => oneRow(w, chains));
-  }, () => w.if(isOne, () => oneRow(w, begin)));
+  w.if(
+    areTwo,
+    () => {
+      twoRows(w, begin);
+      w.while(areTwo, () => twoRows(w, chains));
+      w.if(isOne, () => oneRow(w, chains));
+    },
+    () => w.if(isOne, () => oneRow(w, begin)),
+  );
   const lane = (which: 0 | 1): Local => w.keep('f64', w.lane(w.get(chains.carried), which));
   const z = lane(1);
-  w.if(w.op('i32.lt_s', w.get(common), w.get(middle)), () => w.if(w.op('i32.eqz', w.get(common)), () => topRow(w, begin), () => topRow(w, chains)));
+  w.if(w.op('i32.lt_s', w.get(common), w.get(middle)), () =>
+    w.if(
+      w.op('i32.eqz', w.get(common)),
+      () => topRow(w, begin),
+      () => topRow(w, chains),
+    ),
+  );
   const y = lane(0);
   const at = (array: Local): Push => w.element(w.get(array), w.get(middle));
-  const beside = (exists: Push, array: Local, by: number, carried: Local): Push => w.choose(exists, w.op('f64.mul', w.load(w.plus(at(array), w.choose(exists, w.int(8 * by), w.int(0)))), w.get(carried)), w.number(0));
+  const beside = (exists: Push, array: Local, by: number, carried: Local): Push =>
+    w.choose(
+      exists,
+      w.op('f64.mul', w.load(w.plus(at(array), w.choose(exists, w.int(8 * by), w.int(0)))), w.get(carried)),
+      w.number(0),
+    );
   const minus = (a: Push, c: Push): Push => w.op('f64.sub', a, c);
-  const eliminated = minus(minus(w.load(at(b)), beside(w.op('i32.gt_s', w.get(middle), w.int(0)), first, -shift, y)), beside(w.op('i32.gt_s', w.get(common), w.int(0)), second, shift, z));
+  const eliminated = minus(
+    minus(w.load(at(b)), beside(w.op('i32.gt_s', w.get(middle), w.int(0)), first, -shift, y)),
+    beside(w.op('i32.gt_s', w.get(common), w.int(0)), second, shift, z),
+  );
   w.set(y, w.op('f64.mul', eliminated, w.load(at(reciprocals))));
   w.store(at(x), w.get(y));
   const back = new Rows(w, rows.top, rows.bottom, 'ends');
   w.set(chains.carried, w.splat(w.get(y)));
-  outwards(w, n, middle, {...chains, rows: back, value: products(w, elements(back, shared(x)), elements(back, shared(reciprocals))), factor: elements(back, {top: factors.bottom, bottom: factors.top})});
+  outwards(w, n, middle, {
+    ...chains,
+    rows: back,
+    value: products(w, elements(back, shared(x)), elements(back, shared(reciprocals))),
+    factor: elements(back, {top: factors.bottom, bottom: factors.top}),
+  });
 }

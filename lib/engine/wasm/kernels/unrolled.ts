@@ -29,8 +29,8 @@ export function unrolledBytes(n: number): Uint8Array<ArrayBuffer> {
     builder.export(name, index);
   };
   define('factor', ['f64'], factor);
-  define('solve', [], (w) => solve(w, n));
-  define('solveTransposed', [], (w) => solveTransposed(w, n));
+  define('solve', [], w => solve(w, n));
+  define('solveTransposed', [], w => solveTransposed(w, n));
   return builder.finish();
 }
 
@@ -52,13 +52,21 @@ function factor(w: Writer, n: number): void {
   for (let i = 0; i < n; i++) {
     const row = Array.from({length: n}, (_, j) => w.keep('f64', w.load(w.get(values), place(i, j))));
     row.forEach((entry, j) => w.store(w.get(a), w.get(entry), place(i, j)));
-    w.set(largest, row.map(entry => w.op('f64.abs', w.get(entry))).reduce((one, two) => w.op('f64.max', one, two)));
-    w.store(w.get(scale), w.choose(w.op('f64.gt', w.get(largest), w.number(0)), w.op('f64.div', w.number(1), w.get(largest)), w.number(0)), 8 * i);
+    w.set(
+      largest,
+      row.map(entry => w.op('f64.abs', w.get(entry))).reduce((one, two) => w.op('f64.max', one, two)),
+    );
+    w.store(
+      w.get(scale),
+      w.choose(w.op('f64.gt', w.get(largest), w.number(0)), w.op('f64.div', w.number(1), w.get(largest)), w.number(0)),
+      8 * i,
+    );
     row.forEach(entry => w.body.release(entry));
   }
   w.set(smallest, w.number(Infinity));
   for (let k = 0; k < n; k++) {
-    const sized = (i: number): Push => w.op('f64.mul', w.op('f64.abs', w.load(w.get(a), place(i, k))), w.load(w.get(scale), 8 * i));
+    const sized = (i: number): Push =>
+      w.op('f64.mul', w.op('f64.abs', w.load(w.get(a), place(i, k))), w.load(w.get(scale), 8 * i));
     w.set(best, sized(k));
     w.set(chosen, w.int(k));
     for (let i = k + 1; i < n; i++) {
@@ -80,7 +88,15 @@ function factor(w: Writer, n: number): void {
     w.if(w.op('f64.eq', w.get(best), w.number(0)), () => {
       // As in dense.ts the scale left at k is that of the row that was there.
       const own = w.load(w.get(scale), 8 * k);
-      w.store(w.get(a), w.op('f64.mul', w.number(ZERO_PIVOT), w.choose(w.op('f64.gt', own, w.number(0)), w.op('f64.div', w.number(1), own), w.number(1))), place(k, k));
+      w.store(
+        w.get(a),
+        w.op(
+          'f64.mul',
+          w.number(ZERO_PIVOT),
+          w.choose(w.op('f64.gt', own, w.number(0)), w.op('f64.div', w.number(1), own), w.number(1)),
+        ),
+        place(k, k),
+      );
     });
     w.set(reciprocal, w.op('f64.div', w.number(1), w.load(w.get(a), place(k, k))));
     w.store(w.get(a), w.get(reciprocal), place(k, k));
@@ -96,7 +112,11 @@ function eliminate(w: Writer, a: Local, n: number, k: number, reciprocal: Local)
   const columns: {j: number; paired: boolean; u: Local}[] = [];
   for (let j = k + 1; j < n; j += 2) {
     const paired = j + 1 < n;
-    columns.push({j, paired, u: paired ? w.keep('v128', w.loadPair(w.get(a), place(k, j))) : w.keep('f64', w.load(w.get(a), place(k, j)))});
+    columns.push({
+      j,
+      paired,
+      u: paired ? w.keep('v128', w.loadPair(w.get(a), place(k, j))) : w.keep('f64', w.load(w.get(a), place(k, j))),
+    });
   }
   const [l, both] = [w.local('f64'), w.local('v128')];
   for (let i = k + 1; i < n; i++) {
@@ -104,8 +124,18 @@ function eliminate(w: Writer, a: Local, n: number, k: number, reciprocal: Local)
     w.store(w.get(a), w.get(l), place(i, k));
     w.set(both, w.splat(w.get(l)));
     for (const {j, paired, u} of columns) {
-      if (paired) w.storePair(w.get(a), w.op('f64x2.sub', w.loadPair(w.get(a), place(i, j)), w.op('f64x2.mul', w.get(both), w.get(u))), place(i, j));
-      else w.store(w.get(a), w.op('f64.sub', w.load(w.get(a), place(i, j)), w.op('f64.mul', w.get(l), w.get(u))), place(i, j));
+      if (paired)
+        w.storePair(
+          w.get(a),
+          w.op('f64x2.sub', w.loadPair(w.get(a), place(i, j)), w.op('f64x2.mul', w.get(both), w.get(u))),
+          place(i, j),
+        );
+      else
+        w.store(
+          w.get(a),
+          w.op('f64.sub', w.load(w.get(a), place(i, j)), w.op('f64.mul', w.get(l), w.get(u))),
+          place(i, j),
+        );
     }
   }
   for (const local of [l, both, ...columns.map(({u}) => u)]) w.body.release(local);
@@ -124,7 +154,8 @@ function copied(w: Writer, from: Local, to: Local, n: number): void {
 }
 
 /** x_i less the terms, in the order given. */
-const less = (w: Writer, value: Push, terms: readonly Push[]): Push => terms.reduce((rest, term) => w.op('f64.sub', rest, term), value);
+const less = (w: Writer, value: Push, terms: readonly Push[]): Push =>
+  terms.reduce((rest, term) => w.op('f64.sub', rest, term), value);
 
 function solve(w: Writer, n: number): void {
   const [a, pivots, from, x] = [0, 1, 2, 3].map(i => w.parameter(i));
@@ -133,7 +164,17 @@ function solve(w: Writer, n: number): void {
   copied(w, from, x, n);
   for (let k = 0; k < n; k++) exchange(w, pivots, x, k, other, kept);
   const y: Local[] = [];
-  for (let i = 0; i < n; i++) y.push(w.keep('f64', less(w, w.load(w.get(x), 8 * i), y.map((value, j) => w.op('f64.mul', entry(i, j), w.get(value))))));
+  for (let i = 0; i < n; i++)
+    y.push(
+      w.keep(
+        'f64',
+        less(
+          w,
+          w.load(w.get(x), 8 * i),
+          y.map((value, j) => w.op('f64.mul', entry(i, j), w.get(value))),
+        ),
+      ),
+    );
   for (let i = n - 1; i >= 0; i--) {
     const after = Array.from({length: n - 1 - i}, (_, t) => w.op('f64.mul', entry(i, n - 1 - t), w.get(y[n - 1 - t])));
     w.set(y[i], w.op('f64.mul', less(w, w.get(y[i]), after), entry(i, i)));
@@ -150,7 +191,14 @@ function solveTransposed(w: Writer, n: number): void {
     y.push(w.keep('f64', w.op('f64.mul', less(w, w.load(w.get(from), 8 * i), before), entry(i, i))));
   }
   for (let i = n - 2; i >= 0; i--) {
-    w.set(y[i], less(w, w.get(y[i]), Array.from({length: n - 1 - i}, (_, t) => w.op('f64.mul', entry(n - 1 - t, i), w.get(y[n - 1 - t])))));
+    w.set(
+      y[i],
+      less(
+        w,
+        w.get(y[i]),
+        Array.from({length: n - 1 - i}, (_, t) => w.op('f64.mul', entry(n - 1 - t, i), w.get(y[n - 1 - t]))),
+      ),
+    );
   }
   y.forEach((value, i) => w.store(w.get(x), w.get(value), 8 * i));
   const [other, kept] = [w.local('i32'), w.local('f64')];

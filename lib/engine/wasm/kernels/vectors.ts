@@ -21,7 +21,10 @@ class LargestPair {
   private readonly broken: Local;
   private readonly value: Local;
 
-  constructor(private readonly w: Writer, private readonly chains: readonly Local[]) {
+  constructor(
+    private readonly w: Writer,
+    private readonly chains: readonly Local[],
+  ) {
     this.broken = w.keep('v128', w.pair(0));
     this.value = w.local('v128');
   }
@@ -45,7 +48,11 @@ class LargestPair {
  * Σ or max over elements: `value` gives the term at a byte offset from the pointers, as a pair or a number; for max none is negative.
  */
 function reduce(
-  w: Writer, pointers: readonly Local[], n: Local, join: 'add' | 'max', value: (offset: number, paired: boolean) => Push,
+  w: Writer,
+  pointers: readonly Local[],
+  n: Local,
+  join: 'add' | 'max',
+  value: (offset: number, paired: boolean) => Push,
 ): Local {
   const end = endOf(w, pointers[0], n);
   const sums = Array.from({length: chains}, () => w.keep('v128', w.pair(0)));
@@ -68,7 +75,12 @@ function reduce(
     for (let c = 0; c < chains; c++) enter(c);
     advance(block);
   });
-  w.pairs(pointers, w.get(end), () => enter(0), () => w.set(total, w.op(single, w.get(total), value(0, false))));
+  w.pairs(
+    pointers,
+    w.get(end),
+    () => enter(0),
+    () => w.set(total, w.op(single, w.get(total), value(0, false))),
+  );
   const [a, b, c, d] = sums.map(sum => w.get(sum));
   w.set(sums[0], w.op(paired, w.op(paired, a, b), w.op(paired, c, d)));
   const whole = w.op(single, w.get(total), w.op(single, w.lane(a, 0), w.lane(a, 1)));
@@ -76,14 +88,17 @@ function reduce(
   return total;
 }
 
-const at = (w: Writer, pointer: Local, offset: number, paired: boolean): Push => (paired ? w.loadPair(w.get(pointer), offset) : w.load(w.get(pointer), offset));
+const at = (w: Writer, pointer: Local, offset: number, paired: boolean): Push =>
+  paired ? w.loadPair(w.get(pointer), offset) : w.load(w.get(pointer), offset);
 const times = (w: Writer, paired: boolean, a: Push, b: Push): Push => w.op(paired ? 'f64x2.mul' : 'f64.mul', a, b);
 const size = (w: Writer, paired: boolean, a: Push): Push => w.op(paired ? 'f64x2.abs' : 'f64.abs', a);
 
 /** sumOfSquares(x, n) */
 export function sumOfSquares(w: Writer): void {
   const [x, n] = [0, 1].map(i => w.parameter(i));
-  w.get(reduce(w, [x], n, 'add', (offset, paired) => times(w, paired, at(w, x, offset, paired), at(w, x, offset, paired))))();
+  w.get(
+    reduce(w, [x], n, 'add', (offset, paired) => times(w, paired, at(w, x, offset, paired), at(w, x, offset, paired))),
+  )();
 }
 
 /** largest(x, n): max |xᵢ|, NaN where one is; finite exactly when all are. */
@@ -118,7 +133,12 @@ function orInfinity(w: Writer, value: Local): void {
 /** largestRatio(x, unit, n): max |xᵢ|/unitᵢ; 0/0 is 0; ∞ where a number is not one. */
 export function largestRatio(w: Writer): void {
   const [x, unit, n] = [0, 1, 2].map(i => w.parameter(i));
-  orInfinity(w, reduce(w, [x, unit], n, 'max', (offset, paired) => ratio(w, paired, at(w, x, offset, paired), at(w, unit, offset, paired))));
+  orInfinity(
+    w,
+    reduce(w, [x, unit], n, 'max', (offset, paired) =>
+      ratio(w, paired, at(w, x, offset, paired), at(w, unit, offset, paired)),
+    ),
+  );
 }
 
 /** weigh(weights, z, base, x, n, absolute, relative): weightsᵢ = absolute + relative·max(|zᵢ|, |baseᵢ|) → max |xᵢ|/weightsᵢ, as largestRatio. */
@@ -126,21 +146,38 @@ export function weigh(w: Writer): void {
   const [weights, z, base, x, n, absolute, relative] = [0, 1, 2, 3, 4, 5, 6].map(i => w.parameter(i));
   const end = endOf(w, weights, n);
   const [a, r] = [w.keep('v128', w.splat(w.get(absolute))), w.keep('v128', w.splat(w.get(relative)))];
-  const [pair, single, worst, most] = [w.local('v128'), w.local('f64'), w.keep('v128', w.pair(0)), w.keep('f64', w.number(0))];
+  const [pair, single, worst, most] = [
+    w.local('v128'),
+    w.local('f64'),
+    w.keep('v128', w.pair(0)),
+    w.keep('f64', w.number(0)),
+  ];
   const maximum = new LargestPair(w, [worst]);
-  w.pairs([weights, z, base, x], w.get(end), () => {
-    // Of a z that is NaN it is NaN; where the base is, so is z, which was reached from there.
-    const greater = w.op('f64x2.pmax', w.op('f64x2.abs', w.loadPair(w.get(z))), w.op('f64x2.abs', w.loadPair(w.get(base))));
-    w.set(pair, w.op('f64x2.add', w.get(a), w.op('f64x2.mul', w.get(r), greater)));
-    w.storePair(w.get(weights), w.get(pair));
-    maximum.enter(0, ratio(w, true, w.loadPair(w.get(x)), w.get(pair)));
-  }, () => {
-    const greater = w.op('f64.max', w.op('f64.abs', w.load(w.get(z))), w.op('f64.abs', w.load(w.get(base))));
-    w.set(single, w.op('f64.add', w.get(absolute), w.op('f64.mul', w.get(relative), greater)));
-    w.store(w.get(weights), w.get(single));
-    w.set(most, ratio(w, false, w.load(w.get(x)), w.get(single)));
-  });
-  w.set(most, maximum.orNaN(w.op('f64.max', w.get(most), w.op('f64.max', w.lane(w.get(worst), 0), w.lane(w.get(worst), 1)))));
+  w.pairs(
+    [weights, z, base, x],
+    w.get(end),
+    () => {
+      // Of a z that is NaN it is NaN; where the base is, so is z, which was reached from there.
+      const greater = w.op(
+        'f64x2.pmax',
+        w.op('f64x2.abs', w.loadPair(w.get(z))),
+        w.op('f64x2.abs', w.loadPair(w.get(base))),
+      );
+      w.set(pair, w.op('f64x2.add', w.get(a), w.op('f64x2.mul', w.get(r), greater)));
+      w.storePair(w.get(weights), w.get(pair));
+      maximum.enter(0, ratio(w, true, w.loadPair(w.get(x)), w.get(pair)));
+    },
+    () => {
+      const greater = w.op('f64.max', w.op('f64.abs', w.load(w.get(z))), w.op('f64.abs', w.load(w.get(base))));
+      w.set(single, w.op('f64.add', w.get(absolute), w.op('f64.mul', w.get(relative), greater)));
+      w.store(w.get(weights), w.get(single));
+      w.set(most, ratio(w, false, w.load(w.get(x)), w.get(single)));
+    },
+  );
+  w.set(
+    most,
+    maximum.orNaN(w.op('f64.max', w.get(most), w.op('f64.max', w.lane(w.get(worst), 0), w.lane(w.get(worst), 1)))),
+  );
   orInfinity(w, most);
 }
 
@@ -149,15 +186,20 @@ export function depart(w: Writer): void {
   const [z, base, delta, n] = [0, 1, 2, 3].map(i => w.parameter(i));
   const end = endOf(w, z, n);
   const [pair, single] = [w.local('v128'), w.local('f64')];
-  w.pairs([z, base, delta], w.get(end), () => {
-    w.set(pair, w.loadPair(w.get(z)));
-    w.storePair(w.get(base), w.get(pair));
-    w.storePair(w.get(z), w.op('f64x2.sub', w.get(pair), w.loadPair(w.get(delta))));
-  }, () => {
-    w.set(single, w.load(w.get(z)));
-    w.store(w.get(base), w.get(single));
-    w.store(w.get(z), w.op('f64.sub', w.get(single), w.load(w.get(delta))));
-  });
+  w.pairs(
+    [z, base, delta],
+    w.get(end),
+    () => {
+      w.set(pair, w.loadPair(w.get(z)));
+      w.storePair(w.get(base), w.get(pair));
+      w.storePair(w.get(z), w.op('f64x2.sub', w.get(pair), w.loadPair(w.get(delta))));
+    },
+    () => {
+      w.set(single, w.load(w.get(z)));
+      w.store(w.get(base), w.get(single));
+      w.store(w.get(z), w.op('f64.sub', w.get(single), w.load(w.get(delta))));
+    },
+  );
 }
 
 /** advance(z, base, delta, n, s): z = base − s·delta; base may be z. */
@@ -165,16 +207,29 @@ export function advance(w: Writer): void {
   const [z, base, delta, n, s] = [0, 1, 2, 3, 4].map(i => w.parameter(i));
   const end = endOf(w, z, n);
   const length = w.keep('v128', w.splat(w.get(s)));
-  w.pairs([z, base, delta], w.get(end), () => {
-    w.storePair(w.get(z), w.op('f64x2.sub', w.loadPair(w.get(base)), w.op('f64x2.mul', w.get(length), w.loadPair(w.get(delta)))));
-  }, () => {
-    w.store(w.get(z), w.op('f64.sub', w.load(w.get(base)), w.op('f64.mul', w.get(s), w.load(w.get(delta)))));
-  });
+  w.pairs(
+    [z, base, delta],
+    w.get(end),
+    () => {
+      w.storePair(
+        w.get(z),
+        w.op('f64x2.sub', w.loadPair(w.get(base)), w.op('f64x2.mul', w.get(length), w.loadPair(w.get(delta)))),
+      );
+    },
+    () => {
+      w.store(w.get(z), w.op('f64.sub', w.load(w.get(base)), w.op('f64.mul', w.get(s), w.load(w.get(delta)))));
+    },
+  );
 }
 
 /** copy(to, from, n) */
 export function copy(w: Writer): void {
   const [to, from, n] = [0, 1, 2].map(i => w.parameter(i));
   const end = endOf(w, to, n);
-  w.pairs([to, from], w.get(end), () => w.storePair(w.get(to), w.loadPair(w.get(from))), () => w.store(w.get(to), w.load(w.get(from))));
+  w.pairs(
+    [to, from],
+    w.get(end),
+    () => w.storePair(w.get(to), w.loadPair(w.get(from))),
+    () => w.store(w.get(to), w.load(w.get(from))),
+  );
 }
