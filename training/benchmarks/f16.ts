@@ -211,13 +211,11 @@ export const f16: Benchmark = {
   published: {'linear, mean of 6': 0.599, 'LSTM, mean of 6': 0.338, 'modal and TCN, mean of 6': 0.146},
   // A level between two others left out; and each level's first periods, which were not learnt from.
   splits: records => [
-    ...records
-      .slice(1, -1)
-      .map((record, k) => ({
-        name: `without ${record.name}`,
-        train: records.filter((_, i) => i !== k + 1),
-        test: part(record, 0, 3 * period),
-      })),
+    ...records.slice(1, -1).map((record, k) => ({
+      name: `without ${record.name}`,
+      train: records.filter((_, i) => i !== k + 1),
+      test: part(record, 0, 3 * period),
+    })),
   ],
 };
 
