@@ -6,7 +6,7 @@ import type {DenseHessianProgram} from '../step/dense-hessian-programs.js';
 import {denseHessianPrograms} from '../step/dense-hessian-programs.js';
 import {wholeDense} from '../step/inside.js';
 import type {ParameterName} from '../step/parameter-names.js';
-import {cotangentName, turnName} from '../step/parameter-names.js';
+import {cotangentName, secondOrderName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import {parameterNames, setDirections} from './derived.js';
 import type {SecondOrderCotangent} from './directions.js';
@@ -87,25 +87,25 @@ export class SecondOrderDense {
     return this.executable.buffer('dD');
   }
 
-  /** Its cotangents, the parameters' added to `cotangents` and `turns`; the executable's own buffers. */
+  /** Its cotangents, the parameters' added to `cotangents` and `changes`; the executable's own buffers. */
   pull(
     theta: number,
-    {cotangent, turn}: SecondOrderCotangent,
+    {cotangent, change}: SecondOrderCotangent,
     cotangents: readonly Float64Array[],
-    turns: readonly Float64Array[],
+    changes: readonly Float64Array[],
   ): WithinCotangents {
     const {executable, names} = this;
     executable.find('theta')?.fill(theta);
     executable.find('denseCotangent')?.set(cotangent);
-    executable.find('dDenseCotangent')?.set(turn);
+    executable.find('dDenseCotangent')?.set(change);
     executable.run('pullDense');
-    executable.run('turnDense');
-    const of = (cotangentName: BufferName, turnName: BufferName): SecondOrderCotangent => ({
+    executable.run('secondOrderDense');
+    const of = (cotangentName: BufferName, secondOrderName: BufferName): SecondOrderCotangent => ({
       cotangent: executable.buffer(cotangentName),
-      turn: executable.buffer(turnName),
+      change: executable.buffer(secondOrderName),
     });
     cotangents.forEach((total, i) => addTo(total, executable.find(cotangentName(names[i]))));
-    turns.forEach((total, i) => addTo(total, executable.find(turnName(names[i]))));
+    changes.forEach((total, i) => addTo(total, executable.find(secondOrderName(names[i]))));
     return {
       next: of('nextCotangent', 'dNextCotangent'),
       z: of('zCotangent', 'dZCotangent'),

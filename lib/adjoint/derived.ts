@@ -7,7 +7,7 @@ import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
 import type {ParameterName} from '../step/parameter-names.js';
-import {cotangentName, directionName, turnName} from '../step/parameter-names.js';
+import {cotangentName, directionName, secondOrderName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Directions} from './directions.js';
 
@@ -44,37 +44,37 @@ export function throughDerived(context: Context, cotangents: readonly Float64Arr
 }
 
 /** The same for their changes along directions; the cotangents' own are as the sweep left them. */
-export function turnThroughDerived(
+export function secondOrderThroughDerived(
   context: Context,
   directions: Directions,
   cotangents: readonly Float64Array[],
   turns: readonly Float64Array[],
 ): Float64Array[] {
   const own = turns.slice(0, context.parameterValues.length);
-  const executable = loadTurns(context, directions);
+  const executable = loadSequential(context, directions);
   if (executable === undefined) return own;
   setCotangents(context, executable, cotangents, cotangentName);
-  setCotangents(context, executable, turns, turnName);
-  executable.run('turnDerived');
-  own.forEach((turn, i) => addTo(turn, executable.find(turnName(`p.${i}`))));
+  setCotangents(context, executable, turns, secondOrderName);
+  executable.run('secondOrderDerived');
+  own.forEach((turn, i) => addTo(turn, executable.find(secondOrderName(`p.${i}`))));
   return own;
 }
 
 /** Sets the directions of the parameters, and of the derived values what follows from them. */
 export function setDirections(context: Context, executable: StepExecutable, directions: Directions): void {
   directions.parameters.forEach((dp, i) => executable.find(directionName(`p.${i}`))?.set(dp));
-  const push = loadTurns(context, directions);
+  const push = loadSequential(context, directions);
   if (push === undefined) return;
   push.run('pushDerived');
   for (const {node} of context.compiled.derived.parameters)
     executable.find(directionName(node))?.set(push.buffer(directionName(node)));
 }
 
-function loadTurns(
+function loadSequential(
   context: Context,
   {count, parameters}: Directions,
-): StepExecutable<'pushDerived' | 'turnDerived'> | undefined {
-  const executable = context.compiled.turnDerived(count);
+): StepExecutable<'pushDerived' | 'secondOrderDerived'> | undefined {
+  const executable = context.compiled.secondOrderDerived(count);
   if (executable === undefined) return undefined;
   loadParameters(executable, context);
   parameters.forEach((dp, i) => executable.find(directionName(`p.${i}`))?.set(dp));

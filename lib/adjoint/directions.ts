@@ -10,5 +10,5 @@ export interface Directions {
 /** A cotangent of the state, and how it changes along every direction [count, state]. */
 export interface SecondOrderCotangent {
   readonly cotangent: Float64Array;
-  readonly turn: Float64Array;
+  readonly change: Float64Array;
 }

@@ -9,13 +9,13 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {HessianProgram} from '../step/hessian-programs.js';
 import {hessianPrograms} from '../step/hessian-programs.js';
-import {cotangentName, turnName} from '../step/parameter-names.js';
+import {cotangentName, secondOrderName} from '../step/parameter-names.js';
 import {addTo} from './add-to.js';
 import type {Gradient} from './gradient.js';
 import type {Saved} from './step-history.js';
 import {hasInside, SavedCursor} from './step-history.js';
 import {SecondOrderDense} from './dense-hessian.js';
-import {parameterNames, setDirections, throughDerived, turnThroughDerived, zeroCotangents} from './derived.js';
+import {parameterNames, setDirections, throughDerived, secondOrderThroughDerived, zeroCotangents} from './derived.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -48,7 +48,7 @@ export class SecondOrderPull {
   /** By parameter, and by value derived from them. */
   readonly cotangents: readonly Float64Array[];
   /** The same, [count, size]. */
-  readonly turns: readonly Float64Array[];
+  readonly changes: readonly Float64Array[];
   private readonly pullRow: (
     record: StepRecord,
     k: number,
@@ -71,7 +71,7 @@ export class SecondOrderPull {
     loadParameters(executable, context);
     setDirections(context, executable, directions);
     this.cotangents = zeroCotangents(context);
-    this.turns = zeroCotangents(context, count);
+    this.changes = zeroCotangents(context, count);
     const jacobian = jacobianFactor(context, executable);
     const buffers = stepBuffers(executable);
     const find = (name: BufferName): Float64Array | undefined => executable.find(name);
@@ -82,20 +82,20 @@ export class SecondOrderPull {
     const [rhs, dZCotangent] = (['rhs', 'dZCotangent'] as const).map(find);
     const sources = parameterNames(context).map(name => ({
       cotangent: find(cotangentName(name)),
-      turn: find(turnName(name)),
+      change: find(secondOrderName(name)),
     }));
     const bound = (name: HessianProgram): (() => void) =>
       jacobian === undefined ? () => undefined : executable.program(name);
-    const [pushResidual, pullUnknown, turnUnknown] = (['pushResidual', 'pullUnknown', 'turnUnknown'] as const).map(
-      bound,
-    );
-    const [pullStep, turnStep] = (['pullStep', 'turnStep'] as const).map(name => executable.program(name));
+    const [pushResidual, pullUnknown, sequentialUnknown] = (
+      ['pushResidual', 'pullUnknown', 'sequentialUnknown'] as const
+    ).map(bound);
+    const [pullStep, sequentialStep] = (['pullStep', 'sequentialStep'] as const).map(name => executable.program(name));
     const remainder = new TangentLeft(context, count, {dx: dxIn, dz}, directions);
-    this.pullRow = (record, k, dx, {cotangent, turn}, z) => {
+    this.pullRow = (record, k, dx, {cotangent, change}, z) => {
       record.load(k, buffers);
       dxIn?.set(dx);
       nextCotangent?.set(cotangent);
-      dNextCotangent?.set(turn);
+      dNextCotangent?.set(change);
       if (jacobian !== undefined) {
         jacobian.refresh();
         pushResidual();
@@ -104,18 +104,18 @@ export class SecondOrderPull {
         pullUnknown();
         if (zCotangent !== undefined) addTo(zCotangent, z?.cotangent);
         if (w !== undefined && zCotangent !== undefined) jacobian.solveManyTransposed(zCotangent, w, 1, record, k);
-        turnUnknown();
-        if (dZCotangent !== undefined) addTo(dZCotangent, z?.turn);
+        sequentialUnknown();
+        if (dZCotangent !== undefined) addTo(dZCotangent, z?.change);
         if (dw !== undefined && dZCotangent !== undefined)
           jacobian.solveManyTransposed(dZCotangent, dw, count, record, k);
       }
       pullStep();
-      turnStep();
+      sequentialStep();
       sources.forEach((source, i) => {
         addTo(this.cotangents[i], source.cotangent);
-        addTo(this.turns[i], source.turn);
+        addTo(this.changes[i], source.change);
       });
-      return {cotangent: xCotangent, turn: dXCotangent};
+      return {cotangent: xCotangent, change: dXCotangent};
     };
   }
 
@@ -134,10 +134,10 @@ export class SecondOrderPull {
   }
 
   /** The cotangents of the parameters and their changes, after the last step. */
-  finish(): {readonly cotangents: readonly Float64Array[]; readonly turns: readonly Float64Array[]} {
-    const {context, directions, cotangents, turns} = this;
+  finish(): {readonly cotangents: readonly Float64Array[]; readonly changes: readonly Float64Array[]} {
+    const {context, directions, cotangents, changes} = this;
     return {
-      turns: turnThroughDerived(context, directions, cotangents, turns),
+      changes: secondOrderThroughDerived(context, directions, cotangents, changes),
       cotangents: throughDerived(context, cotangents),
     };
   }
@@ -162,7 +162,7 @@ class SecondOrderSweep {
     this.pull = new SecondOrderPull(context, directions);
     if (hasInside(saved)) this.dense = new SecondOrderDense(context, directions);
     this.cursor = new SavedCursor(saved, true);
-    this.x = {cotangent: new Float64Array(size), turn: new Float64Array(directions.count * size)};
+    this.x = {cotangent: new Float64Array(size), change: new Float64Array(directions.count * size)};
   }
 
   /** Adds what was saved at the end of transition n. */
@@ -178,16 +178,16 @@ class SecondOrderSweep {
     this.addEnd(n);
     const inside = this.inside(step);
     for (let row = to - 1; row >= from; row--) {
-      const {cotangent, turn} = pull.pull(record, row, tangent(row), x, inside?.z);
+      const {cotangent, change} = pull.pull(record, row, tangent(row), x, inside?.z);
       x.cotangent.set(cotangent);
-      x.turn.set(turn);
+      x.change.set(change);
     }
     if (inside !== undefined) this.give(inside.x);
   }
 
-  private give({cotangent, turn}: SecondOrderCotangent): void {
+  private give({cotangent, change}: SecondOrderCotangent): void {
     addTo(this.x.cotangent, cotangent);
-    addTo(this.x.turn, turn);
+    addTo(this.x.change, change);
   }
 
   /** States within a step, whose end gets its part; the others are returned. Such a step is one row. */
@@ -203,18 +203,18 @@ class SecondOrderSweep {
     for (let i = cursor.from; i < cursor.to; i++) if (cursor.theta(i) !== 1) within.push(i);
     if (dense === undefined || within.length === 0) return undefined;
     dense.load({record, row: from, dx: tangent(from), next, dNext});
-    const zero = ({cotangent, turn}: SecondOrderCotangent): SecondOrderCotangent => ({
+    const zero = ({cotangent, change}: SecondOrderCotangent): SecondOrderCotangent => ({
       cotangent: new Float64Array(cotangent.length),
-      turn: new Float64Array(turn.length),
+      change: new Float64Array(change.length),
     });
     let sum: {readonly z: SecondOrderCotangent; readonly x: SecondOrderCotangent} | undefined;
     for (const index of within) {
-      const {next: end, z, x} = dense.pull(cursor.theta(index), this.cotangent(index), pull.cotangents, pull.turns);
+      const {next: end, z, x} = dense.pull(cursor.theta(index), this.cotangent(index), pull.cotangents, pull.changes);
       this.give(end);
       sum ??= {z: zero(z), x: zero(x)};
       for (const name of ['z', 'x'] as const) {
         addTo(sum[name].cotangent, name === 'z' ? z.cotangent : x.cotangent);
-        addTo(sum[name].turn, name === 'z' ? z.turn : x.turn);
+        addTo(sum[name].change, name === 'z' ? z.change : x.change);
       }
     }
     return sum;
@@ -237,21 +237,21 @@ export function sweepBackSecondOrder(
   const sweep = new SecondOrderSweep(context, directions, saved, cotangent);
   const recomputedSteps = backwards(step => sweep.back(step));
   sweep.addEnd(-1);
-  const {cotangents: totals, turns} = sweep.pull.finish();
+  const {cotangents: totals, changes} = sweep.pull.finish();
   let began: SecondOrderCotangent = sweep.x;
   if (context.resumed !== true) {
     const first = new SecondOrderPull(startOf(context), directions);
     began = first.pull(start, 0, initial, sweep.x);
     const own = first.finish();
     own.cotangents.forEach((cotangent, i) => addTo(totals[i], cotangent));
-    own.turns.forEach((turn, i) => addTo(turns[i], turn));
+    own.changes.forEach((change, i) => addTo(changes[i], change));
   }
   const given = context.given.length;
   return {
     gradient: {initial: began.cotangent.slice(), parameters: totals, recomputedSteps},
     products: Array.from({length: count}, (_, d) => ({
-      initial: began.turn.slice(d * given, (d + 1) * given),
-      parameters: turns.map(turn => turn.slice((d * turn.length) / count, ((d + 1) * turn.length) / count)),
+      initial: began.change.slice(d * given, (d + 1) * given),
+      parameters: changes.map(change => change.slice((d * change.length) / count, ((d + 1) * change.length) / count)),
       recomputedSteps,
     })),
   };

@@ -5,9 +5,9 @@
  */
 import type {Vectors} from '../engine/vectors.js';
 import type {Factor, LinearSolver} from '../linear/index.js';
-import type {Newton, TurnSystem} from '../newton/index.js';
-import type {CompiledStep, ForwardExecutable, TurningExecutable} from '../step/compiled.js';
-import type {TurnProgram, Turns} from '../step/sequential-programs.js';
+import type {Newton, SequentialSystem} from '../newton/index.js';
+import type {CompiledStep, ForwardExecutable, SequentialExecutable} from '../step/compiled.js';
+import type {SequentialProgram, SequentialBlocks} from '../step/sequential-programs.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
 import type {Runnable} from './runnable.js';
 
@@ -44,8 +44,8 @@ type Run = () => void;
 
 /** The programs and buffers of a step's equations, block by block. */
 interface BlockPrograms {
-  readonly executable: ForwardExecutable | TurningExecutable;
-  readonly which: 'jacobian' | 'turn';
+  readonly executable: ForwardExecutable | SequentialExecutable;
+  readonly which: 'jacobian' | 'block';
   /** Of the block at hand. */
   readonly z: Float64Array;
   readonly residual: Float64Array;
@@ -80,28 +80,29 @@ function asOneBlock(compiled: CompiledStep, linear: LinearSolver): BlockPrograms
   };
 }
 
-function blockByBlock(compiled: CompiledStep, linear: LinearSolver, turns: Turns): BlockPrograms {
-  const executable = compiled.turning(linear, turns);
-  const numbers = Array.from({length: turns.blocks}, (_, k) => k);
-  const find = (name: TurnProgram): Run | undefined => (executable.has(name) ? executable.program(name) : undefined);
+function blockByBlock(compiled: CompiledStep, linear: LinearSolver, sequential: SequentialBlocks): BlockPrograms {
+  const executable = compiled.sequentialPrograms(linear, sequential);
+  const numbers = Array.from({length: sequential.blocks}, (_, k) => k);
+  const find = (name: SequentialProgram): Run | undefined =>
+    executable.has(name) ? executable.program(name) : undefined;
   return {
     executable,
-    which: 'turn',
+    which: 'block',
     z: executable.buffer('zs'),
     residual: executable.buffer('Rs'),
     values: executable.buffer('Js'),
-    evaluate: executable.program('turnJacobian'),
-    check: () => compiled.check('turn', executable, 'turnJacobian', 'Js'),
-    residuals: numbers.map(k => executable.program(`turnResidual.${k}`)),
-    beginnings: numbers.map(k => find(`turnBegin.${k}`)),
-    predictions: numbers.map(k => executable.program(`turnPredict.${k}`)),
-    once: find('turnStep'),
-    extrapolate: find('turnExtrapolate'),
+    evaluate: executable.program('sequentialJacobian'),
+    check: () => compiled.check('block', executable, 'sequentialJacobian', 'Js'),
+    residuals: numbers.map(k => executable.program(`sequentialResidual.${k}`)),
+    beginnings: numbers.map(k => find(`sequentialBegin.${k}`)),
+    predictions: numbers.map(k => executable.program(`sequentialPredict.${k}`)),
+    once: find('sequentialStep'),
+    extrapolate: find('sequentialExtrapolate'),
   };
 }
 
-export class StepTurns implements TurnSystem {
-  readonly executable: ForwardExecutable | TurningExecutable;
+export class SequentialStages implements SequentialSystem {
+  readonly executable: ForwardExecutable | SequentialExecutable;
   readonly blocks: number;
   readonly z: Float64Array;
   readonly residual: Float64Array;
@@ -117,7 +118,7 @@ export class StepTurns implements TurnSystem {
   /** The step at hand. */
   t = 0;
   h = 0;
-  private readonly inTurn: boolean;
+  private readonly sequential: boolean;
   private readonly residuals: readonly Run[];
   private readonly beginnings: readonly (Run | undefined)[];
   private readonly predictions: readonly Run[];
@@ -145,12 +146,12 @@ export class StepTurns implements TurnSystem {
       plan,
       newton: {linear},
     } = options;
-    const {turns} = compiled;
-    this.inTurn = turns !== undefined;
-    const bound = turns === undefined ? asOneBlock(compiled, linear) : blockByBlock(compiled, linear, turns);
+    const {sequential} = compiled;
+    this.sequential = sequential !== undefined;
+    const bound = sequential === undefined ? asOneBlock(compiled, linear) : blockByBlock(compiled, linear, sequential);
     const {executable, which, values} = bound;
     this.executable = executable;
-    this.blocks = turns?.blocks ?? 1;
+    this.blocks = sequential?.blocks ?? 1;
     this.whole = executable.buffer('z');
     this.z = bound.z;
     this.residual = bound.residual;
@@ -203,7 +204,7 @@ export class StepTurns implements TurnSystem {
   }
 
   end(k: number): void {
-    if (!this.inTurn) return;
+    if (!this.sequential) return;
     const {whole, z} = this;
     const offset = k * z.length;
     for (let i = 0; i < z.length; i++) whole[offset + i] = z[i];

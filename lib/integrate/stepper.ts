@@ -16,7 +16,7 @@ import type {Runnable} from './runnable.js';
 import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
 import type {LastStep} from './sequential-stages.js';
-import {solvesToTolerance, StepTurns} from './sequential-stages.js';
+import {solvesToTolerance, SequentialStages} from './sequential-stages.js';
 
 const nothing = new Float64Array(0);
 
@@ -47,7 +47,7 @@ export class Stepper {
   private readonly guess?: () => void;
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
-  private readonly turns?: StepTurns;
+  private readonly sequential?: SequentialStages;
   private readonly simplified?: SimplifiedNewton;
   private readonly next: Float64Array;
   private readonly errors?: StepEstimate;
@@ -75,9 +75,9 @@ export class Stepper {
       const tight = repeatable
         ? (4 * prepared.engine.epsilon) / Math.max(options.plan?.control.rtol ?? 0, 4 * prepared.engine.epsilon)
         : kappa;
-      this.turns = new StepTurns(prepared, kappa);
+      this.sequential = new SequentialStages(prepared, kappa);
       this.simplified = new SimplifiedNewton(
-        this.turns,
+        this.sequential,
         {
           kappa: Math.min(tight, kappa),
           coarsest: kappa,
@@ -87,8 +87,8 @@ export class Stepper {
         counters,
       );
     }
-    const whole = this.turns === undefined ? compiled.forward(options.newton.linear, prepared.narrow) : undefined;
-    const forward = this.turns?.executable ?? compiled.forward(options.newton.linear, prepared.narrow);
+    const whole = this.sequential === undefined ? compiled.forward(options.newton.linear, prepared.narrow) : undefined;
+    const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.narrow);
     loadParameters(forward, prepared);
     this.vectors = forward.vectors;
     this.state = forward.buffer('x');
@@ -135,7 +135,7 @@ export class Stepper {
 
   /** The unknown of the last step; none of an explicit scheme. */
   get z(): Float64Array | undefined {
-    return this.turns?.whole ?? this.system?.z;
+    return this.sequential?.whole ?? this.system?.z;
   }
 
   /** The estimate of the last step's error, where it is traced. */
@@ -164,7 +164,7 @@ export class Stepper {
     if (this.simplified !== undefined || iteration !== undefined) {
       const status =
         this.simplified !== undefined
-          ? this.solveInTurn(this.simplified, t, h)
+          ? this.solveSequentially(this.simplified, t, h)
           : this.solve(iteration as NewtonIteration, h);
       if (status !== 'converged') return status;
     }
@@ -186,14 +186,14 @@ export class Stepper {
 
   /** The next step's guess may go on from this one; from nothing where the motion does not. */
   follow(step: LastStep | undefined): void {
-    if (this.turns !== undefined && !this.repeatable) this.turns.last = step;
+    if (this.sequential !== undefined && !this.repeatable) this.sequential.last = step;
   }
 
   /** What the next step takes over from the last; undefined where it takes nothing. */
   get memory(): NewtonMemory | undefined {
-    const {turns, simplified, lastStep, repeatable} = this;
-    if (turns === undefined || simplified === undefined || repeatable) return undefined;
-    const {last, matrixValues} = turns;
+    const {sequential, simplified, lastStep, repeatable} = this;
+    if (sequential === undefined || simplified === undefined || repeatable) return undefined;
+    const {last, matrixValues} = sequential;
     return {
       last: last?.z === undefined ? undefined : {t: last.t, h: last.h, z: last.z.slice()},
       rate: simplified.rate,
@@ -204,19 +204,22 @@ export class Stepper {
 
   /** Of another run's memory, of the same scheme and system; what is of another size is left. */
   set memory(memory: NewtonMemory | undefined) {
-    const {turns, simplified} = this;
-    if (memory === undefined || turns === undefined || simplified === undefined || this.repeatable) return;
+    const {sequential, simplified} = this;
+    if (memory === undefined || sequential === undefined || simplified === undefined || this.repeatable) return;
     const {last, rate, h, matrix} = memory;
-    if (last?.z.length === turns.whole.length) turns.last = last;
+    if (last?.z.length === sequential.whole.length) sequential.last = last;
     this.lastStep = h ?? NaN;
-    simplified.resume(rate, matrix?.length === turns.matrixValues.length ? turns.factorOf(matrix) : undefined);
+    simplified.resume(
+      rate,
+      matrix?.length === sequential.matrixValues.length ? sequential.factorOf(matrix) : undefined,
+    );
   }
 
-  private solveInTurn(simplified: SimplifiedNewton, t: number, h: number): NewtonStatus {
-    const {turns} = this;
+  private solveSequentially(simplified: SimplifiedNewton, t: number, h: number): NewtonStatus {
+    const {sequential} = this;
     if (h !== this.lastStep) simplified.forget();
     this.lastStep = h;
-    if (turns !== undefined) [turns.t, turns.h] = [t, h];
+    if (sequential !== undefined) [sequential.t, sequential.h] = [t, h];
     return simplified.find();
   }
 

@@ -2,6 +2,6 @@
 export {eisenstatWalker, type Forcing} from './forcing.js';
 export {NewtonIteration, type IterationObserver, type NewtonCounters, type NewtonStatus} from './iteration.js';
 export {workVectors, type NonlinearSystem} from './system.js';
-export {fewIterations, SimplifiedNewton, type TurnSystem} from './simplified.js';
+export {fewIterations, SimplifiedNewton, type SequentialSystem} from './simplified.js';
 export {newton, type JacobianUse, type Newton, type NewtonOptions} from './options.js';
 export {backtracking, full, subSteps, type BacktrackingOptions, type StepLength} from './step-length.js';

@@ -15,7 +15,7 @@ import {linearFailure} from './failure.js';
 import type {NewtonCounters, NewtonStatus} from './iteration.js';
 
 /** Equations of one block after another; all arrays stay the same objects. */
-export interface TurnSystem {
+export interface SequentialSystem {
   readonly blocks: number;
   /** The present block, its residual, room for a correction and the sizes of what is tolerated. */
   readonly z: Float64Array;
@@ -59,7 +59,7 @@ export class SimplifiedNewton {
   private before: number | undefined;
 
   constructor(
-    private readonly system: TurnSystem,
+    private readonly system: SequentialSystem,
     private readonly options: SimplifiedOptions,
     private readonly counters: NewtonCounters,
   ) {}

@@ -59,7 +59,7 @@ export function firstOrder(tableau: Tableau): Formulation {
   const scale = stages.map(i => (isLowerTriangular(tableau) ? a[i][i] : 1));
   return {
     unknown: stageNames('gain', stages),
-    inTurn: isSinglyDiagonal(tableau),
+    sequential: isSinglyDiagonal(tableau),
     effects: {y: 0},
     residual: (z, {x, t, h, rate}) => {
       const first = start.some(weight => weight !== 0) ? rate({y: x.y}, t).y : undefined;
@@ -129,7 +129,7 @@ export function mechanical(tableau: Tableau): Formulation {
   const stages = implicitStages(tableau);
   return {
     unknown: stageNames('a', stages),
-    inTurn: isSinglyDiagonal(tableau),
+    sequential: isSinglyDiagonal(tableau),
     effects: {q: 2, v: 1},
     residual: (z, at) => {
       const acceleration = accelerationsOf(tableau, z, at);

@@ -80,8 +80,8 @@ export interface Formulation {
    * The unknown's blocks may be found one after another: the equations of each ask for it and for those
    * before it, and their derivative by it is one function of where the stage is, so that one factor serves all.
    */
-  readonly inTurn?: boolean;
-  /** With `inTurn`: a first guess of block k of the unknown from those before it. */
+  readonly sequential?: boolean;
+  /** With `sequential`: a first guess of block k of the unknown from those before it. */
   readonly predict?: (k: number, z: Blocks, at: StepPoint) => tf.Tensor;
   /**
    * A first guess of the unknown from the last step's, whose interpolation goes on beyond its end: this step
@@ -176,7 +176,7 @@ const specChecks = {
   multipliers: blockNames,
   carry: callable,
   startsAhead: boolean,
-  inTurn: boolean,
+  sequential: boolean,
   predict: callable,
   extrapolate: callable,
   effects: object,

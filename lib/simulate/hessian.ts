@@ -207,12 +207,12 @@ function goBack(
   const prepared = {...base, redundancy: done.redundancy};
   const {count} = directions;
   const {size} = prepared.traced.state;
-  const turns = at.along(byDirection(checkpointer, count), directions);
+  const changes = at.along(byDirection(checkpointer, count), directions);
   const cotangent = (index: number): SecondOrderCotangent => {
     const row = (matrix: Float64Array): Float64Array => matrix.subarray(index * size, (index + 1) * size);
-    const turn = new Float64Array(count * size);
-    turns.cotangents.forEach((cotangents, d) => turn.set(row(cotangents), d * size));
-    return {cotangent: row(at.cotangents), turn};
+    const change = new Float64Array(count * size);
+    changes.cotangents.forEach((cotangents, d) => change.set(row(cotangents), d * size));
+    return {cotangent: row(at.cotangents), change};
   };
   prepared.compiled.recall(done.history);
   const {gradient, products} = sweepBackSecondOrder(
@@ -225,7 +225,7 @@ function goBack(
   );
   const found = {
     gradient: plus(gradient, at.parameters, 0, 1),
-    products: products.map((product, d) => plus(product, turns.parameters, d, count)),
+    products: products.map((product, d) => plus(product, changes.parameters, d, count)),
   };
   for (const part of [found.gradient, ...found.products]) {
     const bad = notFinitePart(prepared, part);

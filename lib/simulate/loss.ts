@@ -50,8 +50,8 @@ export interface LossAt {
   ): {readonly cotangents: readonly Float64Array[]; readonly parameters: readonly (Float64Array | undefined)[]};
 }
 
-/** value: the series → loss and its cotangents; turn: and directions → how the cotangents change. */
-type LossPrograms = Executable<'value' | 'turn'>;
+/** value: the series → loss and its cotangents; secondOrder: and directions → how the cotangents change. */
+type LossPrograms = Executable<'value' | 'secondOrder'>;
 
 /** Compiled losses by structure: enough for the losses of one program. */
 const keptLosses = 16;
@@ -129,7 +129,7 @@ export class TracedLoss {
     const {value, series, sources, engine} = this;
     const wrt = [...series, ...sources];
     const cotangents = pullback([value], wrt, [full(1, [])]).map((cotangent, i) => orZeros(cotangent, wrt[i]));
-    const turns = pushMany(
+    const changes = pushMany(
       cotangents,
       new Map(wrt.map((node, i) => [node, input(`d.${i}`, [count, ...node.shape])])),
       count,
@@ -138,7 +138,7 @@ export class TracedLoss {
       Object.fromEntries(nodes.map((node, i) => [`${name}.${i}`, node]));
     return engine.compile({
       value: namedGraph({loss: value, ...named('cotangent', cotangents)}),
-      turn: namedGraph(named('turn', turns)),
+      secondOrder: namedGraph(named('change', changes)),
     });
   }
 
@@ -181,8 +181,8 @@ export class TracedLoss {
           Float64Array.from(parts.flatMap(one => [...one]));
         blocks.forEach((block, i) => set(`d.${i}`, stacked(matrices.map(one => column(one, width, block)))));
         places.forEach((p, i) => set(`d.${blocks.length + i}`, directions.parameters[p]));
-        executable.run('turn');
-        return gathered('turn', count);
+        executable.run('secondOrder');
+        return gathered('change', count);
       },
     };
   }

@@ -83,9 +83,9 @@ export class AlongTrace {
 
   private guessTensors(at: StepPoint, z: Blocks, {last, ahead, ratio}: Blocks): Traced {
     const {unknown, formulation, scheme} = this;
-    const {predict, extrapolate, inTurn} = formulation;
+    const {predict, extrapolate, sequential} = formulation;
     const predicted =
-      inTurn === true && predict !== undefined
+      sequential === true && predict !== undefined
         ? unknown.blocks.map(({size}, k) => [`predicted.${k}`, tf.reshape(predict(k, z, at), [size])] as const)
         : [];
     return {

@@ -77,7 +77,7 @@ export const buffers = {
   ratio: {shape: 'number', lifetime: 'step'},
   /** What is computed from these alone. */
   stepStart: {shape: 'any', lifetime: 'step', indexed: 'number'},
-  turnStep: {shape: 'any', lifetime: 'step', indexed: 'number'},
+  sequentialStep: {shape: 'any', lifetime: 'step', indexed: 'number'},
 
   // The unknown, and what a step that was taken leaves.
   z: {shape: 'unknown', lifetime: 'iterate'},
@@ -91,7 +91,7 @@ export const buffers = {
   /** What is computed from these alone: for matrix-free products, for dense output, for one block of the unknown. */
   linearize: {shape: 'any', lifetime: 'iterate', indexed: 'number'},
   between: {shape: 'any', lifetime: 'iterate', indexed: 'number'},
-  turnBegin: {shape: 'any', lifetime: 'iterate', indexed: 'program'},
+  sequentialBegin: {shape: 'any', lifetime: 'iterate', indexed: 'program'},
 
   // Newton's iteration.
   /** The residual R(z) and the matrix ∂R/∂z, or its model; the Jacobian itself where that is a model. */

@@ -14,7 +14,7 @@ import {workVectors} from '../newton/index.js';
 import type {Graph} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import type {Derived} from './derived.js';
-import {deriveStep, pullDerivedPrograms, turnDerivedPrograms} from './derived.js';
+import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {latePrograms} from './late-programs.js';
@@ -41,11 +41,11 @@ import {directSolver, solverKey} from './solvers.js';
 import {namedFunctions} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
 import {inputsOf} from './traced-step.js';
-import type {TurnProgram, Turns} from './sequential-programs.js';
-import {turnsOf} from './sequential-programs.js';
+import type {SequentialProgram, SequentialBlocks} from './sequential-programs.js';
+import {sequentialBlocks} from './sequential-programs.js';
 
 /** What is factored: ∂R/∂z, what Newton's iteration solves with, the matrix of the error estimate, or that of one block of an unknown found in turn. */
-export type Matrix = 'jacobian' | 'matrix' | 'filter' | 'turn';
+export type Matrix = 'jacobian' | 'matrix' | 'filter' | 'block';
 
 /** See `Analysis.history`. */
 export type Learned = {readonly [M in Matrix]?: unknown};
@@ -60,7 +60,7 @@ const dearJacobian = 4;
 /** The forward programs, with `keep` where a run keeps what its gradient needs. */
 export type ForwardExecutable = StepExecutable<ForwardProgram | 'keep'>;
 /** The same of a step whose unknown is found in turn. */
-export type TurningExecutable = StepExecutable<'update' | 'estimate' | 'filter' | 'touching' | TurnProgram>;
+export type SequentialExecutable = StepExecutable<'update' | 'estimate' | 'filter' | 'touching' | SequentialProgram>;
 
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
@@ -68,7 +68,7 @@ export class CompiledStep {
     jacobian: new Map(),
     matrix: new Map(),
     filter: new Map(),
-    turn: new Map(),
+    block: new Map(),
   };
   private readonly lastUsed: {[M in Matrix]?: Analysis} = {};
   private given: Learned | undefined;
@@ -76,7 +76,7 @@ export class CompiledStep {
   private ownMatrix: JacobianProgram | undefined;
   private ownFilter: JacobianProgram | undefined;
   private ownKept: Kept | undefined;
-  private ownTurns: Turns | undefined | null;
+  private ownSequential: SequentialBlocks | undefined | null;
   private ownDerived: Derived | undefined;
   /** Compared with their tangents. */
   private readonly checked: Set<Matrix>;
@@ -147,13 +147,13 @@ export class CompiledStep {
   }
 
   /** The equations of blocks that are found in turn; undefined where they are not. */
-  get turns(): Turns | undefined {
-    if (this.ownTurns === undefined) this.ownTurns = this.timed(() => turnsOf(this.step)) ?? null;
-    return this.ownTurns ?? undefined;
+  get sequential(): SequentialBlocks | undefined {
+    if (this.ownSequential === undefined) this.ownSequential = this.timed(() => sequentialBlocks(this.step)) ?? null;
+    return this.ownSequential ?? undefined;
   }
 
-  get turn(): JacobianProgram | undefined {
-    return this.turns?.jacobian;
+  get block(): JacobianProgram | undefined {
+    return this.sequential?.jacobian;
   }
 
   /**
@@ -208,9 +208,9 @@ export class CompiledStep {
   }
 
   /** Work of a matrix, with its factorization, over that of an iteration with it: a residual and a solve. */
-  matrixWork(solver: LinearSolver, which: 'jacobian' | 'turn'): number {
+  matrixWork(solver: LinearSolver, which: 'jacobian' | 'block'): number {
     const program = this[which];
-    const residual = which === 'turn' ? this.turns?.first : this.step.functions.residual;
+    const residual = which === 'block' ? this.sequential?.first : this.step.functions.residual;
     if (program === undefined || residual === undefined) return 0;
     const {work, nonzeros} = this.analysis(solver, solverKey(solver), which);
     return (countWork([program.values]) + work) / (countWork([residual]) + 2 * nonzeros);
@@ -225,15 +225,15 @@ export class CompiledStep {
    */
   recall(learned: Learned | undefined): void {
     this.given = learned;
-    for (const of of ['jacobian', 'matrix', 'filter', 'turn'] as const) {
+    for (const of of ['jacobian', 'matrix', 'filter', 'block'] as const) {
       for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.history = learned?.[of];
     }
   }
 
   /** What the linear solvers last used have learned. */
   get learned(): Learned {
-    const {jacobian, matrix, filter, turn} = this.lastUsed;
-    return {jacobian: jacobian?.history, matrix: matrix?.history, filter: filter?.history, turn: turn?.history};
+    const {jacobian, matrix, filter, block} = this.lastUsed;
+    return {jacobian: jacobian?.history, matrix: matrix?.history, filter: filter?.history, block: block?.history};
   }
 
   /** The solver's symbolic work for this step's Jacobian, or for Newton's matrix where that is another, done once. */
@@ -291,7 +291,7 @@ export class CompiledStep {
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
-  turning(solver: LinearSolver, {programs, size}: Turns): TurningExecutable {
+  sequentialPrograms(solver: LinearSolver, {programs, size}: SequentialBlocks): SequentialExecutable {
     const extra = {
       x: this.traced.state.size,
       z: this.traced.unknown.size,
@@ -301,12 +301,12 @@ export class CompiledStep {
       weights: size,
     };
     return this.group(
-      'turning',
+      'sequentialPrograms',
       () => {
         const {update, estimate, filter, touching} = forwardPrograms(this.step, undefined, undefined, this.filter);
         return {update, estimate, filter, touching, ...programs};
       },
-      {extra, analysis: this.analysisOf(solver, 'turn')},
+      {extra, analysis: this.analysisOf(solver, 'block')},
     );
   }
 
@@ -350,7 +350,7 @@ export class CompiledStep {
   /** What derivatives of a step are solved by: the run's own solver, or one with a matrix; stage by stage where the run finds its stages so. */
   sweepSolver(linear: LinearSolver): LinearSolver {
     const direct = directSolver(linear);
-    const blocks = this.turns?.blocks;
+    const blocks = this.sequential?.blocks;
     if (blocks === undefined) return direct;
     const known = this.stageSolvers.get(direct) ?? stagewise(blocks, direct);
     this.stageSolvers.set(direct, known);
@@ -383,11 +383,11 @@ export class CompiledStep {
   }
 
   /** The same along `count` directions. */
-  turnDerived(count: number): StepExecutable<'pushDerived' | 'turnDerived'> | undefined {
+  secondOrderDerived(count: number): StepExecutable<'pushDerived' | 'secondOrderDerived'> | undefined {
     const {derived} = this;
     return derived.parameters.length === 0
       ? undefined
-      : this.group(`turnDerived.${count}`, () => turnDerivedPrograms(derived, count));
+      : this.group(`secondOrderDerived.${count}`, () => secondOrderDerivedPrograms(derived, count));
   }
 
   observe(count: number): StepExecutable<ObserveProgram> {

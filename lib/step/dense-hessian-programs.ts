@@ -4,15 +4,15 @@ import type {Node} from '../graph/node.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, seed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {cotangentName, directionName, turnName} from './parameter-names.js';
+import {cotangentName, directionName, secondOrderName} from './parameter-names.js';
 import {pushMany, tangentPrograms} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
-export type DenseHessianProgram = 'jacobian' | 'pushResidual' | 'pushDense' | 'pullDense' | 'turnDense';
+export type DenseHessianProgram = 'jacobian' | 'pushResidual' | 'pushDense' | 'pullDense' | 'secondOrderDense';
 
 /**
  * Along `count` directions: jacobian → J; pushResidual: dx, dp.i → rhs; pushDense: dx, dz, dNext, dp.i → dD;
- * pullDense: denseCotangent → nextCotangent, zCotangent, xCotangent, pCotangent.i; turnDense: and dDenseCotangent → dNextCotangent, dZCotangent, dXCotangent, dPCotangent.i.
+ * pullDense: denseCotangent → nextCotangent, zCotangent, xCotangent, pCotangent.i; secondOrderDense: and dDenseCotangent → dNextCotangent, dZCotangent, dXCotangent, dPCotangent.i.
  */
 export function denseHessianPrograms(
   step: TracedStep,
@@ -34,7 +34,7 @@ export function denseHessianPrograms(
     ...parameters.map(node => many(node, directionName(node))),
   ]);
   const cotangents = pullback([dense], sources, [cotangent]).map((part, i) => orZeros(part, sources[i]));
-  const turns = pushMany(cotangents, new Map(moving).set(...many(cotangent, 'dDenseCotangent')), count);
+  const changes = pushMany(cotangents, new Map(moving).set(...many(cotangent, 'dDenseCotangent')), count);
   const named = (names: readonly BufferName[], nodes: readonly Node[]): {[name: string]: Node} =>
     Object.fromEntries(nodes.map((node, i) => [names[i], node]));
   return {
@@ -45,6 +45,8 @@ export function denseHessianPrograms(
     pullDense: graphOf(
       named(['nextCotangent', 'zCotangent', 'xCotangent', ...parameters.map(cotangentName)], cotangents),
     ),
-    turnDense: graphOf(named(['dNextCotangent', 'dZCotangent', 'dXCotangent', ...parameters.map(turnName)], turns)),
+    secondOrderDense: graphOf(
+      named(['dNextCotangent', 'dZCotangent', 'dXCotangent', ...parameters.map(secondOrderName)], changes),
+    ),
   };
 }

@@ -9,7 +9,7 @@ import {pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import type {ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, seed} from './buffers.js';
-import {cotangentName, directionName, turnName} from './parameter-names.js';
+import {cotangentName, directionName, secondOrderName} from './parameter-names.js';
 import type {DerivedValue} from './precomputation.js';
 import {ahead} from './precomputation.js';
 import {pushMany} from './programs.js';
@@ -56,21 +56,24 @@ export function pullDerivedPrograms(derived: Derived): ProgramsOf<'pullDerived'>
 }
 
 /**
- * Along `count` directions dp.i: pushDerived → dderived.j; turnDerived: derivedCotangent.j, dDerivedCotangent.j → dPCotangent.i, how
+ * Along `count` directions dp.i: pushDerived → dderived.j; secondOrderDerived: derivedCotangent.j, dDerivedCotangent.j → dPCotangent.i, how
  * what comes to the parameters through the values changes.
  */
-export function turnDerivedPrograms(derived: Derived, count: number): ProgramsOf<'pushDerived' | 'turnDerived'> {
+export function secondOrderDerivedPrograms(
+  derived: Derived,
+  count: number,
+): ProgramsOf<'pushDerived' | 'secondOrderDerived'> {
   const {parameters} = derived;
   const sources = sourcesOf(derived);
   const many = seed(count);
   const seeds = sources.map(node => many(node, directionName(node)));
   const cotangents = parameters.map(cotangentInput);
   const reached = pulled(derived, sources, cotangents).flatMap((cotangent, i) =>
-    cotangent === undefined ? [] : [{name: turnName(sources[i]), cotangent}],
+    cotangent === undefined ? [] : [{name: secondOrderName(sources[i]), cotangent}],
   );
-  const turns = pushMany(
+  const changes = pushMany(
     reached.map(({cotangent}) => cotangent),
-    new Map([...seeds, ...parameters.map(({node}, j) => many(cotangents[j], turnName(node)))]),
+    new Map([...seeds, ...parameters.map(({node}, j) => many(cotangents[j], secondOrderName(node)))]),
     count,
   );
   const tangents = pushMany(
@@ -80,6 +83,6 @@ export function turnDerivedPrograms(derived: Derived, count: number): ProgramsOf
   );
   return {
     pushDerived: graphOf(Object.fromEntries(parameters.map(({node}, j) => [directionName(node), tangents[j]]))),
-    turnDerived: graphOf(Object.fromEntries(reached.map(({name}, i) => [name, turns[i]]))),
+    secondOrderDerived: graphOf(Object.fromEntries(reached.map(({name}, i) => [name, changes[i]]))),
   };
 }

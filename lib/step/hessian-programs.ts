@@ -15,16 +15,16 @@ import type {Graph, Node} from '../graph/node.js';
 import type {ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, seed} from './buffers.js';
 import type {JacobianProgram} from './jacobian-program.js';
-import {directionName, turnName} from './parameter-names.js';
+import {directionName, secondOrderName} from './parameter-names.js';
 import type {AdjointProgram} from './programs.js';
 import {adjointPrograms, pushMany, tangentPrograms} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
-export type HessianProgram = AdjointProgram | 'pushResidual' | 'turnUnknown' | 'turnStep';
+export type HessianProgram = AdjointProgram | 'pushResidual' | 'sequentialUnknown' | 'sequentialStep';
 
 /**
  * Beside the adjoint's programs (pullUnknown, jacobian, pullStep) and the tangents' (pushResidual), along `count` directions:
- * turnUnknown: dx, dz, dp.i, nextCotangent, dNextCotangent, w → dZCotangent = (U_zᵀx̄⁺)˙ − J̇ᵀw; turnStep: and dw → dXCotangent, dPCotangent.i.
+ * sequentialUnknown: dx, dz, dp.i, nextCotangent, dNextCotangent, w → dZCotangent = (U_zᵀx̄⁺)˙ − J̇ᵀw; sequentialStep: and dw → dXCotangent, dPCotangent.i.
  */
 export function hessianPrograms(
   step: TracedStep,
@@ -46,25 +46,27 @@ export function hessianPrograms(
   ]);
   const turned = (outputs: readonly Node[], cotangents: readonly Node[], all: ReadonlyMap<Node, Node>): Graph => {
     const pulled = pullback(outputs, wrt, cotangents);
-    const turns = pushMany(
+    const changes = pushMany(
       pulled.map((cotangent, i) => orZeros(cotangent, wrt[i])),
       all,
       count,
     );
     return graphOf(
-      Object.fromEntries(turns.map((turn, i) => [i === 0 ? 'dXCotangent' : turnName(parameters[i - 1]), turn])),
+      Object.fromEntries(
+        changes.map((change, i) => [i === 0 ? 'dXCotangent' : secondOrderName(parameters[i - 1]), change]),
+      ),
     );
   };
   const adjoint = adjointPrograms(step, jacobian, false);
   if (residual === undefined || jacobian === undefined)
-    return {...adjoint, turnStep: turned([update], [nextCotangent], seeds)};
+    return {...adjoint, sequentialStep: turned([update], [nextCotangent], seeds)};
   const w = bufferInput('w', z.shape);
   const moving = new Map(seeds).set(...many(z, 'dz'));
   const unknown = orZeros(pullback([update, residual], [z], [nextCotangent, neg(w)])[0], z);
   return {
     ...adjoint,
     pushResidual: tangentPrograms(step, jacobian, count).pushResidual,
-    turnUnknown: graphOf({dZCotangent: pushMany([unknown], moving, count)[0]}),
-    turnStep: turned([update, residual], [nextCotangent, neg(w)], new Map(moving).set(...many(w, 'dw'))),
+    sequentialUnknown: graphOf({dZCotangent: pushMany([unknown], moving, count)[0]}),
+    sequentialStep: turned([update, residual], [nextCotangent, neg(w)], new Map(moving).set(...many(w, 'dw'))),
   };
 }

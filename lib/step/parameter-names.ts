@@ -34,7 +34,7 @@ export function directionName(of: Named): `d${'p' | 'derived'}.${number}` {
 }
 
 /** How its cotangent changes along directions: dPCotangent.0. */
-export function turnName(of: Named): `d${'P' | 'Derived'}Cotangent.${number}` {
+export function secondOrderName(of: Named): `d${'P' | 'Derived'}Cotangent.${number}` {
   const [family, index] = parts(of);
   return `d${family === 'p' ? 'P' : 'Derived'}Cotangent.${index}`;
 }

@@ -17,7 +17,7 @@ export interface PlainStep {
   readonly parameters: number;
   readonly functions: readonly string[];
   /** Jacobians that need no check where this goes. */
-  readonly checked?: readonly ('jacobian' | 'matrix' | 'filter' | 'turn')[];
+  readonly checked?: readonly ('jacobian' | 'matrix' | 'filter' | 'block')[];
 }
 
 /** The functions, for layouts of any names. */

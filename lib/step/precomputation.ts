@@ -11,7 +11,7 @@
  * the mass matrix where the step begins.
  *
  * Once an iterate: by a program of its own, `linearize` for all matrix-free products with one Jacobian, `between` for
- * all places within one step, `turnBegin` for one block of an unknown that is found block by block.
+ * all places within one step, `sequentialBegin` for one block of an unknown that is found block by block.
  *
  * What depends on no input at all is the engine's to compute once (graph/hoist.ts): it knows no lifetimes, and what is
  * never computed again has no price. What the update makes for dense output (inside.ts) is judged by what the update

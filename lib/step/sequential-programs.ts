@@ -1,5 +1,5 @@
 /**
- * Programs of a step whose unknown is found block by block (`Formulation.inTurn`): each block's residual as a
+ * Programs of a step whose unknown is found block by block (`Formulation.sequential`): each block's residual as a
  * function of that block alone. What it takes from the step's start is computed once a step, what it takes from
  * blocks before it once a block, where that pays (precomputation.ts).
  */
@@ -15,16 +15,16 @@ import {jacobianProgram} from './jacobian-program.js';
 import {apart} from './precomputation.js';
 import type {TracedStep} from './traced-step.js';
 
-export type TurnProgram =
-  | 'turnStep'
-  | `turnBegin.${number}`
-  | `turnResidual.${number}`
-  | `turnPredict.${number}`
-  | 'turnJacobian'
-  | 'turnExtrapolate';
+export type SequentialProgram =
+  | 'sequentialStep'
+  | `sequentialBegin.${number}`
+  | `sequentialResidual.${number}`
+  | `sequentialPredict.${number}`
+  | 'sequentialJacobian'
+  | 'sequentialExtrapolate';
 
 /** The blocks' equations; those of block k ask for the whole unknown z, with blocks before it found, and for itself, zs. */
-export interface Turns {
+export interface SequentialBlocks {
   /** Of the unknown: all blocks have one size. */
   readonly blocks: number;
   readonly size: number;
@@ -32,18 +32,18 @@ export interface Turns {
   readonly first: Node;
   readonly jacobian: JacobianProgram;
   /**
-   * turnStep: once a step; turnBegin.k: once a block; turnResidual.k: zs → Rs; turnPredict.k: → zs;
-   * turnJacobian: zs → Js; turnExtrapolate: last, ahead, ratio → zs of the first block. Those with nothing to do are left out.
+   * sequentialStep: once a step; sequentialBegin.k: once a block; sequentialResidual.k: zs → Rs; sequentialPredict.k: → zs;
+   * sequentialJacobian: zs → Js; sequentialExtrapolate: last, ahead, ratio → zs of the first block. Those with nothing to do are left out.
    */
-  readonly programs: ProgramsOf<TurnProgram>;
+  readonly programs: ProgramsOf<SequentialProgram>;
 }
 
 /** undefined where the unknown is not found in turn. */
-export function turnsOf({
+export function sequentialBlocks({
   functions: {residual, predicted = [], extrapolated: all},
   inputs: {z},
   unknown,
-}: TracedStep): Turns | undefined {
+}: TracedStep): SequentialBlocks | undefined {
   const blocks = unknown.blocks.length;
   const guesses = predicted.filter(node => node !== undefined);
   if (residual === undefined || blocks < 2 || guesses.length !== blocks) return undefined;
@@ -97,24 +97,24 @@ function programsOf(
   predicted: readonly Node[],
   jacobian: JacobianProgram,
   extrapolated: Node | undefined,
-): ProgramsOf<TurnProgram> {
-  const programs: {[Name in TurnProgram]?: Graph} = {turnJacobian: graphOf({Js: jacobian.values})};
-  const add = (name: TurnProgram, graph: Graph): void => {
+): ProgramsOf<SequentialProgram> {
+  const programs: {[Name in SequentialProgram]?: Graph} = {sequentialJacobian: graphOf({Js: jacobian.values})};
+  const add = (name: SequentialProgram, graph: Graph): void => {
     if (graph.outputs.length > 0) programs[name] = graph;
   };
   const named = Object.fromEntries([
     ...residuals.map((node, k) => [`R.${k}`, node]),
     ...predicted.map((node, k) => [`P.${k}`, node]),
   ]) as Record<string, Node>;
-  const once = apart(namedGraph(named), 'step', 'turnStep');
-  add('turnStep', once.before);
+  const once = apart(namedGraph(named), 'step', 'sequentialStep');
+  add('sequentialStep', once.before);
   const rest = new Map(once.each.outputs.map(({name, node}) => [name, node]));
   residuals.forEach((_, k) => {
-    const own = apart(graphOf({Rs: rest.get(`R.${k}`)}), 'iterate', `turnBegin.${k}`);
-    add(`turnBegin.${k}`, own.before);
-    add(`turnResidual.${k}`, own.each);
-    add(`turnPredict.${k}`, graphOf({zs: rest.get(`P.${k}`)}));
+    const own = apart(graphOf({Rs: rest.get(`R.${k}`)}), 'iterate', `sequentialBegin.${k}`);
+    add(`sequentialBegin.${k}`, own.before);
+    add(`sequentialResidual.${k}`, own.each);
+    add(`sequentialPredict.${k}`, graphOf({zs: rest.get(`P.${k}`)}));
   });
-  if (extrapolated !== undefined) add('turnExtrapolate', graphOf({zs: extrapolated}));
+  if (extrapolated !== undefined) add('sequentialExtrapolate', graphOf({zs: extrapolated}));
   return programs;
 }

@@ -217,7 +217,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
       multipliers: ['lambda'],
       carry: zero,
       startsAhead: false,
-      inTurn: false,
+      sequential: false,
       predict: zero,
       extrapolate: zero,
       effects: {y: 1},

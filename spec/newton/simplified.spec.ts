@@ -2,7 +2,7 @@
 import {expect} from 'chai';
 import {plainVectors} from '../../lib/engine/vectors.js';
 import type {Factor} from '../../lib/linear/index.js';
-import type {NewtonCounters, TurnSystem} from '../../lib/newton/index.js';
+import type {NewtonCounters, SequentialSystem} from '../../lib/newton/index.js';
 import {SimplifiedNewton} from '../../lib/newton/index.js';
 
 const noCounts = (): NewtonCounters => ({
@@ -24,12 +24,15 @@ interface Scalars {
 }
 
 /** Blocks of one number, all with the tolerance 1 in units of `tolerance`. */
-function system({f, guess, slope, blocks, tolerance, matrixWork = 4}: Scalars): {turns: TurnSystem; found: number[]} {
+function system({f, guess, slope, blocks, tolerance, matrixWork = 4}: Scalars): {
+  turns: SequentialSystem;
+  found: number[];
+} {
   const found: number[] = [];
   const z = new Float64Array(1);
   const residual = new Float64Array(1);
   let present = 0;
-  const turns: TurnSystem = {
+  const turns: SequentialSystem = {
     blocks,
     z,
     residual,

@@ -53,13 +53,13 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
   const step = new CompiledStep(traced, engine);
   const context = {...prepared, compiled: step, engine};
   const solver = step.sweepSolver(linear);
-  const {turns, jacobian} = step;
+  const {sequential, jacobian} = step;
   const whole = step.derived.step;
   const dense = wholeDense(whole);
   new CompiledStep(prepared.start.traced, engine).forward(linear);
   step.forward(linear);
   step.forward(linear, true);
-  if (turns !== undefined) step.turning(linear, turns);
+  if (sequential !== undefined) step.sequentialPrograms(linear, sequential);
   if (step.implicit)
     void [
       step.products,
@@ -74,7 +74,7 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
     step.wholeAdjoint(solver),
     step.tangent(directions, solver),
     step.pullDerived,
-    step.turnDerived(directions),
+    step.secondOrderDerived(directions),
     step.observe(states),
   ];
   step.group('hessian', () => hessianPrograms(whole, jacobian, directions));
@@ -203,7 +203,15 @@ describe('step: the table of buffers', () => {
     });
 
     it(`what is computed ahead changes as seldom as its buffer: ${name}`, () => {
-      const families = ['parameters', 'derived', 'stepStart', 'turnStep', 'linearize', 'between', 'turnBegin'];
+      const families = [
+        'parameters',
+        'derived',
+        'stepStart',
+        'sequentialStep',
+        'linearize',
+        'between',
+        'sequentialBegin',
+      ];
       let found = 0;
       for (const programs of compiled().groups) {
         for (const {outputs} of Object.values(programs)) {

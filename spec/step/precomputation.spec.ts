@@ -224,22 +224,22 @@ describe('step: what depends on the beginning alone', () => {
 
   it('leaves one force to each block that is found in turn, the residual’s own numbers', () => {
     const {traced, compiled} = prepare(system, initial, {...options(kvaerno3()), control: adaptive({rtol: 1e-4})});
-    const {turns} = compiled;
-    if (turns === undefined) throw new Error('the stages of a diagonally implicit method are found in turn');
-    const sequential = turns.programs as Programs;
-    expect(tanhs(sequential, 'turnStep')).to.equal(1);
+    const {sequential} = compiled;
+    if (sequential === undefined) throw new Error('the stages of a diagonally implicit method are found in turn');
+    const programs = sequential.programs as Programs;
+    expect(tanhs(programs, 'sequentialStep')).to.equal(1);
     for (const engine of [interpreter, wasm] as readonly Engine[]) {
-      const [whole, apart] = [forwardPrograms(traced, compiled.matrix), sequential].map(programs =>
-        engine.compile(programs, {extra: {z: traced.unknown.size}}),
+      const [whole, apart] = [forwardPrograms(traced, compiled.matrix), programs].map(each =>
+        engine.compile(each, {extra: {z: traced.unknown.size}}),
       );
       for (const executable of [whole, apart]) fill(executable, 1);
       whole.run('residual');
-      apart.run('turnStep');
-      for (let k = 0; k < turns.blocks; k++) {
-        expect(tanhs(sequential, `turnResidual.${k}`)).to.equal(1);
+      apart.run('sequentialStep');
+      for (let k = 0; k < sequential.blocks; k++) {
+        expect(tanhs(programs, `sequentialResidual.${k}`)).to.equal(1);
         apart.buffer('zs').set(apart.buffer('z').subarray(k * n, (k + 1) * n));
-        if (apart.has(`turnBegin.${k}`)) apart.run(`turnBegin.${k}`);
-        apart.run(`turnResidual.${k}`);
+        if (apart.has(`sequentialBegin.${k}`)) apart.run(`sequentialBegin.${k}`);
+        apart.run(`sequentialResidual.${k}`);
         expect(apart.buffer('Rs'), engine.name).to.deep.equal(whole.buffer('R').slice(k * n, (k + 1) * n));
       }
     }
