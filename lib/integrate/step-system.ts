@@ -27,7 +27,7 @@ const levels: {readonly [name: string]: number | undefined} = {
   acceleration: 2,
   algorithmic: 2,
   meanAcceleration: 2,
-  block: 2,
+  turn: 2,
   normal: 3,
   jerk: 3,
 };
