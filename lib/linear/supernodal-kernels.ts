@@ -5,6 +5,7 @@
  * supernodal.ts drives them. Addresses are bytes in the one memory the module imports, lengths
  * count doubles, and a block is row-major as in supernodal.ts.
  */
+import type {ModuleBytes} from '../wasm/bytes.js';
 import {ModuleBuilder, type Local, type ValueType} from '../wasm/assembler.js';
 import {Writer, type Push} from '../wasm/writer.js';
 import {solveBackward, solveBackwardFour, solveForward, solveForwardFour} from './supernodal-solves.js';
@@ -79,7 +80,7 @@ export function supernodalKernels(memory: WebAssembly.Memory): SupernodalKernels
 }
 
 /** The module's bytes; it imports `env.memory`. */
-export function supernodalBytes(): Uint8Array<ArrayBuffer> {
+export function supernodalBytes(): ModuleBytes {
   const builder = new ModuleBuilder();
   const define = (
     name: string,

@@ -2,6 +2,7 @@
  * Writes WebAssembly: function bodies instruction by instruction, and the module around them
  * (core spec §5.5). No validation here; the engines validate, and so do the specs.
  */
+import type {ModuleBytes} from './bytes.js';
 import {Bytes} from './bytes.js';
 import type {Instruction, LaneMemoryInstruction, MemoryInstruction} from './instructions.js';
 import {extended, laneMemoryOpcodes, memoryOpcodes, opcodes, simd} from './instructions.js';
@@ -259,7 +260,7 @@ export class ModuleBuilder {
   }
 
   /** @param pages of the memory, which then never grows; without, any memory may be given */
-  finish(pages?: number): Uint8Array<ArrayBuffer> {
+  finish(pages?: number): ModuleBytes {
     const out = new Bytes();
     out.append(Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00));
     const section = (id: number, count: number, write: (bytes: Bytes) => void): void => {

@@ -4,6 +4,7 @@
  * lengths count doubles; index arrays hold 32-bit integers. Nothing is checked: a wrong address
  * computes nonsense or traps. The memory must be smaller than 2 GiB (addresses are compared signed).
  */
+import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
@@ -69,7 +70,7 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
 };
 
 /** The bytes of the kernels' module; it imports `env.memory`. */
-export function kernelBytes(): Uint8Array<ArrayBuffer> {
+export function kernelBytes(): ModuleBytes {
   const builder = new ModuleBuilder();
   for (const [name, {parameters, result, write}] of Object.entries(kernels)) {
     const {index, body} = builder.define({parameters, results: result === undefined ? [] : [result]});

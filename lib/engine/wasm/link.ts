@@ -2,6 +2,7 @@
  * One module from lowered programs: addresses for everything, imports for what JavaScript computes,
  * a function for each program.
  */
+import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {BinaryName} from '../../graph/node.js';
 import type {Body, Defined, ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
@@ -33,7 +34,7 @@ export interface Layout {
 }
 
 export interface Linked {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: ModuleBytes;
   readonly layout: Layout;
 }
 

@@ -3,6 +3,7 @@
  * fused loops over one memory of fixed size, the interpreter's results to the bit. Modules are kept by
  * the programs' structure, so a system built anew compiles once.
  */
+import type {ModuleBytes} from '../../wasm/bytes.js';
 import {binaryRules} from '../../graph/primitives/elementwise.js';
 import {hoist} from '../../graph/hoist.js';
 import {KeyedCache, programKey} from '../../graph/key.js';
@@ -44,7 +45,7 @@ export interface WasmExecutable extends Executable {
  */
 const padding = 5000;
 
-function paddedModule(): Uint8Array<ArrayBuffer> {
+function paddedModule(): ModuleBytes {
   const bytes = new Bytes();
   bytes.append(Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00));
   // A custom section with an empty name.
@@ -63,7 +64,7 @@ export function wasmSupported(): boolean {
   return supported;
 }
 
-function canCompile(bytes: Uint8Array<ArrayBuffer>): boolean {
+function canCompile(bytes: ModuleBytes): boolean {
   try {
     return new WebAssembly.Module(bytes) instanceof WebAssembly.Module;
   } catch {
@@ -72,7 +73,7 @@ function canCompile(bytes: Uint8Array<ArrayBuffer>): boolean {
 }
 
 /** A module with a vector instruction: engines of before 2021 (Safari of before 2023) do not know them. */
-function pairModule(): Uint8Array<ArrayBuffer> {
+function pairModule(): ModuleBytes {
   const builder = new ModuleBuilder();
   const {body} = builder.define({parameters: ['v128'], results: ['v128']});
   body.get(body.parameter(0)).op('f64x2.abs');
@@ -145,7 +146,7 @@ export function generate(
   programs: Programs,
   options: CompileOptions = {},
   memory = ordinary,
-): {bytes: Uint8Array<ArrayBuffer>; layout: Layout; beginnings: string[]} {
+): {bytes: ModuleBytes; layout: Layout; beginnings: string[]} {
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
   for (const [name, graph] of Object.entries(programs)) {

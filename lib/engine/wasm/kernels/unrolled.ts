@@ -3,6 +3,7 @@
  * and a row of the pivot stays in registers while the rows below lose their multiples of it. Each size is a
  * module of its own, compiled when first asked for. Storage, exchanges and test of the pivots are those of dense.ts.
  */
+import type {ModuleBytes} from '../../../wasm/bytes.js';
 import {ZERO_PIVOT} from '../../../linear/singularity.js';
 import type {Local, ValueType} from '../../../wasm/assembler.js';
 import {ModuleBuilder} from '../../../wasm/assembler.js';
@@ -21,7 +22,7 @@ export interface UnrolledKernels {
 }
 
 /** The bytes of the module for n unknowns; it imports `env.memory`. */
-export function unrolledBytes(n: number): Uint8Array<ArrayBuffer> {
+export function unrolledBytes(n: number): ModuleBytes {
   const builder = new ModuleBuilder();
   const define = (name: string, results: ValueType[], write: (w: Writer, n: number) => void): void => {
     const {index, body} = builder.define({parameters: ['i32', 'i32', 'i32', 'i32'], results});
