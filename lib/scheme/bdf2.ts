@@ -66,6 +66,7 @@ function started({x, h}: StepPoint, v: tf.Tensor, jerk: tf.Tensor): Blocks {
 
 const mechanics: Formulation = {
   unknown: ['v'],
+  derivatives: {meanVelocity: 1, meanAcceleration: 2},
   errorOrder: 3,
   error: ({v}, at) => ({q: estimate(at, at.x.q, at.x.meanVelocity, at.x.v, position(at, v))}),
   startsAhead: true,
@@ -123,6 +124,7 @@ const constrained: Formulation = {
 /** The same for y' = f(y, t). */
 const firstOrder: Formulation = {
   unknown: ['y'],
+  derivatives: {meanRate: 1},
   errorOrder: 3,
   error: ({y}, at) => ({y: estimate(at, at.x.y, at.x.meanRate, at.rate({y: at.x.y}, at.t).y, y)}),
   startsAhead: true,

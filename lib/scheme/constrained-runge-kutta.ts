@@ -78,6 +78,7 @@ export function stabilizedStages(tableau: Tableau): Formulation {
   };
   return {
     unknown: [...stageNames('a', stages), ...stageNames('w', stages)],
+    derivatives: {w: 1},
     multipliers: [...stageNames('lambda', stages), ...stageNames('mu', stages)],
     carry,
     residual: (z, at) => byStage(stages, i => rows(z, at, i)),

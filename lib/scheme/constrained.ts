@@ -138,6 +138,7 @@ function projectionMoves(
       ...base,
       carriesNormalJerk: false,
       unknown: [...base.unknown, 'shift', ...(turned ? ['turn'] : [])],
+      derivatives: {...base.derivatives, shift: 1, turn: 2},
       multipliers: [...(base.multipliers ?? []), 'eta', ...(turned ? ['zeta'] : [])],
     },
     rows: (z, at, {q, v, a, lambda}, t) => {

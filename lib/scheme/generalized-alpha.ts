@@ -72,6 +72,7 @@ function family(name: string, w: Weights): Scheme {
   const excess = lag / 2 + w.beta - 1 / 6;
   const mechanics: Formulation = {
     unknown: ['a'],
+    derivatives: {algorithmic: 2},
     errorOrder: 3,
     error: ({a}, at) => {
       const {A, next} = end(w, at, a);

@@ -65,6 +65,7 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
   });
   const mechanics: Formulation = {
     unknown: ['a'],
+    derivatives: {algorithmic: 2},
     startsAhead: damps,
     carry: ({x, t, acceleration}, {first}) => ({
       a: acceleration(x.q, x.v, t),

@@ -67,6 +67,11 @@ export interface Guess {
 export interface Formulation {
   /** Blocks of z, each of the state's shape; none for an explicit scheme. */
   readonly unknown: readonly string[];
+  /**
+   * Which time derivative of q, or of y, blocks of the state and the unknown are, stage by stage alike: an error of
+   * rounding in q counts h⁻ᵖ times in the p-th. Default: q and y are 0, v is 1, a is 2; of other blocks nothing is known.
+   */
+  readonly derivatives?: {readonly [block: string]: number};
   /** Blocks of z with one number for every row of the constraints: λ, and what stabilization adds. */
   readonly multipliers?: readonly string[];
   /**
@@ -173,6 +178,7 @@ const specChecks = {
   order: positive,
   kind: oneOf('mechanics', 'ode', 'constrained'),
   unknown: blockNames,
+  derivatives: object,
   multipliers: blockNames,
   carry: callable,
   startsAhead: boolean,

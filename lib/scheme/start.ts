@@ -78,6 +78,7 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   if (unknown.length === 0) return {unknown, update};
   return {
     unknown,
+    derivatives: {...formulation.derivatives, jerk: 3, normal: 3},
     multipliers,
     update,
     residual: (z, at) => {

@@ -218,6 +218,7 @@ function condensed(scheme: Blend): Formulation {
   };
   return {
     unknown: [unknown],
+    derivatives: {velocity: 1, increment: 1, acceleration: 2},
     residual: (z, at) => withRows(scheme, at, z, end(z, at), row => ({[unknown]: row})),
     update: (z, at) => {
       const {q, v, gain, mean} = end(z, at);

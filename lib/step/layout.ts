@@ -10,9 +10,11 @@ export interface Block {
   readonly size: number;
   /** What the user calls each row, where that is not the block's name: of multipliers, their constraints. */
   readonly labels?: readonly string[];
+  /** Which time derivative of q, or y, it is; undefined where its scheme does not say. */
+  readonly derivative?: number;
 }
 
-export type Part = Pick<Block, 'name' | 'shape' | 'labels'>;
+export type Part = Pick<Block, 'name' | 'shape' | 'labels' | 'derivative'>;
 
 export class Layout {
   readonly blocks: readonly Block[];
@@ -20,8 +22,8 @@ export class Layout {
 
   constructor(parts: readonly Part[]) {
     let offset = 0;
-    this.blocks = parts.map(({name, shape, labels}) => {
-      const block = {name, shape: [...shape], offset, size: sizeOf(shape), labels};
+    this.blocks = parts.map(({name, shape, labels, derivative}) => {
+      const block = {name, shape: [...shape], offset, size: sizeOf(shape), labels, derivative};
       offset += block.size;
       return block;
     });

@@ -137,13 +137,22 @@ function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {a
 
 const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
 
-function unknownLayout(subject: Subject, {unknown, multipliers = []}: Formulation): Layout {
+function unknownLayout(subject: Subject, formulation: Formulation): Layout {
   const {shape} = subject;
+  const {unknown, multipliers = []} = formulation;
   return new Layout([
-    ...unknown.map(name => ({name, shape})),
+    ...unknown.map(name => ({name, shape, derivative: derivativeOf(formulation, name)})),
     ...multipliers.map(name => multiplierPart(subject, name)),
   ]);
 }
+
+/** @param name of a block, with its stage's number where it has one */
+function derivativeOf({derivatives}: Formulation, name: string): number | undefined {
+  const block = name.replace(/\d+$/, '');
+  return derivatives?.[block] ?? standardDerivatives[block];
+}
+
+const standardDerivatives: {readonly [block: string]: number | undefined} = {q: 0, y: 0, v: 1, a: 2};
 
 const multiplierPart = (subject: Subject, name: string): Part => ({
   name,
@@ -312,7 +321,7 @@ function defaultGuess(unknown: Layout, x: Blocks): Blocks {
  */
 function traceStart(subject: Subject, formulation: Formulation, project: boolean): {start: TracedStep; state: Layout} {
   const {system, scheme, shape} = subject;
-  const own = new Layout(stateBlocks(system).map(name => ({name, shape})));
+  const own = new Layout(stateBlocks(system).map(name => ({name, shape, derivative: derivativeOf(formulation, name)})));
   const starting = startOfRun(formulation, isConstrained(system) && formulation.multipliers !== undefined, project);
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
@@ -320,7 +329,9 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     state = new Layout([
       ...own.blocks,
       ...carried.map(([name, tensor]) =>
-        formulation.multipliers?.includes(name) === true ? multiplierPart(subject, name) : {name, shape: tensor.shape},
+        formulation.multipliers?.includes(name) === true
+          ? multiplierPart(subject, name)
+          : {name, shape: tensor.shape, derivative: derivativeOf(formulation, name)},
       ),
     ]);
     return joinBlocks(state, blocks, 'carry');
