@@ -9,7 +9,7 @@ import {compileStep} from '../step/compiled.js';
 import type {Along} from '../step/along.js';
 import {noRedundancy} from '../step/context.js';
 import type {System} from '../step/formulation.js';
-import type {TracedStep} from '../step/traced-step.js';
+import type {TracedRun, TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
 import type {Inputs} from '../system/inputs.js';
@@ -21,6 +21,7 @@ import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
+import {breakingRun, restarts, unchanged} from '../integrate/history/breaks.js';
 import type {Plan} from '../integrate/history/plan.js';
 import {readEvents, savedCount} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
@@ -94,27 +95,30 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   if (from !== undefined) checkRunState(from);
   if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number')
     requireValue(initial.t, finite, 'initial.t', 'bad-time');
-  const asked = readOptions(options, initial.t ?? 0, from, planned);
+  const readAs = (isPlanned: boolean): RunOptions => readOptions(options, initial.t ?? 0, from, isPlanned);
+  const asked = readAs(planned);
   const values = readInitial(system, initial);
   const {shape} = values[0];
-  const read = {...asked, plan: withTolerances(asked.plan, stateBlocks(system), values[0])};
-  const leaves = readLeaves(read);
-  read.adjoint.check?.({system, options: read});
-  const engine = chooseEngine(read.engine);
+  const leaves = readLeaves(asked);
+  asked.adjoint.check?.({system, options: asked});
+  const engine = chooseEngine(asked.engine);
   const begin = performance.now();
+  const tracedAs = (run: RunOptions): TracedRun =>
+    traceRun(
+      system,
+      run.scheme,
+      shape,
+      leaves,
+      {...run, changingSteps: run.plan?.control.kind === 'adaptive'},
+      options.observe,
+      alongOf(run),
+    );
+  const withBreaks = breakingRun(asked, readAs, tracedAs);
   const {
-    start,
-    step: traced,
-    unread,
-  } = traceRun(
-    system,
-    read.scheme,
-    shape,
-    leaves,
-    {...read, changingSteps: read.plan?.control.kind === 'adaptive'},
-    options.observe,
-    alongOf(read),
-  );
+    run: {start, step: traced, unread},
+  } = withBreaks;
+  const read = {...withBreaks.read, plan: withTolerances(withBreaks.read.plan, stateBlocks(system), values[0])};
+  read.adjoint.check?.({system, options: read});
   const traceTime = performance.now() - begin;
   if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
   const given = from === undefined ? flatten(values) : readRunState(from, traced);
@@ -169,7 +173,11 @@ function withTolerances(
 /** What the run asks of its steps beside their updates. */
 function alongOf({plan, events}: RunOptions): Along | undefined {
   if (plan === undefined) return undefined;
-  return {error: plan.control.kind === 'adaptive', dense: plan.saving.kind === 'times' || events.length > 0, events};
+  return {
+    error: plan.control.kind === 'adaptive',
+    dense: plan.saving.kind === 'times' || events.length > 0,
+    events: restarts(plan) ? [...events, unchanged] : events,
+  };
 }
 
 /**

@@ -12,7 +12,9 @@ import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
 import type {Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
-import type {Blocks} from '../system/equations.js';
+import type {Breaks} from '../system/breaks.js';
+import {atStage, duringStep} from '../system/breaks.js';
+import type {Blocks, Equations} from '../system/equations.js';
 import type {Leaf, Params} from '../system/params.js';
 import {trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
@@ -63,6 +65,8 @@ interface Subject {
   readonly regularization: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
+  /** Of the functions of time that steps read. */
+  readonly breaks: Set<Breaks>;
 }
 
 /**
@@ -90,10 +94,17 @@ export function traceRun(
       h: input('h', []),
       regularization: input('regularization', []),
       sizes: sizesOf(system, shape, list),
+      breaks: new Set(),
     };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
     const step = traceStep(subject, formulation, state, observe, along);
-    return {start, step, unread: list.reads.unread(leaves)};
+    return {
+      start,
+      step,
+      breaks: subject.breaks,
+      carries: formulation.carry !== undefined,
+      unread: list.reads.unread(leaves),
+    };
   } catch (error) {
     throw list.reads.misspelt(leaves, error) ?? error;
   }
@@ -113,10 +124,20 @@ function sizesOf(system: System, shape: Shape, list: ParameterList): readonly nu
   return sizes;
 }
 
+/** The same, whose functions of time know at which time of a step they are evaluated. */
+function equationsAtStages(equations: Equations): Equations {
+  return {
+    ...equations,
+    force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
+    acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
+    rate: (x, t) => atStage(t, () => equations.rate(x, t)),
+  };
+}
+
 /** A step's point from the inputs of its trace. */
 function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
-  const equations = equationsOf(system, params);
+  const equations = equationsAtStages(equationsOf(system, params));
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
       ? constraintEquations(system.constraints, sizes, params)
@@ -192,21 +213,26 @@ function traceFormulation(
     tensors => {
       const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x));
       const blocks = splitBlocks(unknown, tensors.z);
-      const next = update(formulation.update(blocks, at));
-      const {residual} = formulation;
-      if (residual === undefined) return withoutUndefined({update: next, ...more(at, params, blocks, tensors)});
-      const guess: Guess = formulation.guess?.(at) ?? {z: {}};
-      linearized = guess.linearized === true;
-      hasDefect = guess.defect !== undefined;
-      const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
-      const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+      const own = (): Traced => {
+        const next = update(formulation.update(blocks, at));
+        const {residual} = formulation;
+        if (residual === undefined) return {update: next};
+        const guess: Guess = formulation.guess?.(at) ?? {z: {}};
+        linearized = guess.linearized === true;
+        hasDefect = guess.defect !== undefined;
+        const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
+        const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+        return {
+          update: next,
+          residual: rows(at),
+          guess: joinBlocks(unknown, {...defaultGuess(unknown, at.x), ...guess.z}, `${name}: guess`),
+          defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
+          defectResidual: hasDefect ? rows(broken) : undefined,
+          frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+        };
+      };
       return withoutUndefined({
-        update: next,
-        residual: rows(at),
-        guess: joinBlocks(unknown, {...defaultGuess(unknown, at.x), ...guess.z}, `${name}: guess`),
-        defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
-        defectResidual: hasDefect ? rows(broken) : undefined,
-        frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+        ...duringStep(at.t, at.h, subject.breaks, own),
         ...more(at, params, blocks, tensors),
       });
     },
@@ -278,7 +304,7 @@ function traceStep(
     (at, params, z, tensors) => {
       const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
       if (observed !== undefined) observedShape = observed.shape;
-      return {observed, touching: touchingAt(at), ...beside?.outputs(at, params, z, tensors)};
+      return {observed, touching: touchingAt(at), ...beside?.outputs(at, params, z, tensors, subject.breaks)};
     },
     beside?.inputs,
   );
