@@ -113,7 +113,7 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
       options.observe,
       alongOf(run),
     );
-  const withBreaks = breakingRun(asked, readAs, tracedAs);
+  const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined);
   const {
     run: {start, step: traced, unread},
   } = withBreaks;

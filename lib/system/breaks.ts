@@ -67,9 +67,9 @@ export function timeOfPiece(time: tf.Tensor, slack: number): tf.Tensor | undefin
   return tf.add(time, tf.add(tf.mul(h, tf.sub(within, share)), inwards));
 }
 
-/** The times between two, each once, ascending. */
+/** The times from one on, before another, each once, ascending. */
 export function timesBetween(lists: readonly Float64Array[], from: number, to: number): Float64Array {
   const all = new Set<number>();
-  for (const list of lists) for (const time of list) if (time > from && time < to) all.add(time);
+  for (const list of lists) for (const time of list) if (time >= from && time < to) all.add(time);
   return Float64Array.from(all).sort();
 }

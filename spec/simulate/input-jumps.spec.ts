@@ -167,6 +167,16 @@ describe('an input that jumps at the ends of steps', () => {
         ),
       ).to.be.closeTo(exact, 1e-8);
   });
+
+  it('where a run goes on from a saved state', () => {
+    for (const scheme of [newmark(), generalizedAlpha({rhoInf: 0.8}), trapezoid()]) {
+      const run = {scheme, dt: 0.125, inputs: {u: held}} as const;
+      const whole = simulate(oscillator, {q: 0, v: 0}, {...run, t1: 2});
+      const first = simulate(oscillator, {q: 0, v: 0}, {...run, t1: 1});
+      const second = simulate(oscillator, first.state(), {...run, t1: 2});
+      expect(last(second, 'q'), scheme.name).to.be.closeTo(last(whole, 'q'), 1e-14);
+    }
+  });
 });
 
 describe('an input that begins to move after a rest', () => {

@@ -112,6 +112,8 @@ function augment({system, options, shape, leaves, traced, engine}: AskedStep): A
   };
 }
 
+const none = new Float64Array(0);
+
 class WayBack {
   /** (y, ȳ, p̄), with cotangents in units of the largest. */
   private readonly now: Float64Array;
@@ -256,6 +258,7 @@ class WayBack {
         end: -end,
         most: Infinity,
         resume,
+        breaks: plan.breaks && {stops: plan.breaks.stops.map(t => -t).reverse(), restarts: none, jump: 0},
       },
     };
   }

@@ -24,14 +24,16 @@ interface Read {
 /**
  * What is asked for and traced, with the breaks of what the steps turn out to read.
  * @param readAs the options, with a plan or without where none is needed
+ * @param resumed it goes on from a saved state
  */
 export function breakingRun<R extends Read>(
   asked: R,
   readAs: (planned: boolean) => R,
   traced: (read: R) => TracedRun,
+  resumed: boolean,
 ): {readonly read: R; readonly run: TracedRun} {
   const run = traced(asked);
-  const breaks = plannedBreaks(asked, run);
+  const breaks = plannedBreaks(asked, run, resumed);
   if (breaks === undefined) return {read: asked, run};
   const isNew = asked.plan === undefined;
   const base = isNew ? readAs(true) : asked;
@@ -40,13 +42,14 @@ export function breakingRun<R extends Read>(
 }
 
 /** undefined where the run need not know of any. */
-function plannedBreaks({grid, plan}: Read, {breaks, carries}: TracedRun): PlannedBreaks | undefined {
+function plannedBreaks({grid, plan}: Read, {breaks, carries}: TracedRun, resumed: boolean): PlannedBreaks | undefined {
   if (breaks.size === 0) return undefined;
   const isAdaptive = plan?.control.kind === 'adaptive';
   const end = isAdaptive ? (plan?.end ?? Infinity) : grid.time(grid.steps);
   const between = (times: (breaks: Breaks) => Float64Array): Float64Array =>
     timesBetween([...breaks].map(times), grid.t0, end);
-  const jumps = between(one => one.jumps);
+  // The start of a run is made where it is; one that goes on carries what was before it.
+  const jumps = between(one => one.jumps).filter(time => resumed || time > grid.t0);
   if (!isAdaptive) {
     const steps = carries ? [...jumps].flatMap(time => gridStep(time, grid) ?? []) : [];
     if (steps.length === 0) return undefined;

@@ -180,6 +180,7 @@ export class HistoryLoop implements Loop {
     // Without a gradient to come, little is kept of the way.
     if (this.keeping === undefined && this.count > longestHistory) this.history.forget();
     if (this.status !== 'completed') return false;
+    if (this.count === 0 && this.taken === 0 && this.restarts.has(t)) this.restart();
     if (pace.done(t)) {
       this.saver.finish(t, false, this.moment);
       return false;
