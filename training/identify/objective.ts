@@ -45,6 +45,8 @@ export class Objective implements LeastSquaresProblem {
   private readonly groups: number;
   private predictors: readonly Predictors[];
   private current: NoiseState;
+  /** Σ ψ(z) z of the records measured since it was set to 0. */
+  private tension = 0;
 
   /** @param held of an earlier fit: the noise is then taken as it was found there */
   constructor(
@@ -102,6 +104,31 @@ export class Objective implements LeastSquaresProblem {
     const variance = this.current.sd ** 2;
     for (const {column, residual, derivative} of rows) found.gradient[column] += variance * residual * derivative;
     return {cost: found.cost + variance * priorCost(rows), gradient: found.gradient};
+  }
+
+  /**
+   * ln of the likelihood at a scale of the noise and of the priors, up to constants, with its gradient in the coordinates and
+   * in ln of the scale: −n ln s − Σ ρ(e/s) + ln prior.
+   */
+  logLikelihood(x: Float64Array, sd: number): {value: number; gradient: Float64Array; byLogScale: number} {
+    const before = this.current;
+    this.current = {...before, sd};
+    this.tension = 0;
+    try {
+      const {cost, gradient} = this.fit.gradient(x, (residuals, record) => this.measure(residuals, record));
+      const variance = sd ** 2;
+      const rows = this.penalized ? priorRows(this.fit.space, x) : [];
+      const total = gradient.map(g => -g / variance);
+      for (const {column, residual, derivative} of rows) total[column] -= residual * derivative;
+      const n = this.fit.observations;
+      return {
+        value: -cost / variance - n * Math.log(sd) - priorCost(rows),
+        gradient: total,
+        byLogScale: this.tension - n,
+      };
+    } finally {
+      this.current = before;
+    }
   }
 
   bound(x: Float64Array): string | undefined {
@@ -183,12 +210,10 @@ export class Objective implements LeastSquaresProblem {
     let cost = 0;
     const {sd} = this.current;
     gradient.forEach((r, i) => {
-      if (!isRobust(this.noise)) cost += (r * r) / 2;
-      else {
-        const {rho, psi} = lossAt(this.noise, r / sd);
-        cost += sd * sd * rho;
-        gradient[i] = sd * psi;
-      }
+      const {rho, psi} = isRobust(this.noise) ? lossAt(this.noise, r / sd) : {rho: (r / sd) ** 2 / 2, psi: r / sd};
+      this.tension += (psi * r) / sd;
+      cost += isRobust(this.noise) ? sd * sd * rho : (r * r) / 2;
+      if (isRobust(this.noise)) gradient[i] = sd * psi;
     });
     for (const {group, rows} of local) whitenBack(gradient, rows, this.predictors[group]);
     return {cost, gradient};

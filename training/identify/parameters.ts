@@ -215,6 +215,17 @@ export class ParameterSpace {
     return this.each((parameter, i) => slope(parameter, x[i]));
   }
 
+  /** ln of the volume of dx in what priors are densities of: dθ of free and bounded parameters, d ln θ of positive ones. */
+  logVolume(x: Float64Array): {value: number; gradient: Float64Array} {
+    let value = 0;
+    const gradient = this.each((parameter, i) => {
+      if (parameter.kind !== 'bounded') return 0;
+      value += Math.log(slope(parameter, x[i]));
+      return -Math.tanh(x[i] / 2);
+    });
+    return {value, gradient};
+  }
+
   /** ∂r/∂x from ∂r/∂θ, [m, size] row-major, in place. */
   toCoordinates(jacobian: Float64Array, x: Float64Array): Float64Array {
     const derivative = this.derivative(x);

@@ -57,6 +57,8 @@ export interface Uncertainty {
   readonly degreesOfFreedom: number;
   /** [p, p] row-major; rows of unidentified parameters are NaN with an infinite diagonal. */
   readonly covariance: Float64Array;
+  /** The same were the residuals independent: equal to it where they are taken to be. */
+  readonly independent: Float64Array;
   /** [p]; infinite where unidentified. */
   readonly standardError: Float64Array;
   /** [p, p] row-major, unit diagonal; NaN where unidentified. */
@@ -129,6 +131,7 @@ export function uncertainty(
   const unidentified = nullDirections(decomposition, norms, rank, rankTolerance);
   const lost = new Set(unidentified.flatMap(({parameters}) => parameters));
   forget(covariance, p, lost);
+  if (independent !== covariance) forget(independent, p, lost);
   const standardError = Float64Array.from({length: p}, (_, i) =>
     degreesOfFreedom > 0 ? Math.sqrt(covariance[i * p + i]) : Infinity,
   );
@@ -137,6 +140,7 @@ export function uncertainty(
     variance,
     degreesOfFreedom,
     covariance,
+    independent,
     standardError,
     correlation,
     inflation,
