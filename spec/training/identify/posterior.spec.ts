@@ -71,7 +71,7 @@ describe('the No-U-Turn sampler', function () {
         gradient: turned(z.map((value, i) => -value / variance[i])),
       };
     };
-    const chains = await sampleDensity(density, new Float64Array(n), {metric: 'dense', draws: 1000, seed: 3});
+    const chains = await sampleDensity(density, new Float64Array(n), {metric: 'dense', draws: 600, warmUp: 600, seed: 3});
     expect(chains.every(({divergences}) => divergences === 0)).to.equal(true);
     for (let i = 0; i < n; i++) {
       const own = chains.map(({draws}) => Float64Array.from(draws, x => turned(x)[i]));
@@ -145,7 +145,7 @@ describe('posteriors', function () {
     };
     const fit = await identify(problem);
     for (const method of ['nuts', 'laplace'] as const) {
-      const found = await posterior(problem, fit, {draws: 1000, warmUp: 300, seed: 2, method});
+      const found = await posterior(problem, fit, {chains: 2, draws: 600, warmUp: 150, seed: 2, method});
       for (const name of ['initial.y', 'slope'] as const) {
         expect(Math.abs(found.mean[name] - fit.estimate[name])).to.be.lessThan(4 * found.monteCarloError[name]);
         expect(found.sd[name] / fit.standardError[name]).to.be.closeTo(1, 4 / Math.sqrt(found.effectiveSize[name]));
@@ -159,7 +159,7 @@ describe('posteriors', function () {
   it('of noise whose size is not known it is Student’s t with n − p degrees of freedom', async () => {
     const problem = {...base, parameters: {'initial.y': free(0), slope: free(0)}};
     const fit = await identify(problem);
-    const found = await posterior(problem, fit, {draws: 1500, warmUp: 300, seed: 7});
+    const found = await posterior(problem, fit, {chains: 2, draws: 1500, warmUp: 150, seed: 7});
     const degrees = t.length - 2;
     expect(found.sd.slope / fit.standardError.slope).to.be.closeTo(Math.sqrt(degrees / (degrees - 2)), 0.05);
     // 2.093: the 97.5 % point of t with 19 degrees of freedom.
@@ -190,11 +190,11 @@ describe('posteriors', function () {
     } as const;
     run.dispose();
     const fit = await identify(problem);
-    const found = await posterior(problem, fit, {draws: 500, warmUp: 200, seed: 1});
+    const found = await posterior(problem, fit, {draws: 300, warmUp: 150, seed: 1});
     const cheap = await posterior(problem, fit, {draws: 500, seed: 1, method: 'laplace'});
     for (const name of ['length', 'friction'] as const) {
       expect(found.rHat[name]).to.be.lessThan(1.01);
-      expect(found.effectiveSize[name]).to.be.greaterThan(800);
+      expect(found.effectiveSize[name]).to.be.greaterThan(500);
       // Nearly normal: its moments are Laplace's, to the errors of both and a third-order term of a part of sd.
       expect(Math.abs(found.mean[name] - cheap.mean[name])).to.be.lessThan(
         4 * Math.hypot(found.monteCarloError[name], cheap.monteCarloError[name]) + 0.05 * found.sd[name],
@@ -213,7 +213,7 @@ describe('posteriors', function () {
   it('correlated residuals: its deviation is the robust standard error', async () => {
     const source = gaussian(21);
     let error = 0;
-    const times = Float64Array.from({length: 301}, (_, i) => i * dt);
+    const times = Float64Array.from({length: 201}, (_, i) => i * dt);
     const values = times.map(time => 1 + 0.7 * time + (error = 0.9 * error + 0.1 * source()));
     const problem = {
       system: line,
@@ -224,8 +224,8 @@ describe('posteriors', function () {
     };
     const fit = await identify(problem);
     expect(fit.uncertainty.inflation[1]).to.be.greaterThan(3);
-    const found = await posterior(problem, fit, {draws: 1000, warmUp: 200, seed: 1});
-    expect(found.sd.slope / fit.standardError.slope).to.be.closeTo(1, 0.08);
+    const found = await posterior(problem, fit, {chains: 2, draws: 300, warmUp: 100, seed: 1});
+    expect(found.sd.slope / fit.standardError.slope).to.be.closeTo(1, 0.15);
   });
 
   it('refuses a direction that nothing bounds', async () => {
