@@ -75,7 +75,7 @@ export async function posterior<T extends Parameters, E, D, R>(
 ): Promise<Posterior> {
   const {method = 'nuts', ...sampling} = options;
   refuseUnknownOptions(options, {...samplingChecks, method: oneOf('nuts', 'laplace')}, 'posterior');
-  const target = targetOf(problem as unknown as IdentificationProblem, found);
+  const target = targetOf(problem, found);
   const {chains = 4, draws = 1000, seed = 1} = sampling;
   const drawn =
     method === 'laplace'
