@@ -67,7 +67,7 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   const seen = (z: Blocks, {x}: StepPoint): Ahead => ({
     first: named(trial, z, ahead, own),
     jerk: z.jerk,
-    normalJerk: () => (across ? z.normal : tf.zerosLike(x.q)),
+    normalJerk: () => (across ? z.normal : tf.zerosLike(x.v)),
   });
   /** The state that the run begins with. */
   const begun = (z: Blocks, at: StepPoint): Blocks => {

@@ -254,8 +254,6 @@ function coupled(scheme: Blend): Formulation {
     unknown: ['q', 'v'],
     // The other form takes the same iterates.
     moving: condensed(scheme),
-    // The other form takes the same iterates.
-    moving: condensed(scheme),
     residual: (z, at) => {
       const {q, v} = z;
       return withRows(scheme, at, z, {q, ...velocities.velocity(v, at)}, row => ({

@@ -14,6 +14,9 @@ export type AnySystem = System<never>;
 /** What the functions of a system read of the parameters. */
 export type ParamsOf<S> = S extends System<infer P> ? P : Params;
 
+/** The names of its hidden states; of a system whose kind is open, any. */
+export type StatesOf<S> = S extends {readonly kind: 'mechanics'} ? (S extends MechanicalSystem<never, infer Z> ? Z : never) : string;
+
 /** `Any` where the kind of S is open, else `Mechanical` or `Ode`. */
 export type ByKind<S extends AnySystem, Mechanical, Ode, Any> = [System['kind']] extends [S['kind']]
   ? Any
