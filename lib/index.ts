@@ -97,7 +97,9 @@ export type {
   Pullback,
   PullbackTo,
   SavedTangent,
+  SomeStates,
   StateOf,
+  StatesOf,
   Tangent,
   TangentFrom,
 } from './simulate/kinds.js';
@@ -162,13 +164,7 @@ export {
   type MechanicalSystem,
   type MechanicsSpec,
 } from './system/mechanics.js';
-export type {
-  HiddenState,
-  HiddenStates,
-  StateAt,
-  StateSpec,
-  StateSpecs,
-} from './system/hidden-states.js';
+export type {AnyStateAt, HiddenState, HiddenStates, StateAt, StateSpec, StateSpecs} from './system/hidden-states.js';
 export type {CheckedKinematics, Kinematics, PositionRate} from './system/kinematics.js';
 export {freeBodies, quaternions} from './system/rotations.js';
 export type {Inputs} from './system/inputs.js';

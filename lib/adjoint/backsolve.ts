@@ -49,9 +49,7 @@ export function adjointSystem(
   leaves: readonly Leaf[],
   parameters: readonly Parameter[],
 ): AdjointSystem {
-  const own = new Layout(
-    blocks.map(({name, shape}) => ({name, shape, of: partOf(system, {}, name)})),
-  );
+  const own = new Layout(blocks.map(({name, shape}) => ({name, shape, of: partOf(system, {}, name)})));
   const {graph, captured} = trace(
     at => {
       const params = toTree(

@@ -106,8 +106,7 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
 
 /** The absolute tolerance of every component of the user's blocks. */
 export function absoluteTolerances({atol, rtol}: StepControl, own: readonly OwnBlock[]): Float64Array {
-  const byBlock =
-    isNumeric(atol) ? undefined : (atol as {readonly [name: string]: Numeric | undefined});
+  const byBlock = isNumeric(atol) ? undefined : (atol as {readonly [name: string]: Numeric | undefined});
   const unknown = Object.keys(byBlock ?? {}).find(name => !own.some(block => block.name === name));
   if (unknown !== undefined)
     throw new OptionError(

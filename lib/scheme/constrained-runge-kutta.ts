@@ -141,10 +141,7 @@ function stabilizedStagesBy(tableau: Tableau, moves: boolean): Formulation {
     const [a, w, lambda, mu] = ['a', 'w', 'lambda', 'mu'].map(block => z[stageName(block, i)]);
     return {
       ...held(at, here, a, lambda),
-      w: tf.sub(
-        w,
-        at.positionRate(here.q, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions))),
-      ),
+      w: tf.sub(w, at.positionRate(here.q, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions)))),
       mu: tf.add(constraints.velocities(here, mu, false), tf.mul(at.regularization, mu)),
     };
   };

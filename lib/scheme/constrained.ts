@@ -36,7 +36,10 @@ export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
   const unit = tf.div(give, tf.square(h));
   const soft = tf.mul(regularization, unit);
   return {
-    q: tf.sub(mass(from.q, unknownPosition.increment(from.q, z.q)), constraints.reaction(here, z.toPosition, forces.rigidPositions)),
+    q: tf.sub(
+      mass(from.q, unknownPosition.increment(from.q, z.q)),
+      constraints.reaction(here, z.toPosition, forces.rigidPositions),
+    ),
     v: tf.sub(mass(here.q, tf.sub(z.v, from.v)), constraints.reaction(here, z.toVelocity, forces.held)),
     toPosition: tf.add(constraints.positions(here, z.toPosition, unit), tf.mul(soft, z.toPosition)),
     toVelocity: tf.add(constraints.velocities(here, z.toVelocity, true), tf.mul(soft, z.toVelocity)),

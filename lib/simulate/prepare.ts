@@ -12,11 +12,12 @@ import type {TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
 import type {OwnBlock} from '../system/equations.js';
+import type {HiddenStates} from '../system/hidden-states.js';
 import type {Inputs} from '../system/inputs.js';
 import {InputReads} from '../system/inputs.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
-import type {Leaf, NumericParams} from '../system/params.js';
+import type {Leaf, NumericParams, Params} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
@@ -284,7 +285,8 @@ function requireSystem(system: System): void {
 function stateText(system: System): string {
   if (system.kind === 'ode') return '{y} for an ode, with t if it is not 0';
   const hidden = Object.keys(system.states ?? {});
-  const more = hidden.length === 0 ? '' : `, hidden states (${hidden.join(', ')}) if they do not start as the system says`;
+  const more =
+    hidden.length === 0 ? '' : `, hidden states (${hidden.join(', ')}) if they do not start as the system says`;
   return `{q, v} for a mechanical system, with t if it is not 0${more}`;
 }
 
@@ -300,7 +302,7 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
       {name: unexpected},
     );
   }
-  const states = system.kind === 'mechanics' ? (system.states ?? {}) : {};
+  const states: HiddenStates<Params, string> = system.kind === 'mechanics' ? (system.states ?? {}) : {};
   const values = names.map(name => {
     const own = Object.hasOwn(states, name) ? states[name].initial : undefined;
     const value = given[name] ?? own;

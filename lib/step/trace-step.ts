@@ -143,11 +143,8 @@ function sizesOf(system: System, own: readonly OwnBlock[], list: ParameterList):
   return sizes;
 }
 
-const motionOf = (
-  system: MechanicalSystem,
-  own: readonly OwnBlock[],
-  params: Params,
-): ConstraintMotion | undefined => (isGeneral(system) ? constraintMotion(system, params, own) : undefined);
+const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
+  isGeneral(system) ? constraintMotion(system, params, own) : undefined;
 
 /** A step's point from the inputs of its trace. */
 function pointOf(

@@ -24,7 +24,7 @@ import {
   shown,
   text,
 } from '../checks.js';
-import type {StateAt} from './hidden-states.js';
+import type {AnyStateAt, StateAt} from './hidden-states.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
@@ -76,7 +76,7 @@ export interface ConstraintKind {
 /** Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, and by what `defineConstraint` gives. P is what its functions read of the parameters. */
 export interface Constraint<P = Params, Z extends string = never> {
   readonly kind: ConstraintKind;
-  readonly gap: Lenient<StateAt<P, Z>, tf.Tensor>;
+  readonly gap: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
   readonly compliance?: Compliance<P> | undefined;
 }
 
@@ -133,7 +133,9 @@ const bilaterals = defineConstraint({name: 'bilateral', of: 'positions', holds: 
  * φ(q, t) = 0, held by the force Gᵀλ with G = ∂φ/∂q.
  * @throws OptionError 'bad-constraint'
  */
-export function bilateral<P extends ParamsLike<P> = Params, Z extends string = never>(phi: Gap<P, Z>): Constraint<P, Z> {
+export function bilateral<P extends ParamsLike<P> = Params, Z extends string = never>(
+  phi: Gap<P, Z>,
+): Constraint<P, Z> {
   return bilaterals(phi);
 }
 
@@ -195,7 +197,9 @@ export function unilateral<P extends ParamsLike<P> = Params, Z extends string = 
  * ψ(q, v, t) = 0: rolling, a driven velocity. Held by the force (∂ψ/∂v)ᵀλ.
  * @throws OptionError 'bad-constraint'
  */
-export function nonholonomic<P extends ParamsLike<P> = Params, Z extends string = never>(psi: VelocityGap<P, Z>): Constraint<P, Z> {
+export function nonholonomic<P extends ParamsLike<P> = Params, Z extends string = never>(
+  psi: VelocityGap<P, Z>,
+): Constraint<P, Z> {
   return nonholonomics(psi);
 }
 

@@ -173,11 +173,7 @@ export function constraintEquations(
     // A position that hidden states move goes with them.
     const drift = positions ? motion?.drift(at) : undefined;
     const direction: Tensors =
-      drift !== undefined
-        ? {q, t: one, v: drift}
-        : positions
-          ? {q, t: one}
-          : {q, t: one, v: a ?? tf.zerosLike(at.v)};
+      drift !== undefined ? {q, t: one, v: drift} : positions ? {q, t: one} : {q, t: one, v: a ?? tf.zerosLike(at.v)};
     return derivativeAlong(
       place => value(part, {v: at.v, ...place} as unknown as Place),
       positions && drift === undefined ? {q: at.q, t: at.t} : {...at},
@@ -220,9 +216,7 @@ export function constraintEquations(
   return {
     count,
     reaction: (at, lambda, of) => {
-      const terms = parts
-        .filter(({kind}) => of === undefined || of(kind))
-        .map(part => pushOf(part, at, lambda));
+      const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => pushOf(part, at, lambda));
       return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
     },
     rows: (at, lambda, scale, spring = at) => collect(part => row(part, at, own(part, lambda), scale, spring)),
@@ -275,11 +269,7 @@ export function constraintEquations(
         : (at, w, idle) =>
             collect(part =>
               holdsPosition(part.kind)
-                ? derivativeAlong(
-                    place => value(part, {...at, ...place}),
-                    {q: at.q},
-                    {q: motion.positionRate(at.q, w)},
-                  )
+                ? derivativeAlong(place => value(part, {...at, ...place}), {q: at.q}, {q: motion.positionRate(at.q, w)})
                 : own(part, idle),
             ),
     velocities: (at, idle, ofVelocities, closed) =>

@@ -33,7 +33,7 @@ export interface Inertia {
 
 /** Of a system what is read here. */
 interface General {
-  readonly states?: HiddenStates;
+  readonly states?: HiddenStates<Params, string>;
   readonly kinematics?: CheckedKinematics;
 }
 
@@ -144,11 +144,7 @@ const ratesOf =
     });
 
 /** What constraints ask of these kinematics. */
-export function constraintMotion(
-  system: General,
-  params: Params,
-  own: readonly OwnBlock[],
-): ConstraintMotion {
+export function constraintMotion(system: General, params: Params, own: readonly OwnBlock[]): ConstraintMotion {
   const {shape, states} = blocksOf(own);
   const velocity = velocityOf(shape, states);
   const positionRate = rateOfPosition(system, velocity, params);
@@ -166,8 +162,7 @@ export function constraintMotion(
       const parts = velocity.split(v);
       return velocity.join(still(), rates(q, parts.v, t, parts.hidden));
     },
-    pushed: (q, v, push) =>
-      transposedProduct(({u}) => positionRate(q, u), {u: zeros(v)}, 'u', push),
+    pushed: (q, v, push) => transposedProduct(({u}) => positionRate(q, u), {u: zeros(v)}, 'u', push),
     onVelocities: push => {
       const hidden = velocity.hidden(push);
       return hidden === undefined ? push : velocity.join(velocity.own(push), [zeros(hidden)]);

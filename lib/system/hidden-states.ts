@@ -18,6 +18,9 @@ export type StateAt<P = Params, Z extends string = never> = {q: tf.Tensor; v: tf
   readonly [K in Z]: tf.Tensor;
 };
 
+/** The same of a system that is any system: functions of its own are not called then. */
+export type AnyStateAt<P, Z extends string> = [P] extends [never] ? never : StateAt<P, Z>;
+
 /** One hidden state. */
 export interface StateSpec<P = Params, Z extends string = never> {
   /** Its value at the start of a run that gives none of its own, which also says its shape. */
@@ -32,11 +35,11 @@ export type StateSpecs<P = Params, Z extends string = never> = {readonly [K in Z
 /** One as a system keeps it. */
 export interface HiddenState<P = Params, Z extends string = never> {
   readonly initial: Numeric;
-  readonly rate: Lenient<StateAt<P, Z>, tf.Tensor>;
+  readonly rate: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
 }
 
 /** By name. */
-export type HiddenStates<P = Params, Z extends string = never> = {readonly [name: string]: HiddenState<P, Z>};
+export type HiddenStates<P = Params, Z extends string = never> = {readonly [K in Z]: HiddenState<P, Z>};
 
 /** Names that a state cannot have: functions get these beside it, and runs call their series so. */
 const taken = ['q', 'v', 'y', 'a', 't', 'params', 'lambda', 'observed', 'events'];
@@ -77,15 +80,14 @@ export function checkStates(given: unknown): void {
  */
 export function stateRate(
   name: string,
-  {rate}: HiddenState,
+  {rate}: HiddenState<Params, string>,
   at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params},
   hidden: Blocks,
 ): tf.Tensor {
   return within(`states.${name}.rate`, () => {
     const {shape} = hidden[name];
-    const value: unknown = immediate(rate({...hidden, ...at}));
-    if (value instanceof tf.Tensor && sameShape(value.shape, shape))
-      return value;
+    const value: unknown = immediate(rate({...hidden, ...at} as StateAt<Params, string>));
+    if (value instanceof tf.Tensor && sameShape(value.shape, shape)) return value;
     const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : shown(value);
     throw new ShapeError(
       'state-shape',

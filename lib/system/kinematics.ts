@@ -71,8 +71,7 @@ export function motionOf({rate, retract, project}: CheckedKinematics, params: Pa
 function position(name: string, q: tf.Tensor, of: () => tf.Tensor): tf.Tensor {
   return within(name, () => {
     const value: unknown = immediate(of());
-    if (value instanceof tf.Tensor && sameShape(value.shape, q.shape))
-      return value;
+    if (value instanceof tf.Tensor && sameShape(value.shape, q.shape)) return value;
     const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : shown(value);
     throw new ShapeError(
       'kinematics-shape',

@@ -12,7 +12,7 @@ import {isConstraint, type Constraint} from './constraint-kinds.js';
 import type {Blocks, Equations, OwnBlock} from './equations.js';
 import type {Inertia} from './general-mechanics.js';
 import {generalEquations} from './general-mechanics.js';
-import type {HiddenStates, StateAt, StateSpecs} from './hidden-states.js';
+import type {AnyStateAt, HiddenStates, StateAt, StateSpecs} from './hidden-states.js';
 import {checkStates} from './hidden-states.js';
 import type {CheckedKinematics, Kinematics, PositionRate} from './kinematics.js';
 import {checkKinematics} from './kinematics.js';
@@ -46,7 +46,7 @@ export interface MechanicsSpec<P = Params, Z extends string = never> {
 export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly kind: 'mechanics';
   readonly mass: Numeric | Lenient<{q: tf.Tensor; params: P}, tf.Tensor>;
-  readonly forces: readonly Lenient<ForceAt<P, Z>, tf.Tensor>[];
+  readonly forces: readonly Lenient<AnyStateAt<P, Z>, tf.Tensor>[];
   readonly constraints: readonly Constraint<P, Z>[];
   readonly states?: HiddenStates<P, Z>;
   readonly kinematics?: CheckedKinematics<P>;
@@ -189,7 +189,10 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
 }
 
 /** q' = v and no hidden states. */
-const simpleMotion: Pick<Equations, 'general' | 'positionRate' | 'moved' | 'settled' | 'settledState' | 'unknownPosition'> = {
+const simpleMotion: Pick<
+  Equations,
+  'general' | 'positionRate' | 'moved' | 'settled' | 'settledState' | 'unknownPosition'
+> = {
   general: false,
   positionRate: (_, v) => v,
   moved: (q, ...increments) => tf.addN([q, ...increments]),
