@@ -201,6 +201,7 @@ export {
   type TransposedSolve,
   type Vectors,
 } from './engine/index.js';
+export {compilePrograms, type TensorProgram} from './engine/compile-programs.js';
 export {valuesOf} from './graph/declarations.js';
 export {
   binaryNames,

@@ -10,6 +10,7 @@ import {GradientError, InconsistentStateError, OptionError, ShapeError} from '..
 import {full, input} from '../graph/build.js';
 import {sameShape} from '../graph/node.js';
 import type {Run} from '../integrate/path.js';
+import {run} from '../integrate/run.js';
 import type {System} from '../step/formulation.js';
 import type {Block} from '../step/layout.js';
 import {stateBlocks} from '../step/formulation.js';
@@ -82,6 +83,7 @@ export interface ValueAndGradientOf<State, Tree> {
 }
 
 type AnyEncoder = (at: {readonly params: Params; readonly data: Params}) => {readonly [block: string]: tf.Tensor};
+type AnyValues = ObjectiveInputs<Initial, NumericParams, AnyEncoder>;
 type AnyObjective = (at: ObjectiveAt) => tf.Tensor;
 type LossArgument = 't' | 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed' | 'events' | 'loss';
 
@@ -93,52 +95,64 @@ export class Objectives {
   constructor(private readonly base: Prepared) {}
 
   /** @throws as `Simulation.valueAndGrad` */
-  at(loss: AnyObjective, given: ObjectiveInputs<Initial, NumericParams, AnyEncoder> = {}): ValueAndGradient {
-    requireValue(loss, callable, 'valueAndGrad: the loss', 'bad-loss');
+  at(loss: AnyObjective, given?: AnyValues): ValueAndGradient {
+    const {prepared, point, encoder} = this.read(loss, given, 'valueAndGrad');
+    const result = prepared.adjoint.run(prepared);
+    if (result.error !== undefined) throw result.error;
+    return this.differentiate(prepared, result, this.lossOf(loss, result, point), point, encoder);
+  }
+
+  /** @throws as `Simulation.value` */
+  valueAt(loss: AnyObjective, given?: AnyValues): number {
+    const {prepared, point} = this.read(loss, given, 'value');
+    const result = run(prepared);
+    if (result.error !== undefined) throw result.error;
+    const traced = this.lossOf(loss, result, point);
+    loadSeries(traced, prepared, result, seriesValues(prepared, result), point);
+    traced.executable.run('value');
+    return traced.executable.buffer('loss')[0];
+  }
+
+  /** The run that is asked for, its start encoded. */
+  private read(
+    loss: AnyObjective,
+    given: AnyValues = {},
+    owner: string,
+  ): {prepared: Prepared; point: Point; encoder: TracedFunction<'given'> | undefined} {
+    requireValue(loss, callable, `${owner}: the loss`, 'bad-loss');
     refuseUnknownOptions(
       given,
       {initial: any, params: object, data: object, variables: any, signal: abortSignal},
-      'valueAndGrad',
+      owner,
     );
     const {initial, params, variables, signal} = given;
     const encode = typeof initial === 'function' ? initial : undefined;
-    const filled = refill(
-      this.base,
-      encode === undefined ? (initial as Initial) : undefined,
-      params,
-      signal,
-      variables,
-    );
+    const filled = refill(this.base, typeof initial === 'function' ? undefined : initial, params, signal, variables);
     const point: Point = {
       params: filled.leaves,
       data: given.data === undefined ? [] : readParams(given.data, 'data'),
       captured: tensor => readCaptured(tensor, variables),
     };
     const encoder = encode === undefined ? undefined : this.encoderOf(encode, point);
-    const prepared = encoder === undefined ? filled : {...filled, given: encoded(encoder, filled, point)};
-    const run = prepared.adjoint.run(prepared);
-    if (run.error !== undefined) throw run.error;
-    return this.differentiate(prepared, run, this.lossOf(loss, run, point), point, encoder);
+    return {
+      prepared: encoder === undefined ? filled : {...filled, given: encoded(encoder, filled, point)},
+      point,
+      encoder,
+    };
   }
 
   private differentiate(
     prepared: Prepared,
-    run: Run,
+    result: Run,
     loss: TracedFunction<LossArgument>,
     point: Point,
     encoder: TracedFunction<'given'> | undefined,
   ): ValueAndGradient {
     const {traced, leaves} = prepared;
     const {blocks, width} = seriesOf(prepared);
-    const matrix = seriesValues(prepared, run);
+    const matrix = seriesValues(prepared, result);
     const {executable} = loss;
-    loss.load(point);
-    executable.find('t')?.set(run.times);
-    executable.find('events')?.set((run.events ?? []).map(({t}) => t));
-    for (const block of blocks) {
-      const buffer = executable.find(block.name as LossArgument);
-      if (buffer !== undefined) copyColumn(buffer, matrix, width, block);
-    }
+    loadSeries(loss, prepared, result, matrix, point);
     executable.run('pull');
     const value = executable.buffer('loss')[0];
     requireFiniteLoss(value);
@@ -148,8 +162,8 @@ export class Objectives {
       if (cotangent !== undefined) setColumn(cotangents, width, blocks[i], cotangent);
     }
     const happened = prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
-    const {initial, parameters} = pullSeries(prepared, run, cotangents, happened);
-    run.kept?.record?.offer();
+    const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);
+    result.kept?.record?.offer();
     const sums: SourceCotangents = {
       params: parameters.slice(0, leaves.length),
       captured: new Map(
@@ -266,6 +280,25 @@ function encoded(encoder: TracedFunction<'given'>, {given, system}: Prepared, po
     `The function initial gives ${names[Math.floor(at / size)]} with ${made[at]} as number ${at % size}: every number of a start must be finite.`,
     {index: at},
   );
+}
+
+/** Sets what a loss is a function of. */
+function loadSeries(
+  loss: TracedFunction<LossArgument>,
+  prepared: Prepared,
+  {times, events}: Run,
+  matrix: Float64Array,
+  point: Point,
+): void {
+  const {executable} = loss;
+  const {blocks, width} = seriesOf(prepared);
+  loss.load(point);
+  executable.find('t')?.set(times);
+  executable.find('events')?.set((events ?? []).map(({t}) => t));
+  for (const block of blocks) {
+    const buffer = executable.find(block.name as LossArgument);
+    if (buffer !== undefined) copyColumn(buffer, matrix, width, block);
+  }
 }
 
 function copyColumn(target: Float64Array, matrix: Float64Array, width: number, {offset, size}: Block): void {

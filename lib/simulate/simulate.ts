@@ -72,6 +72,7 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
       const objectives = new Objectives(prepared);
       return {
         valueAndGrad: (loss, values) => objectives.at(loss, values),
+        value: (loss, values) => objectives.valueAt(loss, values),
         run: values => runOn(filled(values)),
         vjp: values => vjpOn(filled(values)),
         jvps: (directions, values) => jvpsOn(filled(values), directions),
@@ -205,6 +206,8 @@ export interface Simulation<S extends AnySystem = System> {
    *   'initial-shape', 'variable-shape'; GradientError 'loss-not-finite', 'gradient-not-finite'
    */
   valueAndGrad(loss: Objective<ParamsOf<S>>, values?: ObjectiveValues<S>): ValueAndGradient<S>;
+  /** The loss alone, which may be NaN. @throws as `valueAndGrad` but GradientError */
+  value(loss: Objective<ParamsOf<S>>, values?: ObjectiveValues<S>): number;
   /** As `simulate`. */
   run(values?: RunValues<S>): Trajectory<S>;
   /** As `simulate.vjp`. */
