@@ -95,7 +95,7 @@ export type {Clip} from './train/gradients.js';
 export {modelFiles} from './train/model-files.js';
 export type {Change} from './train/examples.js';
 export type {Metrics, EpochMetrics, StepMetrics} from './train/metrics.js';
-export type {LossAt, TrainingProblem, TrainingProgress} from './train/problem.js';
+export type {CompiledTraining, LossAt, TrainingProblem, TrainingProgress, TrainingSettings} from './train/problem.js';
 export type {Examples} from './train/examples.js';
 export type {Random} from './train/random.js';
 export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';

@@ -61,6 +61,7 @@ export interface TrainingStep<S extends AnySystem> {
   /** Those that are trained; known from the first evaluation on. */
   readonly variables: readonly tf.Variable[];
   readonly optimizer: {readonly name: string; readonly hyperparameters: {readonly [name: string]: number | boolean}};
+  readonly clip: Clip;
   /** Updates so far. */
   readonly count: number;
   /** Learning rate of the next step, unless a schedule says another; undefined of a line search. */
@@ -98,6 +99,7 @@ export function trainingStep<S extends AnySystem>(
     loss: {value: (batch: StepBatch<S> = {}) => machine.loss(batch)},
     variables: {get: () => machine.variables},
     optimizer: {value: machine.optimizer},
+    clip: {value: options.clip ?? {}},
     count: {get: () => machine.count},
     rate: {get: () => machine.rate, set: (rate: number | undefined) => (machine.rate = rate)},
     gradientNorm: {get: () => machine.norm},

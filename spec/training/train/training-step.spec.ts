@@ -8,7 +8,7 @@ import {expect} from 'chai';
 import {adaptive, ode, OptionError, simulate, StiffgradError, tsit5} from '../../../lib/index.js';
 import type {ObjectiveAt, Params} from '../../../lib/index.js';
 import {mlp} from '../../../models/index.js';
-import {adam, adamW, cosineDecay, exponentialDecay, lbfgs, sgd, trainingStep} from '../../../training/index.js';
+import {adam, adamW, cosineDecay, exponentialDecay, lbfgs, sgd, train, trainingStep} from '../../../training/index.js';
 import type {StepInputs, TrainingStepOptions, UpdateRule} from '../../../training/index.js';
 
 type With<Name extends string> = {readonly [name in Name]: tf.Tensor};
@@ -276,6 +276,64 @@ describe('trainingStep', () => {
       OptionError,
       /needs 'variables'/,
     );
+  });
+
+  it('is what train takes: epochs, validation, best values, failures skipped, a shorter last batch', async () => {
+    const starts = [0.5, 1, 1.5, 2, 2.5];
+    const examples = starts.map(y => ({y, target: exact(1, y).map((first, n) => [first, exact(1.2, y)[n]])}));
+    const sizes: number[] = [];
+    const step = stepOf(adam({rate: 0.05}));
+    const problem = {
+      step,
+      batch: (batch: readonly (typeof examples)[number][]) => {
+        sizes.push(batch.length);
+        return batch.map(({y, target}) => ({initial: {y: [y, y]}, data: {target}}));
+      },
+      data: examples,
+      batchSize: 2,
+      epochs: 40,
+      validation: {data: examples.slice(0, 2)},
+      earlyStopping: {patience: 40},
+    };
+    const result = await train(problem);
+    expect(new Set(sizes)).to.deep.equal(new Set([2, 1]));
+    expect(result.steps).to.equal(120);
+    expect(result.best?.loss).to.be.below(1e-3);
+    expect(result.warnings).to.deep.equal([]);
+    // Early stopping gives the best values back, to tfjs's variables too.
+    expect(
+      step.loss(examples.slice(0, 2).map(({y, target}) => ({initial: {y: [y, y]}, data: {target}}))),
+    ).to.be.closeTo(result.best?.loss ?? NaN, 1e-15);
+    expect([...k.dataSync()]).to.deep.equal([...Float32Array.from(step.values(k as tf.Variable))]);
+    const skipped = await train({
+      ...problem,
+      batch: (batch: readonly (typeof examples)[number][]) =>
+        batch.map(({y, target}) => ({
+          initial: {y: [y, y]},
+          data: {target: y === 2 ? target.map(() => [NaN, NaN]) : target},
+        })),
+      epochs: 2,
+      validation: undefined,
+      earlyStopping: undefined,
+      onFailure: 'skip',
+    });
+    expect(skipped.skipped).to.equal(2);
+  });
+
+  it('is refused by train where options of both ways are mixed', async () => {
+    const failure = async (more: object): Promise<unknown> =>
+      train({step: stepOf(adam()), batch: () => ({data}), data: [1], epochs: 1, ...more} as never).catch(
+        (error: unknown) => error,
+      );
+    for (const [more, pattern] of [
+      [{optimizer: tf.train.sgd(1)}, /'optimizer' belongs to the step/],
+      [{batch: undefined}, /needs 'batch'/],
+      [{step: () => 0}, /made by trainingStep/],
+    ] as const)
+      expect(await failure(more))
+        .to.be.instanceOf(OptionError)
+        .with.property('message')
+        .that.matches(pattern);
   });
 
   it('says what is wrong', () => {
