@@ -177,7 +177,7 @@ function alongOf({plan, events}: RunOptions): Along | undefined {
 }
 
 /**
- * The same with other numbers: a new initial state, new params, captured variables read anew. Nothing
+ * The same with other numbers: a new initial state, new params, captured variables read anew or as given. Nothing
  * is traced again.
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
@@ -186,6 +186,7 @@ export function refill(
   initial: Initial | undefined,
   params: NumericParams | undefined,
   signal?: AbortSignal,
+  variables?: ReadonlyMap<tf.Variable, Float64Array>,
 ): Prepared {
   const {system, own, traced} = prepared;
   prepared.compiled.compileTime = 0;
@@ -236,7 +237,7 @@ export function refill(
         i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter,
       ),
     },
-    parameterValues: readParameters(traced, leaves),
+    parameterValues: readParameters(traced, leaves, variables),
     given:
       initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
     milliseconds: {trace: 0, compile: 0},
@@ -252,18 +253,35 @@ function readLeaves({params}: {readonly params: NumericParams}): Leaf[] {
 }
 
 /** Leaves come first among a step's parameters, in their order; captured tensors follow. */
-function readParameters(traced: TracedStep, leaves: readonly Leaf[]): Float64Array[] {
-  return traced.parameters.map(({tensor}, i) => {
-    if (tensor === undefined) return leaves[i].values;
-    if (tensor.isDisposed)
-      throw new OptionError(
-        'disposed-tensor',
-        `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
-      );
-    const values = valuesOf(tensor);
-    requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
-    return values;
-  });
+function readParameters(
+  traced: TracedStep,
+  leaves: readonly Leaf[],
+  variables?: ReadonlyMap<tf.Variable, Float64Array>,
+): Float64Array[] {
+  return traced.parameters.map(({tensor}, i) =>
+    tensor === undefined ? leaves[i].values : readCaptured(tensor, variables),
+  );
+}
+
+/**
+ * The numbers of what a function captures: those given for a variable, else those that tfjs holds.
+ * @throws OptionError 'disposed-tensor'; ShapeError; InconsistentStateError 'not-finite'
+ */
+export function readCaptured(tensor: tf.Tensor, variables?: ReadonlyMap<tf.Variable, Float64Array>): Float64Array {
+  const given = variables?.get(tensor as tf.Variable);
+  if (given !== undefined && given.length !== tensor.size)
+    throw new ShapeError(
+      'variable-shape',
+      `${nameOfCaptured(tensor)} of shape [${tensor.shape.join(', ')}] is given ${given.length} numbers.`,
+    );
+  if (given === undefined && tensor.isDisposed)
+    throw new OptionError(
+      'disposed-tensor',
+      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
+    );
+  const values = given ?? valuesOf(tensor);
+  requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
+  return values;
 }
 
 function flatten(values: readonly NumericValue[]): Float64Array {
