@@ -6,7 +6,6 @@ import type {
   Lenient,
   Newton,
   NumericParams,
-  Observe,
   ObservedAt,
   ParamsOf,
   Scheme,
