@@ -5,7 +5,7 @@ import path from 'node:path';
 import {simulate as simulateSystem, type AnyTrajectory} from '../lib/index.js';
 import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
 import {identify as identifyParameters, readTable, type IdentificationProblem, type Table} from '../training/index.js';
-import {checkModel} from './check.js';
+import {checkModel} from './check/check.js';
 import {loadModel, type ModelFile} from './model.js';
 import {filesOf, templates, type TemplateName} from './templates.js';
 import {Usage} from './usage.js';
