@@ -41,16 +41,21 @@ from_train() {
   npm start | tee said
   grep -q 'report.html shows the loss' said && grep -q '<svg' report.html
 }
-from_page() { # a server, until it is ended
-  npx esbuild main.js --bundle --format=esm --outdir=www --servedir=www --serve=127.0.0.1:8123 &
+from_page() { # a server, which ends with its input
+  mkfifo input
+  npm start -- --serve=127.0.0.1:8123 < input &
   local server=$!
-  trap "kill $server" EXIT
+  exec 9> input
   node "$project/.ci/page-test.js" http://127.0.0.1:8123/
+  exec 9>&-
+  wait "$server"
 }
 from_notebook() { # the kernel, in a folder of its own; its notebook is run where Jupyter is
-  export JUPYTER_DATA_DIR=$PWD/jupyter HOME=$PWD/home
+  unset JUPYTER_DATA_DIR XDG_DATA_HOME
+  export HOME=$PWD/home
+  mkdir home
   npm start
-  test -f "$(find jupyter home -name kernel.json | head -n 1)"
+  test -f "$(find home -name kernel.json | head -n 1)"
   if command -v jupyter > /dev/null && jupyter nbconvert --version > /dev/null 2>&1; then
     jupyter nbconvert --to notebook --execute first-swing.ipynb --output done.ipynb
     grep -q '<svg' done.ipynb && grep -q '<iframe' done.ipynb
