@@ -118,6 +118,10 @@ export function generalEquations(
       of: (_, increment) => increment,
       between: (_from, _to, increment) => increment(),
     },
+    resting: (v, change) => {
+      const hidden = velocity.hidden(tf.add(v, change));
+      return hidden === undefined ? tf.zerosLike(v) : velocity.join(tf.zeros([...shape]), [hidden]);
+    },
     typicalMass: q => tf.mean(tf.abs(inertia.times(q, tf.ones([...shape])))),
   };
 }

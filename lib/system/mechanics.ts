@@ -189,11 +189,9 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
 }
 
 /** q' = v and no hidden states. */
-const simpleMotion: Pick<
-  Equations,
-  'general' | 'positionRate' | 'moved' | 'settled' | 'settledState' | 'unknownPosition'
-> = {
+const simpleMotion: Omit<Equations, 'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'typicalMass'> = {
   general: false,
+  resting: v => tf.zerosLike(v),
   positionRate: (_, v) => v,
   moved: (q, ...increments) => tf.addN([q, ...increments]),
   settled: q => q,

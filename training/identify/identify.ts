@@ -162,7 +162,7 @@ function check(problem: IdentificationProblem): void {
     if (problem[required] === undefined)
       throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }
-  refuseUnknownOptions(problem.initial ?? {}, startChecks, 'identify: initial', 'bad-initial');
+  refuseUnknownOptions(problem.initial ?? {}, startChecks(problem.system as System), 'identify: initial', 'bad-initial');
   const method: {readonly iterate?: unknown} | null | undefined = problem.method;
   if (method !== undefined && typeof method?.iterate !== 'function') {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;
