@@ -14,7 +14,7 @@ import {startOfRun} from '../scheme/start.js';
 import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
 import type {Blocks, OwnBlock} from '../system/equations.js';
-import {constraintMotion} from '../system/general-mechanics.js';
+import {constraintMotion, kinematicsCheck} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {isGeneral} from '../system/mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -33,9 +33,11 @@ import {functionsFrom} from './step-functions.js';
 import type {TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved beside it. */
-export type Observe<P = Params> = (at: ObservedAt<P>) => tf.Tensor;
-/** A state at its time: q and v of a mechanical system, y of an ode. */
-export interface ObservedAt<P = Params> {
+export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
+/** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
+export type ObservedAt<P = Params, Z extends string = never> = OwnObserved<P> & {readonly [K in Z]: tf.Tensor};
+/** The same without hidden states. */
+export interface OwnObserved<P = Params> {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   readonly y: tf.Tensor;
@@ -142,6 +144,8 @@ function sizesOf(system: System, own: readonly OwnBlock[], list: ParameterList):
   );
   return sizes;
 }
+
+const motionIsOwn = (system: System): boolean => system.kind === 'mechanics' && system.kinematics !== undefined;
 
 const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
   isGeneral(system) ? constraintMotion(system, params, own) : undefined;
@@ -398,6 +402,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     (at, _params, _z, tensors) => ({
       mass: system.kind === 'mechanics' ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...gapsAt(at),
+      kinematics: motionIsOwn(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
     }),
   );
   return {start: {...start, still: formulation.still, ahead: formulation.startsAhead}, state};

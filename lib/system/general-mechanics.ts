@@ -173,3 +173,23 @@ export function constraintMotion(system: General, params: Params, own: readonly 
     },
   };
 }
+
+/**
+ * [3]: how far q' is from being linear in v, in the size of q' and as it is; how far a position is off its manifold. N(q)
+ * is tried on a velocity without a symmetry that it could be blind to.
+ */
+export function kinematicsCheck(
+  {positionRate, settled}: Pick<Equations, 'positionRate' | 'settled'>,
+  {q, v, ...states}: Blocks,
+): tf.Tensor {
+  const size = Object.values(states).reduce((sum, state) => sum + state.size, v.size);
+  const shape = size === v.size ? v.shape : [size];
+  const tried = constantTensor(
+    Float64Array.from({length: size}, (_, i) => Math.sin(i + 1)),
+    shape,
+  );
+  const rate = positionRate(q, tried);
+  const twice = positionRate(q, tf.mul(tried, -2));
+  const largest = (x: tf.Tensor): tf.Tensor => tf.max(tf.abs(x));
+  return tf.stack([largest(tf.add(twice, tf.mul(rate, 2))), largest(rate), largest(tf.sub(settled(q), q))]);
+}

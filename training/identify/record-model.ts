@@ -207,7 +207,9 @@ export class RecordModel {
       const gradient = Object.fromEntries(
         this.bindings.map(binding => [
           binding.key,
-          isInitial(binding) ? ((initial as {readonly [block: string]: Float64Array})[blockOf(binding)]) : leafOf(params, binding.name),
+          isInitial(binding)
+            ? (initial as {readonly [block: string]: Float64Array})[blockOf(binding)]
+            : leafOf(params, binding.name),
         ]),
       );
       return {cost, gradient};
@@ -245,7 +247,7 @@ export class RecordModel {
 
   /** The shape of a block of the state, by the start that is given. */
   shapeOf(name: Block, values: Values): readonly number[] {
-    const given = givenBlock(this.initial(values) as Start, name);
+    const given = givenBlock(this.initial(values), name);
     return readNumeric((given ?? startOfState(this.model.system, name)) as Numeric, name).shape;
   }
 
@@ -307,7 +309,9 @@ export class RecordModel {
     const given = this.bindings.filter(isInitial).map(blockOf);
     const missing = this.blocks.find(
       block =>
-        givenBlock(this.start, block) === undefined && startOfState(system, block) === undefined && !given.includes(block),
+        givenBlock(this.start, block) === undefined
+        && startOfState(system, block) === undefined
+        && !given.includes(block),
     );
     if (missing === undefined) return;
     const {name} = this.record;
