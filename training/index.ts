@@ -55,7 +55,7 @@ export {
 export type {OffGrid} from './identify/sampling.js';
 export type {Model} from './identify/record-model.js';
 export type {RowQr} from './identify/row-qr.js';
-export type {MeasuredRecord, Start} from './identify/records.js';
+export type {MeasuredRecord, Start, StartWithStates} from './identify/records.js';
 export type {OutputValidation, ValidateOptions, Validation} from './identify/validation.js';
 export type {FittedSeries} from './identify/fit.js';
 export type {MediaBundle, Shows} from './report/displayed.js';

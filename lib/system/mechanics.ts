@@ -35,7 +35,7 @@ export interface MechanicsSpec<P = Params, Z extends string = never> {
   /** Summed; may be empty. */
   readonly forces: ForceTerm<P, Z> | readonly ForceTerm<P, Z>[];
   /** Held by multipliers λ, in this order: bilateral, compliant, unilateral, nonholonomic, in any mixture. */
-  readonly constraints?: readonly Constraint<P, Z>[];
+  readonly constraints?: readonly Constraint<P, NoInfer<Z>>[];
   /** Numbers with rates of their own beside q and v, seen by all functions under their names: friction states, actuators, temperatures. */
   readonly states?: StateSpecs<P, Z>;
   /** q' = N(q) v, where that is not v itself; then q and v may differ in shape. */
@@ -99,7 +99,7 @@ export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): Mecha
     mass: spec.mass,
     forces: forces as readonly ForceTerm<P, Z>[],
     constraints: constraints as readonly Constraint<P, Z>[],
-    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states: states as HiddenStates<P, Z>}),
+    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states: states}),
     ...(kinematics === undefined ? {} : {kinematics: checkKinematics(kinematics)}),
   };
 }
@@ -189,11 +189,9 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
 }
 
 /** q' = v and no hidden states. */
-const simpleMotion: Pick<
-  Equations,
-  'general' | 'positionRate' | 'moved' | 'settled' | 'settledState' | 'unknownPosition'
-> = {
+const simpleMotion: Omit<Equations, 'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'typicalMass'> = {
   general: false,
+  resting: v => tf.zerosLike(v),
   positionRate: (_, v) => v,
   moved: (q, ...increments) => tf.addN([q, ...increments]),
   settled: q => q,

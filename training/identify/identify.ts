@@ -4,7 +4,7 @@
  * Levenberg–Marquardt does the rest. The result carries its uncertainty and can write a report.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, System} from '../../lib/index.js';
+import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import {checkRecords, Fit, isFailedSimulation, prefixed} from './fit.js';
 import type {Identification} from './identification.js';
@@ -50,7 +50,7 @@ export interface IdentificationProblem<
   /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
   readonly parameters: T & Named<T, ParamsOf<S> & Q>;
   /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
-  readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
+  readonly observe?: Lenient<ObservedAt<Q, StatesOf<S>>, tf.Tensor>;
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
@@ -81,7 +81,7 @@ export type Named<T, P> = [P] extends [never]
       };
 type NameIn<P> = string extends keyof P
   ? string
-  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${'q' | 'v' | 'y'}`;
+  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${string}`;
 
 const known: Checks = {
   system: any,
@@ -162,7 +162,7 @@ function check(problem: IdentificationProblem): void {
     if (problem[required] === undefined)
       throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }
-  refuseUnknownOptions(problem.initial ?? {}, startChecks, 'identify: initial', 'bad-initial');
+  refuseUnknownOptions(problem.initial ?? {}, startChecks(problem.system), 'identify: initial', 'bad-initial');
   const method: {readonly iterate?: unknown} | null | undefined = problem.method;
   if (method !== undefined && typeof method?.iterate !== 'function') {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;
