@@ -80,6 +80,15 @@ export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
 export type {
+  Encoder,
+  Objective,
+  ObjectiveAt,
+  ObjectiveInputs,
+  ObjectiveValues,
+  ValueAndGradient,
+  ValueAndGradientOf,
+} from './simulate/objective.js';
+export type {
   AnyCotangent,
   AnySavedTangent,
   AnySystem,
@@ -197,6 +206,7 @@ export {
   type TransposedSolve,
   type Vectors,
 } from './engine/index.js';
+export {compilePrograms, type TensorProgram} from './engine/compile-programs.js';
 export {valuesOf} from './graph/declarations.js';
 export {
   binaryNames,

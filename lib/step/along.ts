@@ -10,6 +10,8 @@ import {orZeros, pushforward} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {hermite} from '../scheme/hermite.js';
 import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
+import type {Breaks} from '../system/breaks.js';
+import {duringStep} from '../system/breaks.js';
 import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
@@ -63,9 +65,15 @@ export class AlongTrace {
   }
 
   /** The tensors, in the trace of the step. @param seen the state as the user names its blocks */
-  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks): Traced {
+  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): Traced {
+    return {
+      ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
+      ...(this.along.events.length === 0 ? {} : this.eventTensors(at, params, seen)),
+    };
+  }
+
+  private stepTensors(at: StepPoint, z: Blocks, tensors: Blocks): Traced {
     const {along, formulation} = this;
-    const {events} = along;
     const shift = splitBlocks(this.own, tensors.shift);
     const estimated = along.error && formulation.error !== undefined;
     return {
@@ -77,7 +85,6 @@ export class AlongTrace {
           : undefined,
       ...(along.error ? this.guessTensors(at, z, tensors) : {}),
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
-      ...(events.length === 0 ? {} : this.eventTensors(at, params, seen)),
     };
   }
 
