@@ -172,7 +172,7 @@ export class Motion {
         try {
           return {
             value: Float64Array.from(value(name => trajectory.values(name as SeriesName))),
-            pushed: Float64Array.from(tangents.flatMap(tangent => value(name => (tangent as NamedValues)[name]))),
+            pushed: Float64Array.from(tangents.flatMap(tangent => value(name => (tangent)[name]))),
           };
         } finally {
           trajectory.dispose();
