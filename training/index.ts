@@ -21,6 +21,19 @@ export {
   type LevenbergMarquardtOptions,
   type Linearization,
 } from './identify/least-squares.js';
+export {
+  fisherInformation,
+  identifiability,
+  rankExperiments,
+  type Experiment,
+  type ExperimentProblem,
+  type FisherInformation,
+  type Identifiability,
+  type IdentifiabilityOptions,
+  type RankedExperiment,
+  type RankOptions,
+  type UnidentifiableCombination,
+} from './identify/information.js';
 export {lbfgs, type LbfgsOptions, type QuasiNewton} from './identify/lbfgs.js';
 export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';

@@ -7,7 +7,6 @@ import type {
   HiddenStates,
   Initial,
   Inputs,
-  NamedValues,
   Newton,
   Numeric,
   NumericParams,
@@ -172,7 +171,7 @@ export class Motion {
         try {
           return {
             value: Float64Array.from(value(name => trajectory.values(name as SeriesName))),
-            pushed: Float64Array.from(tangents.flatMap(tangent => value(name => (tangent)[name]))),
+            pushed: Float64Array.from(tangents.flatMap(tangent => value(name => tangent[name]))),
           };
         } finally {
           trajectory.dispose();
