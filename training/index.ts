@@ -90,6 +90,14 @@ export {
 } from './report/residual-statistics.js';
 export type {ReadLimits} from './data/limits.js';
 export {
+  neuralStateSpace,
+  type FreeRun,
+  type NeuralStateSpace,
+  type NeuralStateSpaceEpoch,
+  type NeuralStateSpaceProblem,
+} from './black-box/neural-state-space.js';
+export type {InputOutputRecord} from './black-box/sections.js';
+export {
   identifyByInnovations,
   type FromEstimates,
   type InnovationsFit,
