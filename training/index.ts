@@ -144,10 +144,10 @@ export {train} from './train/train.js';
 export {
   trainingStep,
   type StepBatch,
-  type StepInputs,
   type StepState,
   type TrainingStep,
   type TrainingStepOptions,
 } from './train/training-step.js';
+export type {StepInputs} from './train/step-gradients.js';
 export {adamW, sgd, type AdamWOptions, type RuleState, type SgdOptions, type UpdateRule} from './train/update-rules.js';
 export type {TrainingReportDetails, TrainingResult} from './train/result.js';

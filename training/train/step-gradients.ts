@@ -9,12 +9,15 @@ import type {
   Params,
   ParamsOf,
   Simulation,
+  ObjectiveValues,
 } from '../../lib/index.js';
 import {readNumeric} from '../../lib/index.js';
 import {lossAndGradients} from './gradients.js';
-import type {StepInputs} from './training-step.js';
 import type {VariableVector} from './variable-vector.js';
 import {partsOf} from './variable-vector.js';
+
+/** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run. */
+export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'>;
 
 /** Losses are means over the members of a batch. */
 export interface GradientSource<S extends AnySystem> {
