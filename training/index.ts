@@ -21,6 +21,19 @@ export {
   type LevenbergMarquardtOptions,
   type Linearization,
 } from './identify/least-squares.js';
+export {
+  fisherInformation,
+  identifiability,
+  rankExperiments,
+  type Experiment,
+  type ExperimentProblem,
+  type FisherInformation,
+  type Identifiability,
+  type IdentifiabilityOptions,
+  type RankedExperiment,
+  type RankOptions,
+  type UnidentifiableCombination,
+} from './identify/information.js';
 export {lbfgs, type LbfgsOptions, type QuasiNewton} from './identify/lbfgs.js';
 export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
@@ -76,6 +89,14 @@ export {
   type Histogram,
 } from './report/residual-statistics.js';
 export type {ReadLimits} from './data/limits.js';
+export {
+  neuralStateSpace,
+  type FreeRun,
+  type NeuralStateSpace,
+  type NeuralStateSpaceEpoch,
+  type NeuralStateSpaceProblem,
+} from './black-box/neural-state-space.js';
+export type {InputOutputRecord} from './black-box/sections.js';
 export {
   identifyByInnovations,
   type FromEstimates,
