@@ -130,6 +130,7 @@ export {
   type AdaptiveControl,
   type AdaptiveOptions,
   type ConstantControl,
+  type ControllerShares,
   type ControlSettings,
   type StepControl,
 } from './integrate/control.js';

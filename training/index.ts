@@ -101,10 +101,10 @@ export type {Random} from './train/random.js';
 export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
+export type {StepInputs} from './train/step-gradients.js';
 export {
   trainingStep,
   type StepBatch,
-  type StepInputs,
   type StepState,
   type TrainingStep,
   type TrainingStepOptions,

@@ -169,7 +169,12 @@ function withTolerances(
 /** What the run asks of its steps beside their updates. */
 function alongOf({plan, events}: RunOptions): Along | undefined {
   if (plan === undefined) return undefined;
-  return {error: plan.control.kind === 'adaptive', dense: plan.saving.kind === 'times' || events.length > 0, events};
+  return {
+    error: plan.control.kind === 'adaptive',
+    dense: plan.saving.kind === 'times' || events.length > 0,
+    events,
+    slope: plan.control.first === 'auto',
+  };
 }
 
 /**

@@ -26,6 +26,8 @@ export interface Along {
   readonly error: boolean;
   readonly dense: boolean;
   readonly events: readonly Event[];
+  /** The derivative of the state, for an automatic first step. */
+  readonly slope?: boolean;
 }
 
 /** What is made of a trace's outputs, beside those that are functions of the step as they are. */
@@ -78,6 +80,7 @@ export class AlongTrace {
       ...(along.error ? this.guessTensors(at, z, tensors) : {}),
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
       ...(events.length === 0 ? {} : this.eventTensors(at, params)),
+      ...(events.length > 0 || along.slope === true ? {rate: this.rateTensor(at)} : {}),
     };
   }
 
@@ -131,14 +134,11 @@ export class AlongTrace {
   private eventTensors(at: StepPoint, params: Params): Traced {
     const {
       own,
-      state,
       along: {events},
     } = this;
     const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, at.x[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
-    const still = Object.fromEntries(state.blocks.map(({name, shape}) => [name, tf.zeros([...shape])]));
     return {
-      rate: joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate'),
       ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
       ...Object.fromEntries(
         events.map(({then}, i) => [
@@ -147,6 +147,13 @@ export class AlongTrace {
         ]),
       ),
     };
+  }
+
+  /** The derivative of the state; zero of what is not in the equations of motion. */
+  private rateTensor(at: StepPoint): tf.Tensor {
+    const {state} = this;
+    const still = Object.fromEntries(state.blocks.map(({name, shape}) => [name, tf.zeros([...shape])]));
+    return joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate');
   }
 
   /** What is made of the trace's outputs. */
@@ -182,6 +189,7 @@ export class AlongTrace {
       functions: {
         dense: shared.dense,
         inside: shared.inside?.node,
+        slope: along.slope === true ? rate : undefined,
         events,
         rates: events === undefined ? undefined : orZeros(moving, events),
       },

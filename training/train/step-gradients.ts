@@ -6,15 +6,18 @@ import type {
   NumericParams,
   Objective,
   ObjectiveAt,
+  ObjectiveValues,
   Params,
   ParamsOf,
   Simulation,
 } from '../../lib/index.js';
 import {readNumeric} from '../../lib/index.js';
 import {lossAndGradients} from './gradients.js';
-import type {StepInputs} from './training-step.js';
 import type {VariableVector} from './variable-vector.js';
 import {partsOf} from './variable-vector.js';
+
+/** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run. */
+export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'>;
 
 /** Losses are means over the members of a batch. */
 export interface GradientSource<S extends AnySystem> {

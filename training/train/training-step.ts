@@ -6,22 +6,19 @@
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, count, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
-import type {AnySystem, Encoder, Objective, ObjectiveValues, ParamsOf, Simulation} from '../../lib/index.js';
+import type {AnySystem, Encoder, Objective, ParamsOf, Simulation} from '../../lib/index.js';
 import type {LeastSquaresMethod} from '../identify/least-squares.js';
 import type {QuasiNewton} from '../identify/lbfgs.js';
 import type {Clip} from './gradients.js';
 import {checkClip} from './gradients.js';
 import type {Schedule} from './schedules.js';
-import type {GradientSource} from './step-gradients.js';
+import type {GradientSource, StepInputs} from './step-gradients.js';
 import {CompiledGradients, TapeGradients} from './step-gradients.js';
 import type {StepUpdate} from './step-updates.js';
 import {LineSearchUpdate, RuleUpdate} from './step-updates.js';
 import type {UpdateRule} from './update-rules.js';
 import {isUpdateRule} from './update-rules.js';
 import {VariableVector} from './variable-vector.js';
-
-/** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run. */
-export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'>;
 
 /** One run, or a list of any length of which the mean counts. */
 export type StepBatch<S extends AnySystem> = StepInputs<S> | readonly StepInputs<S>[];
