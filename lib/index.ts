@@ -81,6 +81,7 @@ export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCo
 export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
 export type {
   Encoder,
+  EncoderAt,
   Objective,
   ObjectiveAt,
   ObjectiveInputs,
