@@ -81,6 +81,7 @@ export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCo
 export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
 export type {
   Encoder,
+  EncoderAt,
   Objective,
   ObjectiveAt,
   ObjectiveInputs,
@@ -132,6 +133,7 @@ export {
   type AdaptiveControl,
   type AdaptiveOptions,
   type ConstantControl,
+  type ControllerShares,
   type ControlSettings,
   type StepControl,
 } from './integrate/control.js';

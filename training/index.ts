@@ -141,6 +141,7 @@ export type {Random} from './train/random.js';
 export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
+export {sampleRows, type RowSeries} from './train/row-samples.js';
 export {
   trainingStep,
   type StepBatch,

@@ -1,7 +1,7 @@
 /** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
 import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
-import type {NumericParamsOf} from '../system/params.js';
+import type {NumericParamsOf, Params} from '../system/params.js';
 import {finish, raise} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';
@@ -81,8 +81,8 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
       };
       const objectives = new Objectives(prepared);
       return {
-        valueAndGrad: (loss, values) => objectives.at(loss, values),
-        value: (loss, values) => objectives.valueAt(loss, values),
+        valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
+        value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
         run: values => runOn(filled(values)),
         vjp: values => vjpOn(filled(values)),
         jvps: (directions, values) => jvpsOn(filled(values), directions),
@@ -223,9 +223,12 @@ export interface Simulation<S extends AnySystem = System> {
    * @throws as `simulate`, of a failed run also where `throw` is false; TraceError; ShapeError 'loss-shape',
    *   'initial-shape', 'variable-shape'; GradientError 'loss-not-finite', 'gradient-not-finite'
    */
-  valueAndGrad(loss: Objective<ParamsOf<S>>, values?: ObjectiveValues<S>): ValueAndGradient<S>;
+  valueAndGrad<D = Params, E = Params>(
+    loss: Objective<ParamsOf<S>, D>,
+    values?: ObjectiveValues<S, E>,
+  ): ValueAndGradient<S>;
   /** The loss alone, which may be NaN. @throws as `valueAndGrad` but GradientError */
-  value(loss: Objective<ParamsOf<S>>, values?: ObjectiveValues<S>): number;
+  value<D = Params, E = Params>(loss: Objective<ParamsOf<S>, D>, values?: ObjectiveValues<S, E>): number;
   /** As `simulate`. */
   run(values?: RunValues<S>): Trajectory<S>;
   /** As `simulate.vjp`. */
