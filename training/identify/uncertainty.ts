@@ -58,7 +58,7 @@ export interface Uncertainty {
   /** [p, p] row-major, unit diagonal; NaN where unidentified. */
   readonly correlation: Float64Array;
   /**
-   * [p]: each variance over what it would be with independent residuals; 1 where they are taken to be. A likelihood of
+   * [p], each variance over what it would be with independent residuals; 1 where they are taken to be. A likelihood of
    * independent residuals is too steep by as much along its profile (Kent, Robust properties of likelihood ratio tests, Biometrika 69, 1982).
    */
   readonly inflation: Float64Array;
