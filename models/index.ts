@@ -42,6 +42,7 @@ export {
 } from './links.js';
 export {mlp, type Activation, type Mlp, type MlpSpec} from './mlp.js';
 export {layersModel, mlpOfLayers} from './mlp-layers.js';
+export * from './multibody/index.js';
 export {
   neuralDissipation,
   neuralForce,
