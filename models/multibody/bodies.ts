@@ -127,7 +127,10 @@ function readBody(spec: BodySpec, name: string, index: number): ReadBody {
 /** Symmetric and positive definite, by its leading minors. */
 function checkInertia(values: Float64Array, name: string): void {
   if (values.length !== 3 && values.length !== 9)
-    throw new OptionError('bad-multibody', `${name} has ${values.length} numbers; give [Jx, Jy, Jz] or a 3 × 3 matrix.`);
+    throw new OptionError(
+      'bad-multibody',
+      `${name} has ${values.length} numbers; give [Jx, Jy, Jz] or a 3 × 3 matrix.`,
+    );
   const [a, b, c, b2, d, e, c2, e2, f] =
     values.length === 9 ? values : [values[0], 0, 0, 0, values[1], 0, 0, 0, values[2]];
   // Symmetric but for the rounding of a rotation.
@@ -157,8 +160,7 @@ function inertiaOf(entries: readonly Entry[], params: Params): Inertia {
   const all = entries.map(({known, of}) => matrixOf(known, known === undefined ? of(params) : undefined));
   const column = (i: number, j: number): tf.Tensor => {
     const numbers = all.map(body => body[3 * i + j]);
-    if (numbers.every(x => typeof x === 'number'))
-      return constantTensor(Float64Array.from(numbers), [numbers.length]);
+    if (numbers.every(x => typeof x === 'number')) return constantTensor(Float64Array.from(numbers), [numbers.length]);
     return tf.stack(numbers.map(x => (typeof x === 'number' ? constantTensor(x, []) : x)));
   };
   const row = (i: number): [tf.Tensor, tf.Tensor, tf.Tensor] => [column(i, 0), column(i, 1), column(i, 2)];

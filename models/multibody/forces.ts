@@ -11,7 +11,7 @@ import {coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import {minus, norm, outer, requireDirection, requireVector, turnedBack, type V3} from './numbers.js';
 import {turningAbout, turns, type Turning} from './rows.js';
-import {Choice, constants, pointOf, pointVelocity, type Pose, type Twist, type Wrench} from './state.js';
+import {Choice, constants, difference, pointOf, pointVelocity, type Pose, type Twist, type Wrench} from './state.js';
 import {cross, dot, length, neg, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
 
 /** A force between bodies by name, or a function that gives the wrenches of all of them. */
@@ -95,7 +95,10 @@ export function springDamper(
   const [from, to] = [requireVector(spec.from, 'springDamper: from'), requireVector(spec.to, 'springDamper: to')];
   const {stiffness, damping = 0, length = norm(minus(to, from))} = spec;
   if (norm(minus(to, from)) === 0)
-    throw new OptionError('bad-multibody', 'springDamper: from and to are one point, so that the spring has no direction.');
+    throw new OptionError(
+      'bad-multibody',
+      'springDamper: from and to are one point, so that the spring has no direction.',
+    );
   return {kind: 'springDamper', a, b, from, to, stiffness, damping, length};
 }
 
@@ -157,19 +160,19 @@ export function jointFriction(
     readonly velocityScale?: Coefficient;
   },
 ): AxisTorque {
-  refuseUnknownOptions(spec, {axis: any, viscous: any, coulomb: any, velocityScale: any}, 'jointFriction', 'bad-multibody');
+  refuseUnknownOptions(
+    spec,
+    {axis: any, viscous: any, coulomb: any, velocityScale: any},
+    'jointFriction',
+    'bad-multibody',
+  );
   const viscous = coefficient(spec.viscous ?? 0, 'jointFriction: viscous');
   const coulomb = coefficient(spec.coulomb ?? 0, 'jointFriction: coulomb');
   const slow = coefficient(spec.velocityScale ?? 0.01, 'jointFriction: velocityScale', 'positive');
   return axisTorque(a, b, {
     axis: spec.axis,
     torque: ({rate, params}) =>
-      tf.neg(
-        tf.add(
-          tf.mul(viscous(params), rate),
-          tf.mul(coulomb(params), tf.tanh(tf.div(rate, slow(params)))),
-        ),
-      ),
+      tf.neg(tf.add(tf.mul(viscous(params), rate), tf.mul(coulomb(params), tf.tanh(tf.div(rate, slow(params)))))),
   });
 }
 
@@ -196,11 +199,12 @@ export function forceGroups(
   const of = <K extends string>(kind: K): Extract<Exclude<BodyForce, WrenchTerm>, {kind: K}>[] =>
     forces.filter((force): force is Extract<Exclude<BodyForce, WrenchTerm>, {kind: K}> => force.kind === kind);
   const place = (name: string): Place => places(name, 'a force');
+  const ground = places('ground', '').index;
   const groups: ForceGroup[] = [];
   const [springs, torsions, torques] = [of('springDamper'), of('torsionSpring'), of('axisTorque')];
-  if (springs.length > 0) groups.push(springGroup(springs, place));
-  if (torsions.length > 0) groups.push(torsionGroup(torsions, place));
-  if (torques.length > 0) groups.push(torqueGroup(torques, place));
+  if (springs.length > 0) groups.push(springGroup(springs, place, ground));
+  if (torsions.length > 0) groups.push(torsionGroup(torsions, place, ground));
+  if (torques.length > 0) groups.push(torqueGroup(torques, place, ground));
   return groups;
 }
 
@@ -222,13 +226,23 @@ export class PointPairs {
   private readonly b: Choice;
   constructor(
     private readonly pairs: readonly {readonly a: Place; readonly b: Place; readonly from: V3; readonly to: V3}[],
+    ground: number,
   ) {
-    this.a = new Choice(pairs.map(({a}) => a.index));
-    this.b = new Choice(pairs.map(({b}) => b.index));
+    this.a = new Choice(
+      pairs.map(({a}) => a.index),
+      ground,
+    );
+    this.b = new Choice(
+      pairs.map(({b}) => b.index),
+      ground,
+    );
   }
   private locals(): [Vec, Vec] {
     const local = ({position, rotation}: Place, point: V3): V3 => turnedBack(rotation, minus(point, position));
-    return [constants(this.pairs.map(({a, from}) => local(a, from))), constants(this.pairs.map(({b, to}) => local(b, to)))];
+    return [
+      constants(this.pairs.map(({a, from}) => local(a, from))),
+      constants(this.pairs.map(({b, to}) => local(b, to))),
+    ];
   }
   separation(pose: Pose): Vec {
     const [onA, onB] = this.locals();
@@ -236,7 +250,7 @@ export class PointPairs {
   }
   velocity(pose: Pose, twist: Twist): Vec {
     const [onA, onB] = this.locals();
-    return sub(
+    return difference(
       pointVelocity(this.b.pose(pose), this.b.twist(twist), onB),
       pointVelocity(this.a.pose(pose), this.a.twist(twist), onA),
     );
@@ -244,23 +258,31 @@ export class PointPairs {
   /** Of forces on the points of b, and the opposite ones on those of a: world axes. */
   wrench(pose: Pose, force: Vec): Wrench {
     const [onA, onB] = this.locals();
-    const bodies = pose.position[0].shape[0] as number;
-    const torque = (choice: Choice, local: Vec, f: Vec): Vec =>
-      cross(local, rotateBack(choice.rotation(pose.rotation), f));
+    const torque = (choice: Choice, local: Vec, f: Vec): Vec => cross(local, rotateBack(choice.rotation(pose), f));
     const gather = (onOne: Vec, onOther: Vec): Vec =>
-      [0, 1, 2].map(i =>
-        tf.add(this.b.scatter(onOne[i], bodies), this.a.scatter(onOther[i], bodies)),
-      ) as unknown as Vec;
+      [0, 1, 2].map(i => tf.add(this.b.scatter(onOne[i]), this.a.scatter(onOther[i]))) as unknown as Vec;
     const back = neg(force);
     return {force: gather(force, back), torque: gather(torque(this.b, onB, force), torque(this.a, onA, back))};
   }
 }
 
-function springGroup(springs: readonly SpringDamper[], place: (name: string) => Place): ForceGroup {
-  const pairs = new PointPairs(springs.map(({a, b, from, to}) => ({a: place(a), b: place(b), from, to})));
-  const stiffness = column(springs.map(spring => spring.stiffness), 'springDamper: stiffness');
-  const damping = column(springs.map(spring => spring.damping), 'springDamper: damping');
-  const rest = column(springs.map(spring => spring.length), 'springDamper: length');
+function springGroup(springs: readonly SpringDamper[], place: (name: string) => Place, ground: number): ForceGroup {
+  const pairs = new PointPairs(
+    springs.map(({a, b, from, to}) => ({a: place(a), b: place(b), from, to})),
+    ground,
+  );
+  const stiffness = column(
+    springs.map(spring => spring.stiffness),
+    'springDamper: stiffness',
+  );
+  const damping = column(
+    springs.map(spring => spring.damping),
+    'springDamper: damping',
+  );
+  const rest = column(
+    springs.map(spring => spring.length),
+    'springDamper: length',
+  );
   return {
     wrench: ({pose, twist, params}) => {
       const d = pairs.separation(pose);
@@ -281,43 +303,60 @@ class Axes {
   private readonly rows: readonly {readonly a: number; readonly b: number; readonly turning: Turning}[];
   private readonly a: Choice;
   private readonly b: Choice;
-  constructor(pairs: readonly {readonly a: Place; readonly b: Place; readonly axis: V3}[]) {
+  constructor(
+    pairs: readonly {readonly a: Place; readonly b: Place; readonly axis: V3}[],
+    private readonly ground: number,
+  ) {
     this.rows = pairs.map(({a, b, axis}) => ({a: a.index, b: b.index, turning: turningAbout(axis, a, b)}));
-    this.a = new Choice(pairs.map(({a}) => a.index));
-    this.b = new Choice(pairs.map(({b}) => b.index));
+    this.a = new Choice(
+      pairs.map(({a}) => a.index),
+      ground,
+    );
+    this.b = new Choice(
+      pairs.map(({b}) => b.index),
+      ground,
+    );
   }
   angle(pose: Pose): tf.Tensor {
-    const [c, s] = turns(this.rows)(pose);
+    const [c, s] = turns(this.rows, this.ground)(pose);
     return tf.atan2(s, c);
   }
   private axis(pose: Pose): Vec {
     const local = constants(this.rows.map(({turning}) => outer(turning.firstOfA, turning.secondOfA)));
-    return rotate(this.a.rotation(pose.rotation), local);
+    return rotate(this.a.rotation(pose), local);
   }
-  rate(pose: Pose, {omega}: Twist): tf.Tensor {
-    const world = (choice: Choice): Vec => rotate(choice.rotation(pose.rotation), choice.vector(omega));
-    return dot(this.axis(pose), sub(world(this.b), world(this.a)));
+  rate(pose: Pose, twist: Twist): tf.Tensor {
+    return dot(this.axis(pose), difference(this.b.spin(pose, twist), this.a.spin(pose, twist)));
   }
   wrench(pose: Pose, torque: tf.Tensor): Wrench {
-    const bodies = pose.position[0].shape[0] as number;
     const world = scale(torque, this.axis(pose));
-    const onB = rotateBack(this.b.rotation(pose.rotation), world);
-    const onA = rotateBack(this.a.rotation(pose.rotation), neg(world));
+    const onB = rotateBack(this.b.rotation(pose), world);
+    const onA = rotateBack(this.a.rotation(pose), neg(world));
     const none = tf.zerosLike(pose.position[0]);
     return {
       force: [none, none, none],
-      torque: [0, 1, 2].map(i =>
-        tf.add(this.b.scatter(onB[i], bodies), this.a.scatter(onA[i], bodies)),
-      ) as unknown as Vec,
+      torque: [0, 1, 2].map(i => tf.add(this.b.scatter(onB[i]), this.a.scatter(onA[i]))) as unknown as Vec,
     };
   }
 }
 
-function torsionGroup(springs: readonly TorsionSpring[], place: (name: string) => Place): ForceGroup {
-  const axes = new Axes(springs.map(({a, b, axis}) => ({a: place(a), b: place(b), axis})));
-  const stiffness = column(springs.map(spring => spring.stiffness), 'torsionSpring: stiffness');
-  const damping = column(springs.map(spring => spring.damping), 'torsionSpring: damping');
-  const rest = column(springs.map(spring => spring.angle), 'torsionSpring: angle');
+function torsionGroup(springs: readonly TorsionSpring[], place: (name: string) => Place, ground: number): ForceGroup {
+  const axes = new Axes(
+    springs.map(({a, b, axis}) => ({a: place(a), b: place(b), axis})),
+    ground,
+  );
+  const stiffness = column(
+    springs.map(spring => spring.stiffness),
+    'torsionSpring: stiffness',
+  );
+  const damping = column(
+    springs.map(spring => spring.damping),
+    'torsionSpring: damping',
+  );
+  const rest = column(
+    springs.map(spring => spring.angle),
+    'torsionSpring: angle',
+  );
   return {
     wrench: ({pose, twist, params}) => {
       const twisted = tf.sub(axes.angle(pose), rest(params));
@@ -329,8 +368,11 @@ function torsionGroup(springs: readonly TorsionSpring[], place: (name: string) =
   };
 }
 
-function torqueGroup(torques: readonly AxisTorque[], place: (name: string) => Place): ForceGroup {
-  const axes = new Axes(torques.map(({a, b, axis}) => ({a: place(a), b: place(b), axis})));
+function torqueGroup(torques: readonly AxisTorque[], place: (name: string) => Place, ground: number): ForceGroup {
+  const axes = new Axes(
+    torques.map(({a, b, axis}) => ({a: place(a), b: place(b), axis})),
+    ground,
+  );
   return {
     wrench: ({pose, twist, t, params}) => {
       const [angles, rates] = [tf.unstack(axes.angle(pose)), tf.unstack(axes.rate(pose, twist))];

@@ -53,12 +53,7 @@ export interface JointAxis extends JointPoint {
   readonly axis: readonly [number, number, number];
 }
 
-const withAxis = (
-  kind: 'revolute' | 'cylindrical' | 'planar',
-  a: string,
-  b: string,
-  spec: JointAxis,
-): Joint => {
+const withAxis = (kind: 'revolute' | 'cylindrical' | 'planar', a: string, b: string, spec: JointAxis): Joint => {
   refuseUnknownOptions(spec, {at: any, axis: any}, kind, 'bad-multibody');
   return {
     kind,

@@ -84,10 +84,7 @@ export function multibody(spec: MultibodySpec): Multibody {
   const {groups, own} = forcesOf(spec.forces ?? [], bodies);
   const system = mechanics({
     mass: massOf(bodies),
-    forces: [
-      bodyForces(bodies, gravity, groups),
-      ...own,
-    ],
+    forces: [bodyForces(bodies, gravity, groups), ...own],
     constraints: constraintsOf(rows),
     kinematics: freeBodies(),
   });
@@ -105,7 +102,14 @@ export function multibody(spec: MultibodySpec): Multibody {
       if (number < 0)
         throw new OptionError(
           'unknown-joint',
-          `reaction names joint '${name}', but there ${joints.length === 0 ? 'are none' : `are ${joints.slice(0, 8).map(([known]) => known).join(', ')}`}.`,
+          `reaction names joint '${name}', but there ${
+            joints.length === 0
+              ? 'are none'
+              : `are ${joints
+                  .slice(0, 8)
+                  .map(([known]) => known)
+                  .join(', ')}`
+          }.`,
           {joint: name},
         );
       return reactionsAlong(trajectory, joints[number][1], number, rows, places, bodies.names.length);

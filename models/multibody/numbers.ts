@@ -49,7 +49,10 @@ export function frameAlong(axis: V3): Frame {
 /** @throws OptionError 'bad-multibody' unless it is three finite numbers */
 export function requireVector(value: unknown, name: string): V3 {
   if (Array.isArray(value) && value.length === 3 && value.every(Number.isFinite)) return value as unknown as V3;
-  throw new OptionError('bad-multibody', `${name} must be three finite numbers [x, y, z], not ${JSON.stringify(value)}.`);
+  throw new OptionError(
+    'bad-multibody',
+    `${name} must be three finite numbers [x, y, z], not ${JSON.stringify(value)}.`,
+  );
 }
 
 /** Of length one. @throws OptionError 'bad-multibody' where it is no direction */

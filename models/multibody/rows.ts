@@ -10,7 +10,7 @@ import type {Angle, Joint} from './joints.js';
 import type {V3} from './numbers.js';
 import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
 import type {Place} from './bodies.js';
-import {Choice, constants, pointOf, pointVelocity, type Pose, type Twist} from './state.js';
+import {Choice, constants, difference, pointOf, pointVelocity, type Pose, type Twist} from './state.js';
 import {add, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
 
 /** Numbers of bodies, the ground's included. */
@@ -34,7 +34,12 @@ type Row =
   | ({readonly kind: 'motor'; readonly turning: Turning; readonly angle: Angle} & Pair)
   | ({readonly kind: 'above'} & Rolling)
   | ({readonly kind: 'rolling'} & Rolling)
-  | ({readonly kind: 'gear'; readonly carrier: number; readonly axes: readonly [V3, V3]; readonly ratio: number} & Pair);
+  | ({
+      readonly kind: 'gear';
+      readonly carrier: number;
+      readonly axes: readonly [V3, V3];
+      readonly ratio: number;
+    } & Pair);
 
 /** How b turns about an axis of a: directions that coincide with these of a at the start. */
 export interface Turning {
@@ -65,16 +70,22 @@ interface Moving {
 }
 
 /** [rows]: zero where the constraint holds. */
-type Gaps<K extends Kind> = (rows: readonly RowOf<K>[]) => (at: Moving) => tf.Tensor[];
+type Gaps<K extends Kind> = (rows: readonly RowOf<K>[], ground: number) => (at: Moving) => tf.Tensor[];
 
-const sides = (rows: readonly Pair[]): [Choice, Choice] => [
-  new Choice(rows.map(({a}) => a)),
-  new Choice(rows.map(({b}) => b)),
+const sides = (rows: readonly Pair[], ground: number): [Choice, Choice] => [
+  new Choice(
+    rows.map(({a}) => a),
+    ground,
+  ),
+  new Choice(
+    rows.map(({b}) => b),
+    ground,
+  ),
 ];
 
 /** From the point of a to that of b, world axes. */
-function separations(rows: readonly Points[]): (pose: Pose) => Vec {
-  const [a, b] = sides(rows);
+function separations(rows: readonly Points[], ground: number): (pose: Pose) => Vec {
+  const [a, b] = sides(rows, ground);
   return pose => {
     const onA = constants(rows.map(row => row.onA));
     const onB = constants(rows.map(row => row.onB));
@@ -83,12 +94,15 @@ function separations(rows: readonly Points[]): (pose: Pose) => Vec {
 }
 
 /** Cosine and sine of the angles by which b has turned. */
-export function turns(rows: readonly (Pair & {readonly turning: Turning})[]): (pose: Pose) => [tf.Tensor, tf.Tensor] {
-  const [a, b] = sides(rows);
+export function turns(
+  rows: readonly (Pair & {readonly turning: Turning})[],
+  ground: number,
+): (pose: Pose) => [tf.Tensor, tf.Tensor] {
+  const [a, b] = sides(rows, ground);
   return pose => {
-    const side = a.rotation(pose.rotation);
+    const side = a.rotation(pose);
     const of = (name: keyof Turning): Vec => constants(rows.map(row => row.turning[name]));
-    const other = rotate(b.rotation(pose.rotation), of('firstOfB'));
+    const other = rotate(b.rotation(pose), of('firstOfB'));
     return [dot(rotate(side, of('firstOfA')), other), dot(rotate(side, of('secondOfA')), other)];
   };
 }
@@ -96,11 +110,16 @@ export function turns(rows: readonly (Pair & {readonly turning: Turning})[]): (p
 const numbers = (values: readonly number[]): tf.Tensor => constantTensor(Float64Array.from(values), [values.length]);
 
 /** From the centre of what rolls to the point of contact, and the normal: world axes. */
-function contact(rows: readonly Rolling[], pose: Pose, a: Choice, b: Choice): {arm: Vec; normal: Vec; height: tf.Tensor} {
+function contact(
+  rows: readonly Rolling[],
+  pose: Pose,
+  a: Choice,
+  b: Choice,
+): {arm: Vec; normal: Vec; height: tf.Tensor} {
   const side = a.pose(pose);
   const normal = rotate(side.rotation, constants(rows.map(row => row.normal)));
-  const centre = sub(b.vector(pose.position), pointOf(side, constants(rows.map(row => row.onA))));
-  const axis = rotate(b.rotation(pose.rotation), constants(rows.map(row => row.axis ?? [0, 0, 0])));
+  const centre = difference(b.position(pose), pointOf(side, constants(rows.map(row => row.onA))));
+  const axis = rotate(b.rotation(pose), constants(rows.map(row => row.axis ?? [0, 0, 0])));
   // Down the wheel: against the normal, across its axis. A ball has none, and is as deep everywhere.
   const down = sub(scale(dot(normal, axis), axis), normal);
   const arm = scale(tf.div(numbers(rows.map(row => row.radius)), length(down)), down);
@@ -109,28 +128,26 @@ function contact(rows: readonly Rolling[], pose: Pose, a: Choice, b: Choice): {a
 
 /** Some kinds give more than one number a row: one tensor [rows] for each. */
 const gaps: {readonly [K in Kind]: Gaps<K>} = {
-  point: rows => {
-    const separation = separations(rows);
+  point: (rows, ground) => {
+    const separation = separations(rows, ground);
     return ({pose}) => [...separation(pose)];
   },
-  angle: rows => {
-    const [a, b] = sides(rows);
+  angle: (rows, ground) => {
+    const [a, b] = sides(rows, ground);
     return ({pose}) => {
-      const u = rotate(a.rotation(pose.rotation), constants(rows.map(row => row.ofA)));
-      const w = rotate(b.rotation(pose.rotation), constants(rows.map(row => row.ofB)));
+      const u = rotate(a.rotation(pose), constants(rows.map(row => row.ofA)));
+      const w = rotate(b.rotation(pose), constants(rows.map(row => row.ofB)));
       return [tf.sub(dot(u, w), numbers(rows.map(({cosine}) => cosine)))];
     };
   },
-  plane: rows => {
-    const separation = separations(rows);
-    const [a] = sides(rows);
-    return ({pose}) => [
-      dot(rotate(a.rotation(pose.rotation), constants(rows.map(row => row.ofA))), separation(pose)),
-    ];
+  plane: (rows, ground) => {
+    const separation = separations(rows, ground);
+    const [a] = sides(rows, ground);
+    return ({pose}) => [dot(rotate(a.rotation(pose), constants(rows.map(row => row.ofA))), separation(pose))];
   },
   // (|d|² − l²)/(2l) is |d| − l to first order: the multiplier is the force along the rod.
-  distance: rows => {
-    const separation = separations(rows);
+  distance: (rows, ground) => {
+    const separation = separations(rows, ground);
     return ({pose}) => {
       const d = separation(pose);
       const l = numbers(rows.map(row => row.length));
@@ -138,53 +155,56 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
     };
   },
   // The sine of what the turn is ahead of the advance: many turns without a jump, which the angle itself would have.
-  screw: rows => {
-    const separation = separations(rows);
-    const [a] = sides(rows);
-    const turn = turns(rows);
+  screw: (rows, ground) => {
+    const separation = separations(rows, ground);
+    const [a] = sides(rows, ground);
+    const turn = turns(rows, ground);
     return ({pose}) => {
       const axis = constants(rows.map(({turning}) => outer(turning.firstOfA, turning.secondOfA)));
       const lead = numbers(rows.map(({pitch}) => pitch / (2 * Math.PI)));
-      const advance = tf.div(dot(rotate(a.rotation(pose.rotation), axis), separation(pose)), lead);
+      const advance = tf.div(dot(rotate(a.rotation(pose), axis), separation(pose)), lead);
       const [c, s] = turn(pose);
       return [tf.mul(lead, tf.sub(tf.mul(s, tf.cos(advance)), tf.mul(c, tf.sin(advance))))];
     };
   },
-  motor: rows => {
-    const turn = turns(rows);
+  motor: (rows, ground) => {
+    const turn = turns(rows, ground);
     return ({pose, t, params}) => {
       const angle = tf.stack(rows.map(row => tf.reshape(row.angle({t, params}), [])));
       const [c, s] = turn(pose);
       return [tf.sub(tf.mul(s, tf.cos(angle)), tf.mul(c, tf.sin(angle)))];
     };
   },
-  above: rows => {
-    const [a, b] = sides(rows);
+  above: (rows, ground) => {
+    const [a, b] = sides(rows, ground);
     return ({pose}) => [contact(rows, pose, a, b).height];
   },
-  rolling: rows => {
-    const [a, b] = sides(rows);
+  rolling: (rows, ground) => {
+    const [a, b] = sides(rows, ground);
     return ({pose, twist}) => {
       const {arm} = contact(rows, pose, a, b);
       const here = b.pose(pose);
       const there = a.pose(pose);
-      const touching = add(here.position, arm);
+      const touching = add(here.position as Vec, arm);
       const own = pointVelocity(here, b.twist(twist), rotateBack(here.rotation, arm));
-      const under = rotateBack(there.rotation, sub(touching, there.position));
-      const slip = sub(own, pointVelocity(there, a.twist(twist), under));
-      return [0, 1].map(i =>
-        dot(rotate(there.rotation, constants(rows.map(({tangents}) => tangents[i]))), slip),
-      );
+      const under = rotateBack(there.rotation, difference(touching, there.position));
+      const slip = difference(own, pointVelocity(there, a.twist(twist), under));
+      return [0, 1].map(i => dot(rotate(there.rotation, constants(rows.map(({tangents}) => tangents[i]))), slip));
     };
   },
-  gear: rows => {
-    const [a, b] = sides(rows);
-    const carrier = new Choice(rows.map(row => row.carrier));
+  gear: (rows, ground) => {
+    const [a, b] = sides(rows, ground);
+    const carrier = new Choice(
+      rows.map(row => row.carrier),
+      ground,
+    );
     return ({pose, twist}) => {
-      const spin = (choice: Choice): Vec => rotate(choice.rotation(pose.rotation), choice.vector(twist.omega));
-      const frame = carrier.rotation(pose.rotation);
+      const frame = carrier.rotation(pose);
       const rate = (choice: Choice, i: 0 | 1): tf.Tensor =>
-        dot(rotate(frame, constants(rows.map(({axes}) => axes[i]))), sub(spin(choice), spin(carrier)));
+        dot(
+          rotate(frame, constants(rows.map(({axes}) => axes[i]))),
+          difference(choice.spin(pose, twist), carrier.spin(pose, twist)),
+        );
       return [tf.sub(rate(b, 1), tf.mul(numbers(rows.map(({ratio}) => ratio)), rate(a, 0)))];
     };
   },
@@ -210,6 +230,7 @@ export interface Rows {
 
 /** @param places where bodies are at the start; the ground last */
 export function jointRows(joints: readonly Joint[], places: (name: string) => Place): JointRows {
+  const ground = places('ground').index;
   const all = joints.flatMap((joint, owner) => rowsOf(joint, places).map(row => ({row, owner})));
   const collect = (velocities: boolean): Rows | undefined => {
     const of: number[][] = joints.map(() => []);
@@ -218,7 +239,12 @@ export function jointRows(joints: readonly Joint[], places: (name: string) => Pl
     for (const kind of kinds) {
       const mine = all.filter(({row}) => row.kind === kind);
       if (mine.length === 0 || ofVelocities.has(kind) !== velocities) continue;
-      parts.push((gaps[kind] as (rows: readonly Row[]) => (at: Moving) => tf.Tensor[])(mine.map(({row}) => row)));
+      parts.push(
+        (gaps[kind] as (rows: readonly Row[], ground: number) => (at: Moving) => tf.Tensor[])(
+          mine.map(({row}) => row),
+          ground,
+        ),
+      );
       for (let i = 0; i < (perRow[kind] ?? 1); i++) for (const {owner} of mine) of[owner].push(count++);
     }
     if (count === 0) return undefined;

@@ -129,7 +129,10 @@ export function reactionsAlong(
       const terms: Cotangent[] = [];
       if (positions !== undefined && positions.of[number].length > 0)
         terms.push(
-          byPose(places_ => tf.sum(tf.mul(own(positions, 0), positions.gap({pose: places_, twist, t, params: {}}))), pose),
+          byPose(
+            places_ => tf.sum(tf.mul(own(positions, 0), positions.gap({pose: places_, twist, t, params: {}}))),
+            pose,
+          ),
         );
       if (velocities !== undefined && velocities.of[number].length > 0)
         terms.push(

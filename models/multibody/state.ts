@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/index.js';
-import {cross, rateOf, rotate, add, type Quat, type Vec} from './vectors.js';
+import {add, cross, neg, rotate, sub, type Quat, type Vec} from './vectors.js';
 import type {V3} from './numbers.js';
 
 /** Where bodies are; the ground the last. */
@@ -44,13 +44,6 @@ export function twistOf(v: tf.Tensor): Twist {
   return {velocity: [all[0], all[1], all[2]], omega: [all[3], all[4], all[5]]};
 }
 
-/** q' of [bodies, 7] for v [bodies, 6]. */
-export function rateOfPose(q: tf.Tensor, v: tf.Tensor): tf.Tensor {
-  const [, , , w, i, j, k] = tf.unstack(q, 1);
-  const [x, y, z, ...omega] = tf.unstack(v, 1);
-  return tf.stack([x, y, z, ...rateOf([w, i, j, k], omega as unknown as Vec)], 1);
-}
-
 /** [bodies, 6] of wrenches without that of the ground. */
 export function stacked({force, torque}: Wrench): tf.Tensor {
   const bodies = force[0].shape[0]! - 1;
@@ -60,30 +53,49 @@ export function stacked({force, torque}: Wrench): tf.Tensor {
   );
 }
 
+/** A pose of some bodies; undefined where all of them are the ground, at rest at the origin. */
+export interface SomePose {
+  readonly position: Vec | undefined;
+  readonly rotation: Quat | undefined;
+}
+
 /** Some of the bodies, by constant numbers. */
 export class Choice {
   private readonly index: Int32Array;
-  constructor(bodies: readonly number[]) {
+  /** All of them are the ground, of which nothing has to be computed. */
+  private readonly still: boolean;
+  /** @param ground its number, that of bodies */
+  constructor(
+    bodies: readonly number[],
+    private readonly ground: number,
+  ) {
     this.index = Int32Array.from(bodies);
+    this.still = bodies.every(body => body === ground);
   }
-  of(column: tf.Tensor): tf.Tensor {
+  private of(column: tf.Tensor): tf.Tensor {
     return tf.gather(column, tf.tensor1d(this.index, 'int32'));
   }
-  vector([x, y, z]: Vec): Vec {
-    return [this.of(x), this.of(y), this.of(z)];
+  rotation({rotation}: Pose): Quat | undefined {
+    return this.still ? undefined : (rotation.map(x => this.of(x)) as unknown as Quat);
   }
-  rotation([w, x, y, z]: Quat): Quat {
-    return [this.of(w), this.of(x), this.of(y), this.of(z)];
+  position({position}: Pose): Vec | undefined {
+    return this.still ? undefined : (position.map(x => this.of(x)) as unknown as Vec);
   }
-  pose({position, rotation}: Pose): Pose {
-    return {position: this.vector(position), rotation: this.rotation(rotation)};
+  pose(pose: Pose): SomePose {
+    return {position: this.position(pose), rotation: this.rotation(pose)};
   }
-  twist({velocity, omega}: Twist): Twist {
-    return {velocity: this.vector(velocity), omega: this.vector(omega)};
+  twist({velocity, omega}: Twist): Twist | undefined {
+    if (this.still) return undefined;
+    const all = [...velocity, ...omega].map(x => this.of(x));
+    return {velocity: [all[0], all[1], all[2]], omega: [all[3], all[4], all[5]]};
   }
-  /** Adds numbers of the chosen up by body. @param bodies with the ground */
-  scatter(column: tf.Tensor, bodies: number): tf.Tensor {
-    return tf.unsortedSegmentSum(column, tf.tensor1d(this.index, 'int32'), bodies);
+  /** Angular velocities in world axes. */
+  spin(pose: Pose, {omega}: Twist): Vec | undefined {
+    return this.still ? undefined : rotate(this.rotation(pose), omega.map(x => this.of(x)) as unknown as Vec);
+  }
+  /** Adds numbers of the chosen up by body, the ground last. */
+  scatter(column: tf.Tensor): tf.Tensor {
+    return tf.unsortedSegmentSum(column, tf.tensor1d(this.index, 'int32'), this.ground + 1);
   }
 }
 
@@ -98,8 +110,18 @@ export const constants = (vectors: readonly V3[]): Vec => {
 };
 
 /** Where points are that lie at `local` of their bodies. */
-export const pointOf = ({position, rotation}: Pose, local: Vec): Vec => add(position, rotate(rotation, local));
+export function pointOf({position, rotation}: SomePose, local: Vec): Vec {
+  const arm = rotate(rotation, local);
+  return position === undefined ? arm : add(position, arm);
+}
 
-/** How fast they move. */
-export const pointVelocity = ({rotation}: Pose, {velocity, omega}: Twist, local: Vec): Vec =>
-  add(velocity, rotate(rotation, cross(omega, local)));
+/** How fast they move; undefined on the ground. */
+export const pointVelocity = ({rotation}: SomePose, twist: Twist | undefined, local: Vec): Vec | undefined =>
+  twist === undefined ? undefined : add(twist.velocity, rotate(rotation, cross(twist.omega, local)));
+
+/** b − a, of which one may be the ground's zero. */
+export function difference(b: Vec | undefined, a: Vec | undefined): Vec {
+  if (a === undefined && b === undefined) throw new Error('a joint between the ground and itself');
+  if (a === undefined) return b as Vec;
+  return b === undefined ? neg(a) : sub(b, a);
+}

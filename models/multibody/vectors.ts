@@ -29,15 +29,20 @@ export const sum = (terms: readonly Vec[]): Vec => terms.reduce(add);
 export const times = (m: Matrix, a: Vec): Vec => [dot(m[0], a), dot(m[1], a), dot(m[2], a)];
 export const length = (a: Vec): tf.Tensor => tf.sqrt(dot(a, a));
 
-/** From body axes to world axes; a quaternion that is not of length one turns as the one in its direction. */
-export function rotate(rotation: Quat, a: Vec): Vec {
+/** From body axes to world axes; without a rotation, those of the ground, as it is. */
+export function rotate(rotation: Quat | undefined, a: Vec): Vec {
+  if (rotation === undefined) return a;
   const [w, u] = parts(rotation);
-  const t = scale(tf.div(2, norm2(rotation)), cross(u, a));
+  const t = scale(2, cross(u, a));
   return add(a, add(scale(w, t), cross(u, t)));
 }
 
 /** From world axes to body axes. */
-export const rotateBack = ([w, x, y, z]: Quat, a: Vec): Vec => rotate([w, tf.neg(x), tf.neg(y), tf.neg(z)], a);
+export function rotateBack(rotation: Quat | undefined, a: Vec): Vec {
+  if (rotation === undefined) return a;
+  const [w, x, y, z] = rotation;
+  return rotate([w, tf.neg(x), tf.neg(y), tf.neg(z)], a);
+}
 
 /** Hamilton's product: b first, then a. */
 export function product(a: Quat, b: Quat): Quat {
@@ -62,4 +67,3 @@ export function torqueOf(rotation: Quat, cotangent: Quat): Vec {
 }
 
 const parts = ([w, x, y, z]: Quat): [tf.Tensor, Vec] => [w, [x, y, z]];
-const norm2 = ([w, ...u]: Quat): tf.Tensor => tf.add(tf.square(w), dot(u, u));
