@@ -44,7 +44,7 @@ function qr(a: number[][]): Eigenvalue[] {
   const norm = a.reduce((sum, row, i) => sum + row.slice(Math.max(i - 1, 0)).reduce((s, x) => s + Math.abs(x), 0), 0);
   let last = a.length - 1;
   let shifted = 0;
-  for (let steps = 0; last >= 0; ) {
+  for (let steps = 0; last >= 0;) {
     const first = splitAt(a, last, norm);
     const x = a[last][last];
     if (first === last) {
@@ -62,7 +62,9 @@ function qr(a: number[][]): Eigenvalue[] {
       continue;
     }
     if (steps === mostSteps)
-      throw new SingularMatrixError('no-eigenvalues', 'The eigenvalues were not found: is the matrix finite?', {rows: []});
+      throw new SingularMatrixError('no-eigenvalues', 'The eigenvalues were not found: is the matrix finite?', {
+        rows: [],
+      });
     let [sx, sy, sw] = [x, y, w];
     // An exceptional shift breaks a cycle.
     if (steps % 10 === 9) {

@@ -95,7 +95,12 @@ const units = (size: number): Float64Array[] =>
 function ofOde(system: System, state: OdeInitial, options: LinearizeOptions): Linearization {
   const {shape, values} = readNumeric(state.y, 'the state');
   const directions = units(values.length).map(y => ({initial: {y: shaped(y, shape)}}));
-  const {trajectory, tangents} = simulate.jvps(system as never, state as never, settings(options) as never, directions as never);
+  const {trajectory, tangents} = simulate.jvps(
+    system as never,
+    state as never,
+    settings(options) as never,
+    directions as never,
+  );
   trajectory.dispose();
   const columns = tangents.map(tangent => (tangent as {y: Float64Array}).y.subarray(values.length));
   const A = Array.from(values, (_, i) => columns.map(column => column[i]));

@@ -12,6 +12,7 @@ export {
   type TorsionSpring,
   type WrenchTerm,
 } from './forces.js';
+export {logCholesky, logCholeskyOf, type PhysicalInertia} from './inertia.js';
 export {
   cylindrical,
   distanceJoint,

@@ -159,13 +159,17 @@ type Cotangent = readonly [Vec, Vec];
 
 function byPose(f: (pose: Pose) => tf.Tensor, {position, rotation}: Pose): Cotangent {
   const at = (x: readonly tf.Tensor[]): Pose => ({position: [x[0], x[1], x[2]], rotation: [x[3], x[4], x[5], x[6]]});
-  const g = tf.grads((...x: tf.Tensor[]) => f(at(x)))([...position, ...rotation]);
+  const g = tf.grads((...x: tf.Tensor[]) => readingAll(f(at(x)), x))([...position, ...rotation]);
   return [[g[0], g[1], g[2]], torqueOf(rotation, [g[3], g[4], g[5], g[6]])];
 }
 
+/** tfjs refuses the gradient by an input that a function does not read, as the position of a drive is. */
+const readingAll = (value: tf.Tensor, inputs: readonly tf.Tensor[]): tf.Tensor =>
+  inputs.reduce((total, x) => tf.add(total, tf.mul(0, tf.sum(x))), value);
+
 function byTwist(f: (twist: Twist) => tf.Tensor, {velocity, omega}: Twist): Cotangent {
   const at = (x: readonly tf.Tensor[]): Twist => ({velocity: [x[0], x[1], x[2]], omega: [x[3], x[4], x[5]]});
-  const g = tf.grads((...x: tf.Tensor[]) => f(at(x)))([...velocity, ...omega]);
+  const g = tf.grads((...x: tf.Tensor[]) => readingAll(f(at(x)), x))([...velocity, ...omega]);
   return [
     [g[0], g[1], g[2]],
     [g[3], g[4], g[5]],
