@@ -76,6 +76,8 @@ export {
   type RestOfMechanics,
   type RestOfOde,
 } from './simulate/equilibrium.js';
+export {linearize, type Linearization, type LinearizeOptions} from './simulate/linearize.js';
+export type {Eigenvalue} from './simulate/eigenvalues.js';
 export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
