@@ -1,0 +1,22 @@
+/** What goes between a process that computes cases and the one that started it. Cases and results are canonical texts. */
+
+export type Order =
+  | {
+      readonly kind: 'compute';
+      readonly module: string;
+      readonly export: string;
+      readonly name: string;
+      readonly case: string;
+      readonly seed: number;
+    }
+  | {readonly kind: 'abort'};
+
+export type Answer =
+  /** The module is there: the task's time begins. */
+  | {readonly kind: 'loaded'}
+  | {readonly kind: 'progress'; readonly value: string}
+  | {readonly kind: 'done'; readonly result: string; readonly seconds: number}
+  | {
+      readonly kind: 'failed';
+      readonly error: {readonly name: string; readonly message: string; readonly stack?: string};
+    };
