@@ -2,7 +2,10 @@
 import type {TaskContext} from 'stiffgrad/sweep';
 
 /** A trajectory's stiffness by Newton's method on the sum of squares: q = cos(√k t), without a simulation, for speed. */
-export function identifyStiffness({k, noise = 0}: {k: number; noise?: number}, {seed}: TaskContext): {k: number; cost: number} {
+export function identifyStiffness(
+  {k, noise = 0}: {k: number; noise?: number},
+  {seed}: TaskContext,
+): {k: number; cost: number} {
   // A linear congruential generator (Knuth's MMIX), enough for noise that a seed repeats.
   let state = BigInt(seed);
   const random = (): number => {
