@@ -1,7 +1,7 @@
 /** What an engine is: it takes jobs one after another, has them computed somewhere, and says when each is settled in the store. */
-import {count, nonNegative, positive, type Checks} from '../lib/checks.js';
+import {count, positive, type Checks} from '../lib/checks.js';
 import type {Cause, Failure, Store} from './store.js';
-import type {Outcome, TaskPool} from './task-pool.js';
+import type {AttemptOptions, Outcome, TaskPool} from './task-pool.js';
 import type {Job} from './task.js';
 
 /** How often a case is tried, by the cause of its failures. */
@@ -29,6 +29,8 @@ export type Settled =
 export interface EngineContext {
   readonly store: Store;
   readonly rules: Rules;
+  /** The sweep's, a part of every case's name. */
+  readonly seed: number;
   readonly signal: AbortSignal;
   /** The next case to compute; undefined where there are no more. It may wait for results of earlier ones. */
   next(): Promise<Job | undefined>;
@@ -57,8 +59,6 @@ export const attemptChecks: Checks = {
   refused: count,
   lost: count,
 };
-export const secondsCheck = nonNegative;
-
 /**
  * Computes a case until it has a result or may not be tried again, and keeps either. A result that another process had
  * first is as good.
@@ -66,12 +66,12 @@ export const secondsCheck = nonNegative;
 export async function settle(
   job: Job,
   pool: TaskPool,
-  {store, attempts, progress}: {readonly store: Store; readonly attempts: Attempts; progress?(value: unknown): void},
+  {store, attempts, ...options}: AttemptOptions & {readonly store: Store; readonly attempts: Attempts},
 ): Promise<Settled | undefined> {
   const tried: Partial<Record<Cause, number>> = {};
   for (const {cause} of await store.failures(job.name)) tried[cause] = (tried[cause] ?? 0) + 1;
   for (;;) {
-    const outcome: Outcome = await pool.run(job, progress);
+    const outcome: Outcome = await pool.run(job, options);
     if (outcome.kind === 'aborted') return undefined;
     if (outcome.kind === 'done') {
       await store.accept(job, outcome.result, outcome.seconds);
@@ -82,4 +82,11 @@ export async function settle(
     tried[cause] = (tried[cause] ?? 0) + 1;
     if (tried[cause] >= attempts[cause]) return {kind: 'failed', failure: {cause, error}};
   }
+}
+
+/** The last failure of a case that may not be tried again. */
+export function exhausted(failures: readonly Failure[], attempts: Attempts): Failure | undefined {
+  const last = failures.at(-1);
+  if (last === undefined) return undefined;
+  return failures.filter(({cause}) => cause === last.cause).length >= attempts[last.cause] ? last : undefined;
 }

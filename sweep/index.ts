@@ -2,6 +2,7 @@
  * stiffgrad/sweep: thousands of independent runs, on a laptop's processors, a cluster's nodes or a queue's workers, with
  * one store of results. For Node alone.
  */
+export {bullmq, type BullmqOptions} from './bullmq.js';
 export {
   grid,
   latinHypercube,
@@ -19,6 +20,8 @@ export {collect} from './collect.js';
 export type {Attempts, Engine, EngineContext, Rules, Settled} from './engine.js';
 export {successiveHalving, type HalvingOptions} from './halving.js';
 export {indexed, local, type IndexedOptions, type LocalOptions} from './local.js';
+export type {QueueConnection} from './queue.js';
+export {startWorker, type QueueWorker, type WorkerOptions} from './queue-worker.js';
 export {openStore, Store, type Cause, type Failure, type Row, type StoreOptions, type StoreStatus} from './store.js';
 export {
   sweep,

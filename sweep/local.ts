@@ -66,11 +66,12 @@ function fromEnvironment(): {index?: number; of?: number} {
 
 async function runHere(context: EngineContext, {workers}: LocalOptions): Promise<void> {
   const {rules, signal, store} = context;
-  const pool = new TaskPool({workers, timeout: rules.timeout, memory: rules.memory, signal});
+  const pool = new TaskPool({workers, memory: rules.memory, signal});
   const one = async (job: Job): Promise<void> => {
     const how = await settle(job, pool, {
       store,
       attempts: rules.attempts,
+      timeout: rules.timeout,
       progress: value => context.progress(job, value),
     });
     if (how !== undefined) context.settled(job, how);

@@ -6,7 +6,15 @@ import {abortSignal, callable, nonNegative, object, refuseUnknownOptions, whole}
 import {OptionError} from '../lib/errors.js';
 import {parse} from './canonical.js';
 import type {Case, CaseList} from './cases.js';
-import {attemptChecks, ruleChecks, usualAttempts, type Attempts, type Engine, type Settled} from './engine.js';
+import {
+  attemptChecks,
+  exhausted,
+  ruleChecks,
+  usualAttempts,
+  type Attempts,
+  type Engine,
+  type Settled,
+} from './engine.js';
 import {local} from './local.js';
 import {Store, type Cause, type Failure, type Row} from './store.js';
 import {findTask, jobOf, type Job, type Task, type TaskReference} from './task.js';
@@ -222,6 +230,7 @@ class Run<C extends Case, R> {
       await this.engine.run({
         store: this.store,
         rules: {timeout, memory, attempts: this.#attempts()},
+        seed: this.options.seed ?? 0,
         signal,
         next: async () => {
           const next = await jobs.next();
@@ -306,11 +315,4 @@ class Run<C extends Case, R> {
       },
     };
   }
-}
-
-/** The last failure of a case that may not be tried again. */
-function exhausted(failures: readonly Failure[], attempts: Attempts): Failure | undefined {
-  const last = failures.at(-1);
-  if (last === undefined) return undefined;
-  return failures.filter(({cause}) => cause === last.cause).length >= attempts[last.cause] ? last : undefined;
 }

@@ -17,10 +17,15 @@ export type Outcome =
   /** By the signal: no case's fault. */
   | {readonly kind: 'aborted'};
 
+/** What holds for one attempt of a case. */
+export interface AttemptOptions {
+  /** Seconds; default none. */
+  readonly timeout?: number;
+  progress?(value: unknown): void;
+}
+
 export interface PoolOptions {
   readonly workers?: number;
-  /** Seconds for one attempt of a case; default none. */
-  readonly timeout?: number;
   /** Bytes of one process; default four fifths of the machine's over all of them. */
   readonly memory?: number;
   readonly signal?: AbortSignal;
@@ -84,7 +89,7 @@ class TaskProcess {
     if (this.child.connected) this.child.send(order, () => {});
   }
 
-  run(job: Job, {timeout, signal}: PoolOptions, progress?: (value: unknown) => void): Promise<Outcome> {
+  run(job: Job, {progress, timeout}: AttemptOptions, signal?: AbortSignal): Promise<Outcome> {
     return new Promise(resolve => {
       let killedFor: 'timeout' | 'aborted' | undefined;
       const timers: NodeJS.Timeout[] = [];
@@ -117,6 +122,15 @@ class TaskProcess {
             return progress?.(parse(answer.value));
           case 'done':
             return settle(answer);
+          case 'refused':
+            return settle({
+              kind: 'failed',
+              cause: 'refused',
+              error: {
+                name: 'TaskProcessError',
+                message: `${job.task.module} has version ${answer.version} here, the case is of version ${job.task.version}: the same files must be everywhere, and not change while a sweep runs.`,
+              },
+            });
           case 'failed':
             return settle({kind: 'failed', cause: 'thrown', error: answer.error});
         }
@@ -127,7 +141,15 @@ class TaskProcess {
       else timers.push(setTimeout(() => stopFor('timeout'), 1000 * loading));
       this.hold(true);
       const {case: content, name, seed, task} = job;
-      this.send({kind: 'compute', module: task.module, export: task.export, name, case: content, seed});
+      this.send({
+        kind: 'compute',
+        module: task.module,
+        export: task.export,
+        name,
+        case: content,
+        seed,
+        ...(task.hashed ? {version: task.version} : {}),
+      });
     });
   }
 
@@ -168,13 +190,13 @@ export class TaskPool {
     return [...this.#all].flatMap(({child: {pid}, gone}) => (pid === undefined || gone ? [] : [pid]));
   }
 
-  async run(job: Job, progress?: (value: unknown) => void): Promise<Outcome> {
+  async run(job: Job, options: AttemptOptions = {}): Promise<Outcome> {
     if (this.#busy >= this.workers) await new Promise<void>(resolve => this.#waiting.push(resolve));
     else this.#busy++;
     try {
       if (this.#options.signal?.aborted === true) return {kind: 'aborted'};
       const one = this.#free();
-      const outcome = await one.run(job, this.#options, progress);
+      const outcome = await one.run(job, options, this.#options.signal);
       if (one.gone || !one.child.connected) this.#all.delete(one);
       else this.#idle.push(one);
       return outcome;

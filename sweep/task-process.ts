@@ -7,7 +7,7 @@ import {canonical, parse} from './canonical.js';
 import type {Case} from './cases.js';
 import {loadModule} from './load-module.js';
 import type {Answer, Order} from './messages.js';
-import type {TaskFunction} from './task.js';
+import {contentVersion, type TaskFunction} from './task.js';
 
 /** A process that outgrows its memory says so on descriptor 4 and ends; one whose parent is gone ends, too. */
 const watch = `
@@ -25,6 +25,8 @@ const answer = (message: Answer): void => {
   process.send?.(message);
 };
 let abort = new AbortController();
+/** Versions of the modules as they were when they were loaded. */
+const versions = new Map<string, string>();
 
 async function compute({
   case: content,
@@ -32,10 +34,16 @@ async function compute({
   module,
   name,
   seed,
+  version,
 }: Order & {kind: 'compute'}): Promise<void> {
   try {
     const task = (await loadModule(module))[exported];
     answer({kind: 'loaded'});
+    if (version !== undefined) {
+      const own = versions.get(module) ?? (await contentVersion(module));
+      versions.set(module, own);
+      if (own !== version) return answer({kind: 'refused', version: own});
+    }
     if (typeof task !== 'function') throw new TypeError(`${module} exports no function '${exported}'.`);
     abort = new AbortController();
     const from = performance.now();

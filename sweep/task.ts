@@ -48,6 +48,8 @@ export interface Task {
   readonly export: string;
   readonly name: string;
   readonly version: string;
+  /** The version is a hash of the module's text: who loads it sees whether it is the same. */
+  readonly hashed: boolean;
 }
 
 /** A case on its way: its name, and all that computes it. */
@@ -80,11 +82,12 @@ export async function findTask(given: TaskReference): Promise<Task> {
     export: exported,
     name: given.name ?? (exported === 'default' ? stem : `${stem}.${exported}`),
     version: given.version ?? (await contentVersion(module)),
+    hashed: given.version === undefined,
   };
 }
 
 /** A hash of a module's text and of all that it imports by relative paths. */
-async function contentVersion(module: string): Promise<string> {
+export async function contentVersion(module: string): Promise<string> {
   const texts = new Map<string, string>();
   const visit = async (file: string): Promise<void> => {
     const from = path.relative(path.dirname(module), file);

@@ -144,7 +144,7 @@ describe('sweep', function () {
 
   it('halves successively: few cases have the whole budget, and the best has', async () => {
     // (1 − rate)^(2 budget) is least for the rate nearest to 1.
-    const run = await sweep({
+    const run = await sweep<{rate: number}, number>({
       task: {module, export: 'descent'},
       cases: successiveHalving({
         cases: grid({rate: linspace(0.1, 0.9, 9)}),
