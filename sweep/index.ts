@@ -16,10 +16,12 @@ export {
   type Range,
   type Ranges,
 } from './cases.js';
+export {clusterScripts, type ClusterScript} from './cluster-script.js';
 export {collect} from './collect.js';
 export type {Attempts, Engine, EngineContext, Rules, Settled} from './engine.js';
 export {successiveHalving, type HalvingOptions} from './halving.js';
 export {indexed, local, type IndexedOptions, type LocalOptions} from './local.js';
+export {sweepPage, writePage, type PageOptions} from './page.js';
 export type {QueueConnection} from './queue.js';
 export {startWorker, type QueueWorker, type WorkerOptions} from './queue-worker.js';
 export {openStore, Store, type Cause, type Failure, type Row, type StoreOptions, type StoreStatus} from './store.js';
