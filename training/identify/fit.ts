@@ -8,7 +8,7 @@ import {ParameterSpace} from './parameters.js';
 import type {Metric, Model, Values} from './record-model.js';
 import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord, MeasuredRecord, SeriesName} from './records.js';
-import {checkRecord} from './records.js';
+import {checkRecord, stateNames} from './records.js';
 import type {Whole} from './shooting.js';
 import type {ResidualSeries} from './uncertainty.js';
 
@@ -30,7 +30,7 @@ export function checkRecords(model: Model, data: MeasuredRecord | readonly Measu
   const list = Array.isArray(data) ? (data as readonly MeasuredRecord[]) : [data as MeasuredRecord];
   if (list.length === 0) throw new OptionError('no-data', 'identify: data is empty.');
   const compared = comparedSeries(model.system, model.observe !== undefined);
-  const records = list.map((record, i) => checkRecord(record, i, compared));
+  const records = list.map((record, i) => checkRecord(record, i, compared, false, model.system));
   const twice = records.find(({name}, i) => records.findIndex(other => other.name === name) < i);
   if (twice !== undefined)
     throw new OptionError('name-clash', `identify: two records are named '${twice.name}'; give each its own name.`, {
@@ -312,8 +312,8 @@ export function comparedSeries(
 }
 
 /** A start that the system does not have would be ignored in silence. */
-function requireBlocks(parameters: Parameters, {kind}: System): void {
-  const blocks = kind === 'ode' ? ['initial.y'] : ['initial.q', 'initial.v'];
+function requireBlocks(parameters: Parameters, system: System): void {
+  const blocks = stateNames(system).map(name => `initial.${name}`);
   const odd = Object.keys(parameters).find(
     key => /(^|: )initial\./.test(key) && !blocks.some(block => key === block || key.endsWith(`: ${block}`)),
   );

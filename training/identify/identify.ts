@@ -4,7 +4,7 @@
  * Levenberg–Marquardt does the rest. The result carries its uncertainty and can write a report.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, System} from '../../lib/index.js';
+import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import {checkEarlyStopping, HeldOut, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit, isFailedSimulation, prefixed} from './fit.js';
@@ -59,7 +59,7 @@ export interface IdentificationProblem<
   /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
   readonly parameters: T & Named<T, ParamsOf<S> & Q>;
   /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
-  readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
+  readonly observe?: Lenient<ObservedAt<Q, StatesOf<S>>, tf.Tensor>;
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
@@ -68,7 +68,7 @@ export interface IdentificationProblem<
   readonly shooting?: Shooting;
   /**
    * How the residuals are taken to be related in time: 'correlated' (default) for what a model misses,
-   * which lasts many samples (Newey & West 1987); 'independent' for pure measurement noise. On white noise
+   * which lasts many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. On white noise
    * the default's errors come out a little small for short records: by a tenth at fifty samples, a sixth at twenty.
    */
   readonly residuals?: 'correlated' | 'independent';
@@ -101,7 +101,7 @@ export type Named<T, P> = [P] extends [never]
       };
 type NameIn<P> = string extends keyof P
   ? string
-  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${'q' | 'v' | 'y'}`;
+  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${string}`;
 
 const known: Checks = {
   system: any,
@@ -263,7 +263,7 @@ function check(problem: IdentificationProblem): void {
   }
   requireNoise(problem.noise ?? white());
   if (problem.earlyStopping !== undefined) checkEarlyStopping(problem.earlyStopping);
-  refuseUnknownOptions(problem.initial ?? {}, startChecks, 'identify: initial', 'bad-initial');
+  refuseUnknownOptions(problem.initial ?? {}, startChecks(problem.system), 'identify: initial', 'bad-initial');
   const method: {readonly iterate?: unknown} | null | undefined = problem.method;
   if (method !== undefined && typeof method?.iterate !== 'function') {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;

@@ -19,7 +19,8 @@ import {requireOwnPlaces} from '../../lib/checks.js';
 import {nestedNumbers, withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';
-import type {Channel, CheckedRecord, Start} from './records.js';
+import type {Channel, CheckedRecord, Start, StartWithStates} from './records.js';
+import {givenBlock, startOfState, stateNames} from './records.js';
 import type {OffGrid} from './sampling.js';
 import {requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
 
@@ -30,7 +31,7 @@ export interface Model {
    * Where every record starts that has no start of its own; what parameters named initial.q, initial.v or
    * initial.y give may be left out.
    */
-  readonly initial?: Start;
+  readonly initial?: Start | StartWithStates;
   /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Observe;
   /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the present time. A mass has none. */
@@ -67,7 +68,8 @@ interface Direction {
   readonly tangent: Tangent;
 }
 
-export type Block = 'q' | 'v' | 'y';
+/** 'q', 'v', 'y', or the name of a hidden state. */
+export type Block = string;
 
 /** The state at a record's last sample, its blocks one after another, and its derivative by each number that moves. */
 export interface End {
@@ -118,7 +120,7 @@ export class RecordModel {
     this.bindings = bind(model, record);
     this.directions = this.bindings.flatMap(directionsOf);
     requireOwnPlaces([...this.bindings.map(binding => binding.name), ...Object.keys(inputs)], 'identify');
-    const initial = {...model.initial, ...record.initial};
+    const initial: Start = {...model.initial, ...record.initial};
     this.start = {...initial, t: initial.t ?? t[0]};
     this.requireStart();
     requireGrid(t, this.start.t, model.dt, name, model.offGrid);
@@ -215,7 +217,9 @@ export class RecordModel {
       const gradient = Object.fromEntries(
         this.bindings.map(binding => [
           binding.key,
-          isInitial(binding) ? (initial[blockOf(binding) as Block] as Float64Array) : leafOf(params, binding.name),
+          isInitial(binding)
+            ? (initial as {readonly [block: string]: Float64Array})[blockOf(binding)]
+            : leafOf(params, binding.name),
         ]),
       );
       return {cost, gradient};
@@ -287,13 +291,13 @@ export class RecordModel {
 
   /** The blocks of a state, in order. */
   get blocks(): readonly Block[] {
-    return this.model.system.kind === 'ode' ? ['y'] : ['q', 'v'];
+    return stateNames(this.model.system);
   }
 
   /** The shape of a block of the state, by the start that is given. */
   shapeOf(name: Block, values: Values): readonly number[] {
-    const given = this.initial(values) as {readonly [block in Block]?: Numeric};
-    return readNumeric(given[name] as Numeric, name).shape;
+    const given = givenBlock(this.initial(values), name);
+    return readNumeric((given ?? startOfState(this.model.system, name)) as Numeric, name).shape;
   }
 
   /** What an observation can do: the logarithm of a negative number, the derivative of a root at 0. */
@@ -350,9 +354,14 @@ export class RecordModel {
   }
 
   private requireStart(): void {
-    const blocks = this.model.system.kind === 'ode' ? (['y'] as const) : (['q', 'v'] as const);
+    const {system} = this.model;
     const given = this.bindings.filter(isInitial).map(blockOf);
-    const missing = blocks.find(block => this.start[block] === undefined && !given.includes(block));
+    const missing = this.blocks.find(
+      block =>
+        givenBlock(this.start, block) === undefined
+        && startOfState(system, block) === undefined
+        && !given.includes(block),
+    );
     if (missing === undefined) return;
     const {name} = this.record;
     throw new OptionError(
