@@ -2,7 +2,7 @@
  * How often 95 % intervals hold the truth: standard errors, profile and posterior of many made records of three systems,
  * with white and with correlated noise.
  *
- *   npx tsx bench/coverage.ts [--records 400] [--system decay|oscillator|logistic] [--noise white|ar] [--quick]
+ *   npx tsx bench/coverage.ts [--records 400] [--system decay|oscillator|logistic] [--noise white|ar] [--samples 100] [--quick]
  */
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
@@ -128,6 +128,7 @@ if (process.argv[1]?.endsWith('coverage.ts')) {
       records: {type: 'string', default: '400'},
       system: {type: 'string'},
       noise: {type: 'string'},
+      samples: {type: 'string', default: '100'},
       quick: {type: 'boolean'},
     },
   });
@@ -137,7 +138,9 @@ if (process.argv[1]?.endsWith('coverage.ts')) {
     if (values.system !== undefined && values.system !== name) continue;
     for (const kind of ['white', 'ar'] as const) {
       if (values.noise !== undefined && values.noise !== kind) continue;
-      const found = await coverage(one, kind, Number(values.records), {quick: values.quick});
+      const samples = Number(values.samples);
+      const dense = {...one, samples, dt: (one.dt * one.samples) / samples}; // over the same time
+      const found = await coverage(dense, kind, Number(values.records), {quick: values.quick});
       console.log(
         `| ${name} | ${kind} | ${percent(found.standardError)} | ${percent(found.profile)} | ${percent(found.posterior)} |`,
       );

@@ -71,7 +71,12 @@ describe('the No-U-Turn sampler', function () {
         gradient: turned(z.map((value, i) => -value / variance[i])),
       };
     };
-    const chains = await sampleDensity(density, new Float64Array(n), {metric: 'dense', draws: 600, warmUp: 600, seed: 3});
+    const chains = await sampleDensity(density, new Float64Array(n), {
+      metric: 'dense',
+      draws: 600,
+      warmUp: 600,
+      seed: 3,
+    });
     expect(chains.every(({divergences}) => divergences === 0)).to.equal(true);
     for (let i = 0; i < n; i++) {
       const own = chains.map(({draws}) => Float64Array.from(draws, x => turned(x)[i]));
