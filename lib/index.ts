@@ -76,9 +76,21 @@ export {
   type RestOfMechanics,
   type RestOfOde,
 } from './simulate/equilibrium.js';
+export {linearize, type Linearization, type LinearizeOptions} from './simulate/linearize.js';
+export type {Eigenvalue} from './simulate/eigenvalues.js';
 export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
+export type {
+  Encoder,
+  EncoderAt,
+  Objective,
+  ObjectiveAt,
+  ObjectiveInputs,
+  ObjectiveValues,
+  ValueAndGradient,
+  ValueAndGradientOf,
+} from './simulate/objective.js';
 export type {
   AnyCotangent,
   AnySavedTangent,
@@ -123,6 +135,7 @@ export {
   type AdaptiveControl,
   type AdaptiveOptions,
   type ConstantControl,
+  type ControllerShares,
   type ControlSettings,
   type StepControl,
 } from './integrate/control.js';
@@ -197,6 +210,7 @@ export {
   type TransposedSolve,
   type Vectors,
 } from './engine/index.js';
+export {compilePrograms, type TensorProgram} from './engine/compile-programs.js';
 export {valuesOf} from './graph/declarations.js';
 export {
   binaryNames,

@@ -267,6 +267,11 @@ function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefine
     checkMassMatrix(mass, n);
     return;
   }
+  if (mass.length > n && node.shape.length > 2) {
+    const d = node.shape[node.shape.length - 1];
+    for (let block = 0; block < mass.length; block += d * d) checkMassMatrix(mass.subarray(block, block + d * d), d);
+    return;
+  }
   const at = mass.findIndex(value => !(value > 0));
   if (at >= 0) {
     throw new SingularMatrixError(

@@ -1,7 +1,7 @@
 /** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
 import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
-import type {NumericParamsOf} from '../system/params.js';
+import type {NumericParamsOf, Params} from '../system/params.js';
 import {finish, raise} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';
@@ -25,6 +25,8 @@ import {prepare, refill, requireRead} from './prepare.js';
 import {keepSteps} from '../integrate/checkpointer.js';
 import {run} from '../integrate/run.js';
 import {column, pullOf, pushSeries, seriesOf} from './series.js';
+import type {Objective, ObjectiveValues, ValueAndGradient} from './objective.js';
+import {Objectives} from './objective.js';
 import type {SavedState} from './steps.js';
 import {steps} from './steps.js';
 import type {Status} from '../integrate/counters.js';
@@ -77,7 +79,10 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
         );
         return refill(prepared, values.initial, values.params, values.signal);
       };
+      const objectives = new Objectives(prepared);
       return {
+        valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
+        value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
         run: values => runOn(filled(values)),
         vjp: values => vjpOn(filled(values)),
         jvps: (directions, values) => jvpsOn(filled(values), directions),
@@ -210,6 +215,20 @@ export type RunValues<S extends AnySystem = System> = Values<S> & {readonly sign
 
 /** A traced simulation, made by `simulate.prepare`. */
 export interface Simulation<S extends AnySystem = System> {
+  /**
+   * A loss of the saved series, parameters and data, and its gradient with respect to the start, `params` and all
+   * captured variables, in double precision and without tfjs's tape: encoder (`initial` as a function), run,
+   * observations and loss are compiled, and traced once for a function and the shapes of its data. Give the same
+   * function in every call: one that is written inside a loop is another each time.
+   * @throws as `simulate`, of a failed run also where `throw` is false; TraceError; ShapeError 'loss-shape',
+   *   'initial-shape', 'variable-shape'; GradientError 'loss-not-finite', 'gradient-not-finite'
+   */
+  valueAndGrad<D = Params, E = Params>(
+    loss: Objective<ParamsOf<S>, D>,
+    values?: ObjectiveValues<S, E>,
+  ): ValueAndGradient<S>;
+  /** The loss alone, which may be NaN. @throws as `valueAndGrad` but GradientError */
+  value<D = Params, E = Params>(loss: Objective<ParamsOf<S>, D>, values?: ObjectiveValues<S, E>): number;
   /** As `simulate`. */
   run(values?: RunValues<S>): Trajectory<S>;
   /** As `simulate.vjp`. */

@@ -88,6 +88,14 @@ const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
 /** The key of a parameter that belongs to one record alone. */
 export const recordKey = (record: string, name: string): string => `${record}: ${name}`;
 
+/** A cost of residuals, with its gradient by them. */
+export type Metric = (residuals: Float64Array) => {readonly cost: number; readonly gradient: Float64Array};
+
+const sumOfSquares: Metric = residuals => ({
+  cost: residuals.reduce((sum, r) => sum + r * r, 0) / 2,
+  gradient: residuals,
+});
+
 export class RecordModel {
   /** Residuals of one sample. */
   readonly width: number;
@@ -180,10 +188,12 @@ export class RecordModel {
   /**
    * ½ Σ r² and, by key, its gradient: one sweep back, however many parameters there are.
    * @param atEnd a further cost of the state at the last sample, with its gradient
+   * @param metric another cost of the residuals, [rows], with its gradient, in place of ½ Σ r²
    */
   gradient(
     values: Values,
     atEnd?: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
+    metric: Metric = sumOfSquares,
   ): {readonly cost: number; readonly gradient: Values} {
     const {trajectory, pullback} = this.simulation(values).vjp({
       initial: this.initial(values),
@@ -191,16 +201,16 @@ export class RecordModel {
     });
     this.checked(trajectory);
     try {
-      let cost = 0;
+      const measure = metric(this.residualsOf(trajectory));
+      let {cost} = measure;
+      let offset = 0;
       const cotangent: {[series: string]: Float64Array} = {};
-      for (const channel of this.record.channels) {
-        const {simulated, measured, weights} = channel;
-        const series = trajectory.values(simulated);
-        this.requireFinite(series, channel, 'simulated');
-        cotangent[simulated] = series.map((value, i) =>
-          weights[i] === 0 ? 0 : weights[i] ** 2 * (value - measured[i]),
+      for (const {simulated, weights, outputs} of this.record.channels) {
+        const first = offset;
+        cotangent[simulated] = weights.map((weight, i) =>
+          weight === 0 ? 0 : weight * measure.gradient[this.rowOf(i, outputs, first)],
         );
-        series.forEach((value, i) => (cost += weights[i] === 0 ? 0 : (weights[i] * (value - measured[i])) ** 2 / 2));
+        offset += outputs;
       }
       if (atEnd !== undefined) cost += this.addEnd(trajectory, values, atEnd, cotangent);
       const {initial, params} = pullback(cotangent);
@@ -216,6 +226,45 @@ export class RecordModel {
     } finally {
       trajectory.dispose();
     }
+  }
+
+  /** Residuals w·(simulated − measured), [rows]: sample by sample, of weight 0 they are 0. */
+  residuals(values: Values): Float64Array {
+    const trajectory = this.simulate(values);
+    try {
+      return this.residualsOf(trajectory);
+    } finally {
+      trajectory.dispose();
+    }
+  }
+
+  /** By row. */
+  get weights(): Float64Array {
+    const all = new Float64Array(this.rows);
+    let offset = 0;
+    for (const {weights, outputs} of this.record.channels) {
+      for (let i = 0; i < weights.length; i++) all[this.rowOf(i, outputs, offset)] = weights[i];
+      offset += outputs;
+    }
+    return all;
+  }
+
+  private residualsOf(trajectory: AnyTrajectory): Float64Array {
+    const residuals = new Float64Array(this.rows);
+    let offset = 0;
+    for (const channel of this.record.channels) {
+      const {simulated, measured, weights, outputs} = channel;
+      const series = trajectory.values(simulated);
+      this.requireFinite(series, channel, 'simulated');
+      for (let i = 0; i < series.length; i++)
+        residuals[this.rowOf(i, outputs, offset)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
+      offset += outputs;
+    }
+    return residuals;
+  }
+
+  private rowOf(i: number, outputs: number, offset: number): number {
+    return Math.floor(i / outputs) * this.width + offset + (i % outputs);
   }
 
   /** Puts the gradient at the end into the cotangents of the state's blocks. @returns the cost there */
