@@ -9,16 +9,8 @@ import {numberText} from '../../training/index.js';
 import type {ModelFile} from '../model.js';
 import {derivatives, massMatrix} from './derivatives.js';
 import {jumps} from './jumps.js';
+import type {Finding} from './finding.js';
 import {partsOf, tracedTerm, type Start} from './term.js';
-
-/** One thing that was looked at. */
-export interface Finding {
-  readonly check: 'trace' | 'gradient' | 'second derivative' | 'mass' | 'continuity' | 'matrix' | 'newton' | 'run';
-  readonly ok: boolean;
-  /** 'forces[1] (friction)', 'mass', 'constraints[0] (bilateral): gap', 'the run'. */
-  readonly where: string;
-  readonly message: string;
-}
 
 /** Newton's iteration from a fresh guess is done in 3 to 6; more in the first step means a slow rate. */
 const SLOW = 8;

@@ -1,7 +1,7 @@
 /** Declared derivatives of a term against central differences in double precision, entry by entry: first and second ones. */
 import {StiffgradError} from '../../lib/index.js';
 import {numberText} from '../../training/index.js';
-import type {Finding} from './check.js';
+import type {Finding} from './finding.js';
 import type {Named, Term} from './term.js';
 
 /** Differences of double-precision values: h = ε^⅓ leaves ε^⅔ ≈ 4e-11 of a smooth function; a wrong derivative differs by its own size. */

@@ -4,7 +4,7 @@
  */
 import type {AnyTrajectory} from '../../lib/index.js';
 import {numberText} from '../../training/index.js';
-import type {Finding} from './check.js';
+import type {Finding} from './finding.js';
 import {pointNear} from './derivatives.js';
 import type {Named, Term} from './term.js';
 
