@@ -107,7 +107,9 @@ export type {
   Pullback,
   PullbackTo,
   SavedTangent,
+  SomeStates,
   StateOf,
+  StatesOf,
   Tangent,
   TangentFrom,
 } from './simulate/kinds.js';
@@ -173,6 +175,9 @@ export {
   type MechanicalSystem,
   type MechanicsSpec,
 } from './system/mechanics.js';
+export type {AnyStateAt, HiddenState, HiddenStates, StateAt, StateSpec, StateSpecs} from './system/hidden-states.js';
+export type {CheckedKinematics, Kinematics, PositionRate} from './system/kinematics.js';
+export {freeBodies, quaternions} from './system/rotations.js';
 export type {Inputs} from './system/inputs.js';
 export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
@@ -187,7 +192,7 @@ export {signal, type Input, type Signal, type SignalKind, type SignalOptions} fr
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
 export type {Constraints, Place, RowScale} from './system/constraints.js';
-export type {Blocks, Equations} from './system/equations.js';
+export type {Blocks, Equations, PositionUnknown} from './system/equations.js';
 // an engine,
 export {
   bufferSizes,

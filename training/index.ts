@@ -76,6 +76,25 @@ export {
   type Histogram,
 } from './report/residual-statistics.js';
 export type {ReadLimits} from './data/limits.js';
+export {
+  identifyByInnovations,
+  type FromEstimates,
+  type InnovationsFit,
+  type InnovationsIteration,
+  type InnovationsProblem,
+} from './estimate/innovations.js';
+export {kalmanFilter, kalmanSmoother, type EstimatedStates, type Filtered, type Smoothed} from './estimate/kalman.js';
+export {
+  extended,
+  unscented,
+  type GaussianTransform,
+  type Image,
+  type StateFunction,
+  type UnscentedOptions,
+} from './estimate/linearization.js';
+export type {Covariance} from './estimate/noise.js';
+export type {EstimationProblem, ProcessNoise} from './estimate/problem.js';
+export type {Rows} from './estimate/roots.js';
 export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
 export {decimate, resample, stillSamples, upsample, type Resampled} from './data/resample.js';
 export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample-times.js';

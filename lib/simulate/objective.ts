@@ -12,12 +12,11 @@ import {sameShape} from '../graph/node.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import type {System} from '../step/formulation.js';
-import type {Block} from '../step/layout.js';
-import {stateBlocks} from '../step/formulation.js';
+import {Layout, type Block} from '../step/layout.js';
 import type {GradientOf, Leaf, Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import {readParams, toTree} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
-import {immediate} from '../trace/trace.js';
+import {constantTensor, immediate} from '../trace/trace.js';
 import type {AnySystem, Initial, ParamsOf, StateOf} from './kinds.js';
 import {scalarLoss, type SavedSeries} from './loss.js';
 import type {Prepared} from './prepare.js';
@@ -188,8 +187,7 @@ export class Objectives {
 
   private encoderOf(encode: AnyEncoder, point: Point): TracedFunction<'given'> {
     const {base} = this;
-    const names = stateBlocks(base.system);
-    const {shape, given, engine} = base;
+    const {given, engine} = base;
     if (base.resumed === true)
       throw new OptionError(
         'bad-initial',
@@ -205,7 +203,7 @@ export class Objectives {
           engine,
           point,
           [],
-          ({params, data}) => ({given: flat(immediate(encode({params, data})), names, shape)}),
+          ({params, data}) => ({given: flat(immediate(encode({params, data})), base)}),
           () => input('givenCotangent', [given.length]),
         ),
     );
@@ -252,18 +250,17 @@ function known<T>(all: WeakMap<object, Map<string, T>>, by: object, key: string,
 const shapesOf = (leaves: readonly Leaf[]): string => leaves.map(({name, shape}) => `${name}[${shape.join()}]`).join();
 
 /** The blocks of a start, flat, as tensors. */
-function flat(
-  start: {readonly [block: string]: tf.Tensor},
-  names: readonly string[],
-  shape: readonly number[],
-): tf.Tensor {
-  const parts = names.map(name => {
+/** Hidden states that it leaves out begin as the run was prepared. */
+function flat(start: {readonly [block: string]: tf.Tensor}, {own, initial, system}: Prepared): tf.Tensor {
+  const hidden = new Set(system.kind === 'mechanics' ? Object.keys(system.states ?? {}) : []);
+  const parts = own.map(({name, shape}, i) => {
     const block: unknown = (start as typeof start | null | undefined)?.[name];
+    if (block === undefined && hidden.has(name)) return constantTensor(initial[i].values, [initial[i].values.length]);
     const found = block instanceof tf.Tensor ? (block as tf.Tensor).shape : undefined;
     if (found === undefined || !sameShape(found, shape))
       throw new ShapeError(
         'initial-shape',
-        `The function initial must return {${names.join(', ')}}, tensors of shape [${shape.join(', ')}] as this simulation was prepared; ${name} is ${found === undefined ? typeof block : `of shape [${found.join(', ')}]`}.`,
+        `The function initial must return {${own.map(one => one.name).join(', ')}}; ${name} must be a tensor of shape [${shape.join(', ')}] as this simulation was prepared, and is ${found === undefined ? typeof block : `of shape [${found.join(', ')}]`}.`,
         {name},
       );
     return tf.reshape(block as tf.Tensor, [-1]);
@@ -272,18 +269,16 @@ function flat(
 }
 
 /** The start that the encoder makes. @throws InconsistentStateError where it is not finite */
-function encoded(encoder: TracedFunction<'given'>, {given, system}: Prepared, point: Point): Float64Array {
+function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point: Point): Float64Array {
   const {executable} = encoder;
   encoder.load(point);
   executable.run('value');
   const made = executable.buffer('given');
   const at = firstNotFinite(made);
   if (at < 0) return made;
-  const names = stateBlocks(system);
-  const size = given.length / names.length;
   throw new InconsistentStateError(
     'not-finite',
-    `The function initial gives ${names[Math.floor(at / size)]} with ${made[at]} as number ${at % size}: every number of a start must be finite.`,
+    `The function initial gives ${made[at]} for ${new Layout(own).rowName(at)}: every number of a start must be finite.`,
     {index: at},
   );
 }
