@@ -128,6 +128,7 @@ export const buffers = {
   mass: {shape: 'mass'},
   positions: {shape: 'rows'},
   velocities: {shape: 'rows'},
+  kinematics: {shape: 'any'},
 
   // Dense output, events and jumps.
   theta: {shape: 'number'},

@@ -42,6 +42,8 @@ export const stepFunctions = {
   positions: {},
   /** φ' and ψ of it. */
   velocities: {},
+  /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
+  kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */
   error: {everyStep: true},
   /** The function of `shift` whose derivative is the estimate's matrix, [own]. */
