@@ -151,6 +151,7 @@ export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './t
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
 export {sampleRows, type RowSeries} from './train/row-samples.js';
+export type {StepInputs} from './train/step-gradients.js';
 export {
   trainingStep,
   type StepBatch,
