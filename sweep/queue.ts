@@ -63,8 +63,14 @@ export async function bullmqPackage(): Promise<typeof import('bullmq')> {
   }
 }
 
-/** Options of the client, of which the password is never shown. @throws OptionError */
-export function clientOptions(connection: QueueConnection): Record<string, unknown> {
+/**
+ * Options of the client, which looks for its server again and again until `ended`. The password is never shown.
+ * @throws OptionError
+ */
+export function clientOptions(
+  connection: QueueConnection,
+  ended = new AbortController().signal,
+): Record<string, unknown> {
   refuseUnknownOptions(
     connection,
     {
@@ -86,7 +92,7 @@ export function clientOptions(connection: QueueConnection): Record<string, unkno
     ...rest,
     tls: secure,
     maxRetriesPerRequest: null,
-    retryStrategy: (times: number) => Math.min(100 * times, 2000),
+    retryStrategy: (times: number) => (ended.aborted ? null : Math.min(100 * times, 2000)),
   };
 }
 
