@@ -1,8 +1,9 @@
 /** The page on sweeps: its files and its command lines, step after step, from a loop on a laptop to a queue. */
-import {execFile, spawn} from 'node:child_process';
+import {spawn} from 'node:child_process';
 import {mkdir, mkdtemp, readFile, rm, writeFile} from 'node:fs/promises';
 import path from 'node:path';
 import {expect} from 'chai';
+import {main} from '../../cli/main.js';
 import {readTable} from '../../training/index.js';
 import {blocks} from '../package/snippets.js';
 import {readText, root} from '../package/sources.js';
@@ -19,26 +20,34 @@ const [laptop, cluster, queue] = blocks(page, 'sh').map(({text}) =>
 describe('docs/sweeps.md', function () {
   this.timeout(120_000);
   let place: string;
-  const command = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> =>
-    new Promise((resolve, reject) => {
-      execFile(
-        process.execPath,
-        ['--import', 'tsx', path.join(root, 'cli/main.ts'), ...args],
-        {cwd: place, env: {...process.env, ...env}},
-        (error, out, err) => (error === null ? resolve(out) : reject(new Error(`${args.join(' ')}: ${out}${err}`))),
-      );
-    });
+  const home = process.cwd();
+  const {STIFFGRAD_REDIS} = process.env;
+  /** As npx stiffgrad with these words. */
+  const command = async (args: readonly string[]): Promise<string> => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await main(args, {out: text => out.push(text), err: text => err.push(text)});
+    if (code !== 0) throw new Error(`${args.join(' ')}: ${[...out, ...err].join('\n')}`);
+    return out.join('\n');
+  };
 
   before(async () => {
     // Inside the project, so that 'stiffgrad' is found.
     await mkdir(path.join(root, 'reports'), {recursive: true});
     place = await mkdtemp(path.join(root, 'reports/sweeps-'));
+    process.chdir(place);
+    delete process.env.STIFFGRAD_REDIS;
     for (const {text} of blocks(page, 'typescript')) {
       const [, name] = /^\/\/ (\S+)/.exec(text)!;
       await writeFile(path.join(place, name), text);
     }
   });
-  after(() => rm(place, {recursive: true}));
+  after(async () => {
+    process.chdir(home);
+    if (STIFFGRAD_REDIS === undefined) delete process.env.STIFFGRAD_REDIS;
+    else process.env.STIFFGRAD_REDIS = STIFFGRAD_REDIS;
+    await rm(place, {recursive: true});
+  });
 
   it('one: a loop on a laptop', async () => {
     expect(await command(laptop[0])).to.match(/^12 of 12 cases done/);
@@ -54,7 +63,7 @@ describe('docs/sweeps.md', function () {
       const exact = Math.exp(-c) * (Math.cos(2 * w) + (c / 2 / w) * Math.sin(2 * w));
       expect(table.column('result.last')[row]).to.be.closeTo(exact, ((0.01 * w) ** 2 * w * 2) / 6);
     }
-    expect(await command(['sweep', 'status', 'results'])).to.equal('12 done, 0 failed\n');
+    expect(await command(['sweep', 'status', 'results'])).to.equal('12 done, 0 failed');
   });
 
   it('two: a cluster', async () => {
@@ -78,19 +87,20 @@ describe('docs/sweeps.md', function () {
     const first = await readFile(path.join(place, 'results.csv'), 'utf8');
     await rm(path.join(place, 'results'), {recursive: true});
     const server = await startServer(await freePort());
-    const env = {STIFFGRAD_REDIS: `redis://127.0.0.1:${server.port}`};
+    process.env.STIFFGRAD_REDIS = `redis://127.0.0.1:${server.port}`;
     const worker = spawn(
       process.execPath,
       ['--import', 'tsx', path.join(root, 'cli/main.ts'), ...queue[0], '--workers', '1'],
-      {cwd: place, env: {...process.env, ...env}, stdio: 'ignore'},
+      {cwd: place, stdio: 'ignore'},
     );
     try {
-      expect(await command(queue[1], env)).to.match(/^12 of 12 cases done/);
+      expect(await command(queue[1])).to.match(/^12 of 12 cases done/);
     } finally {
       const ended = new Promise(resolve => worker.once('exit', resolve));
       worker.kill('SIGTERM');
       await ended;
       await server.stop();
+      delete process.env.STIFFGRAD_REDIS;
     }
     await command(laptop[1]);
     expect(await readFile(path.join(place, 'results.csv'), 'utf8')).to.equal(first);
@@ -98,7 +108,7 @@ describe('docs/sweeps.md', function () {
 
   it('says what cannot be done', async () => {
     const said = (args: string[]): Promise<string> =>
-      command(args, {STIFFGRAD_REDIS: undefined}).then(
+      command(args).then(
         () => '',
         (error: Error) => error.message,
       );
