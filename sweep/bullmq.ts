@@ -4,17 +4,10 @@
  */
 import {count, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
+import {bullmqPackage} from './bullmq-package.js';
 import {exhausted, type Engine, type EngineContext, type Settled} from './engine.js';
 import {inFlight} from './local.js';
-import {
-  bullmqPackage,
-  clientOptions,
-  defaultQueue,
-  queued,
-  refusal,
-  type QueueConnection,
-  type QueuedAnswer,
-} from './queue.js';
+import {clientOptions, defaultQueue, queued, refusal, type QueueConnection, type QueuedAnswer} from './queue.js';
 import type {Cause} from './store.js';
 import type {Job} from './task.js';
 

@@ -8,16 +8,9 @@ import path from 'node:path';
 import {count, list, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {closed, reached} from './bullmq.js';
+import {bullmqPackage} from './bullmq-package.js';
 import {settle} from './engine.js';
-import {
-  bullmqPackage,
-  clientOptions,
-  defaultQueue,
-  refusal,
-  unqueued,
-  type QueueConnection,
-  type QueuedAnswer,
-} from './queue.js';
+import {clientOptions, defaultQueue, refusal, unqueued, type QueueConnection, type QueuedAnswer} from './queue.js';
 import {Store} from './store.js';
 import {TaskPool} from './task-pool.js';
 
@@ -54,7 +47,10 @@ export interface QueueWorker {
  */
 const maxStalledCount = 10;
 
-/** @throws OptionError where an option is wrong, a folder is not there, or the server cannot be reached */
+/**
+ * Starts a worker of a queue, as `npx stiffgrad worker` does.
+ * @throws OptionError where an option is wrong, a folder is not there, or the server cannot be reached
+ */
 export async function startWorker(options: WorkerOptions): Promise<QueueWorker> {
   refuseUnknownOptions(
     options,
