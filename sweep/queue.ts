@@ -9,7 +9,7 @@ import {OptionError} from '../lib/errors.js';
 import {parse} from './canonical.js';
 import type {Case} from './cases.js';
 import {attemptChecks, type Attempts, type Settled} from './engine.js';
-import {jobOf, type Job, type Task} from './task.js';
+import {jobOf, type Job} from './task.js';
 
 /** Where the server is, and what it asks for. */
 export interface QueueConnection {
