@@ -76,9 +76,21 @@ export {
   type RestOfMechanics,
   type RestOfOde,
 } from './simulate/equilibrium.js';
+export {linearize, type Linearization, type LinearizeOptions} from './simulate/linearize.js';
+export type {Eigenvalue} from './simulate/eigenvalues.js';
 export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
-export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
+export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
+export type {
+  Encoder,
+  EncoderAt,
+  Objective,
+  ObjectiveAt,
+  ObjectiveInputs,
+  ObjectiveValues,
+  ValueAndGradient,
+  ValueAndGradientOf,
+} from './simulate/objective.js';
 export type {
   AnyCotangent,
   AnySavedTangent,
@@ -97,7 +109,9 @@ export type {
   Pullback,
   PullbackTo,
   SavedTangent,
+  SomeStates,
   StateOf,
+  StatesOf,
   Tangent,
   TangentFrom,
 } from './simulate/kinds.js';
@@ -121,6 +135,7 @@ export {
   type AdaptiveControl,
   type AdaptiveOptions,
   type ConstantControl,
+  type ControllerShares,
   type ControlSettings,
   type StepControl,
 } from './integrate/control.js';
@@ -130,7 +145,7 @@ export type {Status} from './integrate/counters.js';
 export {displayRunsWith, type DisplayedTexts} from './simulate/display.js';
 export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './integrate/history/records.js';
-export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
+export {event, type Event, type EventPlace, type EventSpec, type Jump, type OwnPlace} from './system/events.js';
 export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
 export type {
   AnyTrajectory,
@@ -162,11 +177,14 @@ export {
   type MechanicalSystem,
   type MechanicsSpec,
 } from './system/mechanics.js';
+export type {AnyStateAt, HiddenState, HiddenStates, StateAt, StateSpec, StateSpecs} from './system/hidden-states.js';
+export type {CheckedKinematics, Kinematics, PositionRate} from './system/kinematics.js';
+export {freeBodies, quaternions} from './system/rotations.js';
 export type {Inputs} from './system/inputs.js';
 export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
-export type {ObservedAt, Observe} from './step/trace-step.js';
+export type {ObservedAt, Observe, OwnObserved} from './step/trace-step.js';
 export type {TensorType} from './trace/lowering.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';
@@ -176,7 +194,7 @@ export {signal, type Input, type Signal, type SignalKind, type SignalOptions} fr
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
 export type {Constraints, Place, RowScale} from './system/constraints.js';
-export type {Blocks, Equations} from './system/equations.js';
+export type {Blocks, Equations, PositionUnknown} from './system/equations.js';
 // an engine,
 export {
   bufferSizes,
@@ -192,6 +210,7 @@ export {
   type TransposedSolve,
   type Vectors,
 } from './engine/index.js';
+export {compilePrograms, type TensorProgram} from './engine/compile-programs.js';
 export {valuesOf} from './graph/declarations.js';
 export {
   binaryNames,

@@ -40,6 +40,8 @@ export interface StepPoint extends Equations {
   readonly regularization: tf.Tensor;
   /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
   stabilizePosition(q: tf.Tensor): tf.Tensor;
+  /** The same as an increment; undefined where nothing is stabilized. */
+  stabilizing?(q: tf.Tensor): tf.Tensor;
 }
 
 /** What `carry` may ask for at the start of a run, beside the state: see start.ts. */
@@ -109,6 +111,17 @@ export interface Formulation {
   readonly still?: boolean;
   /** `carry` asks for the part of the jerk across the constraints, too. */
   readonly carriesNormalJerk?: boolean;
+  /**
+   * Every new position comes from `moved`, and what is judged of one through `positionRate`: so it integrates systems with
+   * q' = N(q) v, and with hidden states, which are parts of v. Without it such systems are refused.
+   */
+  readonly moves?: boolean;
+  /** What integrates such systems in place of one that does not move. */
+  readonly moving?: Formulation;
+  /** Blocks of the unknown that have the shape of q; others have that of v. */
+  readonly ofPositions?: readonly string[];
+  /** Written for an ode: the whole state of a mechanical system is its one block y. */
+  readonly whole?: boolean;
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */
@@ -134,6 +147,8 @@ export interface Formulation {
    * are adaptive, to tell the user of a stiff problem.
    */
   readonly stiffness?: (z: Blocks, at: StepPoint) => tf.Tensor;
+  /** The estimate says nothing of velocities, and so of hidden states: with these a step is compared with two of half its length. */
+  readonly judges?: 'positions' | undefined;
   /** The power of h that the estimate falls with; default the order plus one. */
   readonly errorOrder?: number;
   /**
@@ -143,6 +158,9 @@ export interface Formulation {
    */
   readonly dense?: (theta: tf.Tensor, z: Blocks, at: StepPoint, next: Blocks) => Blocks;
 }
+
+/** A formulation for odes that integrates mechanical systems as a whole. */
+export const asWhole = (ode: Formulation): Formulation => ({...ode, moves: true, whole: true});
 
 /** How a step is formed, for systems of either kind; made by `trapezoid`, `defineScheme` and their like. */
 export interface Scheme {
@@ -190,6 +208,10 @@ const specChecks = {
   carriesJerk: oneOf('filtered', 'exact'),
   still: boolean,
   carriesNormalJerk: boolean,
+  moves: boolean,
+  ofPositions: blockNames,
+  moving: object,
+  whole: boolean,
   residual: callable,
   update: {what: 'a function update(z, at) giving the new state', test: callable.test},
   turned: callable,
@@ -197,6 +219,7 @@ const specChecks = {
   error: callable,
   errorFilter: callable,
   stiffness: callable,
+  judges: oneOf('positions'),
   errorOrder: count,
   dense: callable,
 } satisfies {readonly [option in keyof Required<SchemeSpec>]: Check};

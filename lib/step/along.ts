@@ -18,7 +18,7 @@ import {eventValue, jumped} from '../system/events.js';
 import type {Params} from '../system/params.js';
 import type {Inside} from './inside.js';
 import {shareWithUpdate} from './inside.js';
-import {joinBlocks, splitBlocks} from './blocks.js';
+import {joinBlocks, joinNamed, splitBlocks} from './blocks.js';
 import {Layout} from './layout.js';
 import type {StepFunctions, Traced} from './step-functions.js';
 import type {AlongStep, StepInputs} from './traced-step.js';
@@ -28,6 +28,8 @@ export interface Along {
   readonly error: boolean;
   readonly dense: boolean;
   readonly events: readonly Event[];
+  /** The derivative of the state, for an automatic first step. */
+  readonly slope?: boolean;
 }
 
 /** What is made of a trace's outputs, beside those that are functions of the step as they are. */
@@ -64,11 +66,12 @@ export class AlongTrace {
     this.inputs = [this.theta, this.next, this.shift, this.last, this.ahead, this.ratio];
   }
 
-  /** The tensors, in the trace of the step. */
-  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, breaks: Set<Breaks>): Traced {
+  /** The tensors, in the trace of the step. @param seen the state as the user names its blocks */
+  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): Traced {
     return {
       ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
-      ...(this.along.events.length === 0 ? {} : this.eventTensors(at, params)),
+      ...(this.along.events.length === 0 ? {} : this.eventTensors(at, params, seen)),
+      ...(this.along.events.length > 0 || this.along.slope === true ? {rate: this.rateTensor(at)} : {}),
     };
   }
 
@@ -110,17 +113,17 @@ export class AlongTrace {
 
   private errorTensor(estimate: Blocks): tf.Tensor {
     const {own, scheme} = this;
-    const unknown = Object.keys(estimate).find(name => own.block(name) === undefined);
+    const unknown = Object.keys(estimate).find(name => !own.whole.some(block => block.name === name));
     if (unknown !== undefined)
       throw new OptionError(
         'bad-scheme',
-        `${scheme.name}: error gave '${unknown}'; it may estimate ${own.blocks.map(({name}) => name).join(' and ')}.`,
+        `${scheme.name}: error gave '${unknown}'; it may estimate ${own.whole.map(({name}) => name).join(' and ')}.`,
       );
     this.judged = new Uint8Array(own.size);
-    for (const {name, offset, size} of own.blocks) if (name in estimate) this.judged.fill(1, offset, offset + size);
+    for (const {name, offset, size} of own.whole) if (name in estimate) this.judged.fill(1, offset, offset + size);
     return joinBlocks(
       own,
-      {...Object.fromEntries(own.blocks.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate},
+      {...Object.fromEntries(own.whole.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate},
       `${scheme.name}: error`,
     );
   }
@@ -130,30 +133,34 @@ export class AlongTrace {
     const end = splitBlocks(state, next);
     const between = formulation.dense?.(theta, z, at, end) ?? hermite(theta, scheme.order, at, end);
     const linear = Object.fromEntries(
-      state.blocks.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
+      state.whole.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
     );
-    return joinBlocks(state, {...linear, ...between}, `${scheme.name}: dense`);
+    return joinBlocks(state, at.settledState({...linear, ...between}), `${scheme.name}: dense`);
   }
 
-  private eventTensors(at: StepPoint, params: Params): Traced {
+  private eventTensors(at: StepPoint, params: Params, seen: Blocks): Traced {
     const {
       own,
-      state,
       along: {events},
     } = this;
-    const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, at.x[name]]));
+    const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, seen[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
-    const still = Object.fromEntries(state.blocks.map(({name, shape}) => [name, tf.zeros([...shape])]));
     return {
-      rate: joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate'),
       ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
       ...Object.fromEntries(
         events.map(({then}, i) => [
           `jump.${i}`,
-          typeof then === 'function' ? joinBlocks(own, jumped(then, i, place, blocks), `events[${i}].then`) : undefined,
+          typeof then === 'function' ? joinNamed(own, jumped(then, i, place, blocks), `events[${i}].then`) : undefined,
         ]),
       ),
     };
+  }
+
+  /** The derivative of the state; zero of what is not in the equations of motion. */
+  private rateTensor(at: StepPoint): tf.Tensor {
+    const {state} = this;
+    const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
+    return joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate');
   }
 
   /** What is made of the trace's outputs. */
@@ -189,6 +196,7 @@ export class AlongTrace {
       functions: {
         dense: shared.dense,
         inside: shared.inside?.node,
+        slope: along.slope === true ? rate : undefined,
         events,
         rates: events === undefined ? undefined : orZeros(moving, events),
       },
