@@ -8,11 +8,39 @@
  * twice as many, which beside a simulation of m steps is nothing.
  */
 
+import {singularValues} from './singular-values.js';
+
+/** Of a linear least-squares problem, what an iteration asks of its factorization. */
+export interface Factorization {
+  /** Columns. */
+  readonly p: number;
+  /** δ of min ‖Jδ + r‖² + μ‖Dδ‖² with D = diag(scale). */
+  damped(scale: Float64Array, mu: number): Float64Array;
+  /** The step without damping, and how much of the residuals it takes away; `norms` are those of the columns. */
+  projected(norms: Float64Array): Projection;
+  /** Jᵀr. */
+  gradient(): Float64Array;
+  /** Euclidean. */
+  columnNorms(): Float64Array;
+}
+
+/** What lies in the space that the columns span. */
+export interface Projection {
+  /** D δ of the Gauss–Newton step δ, D the columns' norms. */
+  readonly delta: Float64Array;
+  /** ‖Q₁ᵀr‖². */
+  readonly inside: number;
+  readonly rank: number;
+}
+
+/** As in `uncertainty`: a smaller singular value is a direction in which the residuals do not change. */
+const RANK_TOLERANCE = 1e-10;
+
 /** Rows folded in at once: 256 rows of 8 columns are 16 KiB, which stays in the first-level cache. */
 const BLOCK = 256;
 
 /** The triangular factor of a tall matrix, taken in row by row. */
-export class RowQr {
+export class RowQr implements Factorization {
   /** R, [p, p] row-major, upper triangular. */
   readonly r: Float64Array;
   /** The first p entries of Qᵀ times the right side. */
@@ -51,6 +79,36 @@ export class RowQr {
       x[i] /= r[i * p + i];
     }
     return x;
+  }
+
+  /** R with the rows √μ D below it and zeros at their right. */
+  damped(scale: Float64Array, mu: number): Float64Array {
+    const {p} = this;
+    const rows = new Float64Array(p * p);
+    for (let j = 0; j < p; j++) rows[j * p + j] = Math.sqrt(mu) * scale[j];
+    return this.copy()
+      .append(rows, new Float64Array(p))
+      .solve()
+      .map(d => -d);
+  }
+
+  /** By the singular values of R D⁻¹. */
+  projected(norms: Float64Array): Projection {
+    const {p, r, c} = this;
+    const scaled = r.map((value, index) => value / (norms[index % p] || 1));
+    const {values, vectors} = singularValues(scaled, p);
+    let [rank, inside] = [0, 0];
+    const delta = new Float64Array(p);
+    while (rank < p && values[rank] > RANK_TOLERANCE * values[0]) {
+      // uₖᵀc, with σₖ uₖ = R vₖ
+      let along = 0;
+      for (let i = 0; i < p; i++) for (let j = i; j < p; j++) along += scaled[i * p + j] * vectors[j * p + rank] * c[i];
+      along /= values[rank];
+      inside += along ** 2;
+      for (let j = 0; j < p; j++) delta[j] -= (vectors[j * p + rank] * along) / values[rank];
+      rank++;
+    }
+    return {delta, inside, rank};
   }
 
   /** Jᵀr = Rᵀc, free of the cancellation that a sum over all rows would suffer. */
