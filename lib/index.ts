@@ -80,6 +80,15 @@ export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
 export type {
+  Encoder,
+  Objective,
+  ObjectiveAt,
+  ObjectiveInputs,
+  ObjectiveValues,
+  ValueAndGradient,
+  ValueAndGradientOf,
+} from './simulate/objective.js';
+export type {
   AnyCotangent,
   AnySavedTangent,
   AnySystem,
@@ -97,7 +106,9 @@ export type {
   Pullback,
   PullbackTo,
   SavedTangent,
+  SomeStates,
   StateOf,
+  StatesOf,
   Tangent,
   TangentFrom,
 } from './simulate/kinds.js';
@@ -162,6 +173,9 @@ export {
   type MechanicalSystem,
   type MechanicsSpec,
 } from './system/mechanics.js';
+export type {AnyStateAt, HiddenState, HiddenStates, StateAt, StateSpec, StateSpecs} from './system/hidden-states.js';
+export type {CheckedKinematics, Kinematics, PositionRate} from './system/kinematics.js';
+export {freeBodies, quaternions} from './system/rotations.js';
 export type {Inputs} from './system/inputs.js';
 export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
@@ -176,7 +190,7 @@ export {signal, type Input, type Signal, type SignalKind, type SignalOptions} fr
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
 export type {Constraints, Place, RowScale} from './system/constraints.js';
-export type {Blocks, Equations} from './system/equations.js';
+export type {Blocks, Equations, PositionUnknown} from './system/equations.js';
 // an engine,
 export {
   bufferSizes,
@@ -192,6 +206,7 @@ export {
   type TransposedSolve,
   type Vectors,
 } from './engine/index.js';
+export {compilePrograms, type TensorProgram} from './engine/compile-programs.js';
 export {valuesOf} from './graph/declarations.js';
 export {
   binaryNames,

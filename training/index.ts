@@ -21,7 +21,7 @@ export {
   type LevenbergMarquardtOptions,
   type Linearization,
 } from './identify/least-squares.js';
-export {lbfgs, type LbfgsOptions} from './identify/lbfgs.js';
+export {lbfgs, type LbfgsOptions, type QuasiNewton} from './identify/lbfgs.js';
 export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
 export {
@@ -76,6 +76,25 @@ export {
   type Histogram,
 } from './report/residual-statistics.js';
 export type {ReadLimits} from './data/limits.js';
+export {
+  identifyByInnovations,
+  type FromEstimates,
+  type InnovationsFit,
+  type InnovationsIteration,
+  type InnovationsProblem,
+} from './estimate/innovations.js';
+export {kalmanFilter, kalmanSmoother, type EstimatedStates, type Filtered, type Smoothed} from './estimate/kalman.js';
+export {
+  extended,
+  unscented,
+  type GaussianTransform,
+  type Image,
+  type StateFunction,
+  type UnscentedOptions,
+} from './estimate/linearization.js';
+export type {Covariance} from './estimate/noise.js';
+export type {EstimationProblem, ProcessNoise} from './estimate/problem.js';
+export type {Rows} from './estimate/roots.js';
 export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
 export {decimate, resample, stillSamples, upsample, type Resampled} from './data/resample.js';
 export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample-times.js';
@@ -95,10 +114,19 @@ export type {Clip} from './train/gradients.js';
 export {modelFiles} from './train/model-files.js';
 export type {Change} from './train/examples.js';
 export type {Metrics, EpochMetrics, StepMetrics} from './train/metrics.js';
-export type {LossAt, TrainingProblem, TrainingProgress} from './train/problem.js';
+export type {CompiledTraining, LossAt, TrainingProblem, TrainingProgress, TrainingSettings} from './train/problem.js';
 export type {Examples} from './train/examples.js';
 export type {Random} from './train/random.js';
 export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
+export {
+  trainingStep,
+  type StepBatch,
+  type StepState,
+  type TrainingStep,
+  type TrainingStepOptions,
+} from './train/training-step.js';
+export type {StepInputs} from './train/step-gradients.js';
+export {adamW, sgd, type AdamWOptions, type RuleState, type SgdOptions, type UpdateRule} from './train/update-rules.js';
 export type {TrainingReportDetails, TrainingResult} from './train/result.js';

@@ -12,7 +12,7 @@ import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {concat, input, neg, reshape, slice} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
-import type {Node, Shape} from '../graph/node.js';
+import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
 import {substitute} from '../graph/simplify.js';
 import type {Scheme} from '../scheme/index.js';
@@ -20,7 +20,8 @@ import {joinBlocks, splitBlocks} from '../step/blocks.js';
 import {Layout} from '../step/layout.js';
 import type {System} from '../step/formulation.js';
 import type {Parameter} from '../step/traced-step.js';
-import {equationsOf, isConstrained, stateBlocks} from '../step/formulation.js';
+import {equationsOf, isConstrained, partOf} from '../step/formulation.js';
+import type {OwnBlock} from '../system/equations.js';
 import type {OdeSystem} from '../system/ode.js';
 import {ode} from '../system/ode.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -44,18 +45,18 @@ export interface AdjointSystem {
  */
 export function adjointSystem(
   system: System,
-  shape: Shape,
+  blocks: readonly OwnBlock[],
   leaves: readonly Leaf[],
   parameters: readonly Parameter[],
 ): AdjointSystem {
-  const own = new Layout(stateBlocks(system).map(name => ({name, shape})));
+  const own = new Layout(blocks.map(({name, shape}) => ({name, shape, of: partOf(system, {}, name)})));
   const {graph, captured} = trace(
     at => {
       const params = toTree(
         leaves,
         leaves.map((_, i) => at[`p.${i}`]),
       ) as Params;
-      return {rate: joinBlocks(own, equationsOf(system, params).rate(splitBlocks(own, at.x), at.t), 'rate')};
+      return {rate: joinBlocks(own, equationsOf(system, params, blocks).rate(splitBlocks(own, at.x), at.t), 'rate')};
     },
     [
       {name: 'x', shape: [own.size]},

@@ -13,8 +13,8 @@ import {
   refuseUnknownOptions,
   shown,
 } from '../checks.js';
-import type {Shape} from '../graph/node.js';
-import {sameShape} from '../graph/node.js';
+import {sameShape, sizeOf} from '../graph/node.js';
+import type {OwnBlock} from '../system/equations.js';
 import type {Numeric} from '../system/numeric.js';
 import {isNumeric, readNumeric} from '../system/numeric.js';
 
@@ -24,9 +24,9 @@ export interface AdaptiveOptions {
   readonly rtol?: number;
   /**
    * Absolute error allowed a step: a number, one for each component (in the shape of q, for q and v
-   * alike; or of y), or {q, v} apart, in their own units. Default 1e-9.
+   * alike; or of y), or {q, v} and hidden states by name apart, in their own units. Default 1e-9.
    */
-  readonly atol?: Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
+  readonly atol?: Numeric | {readonly [block: string]: Numeric};
   /** Length of the first step; default options.dt. */
   readonly first?: number;
   /** Below this length the run ends with the status 'step-too-small'; default 16 roundings of the time. */
@@ -90,7 +90,6 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
   };
   check('rtol', rtol, rtol >= 0 && rtol < 1, 'a number in [0, 1)');
   const byBlocks = !isNumeric(atol) && object.test(atol);
-  if (byBlocks) refuseUnknownOptions(atol, ['q', 'v', 'y'], 'adaptive: atol', 'bad-control');
   const some = byBlocks ? Object.keys(atol).length > 0 : isNumeric(atol) && !(Array.isArray(atol) && atol.length === 0);
   if (!some || (typeof atol === 'number' && !(atol >= 0)))
     throw new OptionError(
@@ -105,31 +104,32 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
   return {kind: 'adaptive', rtol, atol, first, min, max, safety};
 }
 
-/** The absolute tolerance of every component of the user's blocks, named in their order. */
-export function absoluteTolerances(
-  {atol, rtol}: StepControl,
-  names: readonly string[],
-  shape: Shape,
-  size: number,
-): Float64Array {
-  const byBlock =
-    typeof atol === 'object' && !Array.isArray(atol) && names.some(name => name in (atol as object))
-      ? (atol as {readonly [name: string]: Numeric | undefined})
-      : undefined;
-  const result = new Float64Array(names.length * size);
-  names.forEach((name, i) => {
+/** The absolute tolerance of every component of the user's blocks. */
+export function absoluteTolerances({atol, rtol}: StepControl, own: readonly OwnBlock[]): Float64Array {
+  const byBlock = isNumeric(atol) ? undefined : (atol as {readonly [name: string]: Numeric | undefined});
+  const unknown = Object.keys(byBlock ?? {}).find(name => !own.some(block => block.name === name));
+  if (unknown !== undefined)
+    throw new OptionError(
+      'bad-control',
+      `adaptive: atol has ${unknown}; the state has ${own.map(({name}) => name).join(', ')}.`,
+    );
+  const result = new Float64Array(own.reduce((size, {shape}) => size + sizeOf(shape), 0));
+  let offset = 0;
+  for (const {name, shape} of own) {
+    const size = sizeOf(shape);
     const given = byBlock === undefined ? (atol as Numeric) : byBlock[name];
     if (given === undefined)
       throw new OptionError('bad-control', `adaptive: atol lacks ${name}; it has ${Object.keys(atol).join(', ')}.`);
-    const {values, shape: own} = readNumeric(given, `atol.${name}`);
-    if (values.length !== 1 && !sameShape(own, shape)) {
+    const {values, shape: one} = readNumeric(given, `atol.${name}`);
+    if (values.length !== 1 && !sameShape(one, shape)) {
       throw new OptionError(
         'bad-control',
-        `adaptive: atol has shape [${own.join(', ')}]: give one number, or one for each component [${shape.join(', ')}].`,
+        `adaptive: atol has shape [${one.join(', ')}]: give one number, or one for each component [${shape.join(', ')}].`,
       );
     }
-    for (let k = 0; k < size; k++) result[i * size + k] = values.length === 1 ? values[0] : values[k];
-  });
+    for (let k = 0; k < size; k++) result[offset + k] = values.length === 1 ? values[0] : values[k];
+    offset += size;
+  }
   const bad = result.findIndex(value => !(value >= 0) || (value === 0 && rtol === 0));
   if (bad >= 0)
     throw new OptionError(

@@ -141,7 +141,7 @@ export class SequentialStages implements SequentialSystem {
   private readonly coordinates: number;
 
   /** @param kappa what may be left of the tolerance: no component is asked for beyond its rounding */
-  constructor({compiled, traced, engine, options, coordinates}: Runnable, kappa: number) {
+  constructor({compiled, traced, engine, options}: Runnable, kappa: number) {
     const {
       plan,
       newton: {linear},
@@ -184,12 +184,13 @@ export class SequentialStages implements SequentialSystem {
       ratio: executable.find('ratio'),
     };
     const effects = traced.along?.effects ?? {};
-    this.tolerated = traced.state.blocks.flatMap(({name, offset}) =>
+    this.tolerated = traced.state.whole.flatMap(({name, offset}) =>
       name in effects ? [{offset, power: effects[name]}] : [],
     );
     this.absolute = plan?.absolute ?? new Float64Array(0);
     this.relative = Math.max(plan?.control.rtol ?? 0, (10 * engine.epsilon) / kappa);
-    this.coordinates = coordinates;
+    // The blocks of such an unknown have the size of q, or of y.
+    this.coordinates = traced.unknown.blocks[0].size;
   }
 
   beginStep(): void {

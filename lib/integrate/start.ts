@@ -161,7 +161,8 @@ function checkConstraints(
     );
   };
   check('positions', given.subarray(0, size), 'the gap');
-  check('velocities', given.subarray(size), 'the velocity');
+  const {offset = size, size: count = size} = traced.state.block('v') ?? {};
+  check('velocities', given.subarray(offset, offset + count), 'the velocity');
 }
 
 /**
@@ -224,7 +225,8 @@ export function requireScaledRows(prepared: Runnable): void {
   );
 }
 
-function checkMass({start, coordinates: n}: Runnable, mass: Float64Array | undefined): void {
+function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefined): void {
+  const n = start.traced.state.block('v')?.size ?? coordinates;
   const node = start.traced.functions.mass;
   if (mass === undefined || node === undefined) return;
   const bad = mass.findIndex(value => !Number.isFinite(value));

@@ -11,28 +11,6 @@ import {SteadyFactor} from '../step/steady-factor.js';
 import {linearization} from '../step/precomputation.js';
 import type {Runnable} from './runnable.js';
 
-/** The time derivative of q, or y, that blocks of states and unknowns are, stage by stage alike; undefined of names that say nothing (`gain` is a stage's increment of y). */
-const levels: {readonly [name: string]: number | undefined} = {
-  y: 0,
-  gain: 0,
-  q: 0,
-  v: 1,
-  velocity: 1,
-  increment: 1,
-  shift: 1,
-  w: 1,
-  meanVelocity: 1,
-  meanRate: 1,
-  a: 2,
-  acceleration: 2,
-  algorithmic: 2,
-  meanAcceleration: 2,
-  turn: 2,
-  normal: 3,
-  jerk: 3,
-};
-const levelOf = (name: string): number | undefined => levels[name.replace(/\d+$/, '')];
-
 /** A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in newton/tolerances.ts). */
 const fewRoundings = 1 / 16;
 
@@ -147,22 +125,22 @@ export class StepSystem implements NonlinearSystem {
     const h = Math.abs(this.forward.find('h')?.[0] ?? 0);
     const largestOf = (values: Float64Array | undefined, offset: number, size: number): number =>
       values === undefined ? 0 : plainVectors.largest(values.subarray(offset, offset + size));
-    const sizes = traced.state.blocks.map(({name, offset, size}) => ({
-      level: levelOf(name),
+    const sizes = traced.state.blocks.map(({derivative, offset, size}) => ({
+      derivative,
       size: largestOf(this.data, offset, size),
     }));
     const multipliers: number[] = [];
-    for (const {name, offset, size, labels} of traced.unknown.blocks) {
-      const level = levelOf(name);
+    for (const {derivative, offset, size, labels} of traced.unknown.blocks) {
       let extent = largestOf(z, offset, size);
-      if (level !== undefined)
+      if (derivative !== undefined)
         for (const known of sizes)
-          if (known.level !== undefined && known.level <= level)
+          if (known.derivative !== undefined && known.derivative <= derivative)
             extent = Math.max(
               extent,
               known.size === 0
                 ? 0
-                : ((known.level < level ? fewRoundings : 1) * known.size) / h ** (level - known.level),
+                : ((known.derivative < derivative ? fewRoundings : 1) * known.size)
+                    / h ** (derivative - known.derivative),
             );
       extents.fill(labels === undefined ? extent : 0, offset, offset + size);
       if (labels !== undefined) for (let i = 0; i < size; i++) multipliers.push(offset + i);

@@ -18,10 +18,10 @@ import type {Formulation, Scheme, StepPoint} from './scheme.js';
 const ratio = ({x, h}: StepPoint): tf.Tensor => tf.div(h, x.lastStep);
 const whole = (omega: tf.Tensor): tf.Tensor => tf.add(1, tf.mul(omega, 2));
 
-/** x⁺ from x'⁺. */
-function moved(at: StepPoint, x: tf.Tensor, d: tf.Tensor, rate: tf.Tensor): tf.Tensor {
+/** x⁺ − x from x'⁺. */
+function increment(at: StepPoint, d: tf.Tensor, rate: tf.Tensor): tf.Tensor {
   const omega = ratio(at);
-  return tf.add(x, tf.div(tf.mul(at.h, tf.add(tf.mul(omega, d), tf.mul(tf.add(1, omega), rate))), whole(omega)));
+  return tf.div(tf.mul(at.h, tf.add(tf.mul(omega, d), tf.mul(tf.add(1, omega), rate))), whole(omega));
 }
 
 /** x'⁺ from x⁺, times h(1+ω)/(1+2ω). */
@@ -38,8 +38,18 @@ function weight(at: StepPoint): tf.Tensor {
 
 const slope = ({h}: StepPoint, x: tf.Tensor, next: tf.Tensor): tf.Tensor => tf.div(tf.sub(next, x), h);
 
+/** q⁺ from v⁺. */
 const position = (at: StepPoint, v: tf.Tensor): tf.Tensor =>
-  at.stabilizePosition(moved(at, at.x.q, at.x.meanVelocity, v));
+  at.stabilizePosition(at.moved(at.x.q, increment(at, at.x.meanVelocity, v)));
+
+/** (q⁺ − q)/h: with q' = N(q)v in the frame of velocities. */
+const positionSlope = (at: StepPoint, v: tf.Tensor, q: tf.Tensor): tf.Tensor => {
+  const along = (): tf.Tensor => {
+    const gained = increment(at, at.x.meanVelocity, v);
+    return at.stabilizing === undefined ? gained : tf.add(gained, at.stabilizing(at.moved(at.x.q, gained)));
+  };
+  return tf.div(at.unknownPosition.between(at.x.q, q, along), at.h);
+};
 
 /** (x − x⁻)/h where the second difference of x⁻, x and x⁺ is h²x''. */
 const past = (h: tf.Tensor, x: tf.Tensor, next: tf.Tensor, second: tf.Tensor): tf.Tensor =>
@@ -64,10 +74,16 @@ function started({x, h}: StepPoint, v: tf.Tensor, jerk: tf.Tensor): Blocks {
   return {meanVelocity: slope, meanAcceleration: past(h, x.v, v, jerk), lastStep: h};
 }
 
-const mechanics: Formulation = {
-  unknown: ['v'],
+/** Between positions without general kinematics there are differences that an error can be estimated by. */
+const estimated: Pick<Formulation, 'errorOrder' | 'error'> = {
   errorOrder: 3,
   error: ({v}, at) => ({q: estimate(at, at.x.q, at.x.meanVelocity, at.x.v, position(at, v))}),
+};
+
+const moving: Formulation = {
+  unknown: ['v'],
+  moves: true,
+  derivatives: {meanVelocity: 1, meanAcceleration: 2},
   startsAhead: true,
   carriesJerk: 'filtered',
   carry: (at, {first, jerk}) => started(at, first.v, jerk),
@@ -82,7 +98,7 @@ const mechanics: Formulation = {
   },
   update: ({v}, at) => {
     const q = position(at, v);
-    return {q, v, meanVelocity: slope(at, at.x.q, q), meanAcceleration: slope(at, at.x.v, v), lastStep: at.h};
+    return {q, v, meanVelocity: positionSlope(at, v, q), meanAcceleration: slope(at, at.x.v, v), lastStep: at.h};
   },
 };
 
@@ -93,8 +109,8 @@ const mechanics: Formulation = {
  */
 const settledVelocity = ({x, h}: StepPoint): tf.Tensor => tf.sub(x.v, tf.mul(tf.square(h), x.offset));
 
-const constrained: Formulation = {
-  ...mechanics,
+const movingConstrained: Formulation = {
+  ...moving,
   multipliers: ['lambda'],
   carriesNormalJerk: true,
   carry: (at, {first, jerk, normalJerk}) => {
@@ -113,16 +129,21 @@ const constrained: Formulation = {
     };
   },
   update: (z, at) => ({
-    ...mechanics.update(z, at),
+    ...moving.update(z, at),
     meanAcceleration: slope(at, settledVelocity(at), z.v),
     lambda: z.lambda,
     offset: tf.zerosLike(z.v),
   }),
 };
 
+const withEstimate = (base: Formulation): Formulation => ({...base, ...estimated, moves: false, moving: base});
+const mechanics = withEstimate(moving);
+const constrained = withEstimate(movingConstrained);
+
 /** The same for y' = f(y, t). */
 const firstOrder: Formulation = {
   unknown: ['y'],
+  derivatives: {meanRate: 1},
   errorOrder: 3,
   error: ({y}, at) => ({y: estimate(at, at.x.y, at.x.meanRate, at.rate({y: at.x.y}, at.t).y, y)}),
   startsAhead: true,

@@ -38,31 +38,100 @@ function held(at: StepPoint, place: Place, a: tf.Tensor, lambda: tf.Tensor): {a:
 /** (a, λ) of the instant are carried: the trajectory shows them, and the next step's Newton starts there. */
 const carry: Formulation['carry'] = ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)});
 
+/**
+ * Where stages lie. With q' = N(q)v or hidden states rates of positions are unknowns beside the accelerations, W = N(Q)V,
+ * and positions are sums of them, settled on their manifold.
+ */
+interface Places {
+  /** What is added to the formulation. */
+  readonly blocks: Pick<Formulation, 'moves' | 'unknown' | 'ofPositions' | 'derivatives'>;
+  stage(z: Blocks, at: StepPoint, i: number, acceleration: (j: number) => tf.Tensor): Place;
+  end(z: Blocks, at: StepPoint, acceleration: (j: number) => tf.Tensor): Place;
+  /** The rows of stage i, and where they begin. */
+  rows(z: Blocks, at: StepPoint, i: number, place: Place): Blocks;
+  guess(at: StepPoint): Blocks;
+}
+
+const summed = (tableau: Tableau): Places => ({
+  blocks: {unknown: []},
+  stage: (_, at, i, acceleration) => stagePlace(tableau, at, i, acceleration),
+  end: (_, at, acceleration) => endPlace(tableau, at, acceleration),
+  rows: () => ({}),
+  guess: () => ({}),
+});
+
+function byRates(tableau: Tableau): Places {
+  const stages = implicitStages(tableau);
+  const rate = (z: Blocks, {x, positionRate}: StepPoint, j: number): tf.Tensor =>
+    isExplicit(tableau, j) ? positionRate(x.q, x.v) : z[stageName('w', j)];
+  const place = (
+    weights: readonly number[],
+    z: Blocks,
+    at: StepPoint,
+    t: tf.Tensor,
+    acceleration: (j: number) => tf.Tensor,
+  ): Place => ({
+    q: at.settled(sum(at.x.q, at.h, weights, j => rate(z, at, j))),
+    v: sum(at.x.v, at.h, weights, acceleration),
+    t,
+  });
+  const unknown = stageNames('w', stages);
+  return {
+    blocks: {moves: true, unknown, ofPositions: unknown, derivatives: {w: 1}},
+    stage: (z, at, i, acceleration) =>
+      place(tableau.a[i], z, at, tf.add(at.t, tf.mul(at.h, tableau.c[i])), acceleration),
+    end: (z, at, acceleration) => place(tableau.b, z, at, tf.add(at.t, at.h), acceleration),
+    rows: (z, at, i, {q, v}) => ({w: tf.sub(z[stageName('w', i)], at.positionRate(q, v))}),
+    guess: ({x, positionRate}) => ({w: positionRate(x.q, x.v)}),
+  };
+}
+
+/** A formulation, and the same for positions that are no sums of accelerations. */
+const alsoMoving = (tableau: Tableau, made: (places: Places) => Formulation): Formulation => ({
+  ...made(summed(tableau)),
+  moving: made(byRates(tableau)),
+});
+
 /** Positions held at all stages of a stiffly accurate method without explicit stages. */
-export function heldStages(tableau: Tableau): Formulation {
+export const heldStages = (tableau: Tableau): Formulation =>
+  alsoMoving(tableau, places => heldStagesAt(tableau, places));
+
+function heldStagesAt(tableau: Tableau, places: Places): Formulation {
   const stages = implicitStages(tableau);
   const last = stages.length - 1;
-  const place = (z: Blocks, at: StepPoint, i: number): Place => stagePlace(tableau, at, i, j => z[stageName('a', j)]);
+  const place = (z: Blocks, at: StepPoint, i: number): Place => places.stage(z, at, i, j => z[stageName('a', j)]);
   return {
-    unknown: stageNames('a', stages),
+    ...places.blocks,
+    unknown: [...stageNames('a', stages), ...places.blocks.unknown],
     multipliers: stageNames('lambda', stages),
     carry,
     residual: (z, at) =>
-      byStage(stages, i => held(at, place(z, at, i), z[stageName('a', i)], z[stageName('lambda', i)])),
+      byStage(stages, i => {
+        const here = place(z, at, i);
+        return {
+          ...held(at, here, z[stageName('a', i)], z[stageName('lambda', i)]),
+          ...places.rows(z, at, i, here),
+        };
+      }),
     update: (z, at) => {
       const {q, v} = place(z, at, last);
       return {q, v, a: z[stageName('a', last)], lambda: z[stageName('lambda', last)]};
     },
-    guess: ({x}) => ({z: repeated(stages, {a: x.a, lambda: x.lambda})}),
+    guess: at => ({z: repeated(stages, {a: at.x.a, lambda: at.x.lambda, ...places.guess(at)})}),
   };
 }
 
-/** Positions and velocities held at all stages: Q' = W = V + Gᵀμ. */
-export function stabilizedStages(tableau: Tableau): Formulation {
+/** Positions and velocities held at all stages: Q' = W = V + Gᵀμ, or N(Q)(V + NᵀGᵀμ). */
+export const stabilizedStages = (tableau: Tableau): Formulation => ({
+  ...stabilizedStagesBy(tableau, false),
+  moving: stabilizedStagesBy(tableau, true),
+});
+
+function stabilizedStagesBy(tableau: Tableau, moves: boolean): Formulation {
   const stages = implicitStages(tableau);
   const last = stages.length - 1;
   const place = (z: Blocks, at: StepPoint, i: number): Place => ({
-    q: sum(at.x.q, at.h, tableau.a[i], j => z[stageName('w', j)]),
+    q: at.settled(sum(at.x.q, at.h, tableau.a[i], j => z[stageName('w', j)])),
     v: sum(at.x.v, at.h, tableau.a[i], j => z[stageName('a', j)]),
     t: tf.add(at.t, tf.mul(at.h, tableau.c[i])),
   });
@@ -72,12 +141,14 @@ export function stabilizedStages(tableau: Tableau): Formulation {
     const [a, w, lambda, mu] = ['a', 'w', 'lambda', 'mu'].map(block => z[stageName(block, i)]);
     return {
       ...held(at, here, a, lambda),
-      w: tf.sub(w, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions))),
+      w: tf.sub(w, at.positionRate(here.q, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions)))),
       mu: tf.add(constraints.velocities(here, mu, false), tf.mul(at.regularization, mu)),
     };
   };
   return {
+    ...(moves ? {moves, ofPositions: stageNames('w', stages)} : {}),
     unknown: [...stageNames('a', stages), ...stageNames('w', stages)],
+    derivatives: {w: 1},
     multipliers: [...stageNames('lambda', stages), ...stageNames('mu', stages)],
     carry,
     residual: (z, at) => byStage(stages, i => rows(z, at, i)),
@@ -85,45 +156,58 @@ export function stabilizedStages(tableau: Tableau): Formulation {
       const {q, v} = place(z, at, last);
       return {q, v, a: z[stageName('a', last)], lambda: z[stageName('lambda', last)]};
     },
-    guess: ({x, h}) => ({
-      z: byStage(stages, i => ({a: x.a, lambda: x.lambda, w: tf.add(x.v, tf.mul(tf.mul(h, tableau.c[i]), x.a))})),
+    guess: ({x, h, positionRate}) => ({
+      z: byStage(stages, i => ({
+        a: x.a,
+        lambda: x.lambda,
+        w: positionRate(x.q, tf.add(x.v, tf.mul(tf.mul(h, tableau.c[i]), x.a))),
+      })),
     }),
   };
 }
 
 /** Accelerations held at the stages, positions and velocities at the end. */
-export function heldEnd(tableau: Tableau): Formulation {
+export const heldEnd = (tableau: Tableau): Formulation => alsoMoving(tableau, places => heldEndAt(tableau, places));
+
+function heldEndAt(tableau: Tableau, places: Places): Formulation {
   const stages = implicitStages(tableau);
   const acceleration =
     (z: Blocks, {x}: StepPoint) =>
     (i: number): tf.Tensor =>
       isExplicit(tableau, i) ? x.a : z[stageName('a', i)];
+  /** The end, from where the stages lead. */
+  const moved = (z: Blocks, at: StepPoint, ahead?: Place): tf.Tensor =>
+    at.general ? at.unknownPosition.at((ahead ?? places.end(z, at, acceleration(z, at))).q, z.q) : z.q;
   return {
-    unknown: [...stageNames('a', stages), ...projected.unknown, 'a'],
+    ...places.blocks,
+    unknown: [...stageNames('a', stages), ...places.blocks.unknown, ...projected.unknown, 'a'],
     multipliers: [...stageNames('lambda', stages), ...projected.multipliers, 'lambda'],
     carry,
     residual: (z, at) => {
-      const ahead = endPlace(tableau, at, acceleration(z, at));
+      const ahead = places.end(z, at, acceleration(z, at));
       return {
-        ...byStage(stages, i =>
-          instantBalance(
-            at,
-            stagePlace(tableau, at, i, acceleration(z, at)),
-            z[stageName('a', i)],
-            z[stageName('lambda', i)],
-          ),
-        ),
+        ...byStage(stages, i => {
+          const place = places.stage(z, at, i, acceleration(z, at));
+          return {
+            ...instantBalance(at, place, z[stageName('a', i)], z[stageName('lambda', i)]),
+            ...places.rows(z, at, i, place),
+          };
+        }),
         ...onto(z, ahead, at),
-        ...instantBalance(at, {q: z.q, v: z.v, t: ahead.t}, z.a, z.lambda),
+        ...instantBalance(at, {q: moved(z, at, ahead), v: z.v, t: ahead.t}, z.a, z.lambda),
       };
     },
-    update: ({q, v, a, lambda}) => ({q, v, a, lambda}),
-    guess: ({x, h}) => ({
-      z: {
-        ...repeated(stages, {a: x.a, lambda: x.lambda}),
-        q: tf.add(x.q, tf.mul(h, x.v)),
-        v: tf.add(x.v, tf.mul(h, x.a)),
-      },
-    }),
+    update: (z, at) => ({q: moved(z, at), v: z.v, a: z.a, lambda: z.lambda}),
+    guess: at => {
+      const {x, h} = at;
+      return {
+        z: {
+          ...repeated(stages, {a: x.a, lambda: x.lambda, ...places.guess(at)}),
+          // Where a position is an unknown by itself; else its increment from the end of the stages is zero.
+          ...(at.general ? {} : {q: tf.add(x.q, tf.mul(h, x.v))}),
+          v: tf.add(x.v, tf.mul(h, x.a)),
+        },
+      };
+    },
   };
 }

@@ -16,13 +16,11 @@ export function constraintsOf({constraints}: StepPoint): Constraints {
 
 /** @param position what rows of positions are divided by: h for unknown velocities, βh² for accelerations; `velocity` likewise */
 export function rowScale(
-  {x, h, mass, regularization}: StepPoint,
+  {x, h, typicalMass, regularization}: StepPoint,
   position: tf.Tensor | number,
   velocity: tf.Tensor | number,
 ): RowScale {
-  // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
-  const typical = tf.mean(tf.abs(mass(x.q, tf.onesLike(x.q))));
-  return {position, velocity, regularization, give: tf.div(tf.square(h), typical)};
+  return {position, velocity, regularization, give: tf.div(tf.square(h), typicalMass(x.q))};
 }
 
 /** What `onto` adds to a formulation: unknown q and v, and two multipliers. */
@@ -30,16 +28,19 @@ export const projected = {unknown: ['q', 'v'], multipliers: ['toPosition', 'toVe
 
 /** M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the state nearest to (q₀, v₀) that obeys at its time. */
 export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
-  const {mass, h, regularization} = at;
+  const {mass, h, regularization, unknownPosition} = at;
   const constraints = constraintsOf(at);
-  const here = {q: z.q, v: z.v, t: from.t};
+  const here = {q: unknownPosition.at(from.q, z.q), v: z.v, t: from.t};
   const {give} = rowScale(at, h, 1);
   // A unit of these multipliers moves a typical mass by give/h² and changes its velocity by the same.
   const unit = tf.div(give, tf.square(h));
   const soft = tf.mul(regularization, unit);
   return {
-    q: tf.sub(mass(from.q, tf.sub(z.q, from.q)), constraints.reaction(here, z.toPosition, forces.rigidPositions)),
-    v: tf.sub(mass(z.q, tf.sub(z.v, from.v)), constraints.reaction(here, z.toVelocity, forces.held)),
+    q: tf.sub(
+      mass(from.q, unknownPosition.increment(from.q, z.q)),
+      constraints.reaction(here, z.toPosition, forces.rigidPositions),
+    ),
+    v: tf.sub(mass(here.q, tf.sub(z.v, from.v)), constraints.reaction(here, z.toVelocity, forces.held)),
     toPosition: tf.add(constraints.positions(here, z.toPosition, unit), tf.mul(soft, z.toPosition)),
     toVelocity: tf.add(constraints.velocities(here, z.toVelocity, true), tf.mul(soft, z.toVelocity)),
   };
@@ -64,14 +65,11 @@ export function instantBalance(
  * together. Gᵀμ, which vanishes with the step, is taken at the position the kinematics give.
  */
 export function gearGuptaLeimkuhler(base: Formulation): Formulation {
-  const settled = (z: Blocks, at: StepPoint): StepPoint => ({
-    ...at,
-    stabilizePosition: q =>
-      tf.add(
-        q,
-        tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, forces.heldPositions)),
-      ),
-  });
+  const settled = (z: Blocks, at: StepPoint): StepPoint => {
+    const stabilizing = (q: tf.Tensor): tf.Tensor =>
+      tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, forces.heldPositions));
+    return {...at, stabilizing, stabilizePosition: q => at.moved(q, stabilizing(q))};
+  };
   return {
     ...base,
     carriesNormalJerk: false,
@@ -138,6 +136,7 @@ function projectionMoves(
       ...base,
       carriesNormalJerk: false,
       unknown: [...base.unknown, 'shift', ...(turned ? ['turn'] : [])],
+      derivatives: {...base.derivatives, shift: 1, turn: 2},
       multipliers: [...(base.multipliers ?? []), 'eta', ...(turned ? ['zeta'] : [])],
     },
     rows: (z, at, {q, v, a, lambda}, t) => {

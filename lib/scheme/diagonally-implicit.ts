@@ -8,6 +8,7 @@ import {byIncrements, orderWeights} from './runge-kutta-dense.js';
 import {filtered, lastStages} from './runge-kutta-error.js';
 import {guesses} from './runge-kutta-guess.js';
 import type {Formulation, Scheme} from './scheme.js';
+import {asWhole} from './scheme.js';
 import type {Tableau} from './tableau.js';
 
 /** From the rows of A below the diagonal; the last row is b, and times are row sums. */
@@ -35,11 +36,12 @@ function scheme(
   const weights = orderWeights(method, denseOrder);
   const more = {...estimate, dense: byIncrements(method, weights)};
   const start = guesses(method, weights);
+  const ode = {...firstOrder(method), ...more, ...start.ode};
   return {
     name: method.name,
     order: method.order,
-    mechanics: {...mechanical(method), ...more, ...start.mechanics},
-    ode: {...firstOrder(method), ...more, ...start.ode},
+    mechanics: {...mechanical(method), ...more, ...start.mechanics, moving: asWhole(ode)},
+    ode,
     constrained,
     stabilized: {projection: constrained, 'projection-before': constrained, ggl: null},
     contacts: 'none',

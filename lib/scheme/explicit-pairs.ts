@@ -17,6 +17,7 @@ import type {Blocks} from '../system/equations.js';
 import {hermiteCubic, hermiteQuintic} from './hermite.js';
 import {endPlace, stagePlace} from './implicit-runge-kutta.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
+import {asWhole} from './scheme.js';
 import type {Tableau} from './tableau.js';
 import {sum, twice} from './tableau.js';
 
@@ -232,7 +233,7 @@ function mechanical(method: ExplicitPair): Formulation {
 const scheme = (method: ExplicitPair): Scheme => ({
   name: method.name,
   order: method.order,
-  mechanics: mechanical(method),
+  mechanics: {...mechanical(method), moving: asWhole(firstOrder(method))},
   ode: firstOrder(method),
 });
 

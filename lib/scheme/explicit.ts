@@ -9,7 +9,7 @@ const state = (x: Blocks): Blocks => ('y' in x ? {y: x.y} : {q: x.q, v: x.v});
 
 function onRates(name: string, order: number, update: Formulation['update']): Scheme {
   const formulation: Formulation = {unknown: [], update};
-  return {name, order, mechanics: formulation, ode: formulation};
+  return {name, order, mechanics: {...formulation, moves: true}, ode: formulation};
 }
 
 /** x⁺ = x + h x'. First order. */
@@ -38,9 +38,10 @@ export function symplecticEuler(): Scheme {
     order: 1,
     mechanics: {
       unknown: [],
-      update: (_, {x, t, h, acceleration}) => {
+      moves: true,
+      update: (_, {x, t, h, acceleration, moved}) => {
         const v = tf.add(x.v, tf.mul(h, acceleration(x.q, x.v, t)));
-        return {q: tf.add(x.q, tf.mul(h, v)), v};
+        return {q: moved(x.q, tf.mul(h, v)), v};
       },
     },
   };
@@ -58,10 +59,11 @@ export function verlet(): Scheme {
     order: 2,
     mechanics: {
       unknown: [],
-      update: (_, {x, t, h, acceleration}) => {
+      moves: true,
+      update: (_, {x, t, h, acceleration, moved}) => {
         const a = acceleration(x.q, x.v, t);
         const half = tf.mul(h, 0.5);
-        const q = tf.add(x.q, tf.mul(h, tf.add(x.v, tf.mul(half, a))));
+        const q = moved(x.q, tf.mul(h, tf.add(x.v, tf.mul(half, a))));
         const next = acceleration(q, tf.add(x.v, tf.mul(h, a)), tf.add(t, h));
         return {q, v: tf.add(x.v, tf.mul(half, tf.add(a, next)))};
       },

@@ -41,7 +41,7 @@ function weights(alphaM: number, alphaF: number): Weights {
 /** A, and the end of the step from the true acceleration there. */
 function end(
   {alphaM, alphaF, beta, gamma}: Weights,
-  {x, h, stabilizePosition}: StepPoint,
+  {x, h, moved, stabilizePosition}: StepPoint,
   a: tf.Tensor,
   start = x.v,
 ): {A: tf.Tensor; next: tf.Tensor; q: tf.Tensor; v: tf.Tensor} {
@@ -51,7 +51,7 @@ function end(
     A,
     next,
     q: stabilizePosition(
-      tf.addN([x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))]),
+      moved(x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))),
     ),
     v: tf.add(start, tf.mul(h, tf.add(tf.mul(A, 1 - gamma), tf.mul(next, gamma)))),
   };
@@ -72,10 +72,13 @@ function family(name: string, w: Weights): Scheme {
   const excess = lag / 2 + w.beta - 1 / 6;
   const mechanics: Formulation = {
     unknown: ['a'],
+    moves: true,
+    derivatives: {algorithmic: 2},
     errorOrder: 3,
+    judges: 'positions',
     error: ({a}, at) => {
       const {A, next} = end(w, at, a);
-      return {q: tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess)};
+      return {q: at.positionRate(at.x.q, tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess))};
     },
     startsAhead: lag !== 0,
     carriesJerk: lag === 0 ? undefined : 'filtered',

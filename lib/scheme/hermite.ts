@@ -109,8 +109,29 @@ function mechanical(
   return {q, v};
 }
 
+/**
+ * With hidden states or kinematics v is not the derivative of q, and takes its own cubic. Where constraints push and their
+ * accelerations are not carried, v is linear, of the order of such a scheme.
+ */
+function general(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
+  const {x, t, h, acceleration, constraints, positionRate} = at;
+  const end = tf.add(t, h);
+  const rate = ({q, v}: Blocks): tf.Tensor => tf.mul(h, positionRate(q, v));
+  const known = 'a' in x || constraints === undefined;
+  const slope = (place: Blocks, when: tf.Tensor): tf.Tensor =>
+    tf.mul(h, 'a' in x ? place.a : acceleration(place.q, place.v, when));
+  return {
+    q: hermiteCubic(theta, x.q, next.q, rate(x), rate(next)),
+    v:
+      order < 2 || !known
+        ? linear(theta, x.v, next.v)
+        : hermiteCubic(theta, x.v, next.v, slope(x, t), slope(next, end)),
+  };
+}
+
 /** The blocks q and v, or y, at t + θh. */
 export function hermite(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
+  if (at.kind === 'mechanics' && at.general) return general(theta, order, at, next);
   if (at.kind === 'mechanics') return mechanical(theta, order, at, next);
   if (order < 2) return {y: linear(theta, at.x.y, next.y)};
   const {x, t, h, rate} = at;

@@ -59,6 +59,7 @@ export function firstOrder(tableau: Tableau): Formulation {
   const scale = stages.map(i => (isLowerTriangular(tableau) ? a[i][i] : 1));
   return {
     unknown: stageNames('gain', stages),
+    derivatives: {gain: 0},
     sequential: isSinglyDiagonal(tableau),
     effects: {y: 0},
     residual: (z, {x, t, h, rate}) => {

@@ -23,13 +23,14 @@ export interface NewmarkOptions {
  * of second order and this says nothing of it: q is judged alone, and in a motion both errors are in
  * proportion. With β = 1/6 it says nothing of q either, and such a step is compared with two half steps.
  */
-function estimated(beta: number, gamma: number): Pick<Formulation, 'error' | 'errorOrder'> {
+function estimated(beta: number, gamma: number): Pick<Formulation, 'error' | 'errorOrder' | 'judges'> {
   if (Math.abs(beta - 1 / 6) < linearAcceleration) return {};
   return {
     errorOrder: gamma === 0.5 ? 3 : 2,
-    error: ({a}, {x, h}): Blocks => {
+    judges: gamma === 0.5 ? 'positions' : undefined,
+    error: ({a}, {x, h, positionRate}): Blocks => {
       const change = tf.mul(h, tf.sub(a, before(x)));
-      const q = tf.mul(tf.mul(h, change), beta - 1 / 6);
+      const q = positionRate(x.q, tf.mul(tf.mul(h, change), beta - 1 / 6));
       return gamma === 0.5 ? {q} : {q, v: tf.mul(change, gamma - 0.5)};
     },
   };
@@ -57,14 +58,16 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
   const damps = gamma > 0.5;
   const carried = (a: tf.Tensor): Blocks => (damps ? {a, algorithmic: a} : {a});
   /** The end of the step, from the acceleration there. */
-  const end = ({x, h, stabilizePosition}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
+  const end = ({x, h, moved, stabilizePosition}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
     q: stabilizePosition(
-      tf.addN([x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))]),
+      moved(x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))),
     ),
     v: tf.add(x.v, tf.mul(h, tf.add(tf.mul(before(x), 1 - gamma), tf.mul(a, gamma)))),
   });
   const mechanics: Formulation = {
     unknown: ['a'],
+    moves: true,
+    derivatives: {algorithmic: 2},
     startsAhead: damps,
     carry: ({x, t, acceleration}, {first}) => ({
       a: acceleration(x.q, x.v, t),

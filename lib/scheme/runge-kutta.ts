@@ -7,6 +7,7 @@ import {finite, refuseUnknownOptions, shown} from '../checks.js';
 import {gaussTableau, radauTableau} from './collocation.js';
 import {heldEnd, heldStages, stabilizedStages} from './constrained-runge-kutta.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
+import {asWhole} from './scheme.js';
 import {byIncrements, bySlopes, collocationWeights} from './runge-kutta-dense.js';
 import type {Filtered} from './runge-kutta-error.js';
 import {filtered} from './runge-kutta-error.js';
@@ -47,7 +48,7 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
   return {
     name: tableau.name,
     order: tableau.order,
-    mechanics: {...mechanical(tableau), ...between(4)},
+    mechanics: {...mechanical(tableau), ...between(4), moving: asWhole({...firstOrder(tableau), ...between(3)})},
     ode: {...firstOrder(tableau), ...between(3)},
     ...endHeld(tableau),
   };
@@ -69,11 +70,17 @@ const radauEstimate = ((): Filtered => {
 export function radauIIA5(): Scheme {
   const weights = collocationWeights(radauTableau);
   const more = {...filtered(radauTableau, radauEstimate, 4), dense: byIncrements(radauTableau, weights)};
+  const ode = {...firstOrder(radauTableau), ...more, extrapolate: extrapolateIncrements(radauTableau, weights)};
   return {
     name: radauTableau.name,
     order: radauTableau.order,
-    mechanics: {...mechanical(radauTableau), ...more, extrapolate: extrapolateAccelerations(radauTableau)},
-    ode: {...firstOrder(radauTableau), ...more, extrapolate: extrapolateIncrements(radauTableau, weights)},
+    mechanics: {
+      ...mechanical(radauTableau),
+      ...more,
+      extrapolate: extrapolateAccelerations(radauTableau),
+      moving: asWhole(ode),
+    },
+    ode,
     constrained: heldStages(radauTableau),
     stabilized: {ggl: stabilizedStages(radauTableau)},
     contacts: 'soft',

@@ -40,6 +40,8 @@ export interface StepPoint extends Equations {
   readonly regularization: tf.Tensor;
   /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
   stabilizePosition(q: tf.Tensor): tf.Tensor;
+  /** The same as an increment; undefined where nothing is stabilized. */
+  stabilizing?(q: tf.Tensor): tf.Tensor;
 }
 
 /** What `carry` may ask for at the start of a run, beside the state: see start.ts. */
@@ -67,6 +69,11 @@ export interface Guess {
 export interface Formulation {
   /** Blocks of z, each of the state's shape; none for an explicit scheme. */
   readonly unknown: readonly string[];
+  /**
+   * Which time derivative of q, or of y, blocks of the state and the unknown are, stage by stage alike: an error of
+   * rounding in q counts h⁻ᵖ times in the p-th. Default: q and y are 0, v is 1, a is 2; of other blocks nothing is known.
+   */
+  readonly derivatives?: {readonly [block: string]: number};
   /** Blocks of z with one number for every row of the constraints: λ, and what stabilization adds. */
   readonly multipliers?: readonly string[];
   /**
@@ -104,6 +111,17 @@ export interface Formulation {
   readonly still?: boolean;
   /** `carry` asks for the part of the jerk across the constraints, too. */
   readonly carriesNormalJerk?: boolean;
+  /**
+   * Every new position comes from `moved`, and what is judged of one through `positionRate`: so it integrates systems with
+   * q' = N(q) v, and with hidden states, which are parts of v. Without it such systems are refused.
+   */
+  readonly moves?: boolean;
+  /** What integrates such systems in place of one that does not move. */
+  readonly moving?: Formulation;
+  /** Blocks of the unknown that have the shape of q; others have that of v. */
+  readonly ofPositions?: readonly string[];
+  /** Written for an ode: the whole state of a mechanical system is its one block y. */
+  readonly whole?: boolean;
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */
@@ -129,6 +147,8 @@ export interface Formulation {
    * are adaptive, to tell the user of a stiff problem.
    */
   readonly stiffness?: (z: Blocks, at: StepPoint) => tf.Tensor;
+  /** The estimate says nothing of velocities, and so of hidden states: with these a step is compared with two of half its length. */
+  readonly judges?: 'positions' | undefined;
   /** The power of h that the estimate falls with; default the order plus one. */
   readonly errorOrder?: number;
   /**
@@ -138,6 +158,9 @@ export interface Formulation {
    */
   readonly dense?: (theta: tf.Tensor, z: Blocks, at: StepPoint, next: Blocks) => Blocks;
 }
+
+/** A formulation for odes that integrates mechanical systems as a whole. */
+export const asWhole = (ode: Formulation): Formulation => ({...ode, moves: true, whole: true});
 
 /** How a step is formed, for systems of either kind; made by `trapezoid`, `defineScheme` and their like. */
 export interface Scheme {
@@ -173,6 +196,7 @@ const specChecks = {
   order: positive,
   kind: oneOf('mechanics', 'ode', 'constrained'),
   unknown: blockNames,
+  derivatives: object,
   multipliers: blockNames,
   carry: callable,
   startsAhead: boolean,
@@ -184,6 +208,10 @@ const specChecks = {
   carriesJerk: oneOf('filtered', 'exact'),
   still: boolean,
   carriesNormalJerk: boolean,
+  moves: boolean,
+  ofPositions: blockNames,
+  moving: object,
+  whole: boolean,
   residual: callable,
   update: {what: 'a function update(z, at) giving the new state', test: callable.test},
   turned: callable,
@@ -191,6 +219,7 @@ const specChecks = {
   error: callable,
   errorFilter: callable,
   stiffness: callable,
+  judges: oneOf('positions'),
   errorOrder: count,
   dense: callable,
 } satisfies {readonly [option in keyof Required<SchemeSpec>]: Check};

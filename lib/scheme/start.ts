@@ -61,13 +61,13 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   /** The step's point at the start, from the start's unknown. */
   const point = (z: Blocks, at: StepPoint): StepPoint => ({
     ...at,
-    x: moved ? {q: z.q, v: z.v} : at.x,
+    x: moved ? {q: at.unknownPosition.at(at.x.q, z.q), v: z.v} : at.x,
     ...(held ? {acceleration: () => z.a} : {}),
   });
   const seen = (z: Blocks, {x}: StepPoint): Ahead => ({
     first: named(trial, z, ahead, own),
     jerk: z.jerk,
-    normalJerk: () => (across ? z.normal : tf.zerosLike(x.q)),
+    normalJerk: () => (across ? z.normal : tf.zerosLike(x.v)),
   });
   /** The state that the run begins with. */
   const begun = (z: Blocks, at: StepPoint): Blocks => {
@@ -78,6 +78,7 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   if (unknown.length === 0) return {unknown, update};
   return {
     unknown,
+    derivatives: {...formulation.derivatives, jerk: 3, normal: 3},
     multipliers,
     update,
     residual: (z, at) => {
@@ -151,7 +152,13 @@ function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass
       v = further(v, z[jerk]);
       q = further(q, v);
     }
-    const direction = {q, v, a: z[jerk], t: one, ...(held ? {lambda: z[lambdaRate]} : {})};
+    const direction = {
+      q: at.positionRate(x.q, q),
+      v,
+      a: z[jerk],
+      t: one,
+      ...(held ? {lambda: z[lambdaRate]} : {}),
+    };
     rows[jerk] = derivativeAlong(place => balance(place).a, now, direction);
     if (held) rows[lambdaRate] = derivativeAlong(place => balance(place).lambda, now, direction);
   }
@@ -168,8 +175,16 @@ function normalPart(at: StepPoint, {normal, jerk, toNormal}: Blocks): Blocks {
   const rate = (v: tf.Tensor, idle: tf.Tensor): tf.Tensor => constraints.velocities({q, v, t}, idle, false);
   const {give} = rowScale(at, at.h, 1);
   const soft = tf.mul(tf.mul(at.regularization, tf.div(give, tf.square(at.h))), toNormal);
+  const {changes} = constraints;
+  const rows =
+    changes === undefined
+      ? [rate(normal, toNormal), tf.neg(rate(jerk, tf.zerosLike(toNormal)))]
+      : [changes({q, v: at.x.v, t}, tf.sub(normal, jerk), toNormal)];
   return {
-    normal: tf.sub(at.mass(q, normal), constraints.reaction({q, v: normal, t}, toNormal, forces.heldPositions)),
-    toNormal: tf.addN([rate(normal, toNormal), tf.neg(rate(jerk, tf.zerosLike(toNormal))), soft]),
+    normal: tf.sub(
+      at.mass(q, normal),
+      constraints.reaction({q, v: changes === undefined ? normal : at.x.v, t}, toNormal, forces.heldPositions),
+    ),
+    toNormal: tf.addN([...rows, soft]),
   };
 }

@@ -54,21 +54,20 @@ function blend(weight: number, a: () => tf.Tensor, b: () => tf.Tensor): tf.Tenso
 
 const middle = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.mul(tf.add(a, b), 0.5);
 
-/** q⁺ from v⁺. */
-function kinematics({beta}: Blend, {x, h, stabilizePosition}: StepPoint, v: tf.Tensor): tf.Tensor {
-  return stabilizePosition(
-    tf.add(
-      x.q,
-      tf.mul(
-        h,
-        blend(
-          beta,
-          () => x.v,
-          () => v,
-        ),
-      ),
+/** What v⁺ adds to q: h[(1−β)v + βv⁺]. */
+const gained = ({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor =>
+  tf.mul(
+    h,
+    blend(
+      beta,
+      () => x.v,
+      () => v,
     ),
   );
+
+/** q⁺ from v⁺, and what the guess breaks of it. */
+function kinematics(scheme: Blend, at: StepPoint, v: tf.Tensor): tf.Tensor {
+  return at.stabilizePosition(at.moved(at.x.q, gained(scheme, at, v)));
 }
 
 /** The end of a step, from the unknown. */
@@ -90,7 +89,7 @@ function balance(scheme: Blend, at: StepPoint, {q, v, gain, mean}: End, lambda?:
   const middleOfStep = (): Place => middlePlace(at, q, v);
   const free =
     scheme.midpoint === true
-      ? force(middle(x.q, q), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
+      ? force(at.settled(middle(x.q, q)), middle(x.v, v), tf.add(t, tf.mul(h, 0.5)))
       : blend(
           scheme.alpha,
           () => force(x.q, x.v, t),
@@ -98,16 +97,28 @@ function balance(scheme: Blend, at: StepPoint, {q, v, gain, mean}: End, lambda?:
         );
   const applied =
     lambda === undefined ? free : tf.add(free, reaction(scheme, at, {q, v, t: tf.add(t, h)}, middleOfStep, lambda));
-  const where = blend(
-    scheme.beta,
-    () => x.q,
-    () => q,
-  );
+  const where = weighed(scheme, at, q);
   return mean === undefined ? tf.sub(mass(where, gain), tf.mul(h, applied)) : tf.sub(mass(where, mean), applied);
 }
 
-const middlePlace = ({x, t, h}: StepPoint, q: tf.Tensor, v: tf.Tensor): Place => ({
-  q: middle(x.q, q),
+/** Between q and q⁺ where the velocities are weighed. */
+const weighed = ({beta}: Blend, {x, settled}: StepPoint, q: tf.Tensor): tf.Tensor =>
+  beta === 0 || beta === 1
+    ? blend(
+        beta,
+        () => x.q,
+        () => q,
+      )
+    : settled(
+        blend(
+          beta,
+          () => x.q,
+          () => q,
+        ),
+      );
+
+const middlePlace = ({x, t, h, settled}: StepPoint, q: tf.Tensor, v: tf.Tensor): Place => ({
+  q: settled(middle(x.q, q)),
   v: middle(x.v, v),
   t: tf.add(t, tf.mul(h, 0.5)),
 });
@@ -123,11 +134,7 @@ function reaction(scheme: Blend, at: StepPoint, end: Place, middleOfStep: () => 
   const constraints = constraintsOf(at);
   const start: Place = {q: x.q, v: x.v, t};
   const where: Place = {
-    q: blend(
-      scheme.beta,
-      () => x.q,
-      () => end.q,
-    ),
+    q: weighed(scheme, at, end.q),
     v: blend(
       scheme.beta,
       () => x.v,
@@ -173,19 +180,19 @@ const toUnknown: {readonly [U in VelocityUnknown]: (v: tf.Tensor, at: StepPoint)
 };
 
 /** The guessed end of the step: velocity, position, and whether f⁺₀ is f rather than evaluated there. */
-function guessedEnd(scheme: Blend, at: StepPoint): {v: tf.Tensor; q: tf.Tensor; frozen: boolean} {
+function guessedEnd(scheme: Blend, at: StepPoint): {v: tf.Tensor; q: () => tf.Tensor; frozen: boolean} {
   const {x, h} = at;
   switch (scheme.guess ?? 'consistent') {
     case 'rest':
-      return {v: tf.zerosLike(x.v), q: x.q, frozen: true};
+      return {v: tf.zerosLike(x.v), q: () => x.q, frozen: true};
     case 'current':
     case 'linearized':
-      return {v: x.v, q: x.q, frozen: true};
+      return {v: x.v, q: () => x.q, frozen: true};
     case 'consistent':
-      return {v: x.v, q: tf.add(x.q, tf.mul(h, x.v)), frozen: false};
+      return {v: x.v, q: () => tf.add(x.q, tf.mul(h, x.v)), frozen: false};
     case 'extrapolated': {
       const v = tf.add(x.v, tf.mul(h, x.trend));
-      return {v, q: kinematics(scheme, at, v), frozen: false};
+      return {v, q: () => kinematics(scheme, at, v), frozen: false};
     }
   }
 }
@@ -214,23 +221,27 @@ function condensed(scheme: Blend): Formulation {
   const end = (z: Blocks, at: StepPoint): End => {
     const moved = velocities[unknown](z[unknown], at);
     const q = kinematics(scheme, at, moved.v);
-    return {...moved, q: at.defect === undefined ? q : tf.add(q, at.defect.q)};
+    return {...moved, q: at.defect === undefined ? q : at.moved(q, at.defect.q)};
   };
   return {
     unknown: [unknown],
+    moves: true,
+    derivatives: {velocity: 1, increment: 1, acceleration: 2},
     residual: (z, at) => withRows(scheme, at, z, end(z, at), row => ({[unknown]: row})),
     update: (z, at) => {
       const {q, v, gain, mean} = end(z, at);
       return {q, v, ...trendBlock(scheme, () => mean ?? tf.div(gain, at.h)), ...multiplierBlock(z)};
     },
     guess: (at): Guess => {
-      const {v, q, frozen} = guessedEnd(scheme, at);
+      const {v, frozen} = guessedEnd(scheme, at);
       const z = {[unknown]: toUnknown[unknown](v, at)};
-      // q⁺ = q + hv follows from v⁺ = v for every β, so only a frozen guess has a defect.
+      // q⁺ = q + hv follows from v⁺ = v for every β, so only a frozen guess has a defect; it stays at q.
       if (!frozen) return {z};
       return {
         z,
-        defect: {q: tf.sub(q, kinematics(scheme, at, v))},
+        defect: {
+          q: at.unknownPosition.between(kinematics(scheme, at, v), at.x.q, () => tf.neg(gained(scheme, at, v))),
+        },
         frozenForce: true,
         linearized: scheme.guess === 'linearized',
       };
@@ -241,6 +252,8 @@ function condensed(scheme: Blend): Formulation {
 function coupled(scheme: Blend): Formulation {
   return {
     unknown: ['q', 'v'],
+    // The other form takes the same iterates.
+    moving: condensed(scheme),
     residual: (z, at) => {
       const {q, v} = z;
       return withRows(scheme, at, z, {q, ...velocities.velocity(v, at)}, row => ({
@@ -256,7 +269,7 @@ function coupled(scheme: Blend): Formulation {
     }),
     guess: (at): Guess => {
       const {v, q, frozen} = guessedEnd(scheme, at);
-      return {z: {q, v}, frozenForce: frozen, linearized: scheme.guess === 'linearized'};
+      return {z: {q: q(), v}, frozenForce: frozen, linearized: scheme.guess === 'linearized'};
     },
   };
 }
@@ -285,6 +298,17 @@ function firstOrder(scheme: Blend): Formulation {
   };
 }
 
+/** A formulation and the one it has for moving positions. */
+const onBoth = (f: (one: Formulation) => Formulation, one: Formulation): Formulation => {
+  const changed = f(one);
+  return one.moving === undefined ? changed : {...changed, moving: f(one.moving)};
+};
+
+const withTrend = (base: Formulation): Formulation =>
+  onBoth(one => ({...one, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})}), base);
+
+const holding = (base: Formulation): Formulation => onBoth(one => ({...one, multipliers: ['lambda']}), base);
+
 function checkName(scheme: Blend, option: 'form' | 'guess' | 'unknown', allowed: readonly string[]): void {
   const name = scheme[option];
   if (name !== undefined && !allowed.includes(name))
@@ -309,15 +333,13 @@ function blended(scheme: Blend): Scheme {
   const carriesTrend = scheme.guess === 'extrapolated';
   const mechanics = scheme.form === 'coupled' ? coupled(scheme) : condensed(scheme);
   const ode = firstOrder(scheme);
-  const carrying: Formulation = carriesTrend
-    ? {...mechanics, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})}
-    : mechanics;
+  const carrying = carriesTrend ? withTrend(mechanics) : mechanics;
   return {
     name: scheme.name,
     order: scheme.order,
     mechanics: carrying,
     // With β = 0 the position at the end of the step is known at its start: no multiplier can hold it.
-    constrained: scheme.beta === 0 ? undefined : {...carrying, multipliers: ['lambda']},
+    constrained: scheme.beta === 0 ? undefined : holding(carrying),
     ode: carriesTrend ? {...ode, carry: ({x, t, rate}) => ({trend: rate(x, t).y})} : ode,
   };
 }

@@ -299,7 +299,7 @@ function gathered({members}: Ensemble, given: readonly BatchMember[], gradients:
     return sum;
   };
   const sums = {
-    initial: new Float64Array(2 * members[0].coordinates),
+    initial: new Float64Array(members[0].start.traced.inputs.x.size),
     parameters: traced.parameters.map((_, p) => total(gradients, p)),
     recomputedSteps: 0,
   };

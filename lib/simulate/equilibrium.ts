@@ -134,7 +134,7 @@ export const equilibriumScheme: Scheme = {
       const place = {q, v: tf.zerosLike(at.x.v), t: at.t};
       return {
         q: tf.add(at.force(q, place.v, at.t), constraints.reaction(place, lambda)),
-        lambda: tf.mul(wholeMass(at), constraints.still(place, at.x.q, lambda, rowScale(at, 1, 1))),
+        lambda: tf.mul(wholeMass(at), constraints.still(place, tf.sub(q, at.x.q), lambda, rowScale(at, 1, 1))),
       };
     },
     update: ({q, lambda}, {x}) => ({q, v: tf.zerosLike(x.v), lambda}),

@@ -14,6 +14,12 @@ export type AnySystem = System<never>;
 /** What the functions of a system read of the parameters. */
 export type ParamsOf<S> = S extends System<infer P> ? P : Params;
 
+/** The names of a system's hidden states. */
+export type StatesOf<S> = S extends {readonly states?: infer H} ? keyof NonNullable<H> & string : never;
+
+/** Hidden states by name, which may be left out. */
+export type SomeStates<S, T> = {readonly [K in StatesOf<S>]?: T};
+
 /** `Any` where the kind of S is open, else `Mechanical` or `Ode`. */
 export type ByKind<S extends AnySystem, Mechanical, Ode, Any> = [System['kind']] extends [S['kind']]
   ? Any
@@ -24,14 +30,14 @@ export type ByKind<S extends AnySystem, Mechanical, Ode, Any> = [System['kind']]
 /** A state by its blocks: {q, v} of a mechanical system, {y} of an ode. */
 export type StateOf<S extends AnySystem, T> = ByKind<
   S,
-  {readonly q: T; readonly v: T},
+  {readonly q: T; readonly v: T} & {readonly [K in StatesOf<S>]: T},
   {readonly y: T},
   {readonly q?: T; readonly v?: T; readonly y?: T}
 >;
 
-/** Where a run starts: {q, v} of one shape, or {y}, at the time t (default 0); or where another run stood. */
+/** Where a run starts: {q, v} of one shape (with kinematics of any) and hidden states that do not start as the system says, or {y}, at the time t (default 0); or where another run stood. */
 export type Initial<S extends AnySystem = System> =
-  ByKind<S, MechanicalInitial, OdeInitial, MechanicalInitial | OdeInitial> | RunState;
+  ByKind<S, MechanicalInitial & SomeStates<S, Numeric>, OdeInitial, MechanicalInitial | OdeInitial> | RunState;
 
 /** The start of a mechanical system: position and velocity of one shape, and the time (default 0). */
 export interface MechanicalInitial {
@@ -49,7 +55,7 @@ export interface OdeInitial {
 /** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
 export type Cotangent<S extends AnySystem = System> = ByKind<
   S,
-  MechanicalCotangent,
+  MechanicalCotangent & SomeStates<S, Numeric>,
   OdeCotangent,
   MechanicalCotangent & OdeCotangent
 >;
@@ -109,7 +115,7 @@ export interface TangentFrom<State, Tree> {
 /** How the saved values move along a direction: each [saved, ...shape], row-major. */
 export type SavedTangent<S extends AnySystem = System> = ByKind<
   S,
-  MechanicalSavedTangent,
+  MechanicalSavedTangent & {readonly [K in StatesOf<S>]: Float64Array},
   OdeSavedTangent,
   NamedValues
 >;

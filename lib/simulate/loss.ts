@@ -86,7 +86,7 @@ export class TracedLoss {
             leaves.map((_, i) => at[`p.${i}`]),
           ) as Params;
           const series = Object.fromEntries(['t', ...names].map(name => [name, at[name]]));
-          return {value: scalar(immediate(loss({...series, params} as unknown as SavedSeries)))};
+          return {value: scalarLoss(immediate(loss({...series, params} as unknown as SavedSeries)))};
         }),
       [
         {name: 't', shape: [saved]},
@@ -188,7 +188,8 @@ export class TracedLoss {
   }
 }
 
-function scalar(value: tf.Tensor): tf.Tensor {
+/** @throws ShapeError 'loss-shape' */
+export function scalarLoss(value: tf.Tensor): tf.Tensor {
   const isTensor = value instanceof tf.Tensor;
   if (!isTensor || value.size !== 1)
     throw new ShapeError(

@@ -3,24 +3,26 @@ import * as tf from '@tensorflow/tfjs';
 import {chooseEngine} from '../engine/index.js';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../checks.js';
-import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
 import type {Along} from '../step/along.js';
 import {noRedundancy} from '../step/context.js';
 import type {System} from '../step/formulation.js';
-import type {TracedStep} from '../step/traced-step.js';
+import type {TracedRun, TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
+import type {OwnBlock} from '../system/equations.js';
+import type {HiddenStates} from '../system/hidden-states.js';
 import type {Inputs} from '../system/inputs.js';
 import {InputReads} from '../system/inputs.js';
 import type {Numeric, NumericValue} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
-import type {Leaf, NumericParams} from '../system/params.js';
+import type {Leaf, NumericParams, Params} from '../system/params.js';
 import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
+import {breakingRun, restarts, unchanged} from '../integrate/history/breaks.js';
 import type {Plan} from '../integrate/history/plan.js';
 import {readEvents, savedCount} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
@@ -37,8 +39,9 @@ export interface Prepared extends Runnable {
   readonly system: System;
   readonly options: RunOptions;
   readonly adjoint: PreparedAdjoint;
-  readonly shape: Shape;
-  /** The user's blocks, in order: q and v, or y. */
+  /** The user's blocks, in order: q, v and hidden states, or y. */
+  readonly own: readonly OwnBlock[];
+  /** Their values at the start. */
   readonly initial: readonly NumericValue[];
   readonly leaves: readonly Leaf[];
   readonly milliseconds: {trace: number; compile: number};
@@ -94,31 +97,34 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   if (from !== undefined) checkRunState(from);
   if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number')
     requireValue(initial.t, finite, 'initial.t', 'bad-time');
-  const asked = readOptions(options, initial.t ?? 0, from, planned);
+  const readAs = (isPlanned: boolean): RunOptions => readOptions(options, initial.t ?? 0, from, isPlanned);
+  const asked = readAs(planned);
   const values = readInitial(system, initial);
-  const {shape} = values[0];
-  const read = {...asked, plan: withTolerances(asked.plan, stateBlocks(system), values[0])};
-  const leaves = readLeaves(read);
-  read.adjoint.check?.({system, options: read});
-  const engine = chooseEngine(read.engine);
+  const own = stateBlocks(system).map((name, i) => ({name, shape: values[i].shape}));
+  const leaves = readLeaves(asked);
+  asked.adjoint.check?.({system, options: asked});
+  const engine = chooseEngine(asked.engine);
   const begin = performance.now();
+  const tracedAs = (run: RunOptions): TracedRun =>
+    traceRun(
+      system,
+      run.scheme,
+      own,
+      leaves,
+      {...run, changingSteps: run.plan?.control.kind === 'adaptive'},
+      options.observe,
+      alongOf(run),
+    );
+  const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined);
   const {
-    start,
-    step: traced,
-    unread,
-  } = traceRun(
-    system,
-    read.scheme,
-    shape,
-    leaves,
-    {...read, changingSteps: read.plan?.control.kind === 'adaptive'},
-    options.observe,
-    alongOf(read),
-  );
+    run: {start, step: traced, unread},
+  } = withBreaks;
+  const read = {...withBreaks.read, plan: withTolerances(withBreaks.read.plan, own)};
+  read.adjoint.check?.({system, options: read});
   const traceTime = performance.now() - begin;
   if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
   const given = from === undefined ? flatten(values) : readRunState(from, traced);
-  const adjoint = read.adjoint.prepare({system, options: read, shape, leaves, traced, engine, given});
+  const adjoint = read.adjoint.prepare({system, options: read, own, leaves, traced, engine, given});
   const compileBegin = performance.now();
   const compiled = compileStep(traced, engine);
   const first = {traced: start, compiled: compileStep(start, engine)};
@@ -134,7 +140,7 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
     compiled,
     start: first,
     redundancy: noRedundancy,
-    shape,
+    own,
     initial: values,
     leaves,
     parameterValues: readParameters(traced, leaves),
@@ -156,24 +162,22 @@ export function requireRead<P extends Prepared>(prepared: P): P {
 }
 
 /** A plan of adaptive steps with its tolerances in the shape of the state. */
-function withTolerances(
-  plan: Plan | undefined,
-  names: readonly string[],
-  {shape, values}: NumericValue,
-): Plan | undefined {
-  return plan?.control.kind === 'adaptive'
-    ? {...plan, absolute: absoluteTolerances(plan.control, names, shape, values.length)}
-    : plan;
+function withTolerances(plan: Plan | undefined, own: readonly OwnBlock[]): Plan | undefined {
+  return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, own)} : plan;
 }
 
 /** What the run asks of its steps beside their updates. */
 function alongOf({plan, events}: RunOptions): Along | undefined {
   if (plan === undefined) return undefined;
-  return {error: plan.control.kind === 'adaptive', dense: plan.saving.kind === 'times' || events.length > 0, events};
+  return {
+    error: plan.control.kind === 'adaptive',
+    dense: plan.saving.kind === 'times' || events.length > 0,
+    events: restarts(plan) ? [...events, unchanged] : events,
+  };
 }
 
 /**
- * The same with other numbers: a new initial state, new params, captured variables read anew. Nothing
+ * The same with other numbers: a new initial state, new params, captured variables read anew or as given. Nothing
  * is traced again.
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
@@ -182,8 +186,9 @@ export function refill(
   initial: Initial | undefined,
   params: NumericParams | undefined,
   signal?: AbortSignal,
+  variables?: ReadonlyMap<tf.Variable, Float64Array>,
 ): Prepared {
-  const {system, shape, traced} = prepared;
+  const {system, own, traced} = prepared;
   prepared.compiled.compileTime = 0;
   prepared.start.compiled.compileTime = 0;
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
@@ -194,10 +199,12 @@ export function refill(
   }
   if (initial !== undefined && isRunState(initial)) checkRunState(initial);
   const values = initial === undefined ? prepared.initial : readInitial(system, initial);
-  if (!sameShape(values[0].shape, shape)) {
+  const other = own.findIndex(({shape}, i) => !sameShape(values[i].shape, shape));
+  if (other >= 0) {
+    const {name, shape} = own[other];
     throw new ShapeError(
       'initial-shape',
-      `This simulation was prepared for shape [${shape.join(', ')}], not [${values[0].shape.join(', ')}]: prepare another one.`,
+      `This simulation was prepared for ${other === 0 ? '' : `${name} of `}shape [${shape.join(', ')}], not [${values[other].shape.join(', ')}]: prepare another one.`,
     );
   }
   const leaves = params === undefined ? prepared.leaves : readLeaves({params});
@@ -230,7 +237,7 @@ export function refill(
         i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter,
       ),
     },
-    parameterValues: readParameters(traced, leaves),
+    parameterValues: readParameters(traced, leaves, variables),
     given:
       initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
     milliseconds: {trace: 0, compile: 0},
@@ -246,24 +253,44 @@ function readLeaves({params}: {readonly params: NumericParams}): Leaf[] {
 }
 
 /** Leaves come first among a step's parameters, in their order; captured tensors follow. */
-function readParameters(traced: TracedStep, leaves: readonly Leaf[]): Float64Array[] {
-  return traced.parameters.map(({tensor}, i) => {
-    if (tensor === undefined) return leaves[i].values;
-    if (tensor.isDisposed)
-      throw new OptionError(
-        'disposed-tensor',
-        `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
-      );
-    const values = valuesOf(tensor);
-    requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
-    return values;
-  });
+function readParameters(
+  traced: TracedStep,
+  leaves: readonly Leaf[],
+  variables?: ReadonlyMap<tf.Variable, Float64Array>,
+): Float64Array[] {
+  return traced.parameters.map(({tensor}, i) =>
+    tensor === undefined ? leaves[i].values : readCaptured(tensor, variables),
+  );
+}
+
+/**
+ * The numbers of what a function captures: those given for a variable, else those that tfjs holds.
+ * @throws OptionError 'disposed-tensor'; ShapeError; InconsistentStateError 'not-finite'
+ */
+export function readCaptured(tensor: tf.Tensor, variables?: ReadonlyMap<tf.Variable, Float64Array>): Float64Array {
+  const given = variables?.get(tensor as tf.Variable);
+  if (given !== undefined && given.length !== tensor.size)
+    throw new ShapeError(
+      'variable-shape',
+      `${nameOfCaptured(tensor)} of shape [${tensor.shape.join(', ')}] is given ${given.length} numbers.`,
+    );
+  if (given === undefined && tensor.isDisposed)
+    throw new OptionError(
+      'disposed-tensor',
+      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
+    );
+  const values = given ?? valuesOf(tensor);
+  requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
+  return values;
 }
 
 function flatten(values: readonly NumericValue[]): Float64Array {
-  const size = values[0].values.length;
-  const given = new Float64Array(values.length * size);
-  values.forEach((value, i) => given.set(value.values, i * size));
+  const given = new Float64Array(values.reduce((size, value) => size + value.values.length, 0));
+  let offset = 0;
+  for (const value of values) {
+    given.set(value.values, offset);
+    offset += value.values.length;
+  }
   return given;
 }
 
@@ -281,8 +308,13 @@ function requireSystem(system: System): void {
     throw new OptionError('bad-system', 'The system must come from mechanics({mass, forces}) or ode(derivative).');
 }
 
-const stateText = ({kind}: System): string =>
-  kind === 'ode' ? '{y} for an ode, with t if it is not 0' : '{q, v} for a mechanical system, with t if it is not 0';
+function stateText(system: System): string {
+  if (system.kind === 'ode') return '{y} for an ode, with t if it is not 0';
+  const hidden = Object.keys(system.states ?? {});
+  const more =
+    hidden.length === 0 ? '' : `, hidden states (${hidden.join(', ')}) if they do not start as the system says`;
+  return `{q, v} for a mechanical system, with t if it is not 0${more}`;
+}
 
 function readInitial(system: System, initial: Initial): NumericValue[] {
   const names = stateBlocks(system);
@@ -296,25 +328,39 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
       {name: unexpected},
     );
   }
+  const states: HiddenStates<Params, string> = system.kind === 'mechanics' ? (system.states ?? {}) : {};
   const values = names.map(name => {
-    const value = given[name];
+    const own = Object.hasOwn(states, name) ? states[name].initial : undefined;
+    const value = given[name] ?? own;
     if (value === undefined)
       throw new OptionError('bad-initial', `The initial state lacks ${name}: it must be ${stateText(system)}.`, {name});
-    return readNumeric(value as Numeric, `initial.${name}`);
+    const read = readNumeric(value as Numeric, `initial.${name}`);
+    if (own !== undefined && value !== own) requireStateShape(name, read, readNumeric(own, `states.${name}.initial`));
+    return read;
   });
-  const [first, ...others] = values;
-  others.forEach((value, i) => {
-    if (value.shape.length !== first.shape.length || value.shape.some((n, axis) => n !== first.shape[axis])) {
-      throw new ShapeError(
-        'initial-shape',
-        `initial.${names[i + 1]} has shape [${value.shape.join(', ')}], but initial.${names[0]} has [${first.shape.join(', ')}].`,
-        {shapes: values.map(v => [...v.shape])},
-      );
-    }
+  const [first, second] = values;
+  const moves = system.kind === 'mechanics' && system.kinematics !== undefined;
+  if (system.kind === 'mechanics' && !moves && !sameShape(second.shape, first.shape)) {
+    throw new ShapeError(
+      'initial-shape',
+      `initial.${names[1]} has shape [${second.shape.join(', ')}], but initial.${names[0]} has [${first.shape.join(', ')}].`,
+      {shapes: values.map(v => [...v.shape])},
+    );
+  }
+  values.forEach((value, i) => {
+    if (value.values.length === 0) throw new ShapeError('initial-shape', `initial.${names[i]} is empty.`);
+    requireFinite(`initial.${names[i]}`, value);
   });
-  if (first.values.length === 0) throw new ShapeError('initial-shape', `initial.${names[0]} is empty.`);
-  values.forEach((value, i) => requireFinite(`initial.${names[i]}`, value));
   return values;
+}
+
+function requireStateShape(name: string, {shape}: NumericValue, {shape: own}: NumericValue): void {
+  if (sameShape(shape, own)) return;
+  throw new ShapeError(
+    'initial-shape',
+    `initial.${name} has shape [${shape.join(', ')}], but the system's own initial of this state has [${own.join(', ')}].`,
+    {name},
+  );
 }
 
 /** The user's own blocks of a saved state. */

@@ -32,7 +32,8 @@ export function seriesOf({traced}: Pick<Runnable, 'traced'>): Series {
 }
 
 function shownOf({state, functions: {observed}, observedShape = []}: TracedStep): Series {
-  const blocks = shown.flatMap(name => state.block(name) ?? []);
+  const hidden = state.blocks.filter(({name, of}) => (of === 'v' || of === 'y') && !shown.includes(name));
+  const blocks = [...shown.flatMap(name => state.block(name) ?? []), ...hidden];
   if (observed === undefined) return {blocks, width: state.size};
   return {
     blocks: [...blocks, {name: 'observed', shape: observedShape, offset: state.size, size: observed.size}],

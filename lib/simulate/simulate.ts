@@ -15,6 +15,8 @@ import {prepare, refill, requireRead} from './prepare.js';
 import {keepSteps} from '../integrate/checkpointer.js';
 import {run} from '../integrate/run.js';
 import {column, pullOf, pushSeries, seriesOf} from './series.js';
+import type {Objective, ObjectiveValues, ValueAndGradient} from './objective.js';
+import {Objectives} from './objective.js';
 import type {SavedState} from './steps.js';
 import {steps} from './steps.js';
 import type {Status} from '../integrate/counters.js';
@@ -67,7 +69,10 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
         );
         return refill(prepared, values.initial, values.params, values.signal);
       };
+      const objectives = new Objectives(prepared);
       return {
+        valueAndGrad: (loss, values) => objectives.at(loss, values),
+        value: (loss, values) => objectives.valueAt(loss, values),
         run: values => runOn(filled(values)),
         vjp: values => vjpOn(filled(values)),
         jvps: (directions, values) => jvpsOn(filled(values), directions),
@@ -192,6 +197,17 @@ export type RunValues<S extends AnySystem = System> = Values<S> & {readonly sign
 
 /** A traced simulation, made by `simulate.prepare`. */
 export interface Simulation<S extends AnySystem = System> {
+  /**
+   * A loss of the saved series, parameters and data, and its gradient with respect to the start, `params` and all
+   * captured variables, in double precision and without tfjs's tape: encoder (`initial` as a function), run,
+   * observations and loss are compiled, and traced once for a function and the shapes of its data. Give the same
+   * function in every call: one that is written inside a loop is another each time.
+   * @throws as `simulate`, of a failed run also where `throw` is false; TraceError; ShapeError 'loss-shape',
+   *   'initial-shape', 'variable-shape'; GradientError 'loss-not-finite', 'gradient-not-finite'
+   */
+  valueAndGrad(loss: Objective<ParamsOf<S>>, values?: ObjectiveValues<S>): ValueAndGradient<S>;
+  /** The loss alone, which may be NaN. @throws as `valueAndGrad` but GradientError */
+  value(loss: Objective<ParamsOf<S>>, values?: ObjectiveValues<S>): number;
   /** As `simulate`. */
   run(values?: RunValues<S>): Trajectory<S>;
   /** As `simulate.vjp`. */

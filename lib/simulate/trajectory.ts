@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {EventRecord} from '../integrate/history/records.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
-import type {AnySystem, ByKind} from './kinds.js';
+import type {AnySystem, ByKind, StatesOf} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import type {RunState} from '../integrate/run-state.js';
 import {runState} from '../integrate/run-state.js';
@@ -54,6 +54,8 @@ export interface AnyTrajectory {
   readonly lambda?: tf.Tensor;
   /** [saved, ...shape of `observe`], where that was given. */
   readonly observed?: tf.Tensor;
+  /** Hidden states by name, [saved, ...shape] each, where the system has some. */
+  readonly states?: {readonly [name: string]: tf.Tensor};
   /**
    * A saved series in double precision, row-major.
    * @throws OptionError 'no-series' where this run has none of this name
@@ -77,8 +79,8 @@ export interface AnyTrajectory {
   toString(): string;
 }
 
-/** What a run of a mechanical system gives. */
-export interface MechanicalTrajectory extends Omit<AnyTrajectory, 'y' | 'values'> {
+/** What a run of a mechanical system with hidden states Z gives. */
+export interface MechanicalTrajectory<Z extends string = never> extends Omit<AnyTrajectory, 'y' | 'values' | 'states'> {
   /** [saved, ...shape], the start first. */
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
@@ -86,11 +88,13 @@ export interface MechanicalTrajectory extends Omit<AnyTrajectory, 'y' | 'values'
    * A saved series in double precision, row-major.
    * @throws OptionError 'no-series' where this run has none of this name
    */
-  values(name: Exclude<SeriesName, 'y'>): Float64Array;
+  values(name: Exclude<SeriesName, 'y'> | Z): Float64Array;
+  /** Hidden states by name, [saved, ...shape] each. */
+  readonly states: {readonly [K in Z]: tf.Tensor};
 }
 
 /** What a run of an ode gives. */
-export interface OdeTrajectory extends Omit<AnyTrajectory, 'q' | 'v' | 'a' | 'lambda' | 'values'> {
+export interface OdeTrajectory extends Omit<AnyTrajectory, 'q' | 'v' | 'a' | 'lambda' | 'values' | 'states'> {
   /** [saved, ...shape], the start first. */
   readonly y: tf.Tensor;
   /**
@@ -103,7 +107,7 @@ export interface OdeTrajectory extends Omit<AnyTrajectory, 'q' | 'v' | 'a' | 'la
 /** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. q and v of a mechanical system, y of an ode. */
 export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<
   S,
-  MechanicalTrajectory,
+  MechanicalTrajectory<StatesOf<S>>,
   OdeTrajectory,
   AnyTrajectory
 >;
@@ -142,12 +146,15 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
   };
 }
 
+const hiddenNames = (system: System): string[] => (system.kind === 'mechanics' ? Object.keys(system.states ?? {}) : []);
+
 /**
  * A trajectory. Its functions are its prototype's, so that it can be copied (structuredClone) and printed; they come
  * bound, so that they can be taken from it.
  */
 class SavedRun implements AnyTrajectory {
   readonly t: tf.Tensor;
+  readonly states?: {readonly [name: string]: tf.Tensor};
   readonly status: Status;
   readonly stats: Stats;
   readonly warnings: readonly string[];
@@ -159,7 +166,14 @@ class SavedRun implements AnyTrajectory {
 
   constructor(prepared: Prepared, run: Run, matrix: Float64Array, tensors: {readonly [name: string]: tf.Tensor}) {
     this.t = tf.tensor1d(new Float32Array(run.times));
-    Object.assign(this, tensors);
+    const hidden = hiddenNames(prepared.system);
+    if (hidden.length > 0) this.states = Object.fromEntries(hidden.map(name => [name, tensors[name]]));
+    Object.assign(
+      this,
+      hidden.length === 0
+        ? tensors
+        : Object.fromEntries(Object.entries(tensors).filter(([name]) => !hidden.includes(name))),
+    );
     this.status = run.status;
     this.stats = statsOf(prepared, run);
     this.warnings = run.warnings;

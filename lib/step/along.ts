@@ -10,13 +10,15 @@ import {orZeros, pushforward} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {hermite} from '../scheme/hermite.js';
 import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
+import type {Breaks} from '../system/breaks.js';
+import {duringStep} from '../system/breaks.js';
 import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
 import type {Params} from '../system/params.js';
 import type {Inside} from './inside.js';
 import {shareWithUpdate} from './inside.js';
-import {joinBlocks, splitBlocks} from './blocks.js';
+import {joinBlocks, joinNamed, splitBlocks} from './blocks.js';
 import {Layout} from './layout.js';
 import type {StepFunctions, Traced} from './step-functions.js';
 import type {AlongStep, StepInputs} from './traced-step.js';
@@ -62,10 +64,16 @@ export class AlongTrace {
     this.inputs = [this.theta, this.next, this.shift, this.last, this.ahead, this.ratio];
   }
 
-  /** The tensors, in the trace of the step. */
-  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks): Traced {
+  /** The tensors, in the trace of the step. @param seen the state as the user names its blocks */
+  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): Traced {
+    return {
+      ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
+      ...(this.along.events.length === 0 ? {} : this.eventTensors(at, params, seen)),
+    };
+  }
+
+  private stepTensors(at: StepPoint, z: Blocks, tensors: Blocks): Traced {
     const {along, formulation} = this;
-    const {events} = along;
     const shift = splitBlocks(this.own, tensors.shift);
     const estimated = along.error && formulation.error !== undefined;
     return {
@@ -77,7 +85,6 @@ export class AlongTrace {
           : undefined,
       ...(along.error ? this.guessTensors(at, z, tensors) : {}),
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
-      ...(events.length === 0 ? {} : this.eventTensors(at, params)),
     };
   }
 
@@ -103,17 +110,17 @@ export class AlongTrace {
 
   private errorTensor(estimate: Blocks): tf.Tensor {
     const {own, scheme} = this;
-    const unknown = Object.keys(estimate).find(name => own.block(name) === undefined);
+    const unknown = Object.keys(estimate).find(name => !own.whole.some(block => block.name === name));
     if (unknown !== undefined)
       throw new OptionError(
         'bad-scheme',
-        `${scheme.name}: error gave '${unknown}'; it may estimate ${own.blocks.map(({name}) => name).join(' and ')}.`,
+        `${scheme.name}: error gave '${unknown}'; it may estimate ${own.whole.map(({name}) => name).join(' and ')}.`,
       );
     this.judged = new Uint8Array(own.size);
-    for (const {name, offset, size} of own.blocks) if (name in estimate) this.judged.fill(1, offset, offset + size);
+    for (const {name, offset, size} of own.whole) if (name in estimate) this.judged.fill(1, offset, offset + size);
     return joinBlocks(
       own,
-      {...Object.fromEntries(own.blocks.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate},
+      {...Object.fromEntries(own.whole.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate},
       `${scheme.name}: error`,
     );
   }
@@ -123,27 +130,27 @@ export class AlongTrace {
     const end = splitBlocks(state, next);
     const between = formulation.dense?.(theta, z, at, end) ?? hermite(theta, scheme.order, at, end);
     const linear = Object.fromEntries(
-      state.blocks.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
+      state.whole.map(({name}) => [name, tf.add(at.x[name], tf.mul(theta, tf.sub(end[name], at.x[name])))]),
     );
-    return joinBlocks(state, {...linear, ...between}, `${scheme.name}: dense`);
+    return joinBlocks(state, at.settledState({...linear, ...between}), `${scheme.name}: dense`);
   }
 
-  private eventTensors(at: StepPoint, params: Params): Traced {
+  private eventTensors(at: StepPoint, params: Params, seen: Blocks): Traced {
     const {
       own,
       state,
       along: {events},
     } = this;
-    const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, at.x[name]]));
+    const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, seen[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
-    const still = Object.fromEntries(state.blocks.map(({name, shape}) => [name, tf.zeros([...shape])]));
+    const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
     return {
       rate: joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate'),
       ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
       ...Object.fromEntries(
         events.map(({then}, i) => [
           `jump.${i}`,
-          typeof then === 'function' ? joinBlocks(own, jumped(then, i, place, blocks), `events[${i}].then`) : undefined,
+          typeof then === 'function' ? joinNamed(own, jumped(then, i, place, blocks), `events[${i}].then`) : undefined,
         ]),
       ),
     };

@@ -2,24 +2,41 @@
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
 import type {Blocks} from '../system/equations.js';
-import type {Layout} from './layout.js';
+import type {Block, Layout} from './layout.js';
 
-/** The blocks of a flat tensor. */
+/** The blocks of a flat tensor, as a scheme sees them. */
 export function splitBlocks(layout: Layout, flat: tf.Tensor): Blocks {
-  return Object.fromEntries(
-    layout.blocks.map(({name, shape, offset, size}) => [
-      name,
-      tf.reshape(size === layout.size ? flat : tf.slice(flat, [offset], [size]), [...shape]),
-    ]),
-  );
+  return taken(layout.whole, layout.size, flat);
 }
 
+/** The same as the user names them. @param whole those of the scheme */
+export function namedBlocks(layout: Layout, flat: tf.Tensor, whole: Blocks): Blocks {
+  return layout.whole === layout.blocks ? whole : taken(layout.blocks, layout.size, flat);
+}
+
+const taken = (blocks: readonly Block[], total: number, flat: tf.Tensor): Blocks =>
+  Object.fromEntries(
+    blocks.map(({name, shape, offset, size}) => [
+      name,
+      tf.reshape(size === total ? flat : tf.slice(flat, [offset], [size]), [...shape]),
+    ]),
+  );
+
 /**
- * One flat tensor from blocks.
+ * One flat tensor from blocks of a scheme.
  * @throws ShapeError where a block is missing or has another shape; `what` names the function that made them
  */
 export function joinBlocks(layout: Layout, blocks: Blocks, what: string): tf.Tensor {
-  const parts = layout.blocks.map(({name, shape, size}) => {
+  return joined(layout.whole, blocks, what);
+}
+
+/** The same from blocks as the user names them. */
+export function joinNamed(layout: Layout, blocks: Blocks, what: string): tf.Tensor {
+  return joined(layout.blocks, blocks, what);
+}
+
+function joined(expected: readonly Block[], blocks: Blocks, what: string): tf.Tensor {
+  const parts = expected.map(({name, shape, size}) => {
     const part = blocks[name] as tf.Tensor | undefined;
     if (!(part instanceof tf.Tensor) || part.size !== size) {
       const got = part instanceof tf.Tensor ? `shape [${part.shape.join(', ')}]` : 'nothing';

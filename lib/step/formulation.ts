@@ -1,11 +1,12 @@
 /** A scheme's equations for a system: of its kind, with its constraints held and stabilized as the run asks. */
 import {OptionError} from '../errors.js';
+import type {Shape} from '../graph/node.js';
 import {gearGuptaLeimkuhler, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
 import type {Formulation, Scheme} from '../scheme/scheme.js';
 import {holdsPosition, isHardContact} from '../system/constraint-kinds.js';
-import type {Equations} from '../system/equations.js';
+import type {Equations, OwnBlock} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
-import {mechanicalEquations} from '../system/mechanics.js';
+import {isGeneral, mechanicalEquations} from '../system/mechanics.js';
 import type {OdeSystem} from '../system/ode.js';
 import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
@@ -13,8 +14,9 @@ import type {Params} from '../system/params.js';
 /** What is simulated: made by `mechanics` or `ode`. P is what its functions read of the parameters. */
 export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
-export function equationsOf(system: System, params: Params): Equations {
-  return system.kind === 'mechanics' ? mechanicalEquations(system, params) : odeEquations(system, params);
+/** @param own the state's blocks */
+export function equationsOf(system: System, params: Params, own: readonly OwnBlock[]): Equations {
+  return system.kind === 'mechanics' ? mechanicalEquations(system, params, own) : odeEquations(system, params);
 }
 
 export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
@@ -64,7 +66,8 @@ const hasHardContacts = (system: System): boolean =>
 
 /** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
 function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changingSteps = false}: Holding): Formulation {
-  const {name, constrained, stabilized, contacts: able} = scheme;
+  const {name, stabilized, contacts: able} = scheme;
+  const constrained = moving(scheme, scheme.constrained, system);
   const index =
     able === undefined
       ? -1
@@ -88,7 +91,7 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
   }
   const contacts = hasHardContacts(system);
   const wanted = stabilization ?? defaultStabilization(scheme, system, changingSteps);
-  const own = wanted === 'none' ? undefined : stabilized?.[wanted];
+  const own = wanted === 'none' ? undefined : moving(scheme, stabilized?.[wanted], system);
   if (own === null) {
     throw new OptionError(
       'wrong-scheme',
@@ -100,6 +103,28 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
     return {...constrained, positionsAlone: true};
   if (own === undefined) return stabilizations[wanted](constrained, contacts);
   return contacts ? velocityProjection(own, true) : own;
+}
+
+/**
+ * The formulation itself, or what takes its place where there are hidden states or kinematics.
+ * @throws OptionError 'wrong-scheme' where nothing does
+ */
+function moving<F extends Formulation | null | undefined>(
+  {name}: Scheme,
+  formulation: F,
+  system: MechanicalSystem,
+): F | Formulation {
+  if (!isGeneral(system) || formulation === undefined || formulation === null) return formulation;
+  const able = formulation.moves === true ? formulation : formulation.moving;
+  if (able === undefined)
+    throw new OptionError(
+      'wrong-scheme',
+      `Scheme ${name} adds velocities to positions, and this system has ${system.kinematics === undefined ? 'hidden states' : 'kinematics'}: choose another scheme, as generalizedAlpha() or radauIIA5(); or move positions by at.moved and say so, moves: true.`,
+      {scheme: name},
+    );
+  return able.judges === 'positions' && system.states !== undefined
+    ? {...able, error: undefined, errorOrder: undefined}
+    : able;
 }
 
 /** @throws OptionError where the scheme is not for this kind of system */
@@ -116,7 +141,20 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
       {scheme: scheme.name},
     );
   }
-  return formulation;
+  return system.kind === 'mechanics' ? moving(scheme, formulation, system) : formulation;
 }
 
-export const stateBlocks = (system: System): readonly string[] => (system.kind === 'mechanics' ? ['q', 'v'] : ['y']);
+/** Names of the user's blocks: q, v and hidden states, or y. */
+export const stateBlocks = (system: System): readonly string[] =>
+  system.kind === 'mechanics' ? ['q', 'v', ...Object.keys(system.states ?? {})] : ['y'];
+
+/** The user's blocks where they all have one shape. */
+export const equalBlocks = (system: System, shape: Shape): OwnBlock[] =>
+  stateBlocks(system).map(name => ({name, shape}));
+
+/** Which block of a scheme a block of the user's is a part of; itself where undefined. */
+export function partOf(system: System, {whole = false}: Pick<Formulation, 'whole'>, name: string): string | undefined {
+  if (system.kind !== 'mechanics' || !isGeneral(system)) return undefined;
+  if (whole) return 'y';
+  return system.states === undefined || name === 'q' ? undefined : 'v';
+}

@@ -10,22 +10,30 @@ export interface Block {
   readonly size: number;
   /** What the user calls each row, where that is not the block's name: of multipliers, their constraints. */
   readonly labels?: readonly string[];
+  /** Which time derivative of q, or y, it is; undefined where its scheme does not say. */
+  readonly derivative?: number;
+  /** The block it is a part of for a scheme: hidden states are parts of its v. */
+  readonly of?: string;
 }
 
-export type Part = Pick<Block, 'name' | 'shape' | 'labels'>;
+export type Part = Pick<Block, 'name' | 'shape' | 'labels' | 'derivative' | 'of'>;
 
 export class Layout {
+  /** As the user names them. */
   readonly blocks: readonly Block[];
+  /** As a scheme sees them: parts of one block are one, flat. */
+  readonly whole: readonly Block[];
   readonly size: number;
 
   constructor(parts: readonly Part[]) {
     let offset = 0;
-    this.blocks = parts.map(({name, shape, labels}) => {
-      const block = {name, shape: [...shape], offset, size: sizeOf(shape), labels};
+    this.blocks = parts.map(({name, shape, labels, derivative, of}) => {
+      const block = {name, shape: [...shape], offset, size: sizeOf(shape), labels, derivative, of};
       offset += block.size;
       return block;
     });
     this.size = offset;
+    this.whole = parts.every(({of}) => of === undefined) ? this.blocks : joined(this.blocks);
   }
 
   block(name: string): Block | undefined {
@@ -39,4 +47,18 @@ export class Layout {
     const label = block.labels?.[row - block.offset];
     return `${block.name}${indexText(block.shape, row - block.offset)}${label === undefined ? '' : ` (${label})`}`;
   }
+}
+
+function joined(blocks: readonly Block[]): Block[] {
+  const whole: Block[] = [];
+  for (const block of blocks) {
+    const last = whole.at(-1);
+    if (block.of === undefined || last?.name !== block.of) {
+      whole.push({...block, name: block.of ?? block.name});
+      continue;
+    }
+    const size = last.size + block.size;
+    whole[whole.length - 1] = {name: last.name, shape: [size], offset: last.offset, size, derivative: last.derivative};
+  }
+  return whole;
 }

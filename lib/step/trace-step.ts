@@ -7,19 +7,26 @@ import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
+import {sameShape, sizeOf} from '../graph/node.js';
 import {rowScale} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
-import type {Constraints} from '../system/constraints.js';
+import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
-import type {Blocks} from '../system/equations.js';
+import type {Breaks} from '../system/breaks.js';
+import {atStage, duringStep} from '../system/breaks.js';
+import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
+import {constraintMotion} from '../system/general-mechanics.js';
+import type {MechanicalSystem} from '../system/mechanics.js';
+import {isGeneral} from '../system/mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
+import {wholeEquations} from '../system/whole.js';
 import {trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
-import {joinBlocks, splitBlocks} from './blocks.js';
+import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
 import type {Holding, System} from './formulation.js';
-import {equationsOf, formulationOf, isConstrained, plain, stateBlocks} from './formulation.js';
+import {equalBlocks, equationsOf, formulationOf, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
@@ -52,79 +59,130 @@ function frozen(at: StepPoint): StepPoint {
 const withoutUndefined = (blocks: Traced): Blocks =>
   Object.fromEntries(Object.entries(blocks).filter((entry): entry is [string, tf.Tensor] => entry[1] !== undefined));
 
+/** Of the position, and of v as a scheme sees it, hidden states in it; of an ode both are that of y. */
+interface Shapes {
+  readonly position: Shape;
+  readonly velocity: Shape;
+}
+
+function shapesOf(own: readonly OwnBlock[], {whole = false}: Pick<Formulation, 'whole'>): Shapes {
+  const total = (blocks: readonly OwnBlock[]): Shape => [blocks.reduce((sum, {shape}) => sum + sizeOf(shape), 0)];
+  const [{shape: position}, ...velocities] = own;
+  if (whole) return {position: total(own), velocity: total(own)};
+  if (velocities.length === 0) return {position, velocity: position};
+  return {position, velocity: velocities.length === 1 ? velocities[0].shape : total(velocities)};
+}
+
 /** What is traced, and what all its traces share. */
 interface Subject {
   readonly system: System;
   readonly scheme: Scheme;
-  readonly shape: Shape;
+  readonly formulation: Formulation;
+  /** The user's blocks. */
+  readonly own: readonly OwnBlock[];
+  readonly shapes: Shapes;
   readonly list: ParameterList;
   readonly t: Node<'input'>;
   readonly h: Node<'input'>;
   readonly regularization: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
+  /** Of the functions of time that steps read. */
+  readonly breaks: Set<Breaks>;
 }
 
 /**
- * @param shape the shape of q, or of y
+ * @param blocks the user's blocks, or the shape that they share
  * @throws TraceError, ShapeError, OptionError where the user's functions cannot be traced
  */
 export function traceRun(
   system: System,
   scheme: Scheme,
-  shape: Shape,
+  blocks: readonly OwnBlock[] | Shape,
   leaves: readonly Leaf[],
   holding: Holding = plain,
   observe?: Observe,
   along?: Along,
 ): TracedRun {
   const formulation = formulationOf(scheme, system, holding);
+  const own = isShape(blocks) ? equalBlocks(system, blocks) : blocks;
   const list = new ParameterList(leaves);
   try {
     const subject: Subject = {
       system,
       scheme,
-      shape,
+      formulation,
+      own,
+      shapes: shapesOf(own, formulation),
       list,
       t: input('t', []),
       h: input('h', []),
       regularization: input('regularization', []),
-      sizes: sizesOf(system, shape, list),
+      sizes: sizesOf(system, own, list),
+      breaks: new Set(),
     };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
     const step = traceStep(subject, formulation, state, observe, along);
-    return {start, step, unread: list.reads.unread(leaves)};
+    return {
+      start,
+      step,
+      breaks: subject.breaks,
+      carries: formulation.carry !== undefined,
+      unread: list.reads.unread(leaves),
+    };
   } catch (error) {
     throw list.reads.misspelt(leaves, error) ?? error;
   }
 }
 
+const isShape = (blocks: readonly OwnBlock[] | Shape): blocks is Shape =>
+  (blocks as readonly unknown[]).every(n => typeof n === 'number');
+
 /** The rows of each constraint, from a trace that has no other use. */
-function sizesOf(system: System, shape: Shape, list: ParameterList): readonly number[] {
+function sizesOf(system: System, own: readonly OwnBlock[], list: ParameterList): readonly number[] {
   if (system.kind !== 'mechanics' || system.constraints.length === 0) return [];
+  const {position, velocity} = shapesOf(own, {});
   let sizes: readonly number[] = [];
   trace(
     ({q, v, t, ...parameters}) => {
-      sizes = constraintSizes(system.constraints, {q, v, t}, list.tree(parameters));
+      const params = list.tree(parameters);
+      sizes = constraintSizes(system.constraints, {q, v, t}, params, motionOf(system, own, params));
       return {};
     },
-    [{name: 'q', shape}, {name: 'v', shape}, {name: 't', shape: []}, ...list.traceInputs()],
+    [{name: 'q', shape: position}, {name: 'v', shape: velocity}, {name: 't', shape: []}, ...list.traceInputs()],
   );
   return sizes;
 }
 
+/** The same, whose functions of time know at which time of a step they are evaluated. */
+function equationsAtStages(equations: Equations): Equations {
+  return {
+    ...equations,
+    force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
+    acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
+    rate: (x, t) => atStage(t, () => equations.rate(x, t)),
+  };
+}
+
+const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
+  isGeneral(system) ? constraintMotion(system, params, own) : undefined;
+
 /** A step's point from the inputs of its trace. */
-function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {at: StepPoint; params: Params} {
+function pointOf(
+  {system, formulation, own, list, sizes}: Subject,
+  tensors: Blocks,
+  x: Blocks,
+): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
-  const equations = equationsOf(system, params);
+  const equations = equationsAtStages(equationsOf(system, params, own));
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
-      ? constraintEquations(system.constraints, sizes, params)
+      ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params))
       : undefined;
   return {
     params,
     at: {
-      ...equations,
+      ...(formulation.whole === true && system.kind === 'mechanics' ? wholeEquations(equations, own) : equations),
       constraints,
       regularization: tensors.regularization,
       stabilizePosition: q => q,
@@ -137,13 +195,26 @@ function pointOf({system, list, sizes}: Subject, tensors: Blocks, x: Blocks): {a
 
 const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
 
-function unknownLayout(subject: Subject, {unknown, multipliers = []}: Formulation): Layout {
-  const {shape} = subject;
+function unknownLayout(subject: Subject, formulation: Formulation): Layout {
+  const {position, velocity} = subject.shapes;
+  const {unknown, multipliers = [], ofPositions = []} = formulation;
   return new Layout([
-    ...unknown.map(name => ({name, shape})),
+    ...unknown.map(name => ({
+      name,
+      shape: ofPositions.includes(name) ? position : velocity,
+      derivative: derivativeOf(formulation, name),
+    })),
     ...multipliers.map(name => multiplierPart(subject, name)),
   ]);
 }
+
+/** @param name of a block, with its stage's number where it has one */
+function derivativeOf({derivatives}: Formulation, name: string): number | undefined {
+  const block = name.replace(/\d+$/, '');
+  return derivatives?.[block] ?? standardDerivatives[block];
+}
+
+const standardDerivatives: {readonly [block: string]: number | undefined} = {q: 0, y: 0, v: 1, a: 2};
 
 const multiplierPart = (subject: Subject, name: string): Part => ({
   name,
@@ -167,14 +238,14 @@ function traceFormulation(
   more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => Traced,
   inputs: readonly Node<'input'>[] = [],
 ): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
-  const {system, shape, list, t, h, regularization} = subject;
+  const {system, shapes, list, t, h, regularization} = subject;
   const unknown = unknownLayout(subject, formulation);
   const x = input('x', [state.size]);
   const z = input('z', [unknown.size]);
   const defectLayout = new Layout(
     stateBlocks(system)
       .slice(0, 1)
-      .map(block => ({name: block, shape})),
+      .map(block => ({name: block, shape: shapes.velocity})),
   );
   const defect = input('defect', [defectLayout.size]);
   let hasDefect = false;
@@ -183,21 +254,26 @@ function traceFormulation(
     tensors => {
       const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x));
       const blocks = splitBlocks(unknown, tensors.z);
-      const next = update(formulation.update(blocks, at));
-      const {residual} = formulation;
-      if (residual === undefined) return withoutUndefined({update: next, ...more(at, params, blocks, tensors)});
-      const guess: Guess = formulation.guess?.(at) ?? {z: {}};
-      linearized = guess.linearized === true;
-      hasDefect = guess.defect !== undefined;
-      const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
-      const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+      const rowsAndUpdate = (): Traced => {
+        const next = update(at.settledState(formulation.update(blocks, at)));
+        const {residual} = formulation;
+        if (residual === undefined) return {update: next};
+        const guess: Guess = formulation.guess?.(at) ?? {z: {}};
+        linearized = guess.linearized === true;
+        hasDefect = guess.defect !== undefined;
+        const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
+        const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+        return {
+          update: next,
+          residual: rows(at),
+          guess: joinBlocks(unknown, {...defaultGuess(unknown, at), ...guess.z}, `${name}: guess`),
+          defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
+          defectResidual: hasDefect ? rows(broken) : undefined,
+          frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+        };
+      };
       return withoutUndefined({
-        update: next,
-        residual: rows(at),
-        guess: joinBlocks(unknown, {...defaultGuess(unknown, at.x), ...guess.z}, `${name}: guess`),
-        defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
-        defectResidual: hasDefect ? rows(broken) : undefined,
-        frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+        ...duringStep(at.t, at.h, subject.breaks, rowsAndUpdate),
         ...more(at, params, blocks, tensors),
       });
     },
@@ -267,9 +343,14 @@ function traceStep(
     state,
     blocks => joinBlocks(state, blocks, `${scheme.name}: update`),
     (at, params, z, tensors) => {
-      const observed = observe === undefined ? undefined : observedTensor(observe, at, params);
+      const blocksSeen = namedBlocks(state, tensors.x, at.x);
+      const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, at.t, params);
       if (observed !== undefined) observedShape = observed.shape;
-      return {observed, touching: touchingAt(at), ...beside?.outputs(at, params, z, tensors)};
+      return {
+        observed,
+        touching: touchingAt(at),
+        ...beside?.outputs(at, params, z, tensors, blocksSeen, subject.breaks),
+      };
     },
     beside?.inputs,
   );
@@ -292,7 +373,7 @@ const touchingAt = (at: StepPoint): tf.Tensor | undefined =>
   at.constraints?.touching({q: at.x.q, v: at.x.v, t: at.t}, at.x.lambda, rowScale(at, at.h, 1));
 
 /** What the user's `observe` gives for the state. */
-function observedTensor(observe: Observe, {x, t}: StepPoint, params: Params): tf.Tensor {
+function observedTensor(observe: Observe, x: Blocks, t: tf.Tensor, params: Params): tf.Tensor {
   return within('observe', () => {
     const observed = observe({...x, t, params} as Parameters<Observe>[0]);
     if (!(observed instanceof tf.Tensor))
@@ -302,8 +383,14 @@ function observedTensor(observe: Observe, {x, t}: StepPoint, params: Params): tf
 }
 
 /** Unknown blocks named like the state's start there; stages and accelerations start at zero. */
-function defaultGuess(unknown: Layout, x: Blocks): Blocks {
-  return Object.fromEntries(unknown.blocks.map(({name, shape}) => [name, x[name] ?? tf.zeros([...shape])]));
+function defaultGuess(unknown: Layout, {x, general}: StepPoint): Blocks {
+  return Object.fromEntries(
+    unknown.blocks.map(({name, shape}) => [
+      name,
+      // A position is an increment there.
+      name in x && !(general && name === 'q') ? x[name] : tf.zeros([...shape]),
+    ]),
+  );
 }
 
 /**
@@ -311,16 +398,23 @@ function defaultGuess(unknown: Layout, x: Blocks): Blocks {
  * own. The mass, and how far the given state is from the constraints, are there to be checked.
  */
 function traceStart(subject: Subject, formulation: Formulation, project: boolean): {start: TracedStep; state: Layout} {
-  const {system, scheme, shape} = subject;
-  const own = new Layout(stateBlocks(system).map(name => ({name, shape})));
+  const {system, scheme} = subject;
+  const own = new Layout(
+    subject.own.map(({name, shape}) => {
+      const of = partOf(system, formulation, name);
+      return {name, shape, of, derivative: derivativeOf(formulation, of ?? name)};
+    }),
+  );
   const starting = startOfRun(formulation, isConstrained(system) && formulation.multipliers !== undefined, project);
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
-    const carried = Object.entries(blocks).filter(([name]) => own.block(name) === undefined);
+    const carried = Object.entries(blocks).filter(([name]) => !own.whole.some(block => block.name === name));
     state = new Layout([
       ...own.blocks,
-      ...carried.map(([name, tensor]) =>
-        formulation.multipliers?.includes(name) === true ? multiplierPart(subject, name) : {name, shape: tensor.shape},
+      ...carried.flatMap(([name, tensor]) =>
+        formulation.multipliers?.includes(name) === true
+          ? [multiplierPart(subject, name)]
+          : carriedParts(subject, name, tensor.shape, derivativeOf(formulation, name)),
       ),
     ]);
     return joinBlocks(state, blocks, 'carry');
@@ -331,12 +425,27 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     `the start of ${scheme.name}`,
     own,
     whole,
-    at => ({
-      mass: system.kind === 'mechanics' ? at.massAt(at.x.q) : undefined,
+    (at, _params, _z, tensors) => ({
+      mass: system.kind === 'mechanics' ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...gapsAt(at),
     }),
   );
   return {start: {...start, still: formulation.still, ahead: formulation.startsAhead}, state};
+}
+
+/** Of what has the shape of v with its hidden states, v's part is shown under the name: accelerations above all. */
+function carriedParts(
+  {own: [, v, ...states], shapes: {velocity}, formulation}: Subject,
+  name: string,
+  shape: Shape,
+  derivative: number | undefined,
+): Part[] {
+  if (states.length === 0 || formulation.whole === true || !sameShape(shape, velocity))
+    return [{name, shape, derivative}];
+  return [
+    {name, shape: v.shape, of: name, derivative},
+    {name: `${name}.states`, shape: [sizeOf(velocity) - sizeOf(v.shape)], of: name, derivative},
+  ];
 }
 
 function gapsAt({constraints, x, t}: StepPoint): Traced {

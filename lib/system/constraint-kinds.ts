@@ -24,14 +24,17 @@ import {
   shown,
   text,
 } from '../checks.js';
+import type {AnyStateAt, StateAt} from './hidden-states.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
-/** The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. */
-export type Gap<P = Params> = (at: {q: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
+/** The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. Hidden states Z come by their names. */
+export type Gap<P = Params, Z extends string = never> = (
+  at: {q: tf.Tensor; t: tf.Tensor; params: P} & {readonly [K in Z]: tf.Tensor},
+) => tf.Tensor;
 /** What a constraint on velocities keeps at zero: [m] or a scalar. */
-export type VelocityGap<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
+export type VelocityGap<P = Params, Z extends string = never> = (at: StateAt<P, Z>) => tf.Tensor;
 /** Displacement for a unit multiplier, C ≥ 0: one number, or one a row; a function of params where it is to be found or differentiated. */
 export type Compliance<P = Params> = Numeric | Lenient<P, tf.Tensor>;
 
@@ -71,17 +74,17 @@ export interface ConstraintKind {
 }
 
 /** Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, and by what `defineConstraint` gives. P is what its functions read of the parameters. */
-export interface Constraint<P = Params> {
+export interface Constraint<P = Params, Z extends string = never> {
   readonly kind: ConstraintKind;
-  readonly gap: Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
+  readonly gap: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
   readonly compliance?: Compliance<P> | undefined;
 }
 
 /** Makes constraints of one kind. */
-export type MakesConstraints = <P extends ParamsLike<P> = Params>(
-  gap: VelocityGap<P>,
+export type MakesConstraints = <P extends ParamsLike<P> = Params, Z extends string = never>(
+  gap: VelocityGap<P, Z>,
   spec?: {readonly compliance?: Compliance<P>},
-) => Constraint<P>;
+) => Constraint<P, Z>;
 
 const kindChecks = {
   name: text,
@@ -107,10 +110,10 @@ export function defineConstraint(kind: ConstraintKind): MakesConstraints {
       'bad-constraint',
       `defineConstraint: ${kind.name} is of velocities, which cannot land: it holds 'always' or 'never'.`,
     );
-  return <P extends ParamsLike<P> = Params>(
-    gap: VelocityGap<P>,
+  return <P extends ParamsLike<P> = Params, Z extends string = never>(
+    gap: VelocityGap<P, Z>,
     spec: {readonly compliance?: Compliance<P>} = {},
-  ): Constraint<P> => {
+  ): Constraint<P, Z> => {
     refuseUnknownOptions(spec, {compliance: numeric}, kind.name, 'bad-constraint');
     requireGap(kind, gap);
     return {
@@ -130,7 +133,9 @@ const bilaterals = defineConstraint({name: 'bilateral', of: 'positions', holds: 
  * φ(q, t) = 0, held by the force Gᵀλ with G = ∂φ/∂q.
  * @throws OptionError 'bad-constraint'
  */
-export function bilateral<P extends ParamsLike<P> = Params>(phi: Gap<P>): Constraint<P> {
+export function bilateral<P extends ParamsLike<P> = Params, Z extends string = never>(
+  phi: Gap<P, Z>,
+): Constraint<P, Z> {
   return bilaterals(phi);
 }
 
@@ -146,10 +151,10 @@ const compliants = defineConstraint({
  * φ + Cλ = 0: a spring of stiffness 1/C written as a constraint, which stays well conditioned as C → 0.
  * @throws OptionError 'bad-constraint'
  */
-export function compliant<P extends ParamsLike<P> = Params>(
-  phi: Gap<P>,
+export function compliant<P extends ParamsLike<P> = Params, Z extends string = never>(
+  phi: Gap<P, Z>,
   spec: {readonly compliance: Compliance<P>},
-): Constraint<P> {
+): Constraint<P, Z> {
   refuseUnknownOptions(spec, {compliance: numeric}, 'compliant', 'bad-constraint');
   return compliants(phi, {compliance: requireCompliance('compliant', spec.compliance)});
 }
@@ -178,10 +183,10 @@ const unilaterals = (smoothing: number, soft: boolean): MakesConstraints =>
  * with `smoothing` ε > 0 gap·λ = ε² in place of 0, differentiable across a change of contact.
  * @throws OptionError 'bad-constraint'
  */
-export function unilateral<P extends ParamsLike<P> = Params>(
-  phi: Gap<P>,
+export function unilateral<P extends ParamsLike<P> = Params, Z extends string = never>(
+  phi: Gap<P, Z>,
   spec: {readonly compliance?: Compliance<P>; readonly smoothing?: number} = {},
-): Constraint<P> {
+): Constraint<P, Z> {
   refuseUnknownOptions(spec, {compliance: numeric, smoothing: nonNegative}, 'unilateral', 'bad-constraint');
   const {compliance, smoothing = 0} = spec;
   const soft = compliance !== undefined && compliance !== 0;
@@ -192,7 +197,9 @@ export function unilateral<P extends ParamsLike<P> = Params>(
  * ψ(q, v, t) = 0: rolling, a driven velocity. Held by the force (∂ψ/∂v)ᵀλ.
  * @throws OptionError 'bad-constraint'
  */
-export function nonholonomic<P extends ParamsLike<P> = Params>(psi: VelocityGap<P>): Constraint<P> {
+export function nonholonomic<P extends ParamsLike<P> = Params, Z extends string = never>(
+  psi: VelocityGap<P, Z>,
+): Constraint<P, Z> {
   return nonholonomics(psi);
 }
 

@@ -34,11 +34,25 @@ export interface RowScale {
   readonly regularization: tf.Tensor;
 }
 
+/** What hidden states and kinematics change for constraints: v stands for (v, z) here. */
+export interface ConstraintMotion {
+  /** v and the hidden states by name. */
+  seen(v: tf.Tensor): Tensors;
+  /** q' = N(q) v. */
+  positionRate(q: tf.Tensor, v: tf.Tensor): tf.Tensor;
+  /** How the hidden states move by themselves, of the shape of v; undefined where there are none. */
+  drift(at: Place): tf.Tensor | undefined;
+  /** Nᵀ·push: a force on positions as one on velocities. */
+  pushed(q: tf.Tensor, v: tf.Tensor, push: tf.Tensor): tf.Tensor;
+  /** A force on (v, z) without its part on z. */
+  onVelocities(push: tf.Tensor): tf.Tensor;
+}
+
 /** The constraints of one system, λ in the order they were given. */
 export interface Constraints {
   /** Numbers in λ. */
   readonly count: number;
-  /** Gᵀλ + ψ_vᵀλ, of the shape of q; of some kinds alone where `of` is given, see `forces`. */
+  /** Gᵀλ + ψ_vᵀλ, of the shape of v; of some kinds alone where `of` is given, see `forces`. */
   reaction(at: Place, lambda: tf.Tensor, of?: (kind: ConstraintKind) => boolean): tf.Tensor;
   /**
    * [count], zero where the constraints hold with these multipliers.
@@ -50,8 +64,8 @@ export interface Constraints {
    * be zero; 1 elsewhere. Undefined where there are no such rows.
    */
   touching(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor | undefined;
-  /** As `rows` at rest, in units of positions; rows that hold velocities for the displacement from `origin` in place of one. */
-  still(at: Place, origin: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
+  /** As `rows` at rest, in units of positions; rows that hold velocities for a displacement in place of one. */
+  still(at: Place, displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** λ of springs at a place, by their law; zero elsewhere. */
   springs(at: Place): tf.Tensor;
   /**
@@ -65,6 +79,11 @@ export interface Constraints {
    * `ofVelocities`; `idle` elsewhere.
    */
   velocities(at: Place, idle: tf.Tensor, ofVelocities: boolean, closed?: tf.Tensor): tf.Tensor;
+  /**
+   * [count]: G N w of rows that are held, of a change of velocity w; `idle` elsewhere. Undefined where φ' is affine in v, so
+   * that a difference of `velocities` is the same: hidden states' rates need not be.
+   */
+  readonly changes?: (at: Place, w: tf.Tensor, idle: tf.Tensor) => tf.Tensor;
   /** The same for φ'' with the acceleration a. */
   accelerations(at: Place, a: tf.Tensor, idle: tf.Tensor, closed: tf.Tensor): tf.Tensor;
   /** [count], true in the rows of hard contacts that push: λ > 0 and the gap 0. */
@@ -92,13 +111,25 @@ interface Part extends Constraint {
 }
 
 /** The rows of each constraint, as its function gives them for tensors of a trace. */
-export function constraintSizes(constraints: readonly Constraint[], at: Place, params: Params): number[] {
-  return constraints.map((constraint, index) => gapTensor(constraint, index, at, params).size);
+export function constraintSizes(
+  constraints: readonly Constraint[],
+  at: Place,
+  params: Params,
+  motion?: ConstraintMotion,
+): number[] {
+  return constraints.map((constraint, index) => gapTensor(constraint, index, at, params, motion).size);
 }
 
-function gapTensor({gap}: Constraint, index: number, {q, v, t}: Place, params: Params): tf.Tensor {
+function gapTensor(
+  {gap}: Constraint,
+  index: number,
+  {q, v, t}: Place,
+  params: Params,
+  motion?: ConstraintMotion,
+): tf.Tensor {
   return within(`constraints[${index}]`, () => {
-    const value = immediate(gap({q, v, t, params}));
+    const seen = motion === undefined ? {v} : (motion.seen(v) as {v: tf.Tensor});
+    const value = immediate(gap({...seen, q, t, params}));
     if (!(value instanceof tf.Tensor) || value.rank > 1) {
       const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
       throw new ShapeError(
@@ -119,6 +150,7 @@ export function constraintEquations(
   constraints: readonly Constraint[],
   sizes: readonly number[],
   params: Params,
+  motion?: ConstraintMotion,
 ): Constraints {
   let count = 0;
   const parts = constraints.map((constraint, index): Part => {
@@ -128,7 +160,8 @@ export function constraintEquations(
   });
   const own = (part: Part, vector: tf.Tensor): tf.Tensor =>
     part.count === count ? vector : tf.slice(vector, [part.offset], [part.count]);
-  const value = (part: Part, at: Place): tf.Tensor => gapTensor(part, part.index, at, params);
+  const value = (part: Part, at: Place): tf.Tensor => gapTensor(part, part.index, at, params, motion);
+  const positionRate = ({q, v}: Place): tf.Tensor => (motion === undefined ? v : motion.positionRate(q, v));
   const collect = (row: (part: Part) => tf.Tensor): tf.Tensor =>
     parts.length === 1 ? row(parts[0]) : tf.concat(parts.map(row));
   const compliance = (part: Part): tf.Tensor => complianceTensor(part, params);
@@ -136,15 +169,34 @@ export function constraintEquations(
   const rate = (part: Part, at: Place, a?: tf.Tensor): tf.Tensor => {
     const one = constantTensor(1, []);
     const positions = part.kind.of === 'positions';
-    const direction: Tensors = positions ? {q: at.v, t: one} : {q: at.v, t: one, v: a ?? tf.zerosLike(at.v)};
+    const q = positionRate(at);
+    // A position that hidden states move goes with them.
+    const drift = positions ? motion?.drift(at) : undefined;
+    const direction: Tensors =
+      drift !== undefined ? {q, t: one, v: drift} : positions ? {q, t: one} : {q, t: one, v: a ?? tf.zerosLike(at.v)};
     return derivativeAlong(
       place => value(part, {v: at.v, ...place} as unknown as Place),
-      positions ? {q: at.q, t: at.t} : {...at},
+      positions && drift === undefined ? {q: at.q, t: at.t} : {...at},
       direction,
     );
   };
   const second = (part: Part, at: Place, a: tf.Tensor): tf.Tensor =>
-    derivativeAlong(place => rate(part, place as unknown as Place), {...at}, {q: at.v, v: a, t: constantTensor(1, [])});
+    derivativeAlong(
+      place => rate(part, place as unknown as Place),
+      {...at},
+      {q: positionRate(at), v: a, t: constantTensor(1, [])},
+    );
+  const pushOf = (part: Part, at: Place, lambda: tf.Tensor): tf.Tensor => {
+    const moved = part.kind.of === 'velocities' ? 'v' : 'q';
+    const push = transposedProduct(
+      place => value(part, {...at, ...place}),
+      {[moved]: at[moved]},
+      moved,
+      own(part, lambda),
+    );
+    if (motion === undefined) return push;
+    return moved === 'v' ? motion.onVelocities(push) : motion.pushed(at.q, at.v, push);
+  };
   const condition = (part: Part, gap: tf.Tensor, lambda: tf.Tensor, softness: tf.Tensor, give: tf.Tensor): tf.Tensor =>
     conditionTensor(part, {gap, lambda, compliance: compliance(part), softness, give});
   const row = (
@@ -164,26 +216,16 @@ export function constraintEquations(
   return {
     count,
     reaction: (at, lambda, of) => {
-      const terms = parts
-        .filter(({kind}) => of === undefined || of(kind))
-        .map(part => {
-          const moved = part.kind.of === 'velocities' ? 'v' : 'q';
-          return transposedProduct(
-            place => value(part, {...at, ...place}),
-            {[moved]: at[moved]},
-            moved,
-            own(part, lambda),
-          );
-        });
-      return terms.length === 0 ? tf.zerosLike(at.q) : terms.reduce((sum, term) => tf.add(sum, term));
+      const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => pushOf(part, at, lambda));
+      return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
     },
     rows: (at, lambda, scale, spring = at) => collect(part => row(part, at, own(part, lambda), scale, spring)),
-    still: (at, origin, lambda, scale) =>
+    still: (at, displacement, lambda, scale) =>
       collect(part => {
         const gentle = {...scale, regularization: tf.mul(scale.regularization, instantShare)};
         if (part.kind.of === 'positions' || part.kind.holds === 'never')
           return row(part, at, own(part, lambda), gentle, at);
-        const moved = tf.sub(value(part, {...at, v: tf.sub(at.q, origin)}), value(part, at));
+        const moved = tf.sub(value(part, {...at, v: displacement}), value(part, at));
         return condition(part, moved, own(part, lambda), tf.mul(gentle.regularization, scale.give), scale.give);
       }),
     touching: (at, lambda, {give}) =>
@@ -221,6 +263,15 @@ export function constraintEquations(
         if (holdsPosition(part.kind)) return second(part, at, a);
         return isHardContact(part) ? tf.where(own(part, closed), second(part, at, a), mine) : mine;
       }),
+    changes:
+      motion === undefined
+        ? undefined
+        : (at, w, idle) =>
+            collect(part =>
+              holdsPosition(part.kind)
+                ? derivativeAlong(place => value(part, {...at, ...place}), {q: at.q}, {q: motion.positionRate(at.q, w)})
+                : own(part, idle),
+            ),
     velocities: (at, idle, ofVelocities, closed) =>
       collect(part => {
         const {of, holds} = part.kind;

@@ -1,5 +1,12 @@
 /** A system as a scheme sees it: pure functions of tensors, for one state. */
 import type * as tf from '@tensorflow/tfjs';
+import type {Shape} from '../graph/node.js';
+
+/** A block of the state that the user gives: q, v and hidden states, or y. */
+export interface OwnBlock {
+  readonly name: string;
+  readonly shape: Shape;
+}
 
 /** Named parts of a state or an unknown: q and v, or y, and what a scheme carries beside them. */
 export interface Blocks {
@@ -9,7 +16,10 @@ export interface Blocks {
 /** A system as tensor functions: what a scheme is written in. */
 export interface Equations {
   readonly kind: 'mechanics' | 'ode';
-  /** The applied force f(q, v, t). Mechanics only. */
+  /**
+   * The applied force f(q, v, t). Mechanics only. Hidden states are parts of v, which is flat then: their rates are
+   * forces on a mass of one.
+   */
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** M(q) w. Mechanics only. */
   mass(q: tf.Tensor, w: tf.Tensor): tf.Tensor;
@@ -19,4 +29,33 @@ export interface Equations {
   acceleration(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** The first-order form: the time derivative of {q, v}, or of {y}. */
   rate(x: Blocks, t: tf.Tensor): Blocks;
+  /** The system has hidden states or kinematics. */
+  readonly general: boolean;
+  /** q' at position q and velocity v, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */
+  positionRate(q: tf.Tensor, v: tf.Tensor): tf.Tensor;
+  /**
+   * Where a constant velocity whose integral is the sum of these leads from q: q plus them, and with kinematics q' = N(q)v
+   * to second order in them along the manifold of q. Mechanics only.
+   */
+  moved(q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor;
+  /** q back on its manifold: itself, but with kinematics that say how. Mechanics only. */
+  settled(q: tf.Tensor): tf.Tensor;
+  /** The state with its position back on its manifold. */
+  settledState(x: Blocks): Blocks;
+  /** How positions are unknowns and differ; see `PositionUnknown`. Mechanics only. */
+  readonly unknownPosition: PositionUnknown;
+  /** The mean mass of a coordinate. Mechanics only. */
+  typicalMass(q: tf.Tensor): tf.Tensor;
+}
+
+/** A position as an unknown of the shape of v: itself, or with hidden states or kinematics the increment that leads to it. */
+export interface PositionUnknown {
+  /** The position. */
+  at(from: tf.Tensor, unknown: tf.Tensor): tf.Tensor;
+  /** How far it is from where it started. */
+  increment(from: tf.Tensor, unknown: tf.Tensor): tf.Tensor;
+  /** The unknown of an increment. */
+  of(from: tf.Tensor, increment: tf.Tensor): tf.Tensor;
+  /** How far a position is from another one that increments led to or from. */
+  between(from: tf.Tensor, to: tf.Tensor, increment: () => tf.Tensor): tf.Tensor;
 }

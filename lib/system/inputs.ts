@@ -7,6 +7,8 @@ import {OptionError} from '../errors.js';
 import {nearestName} from '../checks.js';
 import type {Constraint} from './constraint-kinds.js';
 import type {Event} from './events.js';
+import type {HiddenStates} from './hidden-states.js';
+import type {CheckedKinematics} from './kinematics.js';
 import type {MechanicalSystem} from './mechanics.js';
 import type {OdeSystem} from './ode.js';
 import type {Params} from './params.js';
@@ -30,9 +32,20 @@ export class InputReads {
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
     if (system.kind === 'ode') return {...system, derivative: this.of(system.derivative)};
-    const {mass, forces, constraints} = system;
+    const {mass, forces, constraints, states, kinematics} = system;
     return {
       ...system,
+      ...(states === undefined
+        ? {}
+        : {
+            states: Object.fromEntries(
+              Object.entries(states as HiddenStates<Params, string>).map(([name, state]) => [
+                name,
+                {...state, rate: this.of(state.rate)},
+              ]),
+            ),
+          }),
+      ...(kinematics === undefined ? {} : {kinematics: this.kinematics(kinematics)}),
       mass: typeof mass === 'function' ? at => mass({...at, params: this.refused(at.params, 'mass')}) : mass,
       forces: forces.map(force => this.of(force)),
       constraints: constraints.map(constraint => this.constraint(constraint)),
@@ -75,6 +88,18 @@ export class InputReads {
       gap: this.of(gap),
       compliance:
         typeof compliance === 'function' ? params => compliance(this.refused(params, 'compliance')) : compliance,
+    };
+  }
+
+  private kinematics({rate, retract, project}: CheckedKinematics): CheckedKinematics {
+    const without =
+      <At extends {readonly params: Params}, R>(f: (at: At) => R) =>
+      (at: At): R =>
+        f({...at, params: this.refused(at.params, 'kinematics')});
+    return {
+      rate: without(rate),
+      retract: retract === undefined ? undefined : without(retract),
+      project: project === undefined ? undefined : without(project),
     };
   }
 

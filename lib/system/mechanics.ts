@@ -9,45 +9,67 @@ import {sizeOf} from '../graph/node.js';
 import {linalg} from '../linalg/index.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import {isConstraint, type Constraint} from './constraint-kinds.js';
-import type {Equations} from './equations.js';
+import type {Blocks, Equations, OwnBlock} from './equations.js';
+import type {Inertia} from './general-mechanics.js';
+import {generalEquations} from './general-mechanics.js';
+import type {AnyStateAt, HiddenStates, StateAt, StateSpecs} from './hidden-states.js';
+import {checkStates} from './hidden-states.js';
+import type {CheckedKinematics, Kinematics, PositionRate} from './kinematics.js';
+import {checkKinematics} from './kinematics.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
-/** Where a force is asked for: position and velocity of one shape, the time [], and the parameters. */
-export type ForceAt<P = Params> = {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P};
-/** A force of the shape of q, in ordinary tfjs operations on one system (no batch axis). */
-export type ForceTerm<P = Params> = (at: ForceAt<P>) => tf.Tensor;
+/** Where a force is asked for: position and velocity of one shape, the time [], the parameters, and hidden states Z by their names. */
+export type ForceAt<P = Params, Z extends string = never> = StateAt<P, Z>;
+/** A force of the shape of v, in ordinary tfjs operations on one system (no batch axis). */
+export type ForceTerm<P = Params, Z extends string = never> = (at: ForceAt<P, Z>) => tf.Tensor;
 
 /** Numbers or a tensor, or a function of position and parameters: a scalar, one of the shape of q, or [n, n] with n the size of q. */
 export type Mass<P = Params> = Numeric | ((at: {q: tf.Tensor; params: P}) => tf.Tensor);
 
 /** What `mechanics` makes a system of. */
-export interface MechanicsSpec<P = Params> {
-  /** Scalar, lumped (the shape of q) or consistent matrix [n, n] with n the size of q; or a function of q giving one of these. */
+export interface MechanicsSpec<P = Params, Z extends string = never> {
+  /** Scalar, lumped (the shape of v) or consistent matrix [n, n] with n the size of v; or a function of q giving one of these. */
   readonly mass: Mass<P>;
   /** Summed; may be empty. */
-  readonly forces: ForceTerm<P> | readonly ForceTerm<P>[];
+  readonly forces: ForceTerm<P, Z> | readonly ForceTerm<P, Z>[];
   /** Held by multipliers λ, in this order: bilateral, compliant, unilateral, nonholonomic, in any mixture. */
-  readonly constraints?: readonly Constraint<P>[];
+  readonly constraints?: readonly Constraint<P, Z>[];
+  /** Numbers with rates of their own beside q and v, seen by all functions under their names: friction states, actuators, temperatures. */
+  readonly states?: StateSpecs<P, Z>;
+  /** q' = N(q) v, where that is not v itself; then q and v may differ in shape. */
+  readonly kinematics?: PositionRate<P> | Kinematics<P>;
 }
 
-/** Made by `mechanics`. P is what its functions read of the parameters. */
-export interface MechanicalSystem<P = Params> {
+/** Made by `mechanics`. P is what its functions read of the parameters, Z are the names of its hidden states. */
+export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly kind: 'mechanics';
   readonly mass: Numeric | Lenient<{q: tf.Tensor; params: P}, tf.Tensor>;
-  readonly forces: readonly Lenient<ForceAt<P>, tf.Tensor>[];
-  readonly constraints: readonly Constraint<P>[];
+  readonly forces: readonly Lenient<AnyStateAt<P, Z>, tf.Tensor>[];
+  readonly constraints: readonly Constraint<P, Z>[];
+  readonly states?: HiddenStates<P, Z>;
+  readonly kinematics?: CheckedKinematics<P>;
 }
 
 /**
  * A mechanical system of unit-consistent terms. Which parameters they read is said once, for all of them,
  * `mechanics<{k: tf.Tensor}>({...})`, or where a function takes them, `({q, params}: ForceAt<{k: tf.Tensor}>) => ...`;
- * then the compiler knows their names in every run.
- * @throws OptionError, ShapeError where mass, forces or constraints are not what they should be
+ * then the compiler knows their names in every run. With hidden states their names are said beside the parameters,
+ * `mechanics<{k: tf.Tensor}, 'z'>({...})`, where P is said at all.
+ * @throws OptionError, ShapeError where mass, forces, constraints, states or kinematics are not what they should be
  */
-export function mechanics<P extends ParamsLike<P> = Params>(spec: MechanicsSpec<P>): MechanicalSystem<P> {
-  refuseUnknownOptions(spec, {mass: any, forces: any, constraints: any}, 'mechanics', 'bad-system');
+export function mechanics<P extends ParamsLike<P> = Params, Z extends string = string>(
+  spec: MechanicsSpec<P, Z> & {readonly states: StateSpecs<P, Z>},
+): MechanicalSystem<P, Z>;
+export function mechanics<P extends ParamsLike<P> = Params>(spec: MechanicsSpec<P>): MechanicalSystem<P>;
+export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): MechanicalSystem<P, Z> {
+  refuseUnknownOptions(
+    spec,
+    {mass: any, forces: any, constraints: any, states: any, kinematics: any},
+    'mechanics',
+    'bad-system',
+  );
   const forces = typeof spec.forces === 'function' ? [spec.forces] : spec.forces;
   if (!Array.isArray(forces) || forces.some(force => typeof force !== 'function')) {
     throw new OptionError(
@@ -70,7 +92,16 @@ export function mechanics<P extends ParamsLike<P> = Params>(spec: MechanicsSpec<
       'constraints must be an array of bilateral(…), compliant(…), unilateral(…), nonholonomic(…) and what defineConstraint(…) makes.',
     );
   }
-  return {kind: 'mechanics', mass: spec.mass, forces, constraints};
+  const {states, kinematics} = spec;
+  if (states !== undefined) checkStates(states);
+  return {
+    kind: 'mechanics',
+    mass: spec.mass,
+    forces: forces as readonly ForceTerm<P, Z>[],
+    constraints: constraints as readonly Constraint<P, Z>[],
+    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states: states as HiddenStates<P, Z>}),
+    ...(kinematics === undefined ? {} : {kinematics: checkKinematics(kinematics)}),
+  };
 }
 
 type MassKind = 'scalar' | 'lumped' | 'consistent';
@@ -102,38 +133,39 @@ function massTensor(mass: Mass, q: tf.Tensor, params: Params): tf.Tensor {
   return constantTensor(values, shape);
 }
 
-/** A force term's result, checked to have the shape of q (a scalar or smaller shape is refused: it is usually a forgotten axis). */
+/** A force term's result, checked to have the shape of v (a scalar or smaller shape is refused: it is usually a forgotten axis). */
 function forceTensor(term: ForceTerm, index: number, at: ForceAt): tf.Tensor {
   return within(`forces[${index}]`, () => {
     const force = immediate(term(at));
+    const {shape} = at.v;
+    const like = at.q.shape.join() === shape.join() ? 'q' : 'v';
     if (!(force instanceof tf.Tensor)) {
       throw new ShapeError(
         'force-shape',
-        `forces[${index}] must return a tensor of the shape of q, [${at.q.shape.join(', ')}], not ${typeof force}.`,
+        `forces[${index}] must return a tensor of the shape of ${like}, [${shape.join(', ')}], not ${typeof force}.`,
         {term: index},
       );
     }
-    if (force.shape.length !== at.q.shape.length || force.shape.some((n, axis) => n !== at.q.shape[axis])) {
+    if (force.shape.length !== shape.length || force.shape.some((n, axis) => n !== shape[axis])) {
       throw new ShapeError(
         'force-shape',
-        `forces[${index}] returned shape [${force.shape.join(', ')}], but q has shape [${at.q.shape.join(', ')}]. Every force has the shape of q.`,
-        {term: index, force: force.shape, q: at.q.shape},
+        `forces[${index}] returned shape [${force.shape.join(', ')}], but ${like} has shape [${shape.join(', ')}]. Every force has the shape of ${like}.`,
+        {term: index, force: force.shape, [like]: shape},
       );
     }
     return force;
   });
 }
 
-/** The system as tensor functions, for the trace of a step. */
-export function mechanicalEquations(system: MechanicalSystem, params: Params): Equations {
-  const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => {
-    const terms = system.forces.map((term, i) => forceTensor(term, i, {q, v, t, params}));
-    return terms.length === 0 ? tf.zerosLike(q) : terms.reduce((total, term) => tf.add(total, term));
+function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
+  const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden: Blocks = {}): tf.Tensor => {
+    const terms = system.forces.map((term, i) => forceTensor(term, i, {...hidden, q, v, t, params}));
+    return terms.length === 0 ? tf.zerosLike(v) : terms.reduce((total, term) => tf.add(total, term));
   };
   const massAt = (q: tf.Tensor): tf.Tensor => massTensor(system.mass, q, params);
-  const massTimes = (q: tf.Tensor, w: tf.Tensor): tf.Tensor => {
+  const times = (q: tf.Tensor, w: tf.Tensor): tf.Tensor => {
     const mass = massAt(q);
-    switch (massKind(mass.shape, q.shape)) {
+    switch (massKind(mass.shape, w.shape)) {
       case 'scalar':
         return tf.mul(tf.reshape(mass, []), w);
       case 'lumped':
@@ -142,9 +174,9 @@ export function mechanicalEquations(system: MechanicalSystem, params: Params): E
         return tf.reshape(tf.matMul(mass as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
     }
   };
-  const massSolve = (q: tf.Tensor, f: tf.Tensor): tf.Tensor => {
+  const solve = (q: tf.Tensor, f: tf.Tensor): tf.Tensor => {
     const mass = massAt(q);
-    switch (massKind(mass.shape, q.shape)) {
+    switch (massKind(mass.shape, f.shape)) {
       case 'scalar':
         return tf.div(f, tf.reshape(mass, []));
       case 'lumped':
@@ -153,13 +185,49 @@ export function mechanicalEquations(system: MechanicalSystem, params: Params): E
         return tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape);
     }
   };
-  const acceleration = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => massSolve(q, force(q, v, t));
+  return {force, massAt, times, solve};
+}
+
+/** q' = v and no hidden states. */
+const simpleMotion: Pick<
+  Equations,
+  'general' | 'positionRate' | 'moved' | 'settled' | 'settledState' | 'unknownPosition'
+> = {
+  general: false,
+  positionRate: (_, v) => v,
+  moved: (q, ...increments) => tf.addN([q, ...increments]),
+  settled: q => q,
+  settledState: x => x,
+  unknownPosition: {
+    at: (_, unknown) => unknown,
+    increment: (from, unknown) => tf.sub(unknown, from),
+    of: (from, increment) => tf.add(from, increment),
+    between: (from, to) => tf.sub(to, from),
+  },
+};
+
+/**
+ * The system as tensor functions, for the trace of a step.
+ * @param own the state's blocks: q, v and hidden states
+ */
+export function mechanicalEquations(system: MechanicalSystem, params: Params, own: readonly OwnBlock[]): Equations {
+  const inertia = inertiaOf(system, params);
+  if (isGeneral(system)) return generalEquations(system, inertia, params, own);
+  const {force, massAt, times, solve} = inertia;
+  const acceleration = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => solve(q, force(q, v, t));
   return {
     kind: 'mechanics',
     force,
-    mass: massTimes,
+    mass: times,
     massAt,
     acceleration,
     rate: (x, t) => ({q: x.v, v: acceleration(x.q, x.v, t)}),
+    ...simpleMotion,
+    // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
+    typicalMass: q => tf.mean(tf.abs(times(q, tf.onesLike(q)))),
   };
 }
+
+/** It has hidden states or kinematics of its own. */
+export const isGeneral = ({states, kinematics}: MechanicalSystem): boolean =>
+  states !== undefined || kinematics !== undefined;

@@ -41,6 +41,13 @@ export function odeEquations(system: OdeSystem, params: Params): Equations {
     mass: notMechanical,
     massAt: notMechanical,
     acceleration: notMechanical,
+    general: false,
+    positionRate: notMechanical,
+    moved: notMechanical,
+    settled: notMechanical,
+    settledState: x => x,
+    unknownPosition: {at: notMechanical, increment: notMechanical, of: notMechanical, between: notMechanical},
+    typicalMass: notMechanical,
     rate: ({y}, t) => ({
       y: within('derivative', () => {
         const result = immediate(system.derivative({y, t, params}));

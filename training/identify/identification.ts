@@ -336,7 +336,7 @@ function reportOf(
     notes: [
       message,
       judged.bandwidth > 0
-        ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Newey & West 1987): what a model misses lasts, and counts for less than as many independent samples would.`
+        ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Andrews & Monahan 1992): what a model misses lasts, and counts for less than as many independent samples would.`
         : 'The standard errors take the residuals to be independent of each other, as measurement noise is.',
     ],
   };

@@ -59,7 +59,7 @@ export interface IdentificationProblem<
   readonly shooting?: Shooting;
   /**
    * How the residuals are taken to be related in time: 'correlated' (default) for what a model misses,
-   * which lasts many samples (Newey & West 1987); 'independent' for pure measurement noise. On white noise
+   * which lasts many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. On white noise
    * the default's errors come out a little small for short records: by a tenth at fifty samples, a sixth at twenty.
    */
   readonly residuals?: 'correlated' | 'independent';

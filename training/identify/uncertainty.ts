@@ -3,8 +3,8 @@
  * parameters the data cannot tell apart. From the singular values of the Jacobian with columns of unit
  * length (Belsley, Kuh & Welsch, Regression Diagnostics, 1980): a singular value of zero is a direction
  * in which the residuals do not change, and the parameters in it get an infinite standard error and a
- * warning. Two covariances: s²(JᵀJ)⁻¹, right where residuals are independent, and the one of Newey & West
- * (Econometrica 1987) where they are not, which is the rule for residuals of a simulation: what the
+ * warning. Two covariances: s²(JᵀJ)⁻¹, right where residuals are independent, and the one of Andrews & Monahan
+ * (Econometrica 1992) where they are not, which is the rule for residuals of a simulation: what the
  * model misses lasts for many samples.
  */
 import {OptionError} from '../../lib/errors.js';

@@ -3,10 +3,10 @@
  * which one it is.
  */
 import type {Engine} from '../../engine/engine.js';
-import type {Shape} from '../../graph/node.js';
 import type {Scheme} from '../../scheme/index.js';
 import type {System} from '../../step/formulation.js';
 import type {TracedStep} from '../../step/traced-step.js';
+import type {OwnBlock} from '../../system/equations.js';
 import type {Leaf} from '../../system/params.js';
 import type {Kept, PlainKept, Run} from '../path.js';
 import type {Arithmetic, Runnable} from '../runnable.js';
@@ -25,7 +25,8 @@ export interface Asked {
 
 /** The same, traced. */
 export interface AskedStep extends Asked {
-  readonly shape: Shape;
+  /** The user's blocks. */
+  readonly own: readonly OwnBlock[];
   readonly leaves: readonly Leaf[];
   readonly traced: TracedStep;
   readonly engine: Engine;

@@ -7,10 +7,11 @@ import type {AdjointSystem} from '../../adjoint/backsolve.js';
 import {adjointSystem, checkBacksolve} from '../../adjoint/backsolve.js';
 import {OptionError} from '../../errors.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
+import {sizeOf} from '../../graph/node.js';
 import {auto} from '../../linear/index.js';
 import {compileStep} from '../../step/compiled.js';
 import {noRedundancy} from '../../step/context.js';
-import {stateBlocks} from '../../step/formulation.js';
+import {equalBlocks} from '../../step/formulation.js';
 import {traceRun} from '../../step/trace-step.js';
 import type {Plan} from '../history/plan.js';
 import {readSpan} from '../history/plan.js';
@@ -74,13 +75,13 @@ interface Augmented extends AdjointSystem {
   readonly source: readonly number[];
 }
 
-function augment({system, options, shape, leaves, traced, engine}: AskedStep): Augmented {
-  const adjoint = adjointSystem(system, shape, leaves, traced.parameters);
+function augment({system, options, own, leaves, traced, engine}: AskedStep): Augmented {
+  const adjoint = adjointSystem(system, own, leaves, traced.parameters);
   const adaptive = options.plan?.control.kind === 'adaptive';
   const {start, step} = traceRun(
     adjoint.system,
     options.scheme,
-    [adjoint.size],
+    equalBlocks(adjoint.system, [adjoint.size]),
     leaves,
     undefined,
     undefined,
@@ -111,6 +112,8 @@ function augment({system, options, shape, leaves, traced, engine}: AskedStep): A
     ),
   };
 }
+
+const none = new Float64Array(0);
 
 class WayBack {
   /** (y, ȳ, p̄), with cotangents in units of the largest. */
@@ -256,6 +259,7 @@ class WayBack {
         end: -end,
         most: Infinity,
         resume,
+        breaks: plan.breaks && {stops: plan.breaks.stops.map(t => -t).reverse(), restarts: none, jump: 0},
       },
     };
   }
@@ -314,9 +318,8 @@ function reversed(grid: Grid, from: number, to: number): Grid {
 }
 
 /** A run that goes on from a saved state has a gradient for all of it, and the continuous adjoint knows the motion's part alone. */
-function checkResumed({system, shape, given}: AskedStep): void {
-  const own = stateBlocks(system).length * shape.reduce((size, n) => size * n, 1);
-  if (given.length > own)
+function checkResumed({own, given}: AskedStep): void {
+  if (given.length > own.reduce((size, {shape}) => size + sizeOf(shape), 0))
     throw new OptionError(
       'bad-adjoint',
       'backsolveAdjoint: the saved state has more than the state of the motion, which alone goes back: start from its q and v, or y, alone; or use implicitAdjoint().',

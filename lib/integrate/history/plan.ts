@@ -35,6 +35,17 @@ export interface Plan {
   readonly most: number;
   /** Of a run that goes on from a saved state. */
   readonly resume?: Resumption;
+  /** What the functions of time that the steps read are not smooth at. */
+  readonly breaks?: PlannedBreaks;
+}
+
+/** Times within the run, ascending. */
+export interface PlannedBreaks {
+  /** Adaptive steps end there. */
+  readonly stops: Float64Array;
+  /** Those of them where what the scheme carries is made anew, by the jump of this number; none where it carries nothing. */
+  readonly restarts: Float64Array;
+  readonly jump: number;
 }
 
 export function readControl(given: unknown): StepControl {

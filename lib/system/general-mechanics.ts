@@ -1,0 +1,171 @@
+/**
+ * Mechanical systems with hidden states or with kinematics, as schemes see them:
+ *
+ *     q' = N(q) v,   M(q) v' = f(q, v, z, t),   z' = r(q, v, z, t)
+ *
+ * Hidden states z are parts of a velocity ṽ = (v, z), flat, with the mass diag(M, 1), the force (f, r) and the
+ * kinematics q' = [N 0] ṽ. So a scheme integrates z as it does v, with its own order and damping; of the generalized-α
+ * method this is the extension to first-order states of Brüls & Arnold (J. Comput. Nonlinear Dyn. 3, 2008). A position
+ * moves by increments of the shape of ṽ, in the frame of the body where q lies on a group: q⁺ = q∘exp(Δ), with Δ what
+ * a scheme would add to q, is of second order (Brüls & Cardona, J. Comput. Nonlinear Dyn. 5, 2010).
+ */
+import * as tf from '@tensorflow/tfjs';
+import {sizeOf} from '../graph/node.js';
+import type {Shape} from '../graph/node.js';
+import {transposedProduct} from '../trace/differentials.js';
+import {constantTensor} from '../trace/trace.js';
+import type {ConstraintMotion} from './constraints.js';
+import type {Blocks, Equations, OwnBlock} from './equations.js';
+import type {HiddenStates} from './hidden-states.js';
+import {stateRate} from './hidden-states.js';
+import type {CheckedKinematics} from './kinematics.js';
+import {motionOf} from './kinematics.js';
+import type {Params} from './params.js';
+
+/** Mass and force as functions of the user's blocks, for the trace of a step. */
+export interface Inertia {
+  force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden?: Blocks): tf.Tensor;
+  massAt(q: tf.Tensor): tf.Tensor;
+  /** M(q) w and M(q)⁻¹ f, of the shape of v. */
+  times(q: tf.Tensor, w: tf.Tensor): tf.Tensor;
+  solve(q: tf.Tensor, f: tf.Tensor): tf.Tensor;
+}
+
+/** Of a system what is read here. */
+interface General {
+  readonly states?: HiddenStates<Params, string>;
+  readonly kinematics?: CheckedKinematics;
+}
+
+/** ṽ, taken apart and put together. */
+interface Velocity {
+  /** v, and the hidden states by name. */
+  split(v: tf.Tensor): {readonly v: tf.Tensor; readonly hidden: Blocks};
+  /** v alone. */
+  own(v: tf.Tensor): tf.Tensor;
+  join(v: tf.Tensor, hidden: readonly tf.Tensor[]): tf.Tensor;
+  /** The hidden part, flat; undefined where there is none. */
+  hidden(v: tf.Tensor): tf.Tensor | undefined;
+}
+
+function velocityOf(shape: Shape, states: readonly OwnBlock[]): Velocity {
+  if (states.length === 0) return {split: v => ({v, hidden: {}}), own: v => v, join: v => v, hidden: () => undefined};
+  const size = sizeOf(shape);
+  const own = (v: tf.Tensor): tf.Tensor => tf.reshape(tf.slice(v, [0], [size]), [...shape]);
+  return {
+    own,
+    split: v => {
+      let offset = size;
+      const hidden = states.map(({name, shape: like}) => {
+        const count = sizeOf(like);
+        offset += count;
+        return [name, tf.reshape(tf.slice(v, [offset - count], [count]), [...like])] as const;
+      });
+      return {v: own(v), hidden: Object.fromEntries(hidden)};
+    },
+    join: (v, hidden) => tf.concat([v, ...hidden].map(part => tf.reshape(part, [part.size]))),
+    hidden: v => tf.slice(v, [size], [v.size - size]),
+  };
+}
+
+/** Own blocks: q, v, and the hidden states. */
+const blocksOf = ([, {shape}, ...states]: readonly OwnBlock[]): {shape: Shape; states: readonly OwnBlock[]} => ({
+  shape,
+  states,
+});
+
+export function generalEquations(
+  system: General,
+  inertia: Inertia,
+  params: Params,
+  own: readonly OwnBlock[],
+): Equations {
+  const {shape, states} = blocksOf(own);
+  const velocity = velocityOf(shape, states);
+  const rates = ratesOf(system, states, params);
+  const motion = system.kinematics === undefined ? undefined : motionOf(system.kinematics, params);
+  const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => {
+    const parts = velocity.split(v);
+    return velocity.join(inertia.force(q, parts.v, t, parts.hidden), rates(q, parts.v, t, parts.hidden));
+  };
+  /** A function of v, with hidden parts as they are. */
+  const onVelocities = (v: tf.Tensor, f: (v: tf.Tensor) => tf.Tensor): tf.Tensor => {
+    const hidden = velocity.hidden(v);
+    return velocity.join(f(velocity.own(v)), hidden === undefined ? [] : [hidden]);
+  };
+  const acceleration = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor =>
+    onVelocities(force(q, v, t), f => inertia.solve(q, f));
+  const positionRate = rateOfPosition(system, velocity, params);
+  const moved = (q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor => {
+    const increment = velocity.own(increments.length === 1 ? increments[0] : tf.addN([...increments]));
+    return motion === undefined ? tf.add(q, increment) : motion.retract(q, increment);
+  };
+  return {
+    kind: 'mechanics',
+    general: true,
+    force,
+    mass: (q, w) => onVelocities(w, part => inertia.times(q, part)),
+    massAt: q => inertia.massAt(q),
+    acceleration,
+    rate: (x, t) => ({q: positionRate(x.q, x.v), v: acceleration(x.q, x.v, t)}),
+    positionRate,
+    moved,
+    settled: q => motion?.project(q) ?? q,
+    settledState: x => (motion === undefined ? x : {...x, q: motion.project(x.q)}),
+    unknownPosition: {
+      at: moved,
+      increment: (_, unknown) => unknown,
+      of: (_, increment) => increment,
+      between: (_from, _to, increment) => increment(),
+    },
+    typicalMass: q => tf.mean(tf.abs(inertia.times(q, tf.ones([...shape])))),
+  };
+}
+
+function rateOfPosition(
+  {kinematics}: General,
+  velocity: Velocity,
+  params: Params,
+): (q: tf.Tensor, v: tf.Tensor) => tf.Tensor {
+  if (kinematics === undefined) return (_, v) => velocity.own(v);
+  const {rate} = motionOf(kinematics, params);
+  return (q, v) => rate(q, velocity.own(v));
+}
+
+type Rates = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden: Blocks) => tf.Tensor[];
+
+const ratesOf =
+  ({states: specs}: General, states: readonly OwnBlock[], params: Params): Rates =>
+  (q, v, t, hidden) =>
+    states.map(({name}) => {
+      const state = specs?.[name];
+      if (state === undefined) throw new Error(`no hidden state ${name}`);
+      return stateRate(name, state, {q, v, t, params}, hidden);
+    });
+
+/** What constraints ask of these kinematics. */
+export function constraintMotion(system: General, params: Params, own: readonly OwnBlock[]): ConstraintMotion {
+  const {shape, states} = blocksOf(own);
+  const velocity = velocityOf(shape, states);
+  const positionRate = rateOfPosition(system, velocity, params);
+  const rates = ratesOf(system, states, params);
+  const still = (): tf.Tensor => constantTensor(new Float64Array(sizeOf(shape)), shape);
+  const zeros = (v: tf.Tensor): tf.Tensor => constantTensor(new Float64Array(v.size), v.shape);
+  return {
+    seen: v => {
+      const parts = velocity.split(v);
+      return {...parts.hidden, v: parts.v};
+    },
+    positionRate,
+    drift: ({q, v, t}) => {
+      if (states.length === 0) return undefined;
+      const parts = velocity.split(v);
+      return velocity.join(still(), rates(q, parts.v, t, parts.hidden));
+    },
+    pushed: (q, v, push) => transposedProduct(({u}) => positionRate(q, u), {u: zeros(v)}, 'u', push),
+    onVelocities: push => {
+      const hidden = velocity.hidden(push);
+      return hidden === undefined ? push : velocity.join(velocity.own(push), [zeros(hidden)]);
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/**
+ * A mechanical system with hidden states or kinematics as an ode in y = (q, v, z), flat: for schemes that know no
+ * better way to move its positions than to add to them, Runge–Kutta methods above all.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {sizeOf} from '../graph/node.js';
+import type {Blocks, Equations, OwnBlock} from './equations.js';
+
+export function wholeEquations(mechanics: Equations, [{shape}, ...moving]: readonly OwnBlock[]): Equations {
+  const size = sizeOf(shape);
+  const velocities = moving.length === 1 ? moving[0].shape : [moving.reduce((sum, {shape: s}) => sum + sizeOf(s), 0)];
+  const parts = (y: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
+    q: tf.reshape(tf.slice(y, [0], [size]), [...shape]),
+    v: tf.reshape(tf.slice(y, [size], [y.size - size]), [...velocities]),
+  });
+  const join = ({q, v}: Blocks): tf.Tensor => tf.concat([tf.reshape(q, [q.size]), tf.reshape(v, [v.size])]);
+  return {
+    ...mechanics,
+    kind: 'ode',
+    rate: ({y}, t) => ({y: join(mechanics.rate(parts(y), t))}),
+    settledState: ({y, ...carried}) => {
+      const {q, v} = parts(y);
+      return {...carried, y: join({q: mechanics.settled(q), v})};
+    },
+  };
+}
