@@ -170,6 +170,7 @@ export const cascadedTanks: Benchmark = {
   unit: 'V',
   scale: 1,
   columns: {t: 't_s', u: 'u_V', y: 'y_V'},
+  random: true,
   learn,
   published: {
     linear: 0.588,

@@ -49,6 +49,8 @@ export interface Benchmark {
   readonly columns: {readonly t: string | number; readonly u: string; readonly y: string};
   /** Published errors, one a test record or one for all. */
   readonly published: {readonly [model: string]: number | readonly number[]};
+  /** Whether the seed changes what is learnt; where not, one run stands for all seeds. */
+  readonly random?: boolean;
   learn(records: readonly Experiment[], seed: number): Promise<Learnt>;
   splits(records: readonly Experiment[]): Split[];
 }
@@ -146,12 +148,14 @@ export async function runBenchmark(
 const shownError = (value: number): string => value.toPrecision(3);
 
 async function judged(
-  {name, unit, scale, published, learn}: Benchmark,
+  {name, unit, scale, published, random = false, learn}: Benchmark,
   records: readonly Experiment[],
   tests: readonly Experiment[],
-  seeds: number,
+  asked: number,
   say: (line: string) => void,
 ): Promise<number[]> {
+  const seeds = random ? asked : 1;
+  if (seeds < asked) say(`${name}: nothing in it is random, and each of ${asked} seeds gives the same: learnt once.`);
   const all: {readonly cost: number; readonly rmse: number[]}[] = [];
   for (let seed = 1; seed <= seeds; seed++) {
     const learnt = await learn(records, seed);

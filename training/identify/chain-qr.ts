@@ -88,7 +88,7 @@ export class ChainQr implements Factorization {
     root: number,
   ): RowQr {
     const p = c.length;
-    const factor = new RowQr(p).append(r, c);
+    const factor = new RowQr(p, p).append(r, c);
     if (carry !== undefined) {
       const {rows, rightSide} = carry;
       const width = size + this.shared;

@@ -13,7 +13,7 @@ import type {
   LeastSquaresResult,
   LeastSquaresStatus,
 } from './least-squares.js';
-import {boundMessage, isConverged} from './least-squares.js';
+import {boundMessage, denseFactor, factorized, isConverged} from './least-squares.js';
 import type {Factorization} from './row-qr.js';
 
 export interface CostPoint {

@@ -47,16 +47,20 @@ export class RowQr implements Factorization {
   readonly c: Float64Array;
   private readonly block: Float64Array;
 
-  constructor(readonly p: number) {
+  /** @param rowsAtOnce fewer than the default for factors of few rows, which then take less memory */
+  constructor(
+    readonly p: number,
+    private readonly rowsAtOnce = BLOCK,
+  ) {
     this.r = new Float64Array(p * p);
     this.c = new Float64Array(p);
-    this.block = new Float64Array((p + 1) * BLOCK);
+    this.block = new Float64Array((p + 1) * rowsAtOnce);
   }
 
   /** Adds `count` rows, row-major [count, p], with their right side [count]. */
   append(rows: Float64Array, rightSide: Float64Array, count = rightSide.length): this {
-    for (let from = 0; from < count; from += BLOCK) {
-      const size = Math.min(BLOCK, count - from);
+    for (let from = 0; from < count; from += this.rowsAtOnce) {
+      const size = Math.min(this.rowsAtOnce, count - from);
       this.gather(rows, rightSide, from, size);
       for (let k = 0; k < this.p; k++) this.reflect(k, size);
     }
@@ -64,7 +68,7 @@ export class RowQr implements Factorization {
   }
 
   copy(): RowQr {
-    const other = new RowQr(this.p);
+    const other = new RowQr(this.p, this.rowsAtOnce);
     other.r.set(this.r);
     other.c.set(this.c);
     return other;
@@ -129,18 +133,18 @@ export class RowQr implements Factorization {
 
   /** The block lies column by column, the right side last. */
   private gather(rows: Float64Array, rightSide: Float64Array, from: number, size: number): void {
-    const {p, block} = this;
+    const {p, block, rowsAtOnce} = this;
     for (let i = 0; i < size; i++) {
       const row = (from + i) * p;
-      for (let j = 0; j < p; j++) block[j * BLOCK + i] = rows[row + j];
-      block[p * BLOCK + i] = rightSide[from + i];
+      for (let j = 0; j < p; j++) block[j * rowsAtOnce + i] = rows[row + j];
+      block[p * rowsAtOnce + i] = rightSide[from + i];
     }
   }
 
   /** The Householder reflection of (R[k,k], block column k) onto R[k,k] alone, applied to what is right of it. */
   private reflect(k: number, size: number): void {
-    const {p, r, c, block} = this;
-    const column = k * BLOCK;
+    const {p, r, c, block, rowsAtOnce} = this;
+    const column = k * rowsAtOnce;
     let below = 0;
     for (let i = 0; i < size; i++) below += block[column + i] ** 2;
     if (below === 0) return;
@@ -150,7 +154,7 @@ export class RowQr implements Factorization {
     const factor = 2 / (head * head + below);
     r[k * p + k] = beta;
     for (let j = k + 1; j <= p; j++) {
-      const other = j * BLOCK;
+      const other = j * rowsAtOnce;
       let dot = head * (j < p ? r[k * p + j] : c[k]);
       for (let i = 0; i < size; i++) dot += block[column + i] * block[other + i];
       dot *= factor;

@@ -15,7 +15,14 @@ import {cascadedTanks, tanks} from '../../../training/benchmarks/cascaded-tanks.
 import {coupledDrives, drives} from '../../../training/benchmarks/coupled-drives.js';
 import {emps, stage, startOf} from '../../../training/benchmarks/emps.js';
 import {f16, observe, wing} from '../../../training/benchmarks/f16.js';
-import {blocks, part, readArguments, runBenchmark, type Experiment} from '../../../training/benchmarks/protocol.js';
+import {
+  blocks,
+  part,
+  readArguments,
+  runBenchmark,
+  type Benchmark,
+  type Experiment,
+} from '../../../training/benchmarks/protocol.js';
 import {circuit, observe as circuitOutput, silverbox} from '../../../training/benchmarks/silverbox.js';
 import {gaussian} from '../../../training/data/noise.js';
 
@@ -321,24 +328,23 @@ describe('the benchmarks', function () {
       await writeFile(file, 't,u,y\n0,1,2\n1,3,4\n2,5,6\n');
       const said: string[] = [];
       // A model whose error is the record's last output, better with the second seed.
-      const result = await runBenchmark(
-        {
-          name: 'ramp',
-          unit: 'mm',
-          scale: 1e3,
-          columns: {t: 't', u: 'u', y: 'y'},
-          published: {line: 7, two: [1, 2]},
-          learn: (records, seed) =>
-            Promise.resolve({
-              cost: 3 - seed,
-              note: `${records.length} record`,
-              rmse: test => Promise.resolve(test.y[2] / seed),
-            }),
-          splits: ([record]) => [{name: 'all', train: [record], test: part(record, 1)}],
-        },
-        {train: [file], test: [file, file], seeds: 2},
-        line => said.push(line),
-      );
+      const ramp: Benchmark = {
+        name: 'ramp',
+        random: true,
+        unit: 'mm',
+        scale: 1e3,
+        columns: {t: 't', u: 'u', y: 'y'},
+        published: {line: 7, two: [1, 2]},
+        learn: (records, seed) =>
+          Promise.resolve({
+            cost: 3 - seed,
+            note: `${records.length} record`,
+            rmse: test => Promise.resolve(test.y[2] / seed),
+          }),
+        splits: ([record]) => [{name: 'all', train: [record], test: part(record, 1)}],
+      };
+      const both = {train: [file], test: [file, file], seeds: 2};
+      const result = await runBenchmark(ramp, both, line => said.push(line));
       expect(JSON.parse(said[said.length - 1])).to.deep.equal({
         benchmark: 'ramp',
         unit: 'mm',
@@ -348,6 +354,11 @@ describe('the benchmarks', function () {
       expect(said.join('\n'))
         .to.match(/line +7\.00 +7\.00/)
         .and.match(/median of 2 seeds +4\.50e\+3/);
+      const once: string[] = [];
+      const {rmse} = await runBenchmark({...ramp, random: false}, both, line => once.push(line));
+      expect(rmse).to.deep.equal([6000, 6000]);
+      expect(once[0]).to.match(/nothing in it is random/);
+      expect(once.join('\n')).not.to.match(/median/);
     } finally {
       await rm(place, {recursive: true});
     }
