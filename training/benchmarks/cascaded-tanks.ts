@@ -100,7 +100,7 @@ async function learn([data]: readonly Experiment[], seed: number): Promise<Learn
   const members: Identification[] = [];
   for (const extra of variants) {
     const terms = [...bent, ...extra];
-    let best = await fitted(data, (members[0] ?? plain).estimate as Estimate, terms);
+    let best = await fitted(data, (members[0] ?? plain).estimate, terms);
     for (let k = 0; k < randomStarts; k++) {
       const other = await fitted(data, scattered(start, terms, random), terms);
       if (other.rmse.y < best.rmse.y) best = other;
@@ -137,18 +137,18 @@ async function fitted(data: Experiment, from: Estimate, terms: readonly string[]
       'initial.y': free(from['initial.y'] as Float64Array),
     },
     method: levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-7}}),
-  } as never);
+  });
 }
 
 function scattered(start: Estimate, terms: readonly string[], random: () => number): Estimate {
-  const sizes = Object.keys(textbook).map(name => {
+  const sizes = Object.keys(textbook).map((name): [string, number] => {
     const value = start[name] as number;
     return [name, name === 'brim' ? value + scatter.level * random() : value * Math.exp(scatter.positive * random())];
   });
   return {
     ...start,
-    ...Object.fromEntries(sizes),
-    ...Object.fromEntries(terms.map(term => [term, scatter.term * random()])),
+    ...Object.fromEntries<number>(sizes),
+    ...Object.fromEntries<number>(terms.map(term => [term, scatter.term * random()])),
   };
 }
 

@@ -115,7 +115,7 @@ function fitted(records: readonly Experiment[], from: Estimate): Promise<Identif
       names.map(name => [name, (sizes.includes(name) ? positive : free)(from[name] as number)]),
     ),
     method: levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-7}}),
-  } as never);
+  });
 }
 
 /** Samples that find the start. */

@@ -72,8 +72,14 @@ export function blocks(record: Experiment, count: number, warmUp: number): Split
   return Array.from({length: count}, (_, k) => leftOut(record, bound(k), bound(k + 1), warmUp));
 }
 
+/** A slow or busy machine takes longer over a file of 1e5 rows than a reader allows by default. */
+const readingTime = 600;
+
 export async function readExperiment(path: string, {t, u, y}: Benchmark['columns']): Promise<Experiment> {
-  const table = await readTable(path, {columns: typeof t === 'string' ? [t, u, y] : [u, y]});
+  const table = await readTable(path, {
+    columns: typeof t === 'string' ? [t, u, y] : [u, y],
+    limits: {seconds: readingTime},
+  });
   const times = typeof t === 'string' ? table.column(t) : Float64Array.from({length: table.rows}, (_, i) => i * t);
   return {name: path.replace(/^.*[/\\]/, ''), t: times, u: table.column(u), y: table.column(y)};
 }
