@@ -76,11 +76,14 @@ export {
   type RestOfMechanics,
   type RestOfOde,
 } from './simulate/equilibrium.js';
+export {linearize, type Linearization, type LinearizeOptions} from './simulate/linearize.js';
+export type {Eigenvalue} from './simulate/eigenvalues.js';
 export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
-export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
+export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
 export type {
   Encoder,
+  EncoderAt,
   Objective,
   ObjectiveAt,
   ObjectiveInputs,
@@ -132,6 +135,7 @@ export {
   type AdaptiveControl,
   type AdaptiveOptions,
   type ConstantControl,
+  type ControllerShares,
   type ControlSettings,
   type StepControl,
 } from './integrate/control.js';
@@ -141,7 +145,7 @@ export type {Status} from './integrate/counters.js';
 export {displayRunsWith, type DisplayedTexts} from './simulate/display.js';
 export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './integrate/history/records.js';
-export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
+export {event, type Event, type EventPlace, type EventSpec, type Jump, type OwnPlace} from './system/events.js';
 export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
 export type {
   AnyTrajectory,
@@ -180,7 +184,7 @@ export type {Inputs} from './system/inputs.js';
 export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
-export type {ObservedAt, Observe} from './step/trace-step.js';
+export type {ObservedAt, Observe, OwnObserved} from './step/trace-step.js';
 export type {TensorType} from './trace/lowering.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';

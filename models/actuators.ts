@@ -188,14 +188,13 @@ function lags(n: number): Realization {
 }
 
 /**
- * p(−s)/p(s) with p = Σ (2n − k)!/(k! (n − k)!) sᵏ, made monic, as Schwarz's tridiagonal form would be too sparse for a
- * reader: the companion form, each state divided by the root of its polynomial's size so that the numbers stay near one.
- * (Golub & Van Loan, Matrix Computations, §9.3; Padé's diagonal of the exponential.)
+ * p(−s)/p(s), p = Σ (2n − k)!/(k! (n − k)!) sᵏ made monic, Padé's diagonal of the exponential (Golub & Van Loan, Matrix
+ * Computations, §9.3), in companion form. Time in units of the roots' geometric mean keeps its entries alike.
  */
 function pade(n: number): Realization {
   const p = Array.from({length: n + 1}, (_, k) => factorial(2 * n - k) / (factorial(k) * factorial(n - k)));
   const monic = p.map(value => value / p[n]);
-  const scale = monic[0] ** (1 / n); // the roots' geometric mean: time in its reciprocal makes coefficients alike
+  const scale = monic[0] ** (1 / n);
   const q = monic.map((value, k) => value / scale ** (n - k));
   const d = (-1) ** n;
   return {

@@ -62,6 +62,7 @@ export {
 export {luGre, type LuGreSpec} from './lugre.js';
 export {mlp, type Activation, type Mlp, type MlpSpec} from './mlp.js';
 export {layersModel, mlpOfLayers} from './mlp-layers.js';
+export * from './multibody/index.js';
 export {
   neuralDissipation,
   neuralForce,

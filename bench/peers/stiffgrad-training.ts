@@ -12,6 +12,7 @@ import type {StepBatch, StepState, TrainingStep} from '../../training/index.js';
 import {
   batchSize,
   dt,
+  growth,
   rate,
   restart,
   sizes,
@@ -109,7 +110,7 @@ export function spiral(isAdaptive: boolean, way: Way): Prepared {
         scheme: tsit5(),
         dt,
         t1: (times - 1) * dt,
-        control: adaptive(tolerances),
+        control: adaptive({...tolerances, growth, controller: {integral: 1}}),
         saveAt: Array.from({length: times}, (_, k) => k * dt),
       }
     : fixed;

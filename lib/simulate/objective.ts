@@ -25,29 +25,35 @@ import {pullSeries, seriesOf, seriesValues, setColumn} from './series.js';
 import type {Point, SourceCotangents} from './traced-function.js';
 import {TracedFunction} from './traced-function.js';
 
-/** What a loss is a function of: the saved series [saved, ...shape] that the run has, parameters and data. */
-export interface ObjectiveAt<P = Params> extends SavedSeries<P> {
+/** What a loss is a function of: the saved series [saved, ...shape] that the run has, parameters P and data D. */
+export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
   /** What the option `observe` gives, [saved, ...its shape]. */
   readonly observed: tf.Tensor;
   /** Times of the events that happened, where the run has events. */
   readonly events: tf.Tensor;
-  readonly data: Params;
+  readonly data: D;
 }
 
 /** A scalar of the saved series, parameters and data; it is traced, and may use captured variables. */
-export type Objective<P = Params> = Lenient<ObjectiveAt<P>, tf.Tensor>;
+export type Objective<P = Params, D = Params> = Lenient<ObjectiveAt<P, D>, tf.Tensor>;
 
 /** The start as a function of parameters and data, {q, v} or {y}; it is traced, and may use captured variables. */
-export type Encoder<S extends AnySystem = System> = Lenient<
-  {readonly params: ParamsOf<S>; readonly data: Params},
+export type Encoder<S extends AnySystem = System, D = Params> = Lenient<
+  EncoderAt<ParamsOf<S>, D>,
   StateOf<S, tf.Tensor>
 >;
 
+/** What an encoder is a function of: parameters P and data D. */
+export interface EncoderAt<P = Params, D = Params> {
+  readonly params: P;
+  readonly data: D;
+}
+
 /** What a loss is evaluated at; absent, what the simulation was prepared with. */
-export type ObjectiveValues<S extends AnySystem = System> = ObjectiveInputs<
+export type ObjectiveValues<S extends AnySystem = System, D = Params> = ObjectiveInputs<
   Initial<S>,
   NumericParamsOf<ParamsOf<S>>,
-  Encoder<S>
+  Encoder<S, D>
 >;
 
 /** A start I, or an encoder E of it, and parameters P. */

@@ -173,6 +173,7 @@ function alongOf({plan, events}: RunOptions): Along | undefined {
     error: plan.control.kind === 'adaptive',
     dense: plan.saving.kind === 'times' || events.length > 0,
     events: restarts(plan) ? [...events, unchanged] : events,
+    slope: plan.control.first === 'auto',
   };
 }
 

@@ -1,12 +1,22 @@
 /** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
 import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
-import type {NumericParamsOf} from '../system/params.js';
+import type {NumericParamsOf, Params} from '../system/params.js';
 import {finish, raise} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';
 import type {SeriesLoss} from './loss.js';
-import type {AnySystem, Cotangent, Initial, NamedValues, ParamsOf, Pullback, SavedTangent, Tangent} from './kinds.js';
+import type {
+  AnySystem,
+  Cotangent,
+  Initial,
+  NamedValues,
+  ParamsOf,
+  StatesOf,
+  Pullback,
+  SavedTangent,
+  Tangent,
+} from './kinds.js';
 import {eventCotangent, namedGradient, packCotangent, packDirections} from './named.js';
 import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
@@ -71,8 +81,8 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
       };
       const objectives = new Objectives(prepared);
       return {
-        valueAndGrad: (loss, values) => objectives.at(loss, values),
-        value: (loss, values) => objectives.valueAt(loss, values),
+        valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
+        value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
         run: values => runOn(filled(values)),
         vjp: values => vjpOn(filled(values)),
         jvps: (directions, values) => jvpsOn(filled(values), directions),
@@ -93,21 +103,25 @@ export interface Simulate {
    * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError for a model
    *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`); AbortError
    */
-  <S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Trajectory<S>;
+  <S extends AnySystem>(
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
+  ): Trajectory<S>;
   /** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
-  vjp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Vjp<S>;
+  vjp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>, StatesOf<S>>): Vjp<S>;
   /** The run, and the tangents of its saved values along one direction, in double precision. */
   jvp<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
     tangent: Tangent<S>,
   ): Jvp<S>;
   /** As `jvp`, along several directions in one sweep. */
   jvps<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
     directions: readonly Tangent<S>[],
   ): Jvps<S>;
   /**
@@ -122,16 +136,16 @@ export interface Simulate {
   hvp<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
-    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
+    loss: SeriesLoss<ParamsOf<S>, StatesOf<S>> | CotangentLoss<S>,
     direction: Tangent<S>,
   ): Hvp<S>;
   /** As `hvp`, along several directions in one sweep: unit directions give the Hessian's columns. */
   hvps<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
-    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
+    loss: SeriesLoss<ParamsOf<S>, StatesOf<S>> | CotangentLoss<S>,
     directions: readonly Tangent<S>[],
   ): Hvps<S>;
   /**
@@ -139,7 +153,11 @@ export interface Simulate {
    * Captured variables are read anew at every call. Numbers that the system's functions take from their
    * surroundings are those of the moment of preparation; after changing one, prepare again.
    */
-  prepare<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Simulation<S>;
+  prepare<S extends AnySystem>(
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
+  ): Simulation<S>;
   /**
    * The states that `saveAt` asks for, one after another, of a run that goes on as they are asked for. The
    * value at the end is the run's status.
@@ -148,7 +166,7 @@ export interface Simulate {
   steps<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
   ): Generator<SavedState, Status, undefined>;
 }
 
@@ -205,9 +223,12 @@ export interface Simulation<S extends AnySystem = System> {
    * @throws as `simulate`, of a failed run also where `throw` is false; TraceError; ShapeError 'loss-shape',
    *   'initial-shape', 'variable-shape'; GradientError 'loss-not-finite', 'gradient-not-finite'
    */
-  valueAndGrad(loss: Objective<ParamsOf<S>>, values?: ObjectiveValues<S>): ValueAndGradient<S>;
+  valueAndGrad<D = Params, E = Params>(
+    loss: Objective<ParamsOf<S>, D>,
+    values?: ObjectiveValues<S, E>,
+  ): ValueAndGradient<S>;
   /** The loss alone, which may be NaN. @throws as `valueAndGrad` but GradientError */
-  value(loss: Objective<ParamsOf<S>>, values?: ObjectiveValues<S>): number;
+  value<D = Params, E = Params>(loss: Objective<ParamsOf<S>, D>, values?: ObjectiveValues<S, E>): number;
   /** As `simulate`. */
   run(values?: RunValues<S>): Trajectory<S>;
   /** As `simulate.vjp`. */
@@ -216,7 +237,7 @@ export interface Simulation<S extends AnySystem = System> {
   jvps(directions: readonly Tangent<S>[], values?: RunValues<S>): Jvps<S>;
   /** As `simulate.hvps`. */
   hvps(
-    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    loss: SeriesLoss<ParamsOf<S>, StatesOf<S>> | CotangentLoss<S>,
     directions: readonly Tangent<S>[],
     values?: RunValues<S>,
   ): Hvps<S>;

@@ -28,6 +28,8 @@ export interface Along {
   readonly error: boolean;
   readonly dense: boolean;
   readonly events: readonly Event[];
+  /** The derivative of the state, for an automatic first step. */
+  readonly slope?: boolean;
 }
 
 /** What is made of a trace's outputs, beside those that are functions of the step as they are. */
@@ -69,6 +71,7 @@ export class AlongTrace {
     return {
       ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
       ...(this.along.events.length === 0 ? {} : this.eventTensors(at, params, seen)),
+      ...(this.along.events.length > 0 || this.along.slope === true ? {rate: this.rateTensor(at)} : {}),
     };
   }
 
@@ -138,14 +141,11 @@ export class AlongTrace {
   private eventTensors(at: StepPoint, params: Params, seen: Blocks): Traced {
     const {
       own,
-      state,
       along: {events},
     } = this;
     const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, seen[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
-    const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
     return {
-      rate: joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate'),
       ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
       ...Object.fromEntries(
         events.map(({then}, i) => [
@@ -154,6 +154,13 @@ export class AlongTrace {
         ]),
       ),
     };
+  }
+
+  /** The derivative of the state; zero of what is not in the equations of motion. */
+  private rateTensor(at: StepPoint): tf.Tensor {
+    const {state} = this;
+    const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
+    return joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate');
   }
 
   /** What is made of the trace's outputs. */
@@ -189,6 +196,7 @@ export class AlongTrace {
       functions: {
         dense: shared.dense,
         inside: shared.inside?.node,
+        slope: along.slope === true ? rate : undefined,
         events,
         rates: events === undefined ? undefined : orZeros(moving, events),
       },

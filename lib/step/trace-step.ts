@@ -16,7 +16,7 @@ import {constraintEquations, constraintSizes} from '../system/constraints.js';
 import type {Breaks} from '../system/breaks.js';
 import {atStage, duringStep} from '../system/breaks.js';
 import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
-import {constraintMotion} from '../system/general-mechanics.js';
+import {constraintMotion, kinematicsCheck} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {isGeneral} from '../system/mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -35,9 +35,11 @@ import {functionsFrom} from './step-functions.js';
 import type {TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved beside it. */
-export type Observe<P = Params> = (at: ObservedAt<P>) => tf.Tensor;
-/** A state at its time: q and v of a mechanical system, y of an ode. */
-export interface ObservedAt<P = Params> {
+export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
+/** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
+export type ObservedAt<P = Params, Z extends string = never> = OwnObserved<P> & {readonly [K in Z]: tf.Tensor};
+/** The same without hidden states. */
+export interface OwnObserved<P = Params> {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   readonly y: tf.Tensor;
@@ -163,6 +165,8 @@ function equationsAtStages(equations: Equations): Equations {
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
   };
 }
+
+const motionIsOwn = (system: System): boolean => system.kind === 'mechanics' && system.kinematics !== undefined;
 
 const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
   isGeneral(system) ? constraintMotion(system, params, own) : undefined;
@@ -428,6 +432,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     (at, _params, _z, tensors) => ({
       mass: system.kind === 'mechanics' ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...gapsAt(at),
+      kinematics: motionIsOwn(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
     }),
   );
   return {start: {...start, still: formulation.still, ahead: formulation.startsAhead}, state};

@@ -1,6 +1,6 @@
 /**
  * Inputs of a run: quantities known over time that a system's functions read among their parameters, as their values
- * at the time at which the function is asked. A mass and a compliance have no time, and so no inputs.
+ * at the time at which the function is asked. A mass, a compliance and kinematics have no time, and so no inputs.
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
@@ -35,16 +35,7 @@ export class InputReads {
     const {mass, forces, constraints, states, kinematics} = system;
     return {
       ...system,
-      ...(states === undefined
-        ? {}
-        : {
-            states: Object.fromEntries(
-              Object.entries(states as HiddenStates<Params, string>).map(([name, state]) => [
-                name,
-                {...state, rate: this.of(state.rate)},
-              ]),
-            ),
-          }),
+      ...(states === undefined ? {} : {states: this.states(states)}),
       ...(kinematics === undefined ? {} : {kinematics: this.kinematics(kinematics)}),
       mass: typeof mass === 'function' ? at => mass({...at, params: this.refused(at.params, 'mass')}) : mass,
       forces: forces.map(force => this.of(force)),
@@ -91,15 +82,20 @@ export class InputReads {
     };
   }
 
+  private states(states: HiddenStates<Params, string>): HiddenStates<Params, string> {
+    return Object.fromEntries(
+      Object.entries(states).map(([name, {initial, rate}]) => [name, {initial, rate: this.of(rate)}]),
+    );
+  }
+
   private kinematics({rate, retract, project}: CheckedKinematics): CheckedKinematics {
-    const without =
-      <At extends {readonly params: Params}, R>(f: (at: At) => R) =>
-      (at: At): R =>
-        f({...at, params: this.refused(at.params, 'kinematics')});
+    const without = <At extends {params: Params}, R>(f: (at: At) => R): ((at: At) => R) => {
+      return at => f({...at, params: this.refused(at.params, 'kinematics')});
+    };
     return {
       rate: without(rate),
-      retract: retract === undefined ? undefined : without(retract),
-      project: project === undefined ? undefined : without(project),
+      ...(retract === undefined ? {} : {retract: without(retract)}),
+      ...(project === undefined ? {} : {project: without(project)}),
     };
   }
 
@@ -107,7 +103,7 @@ export class InputReads {
     return overlaid(params, this.tree, name => {
       throw new OptionError(
         'input-in-mass',
-        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
+        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
         {name},
       );
     });

@@ -25,17 +25,20 @@ export type ForceAt<P = Params, Z extends string = never> = StateAt<P, Z>;
 /** A force of the shape of v, in ordinary tfjs operations on one system (no batch axis). */
 export type ForceTerm<P = Params, Z extends string = never> = (at: ForceAt<P, Z>) => tf.Tensor;
 
-/** Numbers or a tensor, or a function of position and parameters: a scalar, one of the shape of q, or [n, n] with n the size of q. */
+/**
+ * Numbers or a tensor, or a function of position and parameters: a scalar, one of the shape of v, [n, n] with n the size of v, or
+ * for v [bodies, d] a matrix a body, [bodies, d, d].
+ */
 export type Mass<P = Params> = Numeric | ((at: {q: tf.Tensor; params: P}) => tf.Tensor);
 
 /** What `mechanics` makes a system of. */
 export interface MechanicsSpec<P = Params, Z extends string = never> {
-  /** Scalar, lumped (the shape of v) or consistent matrix [n, n] with n the size of v; or a function of q giving one of these. */
+  /** Scalar, lumped (the shape of v), consistent matrix [n, n] with n the size of v, or a matrix a row, [bodies, d, d]; or a function of q giving one of these. */
   readonly mass: Mass<P>;
   /** Summed; may be empty. */
   readonly forces: ForceTerm<P, Z> | readonly ForceTerm<P, Z>[];
   /** Held by multipliers λ, in this order: bilateral, compliant, unilateral, nonholonomic, in any mixture. */
-  readonly constraints?: readonly Constraint<P, Z>[];
+  readonly constraints?: readonly Constraint<P, NoInfer<Z>>[];
   /** Numbers with rates of their own beside q and v, seen by all functions under their names: friction states, actuators, temperatures. */
   readonly states?: StateSpecs<P, Z>;
   /** q' = N(q) v, where that is not v itself; then q and v may differ in shape. */
@@ -99,21 +102,23 @@ export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): Mecha
     mass: spec.mass,
     forces: forces as readonly ForceTerm<P, Z>[],
     constraints: constraints as readonly Constraint<P, Z>[],
-    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states: states as HiddenStates<P, Z>}),
+    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states: states}),
     ...(kinematics === undefined ? {} : {kinematics: checkKinematics(kinematics)}),
   };
 }
 
-type MassKind = 'scalar' | 'lumped' | 'consistent';
+type MassKind = 'scalar' | 'lumped' | 'blocks' | 'consistent';
 
 function massKind(mass: readonly number[], shape: readonly number[]): MassKind {
   const n = sizeOf(shape);
   if (sizeOf(mass) === 1) return 'scalar';
   if (mass.length === shape.length && mass.every((m, axis) => m === shape[axis])) return 'lumped';
   if (mass.length === 2 && mass[0] === n && mass[1] === n) return 'consistent';
+  const blocks = [...shape, shape[shape.length - 1]];
+  if (shape.length > 1 && mass.length === blocks.length && mass.every((m, axis) => m === blocks[axis])) return 'blocks';
   throw new ShapeError(
     'mass-shape',
-    `mass has shape [${mass.join(', ')}]: give a number, one mass a coordinate [${shape.join(', ')}], or a matrix [${n}, ${n}].`,
+    `mass has shape [${mass.join(', ')}]: give a number, one mass a coordinate [${shape.join(', ')}], or a matrix [${n}, ${n}]${shape.length > 1 ? `, or one a row, [${[...shape, shape[shape.length - 1]].join(', ')}]` : ''}.`,
     {term: 'mass', mass: [...mass], q: [...shape]},
   );
 }
@@ -170,6 +175,8 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
         return tf.mul(tf.reshape(mass, []), w);
       case 'lumped':
         return tf.mul(mass, w);
+      case 'blocks':
+        return tf.reshape(tf.matMul(mass, tf.expandDims(w, -1)), w.shape);
       case 'consistent':
         return tf.reshape(tf.matMul(mass as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
     }
@@ -181,6 +188,8 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
         return tf.div(f, tf.reshape(mass, []));
       case 'lumped':
         return tf.div(f, mass);
+      case 'blocks':
+        return tf.reshape(linalg.solve(mass, tf.expandDims(f, -1)), f.shape);
       case 'consistent':
         return tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape);
     }
@@ -189,11 +198,9 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
 }
 
 /** q' = v and no hidden states. */
-const simpleMotion: Pick<
-  Equations,
-  'general' | 'positionRate' | 'moved' | 'settled' | 'settledState' | 'unknownPosition'
-> = {
+const simpleMotion: Omit<Equations, 'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'typicalMass'> = {
   general: false,
+  resting: v => tf.zerosLike(v),
   positionRate: (_, v) => v,
   moved: (q, ...increments) => tf.addN([q, ...increments]),
   settled: q => q,

@@ -15,6 +15,7 @@ import {ode, rk4, signal} from '../../lib/index.js';
 import type {Identification} from '../identify/identify.js';
 import {identify} from '../identify/identify.js';
 import {levenbergMarquardt} from '../identify/least-squares.js';
+import type {Parameter} from '../identify/parameters.js';
 import {free, positive} from '../identify/parameters.js';
 import type {MeasuredRecord} from '../identify/records.js';
 import {rms} from '../report/script.js';
@@ -113,7 +114,7 @@ function fitted(records: readonly Experiment[], from: Estimate): Promise<Identif
     })),
     parameters: Object.fromEntries(
       names.map(name => [name, (sizes.includes(name) ? positive : free)(from[name] as number)]),
-    ),
+    ) as {readonly [name in (typeof names)[number]]: Parameter},
     method: levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-7}}),
   });
 }

@@ -16,14 +16,14 @@ import {covarianceOf, rowsOf, triangular} from './roots.js';
 export interface EstimatedStates {
   /** [samples] */
   readonly t: Float64Array;
-  /** [samples, states]: the blocks q and v, or y, one after another. */
+  /** [samples, states]: the blocks q, v and hidden states, or y, one after another. */
   readonly mean: Float64Array;
   /** [samples, states, states] */
   readonly covariance: Float64Array;
-  /** The mean of one block, 'q', 'v' or 'y': [samples, numbers of the block]. */
-  values(name: 'q' | 'v' | 'y'): Float64Array;
+  /** The mean of one block, 'q', 'v', 'y' or a hidden state: [samples, numbers of the block]. */
+  values(name: string): Float64Array;
   /** Its standard deviations. */
-  standardDeviations(name: 'q' | 'v' | 'y'): Float64Array;
+  standardDeviations(name: string): Float64Array;
 }
 
 /** What a filter knows at each sample. */

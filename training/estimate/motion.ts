@@ -4,6 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {
+  HiddenStates,
   Initial,
   Inputs,
   Newton,
@@ -12,6 +13,7 @@ import type {
   Observe,
   Params,
   Scheme,
+  SeriesName,
   SimulateOptions,
   Simulation,
   System,
@@ -35,13 +37,16 @@ export interface MotionSpec {
   readonly engine?: SimulateOptions['engine'];
 }
 
-/** A part of the state by name: q and v, or y. */
+/** A part of the state by name: q, v and hidden states, or y. */
 export interface StateBlock {
-  readonly name: 'q' | 'v' | 'y';
+  readonly name: string;
   readonly shape: readonly number[];
   readonly offset: number;
   readonly size: number;
 }
+
+/** The mean at a start, by blocks; hidden states have the system's where they are left out. */
+export type StartBlocks = {readonly [block: string]: Numeric | undefined};
 
 /** No user's name has brackets in it: a place among the parameters for the time at which a run begins. */
 const CLOCK = '(beginning)';
@@ -53,6 +58,8 @@ export class Motion {
   readonly blocks: readonly StateBlock[];
   /** Numbers of the state. */
   readonly size: number;
+  private readonly start: StartBlocks;
+  private readonly hidden: StartBlocks;
   private readonly system: System;
   private readonly observe: Observe | undefined;
   private readonly simulations = new Map<string, Simulation>();
@@ -60,12 +67,18 @@ export class Motion {
   /** @param start its shapes are those of the state */
   constructor(
     private spec: MotionSpec,
-    private readonly start: {readonly [block in StateBlock['name']]?: Numeric},
+    start: StartBlocks,
   ) {
-    const names = spec.system.kind === 'ode' ? (['y'] as const) : (['q', 'v'] as const);
+    const hidden = ((spec.system.kind === 'ode' ? undefined : spec.system.states) ?? {}) as HiddenStates<
+      Params,
+      string
+    >;
+    this.hidden = Object.fromEntries(Object.entries(hidden).map(([name, {initial}]) => [name, initial]));
+    this.start = {...this.hidden, ...start};
+    const names = spec.system.kind === 'ode' ? ['y'] : ['q', 'v', ...Object.keys(hidden)];
     let size = 0;
     this.blocks = names.map(name => {
-      const {shape, values} = readNumeric(requireBlock(start[name], name), `initial.${name}`);
+      const {shape, values} = readNumeric(requireBlock(this.start[name], name), `initial.${name}`);
       const block = {name, shape, offset: size, size: values.length};
       size += values.length;
       return block;
@@ -81,10 +94,10 @@ export class Motion {
   }
 
   /** The numbers of a start, block by block. */
-  flat(start: {readonly [block in StateBlock['name']]?: Numeric}): Float64Array {
+  flat(start: StartBlocks): Float64Array {
     const x = new Float64Array(this.size);
     for (const {name, shape, offset, size} of this.blocks) {
-      const given = readNumeric(requireBlock(start[name], name), `initial.${name}`);
+      const given = readNumeric(requireBlock(start[name] ?? this.hidden[name], name), `initial.${name}`);
       if (given.values.length !== size)
         throw new ShapeError(
           'initial-shape',
@@ -108,7 +121,7 @@ export class Motion {
       saveAt: 'end',
     });
     return this.function(simulation, from, {
-      value: at => this.blocks.flatMap(({name, size}) => [...at(name).subarray(size)]),
+      value: series => this.blocks.flatMap(({name, size}) => [...series(name).subarray(size)]),
     });
   }
 
@@ -138,14 +151,14 @@ export class Motion {
   private function(
     simulation: Simulation,
     t: number,
-    {value}: {value: (series: (name: Channel['simulated']) => Float64Array) => number[]},
+    {value}: {value: (series: (name: string) => Float64Array) => number[]},
   ): StateFunction {
     const params = {...this.spec.params, [CLOCK]: t};
     return {
       value: x => {
         const trajectory = simulation.run({initial: this.initial(x), params});
         try {
-          return Float64Array.from(value(name => trajectory.values(name)));
+          return Float64Array.from(value(name => trajectory.values(name as SeriesName)));
         } finally {
           trajectory.dispose();
         }
@@ -157,7 +170,7 @@ export class Motion {
         const {trajectory, tangents} = simulation.jvps(directions, {initial: this.initial(x), params});
         try {
           return {
-            value: Float64Array.from(value(name => trajectory.values(name))),
+            value: Float64Array.from(value(name => trajectory.values(name as SeriesName))),
             pushed: Float64Array.from(tangents.flatMap(tangent => value(name => tangent[name]))),
           };
         } finally {
@@ -189,10 +202,10 @@ export class Motion {
   }
 
   private initial(x: Float64Array): Initial {
-    return this.tangent(x) as Initial;
+    return this.tangent(x) as unknown as Initial;
   }
 
-  private tangent(x: Float64Array): {[block in StateBlock['name']]?: Numeric} {
+  private tangent(x: Float64Array): {[block: string]: Numeric} {
     return Object.fromEntries(
       this.blocks.map(({name, shape, offset, size}) => [name, shaped(x.slice(offset, offset + size), shape)]),
     );
@@ -240,6 +253,16 @@ function timed(system: System, inputs: Inputs): System {
     ...system,
     forces: system.forces.map(force => atTime(force, inputs)),
     constraints: system.constraints.map(constraint => ({...constraint, gap: atTime(constraint.gap, inputs)})),
+    ...(system.states === undefined
+      ? {}
+      : {
+          states: Object.fromEntries(
+            Object.entries(system.states as HiddenStates<Params, string>).map(([name, state]) => [
+              name,
+              {...state, rate: atTime(state.rate, inputs)},
+            ]),
+          ),
+        }),
   };
 }
 

@@ -8,7 +8,7 @@ import {rootOf} from './roots.js';
  * A covariance, of as many numbers as what it belongs to has: one variance for all of them, one each, or the matrix,
  * [n, n]. Or one of these for each block by its name, without covariance between blocks; a block that is left out has none.
  */
-export type Covariance = Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
+export type Covariance = Numeric | {readonly [block: string]: Numeric | undefined};
 
 /** A part of what a covariance belongs to. */
 export interface Part {
@@ -31,7 +31,7 @@ export function covarianceMatrix(given: Covariance, parts: readonly Part[], what
       what,
     );
     for (const part of parts) {
-      const own = given[part.name as 'q' | 'v' | 'y'];
+      const own = given[part.name];
       if (own !== undefined) place(matrix, size, square(own, part.size, `${what}.${part.name}`), part);
     }
   } else place(matrix, size, square(given, size, what), {offset: 0, size});
@@ -56,7 +56,7 @@ export function requireRoot(matrix: Float64Array, size: number, what: string): F
   return root;
 }
 
-function isByBlock(given: Covariance): given is {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric} {
+function isByBlock(given: Covariance): given is {readonly [block: string]: Numeric | undefined} {
   return (
     typeof given === 'object'
     && given !== null

@@ -5,6 +5,7 @@ import type {
   Inputs,
   Lenient,
   Newton,
+  Numeric,
   NumericParams,
   ObservedAt,
   ParamsOf,
@@ -51,8 +52,8 @@ export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>
   readonly system: S;
   /** What was measured: t, and of q, v and y what there is. NaN is a measurement that is missing. */
   readonly data: MeasuredRecord;
-  /** The mean of the state at t, by default the time of the first sample; without it that of the record. */
-  readonly initial?: Start;
+  /** The mean of the state at t, by default the time of the first sample; without it that of the record. Hidden states have the system's where they are left out. */
+  readonly initial?: Start & {readonly [state: string]: Numeric | undefined};
   /** Of that mean. */
   readonly initialCovariance: Covariance;
   readonly processNoise: ProcessNoise;

@@ -19,7 +19,7 @@ import {nestedNumbers} from './nested.js';
 import type {Block, End, Model, Values} from './record-model.js';
 import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
-import {slicedRecord} from './records.js';
+import {slicedRecord, stateNames} from './records.js';
 
 /** Into how many segments records are cut at first; made by `single` or `multiple`. */
 export interface Shooting {
@@ -267,7 +267,7 @@ function cutRecord(whole: Whole, segments: number): Cut {
   const {record} = whole;
   const {inputs: shared, ...model} = whole.model;
   const inputs = {...shared, ...record.inputs};
-  const blocks: readonly Block[] = model.system.kind === 'ode' ? ['y'] : ['q', 'v'];
+  const blocks = stateNames(model.system);
   const intervals = record.t.length - 1;
   const count = Math.min(segments, intervals);
   const bounds = Array.from({length: count + 1}, (_, s) => Math.round((s * intervals) / count));

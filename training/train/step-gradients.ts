@@ -6,10 +6,10 @@ import type {
   NumericParams,
   Objective,
   ObjectiveAt,
+  ObjectiveValues,
   Params,
   ParamsOf,
   Simulation,
-  ObjectiveValues,
 } from '../../lib/index.js';
 import {readNumeric} from '../../lib/index.js';
 import {lossAndGradients} from './gradients.js';

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, count, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
-import type {AnySystem, Encoder, Objective, ParamsOf, Simulation} from '../../lib/index.js';
+import type {AnySystem, Encoder, Objective, Params, ParamsOf, Simulation} from '../../lib/index.js';
 import type {LeastSquaresMethod} from '../identify/least-squares.js';
 import type {QuasiNewton} from '../identify/lbfgs.js';
 import type {Clip} from './gradients.js';
@@ -24,13 +24,13 @@ import {VariableVector} from './variable-vector.js';
 export type StepBatch<S extends AnySystem> = StepInputs<S> | readonly StepInputs<S>[];
 
 /** What `trainingStep` is told. */
-export interface TrainingStepOptions<S extends AnySystem> {
+export interface TrainingStepOptions<S extends AnySystem, D = Params, E = Params> {
   /** A scalar of the saved series, `params` and `data`, as `valueAndGrad` takes it. */
-  readonly loss: Objective<ParamsOf<S>>;
+  readonly loss: Objective<ParamsOf<S>, D>;
   /** adam(), adamW() or sgd(); or lbfgs(), which searches along its direction on the same batch. */
   readonly optimizer: UpdateRule | (LeastSquaresMethod & QuasiNewton);
   /** The start of every run as a function of params and data. */
-  readonly initial?: Encoder<S>;
+  readonly initial?: Encoder<S, E>;
   /** Default all trainable variables that the system, the encoder and the loss read. */
   readonly variables?: readonly tf.Variable[];
   readonly clip?: Clip;
@@ -85,10 +85,11 @@ export interface TrainingStep<S extends AnySystem> {
  * precision: `write` gives them to tfjs.
  * @throws OptionError
  */
-export function trainingStep<S extends AnySystem>(
+export function trainingStep<S extends AnySystem, D = Params, E = Params>(
   model: Simulation<S>,
-  options: TrainingStepOptions<S>,
+  given: TrainingStepOptions<S, D, E>,
 ): TrainingStep<S> {
+  const options = given as TrainingStepOptions<S>;
   check(model, options);
   const machine = new Machine(model, options);
   const step = (batch: StepBatch<S> = {}): number => machine.step(batch);

@@ -22,6 +22,7 @@ import {Integrator} from './integrator.js';
 import type {Pace} from './pace.js';
 import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
+import {firstStep} from './first-step.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
 import {StiffnessWatch} from './stiffness.js';
@@ -111,7 +112,7 @@ export class HistoryLoop implements Loop {
         plan.control,
         estimate.power,
         implicit,
-        grid.dt,
+        this.firstLength(plan),
         plan.end,
         plan.most,
         plan.breaks?.stops ?? none,
@@ -123,6 +124,18 @@ export class HistoryLoop implements Loop {
     this.trials = new Trials(this.integrator, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
     this.goOn(plan.resume);
     this.saver.start(this.t);
+  }
+
+  /** Of adaptive steps: as given, or found by looking at the motion. */
+  private firstLength({control, absolute, end, resume}: Plan): number {
+    const {prepared, integrator, t} = this;
+    const {dt} = prepared.options.grid;
+    if (control.first !== 'auto' || absolute === undefined || resume?.pace !== undefined) return dt;
+    const length = firstStep(integrator, t, absolute, control, prepared.traced.order, end);
+    // What a scheme carries from a start that was made for steps of dt.
+    const again = integrator.startAgain(t, length);
+    if (again !== undefined) integrator.state.set(again.x);
+    return length;
   }
 
   /** A run that goes on remembers what the one before it did. */

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {bilateral, mechanics, ode, rk4, signal} from '../../../lib/index.js';
+import {dcMotor} from '../../../models/index.js';
 import {extended, kalmanFilter, kalmanSmoother, unscented} from '../../../training/index.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {byJacobian, byPoints, columnOf, filterOf, inverse, plus, smootherOf, times, transposed} from './textbook.js';
@@ -381,6 +382,44 @@ describe('kalmanFilter', () => {
     expect(cartesian.filtered.standardDeviations('q')[at]).to.be.closeTo(
       minimal.filtered.standardDeviations('q')[39] * Math.cos(minimal.filtered.values('q')[39]),
       3e-4,
+    );
+  });
+
+  it('estimates a hidden state: the current of a motor whose angle is measured, as of the same ode', () => {
+    const [R, L, k, m] = [1, 0.2, 0.5, 0.1];
+    const voltage = (t: tf.Tensor): tf.Tensor => tf.sin(tf.mul(3, t));
+    const motor = dcMotor({voltage: ({t}) => voltage(t), resistance: R, inductance: L, constant: k});
+    const whole = ode(({y, t}) => {
+      const [, v, i] = tf.unstack(y);
+      return tf.stack([v, tf.div(tf.mul(k, i), m), tf.div(tf.sub(voltage(t), tf.add(tf.mul(R, i), tf.mul(k, v))), L)]);
+    });
+    const noise = gaussian(5);
+    const t = range(30, 0.1);
+    const measured = t.map(time => 0.3 * time + 0.01 * noise());
+    const shared = {measurementNoise: 1e-4, dt: 0.05, scheme: rk4()};
+    const hidden = kalmanSmoother({
+      ...shared,
+      system: mechanics({mass: m, forces: motor.force, states: motor.states}),
+      data: {t, q: measured},
+      initial: {q: 0, v: 0, current: 0.2},
+      initialCovariance: {q: 0.01, v: 0.1, current: 0.5},
+      processNoise: {density: {v: 0.1, current: 0.2}},
+    });
+    const plain = kalmanSmoother({
+      ...shared,
+      system: whole,
+      data: {t, y: measured},
+      observe: ({y}) => tf.slice(y, 0, 1),
+      initial: {y: [0, 0, 0.2]},
+      initialCovariance: [0.01, 0.1, 0.5],
+      processNoise: {density: [0, 0.1, 0.2]},
+    });
+    closeTo(hidden.smoothed.mean, plain.smoothed.mean, 1e-9);
+    closeTo(hidden.smoothed.covariance, plain.smoothed.covariance, 1e-9);
+    closeTo(
+      hidden.filtered.values('current'),
+      range(30).map(i => plain.filtered.mean[3 * i + 2]),
+      1e-9,
     );
   });
 

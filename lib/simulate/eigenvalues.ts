@@ -1,0 +1,160 @@
+/**
+ * Eigenvalues of a real matrix: Hessenberg form by elimination, then Francis's QR steps with double shifts (EISPACK's
+ * elmhes and hqr; Golub & Van Loan, Matrix Computations, §7.5).
+ */
+import {SingularMatrixError} from '../errors.js';
+
+/** A complex number. */
+export interface Eigenvalue {
+  readonly real: number;
+  readonly imaginary: number;
+}
+
+/** QR steps for one eigenvalue, after which EISPACK gives up; two or three are usual. */
+const mostSteps = 60;
+
+/** By falling real part; of a pair the one with the positive imaginary part first. */
+export function eigenvaluesOf(matrix: readonly (readonly number[])[]): Eigenvalue[] {
+  const found = qr(hessenberg(matrix.map(row => [...row])));
+  return found.sort((a, b) => b.real - a.real || b.imaginary - a.imaginary);
+}
+
+function hessenberg(a: number[][]): number[][] {
+  const n = a.length;
+  for (let m = 1; m < n - 1; m++) {
+    let pivot = m;
+    for (let j = m; j < n; j++) if (Math.abs(a[j][m - 1]) > Math.abs(a[pivot][m - 1])) pivot = j;
+    const x = a[pivot][m - 1];
+    if (x === 0) continue;
+    [a[pivot], a[m]] = [a[m], a[pivot]];
+    for (const row of a) [row[pivot], row[m]] = [row[m], row[pivot]];
+    for (let i = m + 1; i < n; i++) {
+      const y = a[i][m - 1] / x;
+      if (y === 0) continue;
+      for (let j = m - 1; j < n; j++) a[i][j] -= y * a[m][j];
+      a[i][m - 1] = 0;
+      for (const row of a) row[m] += y * row[i];
+    }
+  }
+  return a;
+}
+
+function qr(a: number[][]): Eigenvalue[] {
+  const found: Eigenvalue[] = [];
+  const norm = a.reduce((sum, row, i) => sum + row.slice(Math.max(i - 1, 0)).reduce((s, x) => s + Math.abs(x), 0), 0);
+  let last = a.length - 1;
+  let shifted = 0;
+  for (let steps = 0; last >= 0;) {
+    const first = splitAt(a, last, norm);
+    const x = a[last][last];
+    if (first === last) {
+      found.push({real: x + shifted, imaginary: 0});
+      last--;
+      steps = 0;
+      continue;
+    }
+    const y = a[last - 1][last - 1];
+    const w = a[last][last - 1] * a[last - 1][last];
+    if (first === last - 1) {
+      found.push(...pair(x + shifted, y + shifted, w));
+      last -= 2;
+      steps = 0;
+      continue;
+    }
+    if (steps === mostSteps)
+      throw new SingularMatrixError('no-eigenvalues', 'The eigenvalues were not found: is the matrix finite?', {
+        rows: [],
+      });
+    let [sx, sy, sw] = [x, y, w];
+    // An exceptional shift breaks a cycle.
+    if (steps % 10 === 9) {
+      shifted += x;
+      for (let i = 0; i <= last; i++) a[i][i] -= x;
+      const s = Math.abs(a[last][last - 1]) + Math.abs(a[last - 1][last - 2]);
+      [sx, sy, sw] = [0.75 * s, 0.75 * s, -0.4375 * s * s];
+    }
+    steps++;
+    francis(a, first, last, sx, sy, sw);
+  }
+  return found;
+}
+
+/** Where the last block that does not fall apart begins. */
+function splitAt(a: number[][], last: number, norm: number): number {
+  for (let l = last; l >= 1; l--) {
+    const s = Math.abs(a[l - 1][l - 1]) + Math.abs(a[l][l]);
+    if (Math.abs(a[l][l - 1]) <= Number.EPSILON * (s === 0 ? norm : s)) {
+      a[l][l - 1] = 0;
+      return l;
+    }
+  }
+  return 0;
+}
+
+/** Of [y, ·; ·, x] with w the product of its other entries. */
+function pair(x: number, y: number, w: number): Eigenvalue[] {
+  const p = 0.5 * (y - x);
+  const q = p * p + w;
+  const z = Math.sqrt(Math.abs(q));
+  if (q < 0)
+    return [
+      {real: x + p, imaginary: z},
+      {real: x + p, imaginary: -z},
+    ];
+  const far = p + (p >= 0 ? z : -z);
+  return [
+    {real: x + far, imaginary: 0},
+    {real: far === 0 ? x : x - w / far, imaginary: 0},
+  ];
+}
+
+/** One double step on the block from `first` to `last`. */
+function francis(a: number[][], first: number, last: number, x: number, y: number, w: number): void {
+  let [p, q, r] = [0, 0, 0];
+  let m = last - 2;
+  for (; m >= first; m--) {
+    const z = a[m][m];
+    const [u, v] = [x - z, y - z];
+    p = (u * v - w) / a[m + 1][m] + a[m][m + 1];
+    q = a[m + 1][m + 1] - z - u - v;
+    r = a[m + 2][m + 1];
+    const s = Math.abs(p) + Math.abs(q) + Math.abs(r);
+    [p, q, r] = [p / s, q / s, r / s];
+    if (m === first) break;
+    const small = Math.abs(a[m][m - 1]) * (Math.abs(q) + Math.abs(r));
+    const size = Math.abs(p) * (Math.abs(a[m - 1][m - 1]) + Math.abs(z) + Math.abs(a[m + 1][m + 1]));
+    if (small <= Number.EPSILON * size) break;
+  }
+  for (let i = m + 2; i <= last; i++) {
+    a[i][i - 2] = 0;
+    if (i > m + 2) a[i][i - 3] = 0;
+  }
+  for (let k = m; k < last; k++) {
+    let scale = 0;
+    if (k > m) {
+      [p, q, r] = [a[k][k - 1], a[k + 1][k - 1], k < last - 1 ? a[k + 2][k - 1] : 0];
+      scale = Math.abs(p) + Math.abs(q) + Math.abs(r);
+      if (scale === 0) continue;
+      [p, q, r] = [p / scale, q / scale, r / scale];
+    }
+    const s = Math.hypot(p, q, r) * (p < 0 ? -1 : 1);
+    if (s === 0) continue;
+    if (k > m) a[k][k - 1] = -s * scale;
+    else if (first !== m) a[k][k - 1] = -a[k][k - 1];
+    p += s;
+    const [fx, fy, fz] = [p / s, q / s, r / s];
+    [q, r] = [q / p, r / p];
+    for (let j = k; j <= last; j++) {
+      const sum = a[k][j] + q * a[k + 1][j] + (k < last - 1 ? r * a[k + 2][j] : 0);
+      if (k < last - 1) a[k + 2][j] -= sum * fz;
+      a[k + 1][j] -= sum * fy;
+      a[k][j] -= sum * fx;
+    }
+    for (let i = first; i <= Math.min(last, k + 3); i++) {
+      const sum = fx * a[i][k] + fy * a[i][k + 1] + (k < last - 1 ? fz * a[i][k + 2] : 0);
+      if (k < last - 1) a[i][k + 2] -= sum * r;
+      a[i][k + 1] -= sum * q;
+      a[i][k] -= sum;
+    }
+  }
+}

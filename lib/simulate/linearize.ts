@@ -1,0 +1,254 @@
+/**
+ * A system linearized about a state: x' = A x for small deviations, in coordinates that the constraints leave free.
+ * The derivatives are exact: those of one run that moves nothing, whose new velocity is the acceleration of the
+ * instant. A deviation of the position is N(q)w, so that one of a body is a small rotation and not four numbers; its
+ * rate is w' = N⁺(∂(Nv)/∂q Nw + Nδv − Ṅw).
+ */
+import * as tf from '@tensorflow/tfjs';
+import {any, object, refuseUnknownOptions} from '../checks.js';
+import {OptionError} from '../errors.js';
+import {instantBalance} from '../scheme/constrained.js';
+import type {Scheme} from '../scheme/scheme.js';
+import type {System} from '../step/formulation.js';
+import {holdsPosition} from '../system/constraint-kinds.js';
+import type {Constraint} from '../system/constraint-kinds.js';
+import type {Inputs} from '../system/inputs.js';
+import {motionOf} from '../system/kinematics.js';
+import {mechanics, type MechanicalSystem} from '../system/mechanics.js';
+import {readNumeric} from '../system/numeric.js';
+import type {NumericParamsOf, Params} from '../system/params.js';
+import {derivativeAlong} from '../trace/differentials.js';
+import {constantTensor} from '../trace/trace.js';
+import {eigenvaluesOf, type Eigenvalue} from './eigenvalues.js';
+import type {AnySystem, Initial, MechanicalInitial, OdeInitial, ParamsOf} from './kinds.js';
+import {freeCoordinates} from './free-coordinates.js';
+import {simulate} from './simulate.js';
+
+/** What `linearize` may be told. */
+export interface LinearizeOptions<P = Params> {
+  /** What the system's functions get as `params`, under the same names. */
+  readonly params?: NumericParamsOf<P>;
+  /** As of `simulate`, at the state's time. */
+  readonly inputs?: Inputs;
+}
+
+/** Made by `linearize`. */
+export interface Linearization {
+  /** [n][n]. */
+  readonly A: readonly (readonly number[])[];
+  /** Of A, by falling real part; of a pair the one with the positive imaginary part first. */
+  readonly eigenvalues: readonly Eigenvalue[];
+  /** What the n numbers are: 'q[3]' a deviation of the position by the third unit velocity for a time of one, 'v[3]' one of the velocity, 'y[3]'. */
+  readonly coordinates: readonly string[];
+}
+
+/** v⁺ is the acceleration, y⁺ the rate; nothing moves. */
+const instant: Scheme = {
+  name: 'linearize',
+  order: 1,
+  mechanics: {
+    unknown: [],
+    moves: true,
+    update: (_, {x, t, acceleration}) => ({q: x.q, v: acceleration(x.q, x.v, t)}),
+  },
+  constrained: {
+    unknown: ['a'],
+    multipliers: ['lambda'],
+    moves: true,
+    residual: ({a, lambda}, at) =>
+      instantBalance(at, {q: at.x.q, v: at.x.v, t: at.t}, a, lambda) as {[name: string]: tf.Tensor},
+    update: ({a, lambda}, {x}) => ({q: x.q, v: a, lambda}),
+  },
+  ode: {unknown: [], update: (_, {x, t, rate}) => rate(x, t)},
+};
+
+/**
+ * A and its eigenvalues at a state of rest or of steady motion. With constraints A is that of coordinates which they
+ * leave free; rows of hard contacts are not among them, as contact comes and goes. Where the motion is steady (a wheel rolls
+ * on), coordinates are taken from what does not turn as far as possible: seen from there A is constant.
+ * @throws OptionError 'bad-linearization' for a system with hidden states; InconsistentStateError where the state breaks
+ *   the constraints
+ */
+export function linearize<S extends AnySystem>(
+  system: S,
+  state: Initial<S>,
+  options: LinearizeOptions<ParamsOf<S>> = {},
+): Linearization {
+  refuseUnknownOptions(options, {params: object, inputs: any}, 'linearize');
+  const given: System = system;
+  const told = options as unknown as LinearizeOptions;
+  if (given.kind === 'ode') return ofOde(given, state as OdeInitial, told);
+  if (given.states !== undefined)
+    throw new OptionError(
+      'bad-linearization',
+      'linearize takes mechanical systems without hidden states: write such a system as ode({derivative, mass}).',
+    );
+  return ofMechanics(given, state as MechanicalInitial, told);
+}
+
+const settings = ({params, inputs}: LinearizeOptions) => ({params, inputs, scheme: instant, dt: 1, steps: 1});
+
+/** A unit vector a direction. */
+const units = (size: number): Float64Array[] =>
+  Array.from({length: size}, (_, i) => Float64Array.from({length: size}, (_x, j) => (i === j ? 1 : 0)));
+
+function ofOde(system: System, state: OdeInitial, options: LinearizeOptions): Linearization {
+  const {shape, values} = readNumeric(state.y, 'the state');
+  const directions = units(values.length).map(y => ({initial: {y: shaped(y, shape)}}));
+  const {trajectory, tangents} = simulate.jvps(
+    system as never,
+    state as never,
+    settings(options) as never,
+    directions as never,
+  );
+  trajectory.dispose();
+  const columns = tangents.map(tangent => (tangent as {y: Float64Array}).y.subarray(values.length));
+  const A = Array.from(values, (_, i) => columns.map(column => column[i]));
+  return {A, eigenvalues: eigenvaluesOf(A), coordinates: A.map((_, i) => `y[${i}]`)};
+}
+
+function ofMechanics(system: MechanicalSystem, state: MechanicalInitial, options: LinearizeOptions): Linearization {
+  const [q, v] = [readNumeric(state.q, 'the state: q'), readNumeric(state.v, 'the state: v')];
+  const [nq, nv] = [q.values.length, v.values.length];
+  const directions = [
+    ...units(nq).map(unit => ({initial: {q: shaped(unit, q.shape)}})),
+    ...units(nv).map(unit => ({initial: {v: shaped(unit, v.shape)}})),
+  ];
+  const {trajectory, tangents} = simulate.jvps(
+    system,
+    state,
+    {...settings(options), observe: ({q: at, v: moving, t, params}) => ratesAndGaps(system, at, moving, t, params)},
+    directions,
+  );
+  trajectory.dispose();
+  const saved = trajectory.values('observed');
+  const rate = saved.slice(0, nq);
+  // Observed at the start: q', then the constraints; v of the end is the acceleration.
+  const seen = tangents.map(tangent => (tangent.observed as Float64Array).slice(0, saved.length / 2));
+  const accelerations = tangents.map(tangent => tangent.v.slice(nv));
+  const positions = seen.slice(0, nq);
+  const N = seen.slice(nq).map(column => column.slice(0, nq));
+  const along = (columns: readonly Float64Array[], w: Float64Array): Float64Array => combined(columns, w);
+  const turning = rateOfKinematics(system, state, rate, N, options);
+  const inverse = leastSquares(N);
+  const deviations = N.map((column, i) => {
+    const moved = along(positions, column);
+    const drift = moved.slice(0, nq).map((x, k) => x - turning[i][k]);
+    return {rate: inverse(drift), acceleration: along(accelerations.slice(0, nq), column), gaps: moved.slice(nq)};
+  });
+  const one = units(nv);
+  // Columns of the whole: deviations of the position, then of the velocity.
+  const whole = [
+    ...deviations.map(({rate: w, acceleration}) => [...w, ...acceleration]),
+    ...one.map((unit, i) => [...unit, ...accelerations[nq + i]]),
+  ];
+  const gaps = [...deviations.map(deviation => deviation.gaps), ...seen.slice(nq).map(column => column.slice(nq))];
+  const isTurning = turning.map(column => largest(column) > 1e-9 * (1 + largest(rate)));
+  const {free, basis} = freeCoordinates(gaps, [...isTurning, ...isTurning]);
+  const A = free.map(row => free.map((_, j) => basis.reduce((sum, z, k) => sum + whole[k][row] * z[j], 0)));
+  return {
+    A,
+    eigenvalues: eigenvaluesOf(A),
+    coordinates: free.map(k => (k < nv ? `q[${k}]` : `v[${k - nv}]`)),
+  };
+}
+
+/** q', φ, φ' and ψ, flat. */
+function ratesAndGaps(system: MechanicalSystem, q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor {
+  const rate = system.kinematics === undefined ? v : motionOf(system.kinematics, params).rate(q, v);
+  const gap = ({gap: f}: Constraint, place: {readonly [name: string]: tf.Tensor}): tf.Tensor => {
+    const value = (f as (at: object) => tf.Tensor)({q, v, t, ...place, params});
+    return tf.reshape(value, [value.size]);
+  };
+  const held = system.constraints.filter(({kind}) => kind.holds === 'always');
+  const rows = held.flatMap(constraint => {
+    if (!holdsPosition(constraint.kind)) return [gap(constraint, {})];
+    return [
+      gap(constraint, {}),
+      derivativeAlong(place => gap(constraint, place), {q, t}, {q: rate, t: constantTensor(1, [])}),
+    ];
+  });
+  return tf.concat([tf.reshape(rate, [rate.size]), ...rows]);
+}
+
+/**
+ * dN/dt of every column of N, by differences of fourth order along q': with quaternions N is linear in q, and they are exact.
+ * Without kinematics N is one and does not move.
+ */
+function rateOfKinematics(
+  {kinematics}: MechanicalSystem,
+  {q, v, t}: MechanicalInitial,
+  rate: Float64Array,
+  N: readonly Float64Array[],
+  options: LinearizeOptions,
+): Float64Array[] {
+  if (kinematics === undefined) return N.map(column => new Float64Array(column.length));
+  const moving = mechanics({mass: 1, forces: [], kinematics});
+  const [at, velocity] = [readNumeric(q, 'q'), readNumeric(v, 'v')];
+  // The fifth derivative of N counts with h⁴, rounding with ε/h: both are about 10⁻¹³ for a motion of size one.
+  const h = 1e-3 / (1 + largest(rate));
+  const directions = units(velocity.values.length).map(unit => ({initial: {v: shaped(unit, velocity.shape)}}));
+  const columnsAt = (s: number): Float64Array[] => {
+    const place = at.values.map((x, i) => x + s * rate[i]);
+    const {trajectory, tangents} = simulate.jvps(
+      moving,
+      {q: shaped(place, at.shape), v, t},
+      {
+        ...settings({params: options.params}),
+        observe: ({q: here, v: w, params}) => {
+          const value = motionOf(kinematics, {...params}).rate(here, w);
+          return tf.reshape(value, [value.size]);
+        },
+        steps: 0,
+      },
+      directions,
+    );
+    trajectory.dispose();
+    return tangents.map(tangent => tangent.observed as Float64Array);
+  };
+  const [a, b, c, d] = [-2 * h, -h, h, 2 * h].map(columnsAt);
+  return N.map((_, i) => a[i].map((x, k) => (x - 8 * b[i][k] + 8 * c[i][k] - d[i][k]) / (12 * h)));
+}
+
+const largest = (values: Float64Array): number => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+
+function combined(columns: readonly Float64Array[], weights: Float64Array): Float64Array {
+  const out = new Float64Array(columns[0].length);
+  columns.forEach((column, i) => {
+    if (weights[i] !== 0) column.forEach((x, k) => (out[k] += weights[i] * x));
+  });
+  return out;
+}
+
+/** The w with N w = x, for x in the range of N: (NᵀN)⁻¹Nᵀ by Gram–Schmidt. */
+function leastSquares(N: readonly Float64Array[]): (x: Float64Array) => Float64Array {
+  const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, x, k) => sum + x * b[k], 0);
+  const R: number[][] = N.map(() => []);
+  const Q = N.map(column => column.slice());
+  Q.forEach((column, j) => {
+    for (let i = 0; i < j; i++) {
+      R[i][j] = dot(Q[i], column);
+      column.forEach((_, k) => (column[k] -= R[i][j] * Q[i][k]));
+    }
+    R[j][j] = Math.sqrt(dot(column, column));
+    column.forEach((_, k) => (column[k] /= R[j][j]));
+  });
+  return x => {
+    const w = Float64Array.from(Q, column => dot(column, x));
+    for (let i = w.length - 1; i >= 0; i--) {
+      for (let j = i + 1; j < w.length; j++) w[i] -= R[i][j] * w[j];
+      w[i] /= R[i][i];
+    }
+    return w;
+  };
+}
+
+/** Numbers as nested arrays of a shape. */
+function shaped(flat: ArrayLike<number>, shape: readonly number[]): never {
+  const build = (values: number[], [n, ...rest]: readonly number[]): unknown => {
+    if (n === undefined) return values[0];
+    const width = values.length / n;
+    return Array.from({length: n}, (_, i) => build(values.slice(i * width, (i + 1) * width), rest));
+  };
+  return build(Array.from(flat), shape) as never;
+}

@@ -1,0 +1,35 @@
+/** Rigid bodies in space: the model, its joints and forces. */
+export type {BodySpec} from './bodies.js';
+export {
+  axisTorque,
+  jointFriction,
+  springDamper,
+  torsionSpring,
+  type AxisState,
+  type AxisTorque,
+  type BodyForce,
+  type SpringDamper,
+  type TorsionSpring,
+  type WrenchTerm,
+} from './forces.js';
+export {logCholesky, logCholeskyOf, type PhysicalInertia} from './inertia.js';
+export {
+  cylindrical,
+  distanceJoint,
+  fixed,
+  gear,
+  motor,
+  planar,
+  prismatic,
+  revolute,
+  rolling,
+  screw,
+  spherical,
+  universal,
+  type Angle,
+  type Joint,
+  type JointAxis,
+  type JointPoint,
+} from './joints.js';
+export {multibody, type Multibody, type MultibodySpec, type MultibodyStart, type SavedMotion} from './multibody.js';
+export type {PoseSeries, ReactionSeries} from './series.js';

@@ -1,0 +1,97 @@
+/**
+ * Inertia that stays physical whatever its ten parameters are: the log-Cholesky factor of the pseudo-inertia (Rucker &
+ * Wensing, IEEE Robotics and Automation Letters 7, 2022). The pseudo-inertia [Σ h; hᵀ m] of a body with density ρ ≥ 0
+ * is ∫ρ (x, 1)(x, 1)ᵀ, positive definite exactly where mass and principal moments are those of such a body, the triangle
+ * inequality among them; it is written UUᵀ with U upper triangular.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Params} from '../../lib/index.js';
+import {OptionError, ShapeError} from '../../lib/index.js';
+import type {Coefficient} from '../coefficient.js';
+import {coefficient} from '../coefficient.js';
+
+/** Mass and inertia about the centre as functions of params, for a body of `multibody`, and where the centre is. */
+export interface PhysicalInertia {
+  /** []. */
+  readonly mass: (params: Params) => tf.Tensor;
+  /** [3, 3], about the centre of mass. */
+  readonly inertia: (params: Params) => tf.Tensor;
+  /** [3], of mass, from the point that the parameters belong to. */
+  readonly centre: (params: Params) => tf.Tensor;
+}
+
+/**
+ * @param theta [10]: α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃ with U = e^α [e^d₁ s₁₂ s₁₃ t₁; 0 e^d₂ s₂₃ t₂; 0 0 e^d₃ t₃; 0 0 0 1].
+ *   For a centre that is known, as a body of `multibody` has it, t is zero: leave it out and give [7]
+ * @throws OptionError 'bad-coefficient'; ShapeError 'inertia-shape' when traced
+ */
+export function logCholesky(theta: Coefficient): PhysicalInertia {
+  const read = coefficient(theta, 'logCholesky: theta');
+  const parts = (params: Params): tf.Tensor[] => {
+    const value = read(params);
+    if (value.size !== 10 && value.size !== 7)
+      throw new ShapeError(
+        'inertia-shape',
+        `logCholesky: theta has shape [${value.shape.join(', ')}]; give ten numbers, or seven about the centre.`,
+        {theta: value.shape},
+      );
+    const numbers = tf.unstack(tf.reshape(value, [value.size]));
+    const none = tf.zerosLike(numbers[0]);
+    return numbers.length === 10 ? numbers : [...numbers, none, none, none];
+  };
+  /** e^2α. */
+  const mass = ([alpha]: tf.Tensor[]): tf.Tensor => tf.exp(tf.mul(2, alpha));
+  return {
+    mass: params => mass(parts(params)),
+    centre: params => tf.stack(parts(params).slice(7)),
+    inertia: params => {
+      const theta10 = parts(params);
+      const [, d1, d2, d3, s12, s23, s13] = theta10;
+      const [e1, e2, e3] = [d1, d2, d3].map(d => tf.exp(d));
+      const m = mass(theta10);
+      // About the centre Σ is e^2α times the product of the upper left of U with its transpose: t belongs to the centre.
+      const xx = tf.addN([tf.square(e1), tf.square(s12), tf.square(s13)]);
+      const yy = tf.add(tf.square(e2), tf.square(s23));
+      const zz = tf.square(e3);
+      const xy = tf.add(tf.mul(s12, e2), tf.mul(s13, s23));
+      const [xz, yz] = [tf.mul(s13, e3), tf.mul(s23, e3)];
+      const rows = [
+        [tf.add(yy, zz), tf.neg(xy), tf.neg(xz)],
+        [tf.neg(xy), tf.add(xx, zz), tf.neg(yz)],
+        [tf.neg(xz), tf.neg(yz), tf.add(xx, yy)],
+      ];
+      return tf.mul(m, tf.stack(rows.map(row => tf.stack(row))));
+    },
+  };
+}
+
+/**
+ * The parameters of a known body, for a start: ten numbers.
+ * @param spec.inertia about the centre of mass, [Jx, Jy, Jz] or 3 × 3
+ * @param spec.centre from the point that the parameters belong to; default there
+ * @throws OptionError 'bad-multibody' where no body has this inertia
+ */
+export function logCholeskyOf(spec: {
+  readonly mass: number;
+  readonly inertia: readonly number[] | readonly (readonly number[])[];
+  readonly centre?: readonly number[];
+}): Float64Array {
+  const {mass, centre = [0, 0, 0]} = spec;
+  const J = (typeof spec.inertia[0] === 'number'
+    ? spec.inertia.map((x, i) => spec.inertia.map((_, j) => (i === j ? x : 0)))
+    : spec.inertia) as readonly (readonly number[])[];
+  const half = (J[0][0] + J[1][1] + J[2][2]) / 2;
+  const sigma = (i: number, j: number): number => ((i === j ? half : 0) - J[i][j]) / mass;
+  // UUᵀ of Σ/m from its last row upwards.
+  const e3 = Math.sqrt(sigma(2, 2));
+  const [s23, s13] = [sigma(1, 2) / e3, sigma(0, 2) / e3];
+  const e2 = Math.sqrt(sigma(1, 1) - s23 ** 2);
+  const s12 = (sigma(0, 1) - s13 * s23) / e2;
+  const e1 = Math.sqrt(sigma(0, 0) - s12 ** 2 - s13 ** 2);
+  if (!(mass > 0 && e1 > 0 && e2 > 0 && e3 > 0))
+    throw new OptionError(
+      'bad-multibody',
+      'logCholeskyOf: no body has this mass and inertia: each principal moment must be less than the sum of the other two.',
+    );
+  return Float64Array.of(Math.log(mass) / 2, Math.log(e1), Math.log(e2), Math.log(e3), s12, s23, s13, ...centre);
+}

@@ -1,0 +1,274 @@
+/**
+ * Joints as users write them: between two bodies by name, 'ground' being the world; points and axes in world
+ * coordinates at the start. What each asks of its two bodies is said by a few kinds of rows (rows.ts), after
+ * Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), chapter 9.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import {any, callable, refuseUnknownOptions} from '../../lib/checks.js';
+import type {Params} from '../../lib/index.js';
+import {OptionError} from '../../lib/index.js';
+import {inner, requireDirection, requireVector, type V3} from './numbers.js';
+
+/** Made by `revolute` and its like. */
+export type Joint =
+  | ({readonly kind: 'revolute' | 'cylindrical' | 'planar'} & Ends & PointAndAxis)
+  | ({readonly kind: 'prismatic'} & Ends & {readonly at: V3 | undefined; readonly axis: V3})
+  | ({readonly kind: 'spherical' | 'fixed'} & Ends & {readonly at: V3 | undefined})
+  | ({readonly kind: 'universal'} & Ends & {readonly at: V3; readonly axes: readonly [V3, V3]})
+  | ({readonly kind: 'screw'} & Ends & PointAndAxis & {readonly pitch: number})
+  | ({readonly kind: 'distance'} & Ends & {readonly from: V3; readonly to: V3; readonly length: number | undefined})
+  | ({readonly kind: 'rolling'} & Ends & Rolls)
+  | ({readonly kind: 'gear'} & Ends & Meshes)
+  | ({readonly kind: 'motor'} & Ends & {readonly axis: V3; readonly angle: Angle});
+
+interface Ends {
+  readonly a: string;
+  readonly b: string;
+}
+interface PointAndAxis {
+  readonly at: V3;
+  readonly axis: V3;
+}
+interface Rolls {
+  readonly at: V3;
+  readonly normal: V3;
+  readonly radius: number;
+  readonly axis: V3 | undefined;
+}
+interface Meshes {
+  readonly axes: readonly [V3, V3];
+  readonly ratio: number;
+  readonly carrier: string;
+}
+
+/** An angle [] in radians as a function of time. */
+export type Angle = (at: {readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
+
+/** Where a joint is, in world coordinates at the start. */
+export interface JointPoint {
+  readonly at: readonly [number, number, number];
+}
+/** Where a joint is and along what, in world coordinates at the start. */
+export interface JointAxis extends JointPoint {
+  readonly axis: readonly [number, number, number];
+}
+
+const withAxis = (kind: 'revolute' | 'cylindrical' | 'planar', a: string, b: string, spec: JointAxis): Joint => {
+  refuseUnknownOptions(spec, {at: any, axis: any}, kind, 'bad-multibody');
+  return {
+    kind,
+    ...ends(kind, a, b),
+    at: requireVector(spec.at, `${kind}: at`),
+    axis: requireDirection(spec.axis, `${kind}: axis`),
+  };
+};
+
+/**
+ * b turns about an axis of a.
+ * @throws OptionError 'bad-multibody'
+ */
+export function revolute(a: string, b: string, spec: JointAxis): Joint {
+  return withAxis('revolute', a, b, spec);
+}
+
+/**
+ * A point of b stays at one of a; b turns as it likes.
+ * @throws OptionError 'bad-multibody'
+ */
+export function spherical(a: string, b: string, spec: JointPoint): Joint {
+  refuseUnknownOptions(spec, {at: any}, 'spherical', 'bad-multibody');
+  return {kind: 'spherical', ...ends('spherical', a, b), at: requireVector(spec.at, 'spherical: at')};
+}
+
+/**
+ * b slides along an axis of a and does not turn against it.
+ * @param spec.at about which its reaction's torque is given; default the centre of b, or of a where b is the ground
+ * @throws OptionError 'bad-multibody'
+ */
+export function prismatic(a: string, b: string, spec: Partial<JointPoint> & Pick<JointAxis, 'axis'>): Joint {
+  refuseUnknownOptions(spec, {at: any, axis: any}, 'prismatic', 'bad-multibody');
+  return {
+    kind: 'prismatic',
+    ...ends('prismatic', a, b),
+    at: spec.at === undefined ? undefined : requireVector(spec.at, 'prismatic: at'),
+    axis: requireDirection(spec.axis, 'prismatic: axis'),
+  };
+}
+
+/**
+ * b turns about an axis of a and slides along it.
+ * @throws OptionError 'bad-multibody'
+ */
+export function cylindrical(a: string, b: string, spec: JointAxis): Joint {
+  return withAxis('cylindrical', a, b, spec);
+}
+
+/**
+ * Hooke's joint: a cross whose first axis is fixed in a, the second in b.
+ * @param spec.axes not parallel; they stay as they are to one another
+ * @throws OptionError 'bad-multibody'
+ */
+export function universal(
+  a: string,
+  b: string,
+  spec: JointPoint & {readonly axes: readonly [readonly [number, number, number], readonly [number, number, number]]},
+): Joint {
+  refuseUnknownOptions(spec, {at: any, axes: any}, 'universal', 'bad-multibody');
+  const axes = pair(spec.axes, 'universal: axes');
+  // Beyond a degree from parallel a cross has no two directions to turn in.
+  if (Math.abs(inner(...axes)) > 0.9998)
+    throw new OptionError('bad-multibody', 'universal: the two axes are parallel; a cross has two directions.');
+  return {kind: 'universal', ...ends('universal', a, b), at: requireVector(spec.at, 'universal: at'), axes};
+}
+
+/**
+ * A point of b stays in a plane of a, to which `axis` is normal, and b turns about that normal.
+ * @throws OptionError 'bad-multibody'
+ */
+export function planar(a: string, b: string, spec: JointAxis): Joint {
+  return withAxis('planar', a, b, spec);
+}
+
+/**
+ * b stays as it is to a.
+ * @param spec.at about which its reaction's torque is given; default the centre of b, or of a where b is the ground
+ * @throws OptionError 'bad-multibody'
+ */
+export function fixed(a: string, b: string, spec: Partial<JointPoint> = {}): Joint {
+  refuseUnknownOptions(spec, {at: any}, 'fixed', 'bad-multibody');
+  return {
+    kind: 'fixed',
+    ...ends('fixed', a, b),
+    at: spec.at === undefined ? undefined : requireVector(spec.at, 'fixed: at'),
+  };
+}
+
+/**
+ * b turns about an axis of a and advances along it by `pitch` [length] a turn, right-handed where it is positive.
+ * @throws OptionError 'bad-multibody'
+ */
+export function screw(a: string, b: string, spec: JointAxis & {readonly pitch: number}): Joint {
+  refuseUnknownOptions(spec, {at: any, axis: any, pitch: any}, 'screw', 'bad-multibody');
+  const {pitch} = spec;
+  if (!Number.isFinite(pitch) || pitch === 0)
+    throw new OptionError('bad-multibody', `screw: pitch must be a length a turn other than 0, not ${pitch}.`);
+  return {
+    kind: 'screw',
+    ...ends('screw', a, b),
+    at: requireVector(spec.at, 'screw: at'),
+    axis: requireDirection(spec.axis, 'screw: axis'),
+    pitch,
+  };
+}
+
+/**
+ * Two points keep their distance: a massless rod with balls at its ends.
+ * @param spec.length default: the distance at the start
+ * @throws OptionError 'bad-multibody'
+ */
+export function distanceJoint(
+  a: string,
+  b: string,
+  spec: {
+    readonly from: readonly [number, number, number];
+    readonly to: readonly [number, number, number];
+    readonly length?: number;
+  },
+): Joint {
+  refuseUnknownOptions(spec, {from: any, to: any, length: any}, 'distanceJoint', 'bad-multibody');
+  const {length} = spec;
+  if (length !== undefined && !(length > 0 && Number.isFinite(length)))
+    throw new OptionError('bad-multibody', `distanceJoint: length must be positive, not ${length}.`);
+  return {
+    kind: 'distance',
+    ...ends('distanceJoint', a, b),
+    from: requireVector(spec.from, 'distanceJoint: from'),
+    to: requireVector(spec.to, 'distanceJoint: to'),
+    length,
+  };
+}
+
+/**
+ * b rolls on a plane of a without slip and without leaving it (nonholonomic): a ball about its centre of mass, or
+ * where `axis` is given a thin wheel about that axis through its centre.
+ * @param spec.at a point of the plane
+ * @param spec.normal out of the plane, to where b is; default [0, 0, 1]
+ * @throws OptionError 'bad-multibody'
+ */
+export function rolling(
+  a: string,
+  b: string,
+  spec: {
+    readonly radius: number;
+    readonly axis?: readonly [number, number, number];
+    readonly at?: readonly [number, number, number];
+    readonly normal?: readonly [number, number, number];
+  },
+): Joint {
+  refuseUnknownOptions(spec, {radius: any, axis: any, at: any, normal: any}, 'rolling', 'bad-multibody');
+  const {radius, axis} = spec;
+  if (!(radius > 0 && Number.isFinite(radius)))
+    throw new OptionError('bad-multibody', `rolling: radius must be positive, not ${radius}.`);
+  if (b === 'ground')
+    throw new OptionError('bad-multibody', "rolling: b is what rolls, and cannot be 'ground'; a has the plane.");
+  return {
+    kind: 'rolling',
+    ...ends('rolling', a, b),
+    radius,
+    axis: axis === undefined ? undefined : requireDirection(axis, 'rolling: axis'),
+    at: requireVector(spec.at ?? [0, 0, 0], 'rolling: at'),
+    normal: requireDirection(spec.normal ?? [0, 0, 1], 'rolling: normal'),
+  };
+}
+
+/**
+ * Gears: seen from the carrier, b turns `ratio` times as fast about the second axis as a about the first; negative
+ * for wheels that mesh from outside on parallel axes. The joints that hold the wheels are given apart.
+ * @param spec.carrier in which the axes are fixed; default 'ground'
+ * @throws OptionError 'bad-multibody'
+ */
+export function gear(
+  a: string,
+  b: string,
+  spec: {
+    readonly axes: readonly [readonly [number, number, number], readonly [number, number, number]];
+    readonly ratio: number;
+    readonly carrier?: string;
+  },
+): Joint {
+  refuseUnknownOptions(spec, {axes: any, ratio: any, carrier: any}, 'gear', 'bad-multibody');
+  const {ratio, carrier = 'ground'} = spec;
+  if (!Number.isFinite(ratio) || ratio === 0)
+    throw new OptionError('bad-multibody', `gear: ratio must be a finite number other than 0, not ${ratio}.`);
+  return {kind: 'gear', ...ends('gear', a, b), axes: pair(spec.axes, 'gear: axes'), ratio, carrier};
+}
+
+/**
+ * A drive that turns b against a by a given angle about an axis; the joint that holds b on that axis is given apart.
+ * Its reaction's torque is what the drive has to give.
+ * @param spec.angle [] in radians, zero at the start; right-handed about the axis
+ * @throws OptionError 'bad-multibody'
+ */
+export function motor(
+  a: string,
+  b: string,
+  spec: {readonly axis: readonly [number, number, number]; readonly angle: Angle},
+): Joint {
+  refuseUnknownOptions(spec, {axis: any, angle: callable}, 'motor', 'bad-multibody');
+  return {kind: 'motor', ...ends('motor', a, b), axis: requireDirection(spec.axis, 'motor: axis'), angle: spec.angle};
+}
+
+function ends(kind: string, a: string, b: string): Ends {
+  if (typeof a !== 'string' || typeof b !== 'string' || a === b)
+    throw new OptionError(
+      'bad-multibody',
+      `${kind} joins two different bodies by name, or a body and 'ground'; not ${JSON.stringify(a)} and ${JSON.stringify(b)}.`,
+    );
+  return {a, b};
+}
+
+function pair(axes: unknown, name: string): [V3, V3] {
+  if (!Array.isArray(axes) || axes.length !== 2)
+    throw new OptionError('bad-multibody', `${name} must be two directions, [[x, y, z], [x, y, z]].`);
+  return [requireDirection(axes[0], `${name}[0]`), requireDirection(axes[1], `${name}[1]`)];
+}

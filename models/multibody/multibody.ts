@@ -1,0 +1,226 @@
+/**
+ * Rigid bodies with joints in maximal coordinates: Newton's and Euler's equations of every body by itself, joints as
+ * constraints on them (Haug 1989; Géradin & Cardona, Flexible Multibody Dynamics, 2001). Rotations are unit
+ * quaternions moved by the exponential map (Brüls & Cardona 2010); the matrix of a step is as sparse as the mechanism.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {any, list, object, refuseUnknownOptions} from '../../lib/checks.js';
+import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params} from '../../lib/index.js';
+import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
+import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
+import {forceGroups, type BodyForce, type ForceGroup, type Instant, type WrenchTerm} from './forces.js';
+import type {Joint} from './joints.js';
+import {requireVector, type V3} from './numbers.js';
+import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
+import {jointRows, type JointRows} from './rows.js';
+import {poseOf, stacked, twistOf} from './state.js';
+import {add, cross, dot, neg, rotate, times, type Vec} from './vectors.js';
+
+/** What `multibody` makes a system of. */
+export interface MultibodySpec {
+  /** [length / time²], world axes; default none. */
+  readonly gravity?: readonly [number, number, number];
+  /** By name; their order is that of the rows of q and v. */
+  readonly bodies: {readonly [name: string]: BodySpec};
+  /** By name. */
+  readonly joints?: {readonly [name: string]: Joint};
+  readonly forces?: readonly BodyForce[];
+}
+
+/** Where a run of a multibody system begins. */
+export interface MultibodyStart {
+  /** [bodies, 7]: centre and quaternion, w first, of each body. */
+  readonly q: readonly (readonly number[])[];
+  /** [bodies, 6]: velocity of the centre in world axes and angular velocity in body axes. */
+  readonly v: readonly (readonly number[])[];
+}
+
+/** Made by `multibody`: a mechanical system with what its series mean. */
+export interface Multibody extends MechanicalSystem {
+  readonly initial: MultibodyStart;
+  /** The number of a body: its row in q and v. @throws OptionError 'unknown-body' */
+  body(name: string): number;
+  /** Where a body was and how it moved, at every saved time. @throws OptionError 'unknown-body' */
+  pose(trajectory: SavedMotion, body: string): PoseSeries;
+  /**
+   * What a joint did to its body b, at every saved time, from the multipliers there: with schemes whose multipliers are
+   * means over the step (docs/constraints.md), so is this.
+   * @param params those of the run, where the model reads any
+   * @throws OptionError 'unknown-joint'
+   */
+  reaction(trajectory: SavedMotion, joint: string): ReactionSeries;
+  /** Kinetic energy, that of gravity (zero at the origin) and of springs [], for `options.observe`. */
+  readonly energy: Observe;
+  /** Linear momentum and angular momentum about the origin, [6], world axes; for `options.observe`. */
+  readonly momentum: Observe;
+}
+
+/** What of a trajectory is read. */
+export type SavedMotion = Pick<MechanicalTrajectory, 'values'>;
+
+/**
+ * Rigid bodies in space. q [bodies, 7] holds the centre of mass and a unit quaternion (w first) of each, v [bodies, 6]
+ * the velocity of the centre in world axes and the angular velocity in body axes. The start is where the bodies are
+ * said to be; joints are made to fit there. Velocities that break a joint are an InconsistentStateError of the run, or
+ * with `consistent: 'project'` are moved to the nearest that do not. More joints than are needed may be given
+ * (docs/constraints.md, redundant constraints).
+ * @throws OptionError 'bad-multibody', 'unknown-body', 'bad-coefficient'; ShapeError 'inertia-shape' when traced
+ */
+export function multibody(spec: MultibodySpec): Multibody {
+  refuseUnknownOptions(
+    spec,
+    {gravity: any, bodies: object, joints: object, forces: list},
+    'multibody',
+    'bad-multibody',
+  );
+  const bodies = readBodies(spec.bodies);
+  const gravity = requireVector(spec.gravity ?? [0, 0, 0], 'multibody: gravity');
+  const joints = Object.entries(spec.joints ?? {});
+  const places = (name: string): Place => bodies.place(name, 'a joint');
+  const rows = jointRows(
+    joints.map(([, joint]) => joint),
+    places,
+  );
+  const {groups, own} = forcesOf(spec.forces ?? [], bodies);
+  const system = mechanics({
+    mass: massOf(bodies),
+    forces: [bodyForces(bodies, gravity, groups), ...own],
+    constraints: constraintsOf(rows),
+    kinematics: freeBodies(),
+  });
+  const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => ({pose: poseOf(q), twist: twistOf(v), t, params});
+  return {
+    ...system,
+    initial: startOf(bodies, spec.bodies),
+    body: name => {
+      if (name === 'ground') throw new OptionError('unknown-body', "multibody: 'ground' has no row; it does not move.");
+      return bodies.place(name, 'multibody').index;
+    },
+    pose: (trajectory, body) => posesAlong(trajectory, bodies.place(body, 'pose').index, bodies.names.length),
+    reaction: (trajectory, name) => {
+      const number = joints.findIndex(([known]) => known === name);
+      if (number < 0)
+        throw new OptionError(
+          'unknown-joint',
+          `reaction names joint '${name}', but there ${
+            joints.length === 0
+              ? 'are none'
+              : `are ${joints
+                  .slice(0, 8)
+                  .map(([known]) => known)
+                  .join(', ')}`
+          }.`,
+          {joint: name},
+        );
+      return reactionsAlong(trajectory, joints[number][1], number, rows, places, bodies.names.length);
+    },
+    energy: place => energyOf(bodies, gravity, groups, at(place)),
+    momentum: place => momentumOf(bodies, at(place)),
+  };
+}
+
+function forcesOf(
+  forces: readonly BodyForce[],
+  bodies: Bodies,
+): {readonly groups: readonly ForceGroup[]; readonly own: readonly WrenchTerm[]} {
+  forces.forEach((force, i) => {
+    if (typeof force !== 'function' && typeof (force as {kind?: unknown} | undefined)?.kind !== 'string')
+      throw new OptionError(
+        'bad-multibody',
+        `multibody: forces[${i}] must be made by springDamper, torsionSpring, axisTorque or jointFriction, or be a function giving wrenches [bodies, 6].`,
+      );
+  });
+  const own = forces.filter((force): force is WrenchTerm => typeof force === 'function');
+  const known = forces.filter((force): force is Exclude<BodyForce, WrenchTerm> => typeof force !== 'function');
+  return {own, groups: forceGroups(known, (name, asked) => bodies.place(name, asked))};
+}
+
+/** [bodies, 6], or [bodies, 6, 6] where an inertia has products. */
+function massOf(bodies: Bodies): (at: {q: tf.Tensor; params: Params}) => tf.Tensor {
+  return ({params}) => {
+    const m = bodies.mass(params);
+    const {matrix, diagonal} = bodies.inertia(params);
+    if (diagonal) return tf.stack([m, m, m, matrix[0][0], matrix[1][1], matrix[2][2]], 1);
+    const none = tf.zerosLike(m);
+    const row = (...entries: tf.Tensor[]): tf.Tensor => tf.stack(entries, 1);
+    return tf.stack(
+      [
+        row(m, none, none, none, none, none),
+        row(none, m, none, none, none, none),
+        row(none, none, m, none, none, none),
+        ...matrix.map(entries => row(none, none, none, ...entries)),
+      ],
+      1,
+    );
+  };
+}
+
+/** A quantity of every body with the ground's zero. */
+const grounded = (a: tf.Tensor): tf.Tensor => tf.concat([a, constantTensor(0, [1])]);
+
+/** J ω in body axes, the ground last. */
+function spin(bodies: Bodies, {twist, params}: Instant): Vec {
+  const {matrix, diagonal} = bodies.inertia(params);
+  const {omega} = twist;
+  if (diagonal) return [0, 1, 2].map(i => tf.mul(grounded(matrix[i][i]), omega[i])) as unknown as Vec;
+  return times(matrix.map(row => row.map(grounded)) as unknown as typeof matrix, omega);
+}
+
+/** Weight, gyroscopic torques and the forces between bodies. */
+function bodyForces(bodies: Bodies, gravity: V3, groups: readonly ForceGroup[]): WrenchTerm {
+  return ({q, v, t, params}) => {
+    const at: Instant = {pose: poseOf(q), twist: twistOf(v), t, params};
+    const mass = grounded(bodies.mass(params));
+    const weight = gravity.map(g => tf.mul(g, mass)) as unknown as Vec;
+    const gyroscopic = neg(cross(at.twist.omega, spin(bodies, at)));
+    const all = groups.map(group => group.wrench(at));
+    return stacked({
+      force: all.reduce((sum, {force}) => add(sum, force), weight),
+      torque: all.reduce((sum, {torque}) => add(sum, torque), gyroscopic),
+    });
+  };
+}
+
+function constraintsOf({positions, velocities}: JointRows): Constraint[] {
+  const at = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params): Instant => ({
+    pose: poseOf(q),
+    twist: twistOf(v ?? tf.zeros([q.shape[0], 6])),
+    t,
+    params,
+  });
+  return [
+    ...(positions === undefined ? [] : [bilateral(({q, t, params}) => positions.gap(at(q, undefined, t, params)))]),
+    ...(velocities === undefined ? [] : [nonholonomic(({q, v, t, params}) => velocities.gap(at(q, v, t, params)))]),
+  ];
+}
+
+function startOf(bodies: Bodies, given: MultibodySpec['bodies']): MultibodyStart {
+  const places = Object.keys(given).map(name => bodies.place(name, 'multibody'));
+  return {
+    q: places.map(({position, rotation}) => [...position, ...rotation]),
+    v: bodies.velocities.map(({velocity, omega}) => [...velocity, ...omega]),
+  };
+}
+
+function energyOf(bodies: Bodies, gravity: V3, groups: readonly ForceGroup[], at: Instant): tf.Tensor {
+  const {pose, twist, params} = at;
+  const mass = grounded(bodies.mass(params));
+  const height = gravity.reduce<tf.Tensor>(
+    (sum, g, i) => tf.add(sum, tf.mul(g, pose.position[i])),
+    tf.zerosLike(pose.position[0]),
+  );
+  const linear = tf.mul(0.5, dot(twist.velocity, twist.velocity));
+  const whole = tf.add(
+    tf.sum(tf.mul(mass, tf.sub(linear, height))),
+    tf.sum(tf.mul(0.5, dot(twist.omega, spin(bodies, at)))),
+  );
+  return groups.reduce((sum, group) => (group.energy === undefined ? sum : tf.add(sum, group.energy(at))), whole);
+}
+
+function momentumOf(bodies: Bodies, at: Instant): tf.Tensor {
+  const {pose, twist, params} = at;
+  const mass = grounded(bodies.mass(params));
+  const linear = twist.velocity.map(u => tf.mul(mass, u)) as unknown as Vec;
+  const angular = add(cross(pose.position, linear), rotate(pose.rotation, spin(bodies, at)));
+  return tf.stack([...linear, ...angular].map(x => tf.sum(x)));
+}

@@ -1,0 +1,342 @@
+/**
+ * What joints ask of poses and velocities, all joints at once: rows of one kind are one batch of tensors, however many
+ * there are. Kinds are the primitive constraints of Haug (1989, §9.4): points that coincide, directions that keep
+ * their angle, a point that stays in a plane, a distance; and those of screws, drives, wheels and gears.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Params} from '../../lib/index.js';
+import {constantTensor} from '../../lib/index.js';
+import type {Angle, Joint} from './joints.js';
+import type {V3} from './numbers.js';
+import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
+import type {Place} from './bodies.js';
+import {Choice, constants, difference, pointOf, pointVelocity, type Pose, type Twist} from './state.js';
+import {add, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
+
+/** Numbers of bodies, the ground's included. */
+interface Pair {
+  readonly a: number;
+  readonly b: number;
+}
+/** The same point at the start, in each body's axes from its centre. */
+interface Points extends Pair {
+  readonly onA: V3;
+  readonly onB: V3;
+}
+
+/** One row, or three of 'point'; directions in the body axes of the side they are named for. */
+type Row =
+  | ({readonly kind: 'point'} & Points)
+  | ({readonly kind: 'angle'; readonly ofA: V3; readonly ofB: V3; readonly cosine: number} & Pair)
+  | ({readonly kind: 'plane'; readonly ofA: V3} & Points)
+  | ({readonly kind: 'distance'; readonly length: number} & Points)
+  | ({readonly kind: 'screw'; readonly turning: Turning; readonly pitch: number} & Points)
+  | ({readonly kind: 'motor'; readonly turning: Turning; readonly angle: Angle} & Pair)
+  | ({readonly kind: 'above'} & Rolling)
+  | ({readonly kind: 'rolling'} & Rolling)
+  | ({
+      readonly kind: 'gear';
+      readonly carrier: number;
+      readonly axes: readonly [V3, V3];
+      readonly ratio: number;
+    } & Pair);
+
+/** How b turns about an axis of a: directions that coincide with these of a at the start. */
+export interface Turning {
+  readonly firstOfA: V3;
+  readonly secondOfA: V3;
+  readonly firstOfB: V3;
+}
+
+/** A ball or a wheel of b on a plane of a. */
+interface Rolling extends Pair {
+  readonly onA: V3;
+  readonly normal: V3;
+  readonly tangents: readonly [V3, V3];
+  readonly radius: number;
+  /** Of a wheel, body axes of b. */
+  readonly axis: V3 | undefined;
+}
+
+type Kind = Row['kind'];
+type RowOf<K extends Kind> = Extract<Row, {kind: K}>;
+
+/** Where bodies are and how they move. */
+interface Moving {
+  readonly pose: Pose;
+  readonly twist: Twist;
+  readonly t: tf.Tensor;
+  readonly params: Params;
+}
+
+/** [rows]: zero where the constraint holds. */
+type Gaps<K extends Kind> = (rows: readonly RowOf<K>[], ground: number) => (at: Moving) => tf.Tensor[];
+
+const sides = (rows: readonly Pair[], ground: number): [Choice, Choice] => [
+  new Choice(
+    rows.map(({a}) => a),
+    ground,
+  ),
+  new Choice(
+    rows.map(({b}) => b),
+    ground,
+  ),
+];
+
+/** From the point of a to that of b, world axes. */
+function separations(rows: readonly Points[], ground: number): (pose: Pose) => Vec {
+  const [a, b] = sides(rows, ground);
+  return pose => {
+    const onA = constants(rows.map(row => row.onA));
+    const onB = constants(rows.map(row => row.onB));
+    return sub(pointOf(b.pose(pose), onB), pointOf(a.pose(pose), onA));
+  };
+}
+
+/** Cosine and sine of the angles by which b has turned. */
+export function turns(
+  rows: readonly (Pair & {readonly turning: Turning})[],
+  ground: number,
+): (pose: Pose) => [tf.Tensor, tf.Tensor] {
+  const [a, b] = sides(rows, ground);
+  return pose => {
+    const side = a.rotation(pose);
+    const of = (name: keyof Turning): Vec => constants(rows.map(row => row.turning[name]));
+    const other = rotate(b.rotation(pose), of('firstOfB'));
+    return [dot(rotate(side, of('firstOfA')), other), dot(rotate(side, of('secondOfA')), other)];
+  };
+}
+
+const numbers = (values: readonly number[]): tf.Tensor => constantTensor(Float64Array.from(values), [values.length]);
+
+/** From the centre of what rolls to the point of contact, and the normal: world axes. */
+function contact(
+  rows: readonly Rolling[],
+  pose: Pose,
+  a: Choice,
+  b: Choice,
+): {arm: Vec; normal: Vec; height: tf.Tensor} {
+  const side = a.pose(pose);
+  const normal = rotate(side.rotation, constants(rows.map(row => row.normal)));
+  const centre = difference(b.position(pose), pointOf(side, constants(rows.map(row => row.onA))));
+  const axis = rotate(b.rotation(pose), constants(rows.map(row => row.axis ?? [0, 0, 0])));
+  // Down the wheel: against the normal, across its axis. A ball has none, and is as deep everywhere.
+  const down = sub(scale(dot(normal, axis), axis), normal);
+  const arm = scale(tf.div(numbers(rows.map(row => row.radius)), length(down)), down);
+  return {arm, normal, height: tf.add(dot(normal, centre), dot(normal, arm))};
+}
+
+/** Some kinds give more than one number a row: one tensor [rows] for each. */
+const gaps: {readonly [K in Kind]: Gaps<K>} = {
+  point: (rows, ground) => {
+    const separation = separations(rows, ground);
+    return ({pose}) => [...separation(pose)];
+  },
+  angle: (rows, ground) => {
+    const [a, b] = sides(rows, ground);
+    return ({pose}) => {
+      const u = rotate(a.rotation(pose), constants(rows.map(row => row.ofA)));
+      const w = rotate(b.rotation(pose), constants(rows.map(row => row.ofB)));
+      return [tf.sub(dot(u, w), numbers(rows.map(({cosine}) => cosine)))];
+    };
+  },
+  plane: (rows, ground) => {
+    const separation = separations(rows, ground);
+    const [a] = sides(rows, ground);
+    return ({pose}) => [dot(rotate(a.rotation(pose), constants(rows.map(row => row.ofA))), separation(pose))];
+  },
+  // (|d|² − l²)/(2l) is |d| − l to first order: the multiplier is the force along the rod.
+  distance: (rows, ground) => {
+    const separation = separations(rows, ground);
+    return ({pose}) => {
+      const d = separation(pose);
+      const l = numbers(rows.map(row => row.length));
+      return [tf.div(tf.sub(dot(d, d), tf.square(l)), tf.mul(2, l))];
+    };
+  },
+  // The sine of what the turn is ahead of the advance: many turns without a jump, which the angle itself would have.
+  screw: (rows, ground) => {
+    const separation = separations(rows, ground);
+    const [a] = sides(rows, ground);
+    const turn = turns(rows, ground);
+    return ({pose}) => {
+      const axis = constants(rows.map(({turning}) => outer(turning.firstOfA, turning.secondOfA)));
+      const lead = numbers(rows.map(({pitch}) => pitch / (2 * Math.PI)));
+      const advance = tf.div(dot(rotate(a.rotation(pose), axis), separation(pose)), lead);
+      const [c, s] = turn(pose);
+      return [tf.mul(lead, tf.sub(tf.mul(s, tf.cos(advance)), tf.mul(c, tf.sin(advance))))];
+    };
+  },
+  motor: (rows, ground) => {
+    const turn = turns(rows, ground);
+    return ({pose, t, params}) => {
+      const angle = tf.stack(rows.map(row => tf.reshape(row.angle({t, params}), [])));
+      const [c, s] = turn(pose);
+      return [tf.sub(tf.mul(s, tf.cos(angle)), tf.mul(c, tf.sin(angle)))];
+    };
+  },
+  above: (rows, ground) => {
+    const [a, b] = sides(rows, ground);
+    return ({pose}) => [contact(rows, pose, a, b).height];
+  },
+  rolling: (rows, ground) => {
+    const [a, b] = sides(rows, ground);
+    return ({pose, twist}) => {
+      const {arm} = contact(rows, pose, a, b);
+      const here = b.pose(pose);
+      const there = a.pose(pose);
+      const touching = add(here.position as Vec, arm);
+      const own = pointVelocity(here, b.twist(twist), rotateBack(here.rotation, arm));
+      const under = rotateBack(there.rotation, difference(touching, there.position));
+      const slip = difference(own, pointVelocity(there, a.twist(twist), under));
+      return [0, 1].map(i => dot(rotate(there.rotation, constants(rows.map(({tangents}) => tangents[i]))), slip));
+    };
+  },
+  gear: (rows, ground) => {
+    const [a, b] = sides(rows, ground);
+    const carrier = new Choice(
+      rows.map(row => row.carrier),
+      ground,
+    );
+    return ({pose, twist}) => {
+      const frame = carrier.rotation(pose);
+      const rate = (choice: Choice, i: 0 | 1): tf.Tensor =>
+        dot(
+          rotate(frame, constants(rows.map(({axes}) => axes[i]))),
+          difference(choice.spin(pose, twist), carrier.spin(pose, twist)),
+        );
+      return [tf.sub(rate(b, 1), tf.mul(numbers(rows.map(({ratio}) => ratio)), rate(a, 0)))];
+    };
+  },
+};
+
+const ofVelocities: ReadonlySet<Kind> = new Set<Kind>(['rolling', 'gear']);
+const kinds = Object.keys(gaps) as Kind[];
+const perRow: Partial<Record<Kind, number>> = {point: 3, rolling: 2};
+
+/** The rows of many joints. */
+export interface JointRows {
+  readonly positions: Rows | undefined;
+  readonly velocities: Rows | undefined;
+}
+
+/** Rows that are of positions, or of velocities. */
+export interface Rows {
+  readonly count: number;
+  gap(at: Moving): tf.Tensor;
+  /** The rows of a joint, by its number. */
+  readonly of: readonly (readonly number[])[];
+}
+
+/** @param places where bodies are at the start; the ground last */
+export function jointRows(joints: readonly Joint[], places: (name: string) => Place): JointRows {
+  const ground = places('ground').index;
+  const all = joints.flatMap((joint, owner) => rowsOf(joint, places).map(row => ({row, owner})));
+  const collect = (velocities: boolean): Rows | undefined => {
+    const of: number[][] = joints.map(() => []);
+    const parts: ((at: Moving) => tf.Tensor[])[] = [];
+    let count = 0;
+    for (const kind of kinds) {
+      const mine = all.filter(({row}) => row.kind === kind);
+      if (mine.length === 0 || ofVelocities.has(kind) !== velocities) continue;
+      parts.push(
+        (gaps[kind] as (rows: readonly Row[], ground: number) => (at: Moving) => tf.Tensor[])(
+          mine.map(({row}) => row),
+          ground,
+        ),
+      );
+      for (let i = 0; i < (perRow[kind] ?? 1); i++) for (const {owner} of mine) of[owner].push(count++);
+    }
+    if (count === 0) return undefined;
+    return {count, of, gap: at => tf.concat(parts.flatMap(part => part(at)))};
+  };
+  return {positions: collect(false), velocities: collect(true)};
+}
+
+/** In the axes of a body, from its centre. */
+const local = ({position, rotation}: Place, point: V3): V3 => turnedBack(rotation, minus(point, position));
+
+/** The directions by which turning about an axis is seen. */
+export function turningAbout(axis: V3, a: Place, b: Place): Turning {
+  const [first, second] = frameAlong(axis);
+  return {
+    firstOfA: turnedBack(a.rotation, first),
+    secondOfA: turnedBack(a.rotation, second),
+    firstOfB: turnedBack(b.rotation, first),
+  };
+}
+
+/** The point about which a joint's torque is given, in world coordinates at the start. */
+export function pointOfJoint(joint: Joint, places: (name: string) => Place): V3 {
+  const [a, b] = [places(joint.a), places(joint.b)];
+  if (joint.kind === 'distance') return joint.to;
+  if (joint.kind === 'rolling') return b.position;
+  if ('at' in joint && joint.at !== undefined) return joint.at;
+  return joint.b === 'ground' ? a.position : b.position;
+}
+
+function rowsOf(joint: Joint, places: (name: string) => Place): Row[] {
+  const [from, to] = [places(joint.a), places(joint.b)];
+  const pair: Pair = {a: from.index, b: to.index};
+  const points = (at: V3, other = at): Points => ({...pair, onA: local(from, at), onB: local(to, other)});
+  const ofA = (axis: V3): V3 => turnedBack(from.rotation, axis);
+  const ofB = (axis: V3): V3 => turnedBack(to.rotation, axis);
+  const at = pointOfJoint(joint, places);
+  const point = (): Row => ({kind: 'point', ...points(at)});
+  const perpendicular = (u: V3, w: V3): Row => ({kind: 'angle', ...pair, ofA: ofA(u), ofB: ofB(w), cosine: 0});
+  const plane = (u: V3): Row => ({kind: 'plane', ...points(at), ofA: ofA(u)});
+  const [e, f, g] = frameAlong('axis' in joint && joint.axis !== undefined ? joint.axis : [0, 0, 1]);
+  const parallel = (): Row[] => [perpendicular(e, g), perpendicular(f, g)];
+  const alike = (): Row[] => [perpendicular(e, f), perpendicular(f, g), perpendicular(g, e)];
+  switch (joint.kind) {
+    case 'revolute':
+      return [point(), ...parallel()];
+    case 'spherical':
+      return [point()];
+    case 'prismatic':
+      return [plane(e), plane(f), ...alike()];
+    case 'cylindrical':
+      return [plane(e), plane(f), ...parallel()];
+    case 'planar':
+      return [plane(g), ...parallel()];
+    case 'fixed':
+      return [point(), ...alike()];
+    case 'universal': {
+      const [u, w] = joint.axes;
+      return [point(), {kind: 'angle', ...pair, ofA: ofA(u), ofB: ofB(w), cosine: inner(u, w)}];
+    }
+    case 'screw':
+      return [
+        plane(e),
+        plane(f),
+        ...parallel(),
+        {kind: 'screw', ...points(at), turning: turningAbout(joint.axis, from, to), pitch: joint.pitch},
+      ];
+    case 'motor':
+      return [{kind: 'motor', ...pair, turning: turningAbout(joint.axis, from, to), angle: joint.angle}];
+    case 'distance':
+      return [
+        {kind: 'distance', ...points(joint.from, joint.to), length: joint.length ?? norm(minus(joint.to, joint.from))},
+      ];
+    case 'rolling': {
+      const [s, t, n] = frameAlong(joint.normal);
+      const rolls: Rolling = {
+        ...pair,
+        onA: local(from, joint.at),
+        normal: ofA(n),
+        tangents: [ofA(s), ofA(t)],
+        radius: joint.radius,
+        axis: joint.axis === undefined ? undefined : ofB(joint.axis),
+      };
+      return [
+        {kind: 'above', ...rolls},
+        {kind: 'rolling', ...rolls},
+      ];
+    }
+    case 'gear': {
+      const carrier = places(joint.carrier);
+      const axes = joint.axes.map(axis => turnedBack(carrier.rotation, axis)) as unknown as [V3, V3];
+      return [{kind: 'gear', ...pair, carrier: carrier.index, axes, ratio: joint.ratio}];
+    }
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * What saved series mean: poses of a body, and what joints did. Reactions are the transposed derivative of a joint's own
+ * rows by the pose of its body, times their multipliers, in double precision: a run over the saved states in
+ * which nothing moves and the reaction is observed.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {constantTensor, explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
+import type {MechanicalTrajectory} from '../../lib/index.js';
+import type {Place} from './bodies.js';
+import type {Joint} from './joints.js';
+import {minus, turnedBack} from './numbers.js';
+import {pointOfJoint, type JointRows, type Rows} from './rows.js';
+import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
+import {add, cross, neg, rotate, sub, torqueOf, type Quat, type Vec} from './vectors.js';
+
+/** Of one body, row-major. */
+export interface PoseSeries {
+  /** Of the centre of mass, world axes, [saved, 3]. */
+  readonly position: Float64Array;
+  /** Quaternion, w first, [saved, 4]. */
+  readonly rotation: Float64Array;
+  /** Of the centre of mass, world axes, [saved, 3]. */
+  readonly velocity: Float64Array;
+  /** Body axes, [saved, 3]. */
+  readonly angularVelocity: Float64Array;
+}
+
+/** Of one joint, on its body b, world axes, row-major. */
+export interface ReactionSeries {
+  /** [saved, 3]. */
+  readonly force: Float64Array;
+  /** About the joint's point, which moves with b (with a where b is the ground), [saved, 3]. */
+  readonly torque: Float64Array;
+}
+
+type Saved = Pick<MechanicalTrajectory, 'values'>;
+
+/** Columns from..to of the rows of one body. */
+function part(values: Float64Array, row: number, width: number, rows: number, from: number, to: number): Float64Array {
+  const saved = values.length / (rows * width);
+  const size = to - from;
+  const out = new Float64Array(saved * size);
+  for (let i = 0; i < saved; i++) {
+    const start = (i * rows + row) * width + from;
+    out.set(values.subarray(start, start + size), i * size);
+  }
+  return out;
+}
+
+export function posesAlong(trajectory: Saved, body: number, bodies: number): PoseSeries {
+  const [q, v] = [trajectory.values('q'), trajectory.values('v')];
+  if (body === bodies) {
+    const saved = trajectory.values('t').length;
+    const rotation = new Float64Array(4 * saved).map((_, i) => (i % 4 === 0 ? 1 : 0));
+    const [position, velocity, angularVelocity] = [0, 1, 2].map(() => new Float64Array(3 * saved));
+    return {position, rotation, velocity, angularVelocity};
+  }
+  return {
+    position: part(q, body, 7, bodies, 0, 3),
+    rotation: part(q, body, 7, bodies, 3, 7),
+    velocity: part(v, body, 6, bodies, 0, 3),
+    angularVelocity: part(v, body, 6, bodies, 3, 6),
+  };
+}
+
+const still = mechanics({mass: 1, forces: []});
+
+/** A function of saved numbers at every saved time, in double precision, row-major. */
+export function along(
+  series: {readonly [name: string]: {readonly values: Float64Array; readonly shape: readonly number[]}},
+  saved: number,
+  f: (at: {readonly [name: string]: tf.Tensor}) => tf.Tensor,
+): Float64Array {
+  // One sample has no time between samples: it is given twice.
+  const count = Math.max(saved, 2);
+  const times = Float64Array.from({length: count}, (_, i) => i);
+  const names = Object.keys(series);
+  const inputs = names.map(name => {
+    const {values} = series[name];
+    const width = values.length / saved;
+    const rows = Array.from({length: count}, (_, i) => {
+      const k = Math.min(i, saved - 1);
+      return Array.from(values.subarray(k * width, (k + 1) * width));
+    });
+    return signal(times, rows);
+  });
+  const trajectory = simulate(
+    still,
+    {q: 0, v: 0},
+    {
+      scheme: explicitEuler(),
+      dt: 1,
+      steps: saved - 1,
+      observe: ({t}) =>
+        f(Object.fromEntries(names.map((name, i) => [name, tf.reshape(inputs[i].at(t), [...series[name].shape])]))),
+    },
+  );
+  trajectory.dispose();
+  return trajectory.values('observed');
+}
+
+export function reactionsAlong(
+  trajectory: Saved,
+  joint: Joint,
+  number: number,
+  {positions, velocities}: JointRows,
+  places: (name: string) => Place,
+  bodies: number,
+): ReactionSeries {
+  const saved = trajectory.values('t').length;
+  const count = (positions?.count ?? 0) + (velocities?.count ?? 0);
+  const onGround = joint.b === 'ground';
+  const body = places(onGround ? joint.a : joint.b);
+  const local = turnedBack(body.rotation, minus(pointOfJoint(joint, places), body.position));
+  const wrench = along(
+    {
+      q: {values: trajectory.values('q'), shape: [bodies, 7]},
+      v: {values: trajectory.values('v'), shape: [bodies, 6]},
+      lambda: {values: trajectory.values('lambda'), shape: [count]},
+      t: {values: trajectory.values('t'), shape: []},
+    },
+    saved,
+    ({q, v, lambda, t}) => {
+      const pose = poseOf(q);
+      const twist = twistOf(v);
+      const held = positions?.count ?? 0;
+      const own = (rows: Rows, offset: number): tf.Tensor =>
+        tf.mul(tf.slice(lambda, [offset], [rows.count]), mask(rows.of[number], rows.count));
+      const terms: Cotangent[] = [];
+      if (positions !== undefined && positions.of[number].length > 0)
+        terms.push(
+          byPose(
+            places_ => tf.sum(tf.mul(own(positions, 0), positions.gap({pose: places_, twist, t, params: {}}))),
+            pose,
+          ),
+        );
+      if (velocities !== undefined && velocities.of[number].length > 0)
+        terms.push(
+          byTwist(
+            moving => tf.sum(tf.mul(own(velocities, held), velocities.gap({pose, twist: moving, t, params: {}}))),
+            twist,
+          ),
+        );
+      const [row] = [body.index];
+      const of = (x: tf.Tensor): tf.Tensor => tf.slice(x, [row], [1]);
+      const rotation = pose.rotation.map(of) as unknown as Quat;
+      const [force, torque] = [0, 1].map(i => terms.map(term => term[i].map(of) as unknown as Vec).reduce(add));
+      const onBody = sub(rotate(rotation, torque), cross(rotate(rotation, constants([local])), force));
+      const sign = onGround ? neg : (x: Vec): Vec => x;
+      return tf.concat([...sign(force), ...sign(onBody)]);
+    },
+  );
+  const columns = (from: number): Float64Array => part(wrench, 0, 6, 1, from, from + 3);
+  return {force: columns(0), torque: columns(3)};
+}
+
+/** Force at the centre in world axes, torque about it in body axes. */
+type Cotangent = readonly [Vec, Vec];
+
+function byPose(f: (pose: Pose) => tf.Tensor, {position, rotation}: Pose): Cotangent {
+  const at = (x: readonly tf.Tensor[]): Pose => ({position: [x[0], x[1], x[2]], rotation: [x[3], x[4], x[5], x[6]]});
+  const g = tf.grads((...x: tf.Tensor[]) => readingAll(f(at(x)), x))([...position, ...rotation]);
+  return [[g[0], g[1], g[2]], torqueOf(rotation, [g[3], g[4], g[5], g[6]])];
+}
+
+/** tfjs refuses the gradient by an input that a function does not read, as the position of a drive is. */
+const readingAll = (value: tf.Tensor, inputs: readonly tf.Tensor[]): tf.Tensor =>
+  inputs.reduce((total, x) => tf.add(total, tf.mul(0, tf.sum(x))), value);
+
+function byTwist(f: (twist: Twist) => tf.Tensor, {velocity, omega}: Twist): Cotangent {
+  const at = (x: readonly tf.Tensor[]): Twist => ({velocity: [x[0], x[1], x[2]], omega: [x[3], x[4], x[5]]});
+  const g = tf.grads((...x: tf.Tensor[]) => readingAll(f(at(x)), x))([...velocity, ...omega]);
+  return [
+    [g[0], g[1], g[2]],
+    [g[3], g[4], g[5]],
+  ];
+}
+
+const mask = (rows: readonly number[], count: number): tf.Tensor => {
+  const own = new Set(rows);
+  return constantTensor(
+    Float64Array.from({length: count}, (_, i) => (own.has(i) ? 1 : 0)),
+    [count],
+  );
+};
