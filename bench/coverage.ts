@@ -122,7 +122,8 @@ export async function coverage(
   };
 }
 
-if (process.argv[1]?.endsWith('coverage.ts')) {
+/** Not awaited at the top: what imports this file may be a CommonJS loader. */
+async function main(): Promise<void> {
   const {values} = parseArgs({
     options: {
       records: {type: 'string', default: '400'},
@@ -147,3 +148,5 @@ if (process.argv[1]?.endsWith('coverage.ts')) {
     }
   }
 }
+
+if (process.argv[1]?.endsWith('coverage.ts')) void main();

@@ -151,6 +151,7 @@ export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './t
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
 export {sampleRows, type RowSeries} from './train/row-samples.js';
+export type {StepInputs} from './train/step-gradients.js';
 export {
   trainingStep,
   type StepBatch,
@@ -158,6 +159,5 @@ export {
   type TrainingStep,
   type TrainingStepOptions,
 } from './train/training-step.js';
-export type {StepInputs} from './train/step-gradients.js';
 export {adamW, sgd, type AdamWOptions, type RuleState, type SgdOptions, type UpdateRule} from './train/update-rules.js';
 export type {TrainingReportDetails, TrainingResult} from './train/result.js';
