@@ -114,7 +114,7 @@ function fitted(records: readonly Experiment[], from: Estimate): Promise<Identif
     })),
     parameters: Object.fromEntries(
       names.map(name => [name, (sizes.includes(name) ? positive : free)(from[name] as number)]),
-    ) as {readonly [name in (typeof names)[number]]: Parameter},
+    ) as unknown as {readonly [name in (typeof names)[number]]: Parameter},
     method: levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-7}}),
   });
 }
