@@ -102,7 +102,7 @@ export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): Mecha
     mass: spec.mass,
     forces: forces as readonly ForceTerm<P, Z>[],
     constraints: constraints as readonly Constraint<P, Z>[],
-    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states: states as HiddenStates<P, Z>}),
+    ...(states === undefined || Object.keys(states).length === 0 ? {} : {states: states}),
     ...(kinematics === undefined ? {} : {kinematics: checkKinematics(kinematics)}),
   };
 }

@@ -9,7 +9,7 @@ import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
 import {forceGroups, type BodyForce, type ForceGroup, type Instant, type WrenchTerm} from './forces.js';
-import type {Joint} from './joints.js';
+import type {Joint, KnownJoint} from './joints.js';
 import {requireVector, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
 import {jointRows, type JointRows} from './rows.js';
@@ -75,7 +75,7 @@ export function multibody(spec: MultibodySpec): Multibody {
   );
   const bodies = readBodies(spec.bodies);
   const gravity = requireVector(spec.gravity ?? [0, 0, 0], 'multibody: gravity');
-  const joints = Object.entries(spec.joints ?? {});
+  const joints = Object.entries(spec.joints ?? {}) as [string, KnownJoint][];
   const places = (name: string): Place => bodies.place(name, 'a joint');
   const rows = jointRows(
     joints.map(([, joint]) => joint),

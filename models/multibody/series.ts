@@ -7,7 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {constantTensor, explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
 import type {MechanicalTrajectory} from '../../lib/index.js';
 import type {Place} from './bodies.js';
-import type {Joint} from './joints.js';
+import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
 import {pointOfJoint, type JointRows, type Rows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
@@ -101,7 +101,7 @@ export function along(
 
 export function reactionsAlong(
   trajectory: Saved,
-  joint: Joint,
+  joint: KnownJoint,
   number: number,
   {positions, velocities}: JointRows,
   places: (name: string) => Place,
