@@ -8,6 +8,7 @@ import {any, list, object, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params} from '../../lib/index.js';
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
+import {contactGroups, type BodyContact} from './contacts.js';
 import {forceGroups, type BodyForce, type ForceGroup, type Instant, type WrenchTerm} from './forces.js';
 import type {Joint, KnownJoint} from './joints.js';
 import {requireVector, type V3} from './numbers.js';
@@ -25,6 +26,7 @@ export interface MultibodySpec {
   /** By name. */
   readonly joints?: {readonly [name: string]: Joint};
   readonly forces?: readonly BodyForce[];
+  readonly contacts?: readonly BodyContact[];
 }
 
 /** Where a run of a multibody system begins. */
@@ -49,7 +51,7 @@ export interface Multibody extends MechanicalSystem {
    * @throws OptionError 'unknown-joint'
    */
   reaction(trajectory: SavedMotion, joint: string): ReactionSeries;
-  /** Kinetic energy, that of gravity (zero at the origin) and of springs [], for `options.observe`. */
+  /** Kinetic energy, that of gravity (zero at the origin), of springs and of contacts [], for `options.observe`. */
   readonly energy: Observe;
   /** Linear momentum and angular momentum about the origin, [6], world axes; for `options.observe`. */
   readonly momentum: Observe;
@@ -69,7 +71,7 @@ export type SavedMotion = Pick<MechanicalTrajectory, 'values'>;
 export function multibody(spec: MultibodySpec): Multibody {
   refuseUnknownOptions(
     spec,
-    {gravity: any, bodies: object, joints: object, forces: list},
+    {gravity: any, bodies: object, joints: object, forces: list, contacts: list},
     'multibody',
     'bad-multibody',
   );
@@ -81,7 +83,8 @@ export function multibody(spec: MultibodySpec): Multibody {
     joints.map(([, joint]) => joint),
     places,
   );
-  const {groups, own} = forcesOf(spec.forces ?? [], bodies);
+  const {groups: between, own} = forcesOf(spec.forces ?? [], bodies);
+  const groups = [...between, ...contactGroups(spec.contacts ?? [], (name, asked) => bodies.place(name, asked))];
   const system = mechanics({
     mass: massOf(bodies),
     forces: [bodyForces(bodies, gravity, groups), ...own],
